@@ -1,0 +1,28 @@
+/** The table of commands. A new one is a file in commands/ and a line here. */
+import type { DefineCommand } from './act.ts'
+import { defineBench } from './commands/bench.ts'
+import { defineCancel } from './commands/cancel.ts'
+import { defineCheck } from './commands/check.ts'
+import { defineDev } from './commands/dev.ts'
+import { defineDoctor } from './commands/doctor.ts'
+import { defineApprove, defineReject } from './commands/gates.ts'
+import { defineLs } from './commands/ls.ts'
+import { defineMigrate } from './commands/migrate.ts'
+import { defineDead, defineQueues, defineRedrive } from './commands/queues.ts'
+import { defineRetry } from './commands/retry.ts'
+import { defineRun } from './commands/run.ts'
+import { defineServer } from './commands/server.ts'
+import { defineShow } from './commands/show.ts'
+import { defineWatch } from './commands/watch.ts'
+import { defineWorker } from './commands/worker.ts'
+
+export interface CommandGroup {
+  readonly title: string
+  readonly commands: readonly DefineCommand[]
+}
+
+export const COMMANDS: readonly CommandGroup[] = [
+  { title: 'Run:', commands: [defineDev, defineServer, defineWorker, defineRun, defineCheck] },
+  { title: 'Instances:', commands: [defineLs, defineShow, defineWatch, defineCancel, defineRetry, defineApprove, defineReject] },
+  { title: 'Operate:', commands: [defineQueues, defineDead, defineRedrive, defineMigrate, defineDoctor, defineBench] },
+]

@@ -1,0 +1,71 @@
+import type { Command } from 'commander'
+import { act, jsonOption, storeOptions } from '../act.ts'
+import { shownUrl, storeUrl } from '../connect.ts'
+import { EXIT } from '../failure.ts'
+import { interrupted, untilAborted } from '../interrupted.ts'
+import { type Service, startService } from '../service.ts'
+import type { Terminal } from '../terminal.ts'
+import { span } from '../words.ts'
+import { type HttpOptions, httpOptions } from './server.ts'
+
+interface DevOptions extends HttpOptions {
+  /** commander's --no-demo. */
+  readonly demo: boolean
+}
+
+export function defineDev(program: Command): void {
+  const command = program
+    .command('dev')
+    .description('everything in one process on the embedded store, with a demo workflow')
+    .option('--no-demo', 'without the demo workflow')
+  jsonOption(storeOptions(httpOptions(command))).action(act<DevOptions>(dev))
+}
+
+async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
+  const stop = interrupted()
+  const demo = options.demo ? await import('../demo.ts') : null
+  const service = await startService({
+    shared: options,
+    http: { port: options.port, host: options.host },
+    work: demo === null ? null : { handlers: demo.demoHandlers() },
+    graceMs: options.grace * 1000,
+  })
+  const url = service.server?.url ?? ''
+  const store = shownUrl(storeUrl(options))
+  const readyMs = Math.round(process.uptime() * 1000)
+  if (terminal.json) terminal.record({ event: 'ready', url, store, ready_ms: readyMs })
+  else {
+    terminal.print(`${terminal.paint('bold', 'Petrel')} is ready at ${terminal.paint('bold', url)} after ${span(readyMs)}; store ${store}`)
+    terminal.print()
+  }
+  try {
+    if (demo !== null) await runDemo(terminal, service, await demo.demoDefinition(), stop.signal)
+    if (!terminal.json && !stop.signal.aborted) printWhereToLook(terminal, url, options)
+    await untilAborted(stop.signal)
+  } finally {
+    if (!terminal.json) terminal.print('stopping: what is being worked on may end')
+    await service.stop()
+  }
+  if (terminal.json) terminal.record({ event: 'stopped' })
+  else terminal.print('stopped')
+  return EXIT.ok
+}
+
+async function runDemo(terminal: Terminal, { engine }: Service, definition: Awaited<ReturnType<typeof import('../demo.ts').demoDefinition>>, signal: AbortSignal): Promise<void> {
+  const { follow } = await import('../run/follow.ts')
+  const [started] = await engine.start([{ ...definition.start, initiator: 'petrel dev' }])
+  const { id } = started as { readonly id: string }
+  const row = await follow({ engine, terminal, id, signal })
+  if (terminal.json) terminal.record({ event: 'demo', id, state: row.state, outcome: row.outcome })
+}
+
+function printWhereToLook(terminal: Terminal, url: string, options: DevOptions): void {
+  const where = options.store === undefined && (options.data ?? '.petrel') === '.petrel' ? '' : options.store === undefined ? ` --data ${options.data}` : ' --store …'
+  terminal.print()
+  terminal.print('Where to look:')
+  terminal.print(`  ${url}/                the latest instances`)
+  terminal.print(`  ${url}/v1/instances    the same as JSON`)
+  terminal.print(`  petrel ls${where}, petrel show ID${where}`)
+  terminal.print('  petrel run examples/order.chain.yaml --handlers examples/order.handlers.mjs')
+  terminal.print(terminal.paint('dim', 'Ctrl-C stops it; the data stays.'))
+}

@@ -1,0 +1,95 @@
+/** queues, dead, redrive: work as it lies in the table. */
+import type { Command } from 'commander'
+import { runWire } from '../../server/wire.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { EXIT } from '../failure.ts'
+import { actor, isId, noSuch } from '../lookup.ts'
+import { ago, brief } from '../words.ts'
+
+interface QueuesOptions extends Shared {
+  readonly pause?: string
+  readonly resume?: string
+}
+
+export function defineQueues(program: Command): void {
+  const command = program
+    .command('queues')
+    .description('list queues: what waits, what is being worked on')
+    .option('--pause <queue>', 'hand out no more work of this queue')
+    .option('--resume <queue>', 'hand it out again')
+  jsonOption(storeOptions(command)).action(
+    act<QueuesOptions>((terminal, options) =>
+      withEngine(options, async (engine) => {
+        if (options.pause !== undefined) await engine.pauseQueue({ queue: options.pause, paused: true, actor: actor() })
+        if (options.resume !== undefined) await engine.pauseQueue({ queue: options.resume, paused: false, actor: actor() })
+        const queues = await engine.store.read.queues()
+        if (terminal.json) terminal.data({ queues })
+        else if (queues.length === 0) terminal.print('no queues')
+        else {
+          terminal.table(
+            [{ title: 'QUEUE' }, { title: 'STATE' }, { title: 'PENDING', align: 'right' }, { title: 'LEASED', align: 'right' }],
+            queues.map((q) => [q.name, q.paused ? terminal.paint('yellow', 'paused') : 'running', String(q.pending), String(q.leased)]),
+          )
+        }
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+interface DeadOptions extends Shared {
+  readonly queue?: string
+  readonly limit: number
+}
+
+export function defineDead(program: Command): void {
+  const command = program
+    .command('dead')
+    .description('list dead letters: runs that failed for good and were kept')
+    .option('--queue <queue>', 'only of this queue')
+    .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
+  jsonOption(storeOptions(command)).action(
+    act<DeadOptions>((terminal, options) =>
+      withEngine(options, async (engine) => {
+        const runs = await engine.store.read.listRuns({
+          status: null,
+          queue: options.queue ?? null,
+          type: null,
+          deadLetter: true,
+          tenant: null,
+          limit: options.limit,
+          before: null,
+        })
+        if (terminal.json) terminal.data({ runs: runs.map(runWire) })
+        else if (runs.length === 0) terminal.print('no dead letters')
+        else {
+          const now = Date.now()
+          terminal.table(
+            [{ title: 'RUN' }, { title: 'TYPE' }, { title: 'QUEUE' }, { title: 'ATTEMPTS', align: 'right' }, { title: 'FAILED' }, { title: 'ERROR' }],
+            runs.map((r) => [r.id, r.type, r.queue, String(r.attempt), ago(r.finishedAt, now), brief(r.lastError ?? '')]),
+          )
+        }
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+export function defineRedrive(program: Command): void {
+  const command = program
+    .command('redrive')
+    .argument('<run>', 'a failed, cancelled or dead-lettered run')
+    .description('put a run that ended back to work, from its first attempt')
+  jsonOption(storeOptions(command)).action(
+    act<Shared, readonly [string]>((terminal, options, runId) =>
+      withEngine(options, async (engine) => {
+        if (!isId(runId)) throw noSuch('run', runId)
+        const run = await engine.redrive({ runId, actor: actor() })
+        if (terminal.json) terminal.data({ run: runWire(run) })
+        else terminal.print(`run ${run.id} (${run.type}) is ${run.status} again`)
+        return EXIT.ok
+      }),
+    ),
+  )
+}

@@ -1,0 +1,132 @@
+import type { Command } from 'commander'
+import type { Definition } from '../../dialects/definition.ts'
+import type { Json } from '../../net/net.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { connect } from '../connect.ts'
+import { readDefinitionFile, readText } from '../file.ts'
+import { CliError, EXIT } from '../failure.ts'
+import { interrupted } from '../interrupted.ts'
+import type { Terminal } from '../terminal.ts'
+import { count, span } from '../words.ts'
+
+interface RunOptions extends Shared {
+  readonly input?: string
+  readonly handlers?: string
+  /** true: without a file. */
+  readonly mock?: string | true
+  readonly wait?: boolean
+}
+
+export function defineRun(program: Command): void {
+  const command = program
+    .command('run')
+    .argument('<file>', 'definition (YAML or JSON)')
+    .description('run one definition to its end, in this process')
+    .option('--input <json>', 'input of the instance: JSON, or @FILE')
+    .option('--handlers <module>', 'ES module whose default export maps types to handlers')
+    .option('--mock [outcomes]', 'dry run in memory: stand-ins for missing handlers, skipped waits')
+    .option('--wait', 'stay while the instance only waits for something from outside')
+    .addHelpText('after', HELP)
+  jsonOption(storeOptions(command)).action(act<RunOptions, readonly [string]>(run))
+}
+
+const HELP = `
+Exits 0 when the instance completed, 1 when it failed, was cancelled or compensated, ended
+partial, or only waits. A dry run (--mock) touches no store and no service: types without a
+handler return their input, gates are approved, delays and retries take no time. The outcomes
+file says otherwise per node key or type:
+
+  payment.charge:            # one answer per attempt
+    - error: card declined
+    - result: { id: ch_1 }
+  ship: { delay: 2h }
+  approve: { approve: false, reason: too dear, after: 1d }`
+
+async function run(terminal: Terminal, options: RunOptions, file: string): Promise<number> {
+  const definition = await readDefinitionFile(file)
+  const input = options.input === undefined ? null : parseInput(options.input)
+  const handlers = options.handlers === undefined ? null : await (await import('../run/handlers.ts')).loadHandlers(options.handlers)
+  const stop = interrupted()
+  try {
+    if (options.mock !== undefined) return await runMock(terminal, { definition, input, handlers, signal: stop.signal }, options.mock)
+    return await runLive(terminal, { definition, input, handlers, signal: stop.signal }, options)
+  } finally {
+    stop.ignore()
+  }
+}
+
+interface Given {
+  readonly definition: Definition
+  readonly input: Json | null
+  readonly handlers: Awaited<ReturnType<typeof import('../run/handlers.ts').loadHandlers>> | null
+  readonly signal: AbortSignal
+}
+
+async function runLive(terminal: Terminal, given: Given, options: RunOptions): Promise<number> {
+  const { liveRun } = await import('../run/live.ts')
+  const engine = await connect(options, { create: true })
+  try {
+    const { id, waits } = await liveRun({ engine, terminal, ...given, wait: options.wait === true })
+    return await end(terminal, engine, id, { waits, note: '', trace: null, interrupted: given.signal.aborted })
+  } finally {
+    await engine.close()
+    await engine.store.close()
+  }
+}
+
+async function runMock(terminal: Terminal, given: Given, mock: string | true): Promise<number> {
+  const [{ dryRun }, { Outcomes, readOutcomes }, { namesOf }, { traceLine }, { waitsOf }] = await Promise.all([
+    import('../run/mock.ts'),
+    import('../run/outcomes.ts'),
+    import('../run/names.ts'),
+    import('../run/trace.ts'),
+    import('../run/waits.ts'),
+  ])
+  const { nodes, types } = namesOf(given.definition)
+  const outcomes = mock === true ? new Outcomes() : readOutcomes(mock, readText(mock), new Set([...nodes, ...types]))
+  const began = performance.now()
+  const flown = await dryRun({ ...given, outcomes, onStep: (step, rootId) => terminal.print(traceLine(terminal, step, rootId)) })
+  try {
+    const waits = (await waitsOf(flown.engine, flown.id)) ?? []
+    const note = ` on the skipped clock (${span(performance.now() - began)} real)`
+    return await end(terminal, flown.engine, flown.id, { waits, note, trace: flown.trace, interrupted: given.signal.aborted })
+  } finally {
+    await flown.close()
+  }
+}
+
+interface End {
+  readonly waits: Parameters<typeof import('../run/ending.ts').printEnding>[2]
+  readonly note: string
+  readonly trace: readonly unknown[] | null
+  readonly interrupted: boolean
+}
+
+async function end(terminal: Terminal, engine: Awaited<ReturnType<typeof connect>>, id: string, how: End): Promise<number> {
+  const { exitOf, printEnding, projection } = await import('../run/ending.ts')
+  const view = await engine.view(id)
+  if (view === null) throw new CliError('not_found', `instance ${id} is gone`, 'was it pruned?')
+  if (terminal.json) {
+    const shown = await projection(engine, view, how.waits)
+    terminal.data(how.trace === null ? shown : { ...shown, trace: how.trace })
+  } else {
+    printEnding(terminal, view, how.waits, how.note)
+    if (view.instance.endedAt === null) {
+      const why = how.interrupted ? 'interrupted' : `waits for ${count(how.waits.length, 'thing')} from outside`
+      const then = how.trace === null ? `; \`petrel watch ${id}\` follows it` : ''
+      terminal.print(`  ${why}${then}`)
+    }
+  }
+  return view.instance.endedAt === null ? EXIT.failed : exitOf(view.instance)
+}
+
+function parseInput(given: string): Json {
+  const fromFile = given.startsWith('@')
+  const text = fromFile ? readText(given.slice(1)) : given
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const what = fromFile ? `the input file ${given.slice(1)}` : '--input'
+    throw new CliError('invalid_request', `${what} is not JSON: ${(error as Error).message}`, `for example --input '{"order": 1}' or --input @order.json`)
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * How a command fails: one line says what is wrong, one what would be right, and the exit code comes from the table of
+ * error codes. A stack is shown only with PETREL_DEBUG=1.
+ */
+import { DefinitionError } from '../dialects/source.ts'
+import { ERROR_TABLE, type ErrorCode, PetrelError } from '../engine/errors.ts'
+import { StoreError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
+import { harmless, type Terminal } from './terminal.ts'
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, denied: 4 } as const
+
+/** A mistake the person at the shell can put right. */
+export class CliError extends PetrelError {
+  readonly hint: string
+  constructor(code: ErrorCode, message: string, hint: string, details: Readonly<Record<string, unknown>> = {}) {
+    super(code, message, details)
+    this.name = 'CliError'
+    this.hint = hint
+  }
+}
+
+export interface Failed {
+  readonly code: string
+  readonly exit: number
+  readonly message: string
+  readonly hint: string | null
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export function describeFailure(error: unknown): Failed {
+  if (error instanceof CliError) return failed(error.code, error.message, error.hint, error.details)
+  if (error instanceof DefinitionError) {
+    return failed('invalid_request', `${error.file} is not a valid definition`, `petrel check ${error.file}`, {
+      file: error.file,
+      problems: error.problems,
+    })
+  }
+  if (error instanceof PetrelError) return failed(error.code, error.message, hintFor(error.code), error.details)
+  if (error instanceof StoreUnusableError) {
+    return failed('unusable_store', error.message, storeHint(error.code), { reason: error.code })
+  }
+  if (error instanceof StoreUnavailableError) return failed('unavailable', error.message, hintFor('unavailable'), { reason: error.code })
+  if (error instanceof StoreError) return failed('engine_error', error.message, hintFor('engine_error'), { reason: error.code })
+  if (hasKnownCode(error)) return failed(error.code, error.message, hintFor(error.code), {})
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return failed('engine_error', message, hintFor('engine_error'), {})
+}
+
+export function reportFailure(terminal: Terminal, error: unknown): number {
+  const { code, exit, message, hint, details } = describeFailure(error)
+  if (terminal.json) {
+    const body = { code, message, details: hint === null ? details : { ...details, hint } }
+    terminal.error(JSON.stringify({ error: body }))
+  } else {
+    terminal.error(`petrel: ${harmless(message)}`)
+    if (error instanceof DefinitionError) for (const line of problemLines(error)) terminal.error(line)
+    else if (hint !== null) terminal.error(`  ${harmless(hint)}`)
+  }
+  if (process.env['PETREL_DEBUG'] === '1' && error instanceof Error) terminal.error(error.stack ?? '')
+  return exit
+}
+
+/** `file:line:column: what is wrong`, and below it what would be right. */
+export function problemLines(error: DefinitionError): readonly string[] {
+  return error.problems.flatMap((p) => {
+    const where = `${error.file}:${p.line}:${p.column}:`
+    const first = `${where} ${p.path === '' ? '' : `${p.path}: `}${p.message}`
+    return p.hint === null ? [first] : [first, `  ${p.hint}`]
+  })
+}
+
+function failed(code: ErrorCode, message: string, hint: string | null, details: Failed['details']): Failed {
+  return { code, exit: ERROR_TABLE[code].exit, message, hint, details }
+}
+
+function hasKnownCode(error: unknown): error is Error & { readonly code: ErrorCode } {
+  return error instanceof Error && 'code' in error && Object.hasOwn(ERROR_TABLE, String(error.code))
+}
+
+function hintFor(code: ErrorCode): string | null {
+  if (code === 'not_found') return '`petrel ls` lists the instances, `petrel show ID` the runs and gates of one'
+  if (code === 'unavailable') return 'is the database up and reachable? The command may be tried again'
+  if (code === 'engine_error') return 'PETREL_DEBUG=1 shows where it happened; `petrel doctor` checks the database'
+  return null
+}
+
+function storeHint(code: string): string {
+  if (/url/.test(code)) return STORE_URLS
+  if (/newer/.test(code)) return 'use the version of Petrel that wrote it, or a newer one'
+  if (/corrupt|notadb/.test(code)) return 'restore the file from a backup, or name another with --store or --data'
+  return '`petrel migrate` brings a database up to date; --store names another'
+}
+
+export const STORE_URLS = 'use sqlite:FILE, sqlite::memory: or postgres://user:password@host/database'

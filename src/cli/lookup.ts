@@ -1,0 +1,34 @@
+/** Ids given on the command line, and a clear answer when there is nothing behind one. */
+import type { EngineApi, InstanceView } from '../engine/api.ts'
+import type { RunRow } from '../store/rows.ts'
+import { CliError } from './failure.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export async function runOrInstance(engine: EngineApi, id: string): Promise<{ readonly view: InstanceView } | { readonly run: RunRow }> {
+  if (!isId(id)) throw noSuch('instance or run', id)
+  const view = await engine.view(id)
+  if (view !== null) return { view }
+  const run = await engine.store.read.run(id)
+  if (run !== null) return { run }
+  throw noSuch('instance or run', id)
+}
+
+export async function instanceView(engine: EngineApi, id: string): Promise<InstanceView> {
+  const view = isId(id) ? await engine.view(id) : null
+  if (view === null) throw noSuch('instance', id)
+  return view
+}
+
+/** Postgres refuses what is no UUID as bad data; to a person it is simply not there. */
+export function isId(id: string): boolean {
+  return UUID.test(id)
+}
+
+export function noSuch(what: string, id: string): CliError {
+  return new CliError('not_found', `there is no ${what} ${id}`, '`petrel ls` lists the instances, `petrel show ID` the runs and gates of one', { id })
+}
+
+export function actor(): string {
+  return process.env['USER'] ?? process.env['LOGNAME'] ?? 'cli'
+}

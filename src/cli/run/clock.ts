@@ -1,0 +1,80 @@
+/**
+ * A clock that skips what nobody needs to wait for: it stands on the store's clock and jumps to the next moment at
+ * which anything happens. Stand-ins sleep on it.
+ */
+import type { Store } from '../../store/store.ts'
+
+interface Sleeper {
+  readonly at: number
+  wake(): void
+}
+
+export class SkippedClock {
+  readonly #store: Store
+  readonly #sleepers = new Map<string, Sleeper>()
+  #offsetMs = 0
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  now(): Promise<number> {
+    return this.#store.now()
+  }
+
+  /** `who` names the execution that sleeps, so that the dry run can tell a sleeping lease from one at work. */
+  async sleep(who: string, ms: number, signal: AbortSignal): Promise<void> {
+    const at = (await this.now()) + ms
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        this.#sleepers.delete(who)
+        signal.removeEventListener('abort', give)
+      }
+      const give = (): void => {
+        leave()
+        reject(signal.reason)
+      }
+      this.#sleepers.set(who, {
+        at,
+        wake: () => {
+          leave()
+          resolve()
+        },
+      })
+      if (signal.aborted) give()
+      else signal.addEventListener('abort', give)
+    })
+  }
+
+  sleeps(who: string): boolean {
+    return this.#sleepers.has(who)
+  }
+
+  get sleeping(): number {
+    return this.#sleepers.size
+  }
+
+  get nextWakeAt(): number | null {
+    const times = [...this.#sleepers.values()].map((s) => s.at)
+    return times.length === 0 ? null : Math.min(...times)
+  }
+
+  async jumpTo(at: number): Promise<void> {
+    const now = await this.now()
+    if (at > now) {
+      this.#offsetMs += at - now
+      await this.#store.moveClock(this.#offsetMs)
+    }
+  }
+
+  /**
+   * Wakes whoever has slept enough. A timeout due at the same moment or before it comes first: work that would have
+   * been stopped must not report in time.
+   */
+  async wakeDue(): Promise<boolean> {
+    const now = await this.now()
+    const due = [...this.#sleepers.values()].filter((s) => s.at <= now)
+    for (const sleeper of due) sleeper.wake()
+    return due.length > 0
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Follows an instance until it ends: on a terminal as a block that redraws itself, else as one line per step, with
+ * --json as one event per line. Children are followed too, as far as a person could.
+ */
+import type { EngineApi } from '../../engine/api.ts'
+import { TERMINAL } from '../../net/marking.ts'
+import type { InstanceRow, StoredEvent } from '../../store/rows.ts'
+import { eventWire } from '../../server/wire.ts'
+import type { Terminal } from '../terminal.ts'
+import { progressLines } from './progress.ts'
+import { traceLine, traceOf } from './trace.ts'
+
+const DRAW_MS = 120
+const LOOK_MS = 50
+const FOLLOWED = 200
+const PORTION = 500
+
+export interface Following {
+  readonly engine: EngineApi
+  readonly terminal: Terminal
+  readonly id: string
+  readonly signal: AbortSignal
+  /** Events are told as JSON records; without it, --json prints nothing under way. */
+  readonly records?: boolean
+}
+
+/** Returns the row as it ended, or as it was when the signal came. */
+export async function follow(params: Following): Promise<InstanceRow> {
+  const { engine, id } = params
+  const first = await engine.store.read.instance(id)
+  if (first === null) throw new Error(`instance ${id} is gone`)
+  if (params.terminal.live) await drawUntilEnd(params)
+  else if (!params.terminal.json || params.records === true) await tellUntilEnd(params, first)
+  else await untilEnd(params)
+  return (await engine.store.read.instance(id)) ?? first
+}
+
+async function untilEnd({ engine, id, signal }: Following): Promise<void> {
+  await unlessAborted(signal, () => engine.ended({ id, kind: 'instance', signal }))
+}
+
+async function drawUntilEnd({ engine, terminal, id, signal }: Following): Promise<void> {
+  const block = terminal.redraw()
+  let ended = false
+  const end = unlessAborted(signal, () => engine.ended({ id, kind: 'instance', signal })).then(() => {
+    ended = true
+  })
+  while (!ended && !signal.aborted) {
+    block.draw(await progressLines(terminal, engine, id))
+    await Promise.race([end, pause(DRAW_MS)])
+  }
+  await end
+  block.draw(await progressLines(terminal, engine, id))
+  block.keep()
+}
+
+interface Followed {
+  readonly id: string
+  seq: number
+  ended: boolean
+}
+
+async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: InstanceRow): Promise<void> {
+  const followed: Followed[] = [{ id, seq: 0, ended: false }]
+  const tell = async (events: readonly StoredEvent[]): Promise<void> => {
+    if (terminal.json) for (const event of events) terminal.record(eventWire(event))
+    else for (const step of await traceOf(engine.store, events, root.createdAt)) terminal.print(traceLine(terminal, step, id))
+  }
+  for (;;) {
+    // Looked at before its events are read: what comes after an end is then already told.
+    for (const one of followed.filter((f) => !f.ended)) {
+      const row = await engine.store.read.instance(one.id)
+      await tellNew(engine, one, tell)
+      if (row === null || TERMINAL.has(row.state)) one.ended = true
+      if (followed.length < FOLLOWED) addChildren(followed, await engine.store.read.children(one.id))
+    }
+    if (followed[0]?.ended === true || signal.aborted) return
+    await pause(LOOK_MS)
+  }
+}
+
+async function tellNew(engine: EngineApi, one: Followed, tell: (events: readonly StoredEvent[]) => Promise<void>): Promise<void> {
+  for (;;) {
+    const events = await engine.store.read.instanceEvents({ instanceId: one.id, afterSeq: one.seq, limit: PORTION })
+    await tell(events)
+    one.seq = events.at(-1)?.seq ?? one.seq
+    if (events.length < PORTION) return
+  }
+}
+
+function addChildren(followed: Followed[], children: readonly InstanceRow[]): void {
+  for (const child of children) {
+    if (followed.length < FOLLOWED && !followed.some((f) => f.id === child.id)) followed.push({ id: child.id, seq: 0, ended: false })
+  }
+}
+
+async function unlessAborted(signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,237 @@
+/**
+ * A dry run: in memory, with stand-ins for the types nobody handles, on a clock that skips every wait.
+ *
+ *   at work  a handler runs, an outcome is being recorded, something is claimable or overdue: look again soon
+ *   idle     else. Whoever slept enough wakes; gates whose time has come are answered; if neither, the clock jumps to
+ *            the next moment anything is due; if nothing ever is, the instance waits for something from outside
+ *   ended    the instance has its verdict
+ */
+import type { Definition } from '../../dialects/definition.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import { type Failure, TERMINAL } from '../../net/marking.ts'
+import type { Json } from '../../net/net.ts'
+import type { GateRow } from '../../store/rows.ts'
+import type { Context } from '../../worker/context.ts'
+import { Retryable, Terminal } from '../../worker/errors.ts'
+import { type Handler, Handlers } from '../../worker/handlers.ts'
+import { SkippedClock } from './clock.ts'
+import { pause } from './follow.ts'
+import type { Outcomes } from './outcomes.ts'
+import { type TraceStep, traceOf } from './trace.ts'
+
+/** Stand-ins only sleep; a slot each costs nothing. */
+const CONCURRENCY = 10_000
+const LOOK_MS = 2
+/** Something overdue that no sweep takes up must not stop the dry run for ever. */
+const OVERDUE_LOOKS = 500
+const PORTION = 1000
+
+export interface DryRun {
+  readonly definition: Definition
+  readonly input: Json | null
+  readonly handlers: Handlers | null
+  readonly outcomes: Outcomes
+  readonly signal: AbortSignal
+  onStep(step: TraceStep, rootId: string): void
+}
+
+export interface DryRunEnd {
+  readonly engine: EngineApi
+  readonly id: string
+  readonly trace: readonly TraceStep[]
+  close(): Promise<void>
+}
+
+export async function dryRun(params: DryRun): Promise<DryRunEnd> {
+  const { openStore } = await import('../../store/open.ts')
+  const { Engine } = await import('../../engine/engine.ts')
+  const { Worker } = await import('../../worker/worker.ts')
+  const store = await openStore('sqlite::memory:')
+  await store.migrate()
+  // A session must outlive any jump; half of the jitter's range makes it exact.
+  const engine = await Engine.open({ store, sessionTtlMs: 1e12, pollMs: 5, heartbeatMs: 50, random: () => 0.5 })
+  const clock = new SkippedClock(store)
+  const standIns = new StandIns(params.outcomes, clock)
+  const handlers = withStandIns(params.handlers, standIns)
+  const worker = await Worker.start(engine.workers, { handlers, concurrency: CONCURRENCY, pollMs: 5, maxPrefetch: 0 })
+  const { definition, input } = params
+  const [started] = await engine.start([{ ...definition.start, ...(input === null ? {} : { input }) }])
+  const id = (started as { readonly id: string }).id
+  const trace: TraceStep[] = []
+  await new Pilot({ engine, clock, standIns, params, id, trace }).fly()
+  return {
+    engine,
+    id,
+    trace,
+    close: async () => {
+      await worker.stop({ graceMs: 0 })
+      await engine.close()
+      await store.close()
+    },
+  }
+}
+
+/** Answers as the outcomes file says, else with the input. */
+class StandIns {
+  readonly #outcomes: Outcomes
+  readonly #clock: SkippedClock
+  /** Handlers at work, own or stand-in, asleep or not. */
+  running = 0
+
+  constructor(outcomes: Outcomes, clock: SkippedClock) {
+    this.#outcomes = outcomes
+    this.#clock = clock
+  }
+
+  answer = async (args: never, ctx: Context<never>): Promise<unknown> => {
+    const { node, item, role, type, attempt } = ctx
+    const { delayMs, error, result } = this.#outcomes.run({ node, item, role, type, attempt })
+    if (delayMs > 0) await this.#clock.sleep(`${ctx.runId}/${attempt}`, delayMs, ctx.signal)
+    if (error !== null) throw mocked(error)
+    return result === undefined ? args : result
+  }
+
+  counted(handler: Handler): Handler {
+    return async (args: never, ctx: Context<never>): Promise<unknown> => {
+      this.running++
+      try {
+        return await handler(args, ctx)
+      } finally {
+        this.running--
+      }
+    }
+  }
+}
+
+function mocked(failure: Failure): Error {
+  const { code, message, category, retryable } = failure
+  const options = { code, ...(category === undefined ? {} : { category }) }
+  if (retryable === false) return new Terminal(message, options)
+  if (retryable === true) return new Retryable(message, options)
+  return Object.assign(new Error(message), options)
+}
+
+/** The handlers given, counted, and a stand-in for every other type. */
+function withStandIns(own: Handlers | null, standIns: StandIns): Handlers {
+  const handlers = new Handlers()
+  for (const type of own?.types() ?? []) handlers.add(type, standIns.counted(own?.find(type) as Handler))
+  if (!handlers.types().includes('%')) handlers.add('%', standIns.counted(standIns.answer))
+  return handlers
+}
+
+interface Flight {
+  readonly engine: EngineApi
+  readonly clock: SkippedClock
+  readonly standIns: StandIns
+  readonly params: DryRun
+  readonly id: string
+  readonly trace: TraceStep[]
+}
+
+class Pilot {
+  readonly #flight: Flight
+  readonly #gatesSeen = new Map<string, number>()
+  readonly #openGates = new Map<string, number>()
+  #tracedUpTo = 0
+  #overdueLooks = 0
+
+  constructor(flight: Flight) {
+    this.#flight = flight
+  }
+
+  async fly(): Promise<void> {
+    const { engine, clock, params, id } = this.#flight
+    const { createdAt } = (await engine.store.read.instance(id)) as { readonly createdAt: number }
+    for (;;) {
+      await this.#tell(createdAt)
+      const row = await engine.store.read.instance(id)
+      if (row === null || TERMINAL.has(row.state) || params.signal.aborted) break
+      if (!(await this.#isIdle())) await pause(LOOK_MS)
+      else if (!(await clock.wakeDue()) && !(await this.#answerGates())) {
+        const next = await this.#nextMoment()
+        if (next === null) break
+        await clock.jumpTo(next)
+      }
+    }
+    await this.#tell(createdAt)
+  }
+
+  async #isIdle(): Promise<boolean> {
+    const { engine, clock, standIns } = this.#flight
+    const { read, sweep } = engine.store
+    if (standIns.running > clock.sleeping) return false
+    const now = await clock.now()
+    const dueAt = await sweep.nextDueAt()
+    this.#overdueLooks = dueAt !== null && dueAt <= now ? this.#overdueLooks + 1 : 0
+    if (this.#overdueLooks > 0 && this.#overdueLooks < OVERDUE_LOOKS) return false
+    if ((await sweep.unfinishedCascades({ limit: 1 })).length > 0) return false
+    const query = { queue: null, type: null, deadLetter: null, tenant: null, limit: CONCURRENCY, before: null }
+    const runs = await read.listRuns({ ...query, status: ['pending', 'leased'] })
+    if (clock.sleeping < CONCURRENCY && runs.some((r) => r.status === 'pending' && r.runAt <= now)) return false
+    const held = runs.filter((r) => r.status === 'leased' && !r.deferred)
+    if (!held.every((r) => clock.sleeps(`${r.id}/${r.attempt + 1}`))) return false
+    // The clock of a timeout begins with the report of the start, which a worker makes only after some real time.
+    const untold = held.filter((r) => r.timeoutMs !== null && r.startedAt === null)
+    if (untold.length > 0) await sweep.started({ runs: untold.map((r) => ({ id: r.id, epoch: r.epoch, at: now })) })
+    return untold.length === 0
+  }
+
+  /** True: a gate was answered. Each gate is answered once its time has come, in the order they opened. */
+  async #answerGates(): Promise<boolean> {
+    const { engine, clock } = this.#flight
+    const now = await clock.now()
+    let answered = false
+    for (const gate of await this.#gates()) {
+      const answer = this.#answerOf(gate)
+      if (answer.approved === null || gate.createdAt + answer.afterMs > now) continue
+      await engine.answerGate({
+        gateId: gate.id,
+        approved: answer.approved,
+        actor: 'dry run',
+        ...(answer.answer === null ? {} : { answer: answer.answer }),
+        ...(answer.reason === null ? {} : { reason: answer.reason }),
+      })
+      answered = true
+    }
+    return answered
+  }
+
+  async #gates(): Promise<readonly GateRow[]> {
+    const gates = await this.#flight.engine.store.read.openGates({ instanceId: null, limit: PORTION })
+    return [...gates].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+  }
+
+  #answerOf(gate: GateRow) {
+    let times = this.#openGates.get(gate.id)
+    if (times === undefined) {
+      times = this.#gatesSeen.get(gate.node) ?? 0
+      this.#gatesSeen.set(gate.node, times + 1)
+      this.#openGates.set(gate.id, times)
+    }
+    return this.#flight.params.outcomes.gate(gate.node, times)
+  }
+
+  async #nextMoment(): Promise<number | null> {
+    const { engine, clock } = this.#flight
+    const gates = (await this.#gates()).map((g) => ({ gate: g, answer: this.#answerOf(g) }))
+    const moments = [
+      await engine.store.sweep.nextDueAt(),
+      clock.nextWakeAt,
+      ...gates.map(({ gate, answer }) => (answer.approved === null ? null : gate.createdAt + answer.afterMs)),
+    ].filter((at): at is number => at !== null)
+    return moments.length === 0 ? null : Math.min(...moments)
+  }
+
+  async #tell(since: number): Promise<void> {
+    const { engine, params, id, trace } = this.#flight
+    for (;;) {
+      const events = await engine.store.read.feed({ afterId: this.#tracedUpTo, limit: PORTION })
+      for (const step of await traceOf(engine.store, events, since)) {
+        trace.push(step)
+        params.onStep(step, id)
+      }
+      this.#tracedUpTo = events.at(-1)?.id ?? this.#tracedUpTo
+      if (events.length < PORTION) return
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** Every node key and type of a definition, nested nets and literal items included. */
+import type { Definition } from '../../dialects/definition.ts'
+import type { ChildStart, Item } from '../../engine/api.ts'
+import type { Net } from '../../net/net.ts'
+
+export interface Names {
+  readonly nodes: ReadonlySet<string>
+  readonly types: ReadonlySet<string>
+}
+
+export function namesOf(definition: Definition): Names {
+  const nodes = new Set<string>()
+  const types = new Set<string>()
+  for (const net of [definition.start.net, ...(definition.start.nets ?? [])]) addNet(net, nodes, types)
+  addItems(definition.start, types)
+  return { nodes, types }
+}
+
+function addNet(net: Net, nodes: Set<string>, types: Set<string>): void {
+  for (const { key, work, undo } of net.nodes) {
+    nodes.add(key)
+    if (work.kind === 'run') types.add(work.type)
+    if (work.kind === 'each' && work.body?.kind === 'run') types.add(work.body.type)
+    if (undo !== null) types.add(undo.work.type)
+  }
+}
+
+function addItems(start: ChildStart, types: Set<string>): void {
+  for (const items of Object.values(start.items ?? {})) for (const item of items) addItem(item, types)
+  for (const literal of Object.values(start.literals ?? {})) if (literal.start !== undefined) addItems(literal.start, types)
+}
+
+function addItem(item: Item, types: Set<string>): void {
+  if (typeof item !== 'object' || item === null) return
+  if ('run' in item) types.add((item.run as { readonly type: string }).type)
+  else if ('child' in item && 'start' in item) addItems(item.start as ChildStart, types)
+}

@@ -1,0 +1,112 @@
+/** Events of an instance and its children as lines a person follows: node, attempt, outcome, when. */
+import type { RunRow, StoredEvent } from '../../store/rows.ts'
+import type { Store } from '../../store/store.ts'
+import { json } from '../../server/wire.ts'
+import type { Terminal } from '../terminal.ts'
+import { brief, paintState, placeOf, span } from '../words.ts'
+
+export interface TraceStep {
+  /** Since the instance was created. */
+  readonly at_ms: number
+  readonly instance: string
+  readonly node: string | null
+  readonly item: number | null
+  readonly role: 'work' | 'undo' | 'final' | null
+  readonly type: string | null
+  readonly attempt: number | null
+  readonly outcome: string
+  readonly detail: string | null
+}
+
+const RUN_EVENTS: { readonly [type: string]: string } = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  retried: 'retrying',
+  cancelled: 'cancelled',
+  deferred: 'deferred',
+  redriven: 'redriven',
+  late_success: 'late success',
+}
+
+const OTHER_EVENTS: { readonly [type: string]: string } = {
+  'gate.opened': 'waiting',
+  'gate.approved': 'approved',
+  'gate.rejected': 'rejected',
+  'gate.closed': 'closed',
+  'node.held': 'held',
+  'node.discarded': 'discarded',
+  'node.skipped': 'skipped',
+  'node.final_failed': 'final failed',
+  'instance.started': 'started',
+  'instance.draining': 'stopping',
+  'instance.compensating': 'compensating',
+  'instance.completed': 'completed',
+  'instance.failed': 'failed',
+  'instance.cancelled': 'cancelled',
+  'instance.compensated': 'compensated',
+}
+
+interface EventData {
+  readonly attempt?: number
+  readonly error?: { readonly code?: string; readonly message?: string } | null
+  readonly run_at?: string
+  readonly reason?: string
+  readonly outcome?: string
+  readonly gate?: string
+}
+
+/** Steps worth a line, in the order they happened. Runs are read once per batch for their item, role and type. */
+export async function traceOf(store: Store, events: readonly StoredEvent[], since: number): Promise<readonly TraceStep[]> {
+  const ids = events.filter((e) => e.runId !== null && RUN_EVENTS[e.type] !== undefined).map((e) => e.runId as string)
+  const runs = new Map((await store.read.runs({ ids: [...new Set(ids)] })).map((run) => [run.id, run]))
+  return events.flatMap((event) => {
+    const step = stepOf(event, event.runId === null ? undefined : runs.get(event.runId), since)
+    return step === null ? [] : [step]
+  })
+}
+
+function stepOf(event: StoredEvent, run: RunRow | undefined, since: number): TraceStep | null {
+  const outcome = (event.runId === null ? OTHER_EVENTS : RUN_EVENTS)[event.type]
+  if (outcome === undefined || event.instanceId === null) return null
+  const data = (json(event.data) ?? {}) as EventData
+  const timedOut = event.runId !== null && data.error?.code === 'timeout'
+  return {
+    at_ms: event.at - since,
+    instance: event.instanceId,
+    node: event.node,
+    item: run === undefined || run.item < 0 ? null : run.item,
+    role: run?.role ?? null,
+    type: run?.type ?? null,
+    attempt: run === undefined ? null : attemptOf(event, data, run),
+    outcome: timedOut && outcome === 'failed' ? 'timed out' : outcome,
+    detail: detailOf(event, data),
+  }
+}
+
+/** The execution the event ends: failures are counted after it, a success is not one of them. */
+function attemptOf(event: StoredEvent, data: EventData, run: RunRow): number {
+  if (event.type === 'retried') return data.attempt ?? run.attempt
+  if (event.type === 'failed') return Math.max(1, run.attempt)
+  return run.attempt + 1
+}
+
+function detailOf(event: StoredEvent, data: EventData): string | null {
+  const error = data.error?.message ?? null
+  if (event.type === 'retried' && data.run_at !== undefined) {
+    return `${error ?? 'failed'}; again in ${span(Math.max(0, Date.parse(data.run_at) - event.at))}`
+  }
+  if (event.type === 'gate.opened') return data.gate === undefined ? null : `gate ${data.gate}`
+  if (event.type === 'instance.draining') return error ?? data.reason ?? null
+  if (event.type.startsWith('instance.') && data.outcome === 'partial') return 'partial'
+  return error
+}
+
+export function traceLine(terminal: Terminal, step: TraceStep, rootId: string): string {
+  const time = `+${span(step.at_ms)}`.padStart(10)
+  const place = step.node === null ? 'instance' : placeOf({ node: step.node, item: step.item ?? -1, role: step.role ?? 'work' })
+  const child = step.instance === rootId ? '' : '· '
+  const attempt = step.attempt !== null && step.attempt > 1 ? ` (attempt ${step.attempt})` : ''
+  const detail = step.detail === null ? '' : terminal.paint('dim', `  ${brief(step.detail, 80)}`)
+  const outcome = paintState(terminal, step.outcome) + attempt
+  return `${terminal.paint('dim', time)}  ${(child + place).padEnd(20)} ${outcome}${detail}`.trimEnd()
+}

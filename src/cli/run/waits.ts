@@ -1,0 +1,89 @@
+/** What an instance waits for when nothing in it moves by itself any more. */
+import type { EngineApi } from '../../engine/api.ts'
+import { TERMINAL } from '../../net/marking.ts'
+import type { InstanceRow, RunRow, WorkerRow } from '../../store/rows.ts'
+import { json } from '../../server/wire.ts'
+import { brief, placeOf } from '../words.ts'
+
+export interface Wait {
+  readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue'
+  /** What to name when answering it: a gate, a run, a node, a type or a queue. */
+  readonly id: string
+  readonly instance: string
+  readonly node: string | null
+  readonly text: string
+}
+
+/** Instances and runs looked at per question: enough to name what holds up a person's workflow. */
+const LOOKED_AT = 500
+
+/** null: something still moves (a run is being worked on, is due, or will be). */
+export async function waitsOf(engine: EngineApi, rootId: string): Promise<readonly Wait[] | null> {
+  const { read } = engine.store
+  const now = await engine.store.now()
+  const [workers, queues] = await Promise.all([read.workers(), read.queues()])
+  const alive = workers.filter((w) => w.state === 'running' && w.expiresAt > now)
+  const paused = new Set(queues.filter((q) => q.paused).map((q) => q.name))
+  const waits: Wait[] = []
+  for (const instance of await openTree(engine, rootId)) {
+    if (instance.more) return null
+    for (const run of await read.instanceRuns({ instanceId: instance.id, limit: LOOKED_AT, after: null })) {
+      if (run.status !== 'pending' && run.status !== 'leased') continue
+      const wait = waitOfRun(run, now, alive, paused)
+      if (wait === null) return null
+      waits.push(wait)
+    }
+    waits.push(...(await waitsOfTokens(engine, instance)))
+  }
+  return waits
+}
+
+async function openTree(engine: EngineApi, rootId: string): Promise<readonly InstanceRow[]> {
+  const root = await engine.store.read.instance(rootId)
+  const open: InstanceRow[] = []
+  const todo = root === null ? [] : [root]
+  for (let row = todo.pop(); row !== undefined && open.length < LOOKED_AT; row = todo.pop()) {
+    if (TERMINAL.has(row.state)) continue
+    open.push(row)
+    todo.push(...(await engine.store.read.children(row.id)))
+  }
+  return open
+}
+
+function waitOfRun(run: RunRow, now: number, alive: readonly WorkerRow[], paused: ReadonlySet<string>): Wait | null {
+  const at = { instance: run.instanceId ?? '', node: run.node }
+  if (run.status === 'leased') {
+    if (!run.deferred) return null
+    return { ...at, kind: 'completion', id: run.id, text: `${placeOf(run)} waits for its completion from outside: run ${run.id}` }
+  }
+  if (run.runAt > now) return null
+  if (paused.has(run.queue)) {
+    return { ...at, kind: 'queue', id: run.queue, text: `${placeOf(run)} waits in queue '${run.queue}', which is paused` }
+  }
+  if (alive.some((worker) => serves(worker, run))) return null
+  return { ...at, kind: 'worker', id: run.type, text: `${placeOf(run)} waits for a worker that handles '${run.type}'` }
+}
+
+function serves(worker: WorkerRow, run: RunRow): boolean {
+  const queue = worker.queues.length === 0 || worker.queues.includes(run.queue)
+  const type = worker.types.length === 0 || worker.types.some((t) => (t.endsWith('%') ? run.type.startsWith(t.slice(0, -1)) : t === run.type))
+  return queue && type
+}
+
+async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<readonly Wait[]> {
+  const waits: Wait[] = []
+  if (instance.gates > 0) {
+    for (const gate of await engine.store.read.openGates({ instanceId: instance.id, limit: LOOKED_AT })) {
+      const title = (json(gate.options) as { readonly title?: unknown } | null)?.title
+      const about = typeof title === 'string' ? ` (${brief(title)})` : ''
+      waits.push({ kind: 'gate', id: gate.id, instance: instance.id, node: gate.node, text: `${gate.node}${about} waits for an answer: petrel approve ${gate.id}` })
+    }
+  }
+  if (instance.held > 0) {
+    for (const slot of await engine.store.read.slots({ instanceId: instance.id, prefix: 'h:' })) {
+      const node = (json(slot.value) as { readonly node?: string } | null)?.node ?? null
+      waits.push({ kind: 'held', id: node ?? slot.key, instance: instance.id, node, text: `${node ?? slot.key} is held until its admission rule allows it` })
+    }
+  }
+  return waits
+}

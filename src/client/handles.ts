@@ -1,0 +1,161 @@
+/** Handles of what was enqueued or started: its id, and everything one may ask of it. They hold no state of their own. */
+import type { EngineApi, InstanceView } from '../engine/api.ts'
+import { PetrelError } from '../engine/errors.ts'
+import type { Failure, InstanceState } from '../net/marking.ts'
+import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../store/rows.ts'
+import { readResults, type Shape } from '../worker/shape.ts'
+import { WorkflowFailed } from './errors.ts'
+import { shapeOfInstance } from './result-shape.ts'
+
+export interface WaitOptions {
+  /** Ends the waiting, not the work. */
+  readonly signal?: AbortSignal
+}
+
+/** A bare run, of no workflow. */
+export class RunHandle<Result = unknown> {
+  readonly id: string
+  /** false: the key was taken, and this is the run that holds it. */
+  readonly created: boolean
+  readonly #engine: EngineApi
+
+  constructor(engine: EngineApi, id: string, created: boolean) {
+    this.#engine = engine
+    this.id = id
+    this.created = created
+  }
+
+  /** Its result once it has succeeded; rejects with WorkflowFailed when it ended otherwise. */
+  async result(options: WaitOptions = {}): Promise<Result> {
+    const state = await this.#engine.ended({ id: this.id, kind: 'run', ...options })
+    const row = await this.row()
+    if (row.status === 'succeeded') return (row.result === null ? null : JSON.parse(row.result)) as Result
+    const error = row.error === null ? null : (JSON.parse(row.error) as Failure)
+    throw new WorkflowFailed({ id: this.id, kind: 'run', state: state as RunStatus, outcome: null, node: null, error })
+  }
+
+  async status(): Promise<RunStatus> {
+    return (await this.row()).status
+  }
+
+  async row(): Promise<RunRow> {
+    const row = await this.#engine.store.read.run(this.id)
+    if (row === null) throw new PetrelError('not_found', `there is no run ${this.id}`)
+    return row
+  }
+
+  async cancel(actor: string | null = null): Promise<RunStatus> {
+    return (await this.#engine.cancelRun({ id: this.id, actor })).status
+  }
+
+  /** Its history from the beginning, and on until it has ended. */
+  async *watch(options: WaitOptions = {}): AsyncGenerator<StoredEvent, void, undefined> {
+    const { signal } = options
+    for (let shown = 0; ; ) {
+      // The state first: what happened before it was terminal is then in the history.
+      const { status } = await this.row()
+      const history = await this.#engine.store.read.runHistory(this.id)
+      yield* history.slice(shown)
+      shown = history.length
+      if (status !== 'pending' && status !== 'leased') return
+      signal?.throwIfAborted()
+      await this.#endOrPause(signal)
+    }
+  }
+
+  /** Waits a moment, or less if it ends. */
+  async #endOrPause(signal: AbortSignal | undefined): Promise<void> {
+    const pause = AbortSignal.any([AbortSignal.timeout(WATCH_PAUSE_MS), ...(signal === undefined ? [] : [signal])])
+    await this.#engine.ended({ id: this.id, kind: 'run', signal: pause }).catch((error: unknown) => {
+      signal?.throwIfAborted()
+      if (!pause.aborted) throw error
+    })
+  }
+}
+
+const WATCH_PAUSE_MS = 250
+
+/** One execution of a workflow. */
+export class InstanceHandle<Result = unknown> {
+  readonly id: string
+  /** false: the start key was taken, and this is the instance that holds it. */
+  readonly created: boolean
+  readonly #engine: EngineApi
+  /** undefined: found out when it is needed. */
+  readonly #shape: Shape | undefined
+
+  constructor(engine: EngineApi, id: string, created: boolean, shape?: Shape) {
+    this.#engine = engine
+    this.id = id
+    this.created = created
+    this.#shape = shape
+  }
+
+  /**
+   * Its result once it has completed: of a chain the result of its last step, of a group or batch the list of its jobs'
+   * results, of anything else the results by node. Rejects with WorkflowFailed when it ended otherwise.
+   */
+  async result(options: WaitOptions = {}): Promise<Result> {
+    const state = await this.#engine.ended({ id: this.id, kind: 'instance', ...options })
+    if (state !== 'completed') throw await this.#failure()
+    const byNode = await this.#engine.results(this.id)
+    // A taken start key may belong to a workflow of another shape.
+    const shape = this.#shape !== undefined && this.created ? this.#shape : await shapeOfInstance(this.#engine, this.id)
+    if (shape !== null) return readResults(shape, byNode) as Result
+    return Object.fromEntries(
+      [...byNode].map(([node, text]) => [node, text === null ? null : JSON.parse(text)]),
+    ) as Result
+  }
+
+  async #failure(): Promise<WorkflowFailed> {
+    const { instance, error, runs } = await this.view()
+    const failed = runs.filter((run) => run.status === 'failed')
+    const cause = failed.at(-1)
+    const own = cause?.error == null ? null : (JSON.parse(cause.error) as Failure)
+    return new WorkflowFailed({
+      id: this.id,
+      kind: 'instance',
+      state: instance.state,
+      outcome: instance.outcome,
+      node: cause?.node ?? null,
+      error: error ?? own,
+    })
+  }
+
+  async status(): Promise<InstanceState> {
+    return (await this.row()).state
+  }
+
+  async row(): Promise<InstanceRow> {
+    const row = await this.#engine.store.read.instance(this.id)
+    if (row === null) throw new PetrelError('not_found', `there is no workflow ${this.id}`)
+    return row
+  }
+
+  /** All there is to see of it: its runs, gates and nested workflows. */
+  async view(): Promise<InstanceView> {
+    const view = await this.#engine.view(this.id)
+    if (view === null) throw new PetrelError('not_found', `there is no workflow ${this.id}`)
+    return view
+  }
+
+  /** Gates that wait for an answer: `petrel.approve(gate.id)`. */
+  async gates(): Promise<readonly GateRow[]> {
+    return await this.#engine.store.read.openGates({ instanceId: this.id, limit: 1_000 })
+  }
+
+  async cancel(actor: string | null = null): Promise<InstanceState> {
+    return (await this.#engine.cancelInstance({ id: this.id, actor })).state
+  }
+
+  /** Starts a new workflow that takes over what this failed one had finished. */
+  async retry(actor: string | null = null): Promise<InstanceHandle<Result>> {
+    const { id, created } = await this.#engine.retryInstance({ id: this.id, actor })
+    return new InstanceHandle<Result>(this.#engine, id, created, this.#shape)
+  }
+
+  /** Its events from the beginning, and on until it has ended. */
+  watch(options: WaitOptions = {}): AsyncIterable<StoredEvent> {
+    return this.#engine.watch(this.id, options.signal)
+  }
+}

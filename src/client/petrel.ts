@@ -1,0 +1,245 @@
+/** Petrel embedded in a program: opens a store, enqueues and starts work, runs workers. */
+import { buildWorkflow } from '../dialects/ojs/builder.ts'
+import { checkJob, retryOf } from '../dialects/ojs/tree.ts'
+import type { CallerTransaction, EngineApi, EngineOptions, EnqueueParams, UniqueParams } from '../engine/api.ts'
+import { PetrelError } from '../engine/errors.ts'
+import type { Failure } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
+import { failureOf } from '../worker/errors.ts'
+import { type Handler, Handlers } from '../worker/handlers.ts'
+import type { WorkerOptions } from '../worker/options.ts'
+import { Worker } from '../worker/worker.ts'
+import { type AnyStep, type GivesOf, type Job, job, type Step, type StepOptions } from './builders.ts'
+import { InstanceHandle, RunHandle } from './handles.ts'
+import type { AnyTask, StepContext, Task } from './task.ts'
+
+export interface PetrelOptions extends Omit<EngineOptions, 'store'> {
+  /** false: the schema must be there already. Default true. */
+  readonly migrate?: boolean
+}
+
+/** An open transaction of the caller's on the same Postgres, e.g. a `pg` client after BEGIN. */
+export type TransactionClient = CallerTransaction['client']
+
+export interface EnqueueOptions extends StepOptions {
+  readonly id?: string
+  /** Milliseconds since the epoch. */
+  readonly runAt?: number
+  /** Not started by then: discarded. */
+  readonly expiresAt?: number
+  /** Unique for ever: a second enqueue answers with the first run. */
+  readonly idempotencyKey?: string
+  readonly unique?: UniqueParams
+  readonly tenant?: string
+  /** The run exists if and when this transaction commits. */
+  readonly tx?: TransactionClient
+}
+
+export interface StartOptions {
+  readonly id?: string
+  /** For display. */
+  readonly name?: string
+  /** A second start with the same key answers with the first instance. */
+  readonly idempotencyKey?: string
+  readonly tenant?: string
+  readonly initiator?: string
+  readonly meta?: { readonly [key: string]: Json }
+  /** The workflow exists if and when this transaction commits. */
+  readonly tx?: TransactionClient
+}
+
+export interface WorkOptions extends Omit<WorkerOptions, 'handlers'> {
+  /** Only these types; default: all that have a handler now. */
+  readonly types?: readonly string[]
+}
+
+export interface Answer {
+  readonly answer?: Json
+  readonly actor?: string
+  readonly reason?: string
+}
+
+export class Petrel {
+  /** For what the SDK has no words for: queues, limits, schedules, dead letters. */
+  readonly engine: EngineApi
+  readonly #handlers = new Handlers()
+  readonly #workers = new Set<Worker>()
+  readonly #options: PetrelOptions
+  readonly #close: () => Promise<void>
+  #closing: Promise<void> | null = null
+
+  private constructor(engine: EngineApi, options: PetrelOptions, close: () => Promise<void>) {
+    this.engine = engine
+    this.#options = options
+    this.#close = close
+  }
+
+  /** `sqlite:path/to/file.db`, `sqlite::memory:` or `postgres://user@host/database`. */
+  static async open(url: string, options: PetrelOptions = {}): Promise<Petrel> {
+    const { migrate = true, ...engineOptions } = options
+    const [{ openStore }, { Engine }] = await Promise.all([import('../store/open.ts'), import('../engine/engine.ts')])
+    const store = await openStore(url)
+    try {
+      if (migrate) await store.migrate()
+      const engine = await Engine.open({ ...engineOptions, store })
+      return new Petrel(engine, options, () => store.close())
+    } catch (error) {
+      await store.close().catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Over an engine that the caller opened, and closes. */
+  static over(engine: EngineApi, options: PetrelOptions = {}): Petrel {
+    return new Petrel(engine, options, async () => undefined)
+  }
+
+  /** Says how work of a type is done, in workers started from now on. A type may end in `%`: all with that prefix. */
+  handle(task: AnyTask): this
+  handle<Args = unknown>(type: string, handler: (args: Args, ctx: StepContext) => unknown): this
+  handle(task: AnyTask | string, handler?: Handler): this {
+    if (typeof task === 'string') this.#handlers.add(task, handler as Handler)
+    else this.#handlers.add(task.type, task.handler)
+    return this
+  }
+
+  /** Starts a worker in this process for the types handled so far. */
+  async work(options: WorkOptions = {}): Promise<Worker> {
+    this.#assertOpen()
+    const { types = null, ...rest } = options
+    const { logger, maxPayloadBytes } = this.#options
+    const worker = await Worker.start(this.engine.workers, {
+      ...(logger !== undefined && { logger }),
+      ...(maxPayloadBytes !== undefined && { maxResultBytes: maxPayloadBytes }),
+      ...rest,
+      handlers: this.#handlers.select(types),
+    })
+    this.#workers.add(worker)
+    return worker
+  }
+
+  /** Adds one run: of a task, of a type, or as `job(…)` says. */
+  enqueue<Args, Result, Previous>(
+    task: null extends Previous ? Task<Args, Result, Previous> : never,
+    ...rest: undefined extends Args ? [args?: Args, options?: EnqueueOptions] : [args: Args, options?: EnqueueOptions]
+  ): Promise<RunHandle<Result>>
+  enqueue<Result>(job: Job<null, Result>, options?: EnqueueOptions): Promise<RunHandle<Result>>
+  enqueue<Result = unknown>(type: string, args?: unknown, options?: EnqueueOptions): Promise<RunHandle<Result>>
+  async enqueue(what: AnyTask | Job | string, second?: unknown, third?: EnqueueOptions): Promise<RunHandle> {
+    const isJob = typeof what === 'object' && 'tree' in what
+    const given = isJob ? (what as Job) : job(typeof what === 'string' ? what : what.type, second)
+    const options = (isJob ? (second as EnqueueOptions | undefined) : third) ?? {}
+    const [handle] = await this.enqueueMany([given as Job<null>], options)
+    return handle as RunHandle
+  }
+
+  /** Adds runs in one transaction. `options` count for all, before those of each job; keys and ids are per entry. */
+  async enqueueMany<const J extends readonly (Job<null> | EnqueueEntry)[]>(
+    jobs: J,
+    options: EnqueueOptions = {},
+  ): Promise<{ -readonly [K in keyof J]: RunHandle<GivesOf<J[K] extends EnqueueEntry ? J[K]['job'] : J[K]>> }> {
+    this.#assertOpen()
+    const { tx, ...shared } = options
+    const params = jobs.map((entry, i): EnqueueParams => {
+      const { job: given, ...own } = 'job' in entry ? entry : { job: entry }
+      return enqueueParams(given, { ...shared, ...own }, jobs.length === 1 ? '' : `jobs[${i}]: `)
+    })
+    const enqueued = await this.engine.enqueue(params, onTransaction(tx))
+    return enqueued.map(({ id, created }) => new RunHandle(this.engine, id, created)) as never
+  }
+
+  /** Starts a chain, group or batch. */
+  async start<Result>(workflow: Step<null, Result>, options: StartOptions = {}): Promise<InstanceHandle<Result>> {
+    const [handle] = await this.startMany([workflow], options)
+    return handle as InstanceHandle<Result>
+  }
+
+  /** Starts several in one transaction. */
+  async startMany<const S extends readonly Step<null, unknown>[]>(
+    workflows: S,
+    options: StartOptions = {},
+  ): Promise<{ -readonly [K in keyof S]: InstanceHandle<GivesOf<S[K]>> }> {
+    this.#assertOpen()
+    const { tx, name, idempotencyKey, ...rest } = options
+    if (workflows.length > 1 && (rest.id !== undefined || idempotencyKey !== undefined)) {
+      throw new PetrelError('invalid_request', 'id and idempotencyKey name one workflow: start them one by one')
+    }
+    const built = workflows.map((workflow) => buildWorkflow(named(workflow, name)))
+    const key = idempotencyKey === undefined ? {} : { startKey: idempotencyKey }
+    const params = built.map(({ start }) => ({ ...start, ...rest, ...key }))
+    const started = await this.engine.start(params, onTransaction(tx))
+    return started.map(({ id, created }, i) => new InstanceHandle(this.engine, id, created, built[i]?.shape)) as never
+  }
+
+  /** Handle of a workflow by its id, whoever started it. */
+  instance<Result = unknown>(id: string): InstanceHandle<Result> {
+    return new InstanceHandle<Result>(this.engine, id, false)
+  }
+
+  /** Handle of a bare run by its id. */
+  run<Result = unknown>(id: string): RunHandle<Result> {
+    return new RunHandle<Result>(this.engine, id, false)
+  }
+
+  /** Ends deferred work with this result. */
+  async complete(runId: string, result: unknown = null): Promise<void> {
+    await this.engine.complete({ runId, outcome: { kind: 'succeeded', result: (result ?? null) as Json } })
+  }
+
+  /** Ends deferred work with this error: whatever a handler may throw, or a Failure. */
+  async fail(runId: string, error: unknown): Promise<void> {
+    await this.engine.complete({
+      runId,
+      outcome: { kind: 'failed', error: isFailure(error) ? error : failureOf(error) },
+    })
+  }
+
+  async approve(gateId: string, answer: Answer = {}): Promise<void> {
+    await this.engine.answerGate({ gateId, approved: true, ...answer, actor: answer.actor ?? null })
+  }
+
+  async reject(gateId: string, answer: Answer = {}): Promise<void> {
+    await this.engine.answerGate({ gateId, approved: false, ...answer, actor: answer.actor ?? null })
+  }
+
+  /** Stops the workers (see Worker.stop), then closes the engine and the store. Called again it can only hurry. */
+  close(params: { readonly graceMs?: number } = {}): Promise<void> {
+    const stopped = Promise.all([...this.#workers].map((worker) => worker.stop(params)))
+    this.#closing ??= stopped.then(() => this.engine.close()).then(() => this.#close())
+    return this.#closing
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== null) throw new PetrelError('unavailable', 'this Petrel was closed')
+  }
+}
+
+/** A job of enqueueMany with options of its own. */
+export interface EnqueueEntry extends Omit<EnqueueOptions, 'tx'> {
+  readonly job: Job<null>
+}
+
+function enqueueParams(given: Job<never>, options: Omit<EnqueueOptions, 'tx'>, path: string): EnqueueParams {
+  const { type, args, options: own } = given.tree
+  const merged = { ...options, ...own }
+  checkJob({ type, options: merged }, path)
+  const { retry, ...rest } = merged
+  const policy = retryOf(retry)
+  return { ...rest, type, payload: args, maxAttempts: policy.maxAttempts, retry: policy }
+}
+
+function named(workflow: AnyStep, name: string | undefined): AnyStep['tree'] {
+  const { tree } = workflow
+  if (name === undefined) return tree
+  return tree.kind === 'job' ? { kind: 'chain', name, steps: [tree] } : { ...tree, name }
+}
+
+function onTransaction(tx: TransactionClient | undefined): CallerTransaction | undefined {
+  return tx === undefined ? undefined : { client: tx }
+}
+
+function isFailure(error: unknown): error is Failure {
+  if (typeof error !== 'object' || error === null || error instanceof Error) return false
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+  return typeof code === 'string' && typeof message === 'string'
+}

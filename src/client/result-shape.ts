@@ -1,0 +1,50 @@
+/** The shape of a workflow that another process started: read off its net, and off the nets of what it nests. */
+import type { EngineApi } from '../engine/api.ts'
+import { PetrelError } from '../engine/errors.ts'
+import type { Net } from '../net/net.ts'
+import type { InstanceRow } from '../store/rows.ts'
+import type { Shape } from '../worker/shape.ts'
+
+/** null: no chain, group or batch; its value is its results by node. */
+export async function shapeOfInstance(engine: EngineApi, id: string): Promise<Shape> {
+  const row = await engine.store.read.instance(id)
+  if (row === null) throw new PetrelError('not_found', `there is no workflow ${id}`)
+  return row.dialect === 'ojs' ? await shapeOf(engine, row) : null
+}
+
+async function shapeOf(engine: EngineApi, row: InstanceRow): Promise<Shape> {
+  const net = await netOf(engine, row)
+  const children = await engine.store.read.children(row.id)
+  const nested = async (node: string, item: number): Promise<Shape> => {
+    // Of several (a retry of a nested workflow), the newest: ids grow with time.
+    const child = children
+      .filter((c) => c.parentNode === node && c.parentItem === item)
+      .sort(byId)
+      .at(-1)
+    return child === undefined ? null : await shapeOf(engine, child)
+  }
+  if (net.entry[0] !== 'jobs') {
+    const last = String(net.nodes.length - 1)
+    return { last, of: await nested(last, -1) }
+  }
+  const of: Record<string, Shape> = {}
+  for (const { parentNode, parentItem } of children) {
+    if (parentNode === 'jobs') of[parentItem] = await nested('jobs', parentItem)
+  }
+  return { each: 'jobs', count: await itemCount(engine, row.id), of }
+}
+
+async function netOf(engine: EngineApi, row: InstanceRow): Promise<Net> {
+  const net = await engine.net(row.netHash)
+  if (net === null) throw new PetrelError('engine_error', `the net of workflow ${row.id} is missing`)
+  return net
+}
+
+async function itemCount(engine: EngineApi, instanceId: string): Promise<number> {
+  const [slot] = await engine.store.read.slots({ instanceId, prefix: 'n:jobs' })
+  return slot === undefined ? 0 : (JSON.parse(slot.value) as number)
+}
+
+function byId(a: InstanceRow, b: InstanceRow): number {
+  return a.id < b.id ? -1 : 1
+}

@@ -1,0 +1,54 @@
+/** What a dialect makes of a file, and the table of dialects. A new notation joins by a line in DIALECTS. */
+import type { StartParams } from '../engine/api.ts'
+import { closest } from './reader.ts'
+import { DefinitionError, locateMistakes, readSource, type Source } from './source.ts'
+
+export interface Definition {
+  readonly dialect: string
+  readonly name: string
+  /** Everything an instance needs but its input and its identity. */
+  readonly start: Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator'>
+}
+
+export interface Dialect {
+  readonly name: string
+  /** How a file says that it is of this dialect, in words for an error message. */
+  readonly mark: string
+  detect(value: { readonly [key: string]: unknown }): boolean
+  /** Loaded when a file of this dialect is met. Throws DefinitionError with every mistake. */
+  load(): Promise<(source: Source) => Definition>
+}
+
+export const DIALECTS: readonly Dialect[] = [
+  {
+    name: 'net',
+    mark: 'kind: Net',
+    detect: (value) => value['kind'] === 'Net',
+    load: async () => (await import('./net/parse.ts')).parseNet,
+  },
+  {
+    name: 'ojs',
+    mark: 'type: chain | group | batch',
+    detect: (value) => ['chain', 'group', 'batch'].includes(value['type'] as string),
+    load: async () => (await import('./ojs/parse.ts')).parseWorkflow,
+  },
+]
+
+/** `file` is only named in errors. */
+export async function readDefinition(file: string, text: string): Promise<Definition> {
+  const source = readSource(file, text)
+  const { value } = source
+  const object = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const dialect = object ? DIALECTS.find((d) => d.detect(value as { [key: string]: unknown })) : undefined
+  if (dialect === undefined) throw new DefinitionError(file, locateMistakes(source, [unknownDialect(value)]))
+  return (await dialect.load())(source)
+}
+
+function unknownDialect(value: unknown): Parameters<typeof locateMistakes>[1][number] {
+  const hint = `a definition says what it is: ${DIALECTS.map((d) => `\`${d.mark}\``).join(', ')}`
+  const { kind, type } = (value ?? {}) as { readonly kind?: unknown; readonly type?: unknown }
+  const [key, word] = kind !== undefined ? ['kind', kind] : ['type', type]
+  if (typeof word !== 'string') return { path: [], message: 'this is no definition of any known notation', hint }
+  const near = closest(word, key === 'kind' ? ['Net'] : ['chain', 'group', 'batch'])
+  return { path: [key], message: `unknown ${key} '${word}'`, hint: near === null ? hint : `did you mean '${near}'?` }
+}

@@ -1,0 +1,159 @@
+/**
+ * A definition file as its author wrote it: the value, and where in the text each part of it stands. JSON is read as
+ * the YAML it also is, so both give the same line numbers and the same errors.
+ */
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+
+export type Path = readonly (string | number)[]
+
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
+
+/** What is wrong, where, and what would be right. */
+export interface Mistake {
+  readonly path: Path
+  /** Points at the key itself (it should not be there) instead of at its value. */
+  readonly onKey?: boolean
+  readonly message: string
+  readonly hint: string | null
+}
+
+export interface LocatedMistake extends Place {
+  /** Dotted path inside the definition; '' is the whole of it. */
+  readonly path: string
+  readonly message: string
+  readonly hint: string | null
+}
+
+/** Every mistake of one file at once. */
+export class DefinitionError extends Error {
+  readonly code = 'invalid_request'
+  readonly file: string
+  readonly problems: readonly LocatedMistake[]
+  constructor(file: string, problems: readonly LocatedMistake[]) {
+    const lines = problems.map((p) => `  ${p.line}:${p.column} ${p.path === '' ? '' : `${p.path}: `}${p.message}`)
+    super(`${file} is not a valid definition:\n${lines.join('\n')}`)
+    this.name = 'DefinitionError'
+    this.file = file
+    this.problems = problems
+  }
+}
+
+export interface Source {
+  readonly file: string
+  readonly value: unknown
+  locate(path: Path, onKey?: boolean): Place
+}
+
+/** A definition is written by hand or by a tool for review; what is larger is data, which belongs into the input. */
+const MAX_BYTES = 16 * 1024 * 1024
+
+export function readSource(file: string, text: string): Source {
+  if (Buffer.byteLength(text) > MAX_BYTES) {
+    throw new DefinitionError(file, [mistakeAt({ line: 1, column: 1 }, 'the file is larger than 16 MiB', 'pass data as --input')])
+  }
+  const lines = new LineCounter()
+  const document = parse(file, text, lines)
+  const at = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(line, 1), column: Math.max(col, 1) }
+  }
+  const problems: LocatedMistake[] = document.errors.map((error) =>
+    mistakeAt(at(error.pos[0]), firstLine(error.message), syntaxHint(error.code)),
+  )
+  if (problems.length === 0) problems.push(...unquotedTemplates(document, at))
+  if (problems.length > 0) throw new DefinitionError(file, problems)
+  return { file, value: toValue(file, document), locate: (path, onKey) => at(offsetOf(document, path, onKey ?? false)) }
+}
+
+export function locateMistakes(source: Source, mistakes: readonly Mistake[]): readonly LocatedMistake[] {
+  return mistakes
+    .map((m) => ({ ...source.locate(m.path, m.onKey), path: pathText(m.path), message: m.message, hint: m.hint }))
+    .sort((a, b) => a.line - b.line || a.column - b.column)
+}
+
+export function pathText(path: Path): string {
+  return path
+    .map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`))
+    .join('')
+}
+
+function parse(file: string, text: string, lineCounter: LineCounter): Document {
+  try {
+    return parseDocument(text, { lineCounter, prettyErrors: false })
+  } catch (error) {
+    // The parser recurses; a file nested thousands of levels deep exhausts the stack.
+    if (!(error instanceof RangeError)) throw error
+    throw new DefinitionError(file, [mistakeAt({ line: 1, column: 1 }, 'the file is nested too deeply', null)])
+  }
+}
+
+function toValue(file: string, document: Document): unknown {
+  try {
+    return document.toJS()
+  } catch (error) {
+    // Aliases that multiply each other, or refer to nothing.
+    const message = error instanceof Error ? firstLine(error.message) : String(error)
+    throw new DefinitionError(file, [mistakeAt({ line: 1, column: 1 }, message, null)])
+  }
+}
+
+/** `args: {{ input.x }}` is a mapping to YAML, not a template: say so instead of complaining about its odd key. */
+function unquotedTemplates(document: Document, at: (offset: number) => Place): LocatedMistake[] {
+  const found: LocatedMistake[] = []
+  visit(document, {
+    Pair: (_, pair) => {
+      if (!isMap(pair.key) && !isSeq(pair.key)) return undefined
+      const place = at(pair.key.range?.[0] ?? 0)
+      found.push(mistakeAt(place, 'a template needs quotes: without them YAML reads {{ … }} as a mapping', `write "{{ … }}"`))
+      return visit.SKIP
+    },
+  })
+  return found
+}
+
+/** The nearest part of the text that has a place of its own: aliases and merged keys have none. */
+function offsetOf(document: Document, path: Path, onKey: boolean): number {
+  let node: unknown = document.contents
+  let offset = rangeStart(node) ?? 0
+  for (const [i, part] of path.entries()) {
+    if (isAlias(node)) node = node.resolve(document)
+    if (isMap(node)) {
+      const pair = node.items.find((p) => String(isScalar(p.key) ? p.key.value : p.key) === String(part))
+      if (pair === undefined) return offset
+      const key = rangeStart(pair.key)
+      const value = rangeStart(pair.value)
+      node = pair.value
+      const last = i === path.length - 1
+      offset = (last && onKey ? key : (value ?? key)) ?? offset
+      // An empty value stands where the next line begins; its key says more.
+      if (isScalar(pair.value) && pair.value.source === '' && key !== null) offset = key
+    } else if (isSeq(node)) {
+      node = node.items[Number(part)]
+      offset = rangeStart(node) ?? offset
+    } else return offset
+  }
+  return offset
+}
+
+function rangeStart(node: unknown): number | null {
+  const range = (node as { readonly range?: readonly number[] | null } | null | undefined)?.range
+  return range?.[0] ?? null
+}
+
+function mistakeAt(place: Place, message: string, hint: string | null): LocatedMistake {
+  return { ...place, path: '', message, hint }
+}
+
+function syntaxHint(code: string): string | null {
+  if (code === 'TAB_AS_INDENT') return 'indent with spaces'
+  if (code === 'DUPLICATE_KEY') return 'keep one of the two'
+  if (code === 'MULTIPLE_DOCS') return 'one file holds one definition'
+  return null
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] as string
+}

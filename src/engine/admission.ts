@@ -1,0 +1,84 @@
+/**
+ * Who may be handed out. Claim and hand-off both ask here, under the locks of their transaction: the queue runs, the
+ * queue's and the key's limits have room. A finishing run gives its room back first, so that it passes to the next.
+ */
+import type { LimitRow, QueueRow, RunRow } from '../store/rows.ts'
+
+export type Refusal = 'paused' | 'queue_limit' | 'key_limit'
+
+export class Admission {
+  readonly #queues: ReadonlyMap<string, QueueRow>
+  readonly #limits = new Map<string, LimitRow>()
+  readonly #now: number
+  readonly #changed = new Set<string>()
+  /** When a rate window that refused somebody opens again. */
+  retryAt: number | null = null
+
+  constructor(p: {
+    readonly queues: ReadonlyMap<string, QueueRow>
+    readonly limits: ReadonlyMap<string, LimitRow>
+    readonly now: number
+  }) {
+    this.#queues = p.queues
+    this.#now = p.now
+    for (const [key, row] of p.limits) this.#limits.set(key, row)
+  }
+
+  /** Takes the room if there is any. */
+  take(run: RunRow): Refusal | null {
+    if (this.#queues.get(run.queue)?.paused === true) return 'paused'
+    const keys = limitKeys(run)
+    for (const key of keys) {
+      if (!this.#hasRoom(key)) return key.startsWith('queue:') ? 'queue_limit' : 'key_limit'
+    }
+    for (const key of keys) this.#add(key, 1)
+    return null
+  }
+
+  /** A lease ended. The rate stays spent: it counts leases begun. */
+  release(run: RunRow): void {
+    for (const key of limitKeys(run)) this.#add(key, -1)
+  }
+
+  changed(): readonly LimitRow[] {
+    return [...this.#changed].sort().map((key) => this.#limits.get(key) as LimitRow)
+  }
+
+  #hasRoom(key: string): boolean {
+    const row = this.#window(key)
+    if (row === undefined) return true
+    if (row.maxConcurrent !== null && row.inUse >= row.maxConcurrent) return false
+    if (row.ratePer !== null && row.windowUsed >= row.ratePer) {
+      const opens = row.windowStart + (row.periodMs ?? 0)
+      this.retryAt = this.retryAt === null ? opens : Math.min(this.retryAt, opens)
+      return false
+    }
+    return true
+  }
+
+  #add(key: string, n: 1 | -1): void {
+    const row = this.#window(key)
+    if (row === undefined) return
+    this.#changed.add(key)
+    this.#limits.set(key, {
+      ...row,
+      inUse: Math.max(0, row.inUse + n),
+      windowStart: n > 0 && row.windowUsed === 0 ? this.#now : row.windowStart,
+      windowUsed: row.windowUsed + (n > 0 && row.ratePer !== null ? 1 : 0),
+    })
+  }
+
+  #window(key: string): LimitRow | undefined {
+    const row = this.#limits.get(key)
+    if (row === undefined || row.ratePer === null) return row
+    if (this.#now < row.windowStart + (row.periodMs ?? 0)) return row
+    const fresh = { ...row, windowStart: this.#now, windowUsed: 0 }
+    this.#limits.set(key, fresh)
+    return fresh
+  }
+}
+
+export function limitKeys(run: { readonly queue: string; readonly limitKey: string | null }): readonly string[] {
+  const queue = `queue:${run.queue}`
+  return run.limitKey === null ? [queue] : [queue, `key:${run.limitKey}`]
+}

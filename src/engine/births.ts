@@ -1,0 +1,130 @@
+/** New instances: a root by start, a child by its parent's net, a retry from the one it repeats. */
+import { newMarking, type Place } from '../net/marking.ts'
+import type { Json, Node } from '../net/net.ts'
+import type { InstanceRow } from '../store/rows.ts'
+import type { ChildStart, Literal } from './api.ts'
+import { type Change, type Member, NeedMore } from './change.ts'
+import { chunkOf, literalOf } from './orders.ts'
+
+export const ITEMS_PER_CHUNK = 500
+
+export interface Birth {
+  readonly id: string
+  readonly netHash: string
+  readonly parent: { readonly row: InstanceRow; readonly place: Place; readonly attached: boolean } | null
+  readonly tenant: string | null
+  readonly startKey: string | null
+  readonly retryOf: string | null
+  readonly input: Json | null
+  readonly meta: Json | null
+  readonly literals: { readonly [node: string]: Literal } | null
+  readonly items: { readonly [node: string]: readonly Json[] } | null
+}
+
+/** Takes up a new instance in this transaction and lets it start. */
+export function bear(change: Change, birth: Birth): Member {
+  const net = change.net(birth.netHash)
+  const { parent } = birth
+  const attached = parent?.attached === true
+  const row: InstanceRow = {
+    ...newMarking(),
+    id: birth.id,
+    rootId: parent !== null && attached ? parent.row.rootId : birth.id,
+    parentId: parent?.row.id ?? null,
+    parentNode: attached ? parent.place.node : null,
+    parentFire: parent?.place.fire ?? 0,
+    parentItem: parent?.place.item ?? -1,
+    parentScope: parent?.place.scope ?? '',
+    parentRole: parent?.place.role ?? 'work',
+    depth: parent === null ? 1 : parent.row.depth + 1,
+    netHash: birth.netHash,
+    name: net.net.name,
+    dialect: net.net.dialect,
+    tenant: birth.tenant,
+    startKey: birth.startKey,
+    retryOf: birth.retryOf,
+    eventSeq: 0,
+    createdAt: change.now,
+    startedAt: null,
+    endedAt: null,
+    deadlineAt: null,
+  }
+  const member: Member = { row, net, isNew: true, dirty: true, slots: new Map(), items: new Map() }
+  if (birth.input !== null) member.slots.set('in', birth.input)
+  if (birth.meta !== null) member.slots.set('m', birth.meta)
+  putLiterals(member, birth.literals)
+  for (const [node, values] of Object.entries(birth.items ?? {})) {
+    member.slots.set(`n:${node}`, values.length)
+    member.items.set(`${node}/0`, { first: 0, values })
+  }
+  change.members.set(row.id, member)
+  change.deps.nets.remember(row.id, birth.netHash)
+  change.event(member, 'instance.created', null, null)
+  change.follow(row.id, { kind: 'start' })
+  return member
+}
+
+function putLiterals(member: Member, literals: Birth['literals']): void {
+  const chunks = new Map<number, Record<string, Json>>()
+  for (const [node, literal] of Object.entries(literals ?? {})) {
+    const at = chunkOf(member, node)
+    const chunk = chunks.get(at) ?? {}
+    chunk[node] = literal as unknown as Json
+    chunks.set(at, chunk)
+  }
+  for (const [at, chunk] of chunks) member.slots.set(`a:${at}`, chunk)
+}
+
+export interface ChildSpec {
+  readonly place: Place
+  readonly netHash: string
+  readonly attached: boolean
+  readonly args: Json | null
+  readonly rendered: boolean
+  readonly item: Json | null
+}
+
+export function childInstance(change: Change, parent: Member, spec: ChildSpec): void {
+  const { place } = spec
+  if (parent.row.depth >= change.deps.maxDepth) {
+    throw new Error(`nested deeper than ${change.deps.maxDepth} levels at node '${place.node}'`)
+  }
+  const start = startOf(change, parent, spec)
+  const before = earlierChild(change, parent, spec)
+  if (before !== null && before.state === 'completed') {
+    const slot = place.item < 0 ? `r:${place.node}` : `r:${place.node}/${place.item}`
+    parent.slots.set(slot, { $child: before.id })
+    return change.follow(parent.row.id, { kind: 'ended', place, outcome: { kind: 'succeeded' } })
+  }
+  bear(change, {
+    id: change.deps.newId(),
+    netHash: spec.netHash,
+    parent: { row: parent.row, place, attached: spec.attached },
+    tenant: parent.row.tenant,
+    startKey: null,
+    retryOf: before?.id ?? null,
+    input: spec.rendered ? spec.args : (start.input ?? spec.args),
+    meta: null,
+    literals: start.literals ?? null,
+    items: (start.items as Birth['items']) ?? null,
+  })
+}
+
+function startOf(change: Change, parent: Member, spec: ChildSpec): ChildStart {
+  if (spec.place.item >= 0) {
+    const body = (parent.net.byKey.get(spec.place.node) as Node & { work: { body: unknown } }).work.body
+    if (body !== null) return { input: spec.item }
+    return (spec.item as unknown as { readonly start: ChildStart }).start
+  }
+  return literalOf(change, parent, spec.place.node)?.start ?? {}
+}
+
+/** The child an instance being retried had at this place. */
+function earlierChild(change: Change, parent: Member, spec: ChildSpec): InstanceRow | null {
+  const { retryOf } = parent.row
+  if (retryOf === null || !spec.attached || spec.place.role !== 'work') return null
+  const key = { instanceId: retryOf, node: spec.place.node, item: spec.place.item }
+  const found = change.loaded.childPlaces.get(`${key.instanceId}/${key.node}/${key.item}`)
+  if (found === undefined) throw new NeedMore({ childPlaces: [key] })
+  return found
+}

@@ -1,0 +1,500 @@
+/**
+ * One transaction's work: instances taken up from what was loaded, happenings folded into them one after another until
+ * nothing moves (child ends, parent advances, cancels cascade), and the rows that come of it. Nothing here survives the
+ * transaction. What was not loaded is asked for by throwing NeedMore; the transaction loads it and folds anew.
+ */
+import type { CompiledNet } from '../net/compile.ts'
+import type { Evaluate, Missing } from '../net/facts.ts'
+import { fire } from '../net/fire.ts'
+import type { Effect, Failure, Happening, Outcome, Place } from '../net/marking.ts'
+import { TERMINAL } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
+import type {
+  EventRow,
+  GateRow,
+  InstanceRow,
+  ItemChunk,
+  LimitRow,
+  NetRow,
+  QueueRow,
+  RunRow,
+  ScheduleRow,
+  SlotRow,
+  UniqueRow,
+} from '../store/rows.ts'
+import type { Delta, Loaded, Need } from '../store/store.ts'
+import type { Admission } from './admission.ts'
+import { childInstance, type ChildSpec, ITEMS_PER_CHUNK } from './births.ts'
+import { PetrelError } from './errors.ts'
+import { factsOf } from './facts.ts'
+import type { Nets } from './nets.ts'
+import { runOf } from './orders.ts'
+import { type Finish, finished, redriven } from './runs.ts'
+
+/** Thrown by anything that meets something not loaded; caught once per root. */
+export class NeedMore extends Error {
+  readonly need: Need
+  constructor(need: Need) {
+    super('need more')
+    this.need = need
+  }
+}
+
+/** An instance taken up in this transaction. */
+export interface Member {
+  row: InstanceRow
+  readonly net: CompiledNet
+  readonly isNew: boolean
+  dirty: boolean
+  /** Changed slots over the loaded ones; null: removed. */
+  readonly slots: Map<string, Json | null>
+  /** Items in hand: literal ones of a new instance (fire 0), lists frozen in this transaction. */
+  readonly items: Map<string, { readonly first: number; readonly values: readonly Json[] }>
+}
+
+export interface ChangeDeps {
+  readonly nets: Nets
+  readonly evaluate: Evaluate
+  readonly newId: () => string
+  readonly maxDepth: number
+}
+
+export class Change {
+  readonly loaded: Loaded
+  readonly deps: ChangeDeps
+  readonly admission: Admission
+  readonly members = new Map<string, Member>()
+  /** Existing runs changed. */
+  readonly runs = new Map<string, RunRow>()
+  readonly newRuns = new Map<string, RunRow>()
+  readonly gates = new Map<string, GateRow>()
+  readonly newGates = new Map<string, GateRow>()
+  readonly chunks: ItemChunk[] = []
+  readonly netRows = new Map<string, NetRow>()
+  readonly events: EventRow[] = []
+  readonly signalled = new Set<string>()
+  readonly uniques = new Map<string, UniqueRow>()
+  readonly queues = new Map<string, QueueRow>()
+  /** Limits set by an operator; those that leases change are the admission's. */
+  readonly limits = new Map<string, LimitRow>()
+  readonly schedules = new Map<string, ScheduleRow>()
+  /** Results recorded in this transaction, by `${instance}/${node}` and item. */
+  readonly results = new Map<string, Map<number, string | null>>()
+  readonly endedIds: string[] = []
+  /** Things asked for that may simply not exist. */
+  readonly asked: Set<string>
+  #queue: { readonly id: string; readonly happening: Happening }[] = []
+  readonly #created = new Map<string, number>()
+
+  constructor(loaded: Loaded, admission: Admission, deps: ChangeDeps, asked: Set<string>) {
+    this.loaded = loaded
+    this.asked = asked
+    this.admission = admission
+    this.deps = deps
+  }
+
+  get now(): number {
+    return this.loaded.now
+  }
+
+  member(id: string): Member {
+    const known = this.members.get(id)
+    if (known !== undefined) return known
+    const row = this.loaded.instances.get(id)
+    if (row === undefined) throw new NeedMore({ instances: [id] })
+    const member: Member = {
+      row,
+      net: this.net(row.netHash),
+      isNew: false,
+      dirty: false,
+      slots: new Map(),
+      items: new Map(),
+    }
+    this.members.set(id, member)
+    this.deps.nets.remember(id, row.netHash)
+    return member
+  }
+
+  net(hash: string): CompiledNet {
+    const known = this.deps.nets.get(hash)
+    if (known !== undefined) return known
+    const row = this.loaded.nets.get(hash)
+    if (row === undefined) throw new NeedMore({ nets: [hash] })
+    return this.deps.nets.load(row)
+  }
+
+  run(id: string): RunRow | undefined {
+    return this.runs.get(id) ?? this.newRuns.get(id) ?? this.loaded.runs.get(id)
+  }
+
+  /** Folds a happening and everything that follows from it. */
+  happen(id: string, happening: Happening): void {
+    this.follow(id, happening)
+    this.pump()
+  }
+
+  /** Folds what waits, and what follows from it, until nothing moves. */
+  pump(): void {
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      this.#fold(next.id, next.happening)
+    }
+  }
+
+  /** Lets something follow inside the fold that is under way. */
+  follow(id: string, happening: Happening): void {
+    this.#queue.push({ id, happening })
+  }
+
+  #fold(id: string, happening: Happening): void {
+    const member = this.member(id)
+    const result = fire(member.net, member.row, factsOf(this, member), happening, this.deps.evaluate)
+    if ('missing' in result) throw new NeedMore(needOf(id, result.missing))
+    const { marking, slots, effects } = result.fired
+    const before = member.row.state
+    member.row = { ...member.row, ...marking }
+    member.dirty = true
+    for (const [key, value] of slots) member.slots.set(key, value)
+    if (before !== member.row.state && (member.row.state === 'waiting' || before === 'waiting')) {
+      this.event(member, member.row.state === 'waiting' ? 'instance.waiting' : 'instance.resumed', null, null)
+    }
+    for (const effect of effects) this.#perform(member, effect)
+  }
+
+  #perform(member: Member, effect: Effect): void {
+    switch (effect.do) {
+      case 'run':
+        return this.addRun(runOf(this, member, effect))
+      case 'child':
+        return this.#addChild(member, effect)
+      case 'gate':
+        return this.#addGate(member, effect.place, effect.args)
+      case 'items': {
+        member.items.set(`${effect.node}/${effect.fire}`, { first: effect.from, values: effect.values })
+        return this.freeze(member, effect.node, effect.fire, effect.from, effect.values)
+      }
+      case 'redrive':
+        return this.#redrive(effect.place)
+      case 'cancel-run':
+        return this.#cancelUnstarted(effect.id)
+      case 'cancel-child':
+        return this.follow(effect.id, { kind: 'cancel' })
+      case 'close-gate':
+        return this.#closeGate(member, effect.id)
+      case 'signal-active':
+        this.signalled.add(member.row.id)
+        return
+      case 'deadline':
+        member.row = { ...member.row, deadlineAt: effect.inMs === null ? null : this.now + effect.inMs }
+        return
+      case 'event':
+        return this.event(member, effect.type, effect.node, effect.data)
+      case 'end':
+        return this.#end(member)
+    }
+  }
+
+  /** A new run, unless an earlier instance already did this work: then its result is taken over. */
+  addRun(run: RunRow): void {
+    this.newRuns.set(run.id, run)
+    if (run.status === 'succeeded' && run.instanceId !== null) {
+      this.runEvent(run, 'created', { taken_over: true })
+      this.runEvent(run, 'succeeded', null)
+      this.recordResult(run)
+      return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome: { kind: 'succeeded' } })
+    }
+    this.#created.set(run.id, this.events.length)
+    this.runEvent(run, 'created', null)
+  }
+
+  /** The `created` event of a run that is handed out at once tells its lease as well. */
+  handedOut(run: RunRow): void {
+    this.newRuns.set(run.id, run)
+    const at = this.#created.get(run.id)
+    const event = at === undefined ? undefined : this.events[at]
+    if (at === undefined || event === undefined) return
+    this.events[at] = { ...event, data: JSON.stringify({ leased_at: iso(run.leasedAt), leased_by: run.leasedBy }) }
+  }
+
+  #addChild(member: Member, effect: Extract<Effect, { do: 'child' }>): void {
+    const spec: ChildSpec = {
+      place: effect.place,
+      netHash: effect.net,
+      attached: effect.attached,
+      args: effect.args,
+      rendered: effect.rendered,
+      item: effect.item,
+    }
+    childInstance(this, member, spec)
+  }
+
+  #addGate(member: Member, place: Place, args: Json | null): void {
+    const node = member.net.byKey.get(place.node)
+    if (node?.work.kind !== 'gate') throw new Error(`node '${place.node}' is no gate`)
+    const gate: GateRow = {
+      id: this.deps.newId(),
+      instanceId: member.row.id,
+      rootId: member.row.rootId,
+      node: place.node,
+      fire: place.fire,
+      scope: place.scope,
+      state: 'open',
+      options: JSON.stringify(node.work.options),
+      args: args === null ? null : JSON.stringify(args),
+      dueAt: node.work.timeoutMs === null ? null : this.now + node.work.timeoutMs,
+      onTimeout: node.work.onTimeout,
+      answer: null,
+      answeredBy: null,
+      reason: null,
+      createdAt: this.now,
+      answeredAt: null,
+    }
+    this.newGates.set(gate.id, gate)
+    this.event(member, 'gate.opened', place.node, { gate: gate.id })
+  }
+
+  #closeGate(member: Member, id: string): void {
+    const fresh = this.newGates.get(id)
+    const gate = fresh ?? this.loaded.openGates.get(member.row.id)?.find((g) => g.id === id)
+    if (gate === undefined) throw new Error(`gate ${id} was not loaded`)
+    const closed: GateRow = { ...gate, state: 'closed', answeredAt: this.now }
+    if (fresh === undefined) this.gates.set(id, closed)
+    else this.newGates.set(id, closed)
+    this.event(member, 'gate.closed', gate.node, { gate: id })
+  }
+
+  /** Runs that a resume sends back to work, by place. */
+  readonly redrives = new Map<string, RunRow>()
+
+  #redrive(place: Place): void {
+    const run = this.redrives.get(`${place.node}/${place.fire}/${place.item}`)
+    if (run === undefined) throw new Error(`no run at node '${place.node}'`)
+    const row = redriven(run, this.now)
+    this.replace(row)
+    this.runEvent(row, 'redriven', null)
+  }
+
+  #cancelUnstarted(id: string): void {
+    const run = this.run(id) ?? this.#unstartedRow(id)
+    this.finish(run, { ...CANCELLED_UNSTARTED, now: this.now })
+  }
+
+  #unstartedRow(id: string): RunRow {
+    for (const rows of this.loaded.unstarted.values()) {
+      const row = rows.find((r) => r.id === id)
+      if (row !== undefined) return row
+    }
+    throw new Error(`run ${id} was not loaded`)
+  }
+
+  /** Ends a run: row, event, result, limits. Does not tell the instance. */
+  finish(run: RunRow, how: Omit<Finish, 'seq'>): RunRow {
+    if (run.status === 'leased') this.admission.release(run)
+    const member = run.instanceId === null ? null : this.member(run.instanceId)
+    const row = finished(run, { ...how, seq: member === null ? null : member.row.eventSeq + 1 })
+    const data: Record<string, Json> = leaseStory(run, how.startedAt)
+    if (how.error !== null) data.error = how.error as unknown as Json
+    if (how.status !== 'succeeded') data.attempt = row.attempt
+    this.replace(row)
+    this.runEvent(row, how.status, Object.keys(data).length === 0 ? null : data)
+    if (how.status === 'succeeded') this.recordResult(row)
+    if (row.instanceId === null) this.endedIds.push(row.id)
+    return row
+  }
+
+  /** Puts the changed row where it belongs: a run born in this transaction is still inserted once. */
+  replace(row: RunRow): void {
+    if (this.newRuns.has(row.id)) this.newRuns.set(row.id, row)
+    else this.runs.set(row.id, row)
+  }
+
+  recordResult(run: RunRow): void {
+    if (run.instanceId === null || run.role !== 'work') return
+    const key = `${run.instanceId}/${run.node}`
+    const items = this.results.get(key) ?? new Map<number, string | null>()
+    items.set(run.item, run.result)
+    this.results.set(key, items)
+  }
+
+  /** Keeps items for later portions, in chunks. */
+  freeze(member: Member, node: string, fire: number, from: number, values: readonly Json[]): void {
+    for (let i = 0; i < values.length; i += ITEMS_PER_CHUNK) {
+      this.chunks.push({
+        instanceId: member.row.id,
+        node,
+        fire,
+        first: from + i,
+        values: JSON.stringify(values.slice(i, i + ITEMS_PER_CHUNK)),
+      })
+    }
+  }
+
+  #end(member: Member): void {
+    const { row } = member
+    member.row = { ...row, endedAt: this.now }
+    this.endedIds.push(row.id)
+    const error = member.slots.get('e') ?? null
+    this.event(member, `instance.${row.state}`, null, { outcome: row.outcome, ...(error === null ? {} : { error }) })
+    if (row.parentId === null || row.parentNode === null) return
+    const parent = this.member(row.parentId)
+    if (TERMINAL.has(parent.row.state)) return
+    const place: Place = {
+      node: row.parentNode,
+      fire: row.parentFire,
+      item: row.parentItem,
+      role: row.parentRole,
+      scope: row.parentScope,
+    }
+    parent.slots.set(row.parentItem < 0 ? `r:${row.parentNode}` : `r:${row.parentNode}/${row.parentItem}`, { $child: row.id })
+    this.follow(row.parentId, { kind: 'ended', place, outcome: outcomeOf(member.row, error as Failure | null) })
+  }
+
+  event(member: Member, type: string, node: string | null, data: Json | null): void {
+    const seq = member.row.eventSeq + 1
+    member.row = { ...member.row, eventSeq: seq }
+    member.dirty = true
+    const { id, tenant } = member.row
+    this.events.push({
+      runId: null,
+      instanceId: id,
+      seq,
+      type,
+      node,
+      actor: null,
+      tenant,
+      data: data === null ? null : JSON.stringify(data),
+      at: this.now,
+    })
+  }
+
+  runEvent(run: RunRow, type: string, data: Json | null, actor: string | null = null): void {
+    let seq: number | null = null
+    if (run.instanceId !== null) {
+      const member = this.member(run.instanceId)
+      seq = member.row.eventSeq + 1
+      member.row = { ...member.row, eventSeq: seq }
+      member.dirty = true
+    }
+    this.events.push({
+      runId: run.id,
+      instanceId: run.instanceId,
+      seq,
+      type,
+      node: run.node,
+      actor,
+      tenant: run.tenant,
+      data: data === null ? null : JSON.stringify(data),
+      at: this.now,
+    })
+  }
+
+  /** The first start of any run is the instance's. */
+  noteStart(run: RunRow, startedAt: number | null): void {
+    if (run.instanceId === null || startedAt === null) return
+    for (let id: string | null = run.instanceId; id !== null; ) {
+      const member = this.member(id)
+      if (member.row.startedAt !== null) return
+      member.row = { ...member.row, startedAt }
+      this.event(member, 'instance.started', null, null)
+      id = member.row.parentNode === null ? null : member.row.parentId
+    }
+  }
+
+  delta(): Delta {
+    const insert: InstanceRow[] = []
+    const update: InstanceRow[] = []
+    const put: SlotRow[] = []
+    const remove: { instanceId: string; key: string }[] = []
+    for (const member of this.members.values()) {
+      if (member.isNew) this.#freezeLiterals(member)
+      if (member.isNew) insert.push(member.row)
+      else if (member.dirty) update.push(member.row)
+      for (const [key, value] of member.slots) {
+        if (value !== null) put.push({ instanceId: member.row.id, key, value: JSON.stringify(value) })
+        else if (!member.isNew) remove.push({ instanceId: member.row.id, key })
+      }
+    }
+    return {
+      instances: { insert, update },
+      slots: { put, remove },
+      runs: { insert: [...this.newRuns.values()], update: [...this.runs.values()] },
+      gates: { insert: [...this.newGates.values()], update: [...this.gates.values()] },
+      items: this.chunks,
+      signal: [...this.signalled],
+      nets: [...this.netRows.values()],
+      queues: [...this.queues.values()],
+      limits: [...this.admission.changed(), ...this.limits.values()],
+      schedules: { put: [...this.schedules.values()] },
+      uniques: { put: [...this.uniques.values()] },
+      events: this.events,
+    }
+  }
+
+  /** Literal items are kept whole: later portions need them, and so does a retry of this instance. */
+  #freezeLiterals(member: Member): void {
+    for (const [key, { values }] of member.items) {
+      if (!key.endsWith('/0')) continue
+      this.freeze(member, key.slice(0, -2), 0, 0, values)
+    }
+  }
+}
+
+const CANCELLED_UNSTARTED = {
+  status: 'cancelled',
+  result: null,
+  error: null,
+  unknown: false,
+  startedAt: null,
+  reportId: null,
+  deadLetter: false,
+  failure: false,
+} as const
+
+function outcomeOf(child: InstanceRow, error: Failure | null): Outcome {
+  if (child.state === 'completed') return { kind: 'succeeded' }
+  if (child.state === 'cancelled') return { kind: 'cancelled' }
+  const fallback: Failure = { code: 'child_failed', message: `the nested workflow ended ${child.state}` }
+  return { kind: 'failed', error: error ?? fallback }
+}
+
+export function placeOf(run: RunRow): Place {
+  return { node: run.node ?? '', fire: run.fire, item: run.item, role: run.role, scope: run.scope }
+}
+
+/** What the event that ends a lease must tell of it. */
+export function leaseStory(run: RunRow, startedAt: number | null): Record<string, Json> {
+  const story: Record<string, Json> = {}
+  if (run.leasedAt !== null) {
+    story.leased_at = iso(run.leasedAt)
+    story.leased_by = run.leasedBy
+  }
+  const started = startedAt ?? run.startedAt
+  if (started !== null) story.started_at = iso(started)
+  return story
+}
+
+export function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
+
+function needOf(instanceId: string, missing: readonly Missing[]): Need {
+  const m = missing[0]
+  if (m === undefined) throw new PetrelError('engine_error', 'fire asked for nothing')
+  switch (m.fact) {
+    case 'slot':
+      return { slots: [{ instanceId, keys: [m.key] }] }
+    case 'slotsWith':
+      return { slotsWith: [{ instanceId, prefix: m.prefix }] }
+    case 'topSlot':
+      return { topSlot: [{ instanceId, prefix: m.prefix }] }
+    case 'result':
+      return { results: [{ instanceId, node: m.node }] }
+    case 'items':
+      return { items: [{ instanceId, node: m.node, fire: m.fire, from: m.from, count: m.count }] }
+    case 'unstarted':
+      return { unstarted: [{ instanceId, limit: m.limit }] }
+    case 'openChildren':
+      return { openChildren: [{ instanceId, limit: m.limit }] }
+    case 'openGates':
+      return { openGates: [{ instanceId, limit: m.limit }] }
+  }
+}

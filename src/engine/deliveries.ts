@@ -1,0 +1,28 @@
+/** A leased run as its worker gets it. */
+import type { RunRow } from '../store/rows.ts'
+import type { Delivery } from '../worker/port.ts'
+
+export function deliveryOf(run: RunRow, previous?: string | null): Delivery {
+  return {
+    runId: run.id,
+    epoch: run.epoch,
+    type: run.type,
+    queue: run.queue,
+    priority: run.priority,
+    payload: run.payload,
+    attempt: run.attempt + 1,
+    maxAttempts: run.maxAttempts,
+    key: run.idempotencyKey ?? run.id,
+    instanceId: run.instanceId,
+    rootId: run.rootId,
+    node: run.node,
+    fire: run.fire,
+    item: run.item,
+    role: run.role,
+    scope: run.scope,
+    limitKey: run.limitKey,
+    timeoutMs: run.timeoutMs,
+    meta: run.meta,
+    ...(previous === undefined ? {} : { previous }),
+  }
+}

@@ -1,0 +1,55 @@
+/** JSON from outside, checked before it meets a batch: what one store could not hold must not fail its neighbours. */
+import type { Failure } from '../net/marking.ts'
+
+export const MAX_DEPTH = 200
+
+/** null: storable. `text` is JSON already. */
+export function unstorable(text: string, maxBytes: number): Failure | null {
+  if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
+    const message = `${Buffer.byteLength(text)} bytes; at most ${maxBytes} are stored: keep large results elsewhere and return a reference`
+    return { code: 'payload_too_large', message, retryable: false }
+  }
+  const depth = depthOf(text)
+  if (depth > MAX_DEPTH) {
+    return { code: 'unstorable', message: `nested ${depth} levels deep; at most ${MAX_DEPTH} are stored`, retryable: false }
+  }
+  if (text.includes('\u0000') || /(^|[^\\])(\\\\)*\\u0000/.test(text)) {
+    return { code: 'unstorable', message: 'contains a NUL character, which the database cannot hold', retryable: false }
+  }
+  if (!text.isWellFormed() || loneEscape(text)) {
+    return { code: 'unstorable', message: 'contains half of a surrogate pair, which is not text', retryable: false }
+  }
+  return null
+}
+
+/** Deepest nesting, by one pass over the text; strings are skipped. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (c === 34) {
+      for (i++; i < text.length && text.charCodeAt(i) !== 34; i++) if (text.charCodeAt(i) === 92) i++
+    } else if (c === 91 || c === 123) deepest = Math.max(deepest, ++depth)
+    else if (c === 93 || c === 125) depth--
+  }
+  return deepest
+}
+
+function loneEscape(text: string): boolean {
+  if (!text.includes('\\ud') && !text.includes('\\uD')) return false
+  try {
+    return !wellFormed(JSON.parse(text))
+  } catch {
+    return true
+  }
+}
+
+function wellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (Array.isArray(value)) return value.every(wellFormed)
+  if (value !== null && typeof value === 'object') {
+    return Object.entries(value).every(([k, v]) => k.isWellFormed() && wellFormed(v))
+  }
+  return true
+}

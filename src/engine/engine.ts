@@ -1,0 +1,304 @@
+/**
+ * The engine: one transaction moves everything, this file ties the parts together and, after each commit, tells those
+ * concerned. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
+ */
+import { v7 as uuidv7 } from 'uuid'
+import type { Net } from '../net/net.ts'
+import type { InstanceRow, RunRow, ScheduleRow, StoredEvent } from '../store/rows.ts'
+import type { Store, Wake } from '../store/store.ts'
+import type { WorkerPort } from '../worker/port.ts'
+import type {
+  CallerTransaction,
+  EngineApi,
+  EngineOptions,
+  Enqueued,
+  EnqueueParams,
+  InstanceView,
+  Logger,
+  ScheduleParams,
+  Started,
+  StartParams,
+} from './api.ts'
+import { Control } from './control.ts'
+import { PetrelError } from './errors.ts'
+import { newEvaluator } from './evaluator.ts'
+import { Intake } from './intake.ts'
+import { Nets } from './nets.ts'
+import { Results } from './results.ts'
+import { Schedules } from './schedules.ts'
+import { Sessions } from './sessions.ts'
+import { Settler } from './settle.ts'
+import { Sweeper } from './sweeper.ts'
+import { type Committed, Transactor } from './transactor.ts'
+import { viewOf } from './view.ts'
+import { Waiters } from './waiters.ts'
+import { follow } from './watch.ts'
+
+const MIN_PAYLOAD_BYTES = 64 * 1024
+export const MAX_DEPTH = 10
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+export class Engine implements EngineApi {
+  readonly store: Store
+  readonly workers: WorkerPort
+  readonly #logger: Logger
+  readonly #nets: Nets
+  readonly #transactor: Transactor
+  readonly #settler: Settler
+  readonly #sessions: Sessions
+  readonly #intake: Intake
+  readonly #control: Control
+  readonly #schedules: Schedules
+  readonly #sweeper: Sweeper
+  readonly #waiters: Waiters
+  readonly #results: Results
+  readonly #unsubscribe: () => void
+  #poll: NodeJS.Timeout | null = null
+  #closed = false
+
+  static async open(options: EngineOptions): Promise<Engine> {
+    const engine = new Engine(options, await options.store.now())
+    if (options.sweep !== false) engine.#sweeper.start()
+    return engine
+  }
+
+  private constructor(options: EngineOptions, storeNow: number) {
+    const { store } = options
+    const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024
+    if (maxPayloadBytes < MIN_PAYLOAD_BYTES) {
+      throw new PetrelError('invalid_request', `maxPayloadBytes: ${maxPayloadBytes}; at least ${MIN_PAYLOAD_BYTES} are always accepted`)
+    }
+    const logger = options.logger ?? SILENT
+    const chance = { random: options.random ?? Math.random }
+    const probe = options.probe ?? (() => {})
+    const pollMs = options.pollMs ?? 1000
+    const ttlMs = options.sessionTtlMs ?? 20_000
+    const newId = (): string => uuidv7()
+    const evaluate = newEvaluator()
+    this.store = store
+    this.#logger = logger
+    this.#nets = new Nets(evaluate)
+    const deps = { nets: this.#nets, evaluate, newId, maxDepth: MAX_DEPTH }
+    this.#transactor = new Transactor(store, deps, (committed) => this.#told(committed))
+    this.#transactor.clockOffsetMs = storeNow - Date.now()
+    this.#results = new Results(store, this.#nets)
+    this.#waiters = new Waiters(store)
+    this.#sessions = new Sessions({
+      store,
+      transactor: this.#transactor,
+      settler: () => this.#settler,
+      results: (delivery) => this.#results.before(delivery),
+      newId,
+      chance,
+      logger,
+      ttlMs,
+      heartbeatMs: options.heartbeatMs ?? Math.max(100, Math.floor(ttlMs / 4)),
+      maxPayloadBytes,
+      probe,
+      dueAt: (at) => this.#wakeAt(at),
+    })
+    this.workers = this.#sessions
+    const offers = (): ReturnType<Sessions['offers']> => this.#sessions.offers([])
+    this.#settler = new Settler({
+      transactor: this.#transactor,
+      nets: this.#nets,
+      logger,
+      lanes: store.kind === 'postgres' ? 2 : 1,
+      offers: (reports) => this.#sessions.offers(reports),
+    })
+    this.#intake = new Intake({ transactor: this.#transactor, nets: this.#nets, newId, maxPayloadBytes, maxDepth: MAX_DEPTH, offers })
+    this.#control = new Control({ store, transactor: this.#transactor, offers, newId, chance, maxPayloadBytes })
+    this.#schedules = new Schedules({
+      store,
+      transactor: this.#transactor,
+      intake: this.#intake,
+      control: this.#control,
+      dueAt: (at) => this.#sweeper.dueAt(at),
+    })
+    this.#sweeper = new Sweeper({
+      store,
+      transactor: this.#transactor,
+      settler: this.#settler,
+      schedules: this.#schedules,
+      offers,
+      wake: () => this.#sessions.wake(null),
+      chance,
+      logger,
+      pollMs,
+      retention: options.retention ?? { endedMs: null, eventsMs: null },
+      probe,
+    })
+    this.#unsubscribe = store.onWake((wake) => this.#woken(wake))
+    this.#poll = setInterval(() => void this.#waiters.lookAll().catch(() => undefined), pollMs).unref()
+  }
+
+  enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]> {
+    return this.#intake.enqueue(params, this.#on(on))
+  }
+
+  start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]> {
+    return this.#intake.start(params, this.#on(on))
+  }
+
+  complete(p: Parameters<EngineApi['complete']>[0]): Promise<void> {
+    return this.#control.complete(p)
+  }
+
+  cancelInstance(p: Parameters<EngineApi['cancelInstance']>[0]): Promise<InstanceRow> {
+    return this.#control.cancelInstance(p)
+  }
+
+  cancelRun(p: Parameters<EngineApi['cancelRun']>[0]): Promise<RunRow> {
+    return this.#control.cancelRun(p).finally(() => this.#tellControl())
+  }
+
+  answerGate(p: Parameters<EngineApi['answerGate']>[0]): Promise<InstanceRow> {
+    return this.#control.answerGate(p)
+  }
+
+  patchContext(p: Parameters<EngineApi['patchContext']>[0]): Promise<InstanceRow> {
+    return this.#control.patchContext(p)
+  }
+
+  retryInstance(p: Parameters<EngineApi['retryInstance']>[0]): Promise<Started> {
+    return this.#control.retryInstance(p)
+  }
+
+  resumeInstance(p: Parameters<EngineApi['resumeInstance']>[0]): Promise<InstanceRow> {
+    return this.#control.resumeInstance(p)
+  }
+
+  redrive(p: Parameters<EngineApi['redrive']>[0]): Promise<RunRow> {
+    return this.#control.redrive(p)
+  }
+
+  async pauseQueue(p: Parameters<EngineApi['pauseQueue']>[0]): Promise<void> {
+    await this.#control.pauseQueue(p)
+    this.#tellControl()
+    if (!p.paused) this.#wakeQueues(new Set([p.queue]))
+  }
+
+  setLimit(p: Parameters<EngineApi['setLimit']>[0]): Promise<void> {
+    return this.#control.setLimit(p)
+  }
+
+  putSchedule(p: ScheduleParams): Promise<ScheduleRow> {
+    return this.#schedules.put(p)
+  }
+
+  removeSchedule(name: string): Promise<boolean> {
+    return this.#schedules.remove(name)
+  }
+
+  view(instanceId: string): Promise<InstanceView | null> {
+    return viewOf(this.store, instanceId)
+  }
+
+  results(instanceId: string): Promise<ReadonlyMap<string, string | null>> {
+    return this.#results.ofInstance(instanceId)
+  }
+
+  async net(hash: string): Promise<Net | null> {
+    const row = await this.store.read.net(hash)
+    return row === null ? null : (JSON.parse(row.net) as Net)
+  }
+
+  ended(p: Parameters<EngineApi['ended']>[0]): ReturnType<EngineApi['ended']> {
+    return this.#waiters.ended(p)
+  }
+
+  watch(instanceId: string, signal?: AbortSignal): AsyncIterable<StoredEvent> {
+    return follow({ store: this.store, instanceId, signal: signal ?? null, onWake: (listener) => this.#onCommit(listener) })
+  }
+
+  /** One pass of the sweeper now; for tests and dry runs that moved the clock. */
+  sweep(): Promise<void> {
+    return this.#sweeper.sweep()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    if (this.#poll !== null) clearInterval(this.#poll)
+    await this.#sweeper.close()
+    await this.#intake.idle()
+    this.#settler.close()
+    await this.#settler.idle()
+    await this.#sessions.close()
+    this.#waiters.close()
+    this.#unsubscribe()
+  }
+
+  readonly #listeners = new Set<() => void>()
+
+  #onCommit(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #on(on: CallerTransaction | undefined): Store['transact'] | undefined {
+    if (on === undefined) return undefined
+    const store = this.store as Store & { transactOn?: (client: unknown, params: unknown) => Promise<unknown> }
+    if (store.transactOn === undefined) {
+      throw new PetrelError('invalid_request', 'a caller transaction needs a Postgres store; this one is embedded')
+    }
+    return ((params: unknown) => store.transactOn?.(on.client, params)) as Store['transact']
+  }
+
+  /** After a commit: deliver, wake, and remember when to look again. */
+  #told({ change, handed }: Committed<unknown>): void {
+    this.#nets.stored(change.netRows.keys())
+    this.#sessions.handed(handed)
+    const queues = new Set<string>()
+    let soonest = Number.POSITIVE_INFINITY
+    const runs = [...change.newRuns.values(), ...change.runs.values()]
+    for (const run of runs) {
+      if (run.status === 'pending') {
+        if (run.runAt <= change.now) queues.add(run.queue)
+        else soonest = Math.min(soonest, run.runAt)
+        if (run.expiresAt !== null) soonest = Math.min(soonest, run.expiresAt)
+      } else if (run.timeoutAt !== null) soonest = Math.min(soonest, run.timeoutAt)
+      if (run.instanceId === null && run.settledAt !== null) this.#waiters.tell(run.id, run.status)
+    }
+    for (const gate of change.newGates.values()) if (gate.dueAt !== null) soonest = Math.min(soonest, gate.dueAt)
+    for (const { row } of change.members.values()) {
+      if (row.deadlineAt !== null) soonest = Math.min(soonest, row.deadlineAt)
+      if (row.more) soonest = change.now
+    }
+    for (const id of change.endedIds) {
+      const member = change.members.get(id)
+      if (member !== undefined) this.#waiters.tell(id, member.row.state)
+    }
+    if (soonest < Number.POSITIVE_INFINITY) this.#sweeper.dueAt(soonest)
+    if (queues.size > 0) this.#sessions.wake(queues)
+    if (queues.size > 0 || change.endedIds.length > 0) {
+      this.store.wake({ queues: [...queues], ended: change.endedIds })
+    }
+    if (change.signalled.size > 0) this.#tellControl()
+    for (const listener of this.#listeners) listener()
+  }
+
+  #tellControl(): void {
+    this.store.wake({ control: true })
+    void this.#sessions.beatNow()
+  }
+
+  #wakeQueues(queues: ReadonlySet<string>): void {
+    this.#sessions.wake(queues)
+    this.store.wake({ queues: [...queues] })
+  }
+
+  /** A rate window opens then. */
+  #wakeAt(at: number): void {
+    setTimeout(() => this.#sessions.wake(null), Math.max(0, at - this.#transactor.nowMs) + 1).unref()
+  }
+
+  #woken(wake: Wake): void {
+    const anything = wake.queues === undefined && wake.ended === undefined && wake.control !== true
+    if (anything || (wake.queues?.length ?? 0) > 0) this.#sessions.wake(anything ? null : new Set(wake.queues))
+    if (wake.control === true) void this.#sessions.beatNow()
+    const look = anything ? this.#waiters.lookAll() : this.#waiters.look(wake.ended ?? [])
+    look.catch((error: unknown) => this.#logger.warn({}, `looking for ended work: ${(error as Error).message}`))
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * Errors of the engine. `code` is stable; the table says what each means for HTTP and for a shell. Errors a handler
+ * throws are told apart by class: the class is the policy.
+ */
+
+export const ERROR_TABLE = {
+  invalid_request: { http: 400, exit: 2 },
+  invalid_net: { http: 400, exit: 2 },
+  payload_too_large: { http: 413, exit: 2 },
+  unstorable: { http: 400, exit: 2 },
+  too_deep: { http: 400, exit: 2 },
+  not_found: { http: 404, exit: 3 },
+  conflict: { http: 409, exit: 1 },
+  duplicate: { http: 409, exit: 1 },
+  stale_lease: { http: 409, exit: 1 },
+  denied: { http: 403, exit: 4 },
+  unavailable: { http: 503, exit: 1 },
+  unusable_store: { http: 500, exit: 2 },
+  engine_error: { http: 500, exit: 1 },
+} as const satisfies Record<string, { http: number; exit: number }>
+
+export type ErrorCode = keyof typeof ERROR_TABLE
+
+export class PetrelError extends Error {
+  readonly code: ErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+  constructor(code: ErrorCode, message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super(message)
+    this.name = 'PetrelError'
+    this.code = code
+    this.details = details
+  }
+}

@@ -1,0 +1,123 @@
+/** The facts fire asks for: what was loaded, with this transaction's own changes on top. */
+import type { Facts } from '../net/facts.ts'
+import { TERMINAL } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
+import { type Change, type Member, NeedMore } from './change.ts'
+
+export function factsOf(change: Change, member: Member): Facts {
+  const { loaded } = change
+  const { id } = member.row
+
+  const slotsWith = (prefix: string): { key: string; value: Json }[] | undefined => {
+    const stored = member.isNew ? [] : loaded.slotsWith.get(`${id}/${prefix}`)
+    if (stored === undefined) return undefined
+    const merged = new Map<string, Json>(stored.map((s) => [s.key, JSON.parse(s.value) as Json]))
+    for (const [key, value] of member.slots) {
+      if (!key.startsWith(prefix)) continue
+      if (value === null) merged.delete(key)
+      else merged.set(key, value)
+    }
+    return [...merged].map(([key, value]) => ({ key, value }))
+  }
+
+  return {
+    slot(key) {
+      const own = member.slots.get(key)
+      if (own !== undefined) return own
+      if (member.isNew) return null
+      const text = loaded.slots.get(`${id}/${key}`)
+      return text === undefined || text === null ? text : (JSON.parse(text) as Json)
+    },
+    slotsWith,
+    topSlot(prefix) {
+      let top: { key: string; value: Json } | null = null
+      for (const [key, value] of member.slots) {
+        if (value !== null && key.startsWith(prefix) && (top === null || key > top.key)) top = { key, value }
+      }
+      if (member.isNew) return top
+      const stored = loaded.topSlot.get(`${id}/${prefix}`)
+      if (stored === undefined) return undefined
+      if (stored === null || (top !== null && top.key > stored.key)) return top
+      if (member.slots.get(stored.key) !== null) return { key: stored.key, value: JSON.parse(stored.value) as Json }
+      // The loaded top was used up in this transaction: the next one is only known from the whole list.
+      const rest = slotsWith(prefix)
+      if (rest === undefined) throw new NeedMore({ slotsWith: [{ instanceId: id, prefix }] })
+      return rest.sort((a, b) => (a.key < b.key ? 1 : -1))[0] ?? null
+    },
+    result: (node) => resultOf(change, member, node),
+    items(node, fire, from, count) {
+      const hand = member.items.get(`${node}/${fire}`)
+      if (hand !== undefined && from >= hand.first) return hand.values.slice(from - hand.first, from - hand.first + count)
+      const values: Json[] = []
+      for (let i = from; i < from + count; i++) {
+        const text = loaded.items.get(`${id}/${node}/${fire}/${i}`)
+        if (text === undefined) return undefined
+        values.push(JSON.parse(text) as Json)
+      }
+      return values
+    },
+    unstarted(limit) {
+      const stored = member.isNew ? [] : loaded.unstarted.get(id)
+      if (stored === undefined) return undefined
+      const ids = stored.filter((r) => (change.runs.get(r.id) ?? r).status === 'pending').map((r) => r.id)
+      for (const run of change.newRuns.values()) {
+        if (run.instanceId === id && run.status === 'pending') ids.push(run.id)
+      }
+      return ids.slice(0, limit)
+    },
+    openChildren(limit) {
+      const stored = member.isNew ? [] : loaded.openChildren.get(id)
+      if (stored === undefined) return undefined
+      const ids = stored.filter((c) => !TERMINAL.has((change.members.get(c.id)?.row ?? c).state)).map((c) => c.id)
+      for (const other of change.members.values()) {
+        const { row } = other
+        if (other.isNew && row.parentId === id && row.parentNode !== null && !TERMINAL.has(row.state)) ids.push(row.id)
+      }
+      return ids.slice(0, limit)
+    },
+    openGates(limit) {
+      const stored = member.isNew ? [] : loaded.openGates.get(id)
+      if (stored === undefined) return undefined
+      const ids = stored.filter((g) => !change.gates.has(g.id)).map((g) => g.id)
+      for (const gate of change.newGates.values()) if (gate.instanceId === id && gate.state === 'open') ids.push(gate.id)
+      return ids.slice(0, limit)
+    },
+  }
+}
+
+/** Result of a node: recorded in this transaction, or stored; of a nested workflow, its own results by node. */
+function resultOf(change: Change, member: Member, node: string): Json | undefined {
+  const key = `${member.row.id}/${node}`
+  const recent = change.results.get(key)
+  const plain = recent?.get(-1)
+  if (plain !== undefined) return plain === null ? null : (JSON.parse(plain) as Json)
+  const child = member.slots.get(`r:${node}`)
+  let value: Json
+  if (child !== undefined) value = child
+  else if (member.isNew) value = null
+  else {
+    const text = change.loaded.results.get(key)
+    if (text === undefined) return undefined
+    value = text === null ? null : (JSON.parse(text) as Json)
+  }
+  if (isChildRef(value)) return childResults(change, value.$child)
+  if (recent === undefined) return value
+  const items: Record<string, Json> = { ...((value as { [k: string]: Json } | null) ?? {}) }
+  for (const [item, text] of recent) items[String(item)] = text === null ? null : (JSON.parse(text) as Json)
+  return items
+}
+
+function childResults(change: Change, id: string): Json {
+  const child = change.member(id)
+  const results: Record<string, Json> = {}
+  for (const node of child.net.net.nodes) {
+    const value = resultOf(change, child, node.key)
+    if (value === undefined) throw new NeedMore({ results: child.net.net.nodes.map((n) => ({ instanceId: id, node: n.key })) })
+    results[node.key] = value
+  }
+  return results
+}
+
+export function isChildRef(value: Json): value is { $child: string } {
+  return value !== null && typeof value === 'object' && typeof (value as { $child?: Json }).$child === 'string'
+}

@@ -1,0 +1,69 @@
+/** Compiled nets by hash, and which net an instance runs: both only speed things up, the store has the truth. */
+import type { CompiledNet } from '../net/compile.ts'
+import { compileNet, indexNet } from '../net/compile.ts'
+import type { Evaluate } from '../net/facts.ts'
+import type { Net } from '../net/net.ts'
+import type { NetRow } from '../store/rows.ts'
+import { netHash } from './hash.ts'
+
+const CACHED_NETS = 1000
+const REMEMBERED_INSTANCES = 20_000
+
+export class Nets {
+  readonly #compiled = new Map<string, CompiledNet>()
+  readonly #ofInstance = new Map<string, string>()
+  readonly #stored = new Set<string>()
+  readonly #hashes = new WeakMap<Net, string>()
+  readonly #evaluate: Evaluate
+
+  constructor(evaluate: Evaluate) {
+    this.#evaluate = evaluate
+  }
+
+  /** Checks a net an author brings (once per object) and gives its hash. */
+  admit(net: Net): string {
+    let hash = this.#hashes.get(net)
+    if (hash === undefined) {
+      hash = netHash(net)
+      if (!this.#compiled.has(hash)) this.#keep(hash, compileNet(net, this.#evaluate))
+      this.#hashes.set(net, hash)
+    } else if (!this.#compiled.has(hash)) this.#keep(hash, indexNet(net))
+    return hash
+  }
+
+  /** The row to store with the first instance that uses the net; null once it is known to be there. */
+  unstored(hash: string): NetRow | null {
+    if (this.#stored.has(hash)) return null
+    const { net } = this.#compiled.get(hash) as CompiledNet
+    return { hash, name: net.name, dialect: net.dialect, net: JSON.stringify(net) }
+  }
+
+  stored(hashes: Iterable<string>): void {
+    for (const hash of hashes) this.#stored.add(hash)
+  }
+
+  get(hash: string): CompiledNet | undefined {
+    return this.#compiled.get(hash)
+  }
+
+  load(row: NetRow): CompiledNet {
+    const net = indexNet(JSON.parse(row.net) as Net)
+    this.#keep(row.hash, net)
+    return net
+  }
+
+  remember(instanceId: string, hash: string): void {
+    if (this.#ofInstance.size >= REMEMBERED_INSTANCES) this.#ofInstance.clear()
+    this.#ofInstance.set(instanceId, hash)
+  }
+
+  ofInstance(instanceId: string): CompiledNet | undefined {
+    const hash = this.#ofInstance.get(instanceId)
+    return hash === undefined ? undefined : this.#compiled.get(hash)
+  }
+
+  #keep(hash: string, net: CompiledNet): void {
+    if (this.#compiled.size >= CACHED_NETS) this.#compiled.clear()
+    this.#compiled.set(hash, net)
+  }
+}

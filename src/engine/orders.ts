@@ -1,0 +1,136 @@
+/** From "run this place" to a row: which type and queue, which arguments, which policies. */
+import type { Effect } from '../net/marking.ts'
+import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../net/net.ts'
+import type { RunRow } from '../store/rows.ts'
+import type { ItemRun, Literal } from './api.ts'
+import { INBOX_RETRY } from './backoff.ts'
+import { type Change, type Member, NeedMore } from './change.ts'
+import { factsOf } from './facts.ts'
+import { newRun } from './runs.ts'
+
+/** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
+const NODES_PER_CHUNK = 32
+
+type RunEffect = Extract<Effect, { do: 'run' }>
+
+export function runOf(change: Change, member: Member, effect: RunEffect): RunRow {
+  const { place } = effect
+  const node = member.net.byKey.get(place.node) as Node
+  const order = place.role === 'undo' ? undoOrder(change, member, node, effect) : workOrder(change, member, node, effect)
+  const { work, retry } = order
+  const { row } = member
+  const common = {
+    queue: work.queue,
+    priority: work.priority,
+    runAt: change.now + work.delayMs,
+    maxAttempts: (retry ?? INBOX_RETRY).maxAttempts,
+    tenant: row.tenant,
+    instanceId: row.id,
+    rootId: row.rootId,
+    node: place.node,
+    fire: place.fire,
+    item: place.item,
+    role: place.role,
+    scope: place.scope,
+    timeoutMs: order.timeout?.ms ?? null,
+    timeoutPer: order.timeout?.per ?? 'attempt',
+    // The net has the node's own policy; only an item's differs from it.
+    retry: order.ownRetry === null ? null : JSON.stringify(order.ownRetry),
+    limitKey: work.limitKey,
+    meta: order.meta === null ? null : JSON.stringify(order.meta),
+  } as const
+  const run = newRun({ id: change.deps.newId(), type: work.type, payload: order.payload, now: change.now }, common)
+  return takenOver(change, member, run) ?? run
+}
+
+interface Order {
+  readonly work: RunWork
+  readonly payload: string
+  readonly retry: Retry | null
+  readonly ownRetry: Retry | null
+  readonly timeout: Timeout | null
+  readonly meta: Json | null
+}
+
+function workOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
+  const policy = { retry: node.retry, ownRetry: null, timeout: node.timeout, meta: null }
+  if (effect.place.item >= 0) {
+    const body = (node.work as EachWork).body
+    if (body !== null) {
+      const payload = JSON.stringify(effect.rendered ? effect.args : effect.item)
+      return { ...policy, work: body as RunWork, payload }
+    }
+    return itemOrder(node, (effect.item as unknown as { readonly run: ItemRun }).run)
+  }
+  const work = node.work as RunWork
+  if (effect.rendered) return { ...policy, work, payload: JSON.stringify(effect.args) }
+  const literal = literalOf(change, member, node.key)
+  return { ...policy, work, payload: JSON.stringify(literal?.args ?? effect.args), meta: literal?.meta ?? null }
+}
+
+function itemOrder(node: Node, item: ItemRun): Order {
+  const retry = item.retry ?? node.retry
+  return {
+    work: {
+      kind: 'run',
+      type: item.type,
+      queue: item.queue ?? 'default',
+      priority: item.priority ?? 100,
+      delayMs: item.delayMs ?? 0,
+      args: null,
+      limitKey: item.limitKey ?? null,
+    },
+    payload: JSON.stringify(item.args ?? null),
+    retry,
+    ownRetry: item.retry ?? null,
+    timeout: item.timeoutMs === undefined ? node.timeout : { ms: item.timeoutMs, per: 'attempt' },
+    meta: item.meta ?? null,
+  }
+}
+
+/** An undo is given what the work was given and what it returned, unless its author says otherwise. */
+function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
+  const { undo } = node
+  if (undo === null) throw new Error(`node '${node.key}' has no undo`)
+  const policy = { work: undo.work, retry: undo.retry, ownRetry: null, timeout: undo.timeout, meta: null }
+  if (effect.rendered) return { ...policy, payload: JSON.stringify(effect.args) }
+  const { item } = effect.place
+  const done = change.loaded.places.get(`${member.row.id}/${node.key}/${item}`)
+  if (done === undefined) throw new NeedMore({ places: [{ instanceId: member.row.id, node: node.key, item }] })
+  const fresh = change.results.get(`${member.row.id}/${node.key}`)?.get(item)
+  const result = fresh ?? done?.result ?? 'null'
+  return { ...policy, payload: `{"args":${done?.payload ?? 'null'},"result":${result}}` }
+}
+
+/** An instance that retries another begins where that one failed: what it had finished is not done again. */
+function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {
+  const { retryOf } = member.row
+  if (retryOf === null || run.role !== 'work') return null
+  const key = { instanceId: retryOf, node: run.node as string, item: run.item }
+  const before = change.loaded.places.get(`${key.instanceId}/${key.node}/${key.item}`)
+  if (before === undefined) throw new NeedMore({ places: [key] })
+  if (before === null || before.status !== 'succeeded') return null
+  return {
+    ...run,
+    payload: before.payload,
+    status: 'succeeded',
+    result: before.result,
+    attempt: before.attempt,
+    startedAt: before.startedAt,
+    firstStartedAt: before.firstStartedAt,
+    finishedAt: before.finishedAt,
+    settledAt: change.now,
+    doneSeq: member.row.eventSeq + 2,
+  }
+}
+
+export function literalOf(change: Change, member: Member, node: string): Literal | null {
+  const key = `a:${chunkOf(member, node)}`
+  const chunk = factsOf(change, member).slot(key)
+  if (chunk === undefined) throw new NeedMore({ slots: [{ instanceId: member.row.id, keys: [key] }] })
+  return ((chunk as { readonly [node: string]: Literal } | null)?.[node] ?? null) as Literal | null
+}
+
+export function chunkOf(member: { readonly net: Member['net'] }, node: string): number {
+  return Math.floor((member.net.position.get(node) ?? 0) / NODES_PER_CHUNK)
+}

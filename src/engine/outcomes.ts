@@ -1,0 +1,239 @@
+/**
+ * What becomes of one run: reported by its worker, completed by id, lost, timed out, expired, finished from outside or
+ * cancelled. Each is checked against the row under its lock (the fence) and either changes run and instance together
+ * or changes nothing.
+ */
+import type { Failure } from '../net/marking.ts'
+import type { Json, Retry } from '../net/net.ts'
+import type { RunRow } from '../store/rows.ts'
+import type { Reply, Report } from '../worker/port.ts'
+import { backoffMs, INBOX_RETRY, retryable } from './backoff.ts'
+import { type Change, iso, leaseStory, NeedMore, placeOf } from './change.ts'
+import { PetrelError } from './errors.ts'
+import { deferred, MAX_DELIVERIES, retried, returned } from './runs.ts'
+
+export interface Chance {
+  readonly random: () => number
+}
+
+interface Told {
+  readonly startedAt: number | null
+  readonly reportId: string | null
+}
+
+const UNTOLD: Told = { startedAt: null, reportId: null }
+
+/** A worker's own report. Anything but the current lease is stale, except the very report that ended it. */
+export function reported(change: Change, sessionId: string, report: Report, chance: Chance): Reply['status'] {
+  const { delivery, outcome, reportId } = report
+  const run = change.run(delivery.runId)
+  if (run === undefined) return 'not_found'
+  const held = run.status === 'leased' && run.epoch === delivery.epoch && run.sessionId === sessionId
+  if (!held) {
+    const before = run.reportId === reportId && (run.epoch === delivery.epoch + 1 || run.deferred)
+    if (before) return 'recorded'
+    if (outcome.kind === 'succeeded') noteLate(change, run, delivery.epoch)
+    return 'stale'
+  }
+  const told: Told = { startedAt: report.startedAt, reportId }
+  if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, told)
+  else if (outcome.kind === 'failed') failExecution(change, run, outcome.error, false, told, chance)
+  else if (outcome.kind === 'deferred') defer(change, run, told)
+  else giveBack(change, run, false, told)
+  return 'recorded'
+}
+
+/** Completion of deferred work by id, from anywhere. */
+export function completed(
+  change: Change,
+  runId: string,
+  outcome: { readonly kind: 'succeeded'; readonly result: string | null } | { readonly kind: 'failed'; readonly error: Failure },
+  chance: Chance,
+): void {
+  const run = change.run(runId)
+  if (run === undefined) throw new PetrelError('not_found', `there is no run ${runId}`)
+  if (run.status !== 'leased') {
+    throw new PetrelError('conflict', `run ${runId} is ${run.status}; only deferred work can be completed`, { state: run.status })
+  }
+  if (!run.deferred) {
+    throw new PetrelError('conflict', `run ${runId} is held by worker ${run.leasedBy ?? '?'}, who has not deferred it`)
+  }
+  if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, UNTOLD)
+  else failExecution(change, run, outcome.error, false, UNTOLD, chance)
+}
+
+/** Its session died. Started work counts as a failed execution; a mere delivery does not, up to a cap. */
+export function lost(change: Change, runId: string, chance: Chance): void {
+  const run = change.run(runId)
+  if (run === undefined || run.status !== 'leased' || run.sessionId === null) return
+  const session = change.loaded.sessions.get(run.sessionId)
+  if (session === undefined && !change.asked.has(run.sessionId)) {
+    change.asked.add(run.sessionId)
+    throw new NeedMore({ sessions: [run.sessionId] })
+  }
+  if (session !== undefined && session.state !== 'dead') return
+  if (run.startedAt === null && run.deliveries + 1 < MAX_DELIVERIES) return giveBack(change, run, true, UNTOLD)
+  const message = run.startedAt === null ? 'delivered too often without a start' : `worker ${run.leasedBy ?? '?'} was lost`
+  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, chance)
+}
+
+/** A foreign client's lease ran out: claimable at once, one execution spent. */
+export function leaseExpired(change: Change, runId: string, chance: Chance): void {
+  const run = change.run(runId)
+  if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
+  failExecution(change, run, { code: 'lease_expired', message: 'the lease ran out', category: 'transient' }, true, UNTOLD, chance)
+}
+
+/** Past its timeout while active, or past its expiry while not started. */
+export function overdue(change: Change, runId: string, chance: Chance): void {
+  const run = change.run(runId)
+  if (run === undefined) return
+  if (run.status === 'leased' && run.timeoutAt !== null && run.timeoutAt <= change.now) {
+    const message = `did not end within ${run.timeoutMs} ms`
+    failExecution(change, run, { code: 'timeout', message, category: 'timeout' }, true, UNTOLD, chance)
+  } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
+    endRun(change, run, 'failed', { code: 'expired', message: 'not started before it expired' }, false, UNTOLD, false)
+  }
+}
+
+/** A foreign client wrote the end into the row; the instance learns of it here. */
+export function finishedOutside(change: Change, runId: string): void {
+  const run = change.run(runId)
+  if (run === undefined || run.settledAt !== null) return
+  if (run.status !== 'succeeded' && run.status !== 'failed' && run.status !== 'cancelled') return
+  if (run.sessionId !== null) change.admission.release(run)
+  const message = run.lastError ?? `${run.status} from outside`
+  const error: Failure | null = run.status === 'failed' ? { code: 'handler_error', message } : null
+  const row: RunRow = {
+    ...run,
+    leasedBy: null,
+    leaseUntil: null,
+    sessionId: null,
+    epoch: run.epoch + 1,
+    settledAt: change.now,
+    finishedAt: run.finishedAt ?? change.now,
+    error: error === null ? run.error : JSON.stringify(error),
+  }
+  change.replace(row)
+  change.runEvent(row, run.status, { outside: true, ...(error === null ? {} : { error: error as unknown as Json }) })
+  if (row.status === 'succeeded') change.recordResult(row)
+  if (row.instanceId === null) {
+    change.endedIds.push(row.id)
+    return
+  }
+  const outcome = row.status === 'succeeded' ? { kind: 'succeeded' as const }
+    : error === null ? { kind: 'cancelled' as const } : { kind: 'failed' as const, error }
+  change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
+}
+
+/** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
+export function cancelled(change: Change, runId: string, actor: string | null): RunRow {
+  const run = change.run(runId)
+  if (run === undefined) throw new PetrelError('not_found', `there is no run ${runId}`)
+  if (run.status !== 'pending' && run.status !== 'leased') {
+    throw new PetrelError('conflict', `run ${runId} is already ${run.status}`, { state: run.status })
+  }
+  const active = run.status === 'leased'
+  const by = actor === null ? '' : ` by ${actor}`
+  return endRun(change, run, 'cancelled', { code: 'cancelled', message: `cancelled${by}` }, active, UNTOLD, false)
+}
+
+function succeed(change: Change, run: RunRow, result: string | null, told: Told): void {
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  const row = change.finish(run, {
+    status: 'succeeded',
+    now: change.now,
+    result,
+    error: null,
+    unknown: false,
+    deadLetter: false,
+    failure: false,
+    ...told,
+  })
+  if (row.instanceId !== null) {
+    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'succeeded' } })
+  }
+}
+
+function failExecution(change: Change, run: RunRow, error: Failure, unknown: boolean, told: Told, chance: Chance): void {
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  const retry = policyOf(change, run)
+  const failures = run.attempt + 1
+  const oneClock = error.code === 'timeout' && run.timeoutPer === 'node'
+  const again = failures < run.maxAttempts && retryable(retry, error) && !oneClock && !ending(change, run)
+  if (!again) {
+    endRun(change, run, 'failed', error, unknown, told, retry.deadLetter)
+    return
+  }
+  const asked = (error.details as { retry_delay_ms?: number } | null | undefined)?.retry_delay_ms
+  const delay = typeof asked === 'number' ? asked : unknown && error.code !== 'timeout' ? 0 : backoffMs(retry, failures, chance.random)
+  change.admission.release(run)
+  const row = retried(run, { runAt: change.now + delay, error, ...told })
+  change.replace(row)
+  const data = { ...leaseStory(run, told.startedAt), attempt: row.attempt, error: error as unknown as Json, run_at: iso(row.runAt) }
+  change.runEvent(row, 'retried', data)
+}
+
+function endRun(
+  change: Change,
+  run: RunRow,
+  status: 'failed' | 'cancelled',
+  error: Failure,
+  unknown: boolean,
+  told: Told,
+  deadLetter: boolean,
+): RunRow {
+  const failure = status === 'failed' && error.code !== 'expired'
+  const row = change.finish(run, { status, now: change.now, result: null, error, unknown, deadLetter, failure, ...told })
+  if (row.instanceId !== null) {
+    const outcome = unknown ? { kind: 'unknown' as const, error } : { kind: 'failed' as const, error }
+    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
+  }
+  return row
+}
+
+function defer(change: Change, run: RunRow, told: Told): void {
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  const row = deferred(run, { startedAt: told.startedAt, reportId: told.reportId ?? '' })
+  change.replace(row)
+  change.runEvent(row, 'deferred', leaseStory(run, told.startedAt))
+}
+
+/** Not started: goes back as it was, or, if its instance is ending, not at all. */
+function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): void {
+  if (ending(change, run)) {
+    const row = change.finish(run, {
+      status: 'cancelled', now: change.now, result: null, error: null, unknown: false, deadLetter: false, failure: false, ...told,
+    })
+    if (row.instanceId !== null) {
+      change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })
+    }
+    return
+  }
+  change.admission.release(run)
+  const row = returned(run, { counted, reportId: told.reportId })
+  change.replace(row)
+  change.runEvent(row, 'returned', leaseStory(run, null))
+}
+
+/** In a drain nothing is tried again. */
+function ending(change: Change, run: RunRow): boolean {
+  if (run.cancelRequestedAt !== null) return true
+  if (run.instanceId === null) return false
+  return change.member(run.instanceId).row.phase === 'drain'
+}
+
+/** The work took effect after it had been given up: an undo must know, an operator too. */
+function noteLate(change: Change, run: RunRow, epoch: number): void {
+  if (!run.unknown || run.epoch !== epoch + 1 || run.instanceId === null || run.status === 'succeeded') return
+  change.runEvent(run, 'late_success', null)
+  change.replace({ ...run, unknown: false })
+  change.happen(run.instanceId, { kind: 'late', place: placeOf(run) })
+}
+
+function policyOf(change: Change, run: RunRow): Retry {
+  if (run.retry !== null) return JSON.parse(run.retry) as Retry
+  if (run.instanceId === null || run.node === null) return INBOX_RETRY
+  const node = change.member(run.instanceId).net.byKey.get(run.node)
+  return (run.role === 'undo' ? node?.undo?.retry : node?.retry) ?? { ...INBOX_RETRY, maxAttempts: run.maxAttempts }
+}

@@ -1,0 +1,127 @@
+/** Results read when somebody asks, never copied into rows: of an instance, and of what came before a run. */
+import type { CompiledNet } from '../net/compile.ts'
+import type { Json } from '../net/net.ts'
+import type { InstanceRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import type { Delivery, ParentResults } from '../worker/port.ts'
+import { isChildRef } from './facts.ts'
+import type { Nets } from './nets.ts'
+
+type ByNode = ReadonlyMap<string, string | null>
+
+export class Results {
+  readonly #store: Store
+  readonly #nets: Nets
+  readonly #ancestors = new WeakMap<CompiledNet, Map<string, readonly string[]>>()
+
+  constructor(store: Store, nets: Nets) {
+    this.#store = store
+    this.#nets = nets
+  }
+
+  /** By node key, JSON text. An each: an object keyed by item index. A nested workflow: see `nested`. */
+  async ofInstance(instanceId: string): Promise<ByNode> {
+    const { net } = await this.#lookUp(instanceId)
+    return this.#read(instanceId, net, net.net.nodes.map((n) => n.key))
+  }
+
+  /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */
+  async before(delivery: Delivery): Promise<ParentResults> {
+    if (delivery.instanceId === null || delivery.node === null) return { previous: null, byNode: new Map() }
+    const { row, net } = await this.#lookUp(delivery.instanceId)
+    const nodes = this.#visible(net, delivery.node, delivery.role)
+    const byNode = await this.#read(delivery.instanceId, net, nodes)
+    const sources = net.sources.get(delivery.node) ?? []
+    if (sources.length === 1) return { previous: byNode.get(sources[0] as string) ?? null, byNode }
+    if (sources.length > 1 || delivery.role !== 'work') return { previous: null, byNode }
+    return { previous: await this.#outerPrevious(row), byNode }
+  }
+
+  async #outerPrevious(row: InstanceRow): Promise<string | null> {
+    if (row.parentId === null || row.parentNode === null) return null
+    const parent = await this.#lookUp(row.parentId)
+    const sources = parent.net.sources.get(row.parentNode) ?? []
+    if (sources.length === 0) return this.#outerPrevious(parent.row)
+    if (sources.length > 1) return null
+    const [source] = sources as [string]
+    return (await this.#read(row.parentId, parent.net, [source])).get(source) ?? null
+  }
+
+  #visible(net: CompiledNet, node: string, role: Delivery['role']): readonly string[] {
+    if (role === 'final') return workNodes(net)
+    const before = this.#ancestorsOf(net, node)
+    return role === 'undo' ? [...before, node] : before
+  }
+
+  #ancestorsOf(net: CompiledNet, node: string): readonly string[] {
+    const known = this.#ancestors.get(net) ?? new Map<string, readonly string[]>()
+    this.#ancestors.set(net, known)
+    const remembered = known.get(node)
+    if (remembered !== undefined) return remembered
+    const found = new Set<string>()
+    const todo = [...(net.sources.get(node) ?? [])]
+    for (let key = todo.pop(); key !== undefined; key = todo.pop()) {
+      if (found.has(key)) continue
+      found.add(key)
+      todo.push(...(net.sources.get(key) ?? []))
+    }
+    const list = [...found]
+    known.set(node, list)
+    return list
+  }
+
+  async #read(instanceId: string, net: CompiledNet, nodes: readonly string[]): Promise<ByNode> {
+    if (nodes.length === 0) return new Map()
+    const found = new Map(await this.#store.read.results({ instanceId, nodes }))
+    for (const node of nodes) {
+      const text = found.get(node) ?? null
+      const ref = text?.startsWith('{"$child"') ? (JSON.parse(text) as Json) : null
+      if (ref !== null && isChildRef(ref)) found.set(node, await this.#nested(ref.$child))
+      else if (net.byKey.get(node)?.work.kind === 'each') found.set(node, await this.#withChildren(instanceId, node, text))
+      else found.set(node, text)
+    }
+    return found
+  }
+
+  /** Items that are nested workflows keep a reference to their child. */
+  async #withChildren(instanceId: string, node: string, text: string | null): Promise<string | null> {
+    const prefix = `r:${node}/`
+    const slots = await this.#store.read.slots({ instanceId, prefix })
+    if (slots.length === 0) return text
+    const items = (text === null ? {} : JSON.parse(text)) as Record<string, Json>
+    for (const slot of slots) {
+      const ref = JSON.parse(slot.value) as Json
+      if (!isChildRef(ref)) continue
+      const nested = await this.#nested(ref.$child)
+      items[slot.key.slice(prefix.length)] = nested === null ? null : (JSON.parse(nested) as Json)
+    }
+    return JSON.stringify(items)
+  }
+
+  /** A nested workflow's result: an object keyed by its nodes, or by index where it is one list; finals left out. */
+  async #nested(childId: string): Promise<string | null> {
+    const { net } = await this.#lookUp(childId)
+    const nodes = workNodes(net)
+    const results = await this.#read(childId, net, nodes)
+    const [first] = nodes
+    if (nodes.length === 1 && first !== undefined && net.byKey.get(first)?.work.kind === 'each') {
+      return results.get(first) ?? null
+    }
+    return `{${nodes.map((n) => `${JSON.stringify(n)}:${results.get(n) ?? 'null'}`).join(',')}}`
+  }
+
+  async #lookUp(instanceId: string): Promise<{ readonly row: InstanceRow; readonly net: CompiledNet }> {
+    const row = await this.#store.read.instance(instanceId)
+    if (row === null) throw new Error(`there is no instance ${instanceId}`)
+    const known = this.#nets.get(row.netHash)
+    if (known !== undefined) return { row, net: known }
+    const stored = await this.#store.read.net(row.netHash)
+    if (stored === null) throw new Error(`the net of instance ${instanceId} is missing`)
+    return { row, net: this.#nets.load(stored) }
+  }
+}
+
+function workNodes(net: CompiledNet): readonly string[] {
+  const finals = new Set(net.net.finals.map((f) => f.node))
+  return net.net.nodes.filter((n) => !finals.has(n.key)).map((n) => n.key)
+}

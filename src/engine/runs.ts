@@ -1,0 +1,205 @@
+/** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
+import type { Failure } from '../net/marking.ts'
+import type { JsonText, RunRow } from '../store/rows.ts'
+
+/** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
+export const MAX_DELIVERIES = 10
+
+export interface NewRun {
+  readonly id: string
+  readonly type: string
+  readonly payload: JsonText
+  readonly now: number
+}
+
+export function newRun(required: NewRun, rest: Partial<RunRow>): RunRow {
+  return {
+    id: required.id,
+    type: required.type,
+    payload: required.payload,
+    status: 'pending',
+    priority: 100,
+    runAt: required.now,
+    idempotencyKey: null,
+    attempt: 0,
+    maxAttempts: 3,
+    leasedBy: null,
+    leaseUntil: null,
+    lastError: null,
+    result: null,
+    createdAt: required.now,
+    deletedAt: null,
+    queue: 'default',
+    tenant: null,
+    instanceId: null,
+    rootId: null,
+    node: null,
+    fire: 0,
+    item: -1,
+    role: 'work',
+    scope: '',
+    epoch: 0,
+    sessionId: null,
+    deliveries: 0,
+    leasedAt: null,
+    startedAt: null,
+    firstStartedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    doneSeq: null,
+    reportId: null,
+    deferred: false,
+    unknown: false,
+    timeoutMs: null,
+    timeoutPer: 'attempt',
+    timeoutAt: null,
+    expiresAt: null,
+    retry: null,
+    error: null,
+    limitKey: null,
+    uniqueKey: null,
+    deadLetter: false,
+    cancelRequestedAt: null,
+    meta: null,
+    ...rest,
+  }
+}
+
+export interface Holder {
+  readonly id: string
+  readonly name: string
+}
+
+export function leased(run: RunRow, holder: Holder, now: number, reportId: string | null): RunRow {
+  return {
+    ...run,
+    status: 'leased',
+    leasedBy: holder.name,
+    sessionId: holder.id,
+    leaseUntil: null,
+    leasedAt: now,
+    startedAt: null,
+    timeoutAt: null,
+    reportId,
+  }
+}
+
+/** The lease is over: whoever still holds it is fenced off by the new epoch. */
+function unleased(run: RunRow): RunRow {
+  return {
+    ...run,
+    leasedBy: null,
+    sessionId: null,
+    leaseUntil: null,
+    leasedAt: null,
+    timeoutAt: null,
+    deferred: false,
+    epoch: run.epoch + 1,
+  }
+}
+
+export interface Finish {
+  readonly status: 'succeeded' | 'failed' | 'cancelled'
+  readonly now: number
+  readonly result: JsonText | null
+  readonly error: Failure | null
+  readonly unknown: boolean
+  readonly startedAt: number | null
+  readonly reportId: string | null
+  readonly seq: number | null
+  readonly deadLetter: boolean
+  /** true: this end counts as one more failed execution. */
+  readonly failure: boolean
+}
+
+export function finished(run: RunRow, f: Finish): RunRow {
+  const startedAt = f.startedAt ?? run.startedAt
+  return {
+    ...unleased(run),
+    status: f.status,
+    attempt: run.attempt + (f.failure ? 1 : 0),
+    result: f.result,
+    lastError: f.error?.message ?? (f.status === 'succeeded' ? null : run.lastError),
+    error: f.error === null ? (f.status === 'succeeded' ? null : run.error) : JSON.stringify(f.error),
+    unknown: f.unknown,
+    startedAt,
+    firstStartedAt: run.firstStartedAt ?? startedAt,
+    finishedAt: f.now,
+    settledAt: f.now,
+    doneSeq: f.seq,
+    reportId: f.reportId,
+    deadLetter: f.deadLetter,
+  }
+}
+
+/** A failed execution that will be tried again. */
+export function retried(
+  run: RunRow,
+  p: { readonly runAt: number; readonly error: Failure; readonly startedAt: number | null; readonly reportId: string | null },
+): RunRow {
+  const startedAt = p.startedAt ?? run.startedAt
+  return {
+    ...unleased(run),
+    status: 'pending',
+    attempt: run.attempt + 1,
+    runAt: p.runAt,
+    lastError: p.error.message,
+    error: JSON.stringify(p.error),
+    firstStartedAt: run.firstStartedAt ?? startedAt,
+    startedAt: null,
+    deliveries: 0,
+    reportId: p.reportId,
+  }
+}
+
+/** Handed back or lost without a start: no attempt is spent. */
+export function returned(run: RunRow, p: { readonly counted: boolean; readonly reportId: string | null }): RunRow {
+  return {
+    ...unleased(run),
+    status: 'pending',
+    startedAt: null,
+    deliveries: run.deliveries + (p.counted ? 1 : 0),
+    reportId: p.reportId,
+  }
+}
+
+/** Its worker is done with it; the outcome comes later by id. Held by nobody, so nothing but a timeout ends it. */
+export function deferred(run: RunRow, p: { readonly startedAt: number | null; readonly reportId: string }): RunRow {
+  const startedAt = p.startedAt ?? run.startedAt
+  return {
+    ...run,
+    deferred: true,
+    sessionId: null,
+    leaseUntil: null,
+    startedAt,
+    firstStartedAt: run.firstStartedAt ?? startedAt,
+    timeoutAt: timeoutAt(run, startedAt),
+    reportId: p.reportId,
+  }
+}
+
+/** Pending again, as if new: the one exit of a terminal run. */
+export function redriven(run: RunRow, now: number): RunRow {
+  return {
+    ...unleased(run),
+    status: 'pending',
+    attempt: 0,
+    deliveries: 0,
+    runAt: now,
+    result: null,
+    unknown: false,
+    startedAt: null,
+    firstStartedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    doneSeq: null,
+    reportId: null,
+    deadLetter: false,
+    cancelRequestedAt: null,
+  }
+}
+
+export function timeoutAt(run: RunRow, startedAt: number | null): number | null {
+  if (run.timeoutMs === null || startedAt === null) return null
+  return (run.timeoutPer === 'node' ? (run.firstStartedAt ?? startedAt) : startedAt) + run.timeoutMs
+}

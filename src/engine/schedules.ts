@@ -1,0 +1,158 @@
+/** Cron: when a schedule fires next, and what firing does. Time zones and daylight saving are croner's business. */
+import { Cron } from 'croner'
+import { TERMINAL } from '../net/marking.ts'
+import { StoreConflictError } from '../store/errors.ts'
+import type { ScheduleRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import type { EnqueueParams, ScheduleParams, StartParams } from './api.ts'
+import type { Control } from './control.ts'
+import { PetrelError } from './errors.ts'
+import type { Intake } from './intake.ts'
+import type { Transactor } from './transactor.ts'
+
+export interface ScheduleDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly intake: Intake
+  readonly control: Control
+  readonly dueAt: (at: number) => void
+}
+
+interface Template {
+  readonly run?: EnqueueParams
+  readonly start?: StartParams
+}
+
+export class Schedules {
+  readonly #deps: ScheduleDeps
+
+  constructor(deps: ScheduleDeps) {
+    this.#deps = deps
+  }
+
+  async put(p: ScheduleParams): Promise<ScheduleRow> {
+    if ((p.run === undefined) === (p.start === undefined)) {
+      throw new PetrelError('invalid_request', `schedule '${p.name}': give either run or start`)
+    }
+    const timezone = p.timezone ?? 'UTC'
+    const { value } = await this.#deps.transactor.run({
+      roots: [],
+      wait: true,
+      need: { schedules: [p.name] },
+      fold: (change) => {
+        const before = change.loaded.schedules.get(p.name)
+        const row: ScheduleRow = {
+          name: p.name,
+          expression: p.expression,
+          timezone,
+          overlap: p.overlap ?? 'skip',
+          enabled: p.enabled ?? true,
+          template: JSON.stringify({ run: p.run, start: p.start }),
+          nextAt: p.enabled === false ? null : nextAfter(p.name, p.expression, timezone, change.now),
+          lastAt: before?.lastAt ?? null,
+          lastId: before?.lastId ?? null,
+          fireCount: before?.fireCount ?? 0,
+          tenant: p.tenant ?? null,
+          createdAt: before?.createdAt ?? change.now,
+        }
+        change.schedules.set(p.name, row)
+        return row
+      },
+    })
+    if (value.nextAt !== null) this.#deps.dueAt(value.nextAt)
+    return value
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const there = (await this.#deps.store.read.schedules()).some((s) => s.name === name)
+    if (!there) return false
+    await this.#deps.store.transact({
+      roots: [],
+      wait: true,
+      need: {},
+      decide: () => ({ delta: { schedules: { remove: [name] } }, result: null }),
+    })
+    return true
+  }
+
+  /** Any number of processes may call this: the key of a firing lets only one create it. */
+  async fire(schedule: ScheduleRow): Promise<void> {
+    if (schedule.nextAt === null) return
+    const busy = schedule.overlap === 'allow' ? false : await this.#previousIsLive(schedule)
+    // `enqueue`: stays due until the previous one has ended.
+    if (busy && schedule.overlap === 'enqueue') return
+    if (busy && schedule.overlap === 'skip') return this.#advance(schedule, null, 'cron.skipped')
+    if (busy && schedule.overlap === 'cancel_previous') await this.#cancelPrevious(schedule)
+    const id = await this.#create(schedule, schedule.nextAt)
+    await this.#advance(schedule, id, 'cron.triggered')
+  }
+
+  async #create(schedule: ScheduleRow, at: number): Promise<string> {
+    const { run, start } = JSON.parse(schedule.template) as Template
+    const key = `cron:${schedule.name}:${at}`
+    const tenant = schedule.tenant === null ? {} : { tenant: schedule.tenant }
+    if (run !== undefined) {
+      const [made] = await this.#deps.intake.enqueue([{ ...run, ...tenant, idempotencyKey: key }])
+      return made?.id as string
+    }
+    const [made] = await this.#deps.intake.start([{ ...(start as StartParams), ...tenant, startKey: key }])
+    return made?.id as string
+  }
+
+  async #advance(schedule: ScheduleRow, id: string | null, event: string): Promise<void> {
+    await this.#deps.transactor.run({
+      roots: [],
+      wait: true,
+      need: { schedules: [schedule.name] },
+      fold: (change) => {
+        const row = change.loaded.schedules.get(schedule.name)
+        // Deleted, changed or advanced by another process meanwhile.
+        if (row === undefined || row.nextAt !== schedule.nextAt) return
+        const nextAt = nextAfter(row.name, row.expression, row.timezone, Math.max(change.now, row.nextAt ?? 0))
+        change.schedules.set(row.name, {
+          ...row,
+          nextAt,
+          lastAt: id === null ? row.lastAt : row.nextAt,
+          lastId: id ?? row.lastId,
+          fireCount: row.fireCount + (id === null ? 0 : 1),
+        })
+        const data = JSON.stringify({ schedule: row.name, at: row.nextAt, id })
+        change.events.push({ runId: null, instanceId: null, seq: null, type: event, node: null, actor: null, tenant: row.tenant, data, at: change.now })
+      },
+    }).catch((error: unknown) => {
+      if (!(error instanceof StoreConflictError)) throw error
+    })
+  }
+
+  async #previousIsLive(schedule: ScheduleRow): Promise<boolean> {
+    if (schedule.lastId === null) return false
+    const instance = await this.#deps.store.read.instance(schedule.lastId)
+    if (instance !== null) return !TERMINAL.has(instance.state)
+    const run = await this.#deps.store.read.run(schedule.lastId)
+    return run !== null && (run.status === 'pending' || run.status === 'leased')
+  }
+
+  async #cancelPrevious(schedule: ScheduleRow): Promise<void> {
+    const id = schedule.lastId as string
+    const actor = `schedule ${schedule.name}`
+    const instance = await this.#deps.store.read.instance(id)
+    const cancel = instance === null ? this.#deps.control.cancelRun({ id, actor }) : this.#deps.control.cancelInstance({ id, actor })
+    await cancel.catch((error: unknown) => {
+      if (!(error instanceof PetrelError && error.code === 'conflict')) throw error
+    })
+  }
+}
+
+/** `@every 30m` besides cron's own words. */
+export function nextAfter(name: string, expression: string, timezone: string, after: number): number | null {
+  const every = /^@every (\d+)(s|m|h|d)$/.exec(expression)
+  if (every !== null) {
+    const unit = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }[every[2] as 's' | 'm' | 'h' | 'd']
+    return after + Number(every[1]) * unit
+  }
+  try {
+    return new Cron(expression, { timezone, paused: true }).nextRun(new Date(after))?.getTime() ?? null
+  } catch (error) {
+    throw new PetrelError('invalid_request', `schedule '${name}': ${(error as Error).message} (five fields as in '0 9 * * mon', an IANA time zone)`)
+  }
+}

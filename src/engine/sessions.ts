@@ -1,0 +1,283 @@
+/**
+ * Sessions of workers in this process: registered, heartbeated, offered work. A session's runs live as long as it
+ * beats; when it stops, the sweeper of any process takes them back.
+ */
+import { hostname } from 'node:os'
+import type { WorkerRow } from '../store/rows.ts'
+import type { ClaimFilter, Need, Store } from '../store/store.ts'
+import type { Delivery, ParentResults, Reply, Report, Session, SessionInbox, SessionOptions, WorkerPort } from '../worker/port.ts'
+import { limitKeys } from './admission.ts'
+import type { Logger } from './api.ts'
+import { type Change, NeedMore } from './change.ts'
+import { deliveryOf } from './deliveries.ts'
+import { unstorable } from './edge.ts'
+import { PetrelError } from './errors.ts'
+import { accepting, type Handed, type Offer } from './handoff.ts'
+import { type Chance, reported } from './outcomes.ts'
+import { leased } from './runs.ts'
+import type { Settler } from './settle.ts'
+import type { Transactor } from './transactor.ts'
+
+export interface SessionDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly settler: () => Settler
+  readonly results: (delivery: Delivery) => Promise<ParentResults>
+  readonly newId: () => string
+  readonly chance: Chance
+  readonly logger: Logger
+  readonly ttlMs: number
+  readonly heartbeatMs: number
+  readonly maxPayloadBytes: number
+  readonly probe: (point: string) => void
+  /** A rate limit refused: look again then. */
+  readonly dueAt: (at: number) => void
+}
+
+export class Sessions implements WorkerPort {
+  readonly #deps: SessionDeps
+  readonly #open = new Map<string, LocalSession>()
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps
+  }
+
+  async open(options: SessionOptions, inbox: SessionInbox): Promise<Session> {
+    const session = new LocalSession(this.#deps, options, inbox, () => this.#open.delete(session.id))
+    await session.beat()
+    this.#open.set(session.id, session)
+    return session
+  }
+
+  /** Who could take work born now: those whose reports free a slot, and those with room besides. */
+  offers(reports: readonly { readonly sessionId: string; readonly reportId: string }[]): readonly Offer[] {
+    const offers: Offer[] = []
+    for (const session of this.#open.values()) {
+      const own = reports.filter((r) => r.sessionId === session.id).map((r) => r.reportId)
+      const offer = session.offer(own)
+      if (offer !== null) offers.push(offer)
+    }
+    return offers
+  }
+
+  /** After the commit: deliveries that no reply carries. */
+  handed(handed: readonly Handed[]): void {
+    const bySession = new Map<string, Delivery[]>()
+    for (const { run, offer, reportId } of handed) {
+      const session = this.#open.get(offer.holder.id)
+      if (session !== undefined) session.streak = offer.streak
+      if (reportId !== null) continue
+      const list = bySession.get(offer.holder.id) ?? []
+      list.push(deliveryOf(run))
+      bySession.set(offer.holder.id, list)
+    }
+    for (const [id, deliveries] of bySession) this.#open.get(id)?.inbox.deliver(deliveries)
+  }
+
+  /** Something may be claimable; null: on any queue. */
+  wake(queues: ReadonlySet<string> | null): void {
+    for (const session of this.#open.values()) session.wake(queues)
+  }
+
+  /** Cancels or pauses may concern runs held here. */
+  async beatNow(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((s) => s.beat()))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((s) => s.close()))
+  }
+}
+
+class LocalSession implements Session {
+  readonly id: string
+  readonly inbox: SessionInbox
+  readonly filter: ClaimFilter
+  streak = 0
+  readonly #deps: SessionDeps
+  readonly #options: SessionOptions
+  readonly #accepts: Offer['accepts']
+  readonly #startedAt = Date.now()
+  readonly #onClose: () => void
+  #state: WorkerRow['state'] = 'running'
+  #timer: NodeJS.Timeout | null = null
+  #closed = false
+
+  constructor(deps: SessionDeps, options: SessionOptions, inbox: SessionInbox, onClose: () => void) {
+    this.#deps = deps
+    this.#options = options
+    this.inbox = inbox
+    this.id = deps.newId()
+    const { queues, types, tenant, runtime } = options
+    this.filter = { queues, types, tenant, runtime }
+    this.#accepts = accepting(this.filter)
+    this.#onClose = onClose
+  }
+
+  offer(reports: string[]): Offer | null {
+    if (this.#state !== 'running' || this.#closed) return null
+    const room = Math.max(0, this.inbox.room() - reports.length)
+    if (room === 0 && reports.length === 0) return null
+    const holder = { id: this.id, name: this.#options.name }
+    return { holder, filter: this.filter, accepts: this.#accepts, reports, room, streak: this.streak }
+  }
+
+  wake(queues: ReadonlySet<string> | null): void {
+    if (this.#state !== 'running') return
+    if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q))) this.inbox.wake()
+  }
+
+  async beat(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    try {
+      const { state, stop } = await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: this.#deps.ttlMs })
+      if (stop.length > 0) this.inbox.stop(stop.map((runId) => ({ runId, reason: 'cancel' as const })))
+      if (state === 'quiet' || state === 'terminate') this.#state = state
+    } catch (error) {
+      this.#deps.logger.warn({ session: this.id }, `heartbeat failed, trying again: ${(error as Error).message}`)
+    }
+    if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), this.#deps.heartbeatMs).unref()
+  }
+
+  #row(): WorkerRow {
+    const { name, runtime, queues, types, concurrency, tenant } = this.#options
+    const now = this.#deps.transactor.nowMs
+    return {
+      id: this.id,
+      name,
+      host: hostname(),
+      pid: process.pid,
+      runtime,
+      queues: queues ?? [],
+      types: types ?? [],
+      concurrency,
+      state: this.#closed ? 'dead' : this.#state,
+      startedAt: this.#startedAt,
+      heartbeatAt: now,
+      expiresAt: now + this.#deps.ttlMs,
+      tenant,
+    }
+  }
+
+  async claim(limit: number): Promise<readonly Delivery[]> {
+    if (this.#state !== 'running' || this.#closed || limit <= 0) return []
+    const { transactor } = this.#deps
+    const candidates = { ...this.filter, limit, skipQueues: [], skipLimitKeys: [] }
+    const queues = this.filter.queues ?? []
+    const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
+    const { value, change } = await transactor.run({
+      roots: [],
+      wait: false,
+      need,
+      fold: (c) => this.#lease(c, limit),
+    })
+    this.streak = 0
+    if (change.admission.retryAt !== null) this.#deps.dueAt(change.admission.retryAt)
+    this.#deps.probe('after-claim')
+    return value
+  }
+
+  #lease(change: Change, limit: number): readonly Delivery[] {
+    askRules(change)
+    const full = { queues: new Set<string>(), keys: new Set<string>() }
+    const taken: Delivery[] = []
+    for (const run of change.loaded.candidates) {
+      if (taken.length >= limit) break
+      const refusal = change.admission.take(run)
+      if (refusal === 'key_limit') full.keys.add(run.limitKey as string)
+      else if (refusal !== null) full.queues.add(run.queue)
+      else {
+        const row = leased(run, { id: this.id, name: this.#options.name }, change.now, null)
+        change.runs.set(row.id, row)
+        taken.push(deliveryOf(row))
+      }
+    }
+    const fuller = full.queues.size + full.keys.size
+    const round = `full:${[...full.queues, ...full.keys].sort().join(',')}`
+    if (taken.length < limit && fuller > 0 && change.loaded.candidates.length >= limit && !change.asked.has(round)) {
+      change.asked.add(round)
+      throw new NeedMore({
+        candidates: { ...this.filter, limit, skipQueues: [...full.queues], skipLimitKeys: [...full.keys] },
+      })
+    }
+    return taken
+  }
+
+  async settle(report: Report): Promise<Reply> {
+    const { delivery } = report
+    const checked = this.#checked(report)
+    return await this.#deps.settler().settle({
+      runId: delivery.runId,
+      rootId: delivery.rootId,
+      instanceId: delivery.instanceId,
+      bytes: checked.outcome.kind === 'succeeded' ? (checked.outcome.result?.length ?? 0) + 200 : 400,
+      report: { sessionId: this.id, report: checked },
+      fold: (change) => reported(change, this.id, checked, this.#deps.chance),
+      unstorable: (change) => reported(change, this.id, failedAs(checked, UNSTORABLE), this.#deps.chance),
+    })
+  }
+
+  #checked(report: Report): Report {
+    if (report.outcome.kind !== 'succeeded' || report.outcome.result === null) return report
+    const error = unstorable(report.outcome.result, this.#deps.maxPayloadBytes)
+    return error === null ? report : failedAs(report, { ...error, message: `the result ${error.message}` })
+  }
+
+  async started(runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[]): Promise<void> {
+    await this.#deps.store.sweep.started({ runs: runs.map((r) => ({ id: r.runId, epoch: r.epoch, at: r.at })) })
+  }
+
+  results(delivery: Delivery): Promise<ParentResults> {
+    return this.#deps.results(delivery)
+  }
+
+  async checkpoint(delivery: Delivery, state: string): Promise<number> {
+    const { runId, epoch } = delivery
+    const error = unstorable(state, this.#deps.maxPayloadBytes)
+    if (error !== null) throw new PetrelError(error.code as 'unstorable', `the checkpoint ${error.message}`)
+    const sequence = await this.#deps.store.sweep.checkpoint({ runId, epoch, state })
+    if (sequence === null) throw new PetrelError('stale_lease', `run ${runId} is no longer held by this worker`)
+    return sequence
+  }
+
+  async loadCheckpoint(delivery: Delivery): Promise<string | null> {
+    return (await this.#deps.store.read.checkpoint(delivery.runId))?.state ?? null
+  }
+
+  async progress(delivery: Delivery, value: string): Promise<void> {
+    await this.#deps.store.sweep.progress({ runId: delivery.runId, epoch: delivery.epoch, value })
+  }
+
+  async quiet(): Promise<void> {
+    this.#state = 'quiet'
+    await this.beat()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#onClose()
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: 0 }).catch(() => undefined)
+  }
+}
+
+/** Limits and pauses of what may be leased must be known before anything is. */
+function askRules(change: Change): void {
+  const queues = new Set<string>()
+  const limits = new Set<string>()
+  for (const run of change.loaded.candidates) {
+    if (!change.asked.has(`queue ${run.queue}`)) queues.add(run.queue)
+    for (const key of limitKeys(run)) if (!change.asked.has(`limit ${key}`)) limits.add(key)
+  }
+  if (queues.size + limits.size === 0) return
+  for (const q of queues) change.asked.add(`queue ${q}`)
+  for (const key of limits) change.asked.add(`limit ${key}`)
+  throw new NeedMore({ queues: [...queues], limits: [...limits] })
+}
+
+const UNSTORABLE = { code: 'unstorable', message: 'the outcome cannot be stored in this database', retryable: false } as const
+
+function failedAs(report: Report, error: { readonly code: string; readonly message: string; readonly retryable?: boolean }): Report {
+  return { ...report, outcome: { kind: 'failed', error } }
+}

@@ -1,0 +1,187 @@
+/**
+ * The sweeper: what time does to the store. Any number of processes sweep; each finding is checked again under its
+ * lock, so two that find the same thing do it once. It sleeps until the next thing is due, at most a poll interval.
+ */
+import type { Store } from '../store/store.ts'
+import type { Logger, Retention } from './api.ts'
+import type { Change } from './change.ts'
+import { answerGate } from './control.ts'
+import { PetrelError } from './errors.ts'
+import type { Offer } from './handoff.ts'
+import { type Chance, finishedOutside, leaseExpired, lost, overdue } from './outcomes.ts'
+import type { Schedules } from './schedules.ts'
+import type { Settler } from './settle.ts'
+import type { Transactor } from './transactor.ts'
+
+const CHUNK = 500
+const PRUNE_EVERY_MS = 60_000
+
+export interface SweeperDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly settler: Settler
+  readonly schedules: Schedules
+  readonly offers: () => readonly Offer[]
+  readonly wake: () => void
+  readonly chance: Chance
+  readonly logger: Logger
+  readonly pollMs: number
+  readonly retention: Retention
+  readonly probe: (point: string) => void
+}
+
+type Key = { readonly id: string; readonly rootId: string | null; readonly instanceId: string | null }
+
+export class Sweeper {
+  readonly #deps: SweeperDeps
+  #timer: NodeJS.Timeout | null = null
+  #nextAt = Number.POSITIVE_INFINITY
+  #sweeping: Promise<void> | null = null
+  #again = false
+  #closed = false
+  #prunedAt = 0
+
+  constructor(deps: SweeperDeps) {
+    this.#deps = deps
+  }
+
+  start(): void {
+    this.#sleepUntil(this.#deps.transactor.nowMs)
+  }
+
+  /** Something will be due then (store clock). */
+  dueAt(at: number): void {
+    if (at < this.#nextAt) this.#sleepUntil(at)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#sweeping
+  }
+
+  /** One full pass now; tests and dry runs call it after moving the clock. */
+  async sweep(): Promise<void> {
+    if (this.#sweeping !== null) {
+      this.#again = true
+      return this.#sweeping
+    }
+    this.#sweeping = this.#passes().finally(() => {
+      this.#sweeping = null
+    })
+    return this.#sweeping
+  }
+
+  async #passes(): Promise<void> {
+    do {
+      this.#again = false
+      await this.#pass()
+    } while (this.#again && !this.#closed)
+  }
+
+  #sleepUntil(at: number): void {
+    if (this.#closed) return
+    this.#nextAt = at
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    const delay = Math.min(Math.max(at - this.#deps.transactor.nowMs, 0), this.#deps.pollMs)
+    this.#timer = setTimeout(() => void this.#tick(), delay).unref()
+  }
+
+  async #tick(): Promise<void> {
+    const { store, logger, transactor, pollMs } = this.#deps
+    this.#nextAt = Number.POSITIVE_INFINITY
+    let next = transactor.nowMs + pollMs
+    try {
+      await this.sweep()
+      const now = await store.now()
+      transactor.clockOffsetMs = now - Date.now()
+      const due = await store.sweep.nextDueAt()
+      // Something due already (a retry that another process will take, say) must not make us spin.
+      if (due !== null) next = Math.min(next, Math.max(due, now + 20))
+    } catch (error) {
+      if (!this.#closed) logger.warn({}, `sweep failed, trying again: ${(error as Error).message}`)
+    }
+    this.#sleepUntil(Math.min(next, this.#nextAt))
+  }
+
+  async #pass(): Promise<void> {
+    const { store, chance } = this.#deps
+    const { sweep } = store
+    await this.#runs(() => sweep.lostRuns({ limit: CHUNK }), (c, id) => lost(c, id, chance))
+    await this.#runs(() => sweep.expiredLeases({ limit: CHUNK }), (c, id) => leaseExpired(c, id, chance))
+    await this.#runs(() => sweep.overdueRuns({ limit: CHUNK }), (c, id) => overdue(c, id, chance))
+    await this.#runs(() => sweep.unsettledRuns({ limit: CHUNK }), (c, id) => finishedOutside(c, id))
+    for (const { id, rootId } of await sweep.overdueInstances({ limit: CHUNK })) {
+      await this.#onRoot(rootId, id, (change) => {
+        const { deadlineAt } = change.member(id).row
+        if (deadlineAt !== null && deadlineAt <= change.now) change.happen(id, { kind: 'deadline' })
+      })
+    }
+    for (const { id, rootId } of await sweep.unfinishedCascades({ limit: CHUNK })) {
+      await this.#onRoot(rootId, id, (change) => {
+        if (change.member(id).row.more) change.happen(id, { kind: 'continue' })
+      })
+    }
+    await this.#gates()
+    for (const schedule of await sweep.dueSchedules({ limit: CHUNK })) await this.#deps.schedules.fire(schedule)
+    this.#deps.wake()
+    await this.#prune()
+  }
+
+  /** Sweeps one kind of run until none is left, through the same settle as the workers' reports. */
+  async #runs(find: () => Promise<readonly Key[]>, fold: (change: Change, runId: string) => void): Promise<void> {
+    for (;;) {
+      const found = await find()
+      if (found.length === 0) return
+      this.#deps.probe('in-sweeper')
+      await Promise.all(
+        found.map((key) => {
+          const apply = (change: Change): 'recorded' => {
+            fold(change, key.id)
+            return 'recorded'
+          }
+          const { id: runId, rootId, instanceId } = key
+          return this.#deps.settler.settle({ runId, rootId, instanceId, bytes: 400, report: null, fold: apply, unstorable: apply })
+        }),
+      )
+      if (found.length < CHUNK) return
+    }
+  }
+
+  async #onRoot(rootId: string, id: string, fold: (change: Change) => void): Promise<void> {
+    const { transactor, offers } = this.#deps
+    await transactor.run({ roots: [rootId], wait: true, need: { instances: [id] }, offers, fold })
+  }
+
+  async #gates(): Promise<void> {
+    const { store, transactor, offers } = this.#deps
+    for (const due of await store.sweep.overdueGates({ limit: CHUNK })) {
+      await transactor.run({
+        roots: [due.rootId],
+        wait: true,
+        need: { instances: [due.instanceId], gates: [due.id] },
+        offers,
+        fold: (change) => {
+          const gate = change.loaded.gates.get(due.id)
+          if (gate === undefined || gate.state !== 'open' || gate.dueAt === null || gate.dueAt > change.now) return
+          answerGate(change, gate, { approved: gate.onTimeout === 'approve', answer: null, actor: null, reason: 'nobody answered in time' })
+        },
+      }).catch((error: unknown) => {
+        if (!(error instanceof PetrelError)) throw error
+      })
+    }
+  }
+
+  async #prune(): Promise<void> {
+    const { store, retention, transactor } = this.#deps
+    const now = transactor.nowMs
+    if (now - this.#prunedAt < PRUNE_EVERY_MS) return
+    this.#prunedAt = now
+    const never = Number.NEGATIVE_INFINITY
+    const endedBefore = retention.endedMs === null ? never : now - retention.endedMs
+    const eventsBefore = retention.eventsMs === null ? never : now - retention.eventsMs
+    if (endedBefore === never && eventsBefore === never) return
+    const limit = 1000
+    while (!this.#closed && (await store.sweep.prune({ endedBefore: Math.max(endedBefore, 0), eventsBefore: Math.max(eventsBefore, 0), limit })) >= limit);
+  }
+}

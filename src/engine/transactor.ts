@@ -1,0 +1,146 @@
+/**
+ * Runs a piece of work as one transaction of the store: loads what it asks for, folds, hands off, writes, and after the
+ * commit tells everybody concerned. Settle, intake, control and the sweeper all go through here.
+ */
+import type { RunRow } from '../store/rows.ts'
+import type { Loaded, Need, Store } from '../store/store.ts'
+import { Admission, limitKeys } from './admission.ts'
+import { Change, type ChangeDeps, NeedMore } from './change.ts'
+import { type Handed, handOff, type Offer } from './handoff.ts'
+
+export interface Act<T> {
+  readonly roots: readonly string[]
+  readonly wait: boolean
+  readonly need: Need
+  /** Workers that could take what is born here. */
+  offers?(): readonly Offer[]
+  /** Folds into the change. May throw NeedMore, or collect several with pass.each. */
+  fold(change: Change, pass: Pass): T
+}
+
+/** One try at folding everything; thrown away if anything was missing. */
+export class Pass {
+  readonly needs: Need[] = []
+
+  /** Goes on with the next when one lacks something, so that a batch asks for all it lacks at once. */
+  each<T>(things: Iterable<T>, work: (thing: T) => void): void {
+    for (const thing of things) {
+      try {
+        work(thing)
+      } catch (error) {
+        if (!(error instanceof NeedMore)) throw error
+        this.needs.push(error.need)
+      }
+    }
+  }
+}
+
+export interface Committed<T> {
+  readonly value: T
+  readonly change: Change
+  readonly handed: readonly Handed[]
+}
+
+export class Transactor {
+  readonly #store: Store
+  readonly #deps: ChangeDeps
+  readonly #afterCommit: (committed: Committed<unknown>) => void
+  /** Store clock minus our own, as of the last transaction. */
+  clockOffsetMs = 0
+
+  constructor(store: Store, deps: ChangeDeps, afterCommit: (committed: Committed<unknown>) => void) {
+    this.#store = store
+    this.#deps = deps
+    this.#afterCommit = afterCommit
+  }
+
+  get nowMs(): number {
+    return Date.now() + this.clockOffsetMs
+  }
+
+  /** `on`: another way to reach the store, the caller's own transaction. Nobody is told: only he knows when it commits. */
+  async run<T>(act: Act<T>, on?: Store['transact']): Promise<Committed<T>> {
+    const offers = act.offers?.() ?? []
+    let known = new Known(act.need)
+    let seen: Loaded | null = null
+    const urgency = offers.map((o) => o.filter)
+    const transact = on ?? this.#store.transact.bind(this.#store)
+    const committed = await transact<Committed<T>>({
+      roots: act.roots,
+      wait: act.wait,
+      need: urgency.length === 0 ? act.need : { ...act.need, urgency },
+      decide: (loaded) => {
+        // A store that had to begin anew has forgotten what earlier rounds asked for.
+        if (loaded !== seen) known = new Known(act.need)
+        seen = loaded
+        const admission = new Admission({ queues: loaded.queues, limits: loaded.limits, now: loaded.now })
+        const change = new Change(loaded, admission, this.#deps, known.things)
+        const pass = new Pass()
+        let value: T | undefined
+        try {
+          value = act.fold(change, pass)
+        } catch (error) {
+          if (!(error instanceof NeedMore)) throw error
+          pass.needs.push(error.need)
+        }
+        const rules = unknownRules(change, offers.length > 0, known)
+        if (rules !== null) pass.needs.push(rules)
+        if (pass.needs.length > 0) return { need: merge(pass.needs) }
+        // Offers are spent by handing off, and decide may be called again: each call works on its own copy.
+        const fresh = offers.map((o) => ({ ...o, reports: [...o.reports] }))
+        const handed = handOff(change, fresh, loaded.urgency)
+        return { delta: change.delta(), result: { value: value as T, change, handed } }
+      },
+    })
+    this.clockOffsetMs = committed.change.now - Date.now()
+    if (on === undefined) this.#afterCommit(committed)
+    return committed
+  }
+}
+
+/** What has been asked for, and may simply not exist. */
+class Known {
+  readonly queues: Set<string>
+  readonly limits: Set<string>
+  readonly things = new Set<string>()
+  constructor(need: Need) {
+    this.queues = new Set(need.queues)
+    this.limits = new Set(need.limits)
+    for (const queue of this.queues) this.things.add(`queue ${queue}`)
+    for (const key of this.limits) this.things.add(`limit ${key}`)
+  }
+}
+
+/** Queue settings and limits that releases and hand-offs of this pass depend on and that were not asked for yet. */
+function unknownRules(change: Change, offering: boolean, { queues, limits }: Known): Need | null {
+  const more = { queues: [] as string[], limits: [] as string[] }
+  const ask = (run: RunRow): void => {
+    if (!queues.has(run.queue)) {
+      queues.add(run.queue)
+      more.queues.push(run.queue)
+    }
+    for (const key of limitKeys(run)) {
+      if (limits.has(key)) continue
+      limits.add(key)
+      more.limits.push(key)
+    }
+  }
+  for (const run of change.runs.values()) if (run.status !== 'leased') ask(run)
+  if (offering) for (const run of change.newRuns.values()) if (run.status === 'pending') ask(run)
+  return more.queues.length + more.limits.length === 0 ? null : more
+}
+
+type Parts = { [K in keyof Need]: Need[K] }
+
+/** Adds needs up; a transaction that asks twice for the same loads it twice, which is harmless. */
+export function merge(needs: readonly Need[]): Need {
+  const merged: Record<string, unknown> = {}
+  for (const need of needs) {
+    for (const [part, wanted] of Object.entries(need as Parts)) {
+      if (Array.isArray(wanted)) merged[part] = [...((merged[part] as unknown[] | undefined) ?? []), ...wanted]
+      else merged[part] = wanted
+    }
+  }
+  return merged as Need
+}
+

@@ -1,0 +1,84 @@
+/** Who waits for an end: told at once by our own commits, by wake-ups from other processes, and by a slow poll. */
+import { TERMINAL, type InstanceState } from '../net/marking.ts'
+import type { RunStatus } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import { PetrelError } from './errors.ts'
+
+type End = InstanceState | RunStatus
+
+interface Waiter {
+  readonly kind: 'instance' | 'run'
+  readonly resolve: (end: End) => void
+  readonly reject: (error: unknown) => void
+}
+
+const ENDED_RUN: ReadonlySet<RunStatus> = new Set(['succeeded', 'failed', 'cancelled'])
+
+export class Waiters {
+  readonly #store: Store
+  readonly #waiting = new Map<string, Set<Waiter>>()
+  #checking = false
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async ended(p: { readonly id: string; readonly kind: 'instance' | 'run'; readonly signal?: AbortSignal }): Promise<End> {
+    const { id, kind, signal } = p
+    signal?.throwIfAborted()
+    return await new Promise<End>((resolve, reject) => {
+      const waiter: Waiter = { kind, resolve, reject }
+      const all = this.#waiting.get(id) ?? new Set()
+      all.add(waiter)
+      this.#waiting.set(id, all)
+      signal?.addEventListener('abort', () => {
+        all.delete(waiter)
+        reject(signal.reason)
+      }, { once: true })
+      // It may have ended before we began to listen.
+      this.#check(id).catch(reject)
+    })
+  }
+
+  /** An end committed by this process: no need to look. */
+  tell(id: string, end: End): void {
+    const all = this.#waiting.get(id)
+    if (all === undefined) return
+    this.#waiting.delete(id)
+    for (const waiter of all) waiter.resolve(end)
+  }
+
+  async look(ids: readonly string[]): Promise<void> {
+    for (const id of ids) if (this.#waiting.has(id)) await this.#check(id)
+  }
+
+  async lookAll(): Promise<void> {
+    if (this.#checking) return
+    this.#checking = true
+    try {
+      for (const id of [...this.#waiting.keys()]) await this.#check(id)
+    } finally {
+      this.#checking = false
+    }
+  }
+
+  close(): void {
+    const gone = new PetrelError('unavailable', 'the engine was closed while waiting')
+    for (const all of this.#waiting.values()) for (const waiter of all) waiter.reject(gone)
+    this.#waiting.clear()
+  }
+
+  async #check(id: string): Promise<void> {
+    const [first] = this.#waiting.get(id) ?? []
+    if (first === undefined) return
+    if (first.kind === 'instance') {
+      const row = await this.#store.read.instance(id)
+      if (row === null) throw new PetrelError('not_found', `there is no instance ${id}`)
+      if (TERMINAL.has(row.state)) this.tell(id, row.state)
+    } else {
+      const row = await this.#store.read.run(id)
+      if (row === null) throw new PetrelError('not_found', `there is no run ${id}`)
+      if (ENDED_RUN.has(row.status)) this.tell(id, row.status)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { arithmetic, negate } from './arithmetic.ts'
+import type { Filter, Run, Table } from './callable.ts'
+import { ExprError } from './errors.ts'
+import { intArgument, iterate, path } from './lookup.ts'
+import { float, int, isFloat, numberOf, typeName, type Value } from './value.ts'
+
+export const numberFilters: Table<Filter> = {
+  abs: {
+    params: {},
+    apply: (value) => {
+      const number = numberArgument(value, 'abs')
+      if (isFloat(value)) return float(Math.abs(number))
+      return number < 0 ? negate(value) : int(number)
+    },
+  },
+  round: { params: { precision: 0, method: 'common' }, apply: round },
+  sum: { params: { attribute: null, start: 0 }, apply: sum },
+}
+
+function numberArgument(value: Value, filter: string): number {
+  const number = numberOf(value)
+  if (number !== null) return number
+  throw new ExprError(
+    'expr_type',
+    `${filter} needs a number, not ${typeName(value)}: use \`| int\` or \`| float\` first`,
+  )
+}
+
+function sum(value: Value, [attribute, start]: readonly Value[], { meter }: Run): Value {
+  const items = iterate(value, meter)
+  meter.touch(items.length)
+  let total = start
+  for (const item of items) {
+    total = arithmetic('+', total, attribute === null ? item : path(item, attribute, meter), meter)
+  }
+  return total
+}
+
+function round(value: Value, [precision, method]: readonly Value[]): Value {
+  const number = numberArgument(value, 'round')
+  const digits = intArgument(precision, 'round')
+  if (method === 'ceil' || method === 'floor') {
+    const scale = 10 ** digits
+    return float((Math[method](number * scale) + 0) / scale)
+  }
+  if (method !== 'common') throw new ExprError('expr_value', "round's method is 'common', 'ceil' or 'floor'")
+  if (!isFloat(value)) return digits >= 0 ? int(number) : int(roundToTens(number, 10 ** -digits))
+  if (!Number.isFinite(number)) return number
+  return float(digits >= 0 ? roundDecimals(number, digits) : roundToTens(number, 10 ** -digits))
+}
+
+/** toFixed works on the exact binary value as Python does, except that it takes a tie up and Python to even. */
+function roundDecimals(number: number, digits: number): number {
+  if (digits > 50 || Math.abs(number) >= 1e21) return number
+  const size = Math.abs(number)
+  const exact = size.toFixed(Math.min(digits + 30, 100))
+  const rest = exact.slice(exact.indexOf('.') + 1 + digits)
+  const tie = /^50*$/.test(rest)
+  const rounded = size.toFixed(digits)
+  const odd = Number(rounded.at(-1)) % 2 === 1
+  const result = tie && odd ? exact.slice(0, exact.length - rest.length) : rounded
+  return Number(result) * (number < 0 || Object.is(number, -0) ? -1 : 1)
+}
+
+function roundToTens(number: number, unit: number): number {
+  const sign = number < 0 || Object.is(number, -0) ? -1 : 1
+  if (!Number.isFinite(unit)) return 0 * sign
+  const size = Math.abs(number)
+  const whole = Math.floor(size / unit)
+  const twice = (size - whole * unit) * 2
+  const up = twice > unit || (twice === unit && whole % 2 === 1)
+  return (up ? whole + 1 : whole) * unit * sign
+}

@@ -1,0 +1,98 @@
+import type { Json } from '../net/net.ts'
+import { parseBlocks } from './blocks.ts'
+import { type Budget, DEPTH_LIMIT, Meter } from './budget.ts'
+import { ExprError } from './errors.ts'
+import { mergeNames, type Name, namesInBlocks } from './names.ts'
+import { guardSource, scanTemplate } from './scan.ts'
+import type { Block, Placed } from './syntax.ts'
+import { toJson } from './value.ts'
+import { type Scope, Walk } from './walk.ts'
+
+export interface Template {
+  readonly names: readonly Name[]
+  readonly root: Part
+}
+
+/** A JSON value with the strings that are templates compiled; the rest is handed out as it came in. */
+type Part =
+  | { readonly kind: 'fixed'; readonly value: Json }
+  | { readonly kind: 'native'; readonly value: Placed; readonly path: string }
+  | { readonly kind: 'text'; readonly blocks: readonly Block[]; readonly path: string }
+  | { readonly kind: 'array'; readonly items: readonly Part[] }
+  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, Part])[] }
+
+export function compileTemplate(value: Json): Template {
+  const names: (readonly Name[])[] = []
+  const root = compile(value, '$', 0, names)
+  return { names: mergeNames(names), root }
+}
+
+function compile(value: Json, path: string, depth: number, names: (readonly Name[])[]): Part {
+  if (typeof value === 'string') {
+    return value.includes('{{') || value.includes('{%') ? compileText(value, path, names) : { kind: 'fixed', value }
+  }
+  if (typeof value !== 'object' || value === null) return { kind: 'fixed', value }
+  if (depth >= DEPTH_LIMIT) {
+    throw new ExprError('expr_budget', `the template nests deeper than ${DEPTH_LIMIT} levels at ${path.slice(0, 80)}`)
+  }
+  if (Array.isArray(value)) {
+    const items = (value as readonly Json[]).map((item, at) => compile(item, `${path}[${at}]`, depth + 1, names))
+    return items.every(isFixed) ? { kind: 'fixed', value } : { kind: 'array', items }
+  }
+  const entries = Object.entries(value).map(
+    ([key, item]) => [key, compile(item, `${path}.${key}`, depth + 1, names)] as const,
+  )
+  return entries.every(([, part]) => isFixed(part)) ? { kind: 'fixed', value } : { kind: 'object', entries }
+}
+
+function isFixed(part: Part): boolean {
+  return part.kind === 'fixed'
+}
+
+function compileText(source: string, path: string, names: (readonly Name[])[]): Part {
+  return within(path, () => {
+    guardSource(source)
+    const blocks = parseBlocks(scanTemplate(source))
+    names.push(namesInBlocks(blocks))
+    const [only, ...others] = blocks
+    if (only?.kind === 'output' && others.length === 0) return { kind: 'native', value: only.value, path }
+    return { kind: 'text', blocks, path }
+  })
+}
+
+/** One budget covers the whole template. */
+export function render(template: Template, scope: Scope, budget: Budget = {}): Json {
+  const meter = new Meter(budget)
+  return renderPart(template.root, scope, meter)
+}
+
+function renderPart(part: Part, scope: Scope, meter: Meter): Json {
+  switch (part.kind) {
+    case 'fixed':
+      return part.value
+    case 'native':
+      return within(part.path, () => renderNative(part.value, scope, meter))
+    case 'text':
+      return within(part.path, () => new Walk(scope, meter).text(part.blocks))
+    case 'array':
+      return part.items.map((item) => renderPart(item, scope, meter))
+    case 'object':
+      return Object.fromEntries(part.entries.map(([key, item]) => [key, renderPart(item, scope, meter)]))
+  }
+}
+
+function renderNative(value: Placed, scope: Scope, meter: Meter): Json {
+  try {
+    return toJson(new Walk(scope, meter).value(value.node), meter)
+  } catch (error) {
+    throw error instanceof ExprError ? error.at(value.place) : error
+  }
+}
+
+function within<T>(path: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw error instanceof ExprError && path !== '$' ? error.inside(path) : error
+  }
+}

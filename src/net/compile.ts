@@ -1,0 +1,52 @@
+/** A net checked and indexed for firing. All problems are found at once, each with its place. */
+import type { Evaluate } from './facts.ts'
+import type { Net, Node } from './net.ts'
+import { findProblems, type Problem } from './validate.ts'
+
+export interface CompiledNet {
+  readonly net: Net
+  readonly byKey: ReadonlyMap<string, Node>
+  readonly inDegree: ReadonlyMap<string, number>
+  /** Nodes with an arc to this one. */
+  readonly sources: ReadonlyMap<string, readonly string[]>
+  /** Position of each node, by which literal arguments are stored in chunks. */
+  readonly position: ReadonlyMap<string, number>
+}
+
+export class NetError extends Error {
+  readonly code = 'invalid_net'
+  readonly problems: readonly Problem[]
+  constructor(name: string, problems: readonly Problem[]) {
+    super(`net '${name}' is not valid:\n${problems.map((p) => `  ${p.path}: ${p.message}`).join('\n')}`)
+    this.name = 'NetError'
+    this.problems = problems
+  }
+}
+
+/** `evaluate`, when given, also checks that every expression parses. */
+export function compileNet(net: Net, evaluate?: Evaluate): CompiledNet {
+  const problems = findProblems(net, evaluate ?? null)
+  if (problems.length > 0) throw new NetError(net.name, problems)
+  return indexNet(net)
+}
+
+/** For nets that were checked before they were stored. */
+export function indexNet(net: Net): CompiledNet {
+  const inDegree = new Map<string, number>()
+  const sources = new Map<string, string[]>()
+  for (const node of net.nodes) {
+    for (const arc of node.next.arcs) {
+      inDegree.set(arc.to, (inDegree.get(arc.to) ?? 0) + 1)
+      const from = sources.get(arc.to)
+      if (from === undefined) sources.set(arc.to, [node.key])
+      else from.push(node.key)
+    }
+  }
+  return {
+    net,
+    byKey: new Map(net.nodes.map((n) => [n.key, n])),
+    inDegree,
+    sources,
+    position: new Map(net.nodes.map((n, i) => [n.key, i])),
+  }
+}

@@ -1,0 +1,124 @@
+/** The marking while one happening is folded into it: mutable counters, slots over facts, effects in order. */
+import type { CompiledNet } from './compile.ts'
+import type { Evaluate, Facts, Missing } from './facts.ts'
+import type { Effect, Failure, Marking, Place } from './marking.ts'
+import type { Json, Node } from './net.ts'
+
+/** Tokens and items one fire may move; the rest is cut off and goes on with `continue`. */
+export const MOVES_PER_FIRE = 1000
+
+/** A token on its way to a node, or an each that still has items to issue. */
+export type Todo =
+  | { readonly t: 'token'; readonly node: string; readonly scope: string; readonly args: Json | null }
+  | { readonly t: 'issue'; readonly fire: number }
+
+/** Thrown when a fact is not loaded; caught by fire, which asks for it. */
+export class MissingFact extends Error {
+  readonly missing: Missing
+  constructor(missing: Missing) {
+    super(`missing fact ${missing.fact}`)
+    this.missing = missing
+  }
+}
+
+/** An author's expression failed: the instance drains with this, nothing else is touched. */
+export class GuardError extends Error {
+  readonly failure: Failure
+  constructor(place: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`${place}: ${why}`)
+    this.failure = { code: 'guard_error', message: `${place}: ${why}` }
+  }
+}
+
+type Counters = { -readonly [K in keyof Marking]: Marking[K] }
+
+export class Draft {
+  readonly net: CompiledNet
+  readonly facts: Facts
+  readonly evaluate: Evaluate
+  readonly m: Counters
+  readonly slots = new Map<string, Json | null>()
+  readonly effects: Effect[] = []
+  readonly todo: Todo[] = []
+  /** Lists just evaluated, not yet frozen in items. */
+  readonly fresh = new Map<number, readonly Json[]>()
+  moves = MOVES_PER_FIRE
+  contextChanged = false
+
+  constructor(net: CompiledNet, marking: Marking, facts: Facts, evaluate: Evaluate) {
+    this.net = net
+    this.m = { ...marking }
+    this.facts = facts
+    this.evaluate = evaluate
+  }
+
+  node(key: string): Node {
+    const node = this.net.byKey.get(key)
+    if (node === undefined) throw new Error(`the net has no node '${key}'`)
+    return node
+  }
+
+  slot(key: string): Json {
+    const own = this.slots.get(key)
+    if (own !== undefined) return own
+    const value = this.facts.slot(key)
+    if (value === undefined) throw new MissingFact({ fact: 'slot', key })
+    return value
+  }
+
+  put(key: string, value: Json | null): void {
+    this.slots.set(key, value)
+  }
+
+  /** Slots under a prefix in key order, with this draft's own changes. */
+  slotsWith(prefix: string): { key: string; value: Json }[] {
+    const stored = this.facts.slotsWith(prefix)
+    if (stored === undefined) throw new MissingFact({ fact: 'slotsWith', prefix })
+    const merged = new Map(stored.map((s) => [s.key, s.value]))
+    for (const [key, value] of this.slots) {
+      if (!key.startsWith(prefix)) continue
+      if (value === null) merged.delete(key)
+      else merged.set(key, value)
+    }
+    return [...merged].map(([key, value]) => ({ key, value })).sort((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  topSlot(prefix: string): { key: string; value: Json } | null {
+    let top: { key: string; value: Json } | null = null
+    for (const [key, value] of this.slots) {
+      if (value !== null && key.startsWith(prefix) && (top === null || key > top.key)) top = { key, value }
+    }
+    const stored = this.facts.topSlot(prefix)
+    if (stored === undefined) throw new MissingFact({ fact: 'topSlot', prefix })
+    if (stored === null || (top !== null && top.key > stored.key)) return top
+    if (this.slots.get(stored.key) === null) return this.slotsWith(prefix).at(-1) ?? null
+    return stored
+  }
+
+  result(node: string): Json {
+    const value = this.facts.result(node)
+    if (value === undefined) throw new MissingFact({ fact: 'result', node })
+    return value
+  }
+
+  items(node: string, fire: number, from: number, count: number): readonly Json[] {
+    const values = this.facts.items(node, fire, from, count)
+    if (values === undefined) throw new MissingFact({ fact: 'items', node, fire, from, count })
+    return values
+  }
+
+  event(type: string, node: string | null, data: Json | null): void {
+    this.effects.push({ do: 'event', type, node, data })
+  }
+
+  /** Adds a piece of ended work to what an undo would take back. */
+  joinUndo(place: Place): void {
+    this.put(`u:${pad(++this.m.doneSeq)}`, { ...place })
+  }
+}
+
+/** Numbers in keys sort like numbers. */
+export function pad(n: number): string {
+  return String(n).padStart(10, '0')
+}

@@ -1,0 +1,43 @@
+/** What fire may know beyond the marking, and how it says that it lacks something. */
+import type { Expr, Json } from './net.ts'
+
+/** Each method answers undefined for "not loaded"; fire then stops and asks for it. */
+export interface Facts {
+  /** null: known to be absent. */
+  slot(key: string): Json | undefined
+  /** Slots under a prefix, by key. */
+  slotsWith(prefix: string): readonly { readonly key: string; readonly value: Json }[] | undefined
+  /** The slot with the greatest key under a prefix; null: none. */
+  topSlot(prefix: string): { readonly key: string; readonly value: Json } | null | undefined
+  /** Result of the latest work of a node; null: none. */
+  result(node: string): Json | undefined
+  /** Items [from, from + count) of an each; shorter at the end of the list. */
+  items(node: string, fire: number, from: number, count: number): readonly Json[] | undefined
+  /** Ids of runs of this instance that have not started, at most `limit`. */
+  unstarted(limit: number): readonly string[] | undefined
+  openChildren(limit: number): readonly string[] | undefined
+  openGates(limit: number): readonly string[] | undefined
+}
+
+export type Missing =
+  | { readonly fact: 'slot'; readonly key: string }
+  | { readonly fact: 'slotsWith'; readonly prefix: string }
+  | { readonly fact: 'topSlot'; readonly prefix: string }
+  | { readonly fact: 'result'; readonly node: string }
+  | { readonly fact: 'items'; readonly node: string; readonly fire: number; readonly from: number; readonly count: number }
+  | { readonly fact: 'unstarted'; readonly limit: number }
+  | { readonly fact: 'openChildren'; readonly limit: number }
+  | { readonly fact: 'openGates'; readonly limit: number }
+
+/** The evaluator, injected: net/ knows no expression language. All are synchronous, bounded, and throw on errors. */
+export interface Evaluate {
+  /** Free names of an expression, with the path below each where it is known. Throws if it does not parse. */
+  names(source: Expr): readonly (readonly string[])[]
+  /** The same for a template: any JSON whose strings may hold expressions. */
+  templateNames(template: Json): readonly (readonly string[])[]
+  truth(source: Expr, scope: Scope): boolean
+  value(source: Expr, scope: Scope): Json
+  render(template: Json, scope: Scope): Json
+}
+
+export type Scope = { readonly [name: string]: Json }

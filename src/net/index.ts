@@ -1,0 +1,6 @@
+export { type CompiledNet, compileNet, indexNet, NetError } from './compile.ts'
+export type { Evaluate, Facts, Missing, Scope } from './facts.ts'
+export { type Fired, type FireResult, fire } from './fire.ts'
+export * from './marking.ts'
+export type * from './net.ts'
+export type { Problem } from './validate.ts'

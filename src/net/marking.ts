@@ -1,0 +1,157 @@
+/**
+ * The marking: all that moves while a net runs. The narrow part is one row of `workflow_instance`; the wide part
+ * (join counts, scopes, held tokens, context, undo list) lies in slots, of which only the touched ones are loaded.
+ */
+import type { Json } from './net.ts'
+
+export type Phase = 'forward' | 'drain' | 'undo' | 'final' | 'ended'
+
+export type InstanceState =
+  | 'idle'
+  | 'queued'
+  | 'running'
+  | 'waiting'
+  | 'cancelling'
+  | 'compensating'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'compensated'
+
+export type InstanceOutcome =
+  | 'success'
+  | 'partial'
+  | 'failed'
+  | 'timed_out'
+  | 'cancelled'
+  | 'rolled_back'
+  | 'rolled_back_partial'
+
+export const TERMINAL: ReadonlySet<InstanceState> = new Set(['completed', 'failed', 'cancelled', 'compensated'])
+
+/** Why an instance left the forward phase. The first reason stays. */
+export type DrainReason = 'failure' | 'compensate' | 'stop' | 'cancel' | 'deadline' | 'engine_error'
+
+export interface Marking {
+  readonly phase: Phase
+  readonly state: InstanceState
+  readonly outcome: InstanceOutcome | null
+  readonly reason: DrainReason | null
+  /** Live tokens of the root scope; a token inside an inner scope is counted there. */
+  readonly live: number
+  /** Tokens denied by admission, waiting for the context to change. */
+  readonly held: number
+  /** Runs, attached children and gates created and not ended, over all scopes. */
+  readonly open: number
+  /** The gates among them. */
+  readonly gates: number
+  /** Numbers firings; also names scopes. */
+  readonly fires: number
+  /** Numbers ended work in the order it was recorded: the order of undo. */
+  readonly doneSeq: number
+  readonly succeeded: number
+  /** Work that failed for good, whatever came of it. */
+  readonly failed: number
+  /** The part of `failed` (and of refused routings) that no arc, skip or policy handled. */
+  readonly unhandled: number
+  readonly finalsFailed: number
+  /** true: a bounded cascade stopped half way; a `continue` happening is due. */
+  readonly more: boolean
+}
+
+/** Where work belongs. Unique per instance: the backstop of "created exactly once". */
+export interface Place {
+  readonly node: string
+  readonly fire: number
+  /** Index in an `each`; −1 elsewhere. */
+  readonly item: number
+  readonly role: 'work' | 'undo' | 'final'
+  /** Ids of the enclosing scopes, outermost first, joined by dots; '' is the root scope. */
+  readonly scope: string
+}
+
+export interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly category?: string
+  readonly type?: string
+  readonly retryable?: boolean
+  readonly details?: Json
+}
+
+export type Outcome =
+  | { readonly kind: 'succeeded' }
+  | { readonly kind: 'failed'; readonly error: Failure }
+  /** Timed out, lost, or cancelled while active: nobody knows whether the work took effect. */
+  | { readonly kind: 'unknown'; readonly error: Failure }
+  /** Never started and never will. */
+  | { readonly kind: 'cancelled' }
+
+export type Happening =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'ended'; readonly place: Place; readonly outcome: Outcome }
+  | { readonly kind: 'answered'; readonly place: Place; readonly approved: boolean; readonly error: Failure | null }
+  /** A success reported for work that had already been recorded as unknown. */
+  | { readonly kind: 'late'; readonly place: Place }
+  | { readonly kind: 'patched'; readonly set: { readonly [name: string]: Json } }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'deadline' }
+  /** Go on with a cascade that was cut off. */
+  | { readonly kind: 'continue' }
+  /** An operator resumes an instance that stopped (`unknown: stop` or a saga's policy `stop`) at its failed places. */
+  | { readonly kind: 'resume'; readonly places: readonly Place[] }
+  | { readonly kind: 'engine_error'; readonly error: Failure }
+
+export type Effect =
+  /** `rendered`: args came from the node's template and are the payload; else they are the token's. */
+  | {
+      readonly do: 'run'
+      readonly place: Place
+      readonly args: Json | null
+      readonly rendered: boolean
+      readonly item: Json | null
+    }
+  /** The run at this place goes back to work under the same id. */
+  | { readonly do: 'redrive'; readonly place: Place }
+  | { readonly do: 'gate'; readonly place: Place; readonly args: Json | null }
+  | {
+      readonly do: 'child'
+      readonly place: Place
+      readonly net: string
+      readonly attached: boolean
+      readonly args: Json | null
+      readonly rendered: boolean
+      readonly item: Json | null
+    }
+  /** Freeze the items of an `each` from index `from` on. */
+  | { readonly do: 'items'; readonly node: string; readonly fire: number; readonly from: number; readonly values: readonly Json[] }
+  /** Work that had not started and will not. */
+  | { readonly do: 'cancel-run'; readonly id: string }
+  | { readonly do: 'cancel-child'; readonly id: string }
+  | { readonly do: 'close-gate'; readonly id: string }
+  /** Signal active work to stop if it can; it still settles by itself. */
+  | { readonly do: 'signal-active' }
+  /** Set (or clear) the instance's deadline, from now. */
+  | { readonly do: 'deadline'; readonly inMs: number | null }
+  | { readonly do: 'event'; readonly type: string; readonly node: string | null; readonly data: Json | null }
+  | { readonly do: 'end'; readonly state: InstanceState; readonly outcome: InstanceOutcome }
+
+export function newMarking(state: 'idle' | 'queued' = 'queued'): Marking {
+  return {
+    phase: 'forward',
+    state,
+    outcome: null,
+    reason: null,
+    live: 0,
+    held: 0,
+    open: 0,
+    gates: 0,
+    fires: 0,
+    doneSeq: 0,
+    succeeded: 0,
+    failed: 0,
+    unhandled: 0,
+    finalsFailed: 0,
+    more: false,
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The net: shape and policy of a workflow, no data. Every notation compiles to one of these; it is stored
+ * compiled, shared by hash, and frozen for the instances that use it. docs/net.md tells how it behaves.
+ */
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** An expression or template in source form; compiled and evaluated by the injected evaluator, never here. */
+export type Expr = string
+
+export interface Net {
+  readonly version: 1
+  readonly name: string
+  /** What the author's notation calls itself: ojs, dag, playbook, saga. Carried for projections, never read by fire. */
+  readonly dialect: string
+  readonly nodes: readonly Node[]
+  /** Keys of the nodes that get a token at the start. */
+  readonly entry: readonly string[]
+  readonly finals: readonly Final[]
+  /** Answer to an instance deadline, and to a failure whose node says `net`. */
+  readonly onFailure: 'abort' | 'compensate'
+  readonly verdict: Verdict
+  /** What becomes of work whose outcome nobody knows: treated as failed, stop without undo, or undone as if it had happened. */
+  readonly unknown: 'ignore' | 'stop' | 'undo'
+  /** From queued, over waiting too. null: none. */
+  readonly timeoutMs: number | null
+  /** Budget of the undo phase. null: none. */
+  readonly undoTimeoutMs: number | null
+  /** An instance with only held tokens: stays `waiting`, or completes and discards them. */
+  readonly held: 'wait' | 'complete'
+  /** A finished branch whose arcs all refused: ends quietly, or fails the instance. */
+  readonly noMatch: 'end' | 'fail'
+}
+
+export interface Verdict {
+  /** Which failures fail the instance: unhandled ones, any, or only those of the finals. */
+  readonly failedOn: 'unhandled' | 'any' | 'finals'
+  /** true: an instance that would fail ends `completed` with outcome `partial` if some work succeeded. */
+  readonly partial: boolean
+}
+
+export interface Final {
+  readonly node: string
+  readonly when: 'always' | 'success' | 'failure'
+  readonly onFailure: 'fail' | 'partial'
+}
+
+export interface Node {
+  readonly key: string
+  readonly work: Work
+  readonly join: 'each' | 'count' | 'scope'
+  readonly admit: Admission | null
+  readonly retry: Retry | null
+  readonly timeout: Timeout | null
+  readonly onFailure: 'net' | 'abort' | 'skip' | 'compensate' | 'route'
+  readonly undo: Undo | null
+  readonly next: Next
+}
+
+export type Work = RunWork | GateWork | PassWork | ChildWork | EachWork
+
+export interface RunWork {
+  readonly kind: 'run'
+  readonly type: string
+  readonly queue: string
+  /** Smaller runs earlier. */
+  readonly priority: number
+  readonly delayMs: number
+  /** Template rendered when the run is handed out; null: the literal arguments stored with the instance or item. */
+  readonly args: Json | null
+  /** Concurrency or rate limit this run counts against, besides its queue's. */
+  readonly limitKey: string | null
+}
+
+export interface GateWork {
+  readonly kind: 'gate'
+  /** Opaque to the net: form, roles, quorum. */
+  readonly options: Json
+  readonly timeoutMs: number | null
+  /** Decision taken when nobody answered in time. */
+  readonly onTimeout: 'approve' | 'reject'
+}
+
+/** Routes at once, does nothing. */
+export interface PassWork {
+  readonly kind: 'pass'
+}
+
+export interface ChildWork {
+  readonly kind: 'child'
+  /** Hash of the child's net. */
+  readonly net: string
+  /** attached: the token waits for the child's verdict. detached: it goes on at once and the child lives its own life. */
+  readonly mode: 'attached' | 'detached'
+  readonly input: Json | null
+}
+
+export interface EachWork {
+  readonly kind: 'each'
+  /** Expression giving the list; null: the literal items stored at the start. */
+  readonly items: Expr | null
+  /** Work of every item; null: each item names its own (`{ run } | { child }`). */
+  readonly body: RunWork | ChildWork | null
+  /** null: all at once (eager). A number: that many open at a time (cursor). */
+  readonly maxInFlight: number | null
+  /** true: the first failed item stops the issue of further ones. */
+  readonly failFast: boolean
+}
+
+export interface Admission {
+  /** First rule whose guard holds decides; a rule without `when` always holds; no rule holding means deny. */
+  readonly rules: readonly { readonly when: Expr | null; readonly allow: boolean }[]
+  readonly onDeny: 'hold' | 'discard'
+}
+
+export interface Retry {
+  /** Executions in all, not retries. */
+  readonly maxAttempts: number
+  readonly backoff: 'constant' | 'linear' | 'exponential' | 'polynomial'
+  readonly initialMs: number
+  /** Base of exponential, power of polynomial. */
+  readonly coefficient: number
+  readonly maxMs: number
+  /** Each delay is drawn from delay × [1 − jitter, 1 + jitter). 0: exact. */
+  readonly jitter: number
+  /** Error codes never retried; `prefix.*` matches a prefix. */
+  readonly nonRetryable: readonly string[]
+  /** When given, only these error categories are retried. */
+  readonly retryOn: readonly string[] | null
+  /** true: an exhausted run is kept in the dead-letter list. */
+  readonly deadLetter: boolean
+}
+
+export interface Timeout {
+  readonly ms: number
+  /** attempt: a clock per start. node: one clock from the first start over all attempts. */
+  readonly per: 'attempt' | 'node'
+}
+
+export interface Undo {
+  readonly work: RunWork
+  readonly retry: Retry | null
+  readonly timeout: Timeout | null
+}
+
+export interface Next {
+  readonly mode: 'first' | 'every'
+  readonly arcs: readonly Arc[]
+  /** The join: scope node that goes on when all tokens this fork makes have ended; null: no scope is opened. */
+  readonly scope: string | null
+}
+
+export interface Arc {
+  readonly to: string
+  readonly when: Expr | null
+  /** Bound into the token, immutable for that firing. */
+  readonly args: { readonly [name: string]: Json } | null
+  /** Context entries written when the arc is taken. */
+  readonly set: { readonly [name: string]: Json } | null
+}

@@ -1,0 +1,181 @@
+/**
+ * Leaving the forward phase: drain, undo, final, verdict. docs/net.md tells when each is entered and left; every
+ * function here is called with the draft in the phase its name says it leaves or enters.
+ */
+import type { Draft } from './draft.ts'
+import { MissingFact } from './draft.ts'
+import { payloadOf } from './guards.ts'
+import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
+import type { Json } from './net.ts'
+
+/** Rows a drain cancels at a time. */
+const CANCEL_CHUNK = 1000
+
+export function drain(d: Draft, reason: DrainReason, error: Failure, node: string | null): void {
+  const { m } = d
+  if (m.phase !== 'forward' && !(m.phase === 'final' && reason === 'cancel')) return
+  if (m.phase === 'forward') d.put('e', failureJson(error, node))
+  m.phase = 'drain'
+  m.reason = reason
+  d.todo.length = 0
+  if (m.more) d.put('q', null)
+  m.more = false
+  if (m.held > 0) {
+    for (const held of d.slotsWith('h:')) d.put(held.key, null)
+    m.held = 0
+  }
+  d.effects.push({ do: 'deadline', inMs: null })
+  if (reason === 'cancel') m.state = 'cancelling'
+  else if (undoDue(d)) m.state = 'compensating'
+  else m.state = 'running'
+  d.event('instance.draining', node, { reason, error: failureJson(error, node) })
+  if (m.open > 0) d.effects.push({ do: 'signal-active' })
+  cancelUnstarted(d)
+  leaveDrainIfEmpty(d)
+}
+
+/** Cancels what has not started, a chunk at a time; `more` asks for the next chunk. */
+export function cancelUnstarted(d: Draft): void {
+  const { m } = d
+  m.more = false
+  if (m.open === 0) return
+  if (m.gates > 0) {
+    const gates = known(d.facts.openGates(CANCEL_CHUNK), { fact: 'openGates', limit: CANCEL_CHUNK } as const)
+    for (const id of gates) d.effects.push({ do: 'close-gate', id })
+    m.open -= gates.length
+    m.gates -= gates.length
+    if (m.gates > 0) m.more = true
+  }
+  if (m.open === 0) return
+  const runs = known(d.facts.unstarted(CANCEL_CHUNK), { fact: 'unstarted', limit: CANCEL_CHUNK } as const)
+  for (const id of runs) d.effects.push({ do: 'cancel-run', id })
+  m.open -= runs.length
+  if (runs.length === CANCEL_CHUNK) m.more = true
+  if (m.open === 0) return
+  const children = known(d.facts.openChildren(CANCEL_CHUNK), { fact: 'openChildren', limit: CANCEL_CHUNK } as const)
+  for (const id of children) d.effects.push({ do: 'cancel-child', id })
+}
+
+function known<T>(fact: T | undefined, missing: MissingFact['missing']): T {
+  if (fact === undefined) throw new MissingFact(missing)
+  return fact
+}
+
+export function leaveDrainIfEmpty(d: Draft): void {
+  const { m } = d
+  if (m.phase !== 'drain' || m.open > 0 || m.more) return
+  if (m.reason === 'cancel') end(d, 'cancelled', 'cancelled')
+  else if (undoDue(d)) enterUndo(d)
+  else enterFinal(d)
+}
+
+function undoDue(d: Draft): boolean {
+  return d.m.reason === 'compensate' || (d.m.reason === 'deadline' && d.net.net.onFailure === 'compensate')
+}
+
+function enterUndo(d: Draft): void {
+  d.m.phase = 'undo'
+  d.m.state = 'compensating'
+  d.event('instance.compensating', null, null)
+  if (d.net.net.undoTimeoutMs !== null) d.effects.push({ do: 'deadline', inMs: d.net.net.undoTimeoutMs })
+  nextUndo(d)
+}
+
+function nextUndo(d: Draft): void {
+  const top = d.topSlot('u:')
+  if (top === null) {
+    d.effects.push({ do: 'deadline', inMs: null })
+    enterFinal(d)
+    return
+  }
+  // The place leaves the list with the run that undoes it, so that no crash or repeat can open a second one.
+  d.put(top.key, null)
+  const done = top.value as unknown as Place
+  d.m.open++
+  const work = d.node(done.node).undo?.work
+  const payload = payloadOf(d, work?.args ?? null, null, undefined, `undo of node '${done.node}'`)
+  d.effects.push({ do: 'run', place: { ...done, role: 'undo' }, ...payload, item: null })
+}
+
+export function undoEnded(d: Draft, place: Place, outcome: Outcome): void {
+  d.m.open--
+  if (outcome.kind === 'succeeded') nextUndo(d)
+  else stopUndo(d, place.node, outcome.kind === 'cancelled' ? CANCELLED : outcome.error)
+}
+
+/** An undo that failed ends the instance: what was undone stays undone, both errors are kept. */
+export function stopUndo(d: Draft, node: string | null, error: Failure): void {
+  d.put('eu', failureJson(error, node))
+  cancelUnstarted(d)
+  end(d, 'failed', 'rolled_back_partial')
+}
+
+export function enterFinal(d: Draft): void {
+  const { m, net } = d
+  const undone = m.phase === 'undo'
+  m.phase = 'final'
+  if (m.reason === null) d.effects.push({ do: 'deadline', inMs: null })
+  const failed = failedSoFar(d)
+  for (const final of net.net.finals) {
+    if (final.when === 'success' && failed) continue
+    if (final.when === 'failure' && !failed) continue
+    const { work } = d.node(final.node)
+    const place: Place = { node: final.node, fire: ++m.fires, item: -1, role: 'final', scope: '' }
+    const where = `final node '${final.node}'`
+    if (work.kind === 'run') {
+      d.effects.push({ do: 'run', place, ...payloadOf(d, work.args, null, undefined, where), item: null })
+    } else if (work.kind === 'child') {
+      const input = payloadOf(d, work.input, null, undefined, where)
+      d.effects.push({ do: 'child', place, net: work.net, attached: true, ...input, item: null })
+    } else continue
+    m.open++
+  }
+  if (!undone && m.state === 'waiting') m.state = 'running'
+  if (m.open === 0) reachVerdict(d)
+}
+
+export function finalEnded(d: Draft, place: Place, outcome: Outcome): void {
+  d.m.open--
+  if (outcome.kind !== 'succeeded') {
+    const error = outcome.kind === 'cancelled' ? CANCELLED : outcome.error
+    const final = d.net.net.finals.find((f) => f.node === place.node)
+    if (final?.onFailure === 'partial') d.put('fp', true)
+    else d.m.finalsFailed++
+    if (d.slot('e') === null) d.put('e', failureJson(error, place.node))
+    d.event('node.final_failed', place.node, failureJson(error, place.node))
+  }
+  if (d.m.open === 0) reachVerdict(d)
+}
+
+/** What `when: success | failure` of a final asks. */
+function failedSoFar(d: Draft): boolean {
+  const { m, net } = d
+  return m.reason !== null || m.unhandled > 0 || (net.net.verdict.failedOn === 'any' && m.failed > 0)
+}
+
+function reachVerdict(d: Draft): void {
+  const { m, net } = d
+  if (undoDue(d)) return end(d, m.finalsFailed > 0 ? 'failed' : 'compensated', 'rolled_back')
+  const { failedOn, partial } = net.net.verdict
+  const workFailed = failedOn === 'any' ? m.failed > 0 : failedOn === 'unhandled' && m.unhandled > 0
+  if (m.reason === null && !workFailed && m.finalsFailed === 0) {
+    const softened = net.net.finals.some((f) => f.onFailure === 'partial') && d.slot('fp') !== null
+    return end(d, 'completed', softened ? 'partial' : 'success')
+  }
+  if (m.reason === null && partial && m.succeeded > 0) return end(d, 'completed', 'partial')
+  end(d, 'failed', m.reason === 'deadline' ? 'timed_out' : 'failed')
+}
+
+export function end(d: Draft, state: InstanceState, outcome: InstanceOutcome): void {
+  d.m.phase = 'ended'
+  d.m.state = state
+  d.m.outcome = outcome
+  d.m.more = false
+  d.effects.push({ do: 'deadline', inMs: null }, { do: 'end', state, outcome })
+}
+
+export const CANCELLED: Failure = { code: 'cancelled', message: 'cancelled before it ended' }
+
+export function failureJson(error: Failure, node: string | null): Json {
+  return { ...error, node } as Json
+}

@@ -1,0 +1,120 @@
+/** Rows as /v1 and `--json` show them: one shape for both, names in snake_case, times as RFC 3339. */
+import type { InstanceView } from '../engine/api.ts'
+import type { Failure } from '../net/marking.ts'
+import type { GateRow, InstanceRow, RunRow, StoredEvent } from '../store/rows.ts'
+
+export type Wire = { readonly [key: string]: unknown }
+
+export function instanceWire(row: InstanceRow): Wire {
+  return {
+    id: row.id,
+    name: row.name,
+    dialect: row.dialect,
+    state: row.state,
+    outcome: row.outcome,
+    phase: row.phase,
+    reason: row.reason,
+    root_id: row.rootId,
+    parent_id: row.parentId,
+    parent_node: row.parentNode,
+    retry_of: row.retryOf,
+    tenant: row.tenant,
+    start_key: row.startKey,
+    net: row.netHash,
+    open: row.open,
+    waiting_gates: row.gates,
+    held_tokens: row.held,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    created_at: time(row.createdAt),
+    started_at: time(row.startedAt),
+    ended_at: time(row.endedAt),
+    deadline_at: time(row.deadlineAt),
+  }
+}
+
+export function runWire(row: RunRow): Wire {
+  return {
+    id: row.id,
+    type: row.type,
+    queue: row.queue,
+    status: row.status,
+    instance_id: row.instanceId,
+    node: row.node,
+    item: row.item < 0 ? null : row.item,
+    role: row.role,
+    attempt: row.attempt,
+    max_attempts: row.maxAttempts,
+    priority: row.priority,
+    deferred: row.deferred,
+    unknown: row.unknown,
+    dead_letter: row.deadLetter,
+    run_at: time(row.runAt),
+    created_at: time(row.createdAt),
+    started_at: time(row.startedAt),
+    finished_at: time(row.finishedAt),
+    leased_by: row.leasedBy,
+    error: json(row.error) ?? (row.lastError === null ? null : { code: 'error', message: row.lastError }),
+    result: json(row.result),
+  }
+}
+
+export function gateWire(row: GateRow): Wire {
+  return {
+    id: row.id,
+    instance_id: row.instanceId,
+    node: row.node,
+    state: row.state,
+    options: json(row.options),
+    args: json(row.args),
+    due_at: time(row.dueAt),
+    on_timeout: row.onTimeout,
+    answer: json(row.answer),
+    answered_by: row.answeredBy,
+    reason: row.reason,
+    created_at: time(row.createdAt),
+    answered_at: time(row.answeredAt),
+  }
+}
+
+export function eventWire(event: StoredEvent): Wire {
+  return {
+    seq: event.seq,
+    type: event.type,
+    at: time(event.at),
+    instance_id: event.instanceId,
+    run_id: event.runId,
+    node: event.node,
+    actor: event.actor,
+    data: json(event.data),
+  }
+}
+
+export function viewWire(view: InstanceView): Wire {
+  return {
+    instance: instanceWire(view.instance),
+    error: failureWire(view.error),
+    undo_error: failureWire(view.undoError),
+    runs: view.runs.map(runWire),
+    gates: view.gates.map(gateWire),
+    children: view.children.map(instanceWire),
+  }
+}
+
+function failureWire(failure: Failure | null): Failure | null {
+  return failure
+}
+
+export function time(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
+/** Stored JSON text as its value; text that is not JSON (written by a foreign client) as the text it is. */
+export function json(text: string | null): unknown {
+  if (text === null) return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,28 @@
+/** Opens the store a URL names. Each kind is loaded only when asked for: an embedded program never loads `pg`. */
+import { StoreUnusableError } from './errors.ts'
+import type { Store } from './store.ts'
+
+export interface StoreOptions {
+  /** Called right before COMMIT is sent and right after it succeeded: crash tests stop the process there. */
+  readonly probe?: (point: 'before-commit' | 'after-commit') => void
+}
+
+export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    const { openPostgres } = await import('./postgres/store.ts')
+    return openPostgres({ ...options, url })
+  }
+  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1]
+  if (path !== undefined) {
+    const { openSqlite } = await import('./sqlite/store.ts')
+    return openSqlite({ ...options, path })
+  }
+  throw new StoreUnusableError(
+    'unknown_store',
+    `no store is called ${JSON.stringify(hidePassword(url))}; use sqlite:path/to/file.db, sqlite::memory: or postgres://user@host:5432/database`,
+  )
+}
+
+function hidePassword(url: string): string {
+  return url.replace(/:[^:@/]*@/, ':***@')
+}

@@ -1,0 +1,161 @@
+/**
+ * Many rows in one statement: a parameter per column, each an array, joined by unnest. One row travels as plain
+ * values (a 47-column unnest costs more than the insert of one row). Columns that no row of the batch needs are left
+ * out of the statement, so a settle sends a dozen arrays instead of 47.
+ *
+ * Measured with 500 rows against json_to_recordset and an array of composites: see docs of the store. Arrays are the
+ * cheapest to print here and win on narrow rows; on wide rows leaving columns out beats both.
+ */
+import type { Column, Kind, Table } from './columns.ts'
+import { type Call, type Statement, statement } from './statement.ts'
+
+const PARAMETER: Readonly<Record<Kind, string>> = {
+  uuid: 'uuid',
+  text: 'text',
+  int: 'int4',
+  bigint: 'int8',
+  bool: 'bool',
+  time: 'float8',
+  json: 'json',
+  jsonb: 'jsonb',
+  list: 'json',
+}
+
+type Value = string | number | boolean | null | readonly string[]
+
+function print(value: Value): string {
+  return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+const QUOTED = /["\\]/g
+
+/** An array literal. Text and JSON elements are quoted; uuids, numbers and booleans need not be. */
+export function arrayLiteral(values: readonly (Value | undefined)[], quoted: boolean): string {
+  let text = '{'
+  for (let at = 0; at < values.length; at++) {
+    if (at > 0) text += ','
+    const value = values[at]
+    if (value === null || value === undefined) text += 'NULL'
+    else if (!quoted) text += value
+    else {
+      const printed = print(value)
+      text += printed.includes('"') || printed.includes('\\') ? `"${printed.replace(QUOTED, '\\$&')}"` : `"${printed}"`
+    }
+  }
+  return `${text}}`
+}
+
+export const textArray = (values: readonly string[]): string => arrayLiteral(values, true)
+export const uuidArray = (values: readonly string[]): string => `{${values.join(',')}}`
+
+function isQuoted(kind: Kind): boolean {
+  return kind === 'text' || kind === 'json' || kind === 'jsonb' || kind === 'list'
+}
+
+/** The batch as a FROM item named x. */
+function source<R>(columns: readonly Column<R>[], single: boolean): string {
+  if (single) {
+    return `(SELECT ${columns.map((column, at) => `$${at + 1}::${PARAMETER[column.kind]} AS ${column.name}`).join(', ')}) x`
+  }
+  const arrays = columns.map((column, at) => `$${at + 1}::${PARAMETER[column.kind]}[]`)
+  return `unnest(${arrays.join(', ')}) x(${columns.map((column) => column.name).join(', ')})`
+}
+
+function expression<R>(column: Column<R>): string {
+  return column.kind === 'time' ? `to_timestamp(x.${column.name} / 1000)` : `x.${column.name}`
+}
+
+function parameters<R>(columns: readonly Column<R>[], rows: readonly R[]): (string | null)[] {
+  if (rows.length === 1) {
+    const row = rows[0] as R
+    return columns.map((column) => {
+      const value = row[column.key] as Value | undefined
+      return value === null || value === undefined ? null : print(value)
+    })
+  }
+  return columns.map((column) => {
+    const key = column.key
+    return arrayLiteral(rows.map((row) => row[key] as Value), isQuoted(column.kind))
+  })
+}
+
+/** Statements by the columns they carry. Bounded: odd mixtures fall back to all columns rather than fill the server. */
+class Shapes<R> {
+  readonly #made = new Map<string, Statement>()
+  readonly #text: (columns: readonly Column<R>[], single: boolean) => string
+  readonly #all: readonly Column<R>[]
+
+  constructor(all: readonly Column<R>[], text: (columns: readonly Column<R>[], single: boolean) => string) {
+    this.#all = all
+    this.#text = text
+  }
+
+  call(needed: readonly Column<R>[], rows: readonly R[]): Call {
+    const single = rows.length === 1
+    let columns = needed
+    let shape = `${single}:${columns.map((column) => column.name).join()}`
+    let known = this.#made.get(shape)
+    if (known === undefined && this.#made.size >= 48) {
+      columns = this.#all
+      shape = `${single}:*`
+      known = this.#made.get(shape)
+    }
+    if (known === undefined) {
+      known = statement(this.#text(columns, single))
+      this.#made.set(shape, known)
+    }
+    return { statement: known, values: parameters(columns, rows) }
+  }
+}
+
+/** Inserts rows; `onConflict` is appended. A column equal to its default in every row is left to the table. */
+export function inserter<R>(into: Table<R>, onConflict = ''): (rows: readonly R[]) => Call {
+  const shapes = new Shapes<R>(into.columns, (columns, single) => {
+    const names = columns.map((column) => column.name).join(', ')
+    return `INSERT INTO ${into.name} (${names}) SELECT ${columns.map(expression).join(', ')} FROM ${source(columns, single)} ${onConflict}`
+  })
+  // a default applies only where there is none to overwrite: an upsert carries every column
+  const fixed = onConflict.includes('UPDATE')
+  return (rows) => {
+    const needed = fixed
+      ? into.columns
+      : into.columns.filter((column) => rows.some((row) => row[column.key] !== column.absent))
+    return shapes.call(needed, rows)
+  }
+}
+
+/** Replaces or adds rows by their key columns. */
+export function upserter<R>(into: Table<R>, keys: readonly string[]): (rows: readonly R[]) => Call {
+  const changes = into.columns
+    .filter((column) => !keys.includes(column.name))
+    .map((column) => `${column.name} = excluded.${column.name}`)
+  return inserter(into, `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${changes.join(', ')}`)
+}
+
+export interface UpdaterParams<R> {
+  readonly table: Table<R>
+  readonly id: Column<R>
+  readonly changes: ReadonlySet<string>
+  /** SQL appended to the SET list. */
+  readonly also?: string
+}
+
+/**
+ * Rewrites rows by id. A column unchanged in every row is left out: `originals` are the rows as loaded under their
+ * lock in the same transaction; a row that is not among them has all its columns written.
+ */
+export function updater<R>(params: UpdaterParams<R>): (rows: readonly R[], originals: ReadonlyMap<string, R>) => Call | null {
+  const { table, id } = params
+  const changing = table.columns.filter((column) => params.changes.has(column.key))
+  const shapes = new Shapes<R>([id, ...changing], (columns, single) => {
+    const set = columns.slice(1).map((column) => `${column.name} = ${expression(column)}`)
+    if (params.also !== undefined) set.push(params.also)
+    return `UPDATE ${table.name} r SET ${set.join(', ')} FROM ${source(columns, single)} WHERE r.${id.name} = x.${id.name}`
+  })
+  return (rows, originals) => {
+    const before = rows.map((row) => originals.get(row[id.key] as string))
+    const needed = changing.filter((column) => rows.some((row, at) => before[at]?.[column.key] !== row[column.key]))
+    return needed.length === 0 ? null : shapes.call([id, ...needed], rows)
+  }
+}
+

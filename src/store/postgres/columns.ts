@@ -1,0 +1,293 @@
+/** How rows.ts lies in the tables: one line per column, in the order of a SELECT. */
+import type {
+  EventRow,
+  GateRow,
+  InstanceRow,
+  ItemChunk,
+  LimitRow,
+  NetRow,
+  QueueRow,
+  RunRow,
+  ScheduleRow,
+  SlotRow,
+  UniqueRow,
+  WorkerRow,
+} from '../rows.ts'
+import type { Fields } from './statement.ts'
+import { parseTime } from './time.ts'
+
+/** time: timestamptz, milliseconds here. json, jsonb: carried as text. list: a JSON array of strings. */
+export type Kind = 'uuid' | 'text' | 'int' | 'bigint' | 'bool' | 'time' | 'json' | 'jsonb' | 'list'
+
+export interface Column<R> {
+  readonly key: keyof R & string
+  readonly name: string
+  readonly kind: Kind
+  /** The column's default in the table: an insert leaves it out when no row of the batch differs from it. */
+  readonly absent: string | number | boolean | null
+}
+
+export interface Table<R> {
+  readonly name: string
+  readonly columns: readonly Column<R>[]
+}
+
+type Spec<R> = { readonly [K in keyof R & string]: Kind | readonly [Kind, string | number | boolean] }
+
+const SUFFIXED: Readonly<Record<string, string>> = { unknown: 'unknown_outcome', values: '"values"' }
+
+function table<R>(name: string, spec: Spec<R>, renamed: Readonly<Record<string, string>> = {}): Table<R> {
+  const columns = (Object.entries(spec) as [keyof R & string, Kind | readonly [Kind, string | number | boolean]][]).map(
+    ([key, given]): Column<R> => {
+      const snake = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+      const column = renamed[key] ?? SUFFIXED[key] ?? snake
+      return typeof given === 'string'
+        ? { key, name: column, kind: given, absent: null }
+        : { key, name: column, kind: given[0], absent: given[1] }
+    },
+  )
+  return { name: `workflow.${name}`, columns }
+}
+
+export const RUN = table<RunRow>('workflow_run', {
+  id: 'uuid',
+  type: 'text',
+  payload: 'jsonb',
+  status: ['text', 'pending'],
+  priority: ['int', 100],
+  runAt: 'time',
+  idempotencyKey: 'text',
+  attempt: ['int', 0],
+  maxAttempts: ['int', 3],
+  leasedBy: 'text',
+  leaseUntil: 'time',
+  lastError: 'text',
+  result: 'jsonb',
+  createdAt: 'time',
+  deletedAt: 'time',
+  queue: ['text', 'default'],
+  tenant: 'text',
+  instanceId: 'uuid',
+  rootId: 'uuid',
+  node: 'text',
+  fire: ['int', 0],
+  item: ['int', -1],
+  role: ['text', 'work'],
+  scope: ['text', ''],
+  epoch: ['int', 0],
+  sessionId: 'text',
+  deliveries: ['int', 0],
+  leasedAt: 'time',
+  startedAt: 'time',
+  firstStartedAt: 'time',
+  finishedAt: 'time',
+  settledAt: 'time',
+  doneSeq: 'int',
+  reportId: 'text',
+  deferred: ['bool', false],
+  unknown: ['bool', false],
+  timeoutMs: 'bigint',
+  timeoutPer: ['text', 'attempt'],
+  timeoutAt: 'time',
+  expiresAt: 'time',
+  retry: 'json',
+  error: 'json',
+  limitKey: 'text',
+  uniqueKey: 'text',
+  deadLetter: ['bool', false],
+  cancelRequestedAt: 'time',
+  meta: 'json',
+})
+
+/** The columns of a run that change after its insert. */
+export const RUN_CHANGES: ReadonlySet<string> = new Set<keyof RunRow>([
+  'status', 'priority', 'runAt', 'attempt', 'leasedBy', 'leaseUntil', 'lastError', 'result', 'deletedAt', 'epoch',
+  'sessionId', 'deliveries', 'leasedAt', 'startedAt', 'firstStartedAt', 'finishedAt', 'settledAt', 'doneSeq', 'reportId',
+  'deferred', 'unknown', 'timeoutAt', 'error', 'uniqueKey', 'deadLetter', 'cancelRequestedAt',
+]) // prettier-ignore
+
+export const INSTANCE = table<InstanceRow>('workflow_instance', {
+  id: 'uuid',
+  rootId: 'uuid',
+  parentId: 'uuid',
+  parentNode: 'text',
+  parentFire: ['int', 0],
+  parentItem: ['int', -1],
+  parentScope: ['text', ''],
+  parentRole: ['text', 'work'],
+  depth: ['int', 0],
+  netHash: 'text',
+  name: 'text',
+  dialect: 'text',
+  tenant: 'text',
+  startKey: 'text',
+  retryOf: 'uuid',
+  state: 'text',
+  phase: 'text',
+  outcome: 'text',
+  reason: 'text',
+  live: ['int', 0],
+  held: ['int', 0],
+  open: ['int', 0],
+  gates: ['int', 0],
+  fires: ['int', 0],
+  doneSeq: ['int', 0],
+  succeeded: ['int', 0],
+  failed: ['int', 0],
+  unhandled: ['int', 0],
+  finalsFailed: ['int', 0],
+  more: ['bool', false],
+  eventSeq: ['int', 0],
+  createdAt: 'time',
+  startedAt: 'time',
+  endedAt: 'time',
+  deadlineAt: 'time',
+})
+
+export const INSTANCE_CHANGES: ReadonlySet<string> = new Set<keyof InstanceRow>([
+  'state', 'phase', 'outcome', 'reason', 'live', 'held', 'open', 'gates', 'fires', 'doneSeq', 'succeeded', 'failed',
+  'unhandled', 'finalsFailed', 'more', 'eventSeq', 'startedAt', 'endedAt', 'deadlineAt',
+]) // prettier-ignore
+
+export const SLOT = table<SlotRow>('workflow_slot', { instanceId: 'uuid', key: 'text', value: 'json' })
+
+export const ITEM = table<ItemChunk>('workflow_item', {
+  instanceId: 'uuid',
+  node: 'text',
+  fire: 'int',
+  first: 'int',
+  values: 'json',
+})
+
+export const GATE = table<GateRow>('workflow_gate', {
+  id: 'uuid',
+  instanceId: 'uuid',
+  rootId: 'uuid',
+  node: 'text',
+  fire: 'int',
+  scope: 'text',
+  state: 'text',
+  options: 'json',
+  args: 'json',
+  dueAt: 'time',
+  onTimeout: 'text',
+  answer: 'json',
+  answeredBy: 'text',
+  reason: 'text',
+  createdAt: 'time',
+  answeredAt: 'time',
+})
+
+export const GATE_CHANGES: ReadonlySet<string> = new Set<keyof GateRow>([
+  'state', 'options', 'args', 'dueAt', 'onTimeout', 'answer', 'answeredBy', 'reason', 'answeredAt',
+]) // prettier-ignore
+
+export const NET = table<NetRow>('workflow_net', { hash: 'text', name: 'text', dialect: 'text', net: 'json' })
+
+export const QUEUE = table<QueueRow>('workflow_queue', { name: 'text', paused: 'bool' })
+
+export const LIMIT = table<LimitRow>('workflow_limit', {
+  key: 'text',
+  maxConcurrent: 'int',
+  inUse: 'int',
+  ratePer: 'int',
+  periodMs: 'bigint',
+  windowStart: 'time',
+  windowUsed: 'int',
+})
+
+export const UNIQUE = table<UniqueRow>('workflow_unique', {
+  key: 'text',
+  runId: 'uuid',
+  expiresAt: 'time',
+  states: 'list',
+})
+
+export const WORKER = table<WorkerRow>('workflow_worker', {
+  id: 'text',
+  name: 'text',
+  host: 'text',
+  pid: 'int',
+  runtime: 'text',
+  queues: 'list',
+  types: 'list',
+  concurrency: 'int',
+  state: 'text',
+  startedAt: 'time',
+  heartbeatAt: 'time',
+  expiresAt: 'time',
+  tenant: 'text',
+})
+
+export const SCHEDULE = table<ScheduleRow>('workflow_cron', {
+  name: 'text',
+  expression: 'text',
+  timezone: 'text',
+  overlap: 'text',
+  enabled: 'bool',
+  template: 'json',
+  nextAt: 'time',
+  lastAt: 'time',
+  lastId: 'text',
+  fireCount: 'int',
+  tenant: 'text',
+  createdAt: 'time',
+})
+
+export const EVENT = table<EventRow>(
+  'workflow_event',
+  {
+    runId: 'uuid',
+    instanceId: 'uuid',
+    seq: 'int',
+    type: 'text',
+    node: 'text',
+    actor: 'text',
+    tenant: 'text',
+    data: 'jsonb',
+    at: 'time',
+  },
+  { runId: 'workflow_id', type: 'event_type', at: 'created_at' },
+)
+
+const isTrue = (text: string): boolean => text === 't'
+
+const DECODE: Readonly<Record<Kind, ((text: string) => unknown) | null>> = {
+  uuid: null,
+  text: null,
+  json: null,
+  jsonb: null,
+  int: Number,
+  bigint: Number,
+  bool: isTrue,
+  time: parseTime,
+  list: (text) => JSON.parse(text),
+}
+
+/** `r.id, r.type, …` for a SELECT whose rows `decoder` reads. */
+export function selectList<R>(from: Table<R>, alias: string): string {
+  return from.columns.map((column) => `${alias}.${column.name}`).join(', ')
+}
+
+/** Reads a row from the fields at `offset` on, in the order of selectList. */
+export function decoder<R>(from: Table<R>): (fields: Fields, offset?: number) => R {
+  const keys = from.columns.map((column) => column.key)
+  const decode = from.columns.map((column) => DECODE[column.kind])
+  return (fields, offset = 0) => {
+    const row: Record<string, unknown> = {}
+    for (let at = 0; at < keys.length; at++) {
+      const text = fields[at + offset] as string | null
+      const parse = decode[at] as ((text: string) => unknown) | null
+      row[keys[at] as string] = text === null || parse === null ? text : parse(text)
+    }
+    return row as R
+  }
+}
+
+export const runFrom = decoder(RUN)
+export const instanceFrom = decoder(INSTANCE)
+export const gateFrom = decoder(GATE)
+export const limitFrom = decoder(LIMIT)
+export const uniqueFrom = decoder(UNIQUE)
+export const workerFrom = decoder(WORKER)
+export const scheduleFrom = decoder(SCHEDULE)

@@ -1,0 +1,130 @@
+/**
+ * Several statements sent together, answered together: one round trip, one Sync. The server skips whatever follows a
+ * failed statement up to the Sync, so the first error is the only one and a COMMIT behind it never runs.
+ *
+ * pg's own pipeline mode puts a Sync behind every statement; each costs both sides a message and the server a write
+ * to the socket, and every statement after an error fails again with 25P02 (bench: 9 statements 0.62 ms instead of
+ * 0.45 ms). A flight uses the same public hook as pg-cursor (a `submit` method) and needs no Describe, since our
+ * statements know their columns.
+ */
+import type pg from 'pg'
+import type { Call, Fields } from './statement.ts'
+
+/** What we use of pg's Connection; its published types lag behind. */
+interface Wire {
+  readonly stream: { cork(): void; uncork(): void; destroy(error: Error): void }
+  parse(params: { readonly name: string; readonly text: string; readonly types: readonly number[] }): void
+  bind(params: { readonly portal: string; readonly statement: string; readonly values: Fields }): void
+  execute(params: { readonly portal: string; readonly rows: number }): void
+  sync(): void
+  on(event: 'parseComplete', listener: () => void): void
+}
+
+/** A flight that the server or the socket stopped. `reached`: how many statements had completed before. */
+export class FlightError extends Error {
+  override readonly cause: Error
+  readonly reached: number
+  constructor(cause: Error, reached: number) {
+    super(cause.message)
+    this.cause = cause
+    this.reached = reached
+  }
+}
+
+interface Preparation {
+  readonly names: Set<string>
+  /** Names whose Parse is on the wire, in order. */
+  awaited: string[]
+}
+
+const preparations = new WeakMap<Wire, Preparation>()
+
+function preparationOn(wire: Wire): Preparation {
+  let known = preparations.get(wire)
+  if (known === undefined) {
+    const made: Preparation = { names: new Set(), awaited: [] }
+    wire.on('parseComplete', () => {
+      const name = made.awaited.shift()
+      if (name !== undefined) made.names.add(name)
+    })
+    preparations.set(wire, made)
+    known = made
+  }
+  return known
+}
+
+class Flight {
+  readonly #calls: readonly Call[]
+  readonly #resolve: (tags: readonly string[]) => void
+  readonly #reject: (error: Error) => void
+  readonly #tags: string[] = []
+  #broken: Error | null = null
+
+  constructor(calls: readonly Call[], resolve: (tags: readonly string[]) => void, reject: (error: Error) => void) {
+    this.#calls = calls
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  submit(connection: unknown): void {
+    const wire = connection as Wire
+    const preparation = preparationOn(wire)
+    preparation.awaited = []
+    const sent = new Set<string>()
+    wire.stream.cork()
+    try {
+      for (const { statement, values } of this.#calls) {
+        if (!preparation.names.has(statement.name) && !sent.has(statement.name)) {
+          wire.parse({ name: statement.name, text: statement.text, types: [] })
+          preparation.awaited.push(statement.name)
+          sent.add(statement.name)
+        }
+        wire.bind({ portal: '', statement: statement.name, values })
+        wire.execute({ portal: '', rows: 0 })
+      }
+      wire.sync()
+    } catch (error) {
+      // half a flight is on the wire: this connection is of no more use
+      wire.stream.destroy(error as Error)
+    } finally {
+      wire.stream.uncork()
+    }
+  }
+
+  handleDataRow(message: { readonly fields: Fields }): void {
+    if (this.#broken !== null) return
+    try {
+      this.#calls[this.#tags.length]?.row?.(message.fields)
+    } catch (error) {
+      this.#broken = error as Error
+    }
+  }
+
+  handleCommandComplete(message: { readonly text: string }): void {
+    this.#tags.push(message.text)
+  }
+
+  handleEmptyQuery(): void {
+    this.#tags.push('')
+  }
+
+  handleRowDescription(): void {}
+
+  handlePortalSuspended(): void {}
+
+  handleReadyForQuery(): void {
+    if (this.#broken !== null) this.#reject(this.#broken)
+    else this.#resolve(this.#tags)
+  }
+
+  handleError(error: Error): void {
+    this.#reject(new FlightError(error, this.#tags.length))
+  }
+}
+
+/** Sends the calls together. Resolves with their command tags; rejects with a FlightError for the first that failed. */
+export function fly(client: pg.Client, calls: readonly Call[]): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    client.query(new Flight(calls, resolve, reject) as unknown as pg.Submittable)
+  })
+}

@@ -1,0 +1,109 @@
+/**
+ * Claimable runs. The index (queue, type, priority, run_at, id) over pending runs is walked loosely: recursive terms
+ * jump from one queue to the next, one type to the next, one priority to the next, each jump one index probe; then the
+ * first due rows of each (queue, type, priority) are taken. The cost is the number of distinct keys that wait, never
+ * the number of rows: a million runs of other types or of tomorrow cost nothing. Prefixes need no LIKE, hence no
+ * escaping: a prefix is a range of types in byte order.
+ */
+import type { Candidates, ClaimFilter } from '../../store.ts'
+import { textArray } from '../batch.ts'
+import { RUN, selectList } from '../columns.ts'
+import { type Call, type Fields, type Statement, statement } from '../statement.ts'
+
+const WAITING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
+
+/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime. */
+function lines(anyQueue: boolean): string {
+  const queues = anyQueue
+    ? `queue_scan(queue) AS (
+         (SELECT r.queue ${WAITING} ORDER BY r.queue LIMIT 1)
+         UNION ALL
+         SELECT n.queue FROM queue_scan s CROSS JOIN LATERAL
+           (SELECT r.queue ${WAITING} AND r.queue > s.queue ORDER BY r.queue LIMIT 1) n
+       ), named_queue(queue) AS (SELECT queue FROM queue_scan WHERE $1::text[] IS NULL)`
+    : 'named_queue(queue) AS (SELECT unnest($1::text[]))'
+  return `WITH RECURSIVE ${queues},
+    open_queue(queue) AS MATERIALIZED (
+      SELECT q.queue FROM named_queue q
+      WHERE NOT EXISTS (SELECT FROM workflow.workflow_queue w WHERE w.name = q.queue AND w.paused)
+    ),
+    type_scan(queue, prefix, type) AS (
+      SELECT q.queue, p.prefix, n.type FROM open_queue q CROSS JOIN unnest($3::text[]) p(prefix) CROSS JOIN LATERAL
+        (SELECT r.type ${WAITING} AND r.queue = q.queue AND r.type ~>=~ p.prefix ORDER BY r.type USING ~<~ LIMIT 1) n
+      WHERE starts_with(n.type, p.prefix)
+      UNION ALL
+      SELECT s.queue, s.prefix, n.type FROM type_scan s CROSS JOIN LATERAL
+        (SELECT r.type ${WAITING} AND r.queue = s.queue AND r.type ~>~ s.type ORDER BY r.type USING ~<~ LIMIT 1) n
+      WHERE starts_with(n.type, s.prefix)
+    ),
+    kind(queue, type) AS MATERIALIZED (
+      SELECT k.queue, k.type FROM (
+        SELECT s.queue, s.type FROM type_scan s
+        UNION
+        SELECT q.queue, t.type FROM open_queue q CROSS JOIN unnest($2::text[]) t(type)
+      ) k
+      WHERE NOT EXISTS (
+        SELECT FROM workflow.workflow_registry g WHERE g.workflow_name = k.type AND g.deleted_at IS NULL
+          AND (NOT g.is_enabled OR g.runtime <> $5::text))
+    ),
+    line(queue, type, priority) AS (
+      SELECT k.queue, k.type, n.priority FROM kind k CROSS JOIN LATERAL
+        (SELECT r.priority ${WAITING} AND r.queue = k.queue AND r.type = k.type ORDER BY r.priority LIMIT 1) n
+      UNION ALL
+      SELECT l.queue, l.type, n.priority FROM line l CROSS JOIN LATERAL
+        (SELECT r.priority ${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority > l.priority
+         ORDER BY r.priority LIMIT 1) n
+    )`
+}
+
+const DUE = `r.run_at <= (SELECT workflow.clock()) AND (r.expires_at IS NULL OR r.expires_at > (SELECT workflow.clock()))
+  AND ($4::text IS NULL OR r.tenant = $4::text)`
+
+const DUE_OF_LINE = `${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND ${DUE}`
+
+/**
+ * Some more are looked at ($6) than are taken ($7), since other claimers may hold the best; LockRows runs below the
+ * last LIMIT and stops at $7. The outer conditions look superfluous but are what PostgreSQL checks again on a row
+ * that changed between the snapshot and the lock.
+ */
+const candidatesSql = (anyQueue: boolean): string => `${lines(anyQueue)},
+  best(id) AS MATERIALIZED (
+    SELECT c.id FROM line l CROSS JOIN LATERAL
+      (SELECT r.id, r.run_at ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $6::int) c
+    ORDER BY l.priority, c.run_at, c.id LIMIT $6::int
+  )
+  SELECT ${selectList(RUN, 'r')} FROM best b JOIN workflow.workflow_run r ON r.id = b.id
+  WHERE r.status = 'pending' AND r.deleted_at IS NULL AND ${DUE}
+  ORDER BY r.priority, r.run_at, r.id LIMIT $7::int FOR UPDATE OF r SKIP LOCKED`
+
+const urgencySql = (anyQueue: boolean): string => `${lines(anyQueue)}
+  SELECT min(l.priority) FROM line l WHERE EXISTS (SELECT ${DUE_OF_LINE})`
+
+export const CANDIDATES: readonly [Statement, Statement] = [statement(candidatesSql(false)), statement(candidatesSql(true))]
+const URGENCY: readonly [Statement, Statement] = [statement(urgencySql(false)), statement(urgencySql(true))]
+
+function filterValues(filter: ClaimFilter): (string | null)[] {
+  const types = filter.types ?? ['%']
+  const exact = types.filter((type) => !type.endsWith('%'))
+  const prefixes = types.filter((type) => type.endsWith('%')).map((type) => type.slice(0, -1))
+  return [
+    filter.queues === null ? null : textArray([...new Set(filter.queues)]),
+    textArray([...new Set(exact)]),
+    textArray([...new Set(prefixes)]),
+    filter.tenant,
+    filter.runtime,
+  ]
+}
+
+export function candidatesCall(filter: Candidates, row: (fields: Fields) => void): Call {
+  const looked = String(filter.limit * 2 + 32)
+  return {
+    statement: CANDIDATES[filter.queues === null ? 1 : 0],
+    values: [...filterValues(filter), looked, String(filter.limit)],
+    row,
+  }
+}
+
+export function urgencyCall(filter: ClaimFilter, row: (fields: Fields) => void): Call {
+  return { statement: URGENCY[filter.queues === null ? 1 : 0], values: filterValues(filter), row }
+}

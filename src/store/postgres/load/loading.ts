@@ -1,0 +1,293 @@
+/** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
+import type { GateRow, InstanceRow, LimitRow, NetRow, QueueRow, RunRow, ScheduleRow, SlotRow, UniqueRow, WorkerRow } from '../../rows.ts'
+import type { Loaded, Need } from '../../store.ts'
+import { arrayLiteral, textArray, uuidArray } from '../batch.ts'
+import * as column from '../columns.ts'
+import type { Call, Fields } from '../statement.ts'
+import { candidatesCall, urgencyCall } from './claimable.ts'
+import * as locked from './locked.ts'
+import * as plain from './plain.ts'
+
+const netFrom = column.decoder(column.NET)
+const queueFrom = column.decoder(column.QUEUE)
+const intArray = (values: readonly number[]): string => arrayLiteral(values, false)
+
+/** The element that a row of a WITH ORDINALITY query answers. */
+function asked<T>(list: readonly T[], fields: Fields): T {
+  return list[Number(fields[0]) - 1] as T
+}
+
+export class Loading implements Loaded {
+  now = 0
+  readonly locked = new Set<string>()
+  readonly runs = new Map<string, RunRow>()
+  readonly instances = new Map<string, InstanceRow>()
+  readonly slots = new Map<string, string | null>()
+  readonly slotsWith = new Map<string, SlotRow[]>()
+  readonly topSlot = new Map<string, SlotRow | null>()
+  readonly unstarted = new Map<string, RunRow[]>()
+  readonly openChildren = new Map<string, InstanceRow[]>()
+  readonly gates = new Map<string, GateRow>()
+  readonly openGates = new Map<string, GateRow[]>()
+  readonly items = new Map<string, string>()
+  readonly results = new Map<string, string | null>()
+  readonly places = new Map<string, RunRow | null>()
+  readonly childPlaces = new Map<string, InstanceRow | null>()
+  readonly nets = new Map<string, NetRow>()
+  readonly queues = new Map<string, QueueRow>()
+  readonly limits = new Map<string, LimitRow>()
+  candidates: RunRow[] = []
+  urgency: (number | null)[] = []
+  readonly idempotencyKeys = new Map<string, RunRow>()
+  readonly keptKeys = new Map<string, string>()
+  readonly startKeys = new Map<string, InstanceRow>()
+  readonly uniques = new Map<string, UniqueRow>()
+  readonly sessions = new Map<string, WorkerRow>()
+  readonly schedules = new Map<string, ScheduleRow>()
+  readonly handedBy = new Map<string, RunRow[]>()
+  /** Runs as they are under this transaction's lock: an update writes only what differs from them. */
+  readonly heldRuns = new Map<string, RunRow>()
+
+  roots(ids: readonly string[], wait: boolean): Call[] {
+    if (ids.length === 0) return []
+    const lock = wait ? locked.LOCK_ROOTS : locked.LOCK_FREE_ROOTS
+    return [{ statement: lock, values: [uuidArray(ids)], row: (fields) => this.locked.add(fields[0] as string) }]
+  }
+
+  /** Locks first, in the order that holds everywhere; the rest reads a later snapshot. */
+  calls(need: Need): Call[] {
+    const calls: Call[] = []
+    this.#lockedParts(need, calls)
+    this.#instanceParts(need, calls)
+    this.#slotParts(need, calls)
+    this.#placeParts(need, calls)
+    this.#otherParts(need, calls)
+    return calls
+  }
+
+  #hold(fields: Fields): RunRow {
+    const run = column.runFrom(fields)
+    this.heldRuns.set(run.id, run)
+    return run
+  }
+
+  #lockedParts(need: Need, calls: Call[]): void {
+    const { runs, unstarted, candidates, limits, uniques, schedules } = need
+    if (runs !== undefined && runs.length > 0) {
+      const row = (fields: Fields): void => {
+        const run = this.#hold(fields)
+        this.runs.set(run.id, run)
+      }
+      calls.push({ statement: locked.RUNS, values: [uuidArray(runs)], row })
+    }
+    if (unstarted !== undefined && unstarted.length > 0) {
+      for (const { instanceId } of unstarted) this.unstarted.set(instanceId, [])
+      const row = (fields: Fields): void => {
+        const run = this.#hold(fields)
+        this.unstarted.get(run.instanceId as string)?.push(run)
+      }
+      const values = [uuidArray(unstarted.map((n) => n.instanceId)), intArray(unstarted.map((n) => n.limit))]
+      calls.push({ statement: locked.UNSTARTED_RUNS, values, row })
+    }
+    if (candidates !== undefined) {
+      this.candidates = []
+      calls.push(candidatesCall(candidates, (fields) => this.candidates.push(this.#hold(fields))))
+    }
+    if (limits !== undefined && limits.length > 0) {
+      const row = (fields: Fields): void => {
+        const limit = column.limitFrom(fields)
+        this.limits.set(limit.key, limit)
+      }
+      calls.push({ statement: locked.LIMITS, values: [textArray(limits)], row })
+    }
+    if (uniques !== undefined && uniques.length > 0) {
+      const row = (fields: Fields): void => {
+        const unique = column.uniqueFrom(fields)
+        this.uniques.set(unique.key, unique)
+      }
+      calls.push({ statement: locked.UNIQUES, values: [textArray(uniques)], row })
+    }
+    if (schedules !== undefined && schedules.length > 0) {
+      const row = (fields: Fields): void => {
+        const schedule = column.scheduleFrom(fields)
+        this.schedules.set(schedule.name, schedule)
+      }
+      calls.push({ statement: locked.SCHEDULES, values: [textArray(schedules)], row })
+    }
+  }
+
+  #instanceParts(need: Need, calls: Call[]): void {
+    const { instances, openChildren, gates, openGates, startKeys } = need
+    if (instances !== undefined && instances.length > 0) {
+      const row = (fields: Fields): void => {
+        const instance = column.instanceFrom(fields)
+        this.instances.set(instance.id, instance)
+      }
+      calls.push({ statement: plain.INSTANCES, values: [uuidArray(instances)], row })
+    }
+    if (openChildren !== undefined && openChildren.length > 0) {
+      for (const { instanceId } of openChildren) this.openChildren.set(instanceId, [])
+      const row = (fields: Fields): void => {
+        const child = column.instanceFrom(fields)
+        this.openChildren.get(child.parentId as string)?.push(child)
+      }
+      const values = [uuidArray(openChildren.map((n) => n.instanceId)), intArray(openChildren.map((n) => n.limit))]
+      calls.push({ statement: plain.OPEN_CHILDREN, values, row })
+    }
+    if (gates !== undefined && gates.length > 0) {
+      const row = (fields: Fields): void => {
+        const gate = column.gateFrom(fields)
+        this.gates.set(gate.id, gate)
+      }
+      calls.push({ statement: plain.GATES, values: [uuidArray(gates)], row })
+    }
+    if (openGates !== undefined && openGates.length > 0) {
+      for (const { instanceId } of openGates) this.openGates.set(instanceId, [])
+      const row = (fields: Fields): void => {
+        const gate = column.gateFrom(fields)
+        this.openGates.get(gate.instanceId)?.push(gate)
+      }
+      const values = [uuidArray(openGates.map((n) => n.instanceId)), intArray(openGates.map((n) => n.limit))]
+      calls.push({ statement: plain.OPEN_GATES, values, row })
+    }
+    if (startKeys !== undefined && startKeys.length > 0) {
+      const row = (fields: Fields): void => {
+        const instance = column.instanceFrom(fields)
+        this.startKeys.set(instance.startKey as string, instance)
+      }
+      calls.push({ statement: plain.BY_START_KEY, values: [textArray(startKeys)], row })
+    }
+  }
+
+  #slotParts(need: Need, calls: Call[]): void {
+    const { slots, slotsWith, topSlot, items, results } = need
+    if (slots !== undefined && slots.length > 0) {
+      const ids: string[] = []
+      const keys: string[] = []
+      for (const { instanceId, keys: wanted } of slots) {
+        for (const key of wanted) {
+          ids.push(instanceId)
+          keys.push(key)
+          this.slots.set(`${instanceId}/${key}`, null)
+        }
+      }
+      const row = (fields: Fields): void => {
+        this.slots.set(`${fields[0]}/${fields[1]}`, fields[2] as string)
+      }
+      if (ids.length > 0) calls.push({ statement: plain.SLOTS, values: [uuidArray(ids), textArray(keys)], row })
+    }
+    if (slotsWith !== undefined && slotsWith.length > 0) {
+      for (const { instanceId, prefix } of slotsWith) this.slotsWith.set(`${instanceId}/${prefix}`, [])
+      const row = (fields: Fields): void => {
+        const { instanceId, prefix } = asked(slotsWith, fields)
+        this.slotsWith.get(`${instanceId}/${prefix}`)?.push({ instanceId, key: fields[1] as string, value: fields[2] as string })
+      }
+      const values = [uuidArray(slotsWith.map((n) => n.instanceId)), textArray(slotsWith.map((n) => n.prefix))]
+      calls.push({ statement: plain.SLOTS_WITH, values, row })
+    }
+    if (topSlot !== undefined && topSlot.length > 0) {
+      for (const { instanceId, prefix } of topSlot) this.topSlot.set(`${instanceId}/${prefix}`, null)
+      const row = (fields: Fields): void => {
+        const { instanceId, prefix } = asked(topSlot, fields)
+        this.topSlot.set(`${instanceId}/${prefix}`, { instanceId, key: fields[1] as string, value: fields[2] as string })
+      }
+      const values = [uuidArray(topSlot.map((n) => n.instanceId)), textArray(topSlot.map((n) => n.prefix))]
+      calls.push({ statement: plain.TOP_SLOT, values, row })
+    }
+    if (items !== undefined && items.length > 0) {
+      const row = (fields: Fields): void => {
+        const { instanceId, node, fire } = asked(items, fields)
+        this.items.set(`${instanceId}/${node}/${fire}/${fields[1]}`, fields[2] as string)
+      }
+      const values = [
+        uuidArray(items.map((n) => n.instanceId)),
+        textArray(items.map((n) => n.node)),
+        intArray(items.map((n) => n.fire)),
+        intArray(items.map((n) => n.from)),
+        intArray(items.map((n) => n.count)),
+      ]
+      calls.push({ statement: plain.ITEMS, values, row })
+    }
+    if (results !== undefined && results.length > 0) {
+      const row = (fields: Fields): void => {
+        const { instanceId, node } = asked(results, fields)
+        this.results.set(`${instanceId}/${node}`, fields[1] as string | null)
+      }
+      const values = [uuidArray(results.map((n) => n.instanceId)), textArray(results.map((n) => n.node))]
+      calls.push({ statement: plain.RESULTS, values, row })
+    }
+  }
+
+  #placeParts(need: Need, calls: Call[]): void {
+    const { places, childPlaces } = need
+    const values = (wanted: NonNullable<Need['places']>): string[] => [
+      uuidArray(wanted.map((n) => n.instanceId)),
+      textArray(wanted.map((n) => n.node)),
+      intArray(wanted.map((n) => n.item)),
+    ]
+    const name = (n: NonNullable<Need['places']>[number]): string => `${n.instanceId}/${n.node}/${n.item}`
+    if (places !== undefined && places.length > 0) {
+      for (const wanted of places) this.places.set(name(wanted), null)
+      const row = (fields: Fields): void => void this.places.set(name(asked(places, fields)), column.runFrom(fields, 1))
+      calls.push({ statement: plain.PLACES, values: values(places), row })
+    }
+    if (childPlaces !== undefined && childPlaces.length > 0) {
+      for (const wanted of childPlaces) this.childPlaces.set(name(wanted), null)
+      const row = (fields: Fields): void =>
+        void this.childPlaces.set(name(asked(childPlaces, fields)), column.instanceFrom(fields, 1))
+      calls.push({ statement: plain.CHILD_PLACES, values: values(childPlaces), row })
+    }
+  }
+
+  #otherParts(need: Need, calls: Call[]): void {
+    const { nets, queues, sessions, urgency, idempotencyKeys, handedBy } = need
+    if (nets !== undefined && nets.length > 0) {
+      const row = (fields: Fields): void => {
+        const net = netFrom(fields)
+        this.nets.set(net.hash, net)
+      }
+      calls.push({ statement: plain.NETS, values: [textArray(nets)], row })
+    }
+    if (queues !== undefined && queues.length > 0) {
+      const row = (fields: Fields): void => {
+        const queue = queueFrom(fields)
+        this.queues.set(queue.name, queue)
+      }
+      calls.push({ statement: plain.QUEUES, values: [textArray(queues)], row })
+    }
+    if (sessions !== undefined && sessions.length > 0) {
+      const row = (fields: Fields): void => {
+        const worker = column.workerFrom(fields)
+        this.sessions.set(worker.id, worker)
+      }
+      calls.push({ statement: plain.SESSIONS, values: [textArray(sessions)], row })
+    }
+    if (urgency !== undefined && urgency.length > 0) {
+      this.urgency = urgency.map(() => null)
+      urgency.forEach((filter, at) => {
+        const row = (fields: Fields): void => {
+          this.urgency[at] = fields[0] === null || fields[0] === undefined ? null : Number(fields[0])
+        }
+        calls.push(urgencyCall(filter, row))
+      })
+    }
+    if (idempotencyKeys !== undefined && idempotencyKeys.length > 0) {
+      const row = (fields: Fields): void => {
+        const run = column.runFrom(fields)
+        this.idempotencyKeys.set(run.idempotencyKey as string, run)
+      }
+      const kept = (fields: Fields): void => void this.keptKeys.set(fields[0] as string, fields[1] as string)
+      const values = [textArray(idempotencyKeys)]
+      calls.push({ statement: plain.BY_IDEMPOTENCY_KEY, values, row }, { statement: plain.KEPT_KEYS, values, row: kept })
+    }
+    if (handedBy !== undefined && handedBy.length > 0) {
+      for (const { sessionId, reportId } of handedBy) this.handedBy.set(`${sessionId}/${reportId}`, [])
+      const row = (fields: Fields): void => {
+        const { sessionId, reportId } = asked(handedBy, fields)
+        this.handedBy.get(`${sessionId}/${reportId}`)?.push(column.runFrom(fields, 1))
+      }
+      const values = [textArray(handedBy.map((n) => n.sessionId)), textArray(handedBy.map((n) => n.reportId))]
+      calls.push({ statement: plain.HANDED_BY, values, row })
+    }
+  }
+}

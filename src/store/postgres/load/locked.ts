@@ -1,0 +1,50 @@
+/** What is locked when loaded. Everywhere in the order roots → runs → limits → unique keys, each ordered by its key. */
+import { LIMIT, RUN, SCHEDULE, selectList, UNIQUE } from '../columns.ts'
+import { statement } from '../statement.ts'
+
+/** Roots come first and alone: whoever holds a root may read and write its whole tree without further locks. */
+export const LOCK_ROOTS = statement(
+  'SELECT i.id FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE',
+)
+
+/** For settles that would rather go on with other roots than wait for these. */
+export const LOCK_FREE_ROOTS = statement(
+  'SELECT i.id FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE SKIP LOCKED',
+)
+
+/** Runs are locked as well as their root: claims, starts and foreign clients change runs without a root's lock. */
+export const RUNS = statement(
+  `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[]) ORDER BY r.id FOR UPDATE`,
+)
+
+const DELIVERED = `r.status = 'leased' AND r.session_id IS NOT NULL AND (r.started_at IS NULL OR r.started_at < r.leased_at)`
+
+/**
+ * Those that wait come first, along their own index; then those delivered, among all that sessions hold (few).
+ * The conditions stand twice: rows may change before they are locked.
+ */
+export const UNSTARTED_RUNS = statement(
+  `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
+   WHERE r.id IN (
+     SELECT c.id FROM unnest($1::uuid[], $2::int4[]) n(instance_id, count) CROSS JOIN LATERAL (
+       SELECT b.id FROM (
+         (SELECT r.id FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.instance_id = n.instance_id
+          ORDER BY r.id LIMIT n.count)
+         UNION ALL
+         (SELECT r.id FROM workflow.workflow_run r WHERE ${DELIVERED} AND r.instance_id = n.instance_id LIMIT n.count)
+       ) b LIMIT n.count) c
+   ) AND (r.status = 'pending' OR (${DELIVERED})) ORDER BY r.id FOR UPDATE`,
+)
+
+export const LIMITS = statement(
+  `SELECT ${selectList(LIMIT, 'l')} FROM workflow.workflow_limit l WHERE l.key = ANY ($1::text[]) ORDER BY l.key FOR UPDATE`,
+)
+
+export const UNIQUES = statement(
+  `SELECT ${selectList(UNIQUE, 'u')} FROM workflow.workflow_unique u WHERE u.key = ANY ($1::text[]) ORDER BY u.key FOR UPDATE`,
+)
+
+/** Locked, so that two schedulers do not fire the same moment. */
+export const SCHEDULES = statement(
+  `SELECT ${selectList(SCHEDULE, 'c')} FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[]) ORDER BY c.name FOR UPDATE`,
+)

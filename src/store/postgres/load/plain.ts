@@ -1,0 +1,121 @@
+/** What is loaded without a lock of its own: it belongs to a locked root, never changes, or is only advice. */
+import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
+import { statement } from '../statement.ts'
+
+/** The transaction's clock: now() in microseconds, and the offset. */
+export const CLOCK = statement(
+  `SELECT (extract(epoch FROM now()) * 1000)::float8,
+          (SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms')`,
+)
+
+export const INSTANCES = statement(
+  `SELECT ${selectList(INSTANCE, 'i')} FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[])`,
+)
+
+export const SLOTS = statement(
+  `SELECT s.instance_id, s.key, s.value FROM unnest($1::uuid[], $2::text[]) n(instance_id, key)
+   JOIN workflow.workflow_slot s ON s.instance_id = n.instance_id AND s.key = n.key`,
+)
+
+/** chr(1114111) sorts after whatever may follow a prefix. */
+const UNDER_PREFIX = 's.instance_id = n.instance_id AND s.key >= n.prefix AND s.key < n.prefix || chr(1114111)'
+
+export const SLOTS_WITH = statement(
+  `SELECT n.at, s.key, s.value FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, prefix, at)
+   JOIN workflow.workflow_slot s ON ${UNDER_PREFIX} ORDER BY n.at, s.key`,
+)
+
+export const TOP_SLOT = statement(
+  `SELECT n.at, t.key, t.value FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, prefix, at) CROSS JOIN LATERAL
+     (SELECT s.key, s.value FROM workflow.workflow_slot s WHERE ${UNDER_PREFIX} ORDER BY s.key DESC LIMIT 1) t`,
+)
+
+export const OPEN_CHILDREN = statement(
+  `SELECT ${selectList(INSTANCE, 'c')} FROM unnest($1::uuid[], $2::int4[]) n(instance_id, count) CROSS JOIN LATERAL
+     (SELECT * FROM workflow.workflow_instance c
+      WHERE c.parent_id = n.instance_id AND c.ended_at IS NULL AND c.parent_node IS NOT NULL ORDER BY c.id LIMIT n.count) c`,
+)
+
+export const GATES = statement(`SELECT ${selectList(GATE, 'g')} FROM workflow.workflow_gate g WHERE g.id = ANY ($1::uuid[])`)
+
+export const OPEN_GATES = statement(
+  `SELECT ${selectList(GATE, 'g')} FROM unnest($1::uuid[], $2::int4[]) n(instance_id, count) CROSS JOIN LATERAL
+     (SELECT * FROM workflow.workflow_gate g WHERE g.instance_id = n.instance_id AND g.state = 'open' ORDER BY g.id LIMIT n.count) g`,
+)
+
+/** The chunk that holds the first wanted item, and those that begin behind it. Elements keep their text. */
+export const ITEMS = statement(
+  `SELECT n.at, c.first + e.ord - 1, e.value
+   FROM unnest($1::uuid[], $2::text[], $3::int4[], $4::int4[], $5::int4[]) WITH ORDINALITY n(instance_id, node, fire, first, count, at)
+   CROSS JOIN LATERAL (
+     SELECT i.first, i."values" FROM workflow.workflow_item i
+     WHERE i.instance_id = n.instance_id AND i.node = n.node AND i.fire = n.fire AND i.first < n.first + n.count
+       AND i.first >= coalesce((SELECT max(b.first) FROM workflow.workflow_item b
+         WHERE b.instance_id = n.instance_id AND b.node = n.node AND b.fire = n.fire AND b.first <= n.first), 0)
+   ) c
+   CROSS JOIN LATERAL json_array_elements(c."values") WITH ORDINALITY e(value, ord)
+   WHERE c.first + e.ord - 1 >= n.first AND c.first + e.ord - 1 < n.first + n.count`,
+)
+
+/**
+ * The newest fire that has ended work decides. Items of an `each` become an object; where no run has a result, slot
+ * `r:<node>` may (children's results).
+ */
+export const RESULTS = statement(
+  `SELECT n.at, coalesce(
+     CASE WHEN f.item >= 0 THEN (
+       SELECT jsonb_object_agg(r.item, CASE WHEN r.status = 'succeeded' THEN coalesce(r.result, 'null'::jsonb)
+         ELSE jsonb_build_object('error', coalesce(r.error::jsonb, jsonb_build_object('message', r.last_error)), 'state', 'failed') END)
+       FROM workflow.workflow_run r
+       WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.fire = f.fire AND r.item >= 0 AND r.role = 'work'
+         AND r.status IN ('succeeded', 'failed'))
+     ELSE f.result END::text,
+     (SELECT s.value::text FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = 'r:' || n.node))
+   FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, node, at)
+   LEFT JOIN LATERAL (
+     SELECT r.fire, r.item, r.result FROM workflow.workflow_run r
+     WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.role = 'work'
+       AND (r.status = 'succeeded' OR (r.status = 'failed' AND r.item >= 0))
+     ORDER BY r.fire DESC LIMIT 1
+   ) f ON true`,
+)
+
+/** Whatever its state; fires are few, items may be many. */
+export const PLACES = statement(
+  `SELECT n.at, ${selectList(RUN, 'r')}
+   FROM unnest($1::uuid[], $2::text[], $3::int4[]) WITH ORDINALITY n(instance_id, node, item, at) CROSS JOIN LATERAL
+     (SELECT * FROM workflow.workflow_run r
+      WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.item = n.item AND r.role = 'work' ORDER BY r.fire DESC LIMIT 1) r`,
+)
+
+export const CHILD_PLACES = statement(
+  `SELECT n.at, ${selectList(INSTANCE, 'c')}
+   FROM unnest($1::uuid[], $2::text[], $3::int4[]) WITH ORDINALITY n(instance_id, node, item, at) CROSS JOIN LATERAL
+     (SELECT * FROM workflow.workflow_instance c
+      WHERE c.parent_id = n.instance_id AND c.parent_node = n.node AND c.parent_item = n.item
+      ORDER BY c.parent_fire DESC, c.id DESC LIMIT 1) c`,
+)
+
+export const NETS = statement(`SELECT ${selectList(NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = ANY ($1::text[])`)
+
+export const QUEUES = statement(`SELECT ${selectList(QUEUE, 'q')} FROM workflow.workflow_queue q WHERE q.name = ANY ($1::text[])`)
+
+/** Not locked: a worker's beat must not wait for work. */
+export const SESSIONS = statement(`SELECT ${selectList(WORKER, 'w')} FROM workflow.workflow_worker w WHERE w.id = ANY ($1::text[])`)
+
+export const BY_IDEMPOTENCY_KEY = statement(
+  `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r WHERE r.idempotency_key = ANY ($1::text[])`,
+)
+
+export const KEPT_KEYS = statement(
+  'SELECT k.idempotency_key, k.run_id FROM workflow.workflow_kept_key k WHERE k.idempotency_key = ANY ($1::text[])',
+)
+
+export const BY_START_KEY = statement(
+  `SELECT ${selectList(INSTANCE, 'i')} FROM workflow.workflow_instance i WHERE i.start_key = ANY ($1::text[])`,
+)
+
+export const HANDED_BY = statement(
+  `SELECT n.at, ${selectList(RUN, 'r')} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY n(session_id, report_id, at)
+   JOIN workflow.workflow_run r ON r.session_id = n.session_id AND r.report_id = n.report_id AND r.status = 'leased' ORDER BY r.id`,
+)

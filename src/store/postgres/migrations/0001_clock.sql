@@ -1,0 +1,26 @@
+-- Settings shared by every process on this database, and the one clock that two processes compare times by.
+
+CREATE TABLE workflow.workflow_setting (
+  key   text PRIMARY KEY,
+  value text NOT NULL
+);
+
+-- Tests and dry runs move the offset to skip time. A standard-SQL body binds its names here and now, so it
+-- needs no search_path of its own. Callers wrap it as (SELECT workflow.clock()): evaluated once per statement.
+CREATE FUNCTION workflow.clock() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+RETURN now() + coalesce(
+  (SELECT make_interval(secs => s.value::float8 / 1000) FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms'),
+  interval '0');
+
+-- A transaction that loads nothing decides on an estimate of the clock and saves a round trip; this is sent along
+-- with its writes and refuses them if the clock was moved meanwhile or the estimate runs ahead.
+CREATE FUNCTION workflow.expect_clock(now_ms float8, offset_ms float8) RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  actual float8;
+BEGIN
+  SELECT s.value::float8 INTO actual FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms';
+  IF coalesce(actual, 0) <> offset_ms OR to_timestamp((now_ms - offset_ms) / 1000) > now() THEN
+    RAISE EXCEPTION 'the clock is not what this transaction assumed' USING ERRCODE = 'PTCLK';
+  END IF;
+END
+$$;

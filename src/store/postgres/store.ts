@@ -1,0 +1,179 @@
+/** The store on PostgreSQL: for many processes and machines. */
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import type { Reads, Store, Sweeps, Transaction, Wake } from '../store.ts'
+import { StoreClock } from './clock.ts'
+import { toStoreError } from './failure.ts'
+import { fly } from './flight.ts'
+import { Lanes } from './lanes.ts'
+import { CLOCK } from './load/plain.ts'
+import { migrate } from './migrate.ts'
+import { PostgresReads } from './read/reads.ts'
+import { type Call, statement } from './statement.ts'
+import { PostgresSweeps } from './sweep/sweeps.ts'
+import { type Probe, transact, transactOn } from './transact.ts'
+import { WakeListener, WakeSender } from './wake.ts'
+
+export interface PostgresParams {
+  readonly url: string
+  /** Transactions in flight at the same time. */
+  readonly connections?: number
+  /** Behind a transaction pooler: no LISTEN, no settings at connection start. */
+  readonly pollOnly?: boolean
+  /** Shown in pg_stat_activity. */
+  readonly name?: string
+  /** A transaction waits this long for locked rows. */
+  readonly lockTimeoutMs?: number
+  readonly probe?: Probe
+}
+
+const EVERYWHERE = { TimeZone: 'UTC', DateStyle: 'ISO', jit: 'off', default_transaction_isolation: 'read committed' }
+
+/**
+ * Settles run the same statements for years on tables that may be empty when they are planned: plans are made once,
+ * for any size, by index and nested loop only.
+ */
+const FOR_WORK = {
+  ...EVERYWHERE,
+  synchronous_commit: 'on',
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  idle_in_transaction_session_timeout: '15s',
+  statement_timeout: '60s',
+}
+
+const FOR_READS = { ...EVERYWHERE, statement_timeout: '60s', lock_timeout: '5s', idle_in_transaction_session_timeout: '15s' }
+
+/** Beats and wakes may be lost in a power cut without harm: they do not wait for the disk. */
+const FOR_SIGNALS = { ...FOR_READS, synchronous_commit: 'off' }
+
+const HELLO: Call = { statement: statement('SELECT 1'), values: [] }
+
+const MOVE_CLOCK = statement(
+  `INSERT INTO workflow.workflow_setting (key, value) VALUES ('clock_offset_ms', $1)
+   ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+)
+
+/** Settings as one statement that lasts a transaction, for connections that belong to a pooler. */
+function settingsCall(settings: Readonly<Record<string, string>>): Call {
+  const parts = Object.entries(settings).map(([key, value]) => `set_config('${key}', '${value}', true)`)
+  return { statement: statement(`SELECT ${parts.join(', ')}`), values: [] }
+}
+
+export class PostgresStore implements Store {
+  readonly kind = 'postgres'
+  readonly read: Reads
+  readonly sweep: Sweeps
+  readonly #clock = new StoreClock()
+  readonly #work: Lanes
+  readonly #reads: Lanes
+  readonly #beats: Lanes
+  readonly #signals: Lanes
+  readonly #sender: WakeSender
+  readonly #listener: WakeListener | null
+  readonly #probe: Probe | null
+  readonly #prologue: readonly Call[]
+
+  constructor(params: PostgresParams) {
+    const direct = params.pollOnly !== true
+    const name = params.name ?? 'petrel'
+    const lanes = (kind: string, size: number, settings: Readonly<Record<string, string>>): Lanes =>
+      new Lanes({ url: params.url, size, name: `${name} ${kind}`, settings: direct ? settings : {} })
+    const forWork = { ...FOR_WORK, lock_timeout: `${params.lockTimeoutMs ?? 10_000}ms` }
+    this.#work = lanes('work', params.connections ?? 4, forWork)
+    this.#reads = lanes('read', 3, FOR_READS)
+    this.#beats = lanes('beat', 1, FOR_SIGNALS)
+    this.#signals = lanes('notify', 1, FOR_SIGNALS)
+    this.#prologue = direct ? [] : [settingsCall(forWork)]
+    this.#probe = params.probe ?? null
+    const sender = randomUUID()
+    this.#sender = new WakeSender(this.#signals, sender)
+    this.#listener = direct ? new WakeListener({ url: params.url, name: `${name} listen`, settings: EVERYWHERE }, sender) : null
+    this.read = new PostgresReads(this.#reads)
+    this.sweep = new PostgresSweeps({ reads: this.#reads, beats: this.#beats })
+  }
+
+  async migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }> {
+    try {
+      return await this.#reads.use((lane) => migrate(lane.client))
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#sender.flush()
+    await Promise.all([
+      this.#work.close(),
+      this.#reads.close(),
+      this.#beats.close(),
+      this.#signals.close(),
+      this.#listener?.close(),
+    ])
+  }
+
+  async now(): Promise<number> {
+    let now = 0
+    const call: Call = { statement: CLOCK, values: [], row: (fields) => { now = this.#clock.read(fields) } } // prettier-ignore
+    try {
+      await this.#reads.use((lane) => fly(lane.client, [call]))
+    } catch (error) {
+      throw toStoreError(error)
+    }
+    return now
+  }
+
+  async moveClock(offsetMs: number): Promise<void> {
+    try {
+      await this.#reads.use((lane) => fly(lane.client, [{ statement: MOVE_CLOCK, values: [String(offsetMs)] }]))
+    } catch (error) {
+      throw toStoreError(error)
+    }
+    this.#clock.forget()
+    // others may sleep until a moment that has just come
+    this.wake({})
+  }
+
+  transact<T>(transaction: Transaction<T>): Promise<T> {
+    const params = { lanes: this.#work, clock: this.#clock, probe: this.#probe, prologue: this.#prologue }
+    return transact(params, transaction)
+  }
+
+  /** The same on a client and inside a transaction of the caller's: work enqueued exactly if the caller commits. */
+  transactOn<T>(client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
+    return transactOn(this.#clock, client, transaction)
+  }
+
+  onWake(listener: (wake: Wake) => void): () => void {
+    if (this.#listener === null) return () => {}
+    return this.#listener.add(listener)
+  }
+
+  wake(wake: Wake): void {
+    this.#sender.send(wake)
+  }
+
+  /** Tries the connection, and listens from here on. */
+  async connect(): Promise<void> {
+    try {
+      await this.#reads.use((lane) => fly(lane.client, [HELLO]))
+    } catch (error) {
+      throw toStoreError(error)
+    }
+    await this.#listener?.start()
+  }
+}
+
+/** Connects; fails at once if the database cannot be used. The schema is made by `migrate`. */
+export async function openPostgres(params: PostgresParams): Promise<PostgresStore> {
+  const store = new PostgresStore(params)
+  try {
+    await store.connect()
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
+}

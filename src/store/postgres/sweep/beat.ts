@@ -1,0 +1,26 @@
+/** A session says that it lives, and hears what it must know. */
+import { statement } from '../statement.ts'
+
+/**
+ * The stored state stands: an operator's word is not undone by the worker's next beat, and a session once dead stays
+ * dead (its runs are being given to others), so its worker must begin a new one.
+ */
+export const BEAT = statement(
+  `WITH clock AS (SELECT workflow.clock() AS at),
+   beaten AS (
+     INSERT INTO workflow.workflow_worker AS w
+       (id, name, host, pid, runtime, queues, types, concurrency, state, started_at, tenant, heartbeat_at, expires_at)
+     SELECT $1::text, $2::text, $3::text, $4::int, $5::text, $6::json, $7::json, $8::int, $9::text, to_timestamp($10::float8 / 1000),
+            $11::text, c.at, c.at + make_interval(secs => $12::float8 / 1000)
+     FROM clock c
+     ON CONFLICT (id) DO UPDATE SET
+       queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency,
+       heartbeat_at = CASE w.state WHEN 'dead' THEN w.heartbeat_at ELSE excluded.heartbeat_at END,
+       expires_at = CASE w.state WHEN 'dead' THEN w.expires_at ELSE excluded.expires_at END
+     RETURNING w.state
+   )
+   SELECT b.state, coalesce((
+     SELECT json_agg(r.id ORDER BY r.id) FROM workflow.workflow_run r
+     WHERE r.session_id = $1::text AND r.status = 'leased' AND (r.cancel_requested_at IS NOT NULL OR b.state = 'dead')), '[]'::json)
+   FROM beaten b`,
+)

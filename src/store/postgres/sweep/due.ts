@@ -1,0 +1,85 @@
+/** What is due. Each reads along one partial index that holds little else; none locks runs (the engine's settle does). */
+import { GATE, SCHEDULE, selectList } from '../columns.ts'
+import { statement } from '../statement.ts'
+
+const KEYS = 'SELECT r.id, r.root_id, r.instance_id FROM workflow.workflow_run r'
+const CLOCK = '(SELECT workflow.clock())'
+
+/** SKIP LOCKED: a session that is just beating is not dead. */
+export const BURY_SESSIONS = statement(
+  `UPDATE workflow.workflow_worker w SET state = 'dead' WHERE w.id IN (
+     SELECT d.id FROM workflow.workflow_worker d WHERE d.state <> 'dead' AND d.expires_at <= ${CLOCK} ORDER BY d.id FOR UPDATE SKIP LOCKED)
+   RETURNING w.id`,
+)
+
+/** Runs of dead sessions, and of sessions whose row is gone. */
+export const LOST_RUNS = statement(
+  `${KEYS} WHERE r.status = 'leased' AND r.session_id IS NOT NULL
+     AND NOT EXISTS (SELECT FROM workflow.workflow_worker w WHERE w.id = r.session_id AND w.state <> 'dead')
+   LIMIT $1::int`,
+)
+
+export const EXPIRED_LEASES = statement(
+  `${KEYS} WHERE r.status = 'leased' AND r.lease_until <= ${CLOCK} ORDER BY r.lease_until LIMIT $1::int`,
+)
+
+export const OVERDUE_RUNS = statement(
+  `(${KEYS} WHERE r.timeout_at <= ${CLOCK} AND r.status IN ('pending', 'leased') ORDER BY r.timeout_at LIMIT $1::int)
+   UNION
+   (${KEYS} WHERE r.expires_at <= ${CLOCK} AND r.status = 'pending' AND r.deleted_at IS NULL ORDER BY r.expires_at LIMIT $1::int)
+   LIMIT $1::int`,
+)
+
+export const OVERDUE_INSTANCES = statement(
+  `SELECT i.id, i.root_id FROM workflow.workflow_instance i
+   WHERE i.deadline_at <= ${CLOCK} AND i.ended_at IS NULL ORDER BY i.deadline_at LIMIT $1::int`,
+)
+
+export const OVERDUE_GATES = statement(
+  `SELECT ${selectList(GATE, 'g')} FROM workflow.workflow_gate g
+   WHERE g.state = 'open' AND g.due_at <= ${CLOCK} ORDER BY g.due_at LIMIT $1::int`,
+)
+
+export const UNSETTLED_RUNS = statement(
+  `${KEYS} WHERE r.settled_at IS NULL AND r.status IN ('succeeded', 'failed', 'cancelled') ORDER BY r.id LIMIT $1::int`,
+)
+
+export const UNFINISHED_CASCADES = statement(
+  'SELECT i.id, i.root_id FROM workflow.workflow_instance i WHERE i.more ORDER BY i.id LIMIT $1::int',
+)
+
+export const DUE_SCHEDULES = statement(
+  `SELECT ${selectList(SCHEDULE, 'c')} FROM workflow.workflow_cron c
+   WHERE c.enabled AND c.next_at <= ${CLOCK} ORDER BY c.next_at LIMIT $1::int`,
+)
+
+const PENDING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
+
+/** Jumps through the claim index like load/claimable.ts: the next run_at of each (queue, type, priority). */
+export const NEXT_DUE = statement(
+  `WITH RECURSIVE line(queue, type, priority) AS (
+     (SELECT r.queue, r.type, r.priority ${PENDING} ORDER BY r.queue, r.type USING ~<~, r.priority LIMIT 1)
+     UNION ALL
+     SELECT n.queue, n.type, n.priority FROM line l CROSS JOIN LATERAL (
+       SELECT c.queue, c.type, c.priority FROM (
+         (SELECT 1 AS step, r.queue, r.type, r.priority ${PENDING} AND r.queue = l.queue AND r.type = l.type AND r.priority > l.priority
+          ORDER BY r.priority LIMIT 1)
+         UNION ALL
+         (SELECT 2, r.queue, r.type, r.priority ${PENDING} AND r.queue = l.queue AND r.type ~>~ l.type
+          ORDER BY r.type USING ~<~, r.priority LIMIT 1)
+         UNION ALL
+         (SELECT 3, r.queue, r.type, r.priority ${PENDING} AND r.queue > l.queue
+          ORDER BY r.queue, r.type USING ~<~, r.priority LIMIT 1)
+       ) c ORDER BY c.step LIMIT 1) n
+   )
+   SELECT least(
+     (SELECT min(n.run_at) FROM line l CROSS JOIN LATERAL (
+        SELECT r.run_at ${PENDING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND r.run_at > ${CLOCK}
+        ORDER BY r.run_at LIMIT 1) n),
+     (SELECT min(r.timeout_at) FROM workflow.workflow_run r WHERE r.timeout_at IS NOT NULL AND r.status IN ('pending', 'leased')),
+     (SELECT min(r.expires_at) FROM workflow.workflow_run r WHERE r.expires_at IS NOT NULL AND r.status = 'pending'),
+     (SELECT min(r.lease_until) FROM workflow.workflow_run r WHERE r.status = 'leased' AND r.lease_until IS NOT NULL),
+     (SELECT min(i.deadline_at) FROM workflow.workflow_instance i WHERE i.deadline_at IS NOT NULL AND i.ended_at IS NULL),
+     (SELECT min(g.due_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.due_at IS NOT NULL),
+     (SELECT min(c.next_at) FROM workflow.workflow_cron c WHERE c.enabled AND c.next_at IS NOT NULL))`,
+)

@@ -1,0 +1,54 @@
+/** Small writes of whoever holds a run under an epoch. */
+import { statement } from '../statement.ts'
+
+/**
+ * Locked in the order of ids like everywhere; waits rather than skips, since a start left out would count as "never
+ * started" later. The first report of a start counts, and a worker's clock that is behind must not put it before the
+ * lease. The clock of a timeout begins here: per attempt with this start, per node with the first one.
+ */
+export const STARTED = statement(
+  `WITH held AS MATERIALIZED (
+     SELECT r.id, greatest(to_timestamp(x.at / 1000), r.leased_at) AS at,
+            r.started_at >= coalesce(r.leased_at, '-infinity') AS known
+     FROM unnest($1::uuid[], $2::int4[], $3::float8[]) x(id, epoch, at)
+     JOIN workflow.workflow_run r ON r.id = x.id AND r.epoch = x.epoch AND r.status = 'leased'
+     ORDER BY r.id FOR UPDATE OF r
+   ), marked AS (
+   UPDATE workflow.workflow_run r SET
+     started_at = h.at,
+     first_started_at = coalesce(r.first_started_at, h.at),
+     timeout_at = CASE WHEN r.timeout_per = 'node' THEN coalesce(r.first_started_at, h.at) ELSE h.at END
+                  + make_interval(secs => r.timeout_ms / 1000.0),
+     updated_at = now()
+   FROM held h WHERE r.id = h.id AND h.known IS NOT TRUE
+   )
+   SELECT h.id FROM held h`,
+)
+
+const HELD = "r.id = $1::uuid AND r.epoch = $2::int AND r.status = 'leased'"
+
+export const EXTEND = statement(
+  `WITH extended AS (
+     UPDATE workflow.workflow_run r SET lease_until = to_timestamp($3::float8 / 1000), updated_at = now()
+     WHERE ${HELD} AND r.lease_until IS NOT NULL RETURNING r.id, r.instance_id, r.node, r.leased_by, r.tenant, r.lease_until
+   )
+   INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
+   SELECT e.id, 'heartbeat',
+     jsonb_build_object('extended_by_seconds', greatest(0, round(extract(epoch FROM e.lease_until - c.at)))),
+     c.at, e.instance_id, e.node, e.leased_by, e.tenant
+   FROM extended e CROSS JOIN (SELECT workflow.clock() AS at) c RETURNING workflow_id`,
+)
+
+export const CHECKPOINT = statement(
+  `INSERT INTO workflow.workflow_checkpoint AS c (run_id, state, sequence, updated_at)
+   SELECT r.id, $3::json, 1, workflow.clock() FROM workflow.workflow_run r WHERE ${HELD}
+   ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, sequence = c.sequence + 1, updated_at = excluded.updated_at
+   RETURNING c.sequence`,
+)
+
+export const PROGRESS = statement(
+  `INSERT INTO workflow.workflow_checkpoint AS c (run_id, progress, updated_at)
+   SELECT r.id, $3::json, workflow.clock() FROM workflow.workflow_run r WHERE ${HELD}
+   ON CONFLICT (run_id) DO UPDATE SET progress = excluded.progress, updated_at = excluded.updated_at
+   RETURNING c.run_id`,
+)

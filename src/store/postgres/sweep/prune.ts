@@ -1,0 +1,128 @@
+/**
+ * Retention, in chunks: trees whose root ended before the cut, bare runs that finished before it, and the event
+ * partitions before theirs. SKIP LOCKED: several pruners share the work, and what is being touched is not old.
+ */
+import { toStoreError } from '../failure.ts'
+import { FlightError, fly } from '../flight.ts'
+import type { Lanes } from '../lanes.ts'
+import { type Call, type Statement, statement } from '../statement.ts'
+import { uuidArray } from '../batch.ts'
+
+const OLD_TREES = statement(
+  `SELECT i.id FROM workflow.workflow_instance i
+   WHERE i.parent_id IS NULL AND i.ended_at < to_timestamp($1::float8 / 1000)
+     AND NOT EXISTS (SELECT FROM workflow.workflow_instance c
+                     WHERE c.root_id = i.id AND c.parent_id IS NOT NULL AND c.ended_at IS NULL)
+   ORDER BY i.ended_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
+)
+const MEMBERS = statement(
+  `SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = ANY ($1::uuid[]) AND i.parent_id IS NOT NULL`,
+)
+/** Dead letters are kept for an operator until he redrives or deletes them. */
+const OLD_RUNS = statement(
+  `SELECT r.id FROM workflow.workflow_run r
+   WHERE r.instance_id IS NULL AND r.finished_at < to_timestamp($1::float8 / 1000) AND r.settled_at IS NOT NULL
+     AND r.status IN ('succeeded', 'failed', 'cancelled') AND NOT r.dead_letter
+   ORDER BY r.finished_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
+)
+
+/** Keys are for ever: they move where inserts look for them. See workflow.refuse_kept_keys. */
+function removeRuns(where: string): Statement[] {
+  return [
+    statement(`DELETE FROM workflow.workflow_checkpoint c USING workflow.workflow_run r WHERE c.run_id = r.id AND ${where}`),
+    statement(`DELETE FROM workflow.workflow_unique u USING workflow.workflow_run r WHERE u.run_id = r.id AND ${where}`),
+    statement(
+      `WITH gone AS (DELETE FROM workflow.workflow_run r WHERE ${where} RETURNING r.id, r.idempotency_key),
+       kept AS (
+         INSERT INTO workflow.workflow_kept_key (idempotency_key, run_id)
+         SELECT g.idempotency_key, g.id FROM gone g WHERE g.idempotency_key IS NOT NULL ORDER BY g.idempotency_key
+         ON CONFLICT (idempotency_key) DO NOTHING)
+       SELECT count(*) FROM gone`,
+    ),
+  ]
+}
+
+const REMOVE_BARE = removeRuns('r.id = ANY ($1::uuid[])')
+const REMOVE_RUNS_OF = removeRuns('r.instance_id = ANY ($1::uuid[])')
+const REMOVE_TREES = ['workflow_slot', 'workflow_item', 'workflow_gate'].map((name) =>
+  statement(`DELETE FROM workflow.${name} x WHERE x.instance_id = ANY ($1::uuid[])`),
+)
+const REMOVE_INSTANCES = statement(
+  'WITH gone AS (DELETE FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) RETURNING i.id) SELECT count(*) FROM gone',
+)
+const FORGET_SESSIONS = statement(
+  `DELETE FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
+     AND NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.session_id = w.id AND r.status = 'leased')`,
+)
+const ENSURE_PARTITIONS = statement('SELECT workflow.ensure_event_partitions()')
+const DROP_PARTITIONS = statement('SELECT workflow.drop_event_partitions(to_timestamp($1::float8 / 1000))')
+
+const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
+const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
+const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
+/** A partition comes and goes under a lock on the whole table: rather try again at the next prune than hold up writers. */
+const HURRY: Call = { statement: statement("SELECT set_config('lock_timeout', '500ms', true)"), values: [] }
+
+export interface PruneParams {
+  readonly endedBefore: number
+  readonly eventsBefore: number
+  readonly limit: number
+}
+
+export async function prune(lanes: Lanes, params: PruneParams): Promise<number> {
+  try {
+    const rows = await lanes.use(async (lane) => {
+      let removed = 0
+      const count = (fields: readonly (string | null)[]): void => {
+        removed += Number(fields[0])
+      }
+      const trees: string[] = []
+      const bare: string[] = []
+      const values = [String(params.endedBefore), String(params.limit)]
+      try {
+        await fly(lane.client, [
+          BEGIN,
+          { statement: OLD_TREES, values, row: (fields) => void trees.push(fields[0] as string) },
+          { statement: OLD_RUNS, values, row: (fields) => void bare.push(fields[0] as string) },
+        ])
+        const ids = [...trees]
+        if (trees.length > 0) {
+          await fly(lane.client, [{ statement: MEMBERS, values: [uuidArray(trees)], row: (fields) => void ids.push(fields[0] as string) }])
+        }
+        const over = (list: readonly Statement[], of: readonly string[]): Call[] =>
+          of.length === 0 ? [] : list.map((known) => ({ statement: known, values: [uuidArray(of)], row: count }))
+        await fly(lane.client, [
+          ...over([...REMOVE_RUNS_OF, ...REMOVE_TREES, REMOVE_INSTANCES], ids),
+          ...over(REMOVE_BARE, bare),
+          { statement: FORGET_SESSIONS, values: [String(params.endedBefore)] },
+          COMMIT,
+        ])
+      } catch (error) {
+        if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => {})
+        throw error
+      }
+      return removed
+    })
+    return rows + (await prunePartitions(lanes, params.eventsBefore))
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
+
+async function prunePartitions(lanes: Lanes, before: number): Promise<number> {
+  return lanes.use(async (lane) => {
+    let removed = 0
+    const take = (fields: readonly (string | null)[]): void => {
+      removed = Number(fields[0])
+    }
+    try {
+      const drop: Call = { statement: DROP_PARTITIONS, values: [String(before)], row: take }
+      await fly(lane.client, [BEGIN, HURRY, { statement: ENSURE_PARTITIONS, values: [] }, drop, COMMIT])
+      return removed
+    } catch (error) {
+      if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => {})
+      if (error instanceof FlightError && (error.cause as { code?: string }).code === '55P03') return 0
+      throw error
+    }
+  })
+}

@@ -1,0 +1,127 @@
+/** Look-ups of what is due, and small writes that touch no instance. */
+import type { GateRow, ScheduleRow, WorkerRow } from '../../rows.ts'
+import type { Beat, RunKey, Sweeps } from '../../store.ts'
+import { ask, askOne } from '../ask.ts'
+import { arrayLiteral, uuidArray } from '../batch.ts'
+import { gateFrom, scheduleFrom } from '../columns.ts'
+import type { Lanes } from '../lanes.ts'
+import { type Fields, type Statement } from '../statement.ts'
+import { parseTime } from '../time.ts'
+import { BEAT } from './beat.ts'
+import * as due from './due.ts'
+import * as held from './held.ts'
+import { prune } from './prune.ts'
+
+const runKeyFrom = (fields: Fields): RunKey => ({
+  id: fields[0] as string,
+  rootId: fields[1] as string | null,
+  instanceId: fields[2] as string | null,
+})
+
+const instanceKeyFrom = (fields: Fields) => ({ id: fields[0] as string, rootId: fields[1] as string })
+
+interface Limited {
+  readonly limit: number
+}
+
+export class PostgresSweeps implements Sweeps {
+  readonly #lanes: Lanes
+  readonly #beats: Lanes
+
+  /** Beats have a connection of their own: a session must not die because work is waiting in line. */
+  constructor(params: { readonly reads: Lanes; readonly beats: Lanes }) {
+    this.#lanes = params.reads
+    this.#beats = params.beats
+  }
+
+  async beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat> {
+    const { worker, ttlMs } = params
+    const values = [
+      worker.id,
+      worker.name,
+      worker.host,
+      String(worker.pid),
+      worker.runtime,
+      JSON.stringify(worker.queues),
+      JSON.stringify(worker.types),
+      String(worker.concurrency),
+      worker.state,
+      String(worker.startedAt),
+      worker.tenant,
+      String(ttlMs),
+    ]
+    const row = (fields: Fields): Beat => ({ state: fields[0] as WorkerRow['state'], stop: JSON.parse(fields[1] as string) })
+    return (await askOne(this.#beats, { statement: BEAT, values, row })) as Beat
+  }
+
+  async lostRuns(params: Limited): Promise<readonly RunKey[]> {
+    await ask(this.#lanes, { statement: due.BURY_SESSIONS, row: () => null })
+    return this.#limited(due.LOST_RUNS, params, runKeyFrom)
+  }
+
+  expiredLeases(params: Limited): Promise<readonly RunKey[]> {
+    return this.#limited(due.EXPIRED_LEASES, params, runKeyFrom)
+  }
+
+  overdueRuns(params: Limited): Promise<readonly RunKey[]> {
+    return this.#limited(due.OVERDUE_RUNS, params, runKeyFrom)
+  }
+
+  overdueInstances(params: Limited): Promise<readonly { readonly id: string; readonly rootId: string }[]> {
+    return this.#limited(due.OVERDUE_INSTANCES, params, instanceKeyFrom)
+  }
+
+  overdueGates(params: Limited): Promise<readonly GateRow[]> {
+    return this.#limited(due.OVERDUE_GATES, params, gateFrom)
+  }
+
+  unsettledRuns(params: Limited): Promise<readonly RunKey[]> {
+    return this.#limited(due.UNSETTLED_RUNS, params, runKeyFrom)
+  }
+
+  unfinishedCascades(params: Limited): Promise<readonly { readonly id: string; readonly rootId: string }[]> {
+    return this.#limited(due.UNFINISHED_CASCADES, params, instanceKeyFrom)
+  }
+
+  dueSchedules(params: Limited): Promise<readonly ScheduleRow[]> {
+    return this.#limited(due.DUE_SCHEDULES, params, scheduleFrom)
+  }
+
+  async nextDueAt(): Promise<number | null> {
+    return askOne(this.#lanes, { statement: due.NEXT_DUE, row: (fields) => (fields[0] ? parseTime(fields[0]) : null) })
+  }
+
+  async started(params: { readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[] }): Promise<readonly string[]> {
+    const { runs } = params
+    if (runs.length === 0) return []
+    const values = [
+      uuidArray(runs.map((run) => run.id)),
+      arrayLiteral(runs.map((run) => run.epoch), false),
+      arrayLiteral(runs.map((run) => run.at), false),
+    ]
+    return ask(this.#lanes, { statement: held.STARTED, values, row: (fields) => fields[0] as string })
+  }
+
+  async extend(params: { readonly runId: string; readonly epoch: number; readonly untilMs: number }): Promise<boolean> {
+    const values = [params.runId, String(params.epoch), String(params.untilMs)]
+    return (await askOne(this.#lanes, { statement: held.EXTEND, values, row: () => true })) ?? false
+  }
+
+  async checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null> {
+    const values = [params.runId, String(params.epoch), params.state]
+    return askOne(this.#lanes, { statement: held.CHECKPOINT, values, row: (fields) => Number(fields[0]) })
+  }
+
+  async progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean> {
+    const values = [params.runId, String(params.epoch), params.value]
+    return (await askOne(this.#lanes, { statement: held.PROGRESS, values, row: () => true })) ?? false
+  }
+
+  prune(params: { readonly endedBefore: number; readonly eventsBefore: number; readonly limit: number }): Promise<number> {
+    return prune(this.#lanes, params)
+  }
+
+  #limited<T>(statement: Statement, params: Limited, row: (fields: Fields) => T): Promise<T[]> {
+    return ask(this.#lanes, { statement, values: [String(params.limit)], row })
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The one way anything changes.
+ *
+ *   flight 1   BEGIN, clock, lock roots, load the need        (left out when there is nothing to lock or load)
+ *   decide     as often as it asks for more, one flight each
+ *   flight 2   all writes, COMMIT                             (ROLLBACK when there is nothing to write: no fsync)
+ *
+ * A flight is one round trip. Until COMMIT was sent anything that goes wrong with the connection, and any deadlock,
+ * leaves nothing behind and the whole is tried again. After that a lost connection leaves the outcome open
+ * (`commit_unknown`) unless the server said that a statement before COMMIT had failed.
+ */
+import type pg from 'pg'
+import { StoreError, StoreUnavailableError } from '../errors.ts'
+import type { Delta, Need, Transaction } from '../store.ts'
+import type { StoreClock } from './clock.ts'
+import { causeOf, isCollision, isConnectionLoss, isServerError, toStoreError } from './failure.ts'
+import { FlightError, fly } from './flight.ts'
+import type { Lane, Lanes } from './lanes.ts'
+import { Loading } from './load/loading.ts'
+import { CLOCK } from './load/plain.ts'
+import { type Call, statement } from './statement.ts'
+import { writeCalls } from './write/apply.ts'
+
+export type Probe = (point: 'before-commit' | 'after-commit') => void
+
+export interface TransactParams {
+  readonly lanes: Lanes
+  readonly clock: StoreClock
+  readonly probe: Probe | null
+  /** Sent after each BEGIN; settings that a pooler does not take at the start of a connection. */
+  readonly prologue: readonly Call[]
+}
+
+const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
+const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
+const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
+
+const COLLISIONS = 10
+const PATIENCE_MS = 5000
+
+/** The error left by a COMMIT that may or may not have happened. */
+class CommitUnknown extends Error {}
+
+export async function transact<T>(params: TransactParams, transaction: Transaction<T>): Promise<T> {
+  const giveUpAt = performance.now() + PATIENCE_MS
+  for (let tries = 1; ; tries++) {
+    try {
+      return await params.lanes.use((lane) => attempt(params, lane, transaction))
+    } catch (error) {
+      if (error instanceof CommitUnknown) {
+        throw new StoreUnavailableError('commit_unknown', 'the connection was lost while committing', { cause: error.cause })
+      }
+      if (!(error instanceof FlightError)) throw error
+      const cause = causeOf(error)
+      const again = isCollision(cause) ? tries < COLLISIONS : isConnectionLoss(cause) && performance.now() < giveUpAt
+      if (!again) throw toStoreError(error)
+      if (isCollision(cause)) params.clock.forget()
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(5 * 2 ** tries, 200)))
+    }
+  }
+}
+
+async function attempt<T>(params: TransactParams, lane: Lane, transaction: Transaction<T>): Promise<T> {
+  const { client } = lane
+  const loading = new Loading()
+  const opening = [BEGIN, ...params.prologue]
+  let open = false
+  try {
+    let calls = [...loading.roots(transaction.roots, transaction.wait), ...loading.calls(transaction.need)]
+    if (calls.length === 0) {
+      const estimate = params.clock.estimate()
+      if (estimate !== null) {
+        loading.now = estimate.now
+        const decided = transaction.decide(loading)
+        if ('delta' in decided) {
+          const writes = writeCalls(decided.delta, loading)
+          if (writes.length > 0) await commit(params, lane, [...opening, estimate.guard, ...writes])
+          return decided.result
+        }
+        calls = loading.calls(decided.need)
+      }
+    }
+    const clockCall: Call = { statement: CLOCK, values: [], row: (fields) => { loading.now = params.clock.read(fields) } } // prettier-ignore
+    open = true
+    await fly(client, [...opening, clockCall, ...calls])
+    for (;;) {
+      const decided = transaction.decide(loading)
+      if ('delta' in decided) {
+        await finish(params, lane, decided.delta, loading)
+        return decided.result
+      }
+      await fly(client, loading.calls(decided.need))
+    }
+  } catch (error) {
+    if (open && !lane.lost) await fly(client, [ROLLBACK]).catch(() => endLane(lane))
+    throw error
+  }
+}
+
+async function finish(params: TransactParams, lane: Lane, delta: Delta, loading: Loading): Promise<void> {
+  const writes = writeCalls(delta, loading)
+  if (writes.length === 0) await fly(lane.client, [ROLLBACK])
+  else await commit(params, lane, writes)
+}
+
+async function commit(params: TransactParams, lane: Lane, writes: readonly Call[]): Promise<void> {
+  params.probe?.('before-commit')
+  let tags: readonly string[]
+  try {
+    tags = await fly(lane.client, [...writes, COMMIT])
+  } catch (error) {
+    if (!(error instanceof FlightError)) throw error
+    if (mayHaveCommitted(error, writes.length)) throw new CommitUnknown(error.message, { cause: error.cause })
+    // an error in front of COMMIT: the server skipped it and the transaction is still open
+    if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => endLane(lane))
+    throw error
+  }
+  // a transaction aborted unnoticed answers COMMIT with ROLLBACK
+  if (tags.at(-1) !== 'COMMIT') throw new StoreError('not_committed', `COMMIT was answered with ${tags.at(-1)}`)
+  params.probe?.('after-commit')
+}
+
+/** Answers come in order: an error the server reported before the last write was done came before COMMIT ran. */
+function mayHaveCommitted(error: FlightError, writes: number): boolean {
+  return isConnectionLoss(error.cause) && !(isServerError(error.cause) && error.reached < writes)
+}
+
+function endLane(lane: Lane): void {
+  lane.lost = true
+  lane.client.end().catch(() => {})
+}
+
+/** Runs one statement on a client of the caller; works with any pg client, pooled or pipelined. */
+async function callOn(client: pg.ClientBase, call: Call): Promise<void> {
+  const { name, text } = call.statement
+  const types = { getTypeParser: () => (value: unknown) => value }
+  const config = { name, text, values: call.values as (string | null)[], rowMode: 'array' as const, types }
+  const answer = await client.query<(string | null)[]>(config)
+  if (call.row !== undefined) for (const row of answer.rows) call.row(row)
+}
+
+/**
+ * The same inside a transaction of the caller's: no BEGIN, no COMMIT, no retry. An error leaves the caller's
+ * transaction aborted, as any failed statement does.
+ */
+export async function transactOn<T>(clock: StoreClock, client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
+  const loading = new Loading()
+  const clockCall: Call = { statement: CLOCK, values: [], row: (fields) => { loading.now = clock.read(fields) } } // prettier-ignore
+  const run = async (calls: readonly Call[]): Promise<void> => {
+    try {
+      for (const call of calls) await callOn(client, call)
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+  const load = (need: Need): Promise<void> => run(loading.calls(need))
+  await run([clockCall, ...loading.roots(transaction.roots, transaction.wait)])
+  await load(transaction.need)
+  for (;;) {
+    const decided = transaction.decide(loading)
+    if ('delta' in decided) {
+      await run(writeCalls(decided.delta, loading))
+      return decided.result
+    }
+    await load(decided.need)
+  }
+}

@@ -1,0 +1,134 @@
+/** A Delta as statements: one per table and kind, in the order in which locks are taken everywhere. */
+import type { EventRow, InstanceRow, RunRow, SlotRow } from '../../rows.ts'
+import type { Delta } from '../../store.ts'
+import { inserter, textArray, updater, upserter, uuidArray } from '../batch.ts'
+import * as column from '../columns.ts'
+import type { Loading } from '../load/loading.ts'
+import { type Call, statement } from '../statement.ts'
+
+const insertNets = inserter(column.NET, 'ON CONFLICT (hash) DO NOTHING')
+const insertInstances = inserter(column.INSTANCE)
+const insertRuns = inserter(column.RUN)
+const insertItems = upserter(column.ITEM, ['instance_id', 'node', 'fire', 'first'])
+const insertGates = inserter(column.GATE)
+const insertEvents = inserter(column.EVENT)
+const putSlots = upserter(column.SLOT, ['instance_id', 'key'])
+const putQueues = upserter(column.QUEUE, ['name'])
+const putLimits = upserter(column.LIMIT, ['key'])
+const putUniques = upserter(column.UNIQUE, ['key'])
+const putWorkers = upserter(column.WORKER, ['id'])
+const putSchedules = upserter(column.SCHEDULE, ['name'])
+
+const updateInstances = updater({
+  table: column.INSTANCE,
+  id: column.INSTANCE.columns[0] as column.Column<InstanceRow>,
+  changes: column.INSTANCE_CHANGES,
+})
+const updateRuns = updater({
+  table: column.RUN,
+  id: column.RUN.columns[0] as column.Column<RunRow>,
+  changes: column.RUN_CHANGES,
+  also: 'updated_at = now()',
+})
+const updateGates = updater({
+  table: column.GATE,
+  id: column.GATE.columns[0] as (typeof column.GATE.columns)[number],
+  changes: column.GATE_CHANGES,
+})
+
+const REMOVE_SLOTS = statement(
+  `DELETE FROM workflow.workflow_slot s USING unnest($1::uuid[], $2::text[]) x(instance_id, key)
+   WHERE s.instance_id = x.instance_id AND s.key = x.key`,
+)
+const REMOVE_RUNS = statement('DELETE FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[])')
+const REMOVE_UNIQUES = statement('DELETE FROM workflow.workflow_unique u WHERE u.key = ANY ($1::text[])')
+const REMOVE_SCHEDULES = statement('DELETE FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[])')
+const REFUSE_KEPT_KEYS = statement('SELECT workflow.refuse_kept_keys($1::text[])')
+
+function byText<R>(of: (row: R) => string): (a: R, b: R) => number {
+  return (a, b) => {
+    const x = of(a)
+    const y = of(b)
+    return x < y ? -1 : x > y ? 1 : 0
+  }
+}
+
+const byId = byText<{ readonly id: string }>((row) => row.id)
+const byKey = byText<{ readonly key: string }>((row) => row.key)
+const byName = byText<{ readonly name: string }>((row) => row.name)
+
+/** Rows without the key come last; two batches that insert the same keys then meet them in the same order. */
+function byOptionalKey<R extends { readonly id: string }>(of: (row: R) => string | null): (a: R, b: R) => number {
+  return (a, b) => {
+    const x = of(a)
+    const y = of(b)
+    if (x === y) return byId(a, b)
+    if (x === null) return 1
+    if (y === null) return -1
+    return x < y ? -1 : 1
+  }
+}
+
+const byStartKey = byOptionalKey<InstanceRow>((row) => row.startKey)
+const byIdempotencyKey = byOptionalKey<RunRow>((row) => row.idempotencyKey)
+const bySlot = byText<SlotRow>((row) => `${row.instanceId}/${row.key}`)
+
+/** An array sorted for writing, unless it is too short to matter. */
+function sorted<R>(rows: readonly R[], order: (a: R, b: R) => number): readonly R[] {
+  return rows.length < 2 ? rows : [...rows].sort(order)
+}
+
+/** Of several writes of one key in a delta the last stands; one statement may not touch a row twice. */
+function lastOf<R>(rows: readonly R[], key: (row: R) => string): readonly R[] {
+  if (rows.length < 2) return rows
+  const last = new Map<string, R>()
+  for (const row of rows) last.set(key(row), row)
+  return last.size === rows.length ? rows : [...last.values()]
+}
+
+function given<R>(rows: readonly R[] | undefined): rows is readonly R[] {
+  return rows !== undefined && rows.length > 0
+}
+
+export function writeCalls(delta: Delta, loaded: Loading): Call[] {
+  const calls: Call[] = []
+  if (given(delta.nets)) calls.push(insertNets(sorted(lastOf(delta.nets, (net) => net.hash), byText((net) => net.hash))))
+  const { instances, runs, slots, gates, uniques, schedules } = delta
+  if (given(instances?.insert)) calls.push(insertInstances(sorted(instances.insert, byStartKey)))
+  if (given(instances?.update)) {
+    const call = updateInstances(sorted(lastOf(instances.update, (row) => row.id), byId), loaded.instances)
+    if (call !== null) calls.push(call)
+  }
+  if (given(runs?.remove)) calls.push({ statement: REMOVE_RUNS, values: [uuidArray(sorted(runs.remove, byText((id) => id)))] })
+  if (given(runs?.update)) {
+    const call = updateRuns(sorted(lastOf(runs.update, (row) => row.id), byId), loaded.heldRuns)
+    if (call !== null) calls.push(call)
+  }
+  if (given(runs?.insert)) pushRuns(runs.insert, calls)
+  if (given(slots?.remove)) {
+    const values = [uuidArray(slots.remove.map((s) => s.instanceId)), textArray(slots.remove.map((s) => s.key))]
+    calls.push({ statement: REMOVE_SLOTS, values })
+  }
+  if (given(slots?.put)) calls.push(putSlots(sorted(lastOf(slots.put, (s) => `${s.instanceId}/${s.key}`), bySlot)))
+  if (given(delta.items)) calls.push(insertItems(delta.items))
+  if (given(gates?.insert)) calls.push(insertGates(sorted(gates.insert, byId)))
+  if (given(gates?.update)) {
+    const call = updateGates(sorted(lastOf(gates.update, (row) => row.id), byId), loaded.gates)
+    if (call !== null) calls.push(call)
+  }
+  if (given(delta.queues)) calls.push(putQueues(sorted(lastOf(delta.queues, (row) => row.name), byName)))
+  if (given(delta.limits)) calls.push(putLimits(sorted(lastOf(delta.limits, (row) => row.key), byKey)))
+  if (given(uniques?.remove)) calls.push({ statement: REMOVE_UNIQUES, values: [textArray(sorted(uniques.remove, byText((key) => key)))] })
+  if (given(uniques?.put)) calls.push(putUniques(sorted(lastOf(uniques.put, (row) => row.key), byKey)))
+  if (given(delta.workers?.put)) calls.push(putWorkers(sorted(lastOf(delta.workers.put, (row) => row.id), byId)))
+  if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
+  if (given(schedules?.put)) calls.push(putSchedules(sorted(lastOf(schedules.put, (row) => row.name), byName)))
+  if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
+  return calls
+}
+
+function pushRuns(rows: readonly RunRow[], calls: Call[]): void {
+  calls.push(insertRuns(sorted(rows, byIdempotencyKey)))
+  const keys = rows.flatMap((row) => (row.idempotencyKey === null ? [] : [row.idempotencyKey]))
+  if (keys.length > 0) calls.push({ statement: REFUSE_KEPT_KEYS, values: [textArray(keys)] })
+}

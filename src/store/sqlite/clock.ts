@@ -1,0 +1,16 @@
+/** The store's clock: the machine's, plus an offset kept in the file so that every process on it sees the same time. */
+import type { Connection } from './connection.ts'
+
+const KEY = 'clock_offset_ms'
+
+export function readClock(connection: Connection): number {
+  const offset = connection.statement(`SELECT value FROM workflow_setting WHERE key = '${KEY}'`).get()
+  return Date.now() + (offset === undefined ? 0 : Number(offset[0]))
+}
+
+export function writeOffset(connection: Connection, offsetMs: number): void {
+  connection
+    .statement(`INSERT INTO workflow_setting (key, value) VALUES ('${KEY}', ?)
+                ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
+    .get(String(offsetMs))
+}

@@ -1,0 +1,53 @@
+/**
+ * The SQLite binding: `node:sqlite` where Node has it, else `@photostructure/sqlite` (same API, for Node 20).
+ * Rows come as arrays: an object per row, with every column set by name, takes twice the time.
+ */
+
+export type Value = string | number | null
+export type Cells = readonly Value[]
+
+export interface Statement {
+  /** The first row; also the cheapest way to run a write: `run` builds an object with counts that nobody reads. */
+  get(...values: Value[]): Cells | undefined
+  all(...values: Value[]): Cells[]
+  run(...values: Value[]): { readonly changes: number | bigint }
+}
+
+export interface Database {
+  readonly isTransaction: boolean
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+}
+
+interface ArrayStatement extends Statement {
+  setReturnArrays(on: boolean): void
+}
+
+interface Binding {
+  readonly DatabaseSync: new (path: string) => Database
+  readonly StatementSync: { readonly prototype: object }
+}
+
+export async function openDatabase(path: string): Promise<Database> {
+  const binding = builtIn() ?? ((await import('@photostructure/sqlite')) as unknown as Binding)
+  return new binding.DatabaseSync(path)
+}
+
+/** Early versions of node:sqlite only give objects: those count as absent. */
+function builtIn(): Binding | null {
+  const emit = process.emitWarning
+  process.emitWarning = (() => {}) as typeof process.emitWarning
+  try {
+    const binding = process.getBuiltinModule('node:sqlite') as unknown as Binding | undefined
+    return binding && 'setReturnArrays' in binding.StatementSync.prototype ? binding : null
+  } finally {
+    process.emitWarning = emit
+  }
+}
+
+export function prepareArrays(database: Database, sql: string): Statement {
+  const statement = database.prepare(sql) as ArrayStatement
+  statement.setReturnArrays(true)
+  return statement
+}

@@ -1,0 +1,133 @@
+/**
+ * Finds claimable runs. The claim index is ordered (queue, type, priority, run_at, id); we jump in it from one
+ * (queue, type) to the next and from one priority to the next, so the cost is the number of distinct queues, types and
+ * priorities that wait, never the number of rows: a million runs of other types or of tomorrow cost nothing.
+ * Prefixes need no LIKE, hence no escaping: a prefix is a range of types.
+ */
+import type { RunRow } from '../../rows.ts'
+import type { Candidates, ClaimFilter } from '../../store.ts'
+import type { Connection } from '../connection.ts'
+import { RUN_CELLS, runOf } from '../row/run.ts'
+
+const WAITING = `FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
+  WHERE status = 'pending' AND deleted_at IS NULL`
+const NEXT_QUEUE = `SELECT queue ${WAITING} AND queue > ? ORDER BY queue LIMIT 1`
+const FIRST_TYPE = `SELECT type ${WAITING} AND queue = ? AND type >= ? AND type < ? ORDER BY type LIMIT 1`
+const NEXT_TYPE = `SELECT type ${WAITING} AND queue = ? AND type > ? AND type < ? ORDER BY type LIMIT 1`
+const NEXT_PRIORITY = `SELECT priority ${WAITING} AND queue = ? AND type = ? AND priority > ? ORDER BY priority LIMIT 1`
+const DUE = `${WAITING} AND queue = ? AND type = ? AND priority = ? AND run_at <= ?
+  AND (expires_at IS NULL OR expires_at > ?) AND (? IS NULL OR tenant = ?) ORDER BY run_at, id LIMIT ?`
+const DUE_RUNS = `SELECT ${RUN_CELLS} ${DUE}`
+const DUE_KEYS = `SELECT id, run_at ${DUE}`
+const PAUSED = 'SELECT 1 FROM workflow_queue WHERE name = ? AND paused = 1'
+const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL
+  AND (is_enabled = 0 OR (? IS NOT NULL AND runtime <> ?))`
+
+/** Sorts after every text that has something in front of it. */
+const LAST = '\u{10FFFF}'
+
+/** A line of waiting runs of one queue and type, with the priority it has reached. */
+interface Line {
+  readonly queue: string
+  readonly type: string
+  priority: number
+}
+
+/** The best claimable runs: by priority, then run_at, then id. */
+export function candidates(connection: Connection, filter: Candidates, now: number): RunRow[] {
+  const chosen: RunRow[] = []
+  let lines = linesOf(connection, filter)
+  while (lines.length > 0 && chosen.length < filter.limit) {
+    const level = Math.min(...lines.map((line) => line.priority))
+    const best = lines.filter((line) => line.priority === level)
+    chosen.push(...dueOf(connection, best, filter, now, filter.limit - chosen.length))
+    if (chosen.length < filter.limit) {
+      const spent = new Set(best.filter((line) => !advance(connection, line)))
+      lines = lines.filter((line) => !spent.has(line))
+    }
+  }
+  return chosen
+}
+
+/** Smallest priority among claimable runs; null: none. */
+export function urgency(connection: Connection, filter: ClaimFilter, now: number): number | null {
+  let best: number | null = null
+  for (const line of linesOf(connection, filter)) {
+    while (best === null || line.priority < best) {
+      if (connection.statement(DUE_KEYS).get(...dueParams(line, filter, now, 1)) !== undefined) best = line.priority
+      else if (!advance(connection, line)) break
+    }
+  }
+  return best
+}
+
+function dueOf(
+  connection: Connection,
+  lines: readonly Line[],
+  filter: ClaimFilter,
+  now: number,
+  limit: number,
+): RunRow[] {
+  const [only] = lines
+  if (lines.length === 1 && only) {
+    return connection
+      .statement(DUE_RUNS)
+      .all(...dueParams(only, filter, now, limit))
+      .map(runOf)
+  }
+  const keys = lines.flatMap((line) => connection.statement(DUE_KEYS).all(...dueParams(line, filter, now, limit)))
+  keys.sort((a, b) => (a[1] as number) - (b[1] as number) || ((a[0] as string) < (b[0] as string) ? -1 : 1))
+  const byId = connection.statement(`SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`)
+  return keys.slice(0, limit).flatMap(([id]) => {
+    const cells = byId.get(id as string)
+    return cells ? [runOf(cells)] : []
+  })
+}
+
+function dueParams(line: Line, filter: ClaimFilter, now: number, limit: number) {
+  return [line.queue, line.type, line.priority, now, now, filter.tenant, filter.tenant, limit] as const
+}
+
+/** Moves a line to its next priority; false: it has no more. */
+function advance(connection: Connection, line: Line): boolean {
+  const next = connection.statement(NEXT_PRIORITY).get(line.queue, line.type, line.priority)
+  if (next === undefined) return false
+  line.priority = next[0] as number
+  return true
+}
+
+function linesOf(connection: Connection, filter: ClaimFilter): Line[] {
+  const lines: Line[] = []
+  const seen = new Set<string>()
+  for (const queue of filter.queues === null ? waitingQueues(connection) : new Set(filter.queues)) {
+    if (connection.statement(PAUSED).get(queue) !== undefined) continue
+    for (const pattern of filter.types ?? ['%']) {
+      for (const type of waitingTypes(connection, queue, pattern)) {
+        const line = { queue, type, priority: Number.MIN_SAFE_INTEGER }
+        const name = `${queue}\n${type}`
+        if (seen.has(name) || !advance(connection, line)) continue
+        seen.add(name)
+        if (connection.statement(BARRED).get(type, filter.runtime, filter.runtime) === undefined) lines.push(line)
+      }
+    }
+  }
+  return lines
+}
+
+export function waitingQueues(connection: Connection): string[] {
+  const queues: string[] = []
+  const next = connection.statement(NEXT_QUEUE)
+  for (let cells = next.get(''); cells !== undefined; cells = next.get(cells[0] as string))
+    queues.push(cells[0] as string)
+  return queues
+}
+
+export function waitingTypes(connection: Connection, queue: string, pattern: string): string[] {
+  if (!pattern.endsWith('%')) return [pattern]
+  const prefix = pattern.slice(0, -1)
+  const types: string[] = []
+  const next = connection.statement(NEXT_TYPE)
+  let cells = connection.statement(FIRST_TYPE).get(queue, prefix, prefix + LAST)
+  for (; cells !== undefined; cells = next.get(queue, cells[0] as string, prefix + LAST)) types.push(cells[0] as string)
+  return types
+}

@@ -1,0 +1,299 @@
+/** Everything one transaction has loaded. The maps are filled as `decide` asks; the rows are also the base of updates. */
+import type {
+  GateRow,
+  InstanceRow,
+  LimitRow,
+  NetRow,
+  QueueRow,
+  RunRow,
+  ScheduleRow,
+  SlotRow,
+  UniqueRow,
+  WorkerRow,
+} from '../../rows.ts'
+import type { Loaded, Need } from '../../store.ts'
+import type { Connection } from '../connection.ts'
+import type { Cells } from '../driver.ts'
+import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
+import {
+  GATE_CELLS,
+  gateOf,
+  LIMIT_CELLS,
+  limitOf,
+  NET_CELLS,
+  netOf,
+  QUEUE_CELLS,
+  queueOf,
+  SCHEDULE_CELLS,
+  SLOT_CELLS,
+  scheduleOf,
+  slotOf,
+  UNIQUE_CELLS,
+  uniqueOf,
+  WORKER_CELLS,
+  workerOf,
+} from '../row/others.ts'
+import { RUN_CELLS, runOf } from '../row/run.ts'
+import { candidates, urgency } from './claimable.ts'
+import { resultOf } from './results.ts'
+
+const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
+const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
+const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
+export const SLOTS_WITH = `SELECT ${SLOT_CELLS} FROM workflow_slot
+  WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key`
+const TOP_SLOT = `SELECT ${SLOT_CELLS} FROM workflow_slot
+  WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT 1`
+const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
+  WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ?`
+/** All leases are few (what workers hold), so no index on their instance is kept. */
+const DELIVERED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
+  WHERE status = 'leased' AND session_id IS NOT NULL AND instance_id = ?
+    AND (started_at IS NULL OR started_at < leased_at) ORDER BY id LIMIT ?`
+const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
+  WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL ORDER BY id LIMIT ?`
+/** The place index orders a node's runs by fire before item: step back fire by fire, not through a fire's 100,000 items. */
+const FIRE_BEFORE = `SELECT max(fire) FROM workflow_run WHERE instance_id = ? AND node = ? AND fire < ?`
+const AT_PLACE = `SELECT ${RUN_CELLS} FROM workflow_run
+  WHERE instance_id = ? AND node = ? AND fire = ? AND item = ? AND role = 'work'`
+const CHILD_AT_PLACE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
+  WHERE parent_id = ? AND parent_node = ? AND parent_item = ? ORDER BY parent_fire DESC, id DESC LIMIT 1`
+const GATE = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`
+const OPEN_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' AND instance_id = ? ORDER BY id LIMIT ?`
+/** The chunk that holds the first wanted item, and those after it. */
+const CHUNKS = `SELECT first, "values" FROM workflow_item
+  WHERE instance_id = ?1 AND node = ?2 AND fire = ?3 AND first < ?5 AND first >= coalesce((
+    SELECT max(first) FROM workflow_item WHERE instance_id = ?1 AND node = ?2 AND fire = ?3 AND first <= ?4), 0)
+  ORDER BY first`
+const HANDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
+  WHERE status = 'leased' AND session_id = ? AND report_id = ? ORDER BY id`
+const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
+
+/** Sorts after every key that begins with the prefix. */
+export const LAST = '\u{10FFFF}'
+
+export class Loading implements Loaded {
+  readonly now: number
+  readonly locked = new Set<string>()
+  readonly runs = new Map<string, RunRow>()
+  readonly instances = new Map<string, InstanceRow>()
+  readonly slots = new Map<string, string | null>()
+  readonly slotsWith = new Map<string, readonly SlotRow[]>()
+  readonly topSlot = new Map<string, SlotRow | null>()
+  readonly unstarted = new Map<string, readonly RunRow[]>()
+  readonly openChildren = new Map<string, readonly InstanceRow[]>()
+  readonly gates = new Map<string, GateRow>()
+  readonly openGates = new Map<string, readonly GateRow[]>()
+  readonly items = new Map<string, string>()
+  readonly results = new Map<string, string | null>()
+  readonly places = new Map<string, RunRow | null>()
+  readonly childPlaces = new Map<string, InstanceRow | null>()
+  readonly nets = new Map<string, NetRow>()
+  readonly queues = new Map<string, QueueRow>()
+  readonly limits = new Map<string, LimitRow>()
+  candidates: readonly RunRow[] = []
+  urgency: readonly (number | null)[] = []
+  readonly idempotencyKeys = new Map<string, RunRow>()
+  readonly keptKeys = new Map<string, string>()
+  readonly startKeys = new Map<string, InstanceRow>()
+  readonly uniques = new Map<string, UniqueRow>()
+  readonly sessions = new Map<string, WorkerRow>()
+  readonly schedules = new Map<string, ScheduleRow>()
+  readonly handedBy = new Map<string, readonly RunRow[]>()
+
+  /** Every row seen in this transaction, however it was asked for: an update writes what differs from it. */
+  readonly knownRuns = new Map<string, RunRow>()
+  readonly knownInstances = new Map<string, InstanceRow>()
+  readonly #connection: Connection
+
+  constructor(connection: Connection, now: number) {
+    this.#connection = connection
+    this.now = now
+  }
+
+  /** The write lock is the file's, so every root that exists is ours at once. */
+  lock(roots: readonly string[]): void {
+    for (const id of roots) if (this.#instance(id)) this.locked.add(id)
+  }
+
+  load(need: Need): void {
+    if (need.runs) for (const id of need.runs) this.#run(id)
+    if (need.instances) for (const id of need.instances) this.#instance(id)
+    if (need.nets) this.#keyed(need.nets, this.nets, `SELECT ${NET_CELLS} FROM workflow_net WHERE hash = ?`, netOf)
+    if (need.slots) for (const { instanceId, keys } of need.slots) for (const key of keys) this.#slot(instanceId, key)
+    if (need.slotsWith) this.#slotsWith(need.slotsWith)
+    if (need.topSlot) this.#topSlots(need.topSlot)
+    if (need.queues)
+      this.#keyed(need.queues, this.queues, `SELECT ${QUEUE_CELLS} FROM workflow_queue WHERE name = ?`, queueOf)
+    if (need.limits)
+      this.#keyed(need.limits, this.limits, `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`, limitOf)
+    if (need.candidates) this.candidates = this.#seen(candidates(this.#connection, need.candidates, this.now))
+    if (need.urgency) this.urgency = need.urgency.map((filter) => urgency(this.#connection, filter, this.now))
+    if (need.results) {
+      for (const { instanceId, node } of need.results) {
+        this.results.set(`${instanceId}/${node}`, resultOf(this.#connection, instanceId, node))
+      }
+    }
+    if (need.places) for (const wanted of need.places) this.#place(wanted)
+    if (need.childPlaces) for (const wanted of need.childPlaces) this.#childPlace(wanted)
+    if (need.unstarted) for (const { instanceId, limit } of need.unstarted) this.#unstarted(instanceId, limit)
+    if (need.openChildren) this.#openChildren(need.openChildren)
+    if (need.gates) this.#keyed(need.gates, this.gates, GATE, gateOf)
+    if (need.openGates) {
+      for (const { instanceId, limit } of need.openGates) {
+        this.openGates.set(instanceId, this.#connection.statement(OPEN_GATES).all(instanceId, limit).map(gateOf))
+      }
+    }
+    if (need.items) for (const wanted of need.items) this.#items(wanted)
+    if (need.idempotencyKeys) for (const key of need.idempotencyKeys) this.#idempotencyKey(key)
+    if (need.startKeys) for (const key of need.startKeys) this.#startKey(key)
+    if (need.uniques)
+      this.#keyed(need.uniques, this.uniques, `SELECT ${UNIQUE_CELLS} FROM workflow_unique WHERE key = ?`, uniqueOf)
+    if (need.sessions)
+      this.#keyed(need.sessions, this.sessions, `SELECT ${WORKER_CELLS} FROM workflow_worker WHERE id = ?`, workerOf)
+    if (need.schedules)
+      this.#keyed(
+        need.schedules,
+        this.schedules,
+        `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`,
+        scheduleOf,
+      )
+    if (need.handedBy) this.#handedBy(need.handedBy)
+  }
+
+  #run(id: string): void {
+    if (this.runs.has(id)) return
+    let run = this.knownRuns.get(id)
+    if (run === undefined) {
+      const cells = this.#connection.statement(RUN).get(id)
+      if (cells === undefined) return
+      run = runOf(cells)
+      this.knownRuns.set(id, run)
+    }
+    this.runs.set(id, run)
+  }
+
+  #instance(id: string): boolean {
+    if (this.instances.has(id)) return true
+    let instance = this.knownInstances.get(id)
+    if (instance === undefined) {
+      const cells = this.#connection.statement(INSTANCE).get(id)
+      if (cells === undefined) return false
+      instance = instanceOf(cells)
+      this.knownInstances.set(id, instance)
+    }
+    this.instances.set(id, instance)
+    return true
+  }
+
+  #keyed<Row>(keys: readonly string[], into: Map<string, Row>, sql: string, rowOf: (cells: Cells) => Row): void {
+    const statement = this.#connection.statement(sql)
+    for (const key of keys) {
+      if (into.has(key)) continue
+      const cells = statement.get(key)
+      if (cells !== undefined) into.set(key, rowOf(cells))
+    }
+  }
+
+  #slot(instanceId: string, key: string): void {
+    const name = `${instanceId}/${key}`
+    if (this.slots.has(name)) return
+    const cells = this.#connection.statement(SLOT).get(instanceId, key)
+    this.slots.set(name, cells === undefined ? null : (cells[0] as string))
+  }
+
+  #slotsWith(wanted: NonNullable<Need['slotsWith']>): void {
+    const statement = this.#connection.statement(SLOTS_WITH)
+    for (const { instanceId, prefix } of wanted) {
+      this.slotsWith.set(`${instanceId}/${prefix}`, statement.all(instanceId, prefix, prefix + LAST).map(slotOf))
+    }
+  }
+
+  #topSlots(wanted: NonNullable<Need['topSlot']>): void {
+    const statement = this.#connection.statement(TOP_SLOT)
+    for (const { instanceId, prefix } of wanted) {
+      const cells = statement.get(instanceId, prefix, prefix + LAST)
+      this.topSlot.set(`${instanceId}/${prefix}`, cells === undefined ? null : slotOf(cells))
+    }
+  }
+
+  #unstarted(instanceId: string, limit: number): void {
+    const waiting = this.#connection.statement(WAITING).all(instanceId, limit)
+    const delivered = this.#connection.statement(DELIVERED).all(instanceId, limit - waiting.length)
+    this.unstarted.set(instanceId, this.#seen([...waiting, ...delivered].map(runOf)))
+  }
+
+  #openChildren(wanted: NonNullable<Need['openChildren']>): void {
+    for (const { instanceId, limit } of wanted) {
+      const children = this.#connection.statement(OPEN_CHILDREN).all(instanceId, limit).map(instanceOf)
+      for (const child of children) this.knownInstances.set(child.id, child)
+      this.openChildren.set(instanceId, children)
+    }
+  }
+
+  #items({ instanceId, node, fire, from, count }: NonNullable<Need['items']>[number]): void {
+    const end = from + count
+    for (const [first, values] of this.#connection.statement(CHUNKS).all(instanceId, node, fire, from, end)) {
+      const items = JSON.parse(values as string) as unknown[]
+      items.forEach((item, offset) => {
+        const index = (first as number) + offset
+        if (index >= from && index < end) this.items.set(`${instanceId}/${node}/${fire}/${index}`, JSON.stringify(item))
+      })
+    }
+  }
+
+  #place({ instanceId, node, item }: NonNullable<Need['places']>[number]): void {
+    const before = this.#connection.statement(FIRE_BEFORE)
+    let found: RunRow | null = null
+    let fire = before.get(instanceId, node, Number.MAX_SAFE_INTEGER)?.[0] as number | null
+    for (; found === null && fire !== null; fire = before.get(instanceId, node, fire)?.[0] as number | null) {
+      const cells = this.#connection.statement(AT_PLACE).get(instanceId, node, fire, item)
+      if (cells !== undefined) found = runOf(cells)
+    }
+    if (found !== null) this.knownRuns.set(found.id, found)
+    this.places.set(`${instanceId}/${node}/${item}`, found)
+  }
+
+  #childPlace({ instanceId, node, item }: NonNullable<Need['childPlaces']>[number]): void {
+    const cells = this.#connection.statement(CHILD_AT_PLACE).get(instanceId, node, item)
+    const child = cells === undefined ? null : instanceOf(cells)
+    if (child !== null) this.knownInstances.set(child.id, child)
+    this.childPlaces.set(`${instanceId}/${node}/${item}`, child)
+  }
+
+  #idempotencyKey(key: string): void {
+    if (this.idempotencyKeys.has(key)) return
+    const cells = this.#connection.statement(`SELECT ${RUN_CELLS} FROM workflow_run WHERE idempotency_key = ?`).get(key)
+    if (cells !== undefined) {
+      const run = runOf(cells)
+      this.knownRuns.set(run.id, run)
+      this.idempotencyKeys.set(key, run)
+      return
+    }
+    const kept = this.#connection.statement(KEPT).get(key)
+    if (kept !== undefined) this.keptKeys.set(key, kept[0] as string)
+  }
+
+  #startKey(key: string): void {
+    if (this.startKeys.has(key)) return
+    const cells = this.#connection
+      .statement(`SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE start_key = ?`)
+      .get(key)
+    if (cells === undefined) return
+    const instance = instanceOf(cells)
+    this.knownInstances.set(instance.id, instance)
+    this.startKeys.set(key, instance)
+  }
+
+  #handedBy(wanted: NonNullable<Need['handedBy']>): void {
+    const statement = this.#connection.statement(HANDED)
+    for (const { sessionId, reportId } of wanted) {
+      this.handedBy.set(`${sessionId}/${reportId}`, this.#seen(statement.all(sessionId, reportId).map(runOf)))
+    }
+  }
+
+  #seen(runs: readonly RunRow[]): readonly RunRow[] {
+    for (const run of runs) this.knownRuns.set(run.id, run)
+    return runs
+  }
+}

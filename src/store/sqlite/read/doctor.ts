@@ -1,0 +1,100 @@
+/**
+ * Invariants that hold in every committed state. Each check is one statement giving (subject, finding); findings are
+ * sentences for an operator. At most the first 100 of each check.
+ */
+import { readClock } from '../clock.ts'
+import type { Connection } from '../connection.ts'
+
+const MOST = 100
+/** Dead sessions must be swept within this time. */
+const SWEEP_GRACE_MS = 60_000
+
+const ENDED = `state IN ('completed', 'failed', 'cancelled', 'compensated')`
+
+/** Work of an instance that has not ended. */
+const OPEN_WORK = `(
+    (SELECT count(*) FROM workflow_run r WHERE r.instance_id = i.id AND r.status IN ('pending', 'leased'))
+  + (SELECT count(*) FROM workflow_run r WHERE r.instance_id = i.id AND r.settled_at IS NULL
+       AND r.status NOT IN ('pending', 'leased'))
+  + (SELECT count(*) FROM workflow_gate g WHERE g.instance_id = i.id AND g.state = 'open')
+  + (SELECT count(*) FROM workflow_instance c WHERE c.parent_id = i.id AND c.parent_node IS NOT NULL
+       AND c.ended_at IS NULL))`
+
+/** ?1 is the store's clock. */
+const CHECKS: Readonly<Record<string, string>> = {
+  instance_end: `
+    SELECT id, 'is ' || state || ' in phase ' || phase || CASE WHEN ended_at IS NULL THEN ' without' ELSE ' with' END
+      || ' an end time: an ended instance has all three, any other none'
+    FROM workflow_instance WHERE NOT ((${ENDED}) = (ended_at IS NOT NULL) AND (${ENDED}) = (phase = 'ended'))`,
+  instance_stuck: `
+    SELECT id, 'is ' || state || ' but nothing will move it: no open work, no held token, no unfinished cascade'
+    FROM workflow_instance i
+    WHERE NOT (${ENDED}) AND state NOT IN ('idle', 'queued') AND open = 0 AND held = 0 AND gates = 0 AND more = 0
+      AND ${OPEN_WORK} = 0`,
+  instance_open: `
+    SELECT id, 'counts ' || open || ' open, but has ' || ${OPEN_WORK} || ' unfinished runs, gates and attached children'
+    FROM workflow_instance i WHERE ended_at IS NULL AND open <> ${OPEN_WORK}`,
+  ended_with_work: `
+    SELECT i.id, 'has ended, but run ' || r.id || ' is still ' || r.status
+    FROM workflow_run r JOIN workflow_instance i ON i.id = r.instance_id
+    WHERE r.status IN ('pending', 'leased') AND i.ended_at IS NOT NULL AND r.cancel_requested_at IS NULL`,
+  ended_with_gate: `
+    SELECT i.id, 'has ended, but gate ' || g.id || ' is still open'
+    FROM workflow_gate g JOIN workflow_instance i ON i.id = g.instance_id
+    WHERE g.state = 'open' AND i.ended_at IS NOT NULL`,
+  lease_without_holder: `SELECT id, 'is leased by nobody' FROM workflow_run WHERE status = 'leased' AND leased_by IS NULL`,
+  lease_without_session: `
+    SELECT id, 'is held by session ' || session_id || ', which does not exist'
+    FROM workflow_run r
+    WHERE status = 'leased' AND session_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM workflow_worker w WHERE w.id = r.session_id)`,
+  ended_run_held: `
+    SELECT id, 'is ' || status || ' but still names session ' || session_id FROM workflow_run
+    WHERE status NOT IN ('pending', 'leased') AND settled_at IS NOT NULL AND session_id IS NOT NULL
+    UNION ALL
+    SELECT id, 'is ' || status || ' but still has a lease until ' || lease_until FROM workflow_run
+    WHERE status NOT IN ('pending', 'leased') AND settled_at IS NOT NULL AND lease_until IS NOT NULL`,
+  attempts: `
+    SELECT id, 'counts ' || attempt || ' failed attempts of ' || max_attempts || ' allowed'
+    FROM workflow_run WHERE attempt > max_attempts`,
+  limit_in_use: `
+    SELECT key, 'counts ' || in_use || ' in use, but ' || held || ' leased runs hold it' FROM (
+      SELECT l.key, l.in_use, (
+        SELECT count(*) FROM workflow_run r WHERE r.status = 'leased'
+          AND ('queue:' || r.queue = l.key OR 'key:' || r.limit_key = l.key)) AS held
+      FROM workflow_limit l WHERE l.max_concurrent IS NOT NULL) WHERE in_use <> held`,
+  event_order: `
+    SELECT i.id, 'has numbered ' || i.event_seq || ' events, but the stored ones run from ' || min(e.seq) || ' to '
+      || max(e.seq) || ' and are ' || count(e.seq)
+    FROM workflow_instance i JOIN workflow_event e ON e.instance_id = i.id AND e.seq IS NOT NULL
+    GROUP BY i.id HAVING max(e.seq) <> i.event_seq OR count(e.seq) <> max(e.seq) - min(e.seq) + 1`,
+  created_once: `
+    SELECT workflow_id, 'was created ' || count(*) || ' times according to its history' FROM workflow_event
+    WHERE event_type = 'created' AND workflow_id IS NOT NULL GROUP BY workflow_id HAVING count(*) > 1`,
+  ended_once: `
+    SELECT workflow_id, 'ended ' || ends || ' times according to its history, but was redriven ' || redriven || ' times'
+    FROM (SELECT workflow_id, sum(event_type IN ('succeeded', 'failed', 'cancelled')) AS ends,
+            sum(event_type = 'redriven') AS redriven
+          FROM workflow_event WHERE workflow_id IS NOT NULL GROUP BY workflow_id) WHERE ends > 1 + redriven`,
+  place_once: `
+    SELECT instance_id, 'has ' || count(*) || ' runs at node ' || node || ', fire ' || fire || ', item ' || item || ', '
+      || role FROM workflow_run WHERE instance_id IS NOT NULL GROUP BY instance_id, node, fire, item, role
+    HAVING count(*) > 1`,
+  run_without_instance: `
+    SELECT id, 'belongs to instance ' || instance_id || ', which does not exist' FROM workflow_run r
+    WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workflow_instance i WHERE i.id = r.instance_id)`,
+  dead_session_holds: `
+    SELECT w.id, 'has been dead since ' || (?1 - w.expires_at) / 1000 || ' s ago but still holds ' || count(*) || ' runs'
+    FROM workflow_worker w JOIN workflow_run r ON r.session_id = w.id AND r.status = 'leased'
+    WHERE w.expires_at < ?1 - ${SWEEP_GRACE_MS} GROUP BY w.id`,
+}
+
+export function findViolations(connection: Connection): { check: string; subject: string; finding: string }[] {
+  const now = readClock(connection)
+  return Object.entries(CHECKS).flatMap(([check, sql]) => {
+    const statement = connection.statement(`SELECT * FROM (${sql}) LIMIT ${MOST}`)
+    return statement
+      .all(...(sql.includes('?1') ? [now] : []))
+      .map(([subject, finding]) => ({ check, subject: subject as string, finding: finding as string }))
+  })
+}

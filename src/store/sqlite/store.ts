@@ -1,0 +1,50 @@
+/** Opens a store on an SQLite file: one file, no service. */
+import type { Store } from '../store.ts'
+import { readClock, writeOffset } from './clock.ts'
+import { Connection, type Probe } from './connection.ts'
+import { checkSchema, migrate, readMigrations } from './migrate.ts'
+import { readsOn } from './read/reads.ts'
+import { sweepsOn } from './sweep/sweeps.ts'
+import { transact } from './transact.ts'
+import { WakePoll } from './wake.ts'
+import { DeltaWriter } from './write/apply.ts'
+
+export interface SqliteParams {
+  /** A file, made if it does not exist, or `:memory:`. */
+  readonly path: string
+  readonly probe?: Probe
+  /** How often to look for commits of other processes. */
+  readonly wakePollMs?: number
+}
+
+const WAKE_POLL_MS = 15
+
+export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Promise<Store> {
+  const connection = await Connection.open(path, probe ?? null)
+  try {
+    const migrations = await readMigrations()
+    await connection.read(() => checkSchema(connection, migrations))
+    await connection.prepareForWriting()
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+  const writer = new DeltaWriter(connection)
+  const wakes = new WakePoll(connection, wakePollMs ?? WAKE_POLL_MS)
+  return {
+    kind: 'sqlite',
+    migrate: () => migrate(connection),
+    close: () => {
+      wakes.stop()
+      return connection.close()
+    },
+    now: () => connection.read(() => readClock(connection)),
+    moveClock: (offsetMs) => connection.write(() => writeOffset(connection, offsetMs)),
+    transact: (transaction) => transact(connection, writer, transaction),
+    onWake: (listener) => wakes.listen(listener),
+    // Every commit already tells the other processes.
+    wake: () => {},
+    read: readsOn(connection),
+    sweep: sweepsOn(connection),
+  }
+}

@@ -1,0 +1,67 @@
+/** What the holder of a run reports while it works. The epoch is the fence: a holder that lost its lease changes nothing. */
+import { readClock } from '../clock.ts'
+import type { Connection } from '../connection.ts'
+
+const HELD = `SELECT leased_at, started_at FROM workflow_run WHERE id = ? AND epoch = ? AND status = 'leased'`
+/** A clock per start, or one from the first start over all attempts. */
+const STARTED = `UPDATE workflow_run SET started_at = ?1, first_started_at = coalesce(first_started_at, ?1),
+    timeout_at = CASE timeout_per WHEN 'node' THEN coalesce(first_started_at, ?1) ELSE ?1 END + timeout_ms,
+    updated_at = ?2 WHERE id = ?3`
+const EXTEND = `UPDATE workflow_run SET lease_until = ?1, updated_at = ?2
+  WHERE id = ?3 AND epoch = ?4 AND status = 'leased' AND lease_until IS NOT NULL
+  RETURNING instance_id, node, leased_by, tenant`
+const HEARTBEAT = `INSERT INTO workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
+  VALUES (?, 'heartbeat', json_object('extended_by_seconds', ?), ?, ?, ?, ?, ?)`
+const CHECKPOINT = `INSERT INTO workflow_checkpoint (run_id, state, sequence, updated_at) VALUES (?, ?, 1, ?)
+  ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, sequence = sequence + 1, updated_at = excluded.updated_at
+  RETURNING sequence`
+const PROGRESS = `INSERT INTO workflow_checkpoint (run_id, progress, updated_at) VALUES (?, ?, ?)
+  ON CONFLICT (run_id) DO UPDATE SET progress = excluded.progress, updated_at = excluded.updated_at`
+
+/** The first report of a start counts. A worker's clock that is behind must not put the start before the lease. */
+export function started(
+  connection: Connection,
+  runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[],
+): string[] {
+  const now = readClock(connection)
+  const held: string[] = []
+  for (const { id, epoch, at } of runs) {
+    const cells = connection.statement(HELD).get(id, epoch)
+    if (cells === undefined) continue
+    held.push(id)
+    const [leasedAt, startedAt] = cells as [number | null, number | null]
+    if (startedAt !== null && startedAt >= (leasedAt ?? 0)) continue
+    connection.statement(STARTED).get(Math.max(at, leasedAt ?? 0), now, id)
+  }
+  return held
+}
+
+export function extend(
+  connection: Connection,
+  { runId, epoch, untilMs }: { readonly runId: string; readonly epoch: number; readonly untilMs: number },
+): boolean {
+  const now = readClock(connection)
+  const cells = connection.statement(EXTEND).get(untilMs, now, runId, epoch)
+  if (cells === undefined) return false
+  const [instanceId, node, leasedBy, tenant] = cells as [string | null, string | null, string | null, string | null]
+  const seconds = Math.max(0, Math.round((untilMs - now) / 1000))
+  connection.statement(HEARTBEAT).get(runId, seconds, now, instanceId, node, leasedBy, tenant)
+  return true
+}
+
+export function checkpoint(
+  connection: Connection,
+  { runId, epoch, state }: { readonly runId: string; readonly epoch: number; readonly state: string },
+): number | null {
+  if (connection.statement(HELD).get(runId, epoch) === undefined) return null
+  return connection.statement(CHECKPOINT).get(runId, state, readClock(connection))?.[0] as number
+}
+
+export function progress(
+  connection: Connection,
+  { runId, epoch, value }: { readonly runId: string; readonly epoch: number; readonly value: string },
+): boolean {
+  if (connection.statement(HELD).get(runId, epoch) === undefined) return false
+  connection.statement(PROGRESS).get(runId, value, readClock(connection))
+  return true
+}

@@ -1,0 +1,91 @@
+/**
+ * Retention, in chunks: at most about `limit` rows per call, so that no call holds the file for long. A tree of
+ * instances goes when its root and all its members ended before the cut; its rows first, the instances last, so that a
+ * tree half gone is still a tree. Idempotency keys outlive their runs. Dead letters wait for an operator.
+ */
+import type { Connection } from '../connection.ts'
+import type { Value } from '../driver.ts'
+
+const ROOT = `SELECT root.id FROM workflow_instance root
+  WHERE root.parent_id IS NULL AND root.ended_at IS NOT NULL AND root.ended_at < ?1
+    AND NOT EXISTS (SELECT 1 FROM workflow_instance member
+      WHERE member.parent_id IS NOT NULL AND member.root_id = root.id
+        AND (member.ended_at IS NULL OR member.ended_at >= ?1))
+  ORDER BY root.ended_at LIMIT ?2`
+const MEMBERS = `SELECT ?1 AS id UNION ALL SELECT id FROM workflow_instance WHERE parent_id IS NOT NULL AND root_id = ?1`
+const RUNS_OF_TREE = `SELECT id FROM workflow_run WHERE instance_id IN (${MEMBERS}) LIMIT ?2`
+const BARE_RUNS = `SELECT id FROM workflow_run
+  WHERE instance_id IS NULL AND finished_at IS NOT NULL AND finished_at < ?1 AND settled_at IS NOT NULL
+    AND dead_letter = 0 AND status IN ('succeeded', 'failed', 'cancelled') ORDER BY finished_at LIMIT ?2`
+const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
+  SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
+/** Oldest first, so that what remains of an instance's numbered events is always its end. */
+const EVENTS_OF_TREE = `DELETE FROM workflow_event WHERE id IN (
+  SELECT id FROM workflow_event WHERE instance_id IN (${MEMBERS}) AND id < (SELECT max(id) FROM workflow_event)
+  ORDER BY id LIMIT ?2)`
+const EVENTS_OF_RUN = `DELETE FROM workflow_event WHERE workflow_id = ? AND id < (SELECT max(id) FROM workflow_event)`
+/** The newest row stays: the next id is one more than the greatest. */
+const OLD_EVENTS = `DELETE FROM workflow_event WHERE id IN (
+  SELECT id FROM workflow_event WHERE created_at < ?1 AND id < (SELECT max(id) FROM workflow_event) ORDER BY id LIMIT ?2)`
+const OLDEST_EVENT = 'SELECT created_at FROM workflow_event ORDER BY id LIMIT 1'
+const PARTS = ['workflow_slot', 'workflow_item', 'workflow_gate'] as const
+const DEAD_SESSIONS = `DELETE FROM workflow_worker WHERE state = 'dead' AND expires_at < ?1 AND NOT EXISTS (
+  SELECT 1 FROM workflow_run WHERE status = 'leased' AND session_id = workflow_worker.id)`
+
+interface Cut {
+  readonly endedBefore: number
+  readonly eventsBefore: number
+  readonly limit: number
+}
+
+export function prune(connection: Connection, { endedBefore, eventsBefore, limit }: Cut): number {
+  let left = limit
+  left -= pruneBareRuns(connection, endedBefore, left)
+  if (left > 0) left -= pruneTrees(connection, endedBefore, left)
+  if (left > 0) left -= pruneEvents(connection, eventsBefore, left)
+  if (left > 0) left -= remove(connection, DEAD_SESSIONS, endedBefore)
+  return limit - left
+}
+
+function pruneBareRuns(connection: Connection, before: number, limit: number): number {
+  const ids = connection.statement(BARE_RUNS).all(before, limit)
+  return ids.reduce((removed, [id]) => removed + removeRun(connection, id as string), 0)
+}
+
+function pruneTrees(connection: Connection, before: number, limit: number): number {
+  let removed = 0
+  for (const [root] of connection.statement(ROOT).all(before, limit)) {
+    removed += remove(connection, EVENTS_OF_TREE, root as string, limit - removed)
+    if (removed >= limit) break
+    for (const [id] of connection.statement(RUNS_OF_TREE).all(root as string, limit - removed)) {
+      removed += removeRun(connection, id as string)
+    }
+    if (removed >= limit) break
+    removed += removeTree(connection, root as string)
+    if (removed >= limit) break
+  }
+  return removed
+}
+
+function removeTree(connection: Connection, root: string): number {
+  const parts = PARTS.map((table) => `DELETE FROM ${table} WHERE instance_id IN (${MEMBERS})`)
+  const removed = parts.reduce((sum, sql) => sum + remove(connection, sql, root), 0)
+  return removed + remove(connection, 'DELETE FROM workflow_instance WHERE root_id = ?1 OR id = ?1', root)
+}
+
+function removeRun(connection: Connection, id: string): number {
+  connection.statement(KEEP_KEY).get(id)
+  const events = remove(connection, EVENTS_OF_RUN, id)
+  remove(connection, 'DELETE FROM workflow_checkpoint WHERE run_id = ?', id)
+  return events + remove(connection, 'DELETE FROM workflow_run WHERE id = ?', id)
+}
+
+/** Events lie in the order of their time: if the first is young, none is old. */
+function pruneEvents(connection: Connection, before: number, limit: number): number {
+  const oldest = connection.statement(OLDEST_EVENT).get()
+  return oldest === undefined || (oldest[0] as number) >= before ? 0 : remove(connection, OLD_EVENTS, before, limit)
+}
+
+function remove(connection: Connection, sql: string, ...values: Value[]): number {
+  return Number(connection.statement(sql).run(...values).changes)
+}

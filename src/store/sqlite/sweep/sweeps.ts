@@ -1,0 +1,70 @@
+/** Small writes that touch no instance, and look-ups of what is due. */
+import type { RunKey, Sweeps } from '../../store.ts'
+import { readClock } from '../clock.ts'
+import type { Connection } from '../connection.ts'
+import type { Cells, Value } from '../driver.ts'
+import { GATE_CELLS, gateOf, SCHEDULE_CELLS, scheduleOf } from '../row/others.ts'
+import { checkpoint, extend, progress, started } from './lease.ts'
+import { nextDueAt } from './next-due.ts'
+import { prune } from './prune.ts'
+import { RUN_KEY_CELLS, runKeyOf } from './run-key.ts'
+import { beat, lostRuns } from './sessions.ts'
+
+const EXPIRED_LEASES = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
+  WHERE status = 'leased' AND lease_until IS NOT NULL AND lease_until <= ?1 ORDER BY lease_until LIMIT ?2`
+/** A timeout over all attempts also runs while the run waits for its next one. */
+const TIMED_OUT = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
+  WHERE timeout_at IS NOT NULL AND (status = 'pending' OR status = 'leased') AND timeout_at <= ?1
+  ORDER BY timeout_at LIMIT ?2`
+const EXPIRED = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
+  WHERE expires_at IS NOT NULL AND status = 'pending' AND deleted_at IS NULL AND expires_at <= ?1
+  ORDER BY expires_at LIMIT ?2`
+const OVERDUE_INSTANCES = `SELECT id, root_id FROM workflow_instance
+  WHERE deadline_at IS NOT NULL AND ended_at IS NULL AND deadline_at <= ?1 ORDER BY deadline_at LIMIT ?2`
+const OVERDUE_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate
+  WHERE state = 'open' AND due_at IS NOT NULL AND due_at <= ?1 ORDER BY due_at LIMIT ?2`
+const UNSETTLED_RUNS = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
+  WHERE settled_at IS NULL AND status <> 'pending' AND status <> 'leased' ORDER BY id LIMIT ?`
+const UNFINISHED = 'SELECT id, root_id FROM workflow_instance WHERE more = 1 ORDER BY id LIMIT ?'
+const DUE_SCHEDULES = `SELECT ${SCHEDULE_CELLS} FROM workflow_cron
+  WHERE enabled = 1 AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at, name LIMIT ?2`
+
+export function sweepsOn(connection: Connection): Sweeps {
+  const find = <Row>(rowOf: (cells: Cells) => Row, sql: string, ...values: Value[]) =>
+    connection.read(() =>
+      connection
+        .statement(sql)
+        .all(...values)
+        .map(rowOf),
+    )
+  const due = <Row>(rowOf: (cells: Cells) => Row, sql: string, limit: number) =>
+    connection.read(() => connection.statement(sql).all(readClock(connection), limit).map(rowOf))
+
+  return {
+    beat: (params) => connection.write(() => beat(connection, params)),
+    lostRuns: (params) => lostRuns(connection, params.limit),
+    expiredLeases: ({ limit }) => due(runKeyOf, EXPIRED_LEASES, limit),
+    overdueRuns: ({ limit }) => connection.read(() => overdueRuns(connection, limit)),
+    overdueInstances: ({ limit }) => due(instanceKeyOf, OVERDUE_INSTANCES, limit),
+    overdueGates: ({ limit }) => due(gateOf, OVERDUE_GATES, limit),
+    unsettledRuns: ({ limit }) => find(runKeyOf, UNSETTLED_RUNS, limit),
+    unfinishedCascades: ({ limit }) => find(instanceKeyOf, UNFINISHED, limit),
+    dueSchedules: ({ limit }) => due(scheduleOf, DUE_SCHEDULES, limit),
+    nextDueAt: () => connection.read(() => nextDueAt(connection)),
+    started: ({ runs }) => connection.write(() => started(connection, runs)),
+    extend: (params) => connection.write(() => extend(connection, params)),
+    checkpoint: (params) => connection.write(() => checkpoint(connection, params)),
+    progress: (params) => connection.write(() => progress(connection, params)),
+    prune: (params) => connection.write(() => prune(connection, params)),
+  }
+}
+
+function overdueRuns(connection: Connection, limit: number): RunKey[] {
+  const now = readClock(connection)
+  const found = [TIMED_OUT, EXPIRED].flatMap((sql) => connection.statement(sql).all(now, limit).map(runKeyOf))
+  return [...new Map(found.map((run) => [run.id, run])).values()].slice(0, limit)
+}
+
+function instanceKeyOf(cells: Cells): { id: string; rootId: string } {
+  return { id: cells[0] as string, rootId: cells[1] as string }
+}

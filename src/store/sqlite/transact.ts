@@ -1,0 +1,27 @@
+/** One state change: load, decide (again, until it has what it needs), write, commit; all within one turn of the writer. */
+import { StoreError } from '../errors.ts'
+import type { Transaction } from '../store.ts'
+import { readClock } from './clock.ts'
+import type { Connection } from './connection.ts'
+import { Loading } from './load/loading.ts'
+import type { DeltaWriter } from './write/apply.ts'
+
+/** A decision that asks for more than this is asking in circles. */
+const MOST_ROUNDS = 1_000
+
+export function transact<T>(connection: Connection, writer: DeltaWriter, transaction: Transaction<T>): Promise<T> {
+  return connection.write(() => {
+    const loaded = new Loading(connection, readClock(connection))
+    loaded.lock(transaction.roots)
+    loaded.load(transaction.need)
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const decision = transaction.decide(loaded)
+      if ('delta' in decision) {
+        writer.apply(decision.delta, loaded)
+        return decision.result
+      }
+      loaded.load(decision.need)
+    }
+    throw new StoreError('undecided', `a decision asked ${MOST_ROUNDS} times for more`)
+  })
+}

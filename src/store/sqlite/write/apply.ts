@@ -1,0 +1,139 @@
+/** Writes a delta. Loops over prepared statements: with one writer there is nothing to gain from sets or from order. */
+import { StoreConflictError } from '../../errors.ts'
+import type { GateRow, InstanceRow, RunRow } from '../../rows.ts'
+import type { Delta } from '../../store.ts'
+import type { Connection } from '../connection.ts'
+import { storeFailure } from '../failure.ts'
+import type { Loading } from '../load/loading.ts'
+import { INSTANCE_COLUMNS } from '../row/instance.ts'
+import { RUN_COLUMNS } from '../row/run.ts'
+import { RowWriter, storable } from '../row/writer.ts'
+import { insertEvents } from './events.ts'
+import { putRest } from './rest.ts'
+
+const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?, ?, ?)
+  ON CONFLICT (instance_id, key) DO UPDATE SET value = excluded.value`
+const REMOVE_SLOT = 'DELETE FROM workflow_slot WHERE instance_id = ? AND key = ?'
+const REMOVE_RUN = 'DELETE FROM workflow_run WHERE id = ?'
+const REMOVE_CHECKPOINT = 'DELETE FROM workflow_checkpoint WHERE run_id = ?'
+const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
+const INSERT_GATE = `INSERT INTO workflow_gate (id, instance_id, root_id, node, fire, scope, state, options, args, due_at,
+  on_timeout, answer, answered_by, reason, created_at, answered_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const UPDATE_GATE = `UPDATE workflow_gate SET state = ?, due_at = ?, answer = ?, answered_by = ?, reason = ?,
+  answered_at = ? WHERE id = ?`
+
+export class DeltaWriter {
+  readonly #connection: Connection
+  readonly #runs: RowWriter<RunRow>
+  readonly #instances: RowWriter<InstanceRow>
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#runs = new RowWriter(connection, 'workflow_run', RUN_COLUMNS, true)
+    this.#instances = new RowWriter(connection, 'workflow_instance', INSTANCE_COLUMNS, false)
+  }
+
+  /** Updates come before inserts: a unique key may pass from a row that ends to one that begins. */
+  apply(delta: Delta, loaded: Loading): void {
+    const { instances, runs, slots, gates, events } = delta
+    if (runs?.remove) for (const id of runs.remove) this.#removeRun(id)
+    if (runs?.update) {
+      for (const run of runs.update) {
+        telling(run, nameRun, () => this.#runs.update(loaded.knownRuns.get(run.id), run, loaded.now))
+      }
+    }
+    if (instances?.update) {
+      for (const instance of instances.update) {
+        this.#instances.update(loaded.knownInstances.get(instance.id), instance, loaded.now)
+      }
+    }
+    if (instances?.insert) {
+      for (const instance of instances.insert) {
+        telling(instance, nameInstance, () => this.#instances.insert(instance, loaded.now))
+      }
+    }
+    if (runs?.insert) for (const run of runs.insert) telling(run, nameRun, () => this.#insertRun(run, loaded.now))
+    if (slots?.remove)
+      for (const { instanceId, key } of slots.remove) this.#connection.statement(REMOVE_SLOT).get(instanceId, key)
+    if (slots?.put) {
+      for (const { instanceId, key, value } of slots.put) {
+        this.#connection.statement(PUT_SLOT).get(instanceId, storable(key, 'key'), storable(value, 'value'))
+      }
+    }
+    if (gates?.insert) for (const gate of gates.insert) telling(gate, nameGate, () => this.#insertGate(gate))
+    if (gates?.update) for (const gate of gates.update) this.#updateGate(gate)
+    putRest(this.#connection, delta)
+    if (events) insertEvents(this.#connection, events)
+  }
+
+  #insertRun(run: RunRow, now: number): void {
+    if (run.idempotencyKey !== null) {
+      const kept = this.#connection.statement(KEPT).get(run.idempotencyKey)
+      if (kept !== undefined) {
+        throw new StoreConflictError(
+          'idempotency_key_kept',
+          `idempotency key ${run.idempotencyKey} was used by run ${kept[0]}, which retention has removed`,
+        )
+      }
+    }
+    this.#runs.insert(run, now)
+  }
+
+  #removeRun(id: string): void {
+    this.#connection.statement(REMOVE_RUN).get(id)
+    this.#connection.statement(REMOVE_CHECKPOINT).get(id)
+  }
+
+  #insertGate(gate: GateRow): void {
+    this.#connection
+      .statement(INSERT_GATE)
+      .get(
+        gate.id,
+        gate.instanceId,
+        gate.rootId,
+        gate.node,
+        gate.fire,
+        gate.scope,
+        gate.state,
+        gate.options,
+        gate.args,
+        gate.dueAt,
+        gate.onTimeout,
+        gate.answer,
+        gate.answeredBy,
+        gate.reason,
+        gate.createdAt,
+        gate.answeredAt,
+      )
+  }
+
+  #updateGate(gate: GateRow): void {
+    this.#connection
+      .statement(UPDATE_GATE)
+      .get(gate.state, gate.dueAt, gate.answer, gate.answeredBy, gate.reason, gate.answeredAt, gate.id)
+  }
+}
+
+/** Runs a write; if it fails, the error names the row. */
+function telling<Row>(row: Row, name: (row: Row) => string, write: () => void): void {
+  try {
+    write()
+  } catch (error) {
+    throw storeFailure(error, name(row))
+  }
+}
+
+function nameRun(run: RunRow): string {
+  const key = run.idempotencyKey === null ? '' : `, idempotency key ${run.idempotencyKey}`
+  const place =
+    run.instanceId === null ? '' : `, place ${run.instanceId}/${run.node}/${run.fire}/${run.item}/${run.role}`
+  return `run ${run.id}${key}${place}`
+}
+
+function nameInstance(instance: InstanceRow): string {
+  return `instance ${instance.id}${instance.startKey === null ? '' : `, start key ${instance.startKey}`}`
+}
+
+function nameGate(gate: GateRow): string {
+  return `gate ${gate.id}, place ${gate.instanceId}/${gate.node}/${gate.fire}`
+}

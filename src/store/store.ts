@@ -1,0 +1,279 @@
+/**
+ * What the engine asks of a database. Every change of state is one `transact`: lock, load, decide, write, commit.
+ * `decide` is synchronous and may be called again (after a deadlock, a serialization failure or a lost connection
+ * before commit), so it must depend on nothing but what was loaded. No SQL exists outside the two stores.
+ */
+import type {
+  EventRow,
+  GateRow,
+  InstanceRow,
+  ItemChunk,
+  LimitRow,
+  NetRow,
+  QueueRow,
+  RunRow,
+  RunStatus,
+  ScheduleRow,
+  SlotRow,
+  StoredEvent,
+  UniqueRow,
+  WorkerRow,
+} from './rows.ts'
+
+export interface Store {
+  readonly kind: 'sqlite' | 'postgres'
+
+  /** Applies missing migrations under a lock; refuses a database with a newer schema or a changed checksum. */
+  migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }>
+  close(): Promise<void>
+  /** The store's clock. */
+  now(): Promise<number>
+  /** Moves the store's clock relative to the machine's, for every process on this store (tests, dry runs). */
+  moveClock(offsetMs: number): Promise<void>
+
+  /**
+   * The one way anything changes. Locks the roots (ordered by id), loads the need, lets `decide` ask for more until it
+   * gives a delta, writes it, commits. Lock order: root instances → runs → limits → unique keys, each ordered.
+   */
+  transact<T>(params: Transaction<T>): Promise<T>
+
+  /** Called after other processes' commits that may interest us; see Wake. Returns an unsubscribe function. */
+  onWake(listener: (wake: Wake) => void): () => void
+  /** Tells other processes; coalesced, after commit, never inside a transaction. */
+  wake(wake: Wake): void
+
+  readonly read: Reads
+  readonly sweep: Sweeps
+}
+
+export interface Transaction<T> {
+  /** Root instances to lock FOR UPDATE. */
+  readonly roots: readonly string[]
+  /** true: wait for a locked root. false: SKIP LOCKED; skipped roots are missing from `loaded.locked`. */
+  readonly wait: boolean
+  readonly need: Need
+  decide(loaded: Loaded): { readonly need: Need } | { readonly delta: Delta; readonly result: T }
+}
+
+/** What to load. Each part may be left out. Asking again for something already loaded is harmless. */
+export interface Need {
+  /** Locked FOR UPDATE, ordered by id. */
+  readonly runs?: readonly string[]
+  readonly instances?: readonly string[]
+  readonly slots?: readonly { readonly instanceId: string; readonly keys: readonly string[] }[]
+  /** All slots of an instance whose key starts with a prefix. */
+  readonly slotsWith?: readonly { readonly instanceId: string; readonly prefix: string }[]
+  /** The slot with the greatest key under a prefix. */
+  readonly topSlot?: readonly { readonly instanceId: string; readonly prefix: string }[]
+  /** Pending runs of an instance (new, scheduled or between attempts): what a drain cancels at once. Locked. */
+  readonly unstarted?: readonly { readonly instanceId: string; readonly limit: number }[]
+  /** Children not ended, attached ones only. */
+  readonly openChildren?: readonly { readonly instanceId: string; readonly limit: number }[]
+  readonly gates?: readonly string[]
+  readonly openGates?: readonly { readonly instanceId: string; readonly limit: number }[]
+  /** Items [from, from + count). */
+  readonly items?: readonly { readonly instanceId: string; readonly node: string; readonly fire: number; readonly from: number; readonly count: number }[]
+  /** Result of the latest succeeded work of a node (item −1: of a node that is no `each`; item null: all items). */
+  readonly results?: readonly { readonly instanceId: string; readonly node: string }[]
+  /** Latest `work` run of a node (and item; −1: none), whatever its state. */
+  readonly places?: readonly { readonly instanceId: string; readonly node: string; readonly item: number }[]
+  /** Latest attached child started at a place of this instance. */
+  readonly childPlaces?: readonly { readonly instanceId: string; readonly node: string; readonly item: number }[]
+  readonly nets?: readonly string[]
+  readonly queues?: readonly string[]
+  /** Locked FOR UPDATE, ordered by key. */
+  readonly limits?: readonly string[]
+  /** The best claimable runs, best first, locked FOR UPDATE SKIP LOCKED. */
+  readonly candidates?: Candidates
+  /** Smallest priority among claimable runs that this filter matches. Reads only. */
+  readonly urgency?: readonly ClaimFilter[]
+  /** Existing runs with these idempotency keys. */
+  readonly idempotencyKeys?: readonly string[]
+  /** Existing instances with these start keys. */
+  readonly startKeys?: readonly string[]
+  /** Holders of unique keys, locked, ordered by key. */
+  readonly uniques?: readonly string[]
+  readonly sessions?: readonly string[]
+  readonly schedules?: readonly string[]
+  /** Leased runs handed to a session by a report: answers a repeated report. */
+  readonly handedBy?: readonly { readonly sessionId: string; readonly reportId: string }[]
+}
+
+/** Which runs a worker may take. Queues and types are exact names; a type ending in `.%` or `%` is a prefix; null: any. */
+export interface ClaimFilter {
+  readonly queues: readonly string[] | null
+  readonly types: readonly string[] | null
+  readonly tenant: string | null
+  /** Types of the registry bound to another runtime are left out. */
+  readonly runtime: string | null
+}
+
+export interface Candidates extends ClaimFilter {
+  readonly limit: number
+  /** Queues and limit keys found full in this transaction: their runs are passed over. */
+  readonly skipQueues: readonly string[]
+  readonly skipLimitKeys: readonly string[]
+}
+
+/** Everything loaded so far. Absent things are known absent: `slots.get(k)` is null, not undefined, once asked for. */
+export interface Loaded {
+  readonly now: number
+  readonly locked: ReadonlySet<string>
+  readonly runs: ReadonlyMap<string, RunRow>
+  readonly instances: ReadonlyMap<string, InstanceRow>
+  /** Key: `${instanceId}/${slot key}`. Value null: known absent. */
+  readonly slots: ReadonlyMap<string, string | null>
+  /** Key: `${instanceId}/${prefix}`. */
+  readonly slotsWith: ReadonlyMap<string, readonly SlotRow[]>
+  readonly topSlot: ReadonlyMap<string, SlotRow | null>
+  readonly unstarted: ReadonlyMap<string, readonly RunRow[]>
+  readonly openChildren: ReadonlyMap<string, readonly InstanceRow[]>
+  readonly gates: ReadonlyMap<string, GateRow>
+  readonly openGates: ReadonlyMap<string, readonly GateRow[]>
+  /** Key: `${instanceId}/${node}/${fire}/${index}`; value: JSON text. */
+  readonly items: ReadonlyMap<string, string>
+  /** Key: `${instanceId}/${node}`; value: JSON text, null: no result. For an `each`: an object keyed by item index. */
+  readonly results: ReadonlyMap<string, string | null>
+  /** Key: `${instanceId}/${node}/${item}`; null: none. */
+  readonly places: ReadonlyMap<string, RunRow | null>
+  readonly childPlaces: ReadonlyMap<string, InstanceRow | null>
+  readonly nets: ReadonlyMap<string, NetRow>
+  readonly queues: ReadonlyMap<string, QueueRow>
+  readonly limits: ReadonlyMap<string, LimitRow>
+  readonly candidates: readonly RunRow[]
+  /** In the order of `need.urgency`; null: nothing is pending. */
+  readonly urgency: readonly (number | null)[]
+  readonly idempotencyKeys: ReadonlyMap<string, RunRow>
+  /** Asked-for idempotency keys whose run retention has removed: key → id of that run. Still taken. */
+  readonly keptKeys?: ReadonlyMap<string, string>
+  readonly startKeys: ReadonlyMap<string, InstanceRow>
+  readonly uniques: ReadonlyMap<string, UniqueRow>
+  readonly sessions: ReadonlyMap<string, WorkerRow>
+  readonly schedules: ReadonlyMap<string, ScheduleRow>
+  /** Key: `${sessionId}/${reportId}`. */
+  readonly handedBy: ReadonlyMap<string, readonly RunRow[]>
+}
+
+/** What to write. Rows in `update` carry the whole new row; stores write only the columns that can change. */
+export interface Delta {
+  readonly instances?: { readonly insert?: readonly InstanceRow[]; readonly update?: readonly InstanceRow[] }
+  readonly slots?: { readonly put?: readonly SlotRow[]; readonly remove?: readonly { readonly instanceId: string; readonly key: string }[] }
+  readonly runs?: { readonly insert?: readonly RunRow[]; readonly update?: readonly RunRow[]; readonly remove?: readonly string[] }
+  readonly gates?: { readonly insert?: readonly GateRow[]; readonly update?: readonly GateRow[] }
+  readonly items?: readonly ItemChunk[]
+  /** Instances whose leased runs get cancel_requested_at (if not set): their workers are asked to stop. */
+  readonly signal?: readonly string[]
+  readonly nets?: readonly NetRow[]
+  readonly queues?: readonly QueueRow[]
+  readonly limits?: readonly LimitRow[]
+  readonly uniques?: { readonly put?: readonly UniqueRow[]; readonly remove?: readonly string[] }
+  readonly workers?: { readonly put?: readonly WorkerRow[] }
+  readonly schedules?: { readonly put?: readonly ScheduleRow[]; readonly remove?: readonly string[] }
+  readonly events?: readonly EventRow[]
+}
+
+/** `runs`: something became claimable on these queues. `ended`: these instances or bare runs reached their end. */
+export interface Wake {
+  readonly queues?: readonly string[]
+  readonly ended?: readonly string[]
+  /** Cancel requests, pauses, worker directives: sessions should beat now. */
+  readonly control?: boolean
+}
+
+/** Read models. No locks; each is one statement or a few. */
+export interface Reads {
+  run(id: string): Promise<RunRow | null>
+  runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
+  instance(id: string): Promise<InstanceRow | null>
+  net(hash: string): Promise<NetRow | null>
+  listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]>
+  listRuns(params: RunQuery): Promise<readonly RunRow[]>
+  countInstances(): Promise<ReadonlyMap<string, number>>
+  countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
+  /** Runs of one instance in the order they were created. */
+  instanceRuns(params: { readonly instanceId: string; readonly limit: number; readonly after: string | null }): Promise<readonly RunRow[]>
+  children(instanceId: string): Promise<readonly InstanceRow[]>
+  slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]>
+  /** Results of nodes as in Loaded.results. */
+  results(params: { readonly instanceId: string; readonly nodes: readonly string[] }): Promise<ReadonlyMap<string, string | null>>
+  /** Follows one instance by seq. */
+  instanceEvents(params: { readonly instanceId: string; readonly afterSeq: number; readonly limit: number }): Promise<readonly StoredEvent[]>
+  /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
+  runHistory(runId: string): Promise<readonly StoredEvent[]>
+  /** Global feed; stops before the oldest transaction in flight. */
+  feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]>
+  gate(id: string): Promise<GateRow | null>
+  openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]>
+  queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
+  limits(): Promise<readonly LimitRow[]>
+  workers(): Promise<readonly WorkerRow[]>
+  schedules(): Promise<readonly ScheduleRow[]>
+  /** Saved progress of a run. */
+  checkpoint(runId: string): Promise<{ readonly state: string; readonly sequence: number } | null>
+  /** Invariants that hold in every committed state; each finding names the row. */
+  doctor(): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]>
+}
+
+export interface InstanceQuery {
+  readonly states: readonly string[] | null
+  readonly name: string | null
+  readonly dialect: string | null
+  readonly tenant: string | null
+  readonly rootsOnly: boolean
+  readonly limit: number
+  /** Newest first, strictly older than this id. */
+  readonly before: string | null
+}
+
+export interface RunQuery {
+  readonly status: readonly RunStatus[] | null
+  readonly queue: string | null
+  readonly type: string | null
+  readonly deadLetter: boolean | null
+  readonly tenant: string | null
+  readonly limit: number
+  readonly before: string | null
+}
+
+/** Small writes that touch no instance, and look-ups of what is due. Each is one statement, SKIP LOCKED where it locks. */
+export interface Sweeps {
+  /** Registers or refreshes a session. Returns what the worker must know: its state, and its runs to stop. */
+  beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat>
+  /** Sessions past their time become `dead`; returns up to `limit` runs they (or dead ones before) still hold. */
+  lostRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
+  /** Foreign leases past lease_until. */
+  expiredLeases(params: { readonly limit: number }): Promise<readonly RunKey[]>
+  /** Runs past timeout_at, or pending past expires_at. */
+  overdueRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
+  overdueInstances(params: { readonly limit: number }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
+  overdueGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
+  /** Terminal runs finished by foreign clients and not yet settled. */
+  unsettledRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
+  /** Instances with a cascade cut off. */
+  unfinishedCascades(params: { readonly limit: number }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
+  dueSchedules(params: { readonly limit: number }): Promise<readonly ScheduleRow[]>
+  /** When the next thing becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. */
+  nextDueAt(): Promise<number | null>
+  /** Records starts of runs still held under these epochs (batched; returns the ids that were). */
+  started(params: { readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[] }): Promise<readonly string[]>
+  /** Extends a foreign lease. Returns false if it is no longer held. */
+  extend(params: { readonly runId: string; readonly epoch: number; readonly untilMs: number }): Promise<boolean>
+  checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
+  progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean>
+  /** Sets in_use of these limits to what is leased: first locks the rows, then counts in a later statement. */
+  recountLimits(params: { readonly keys: readonly string[] }): Promise<void>
+  /** Deletes ended instances, bare runs and events older than the cut, in chunks; keeps for-ever idempotency keys. Returns rows removed. */
+  prune(params: { readonly endedBefore: number; readonly eventsBefore: number; readonly limit: number }): Promise<number>
+}
+
+export interface RunKey {
+  readonly id: string
+  readonly rootId: string | null
+  readonly instanceId: string | null
+}
+
+export interface Beat {
+  readonly state: WorkerRow['state']
+  /** Runs of this session whose cancel was requested, or that it no longer holds. */
+  readonly stop: readonly string[]
+}

@@ -1,0 +1,190 @@
+/** What a handler is given beside its arguments. Built per run, so everything that can wait is made when first read. */
+import type { Logger } from '../engine/api.ts'
+import type { Json } from '../net/net.ts'
+import type { Cancelled, LeaseLost, Shutdown, TimedOut } from './errors.ts'
+import { toJsonText } from './json.ts'
+import type { Delivery, ParentResults, Session } from './port.ts'
+import { type ResultHint, readKeyed, readResults, readShape } from './shape.ts'
+
+export type StopReason = Cancelled | TimedOut | LeaseLost | Shutdown
+
+/** `Previous` is what the handler takes from the step before; the builders let it follow only steps that give it. */
+export interface Context<Previous = unknown> {
+  readonly runId: string
+  /** The same for every execution of this run: make effects idempotent by it. */
+  readonly key: string
+  readonly type: string
+  /** Number of this execution, from 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  /** null: a bare run, of no workflow. */
+  readonly instanceId: string | null
+  readonly node: string | null
+  /** Index in a group, batch or loop; −1 elsewhere. */
+  readonly item: number
+  readonly role: 'work' | 'undo' | 'final'
+  readonly queue: string
+  readonly meta: { readonly [key: string]: Json }
+  /** Aborted on cancel, timeout, lost lease or shutdown; `reason` is an error whose class says which. */
+  readonly signal: AbortSignal
+  readonly logger: Logger
+  /** Results of the steps before, by node key. */
+  results(): Promise<{ readonly [node: string]: unknown }>
+  /** Result of the one step before; null: there is none. In a callback of a batch: the results of its jobs. */
+  previous(): Promise<Previous>
+  /** Shows how far the run is. The last value is kept. */
+  progress(value: unknown): Promise<void>
+  /** Saves state that a later execution of this run can load. Returns its sequence number. */
+  checkpoint(state: unknown): Promise<number>
+  /** The last saved state; null: none. */
+  loadCheckpoint<State = unknown>(): Promise<State | null>
+  /** `return ctx.defer()`: the run stays open until `petrel.complete(runId, …)` ends it. */
+  defer<Result = unknown>(): Deferred<Result>
+}
+
+declare const RESULT: unique symbol
+
+/** Returned by a handler whose result comes later. The member is only a type: it keeps other objects apart. */
+export interface Deferred<Result = unknown> {
+  readonly [RESULT]: Result
+}
+
+export const DEFERRED = Object.freeze({}) as Deferred<never>
+
+export interface ContextParts {
+  readonly delivery: Delivery
+  readonly session: Session
+  readonly logger: Logger
+  readonly maxBytes: number
+  signal(): AbortSignal
+}
+
+export class RunContext implements Context<unknown> {
+  readonly #parts: ContextParts
+  #meta: Meta | null = null
+  #logger: Logger | null = null
+  #results: Promise<ParentResults> | null = null
+
+  constructor(parts: ContextParts) {
+    this.#parts = parts
+  }
+
+  get runId(): string {
+    return this.#parts.delivery.runId
+  }
+  get key(): string {
+    return this.#parts.delivery.key
+  }
+  get type(): string {
+    return this.#parts.delivery.type
+  }
+  get attempt(): number {
+    return this.#parts.delivery.attempt
+  }
+  get maxAttempts(): number {
+    return this.#parts.delivery.maxAttempts
+  }
+  get instanceId(): string | null {
+    return this.#parts.delivery.instanceId
+  }
+  get node(): string | null {
+    return this.#parts.delivery.node
+  }
+  get item(): number {
+    return this.#parts.delivery.item
+  }
+  get role(): 'work' | 'undo' | 'final' {
+    return this.#parts.delivery.role
+  }
+  get queue(): string {
+    return this.#parts.delivery.queue
+  }
+  get signal(): AbortSignal {
+    return this.#parts.signal()
+  }
+
+  get meta(): { readonly [key: string]: Json } {
+    return this.#readMeta().given
+  }
+
+  get logger(): Logger {
+    this.#logger ??= childLogger(this.#parts.logger, this.#parts.delivery)
+    return this.#logger
+  }
+
+  async results(): Promise<{ readonly [node: string]: unknown }> {
+    const { byNode } = await this.#load()
+    const { own, nodes } = this.#readMeta().hint
+    if (own !== undefined) return readResults(own, byNode, readKeyed) as { readonly [index: string]: Json }
+    const results: Record<string, unknown> = {}
+    for (const [node, text] of byNode) results[node] = readKeyed(nodes?.[node] ?? null, parse(text))
+    return results
+  }
+
+  async previous(): Promise<unknown> {
+    const { own, previous = null } = this.#readMeta().hint
+    if (own !== undefined) return readResults(own, (await this.#load()).byNode)
+    const given = this.#parts.delivery.previous
+    return readShape(previous, parse(given !== undefined ? given : (await this.#load()).previous))
+  }
+
+  async progress(value: unknown): Promise<void> {
+    const { session, delivery, maxBytes } = this.#parts
+    await session.progress(delivery, toJsonText(value, { maxBytes, what: 'the progress' }))
+  }
+
+  async checkpoint(state: unknown): Promise<number> {
+    const { session, delivery, maxBytes } = this.#parts
+    return await session.checkpoint(delivery, toJsonText(state, { maxBytes, what: 'the checkpoint' }))
+  }
+
+  async loadCheckpoint<State = unknown>(): Promise<State | null> {
+    const text = await this.#parts.session.loadCheckpoint(this.#parts.delivery)
+    return parse(text) as State | null
+  }
+
+  defer<Result = unknown>(): Deferred<Result> {
+    return DEFERRED
+  }
+
+  #readMeta(): Meta {
+    this.#meta ??= splitMeta(this.#parts.delivery.meta)
+    return this.#meta
+  }
+
+  /** Asked of the engine once per run, however often a handler reads it. */
+  #load(): Promise<ParentResults> {
+    this.#results ??= this.#parts.session.results(this.#parts.delivery)
+    return this.#results
+  }
+}
+
+interface Meta {
+  readonly given: { readonly [key: string]: Json }
+  readonly hint: ResultHint
+}
+
+const NO_META: Meta = { given: {}, hint: {} }
+
+/** What the caller gave, and what the builder added for this context under `petrel`. */
+function splitMeta(text: string | null): Meta {
+  const meta = parse(text)
+  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return NO_META
+  const { petrel, ...given } = meta as { readonly [key: string]: Json }
+  return { given, hint: typeof petrel === 'object' && petrel !== null ? (petrel as ResultHint) : {} }
+}
+
+function parse(text: string | null): Json {
+  return text === null ? null : (JSON.parse(text) as Json)
+}
+
+function childLogger(logger: Logger, delivery: Delivery): Logger {
+  const { runId, type, attempt, instanceId, node } = delivery
+  const fields = { run: runId, type, attempt, ...(instanceId !== null && { instance: instanceId, node }) }
+  return {
+    debug: (context, message) => logger.debug({ ...fields, ...context }, message),
+    info: (context, message) => logger.info({ ...fields, ...context }, message),
+    warn: (context, message) => logger.warn({ ...fields, ...context }, message),
+    error: (context, message) => logger.error({ ...fields, ...context }, message),
+  }
+}

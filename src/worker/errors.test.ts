@@ -1,0 +1,66 @@
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Cancelled, failureOf, Retryable, stoppedFailure, Terminal, TimedOut } from './errors.ts'
+
+describe('what a handler threw, as it is recorded', () => {
+  it('an Error: its code, message, name and stack', () => {
+    const error = Object.assign(new TypeError('no such card'), { code: 'card_declined', category: 'payment' })
+    const failure = failureOf(error)
+    expect(failure).toMatchObject({ code: 'card_declined', message: 'no such card', type: 'TypeError', category: 'payment' })
+    expect(failure.details).toMatchObject({ stack: expect.stringContaining('errors.test.ts') })
+    expect(failure).not.toHaveProperty('retryable')
+  })
+
+  it('an Error without a usable code has code handler_error', () => {
+    expect(failureOf(new Error('x')).code).toBe('handler_error')
+    expect(failureOf(Object.assign(new Error('x'), { code: 11 })).code).toBe('handler_error')
+    expect(failureOf(new Error('')).message).toBe('Error without a message')
+  })
+
+  it('an Error of another realm is an Error', () => {
+    expect(failureOf(runInNewContext('new RangeError("far away")'))).toMatchObject({ message: 'far away', type: 'RangeError' })
+  })
+
+  it.each([
+    ['boom', 'handler threw a string: boom', 'string'],
+    [undefined, 'handler threw undefined', 'undefined'],
+    [null, 'handler threw null', 'null'],
+    [42, 'handler threw a number: 42', 'number'],
+    [{ reason: 'x' }, 'handler threw an object: {"reason":"x"}', 'object'],
+    [['a'], 'handler threw an array: ["a"]', 'array'],
+    [() => 1, 'handler threw a function: () => 1', 'function'],
+    [10n, 'handler threw a bigint: 10', 'bigint'],
+  ])('%s', (thrown, message, type) => {
+    expect(failureOf(thrown)).toEqual({ code: 'handler_error', message, type })
+  })
+
+  it('classes say what shall become of the run', () => {
+    expect(failureOf(new Terminal('bad card', { code: 'card' }))).toMatchObject({ code: 'card', retryable: false })
+    expect(failureOf(new Cancelled())).toMatchObject({ code: 'cancelled', retryable: false })
+    const later = failureOf(new Retryable('busy', { delayMs: 5_000, details: { host: 'a' } }))
+    expect(later).toMatchObject({ retryable: true, details: { retry_delay_ms: 5_000, host: 'a' } })
+  })
+
+  it('details that cannot be stored are named instead', () => {
+    const failure = failureOf(new Terminal('x', { details: { f: () => 1 } as never }))
+    expect(failure.details).toMatchObject({ unstorable: expect.stringContaining('$.f is a function') })
+  })
+
+  it('never throws, and gives text that any store takes', () => {
+    const hostile = new Proxy({}, { get: () => { throw new Error('no') } })
+    expect(failureOf(hostile).message).toContain('handler threw')
+    expect(failureOf(new Error('a\0b')).message).toBe('a\ufffdb')
+    fc.assert(fc.property(fc.anything(), (thrown) => void JSON.stringify(failureOf(thrown))))
+  })
+})
+
+describe('a handler that ended because it was told to stop', () => {
+  it('is recorded under the reason, with what it threw', () => {
+    const reason = new TimedOut('too long')
+    expect(stoppedFailure(reason, reason)).toEqual({ code: 'timeout', message: 'too long', type: 'TimedOut' })
+    const aborted = stoppedFailure(new Cancelled('stop'), new Error('socket closed'))
+    expect(aborted).toMatchObject({ code: 'cancelled', retryable: false })
+    expect(aborted.message).toBe('stop; the handler ended with: socket closed')
+  })
+})

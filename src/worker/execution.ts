@@ -1,0 +1,65 @@
+/** One run being executed: from the call of its handler until its outcome is known, or nobody waits for it any more. */
+import type { Logger } from '../engine/api.ts'
+import type { ContextParts, StopReason } from './context.ts'
+import { TimedOut } from './errors.ts'
+import type { Delivery, Session } from './port.ts'
+
+/** Longer delays make setTimeout fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export interface ExecutionSetup {
+  readonly session: Session
+  readonly logger: Logger
+  readonly maxBytes: number
+}
+
+export class Execution implements ContextParts {
+  readonly delivery: Delivery
+  readonly session: Session
+  readonly logger: Logger
+  readonly maxBytes: number
+  /** On the machine's clock. */
+  readonly startedAt = Date.now()
+  readonly #began = performance.now()
+  startReported = false
+  /** Its outcome was reported: what its handler still does concerns nobody. */
+  over = false
+  /** Why it was told to stop; null: it was not. */
+  reason: StopReason | null = null
+  /** Most handlers never look at their signal: none is made before they do. */
+  #controller: AbortController | null = null
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(delivery: Delivery, setup: ExecutionSetup) {
+    this.delivery = delivery
+    this.session = setup.session
+    this.logger = setup.logger
+    this.maxBytes = setup.maxBytes
+    const { timeoutMs } = delivery
+    if (timeoutMs !== null && timeoutMs <= LONGEST_TIMER_MS) {
+      this.#timer = setTimeout(() => this.stop(new TimedOut(`the run took longer than ${timeoutMs} ms`)), timeoutMs)
+    }
+  }
+
+  signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.reason !== null) this.#controller.abort(this.reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** The first reason stays. */
+  stop(reason: StopReason): void {
+    if (this.over || this.reason !== null) return
+    this.reason = reason
+    this.#controller?.abort(reason)
+  }
+
+  /** Ends it; returns how long it took. */
+  end(): number {
+    this.over = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    return performance.now() - this.#began
+  }
+}

@@ -1,0 +1,59 @@
+/** Settings of a worker, and their defaults. */
+import { hostname } from 'node:os'
+import type { Logger } from '../engine/api.ts'
+import { PetrelError } from '../engine/errors.ts'
+import type { Handlers } from './handlers.ts'
+import { DEFAULT_MAX_BYTES } from './json.ts'
+
+export interface WorkerOptions {
+  readonly handlers: Handlers
+  /** Runs executing at the same time. Default 10. */
+  readonly concurrency?: number
+  /** null (default): all queues. */
+  readonly queues?: readonly string[] | null
+  /** Default: host and process id. */
+  readonly name?: string
+  readonly tenant?: string | null
+  /** Runs are fetched ahead for about this long. Default 50; 0: never ahead. */
+  readonly prefetchMs?: number
+  /** Runs fetched ahead at most. Default 500. */
+  readonly maxPrefetch?: number
+  /** Backstop of every wake-up. Default 2,000. */
+  readonly pollMs?: number
+  /** Longest result, in bytes of JSON. Default 1 MiB. */
+  readonly maxResultBytes?: number
+  readonly logger?: Logger
+}
+
+export type WorkerSettings = Required<WorkerOptions>
+
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+export function settingsOf(options: WorkerOptions): WorkerSettings {
+  const settings: WorkerSettings = {
+    handlers: options.handlers,
+    concurrency: options.concurrency ?? 10,
+    queues: options.queues ?? null,
+    name: options.name ?? `${hostname()}:${process.pid}`,
+    tenant: options.tenant ?? null,
+    prefetchMs: options.prefetchMs ?? 50,
+    maxPrefetch: options.prefetchMs === 0 ? 0 : (options.maxPrefetch ?? 500),
+    pollMs: options.pollMs ?? 2_000,
+    maxResultBytes: options.maxResultBytes ?? DEFAULT_MAX_BYTES,
+    logger: options.logger ?? SILENT,
+  }
+  whole('concurrency', settings.concurrency, 1)
+  whole('maxPrefetch', settings.maxPrefetch, 0)
+  whole('prefetchMs', settings.prefetchMs, 0)
+  whole('pollMs', settings.pollMs, 1)
+  whole('maxResultBytes', settings.maxResultBytes, 65_536)
+  if (settings.queues !== null && settings.queues.length === 0) {
+    throw new PetrelError('invalid_request', 'queues: name at least one, or leave it out for all')
+  }
+  return settings
+}
+
+function whole(name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least) return
+  throw new PetrelError('invalid_request', `${name}: a whole number of at least ${least}, not ${String(value)}`)
+}

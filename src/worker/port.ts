@@ -1,0 +1,105 @@
+/**
+ * All a worker knows of the engine. In-process the engine implements it; over HTTP the client does. A worker holds a
+ * session; its runs live and die with the session's heartbeat, not with leases of their own.
+ */
+import type { Failure } from '../net/marking.ts'
+
+export interface WorkerPort {
+  /** Registers the session. `deliver` is called when the engine hands out work unasked (hand-off at start). */
+  open(session: SessionOptions, inbox: SessionInbox): Promise<Session>
+}
+
+export interface SessionOptions {
+  readonly name: string
+  readonly runtime: string
+  /** null: all queues. */
+  readonly queues: readonly string[] | null
+  /** Exact types, or prefixes ending in `%`. null: all types. */
+  readonly types: readonly string[] | null
+  readonly concurrency: number
+  readonly tenant: string | null
+}
+
+export interface SessionInbox {
+  /** How many more runs the worker would take now. Called often: must be cheap. */
+  room(): number
+  deliver(deliveries: readonly Delivery[]): void
+  /** Something may be claimable. */
+  wake(): void
+  /** These runs must stop: cancelled, timed out, or no longer ours. */
+  stop(runs: readonly { readonly runId: string; readonly reason: 'cancel' | 'timeout' | 'lost' }[]): void
+}
+
+export interface Session {
+  readonly id: string
+  claim(limit: number): Promise<readonly Delivery[]>
+  /** Records an outcome. Concurrent calls are batched. Retries by itself while the store is unavailable. */
+  settle(report: Report): Promise<Reply>
+  /** Records that these runs have begun (batched, best effort: a lost one only costs a delivery, not an attempt). */
+  started(runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[]): Promise<void>
+  /** Results a run may see: by node of its own net (and the enclosing ones), read when asked for. */
+  results(delivery: Delivery): Promise<ParentResults>
+  checkpoint(delivery: Delivery, state: string): Promise<number>
+  loadCheckpoint(delivery: Delivery): Promise<string | null>
+  progress(delivery: Delivery, value: string): Promise<void>
+  /** quiet: takes no more work. */
+  quiet(): Promise<void>
+  /** Ends the session; what it still holds goes back. */
+  close(): Promise<void>
+}
+
+/** One run handed out. JSON travels as text. */
+export interface Delivery {
+  readonly runId: string
+  readonly epoch: number
+  readonly type: string
+  readonly queue: string
+  readonly priority: number
+  readonly payload: string
+  /** Number of this execution, from 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  /** The same for every execution of this run: make effects idempotent by it. */
+  readonly key: string
+  readonly instanceId: string | null
+  readonly rootId: string | null
+  readonly node: string | null
+  readonly fire: number
+  readonly item: number
+  readonly role: 'work' | 'undo' | 'final'
+  readonly scope: string
+  readonly limitKey: string | null
+  readonly timeoutMs: number | null
+  readonly meta: string | null
+  /** Result of the step before, when it came with a hand-off; undefined: ask `results`. */
+  readonly previous?: string | null
+}
+
+export interface Report {
+  readonly delivery: Delivery
+  /** Names this report: sent again with the same id it is answered as the success it was. */
+  readonly reportId: string
+  readonly startedAt: number | null
+  readonly outcome:
+    | { readonly kind: 'succeeded'; readonly result: string | null }
+    | { readonly kind: 'failed'; readonly error: Failure }
+    /** Will be completed later by id. */
+    | { readonly kind: 'deferred' }
+    /** Handed back unstarted (recall, drain): costs no attempt. */
+    | { readonly kind: 'released' }
+  /** true: a slot is free, the next run may come with the reply. */
+  readonly wantNext: boolean
+}
+
+export interface Reply {
+  /** recorded: now or by this same report before. stale: the lease was lost, nothing changed. */
+  readonly status: 'recorded' | 'stale' | 'not_found'
+  readonly next: Delivery | null
+}
+
+export interface ParentResults {
+  /** Result of the one step before (JSON text), null: none. */
+  readonly previous: string | null
+  /** By node key, JSON text. */
+  readonly byNode: ReadonlyMap<string, string | null>
+}

@@ -1,0 +1,54 @@
+/**
+ * How one value is read out of the results of a workflow. The engine keeps results by node, and the results of a
+ * nested workflow as an object of its nodes; the author of a chain thinks of it as the result of its last step, of a
+ * group as the list of its jobs' results. Only the builder knows which is which, so it sends the shape along.
+ */
+import type { Json } from '../net/net.ts'
+
+export type Shape =
+  /** The value as it is: the result of a run. */
+  | null
+  /** A chain: the result of its last node. */
+  | { readonly last: string; readonly of: Shape }
+  /** A group or batch: a list by index. `of` names the entries that are workflows themselves. */
+  | { readonly each: string; readonly count: number; readonly of: { readonly [index: string]: Shape } }
+
+/** What a builder tells the context of a run about results it may ask for; travels in `meta.petrel`. */
+export interface ResultHint {
+  /** Shape of the step before, when that is a workflow. */
+  readonly previous?: Shape
+  /** The step before is the run's own workflow (a callback of a batch), of this shape. */
+  readonly own?: Shape
+  /** Shapes of the nodes of the run's own workflow that are workflows themselves. */
+  readonly nodes?: { readonly [node: string]: Shape }
+}
+
+/** The value an author expects: of a list, an array with null where a job has no result. */
+export function readShape(shape: Shape, value: Json): Json {
+  if (shape === null) return value
+  if ('last' in shape) return readShape(shape.of, member(value, shape.last))
+  const items = member(value, shape.each)
+  return Array.from({ length: shape.count }, (_, i) => readShape(shape.of[i] ?? null, member(items, String(i))))
+}
+
+/** The same, but a list is an object by index, without the jobs that have no result (OJS §7.3). */
+export function readKeyed(shape: Shape, value: Json): Json {
+  if (shape === null) return value
+  if ('last' in shape) return readKeyed(shape.of, member(value, shape.last))
+  const items = member(value, shape.each)
+  if (items === null || typeof items !== 'object') return {}
+  return Object.fromEntries(Object.entries(items).map(([i, item]) => [i, readKeyed(shape.of[i] ?? null, item)]))
+}
+
+/** Value of a whole workflow, from its results by node: only the texts that matter are parsed. */
+export function readResults(shape: Shape, byNode: ReadonlyMap<string, string | null>, read = readShape): Json {
+  if (shape === null) return null
+  const node = 'last' in shape ? shape.last : shape.each
+  const text = byNode.get(node) ?? null
+  return read(shape, { [node]: text === null ? null : (JSON.parse(text) as Json) })
+}
+
+function member(value: Json, key: string): Json {
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return null
+  return (value as { readonly [key: string]: Json })[key] ?? null
+}

@@ -1,0 +1,548 @@
+/** The worker's own logic, against a port in memory. What the engine does with it is tested in test/sdk. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Context } from './context.ts'
+import { Cancelled, LeaseLost, TimedOut } from './errors.ts'
+import { type Handler, Handlers } from './handlers.ts'
+import type { WorkerOptions } from './options.ts'
+import type { Delivery, Reply, Report, Session, SessionInbox, SessionOptions, WorkerPort } from './port.ts'
+import { Worker } from './worker.ts'
+
+function delivery(n: number, more: Partial<Delivery> = {}): Delivery {
+  return {
+    runId: `run-${n}`,
+    epoch: 1,
+    type: 'job',
+    queue: 'default',
+    priority: 100,
+    payload: String(n),
+    attempt: 1,
+    maxAttempts: 3,
+    key: `run-${n}`,
+    instanceId: null,
+    rootId: null,
+    node: null,
+    fire: 0,
+    item: -1,
+    role: 'work',
+    scope: '',
+    limitKey: null,
+    timeoutMs: null,
+    meta: null,
+    ...more,
+  }
+}
+
+/** A queue of deliveries, and a record of everything that was asked. */
+class FakePort implements WorkerPort, Session {
+  readonly id = 'session-1'
+  options!: SessionOptions
+  inbox!: SessionInbox
+  pending: Delivery[] = []
+  readonly claims: number[] = []
+  readonly reports: Report[] = []
+  readonly starts: string[][] = []
+  readonly calls: string[] = []
+  claimsInFlight = 0
+  handOff = false
+  failClaims = 0
+  holdReplies = false
+
+  add(count: number, more: Partial<Delivery> = {}): void {
+    const first = this.pending.length
+    for (let i = 0; i < count; i++) this.pending.push(delivery(first + i, more))
+  }
+  async open(options: SessionOptions, inbox: SessionInbox): Promise<Session> {
+    this.options = options
+    this.inbox = inbox
+    return this
+  }
+  async claim(limit: number): Promise<readonly Delivery[]> {
+    expect(++this.claimsInFlight).toBe(1)
+    this.claims.push(limit)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    this.claimsInFlight--
+    if (this.failClaims-- > 0) throw new Error('no connection')
+    return this.pending.splice(0, limit)
+  }
+  async settle(report: Report): Promise<Reply> {
+    this.reports.push(report)
+    if (this.holdReplies) return new Promise(() => undefined)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    const next = this.handOff && report.wantNext ? (this.pending.shift() ?? null) : null
+    return { status: 'recorded', next }
+  }
+  async started(runs: readonly { readonly runId: string }[]): Promise<void> {
+    this.starts.push(runs.map((r) => r.runId))
+  }
+  async results() {
+    return { previous: '{"n":7}', byNode: new Map([['0', '{"n":7}']]) }
+  }
+  async checkpoint(_: Delivery, state: string): Promise<number> {
+    this.calls.push(`checkpoint ${state}`)
+    return 1
+  }
+  async loadCheckpoint(): Promise<string | null> {
+    return '{"at":3}'
+  }
+  async progress(_: Delivery, value: string): Promise<void> {
+    this.calls.push(`progress ${value}`)
+  }
+  async quiet(): Promise<void> {
+    this.calls.push('quiet')
+  }
+  async close(): Promise<void> {
+    this.calls.push('close')
+  }
+  outcomes(): string[] {
+    return this.reports.map((r) => (r.outcome.kind === 'failed' ? r.outcome.error.code : r.outcome.kind))
+  }
+}
+
+type AnyHandler = (args: any, ctx: Context<any>) => unknown
+
+let port: FakePort
+let worker: Worker | null
+
+async function start(handler: AnyHandler, options: Partial<WorkerOptions> = {}): Promise<Worker> {
+  const handlers = new Handlers()
+  handlers.add('job', handler as Handler)
+  worker = await Worker.start(port, { handlers, ...options })
+  return worker
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date', 'performance'],
+  })
+  port = new FakePort()
+  worker = null
+})
+
+afterEach(async () => {
+  const stopped = worker?.stop({ graceMs: 0 })
+  await pass(10_000)
+  await stopped
+  vi.useRealTimers()
+})
+
+describe('taking work', () => {
+  it('registers the types it has handlers for', async () => {
+    await start(() => 1, { queues: ['mail'], concurrency: 3 })
+    expect(port.options).toMatchObject({ types: ['job'], queues: ['mail'], concurrency: 3, runtime: 'node' })
+  })
+
+  it('never executes more than its concurrency', async () => {
+    port.add(20)
+    let now = 0
+    let most = 0
+    await start(async () => {
+      most = Math.max(most, ++now)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      now--
+    }, { concurrency: 4 })
+    await pass(200)
+    expect(most).toBe(4)
+    expect(port.outcomes()).toEqual(Array(20).fill('succeeded'))
+  })
+
+  it('fetches quick runs ahead by the hundred, slow ones not at all', async () => {
+    port.add(5_000)
+    await start(() => null)
+    await pass(50)
+    expect(Math.max(...port.claims)).toBeGreaterThanOrEqual(400)
+    await worker!.stop()
+
+    port = new FakePort()
+    port.add(100)
+    await start(() => new Promise((resolve) => setTimeout(resolve, 400)))
+    await pass(500)
+    // Before anything was known it took one more for each slot; those it has begun, and no others.
+    expect(worker!.load).toEqual({ executing: 10, buffered: 0, settling: 0 })
+    expect(port.inbox.room()).toBe(0)
+  })
+
+  it('asks again at once only while claims come back full', async () => {
+    port.add(25)
+    await start(() => null, { prefetchMs: 0 })
+    await pass(100)
+    expect(port.outcomes()).toHaveLength(25)
+    expect(port.claims).toEqual([10, 10, 10])
+  })
+
+  it('waits for a wake, or for the poll, when there is nothing', async () => {
+    await start(() => null)
+    await pass(1_000)
+    expect(port.claims).toHaveLength(1)
+    port.add(1)
+    port.inbox.wake()
+    await pass(10)
+    expect(port.outcomes()).toEqual(['succeeded'])
+    const before = port.claims.length
+    port.add(1)
+    await pass(2_600)
+    expect(port.claims.length).toBeGreaterThan(before)
+    expect(port.outcomes()).toHaveLength(2)
+  })
+
+  it('does not lose a wake that comes while a claim is under way', async () => {
+    await start(() => null)
+    port.add(1)
+    port.inbox.wake()
+    port.pending.length = 0
+    await pass(1)
+    port.add(1)
+    await pass(20)
+    expect(port.outcomes()).toHaveLength(0)
+    port.inbox.wake()
+    port.inbox.wake()
+    await pass(20)
+    expect(port.outcomes()).toHaveLength(1)
+  })
+
+  it('tries a failed claim again after a growing pause', async () => {
+    port.failClaims = 3
+    port.add(1)
+    await start(() => null)
+    await pass(50)
+    expect(port.outcomes()).toEqual([])
+    await pass(2_000)
+    expect(port.outcomes()).toEqual(['succeeded'])
+  })
+
+  it('goes on with the run that comes with a reply, and asks for one only where there is room', async () => {
+    port.handOff = true
+    port.add(50)
+    await start(() => new Promise((resolve) => setTimeout(resolve, 60)), { concurrency: 2, prefetchMs: 0 })
+    await pass(61 * 30)
+    expect(port.outcomes()).toHaveLength(50)
+    expect(port.reports.every((r) => r.wantNext)).toBe(true)
+    expect(port.claims.length).toBeLessThan(6)
+  })
+
+  it('executes what is delivered unasked', async () => {
+    await start((n) => n * 2)
+    await pass(5)
+    port.inbox.deliver([delivery(21)])
+    await pass(5)
+    expect(port.reports[0]?.outcome).toEqual({ kind: 'succeeded', result: '42' })
+  })
+
+  it('lets the event loop turn between handlers that return at once', async () => {
+    vi.useRealTimers()
+    port.add(200)
+    // A store in this process answers without any I/O: nothing but the worker itself would give way.
+    port.settle = async (report) => {
+      port.reports.push(report)
+      return { status: 'recorded', next: report.wantNext ? (port.pending.shift() ?? null) : null }
+    }
+    let doneBeforeTimer = 0
+    await start(() => {
+      for (const until = performance.now() + 1; performance.now() < until; );
+    })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    doneBeforeTimer = port.reports.length
+    await vi.waitFor(() => expect(port.reports).toHaveLength(200), 5_000)
+    expect(doneBeforeTimer).toBeLessThan(100)
+    await worker!.stop()
+    worker = null
+    vi.useFakeTimers()
+  })
+
+  it('hands back what waits behind runs that take long', async () => {
+    await start(() => new Promise((resolve) => setTimeout(resolve, 60_000)), { concurrency: 2 })
+    port.inbox.deliver([delivery(1), delivery(2), delivery(3), delivery(4)])
+    await pass(900)
+    expect(worker!.load).toMatchObject({ executing: 2, buffered: 2 })
+    await pass(1_000)
+    expect(worker!.load).toMatchObject({ executing: 2, buffered: 0 })
+    expect(port.outcomes()).toEqual(['released', 'released'])
+    expect(port.inbox.room()).toBe(0)
+  })
+})
+
+describe('reporting', () => {
+  it('tells the start of a run with its end, unless it lasts: then once, in a batch', async () => {
+    await start((n) => new Promise((resolve) => setTimeout(resolve, n)), { concurrency: 10 })
+    port.inbox.deliver([delivery(5), delivery(60), delivery(70)])
+    await pass(100)
+    expect(port.starts).toEqual([['run-60', 'run-70']])
+    expect(port.reports.map((r) => r.startedAt)).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)])
+  })
+
+  it('reports results as JSON, deferred ones as deferred, and names each report', async () => {
+    const results = [undefined, null, { a: 1 }, () => 1, { big: 'x'.repeat(70_000) }]
+    await start((n, ctx) => (n === 9 ? ctx.defer() : results[n]), { maxResultBytes: 65_536 })
+    port.inbox.deliver([0, 1, 2, 3, 4, 9].map((n) => delivery(n)))
+    await pass(20)
+    expect(port.reports.map((r) => r.outcome)).toMatchObject([
+      { kind: 'succeeded', result: null },
+      { kind: 'succeeded', result: 'null' },
+      { kind: 'succeeded', result: '{"a":1}' },
+      { kind: 'failed', error: { code: 'unstorable', retryable: false, message: 'the result is a function, which is not JSON' } },
+      { kind: 'failed', error: { code: 'payload_too_large', retryable: false } },
+      { kind: 'deferred' },
+    ])
+    expect(new Set(port.reports.map((r) => r.reportId)).size).toBe(6)
+  })
+
+  it('reports what a handler throws, at once or later', async () => {
+    await start((n) => {
+      if (n === 0) throw 'now'
+      return Promise.reject(new Error('later'))
+    })
+    port.inbox.deliver([delivery(0), delivery(1)])
+    await pass(20)
+    expect(port.reports.map((r) => r.outcome)).toMatchObject([
+      { kind: 'failed', error: { message: 'handler threw a string: now' } },
+      { kind: 'failed', error: { message: 'later', type: 'Error' } },
+    ])
+  })
+
+  it('fails a run it has no handler for', async () => {
+    await start(() => 1)
+    port.inbox.deliver([delivery(0, { type: 'other' })])
+    await pass(20)
+    expect(port.outcomes()).toEqual(['no_handler'])
+  })
+
+  it('takes no more work while outcomes pile up', async () => {
+    port.holdReplies = true
+    port.add(10_000)
+    await start(() => null, { concurrency: 2, maxPrefetch: 10 })
+    await pass(3_000)
+    expect(port.reports.length).toBeLessThan(100)
+  })
+})
+
+describe('the context of a handler', () => {
+  it('gives what came with the run', async () => {
+    let seen: Context | null = null
+    await start((_, ctx) => void (seen = ctx))
+    port.inbox.deliver([delivery(1, { attempt: 2, instanceId: 'i', node: '3', item: 4, role: 'final', meta: '{"a":1,"petrel":{}}' })])
+    await pass(5)
+    const { runId, key, type, attempt, maxAttempts, instanceId, node, item, role, queue, meta } = seen! as Context
+    expect({ runId, key, type, attempt, maxAttempts, instanceId, node, item, role, queue, meta }).toEqual({
+      runId: 'run-1',
+      key: 'run-1',
+      type: 'job',
+      attempt: 2,
+      maxAttempts: 3,
+      instanceId: 'i',
+      node: '3',
+      item: 4,
+      role: 'final',
+      queue: 'default',
+      meta: { a: 1 },
+    })
+  })
+
+  it('reads results, the one that came along without asking', async () => {
+    await start(async (_, ctx) => [await ctx.previous(), await ctx.results(), await ctx.loadCheckpoint()])
+    port.inbox.deliver([delivery(1), delivery(2, { previous: '"here"' }), delivery(3, { previous: null })])
+    await pass(10)
+    const read = port.reports.map((r) => JSON.parse((r.outcome as { result: string }).result))
+    expect(read.map((r) => r[0])).toEqual(expect.arrayContaining([{ n: 7 }, 'here', null]))
+    expect(read[0].slice(1)).toEqual([{ 0: { n: 7 } }, { at: 3 }])
+  })
+
+  it('reads the results of nested workflows in the shape the builder gave', async () => {
+    const results = { previous: '{"jobs":{"0":{"1":"b"},"2":"c"}}', byNode: new Map([['0', '{"jobs":{"0":{"1":"b"},"2":"c"}}']]) }
+    port.results = async () => results
+    const shape = { each: 'jobs', count: 3, of: { 0: { last: '1', of: null } } }
+    await start(async (_, ctx) => [await ctx.previous(), await ctx.results()])
+    port.inbox.deliver([delivery(1, { meta: JSON.stringify({ petrel: { previous: shape, nodes: { 0: shape } } }) })])
+    await pass(10)
+    expect(JSON.parse((port.reports[0]!.outcome as { result: string }).result)).toEqual([
+      ['b', null, 'c'],
+      { 0: { 0: 'b', 2: 'c' } },
+    ])
+  })
+
+  it('saves checkpoints and progress, and refuses what is not JSON', async () => {
+    await start(async (n, ctx) => {
+      await ctx.progress({ percent: n })
+      return await ctx.checkpoint(n === 1 ? { page: 2 } : { page: 2n })
+    })
+    port.inbox.deliver([delivery(1), delivery(2)])
+    await pass(10)
+    expect(port.calls).toEqual(['progress {"percent":1}', 'progress {"percent":2}', 'checkpoint {"page":2}'])
+    expect(port.outcomes().sort()).toEqual(['succeeded', 'unstorable'])
+  })
+
+  it('logs with the fields of the run', async () => {
+    const lines: unknown[] = []
+    const log = (context: object, message: string): void => void lines.push([context, message])
+    const logger = { debug: log, info: log, warn: log, error: log }
+    await start((_, ctx) => ctx.logger.info({ a: 1 }, 'hello'), { logger })
+    port.inbox.deliver([delivery(1, { instanceId: 'i', node: '2' })])
+    await pass(5)
+    expect(lines).toEqual([[{ run: 'run-1', type: 'job', attempt: 1, instance: 'i', node: '2', a: 1 }, 'hello']])
+  })
+})
+
+describe('stopping one run', () => {
+  const untilAborted: AnyHandler = (_, ctx) =>
+    new Promise((_resolve, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+
+  it.each([
+    ['cancel', Cancelled, 'cancelled'],
+    ['timeout', TimedOut, 'timeout'],
+    ['lost', LeaseLost, 'lease_lost'],
+  ] as const)('%s aborts its signal with a reason that says so', async (reason, type, code) => {
+    let thrown: unknown
+    await start(async (args, ctx) => {
+      try {
+        await untilAborted(args, ctx)
+      } catch (error) {
+        thrown = error
+        throw error
+      }
+    })
+    port.inbox.deliver([delivery(1), delivery(2)])
+    await pass(5)
+    port.inbox.stop([{ runId: 'run-1', reason }])
+    await pass(5)
+    expect(thrown).toBeInstanceOf(type)
+    expect(port.outcomes()).toEqual([code])
+    expect(worker!.load.executing).toBe(1)
+    port.inbox.stop([{ runId: 'run-2', reason: 'cancel' }])
+  })
+
+  it('a signal first read after the stop is aborted already', async () => {
+    await start(async (_, ctx) => {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return ctx.signal.aborted
+    })
+    port.inbox.deliver([delivery(1)])
+    await pass(5)
+    port.inbox.stop([{ runId: 'run-1', reason: 'cancel' }])
+    await pass(100)
+    expect(port.reports[0]?.outcome).toEqual({ kind: 'succeeded', result: 'true' })
+  })
+
+  it('the signal is aborted when the timeout of the run has passed', async () => {
+    await start(untilAborted)
+    port.inbox.deliver([delivery(1, { timeoutMs: 300 })])
+    await pass(299)
+    expect(port.outcomes()).toEqual([])
+    await pass(5)
+    expect(port.reports[0]?.outcome).toMatchObject({ error: { code: 'timeout', message: 'the run took longer than 300 ms' } })
+  })
+
+  it('a run that had not begun is handed back', async () => {
+    await start(untilAborted, { concurrency: 1 })
+    port.inbox.deliver([delivery(1), delivery(2)])
+    await pass(5)
+    port.inbox.stop([{ runId: 'run-2', reason: 'cancel' }])
+    await pass(5)
+    expect(port.reports).toMatchObject([{ delivery: { runId: 'run-2' }, startedAt: null, outcome: { kind: 'released' } }])
+    port.inbox.stop([{ runId: 'run-1', reason: 'cancel' }])
+  })
+})
+
+describe('stopping the worker', () => {
+  it('hands back what waits, lets what executes end, then closes', async () => {
+    await start(() => new Promise((resolve) => setTimeout(resolve, 500)), { concurrency: 2 })
+    port.inbox.deliver([1, 2, 3, 4].map((n) => delivery(n)))
+    await pass(5)
+    const stopped = worker!.stop()
+    expect(worker!.stop()).toBe(stopped)
+    port.inbox.deliver([delivery(5)])
+    await pass(400)
+    expect(port.outcomes()).toEqual(['released', 'released', 'released'])
+    expect(port.calls).toEqual(['quiet'])
+    await pass(200)
+    await stopped
+    expect(port.outcomes().slice(3)).toEqual(['succeeded', 'succeeded'])
+    expect(port.reports.slice(3).every((r) => !r.wantNext)).toBe(true)
+    expect(port.calls).toEqual(['quiet', 'close'])
+    expect(worker!.state).toBe('stopped')
+  })
+
+  it('hands back what a claim under way still brings', async () => {
+    port.add(5)
+    await start(() => null)
+    const stopped = worker!.stop()
+    await pass(50)
+    await stopped
+    expect(port.outcomes()).toEqual(Array(5).fill('released'))
+  })
+
+  it('aborts after the grace period, then reports those that do not listen as shut down', async () => {
+    await start((n, ctx) =>
+      n === 1
+        ? new Promise(() => undefined)
+        : new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(new Error('bye')))),
+    )
+    port.inbox.deliver([delivery(1), delivery(2)])
+    await pass(5)
+    const stopped = worker!.stop({ graceMs: 3_000 })
+    await pass(2_900)
+    expect(port.outcomes()).toEqual([])
+    await pass(200)
+    expect(port.outcomes()).toEqual(['shutdown'])
+    await pass(1_000)
+    await stopped
+    expect(port.outcomes()).toEqual(['shutdown', 'shutdown'])
+    expect(port.reports.map((r) => r.delivery.runId)).toEqual(['run-2', 'run-1'])
+  })
+
+  it('a second stop can only hurry', async () => {
+    await start(() => new Promise(() => undefined))
+    port.inbox.deliver([delivery(1)])
+    await pass(5)
+    const stopped = worker!.stop({ graceMs: 60_000 })
+    await pass(1_000)
+    void worker!.stop({ graceMs: 90_000 })
+    await pass(1_000)
+    expect(worker!.state).toBe('draining')
+    void worker!.stop({ graceMs: 0 })
+    await pass(1_100)
+    await stopped
+    expect(port.outcomes()).toEqual(['shutdown'])
+  })
+
+  it('does not wait for ever for reports that nobody answers', async () => {
+    port.holdReplies = true
+    await start(() => null)
+    port.inbox.deliver([delivery(1)])
+    await pass(5)
+    const stopped = worker!.stop()
+    await pass(5_100)
+    await stopped
+    expect(port.calls).toContain('close')
+  })
+
+  it('drains on a signal of the process', async () => {
+    await start(() => null)
+    const undo = worker!.stopOn(['SIGUSR2'])
+    process.emit('SIGUSR2')
+    await pass(10)
+    undo()
+    expect(worker!.state).toBe('stopped')
+    expect(process.listenerCount('SIGUSR2')).toBe(0)
+  })
+
+  it('ignores what comes after the end', async () => {
+    let finish: (() => void) | null = null
+    await start(() => new Promise<void>((resolve) => void (finish = resolve)))
+    port.inbox.deliver([delivery(1)])
+    await pass(5)
+    const stopped = worker!.stop({ graceMs: 0 })
+    await pass(1_100)
+    await stopped
+    finish!()
+    port.inbox.deliver([delivery(2)])
+    port.inbox.wake()
+    await pass(3_000)
+    expect(port.outcomes()).toEqual(['shutdown'])
+  })
+})
+
+it('refuses settings that cannot be meant', async () => {
+  await expect(start(() => 1, { concurrency: 0 })).rejects.toThrow('concurrency: a whole number of at least 1, not 0')
+  await expect(start(() => 1, { queues: [] })).rejects.toThrow('queues: name at least one')
+  await expect(start(() => 1, { maxResultBytes: 100 })).rejects.toThrow('maxResultBytes: a whole number of at least 65536')
+})

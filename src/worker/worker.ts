@@ -1,0 +1,409 @@
+/**
+ * A worker: takes runs from the engine, calls their handlers, reports their outcomes.
+ *
+ *   running ──stop()──► draining ──nothing left, or out of time──► stopped
+ *
+ * running   A run is in one of these places: leased and waiting in the buffer, executing, or settling (its outcome is
+ *           being recorded). Deliveries come from claims, from replies to reports (hand-off) and unasked (`deliver`);
+ *           all go into the buffer, and from there to a free slot. There are `concurrency` slots; a settling run holds
+ *           none. Room = slots + prefetch target − executing − buffered − promised, where promised counts what claims
+ *           and reports in flight may still bring. A claim is made when there is room and something may be claimable:
+ *           `more` is set by a wake, by the poll and by a claim that came back full, and cleared by one that did not.
+ *           One claim at a time. A failed claim is tried again after a growing pause. If every slot stays busy for
+ *           long while runs wait in the buffer, those are handed back: somebody else may be idle.
+ * draining  Nothing new begins; whatever waits or still arrives is handed back unstarted. Executing runs may end by
+ *           themselves until the grace period is over, then their signals are aborted, and a little later those still
+ *           there are reported as failed with code `shutdown`. stop() again can only shorten the grace period.
+ *           Then what is settling is awaited, and the session closed; runs whose reports could not be delivered until
+ *           then go back with the session.
+ * stopped   for ever. Wakes, deliveries and late ends of abandoned handlers are ignored.
+ */
+import type { PetrelError } from '../engine/errors.ts'
+import { Buffer } from './buffer.ts'
+import { type Context, DEFERRED, RunContext, type StopReason } from './context.ts'
+import { Cancelled, failureOf, LeaseLost, Shutdown, stoppedFailure, TimedOut, unstorableFailure } from './errors.ts'
+import { Execution } from './execution.ts'
+import { toJsonText } from './json.ts'
+import { settingsOf, type WorkerOptions, type WorkerSettings } from './options.ts'
+import { Pace } from './pace.ts'
+import type { Delivery, Reply, Report, Session, SessionInbox, WorkerPort } from './port.ts'
+import { Waiter } from './waiter.ts'
+
+/** A run that ends sooner tells its start with its end; one still executing then is told of on its own. */
+const START_REPORT_MS = 20
+const SLOW_SCAN_MS = 250
+/** Every slot busy for this long: what waits in the buffer is handed back. */
+const STALLED_MS = 1_000
+/** Handlers that resolve at once would never let the event loop turn: after this long it gets its turn. */
+const TURN_MS = 20
+const ABORT_GRACE_MS = 1_000
+const SETTLE_GRACE_MS = 5_000
+const LARGEST_CLAIM = 1_000
+const CLAIM_PAUSE_MS = { first: 100, most: 5_000 }
+
+type Outcome = Report['outcome']
+
+export class Worker {
+  readonly #options: WorkerSettings
+  readonly #pace: Pace
+  readonly #buffer = new Buffer()
+  /** In the order they began. */
+  readonly #executing = new Set<Execution>()
+  /** Makes report ids unique among all workers. */
+  readonly #reportPrefix = Math.random().toString(36).slice(2, 10)
+  readonly #waiter = new Waiter()
+  #session!: Session
+  #state: 'running' | 'draining' | 'stopped' = 'running'
+  #settling = 0
+  #promised = 0
+  #reports = 0
+  #more = true
+  #claiming = false
+  #claimFailures = 0
+  #pumping = false
+  /** When this turn of the event loop began its first run; 0: none yet. */
+  #turnBeganAt = 0
+  #pollTimer: NodeJS.Timeout | null = null
+  #pauseTimer: NodeJS.Timeout | null = null
+  #scanTimer: NodeJS.Timeout | null = null
+  #stopping: Promise<void> | null = null
+
+  private constructor(options: WorkerOptions) {
+    this.#options = settingsOf(options)
+    this.#pace = new Pace(this.#options)
+  }
+
+  /** Opens a session and begins to work. */
+  static async start(port: WorkerPort, options: WorkerOptions): Promise<Worker> {
+    const worker = new Worker(options)
+    const { name, queues, handlers, concurrency, tenant } = worker.#options
+    const inbox: SessionInbox = {
+      room: () => worker.#room(),
+      deliver: (deliveries) => worker.#accept(deliveries),
+      wake: () => worker.#wake(),
+      stop: (runs) => worker.#stopRuns(runs),
+    }
+    const session = { name, runtime: 'node', queues, types: handlers.types(), concurrency, tenant }
+    worker.#session = await port.open(session, inbox)
+    worker.#armPoll()
+    worker.#pump()
+    return worker
+  }
+
+  get id(): string {
+    return this.#session.id
+  }
+
+  get state(): 'running' | 'draining' | 'stopped' {
+    return this.#state
+  }
+
+  /** How many runs are where, now. */
+  get load(): { readonly executing: number; readonly buffered: number; readonly settling: number } {
+    return { executing: this.#executing.size, buffered: this.#buffer.length, settling: this.#settling }
+  }
+
+  /**
+   * Takes no more work, lets what executes end, then closes the session. Called again it gives the same promise, and
+   * can only hurry: the earlier deadline counts.
+   */
+  stop(params: { readonly graceMs?: number } = {}): Promise<void> {
+    const { graceMs = 25_000 } = params
+    this.#waiter.limit('grace', graceMs)
+    this.#stopping ??= this.#drain(graceMs)
+    return this.#stopping
+  }
+
+  /** Stops on these signals of the process; a second one does not wait any longer. Returns a function that undoes it. */
+  stopOn(
+    signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
+    params: { readonly graceMs?: number } = {},
+  ): () => void {
+    const listener = (): void => {
+      const again = this.#state !== 'running'
+      this.stop(again ? { graceMs: 0 } : params).catch((error) =>
+        this.#options.logger.error({ err: error }, 'stop failed'),
+      )
+    }
+    for (const signal of signals) process.on(signal, listener)
+    return () => {
+      for (const signal of signals) process.off(signal, listener)
+    }
+  }
+
+  // ── taking work ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** How many more runs it would take now. */
+  #room(): number {
+    if (this.#state !== 'running') return 0
+    const { concurrency, maxPrefetch } = this.#options
+    // Outcomes pile up when the store is slow: taking more work would only make the pile higher.
+    if (this.#settling > 4 * (concurrency + maxPrefetch)) return 0
+    return Math.max(0, concurrency + this.#pace.target - this.#held())
+  }
+
+  #held(): number {
+    return this.#executing.size + this.#buffer.length + this.#promised
+  }
+
+  #wake(): void {
+    this.#more = true
+    this.#claimIfDue()
+  }
+
+  #accept(deliveries: readonly Delivery[]): void {
+    if (this.#state === 'stopped') return
+    for (const delivery of deliveries) {
+      if (this.#state === 'running') this.#buffer.push(delivery)
+      else this.#release(delivery)
+    }
+    this.#pump()
+  }
+
+  #claimIfDue(): void {
+    if (!this.#more || this.#claiming || this.#pauseTimer !== null || this.#state !== 'running') return
+    const room = this.#room()
+    if (room === 0) return
+    // Slots first; the buffer is filled up once it is half empty, not after every run.
+    const waiting = this.#held() - this.#options.concurrency
+    if (waiting >= 0 && waiting * 2 > this.#pace.target) return
+    this.#claim(Math.min(room, LARGEST_CLAIM)).catch((error) => this.#claimFailed(error))
+  }
+
+  async #claim(limit: number): Promise<void> {
+    this.#claiming = true
+    this.#promised += limit
+    // A wake while the claim is under way may concern work that it does not see any more.
+    this.#more = false
+    try {
+      const deliveries = await this.#session.claim(limit)
+      this.#claimFailures = 0
+      if (deliveries.length >= limit) this.#more = true
+      this.#promised -= limit
+      this.#claiming = false
+      this.#accept(deliveries)
+    } catch (error) {
+      this.#promised -= limit
+      this.#claiming = false
+      throw error
+    } finally {
+      this.#waiter.check()
+    }
+  }
+
+  #claimFailed(error: unknown): void {
+    this.#more = true
+    if (this.#state !== 'running') return
+    const pause = Math.min(CLAIM_PAUSE_MS.most, CLAIM_PAUSE_MS.first * 2 ** this.#claimFailures++)
+    this.#options.logger.warn({ err: error, pauseMs: pause }, 'claim failed, will try again')
+    this.#pauseTimer = setTimeout(() => {
+      this.#pauseTimer = null
+      this.#claimIfDue()
+    }, jittered(pause))
+  }
+
+  #armPoll(): void {
+    this.#pollTimer = setTimeout(() => {
+      this.#armPoll()
+      this.#wake()
+    }, jittered(this.#options.pollMs))
+  }
+
+  // ── executing ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Fills the free slots from the buffer, then the buffer. */
+  #pump(): void {
+    // A handler that returns at once ends inside this loop, which then goes on by itself.
+    if (this.#pumping) return
+    this.#pumping = true
+    const { concurrency } = this.#options
+    while (this.#executing.size < concurrency && this.#state === 'running' && !this.#turnIsOver()) {
+      const delivery = this.#buffer.shift()
+      if (delivery === undefined) break
+      this.#begin(delivery)
+    }
+    this.#pumping = false
+    this.#claimIfDue()
+  }
+
+  #turnIsOver(): boolean {
+    if (this.#turnBeganAt !== 0) return Date.now() - this.#turnBeganAt > TURN_MS
+    if (this.#buffer.length === 0) return false
+    this.#turnBeganAt = Date.now()
+    setImmediate(() => {
+      this.#turnBeganAt = 0
+      this.#pump()
+    })
+    return false
+  }
+
+  #begin(delivery: Delivery): void {
+    const handler = this.#options.handlers.find(delivery.type)
+    if (handler === null) {
+      const error = { code: 'no_handler', message: `this worker has no handler for '${delivery.type}'` }
+      this.#report(delivery, null, { kind: 'failed', error })
+      return
+    }
+    const setup = { session: this.#session, logger: this.#options.logger, maxBytes: this.#options.maxResultBytes }
+    const execution = new Execution(delivery, setup)
+    this.#executing.add(execution)
+    if (this.#scanTimer === null) this.#armScan(START_REPORT_MS)
+    let value: unknown
+    try {
+      value = handler(JSON.parse(delivery.payload) as never, new RunContext(execution) as Context as Context<never>)
+    } catch (error) {
+      this.#threw(execution, error)
+      return
+    }
+    if (typeof value !== 'object' || value === null || !('then' in value)) return this.#returned(execution, value)
+    const promise = value instanceof Promise ? value : Promise.resolve(value)
+    promise.then(
+      (result) => this.#returned(execution, result),
+      (error) => this.#threw(execution, error),
+    )
+  }
+
+  #returned(execution: Execution, value: unknown): void {
+    if (value === undefined) return this.#end(execution, { kind: 'succeeded', result: null })
+    if (value === DEFERRED) return this.#end(execution, { kind: 'deferred' })
+    try {
+      const result = toJsonText(value, { maxBytes: this.#options.maxResultBytes, what: 'the result' })
+      this.#end(execution, { kind: 'succeeded', result })
+    } catch (error) {
+      this.#end(execution, { kind: 'failed', error: unstorableFailure(error as PetrelError) })
+    }
+  }
+
+  #threw(execution: Execution, thrown: unknown): void {
+    const { reason } = execution
+    const error = reason === null ? failureOf(thrown) : stoppedFailure(reason, thrown)
+    this.#end(execution, { kind: 'failed', error })
+  }
+
+  #end(execution: Execution, outcome: Outcome): void {
+    if (execution.over) return
+    this.#pace.add(execution.end())
+    this.#executing.delete(execution)
+    this.#report(execution.delivery, execution.startedAt, outcome)
+    this.#pump()
+    this.#waiter.check()
+  }
+
+  // ── reporting ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #report(delivery: Delivery, startedAt: number | null, outcome: Outcome): void {
+    const wantNext = outcome.kind !== 'released' && this.#room() > 0
+    this.#settling++
+    if (wantNext) this.#promised++
+    const reportId = `${this.#reportPrefix}.${(this.#reports++).toString(36)}`
+    this.#session.settle({ delivery, reportId, startedAt, outcome, wantNext }).then(
+      (reply) => this.#replied(wantNext, reply),
+      (error) => {
+        // The engine tries again while the store is unavailable; the run goes back with the session.
+        this.#options.logger.error({ err: error, run: delivery.runId }, 'outcome could not be recorded')
+        this.#replied(wantNext, null)
+      },
+    )
+    if (outcome.kind === 'failed') {
+      const { runId: run, type, attempt } = delivery
+      this.#options.logger.debug({ run, type, attempt, error: outcome.error }, 'run failed')
+    }
+  }
+
+  #replied(wantedNext: boolean, reply: Reply | null): void {
+    this.#settling--
+    if (wantedNext) this.#promised--
+    if (reply !== null && reply.next !== null) this.#accept([reply.next])
+    else this.#claimIfDue()
+    this.#waiter.check()
+  }
+
+  #release(delivery: Delivery): void {
+    this.#report(delivery, null, { kind: 'released' })
+  }
+
+  #armScan(ms: number): void {
+    this.#scanTimer = setTimeout(() => this.#scan(), ms)
+  }
+
+  /** One timer for all: reports starts of runs that last, and hands back what waits behind them. */
+  #scan(): void {
+    this.#scanTimer = null
+    if (this.#executing.size === 0 || this.#state === 'stopped') return
+    const now = Date.now()
+    const begun: { runId: string; epoch: number; at: number }[] = []
+    let young = false
+    for (const execution of this.#executing) {
+      if (execution.startReported) continue
+      if (now - execution.startedAt < START_REPORT_MS) {
+        young = true
+        break
+      }
+      execution.startReported = true
+      begun.push({ runId: execution.delivery.runId, epoch: execution.delivery.epoch, at: execution.startedAt })
+    }
+    if (begun.length > 0) {
+      this.#session.started(begun).catch((error) => {
+        this.#options.logger.debug({ err: error, runs: begun.length }, 'starts could not be reported')
+      })
+    }
+    this.#handBackIfStalled(now)
+    this.#armScan(young ? START_REPORT_MS : SLOW_SCAN_MS)
+  }
+
+  #handBackIfStalled(now: number): void {
+    if (this.#buffer.length === 0 || this.#executing.size < this.#options.concurrency) return
+    let youngest = 0
+    for (const execution of this.#executing) youngest = execution.startedAt
+    if (now - youngest < STALLED_MS) return
+    this.#pace.stalled(now - youngest)
+    for (const delivery of this.#buffer.take(() => true)) this.#release(delivery)
+  }
+
+  // ── stopping ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #stopRuns(runs: readonly { readonly runId: string; readonly reason: 'cancel' | 'timeout' | 'lost' }[]): void {
+    const reasons = new Map(runs.map((run) => [run.runId, run.reason]))
+    for (const execution of this.#executing) {
+      const reason = reasons.get(execution.delivery.runId)
+      if (reason !== undefined) execution.stop(stopReason(reason))
+    }
+    for (const delivery of this.#buffer.take((d) => reasons.has(d.runId))) {
+      // Handed back even if it is lost: the engine then says that the report is stale.
+      this.#release(delivery)
+    }
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const { logger } = this.#options
+    this.#state = 'draining'
+    for (const timer of [this.#pollTimer, this.#pauseTimer]) if (timer !== null) clearTimeout(timer)
+    for (const delivery of this.#buffer.take(() => true)) this.#release(delivery)
+    if (this.#executing.size > 0) logger.info({ executing: this.#executing.size, graceMs }, 'worker is draining')
+    const quiet = this.#session
+      .quiet()
+      .catch((error) => logger.warn({ err: error }, 'the session could not be quieted'))
+    const idle = (): boolean => this.#executing.size === 0
+    await this.#waiter.wait('grace', idle, graceMs)
+    if (!idle()) {
+      logger.warn({ executing: this.#executing.size }, 'grace period is over, aborting what still executes')
+      for (const execution of this.#executing) execution.stop(new Shutdown())
+      await this.#waiter.wait('abort', idle, ABORT_GRACE_MS)
+      for (const execution of this.#executing) this.#threw(execution, execution.reason)
+    }
+    await this.#waiter.wait('settle', () => this.#settling === 0 && !this.#claiming, SETTLE_GRACE_MS)
+    await quiet
+    this.#state = 'stopped'
+    if (this.#scanTimer !== null) clearTimeout(this.#scanTimer)
+    await this.#session.close()
+  }
+}
+
+function stopReason(reason: 'cancel' | 'timeout' | 'lost'): StopReason {
+  if (reason === 'cancel') return new Cancelled()
+  return reason === 'timeout' ? new TimedOut() : new LeaseLost()
+}
+
+function jittered(ms: number): number {
+  return ms * (0.75 + Math.random() / 2)
+}

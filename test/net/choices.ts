@@ -1,0 +1,82 @@
+/** What a byte of an arbitrary net may stand for. The first choice is the plainest. */
+import type { Admission, Arc } from '../../src/net/net.ts'
+
+/** [weight, choice]: the byte's 256 values are shared out by weight, in order. */
+export function pick<T>(byte: number, choices: readonly (readonly [number, T])[]): T {
+  const total = choices.reduce((sum, [weight]) => sum + weight, 0)
+  let left = (byte * total) / 256
+  for (const [weight, choice] of choices) {
+    if (left < weight) return choice
+    left -= weight
+  }
+  return choices[0]![1]
+}
+
+export type Kind =
+  | 'run'
+  | 'pass'
+  | 'gate'
+  | 'attached'
+  | 'detached'
+  | 'literal'
+  | 'named'
+  | 'list'
+  | 'listOfChildren'
+  | 'badList'
+
+export const KINDS: readonly (readonly [number, Kind])[] = [
+  [110, 'run'],
+  [36, 'pass'],
+  [28, 'gate'],
+  [18, 'attached'],
+  [12, 'detached'],
+  [14, 'literal'],
+  [10, 'named'],
+  [14, 'list'],
+  [8, 'listOfChildren'],
+  [2, 'badList'],
+]
+
+export const GUARDS: readonly (readonly [number, string | null])[] = [
+  [90, null],
+  [18, 'ctx.k0'],
+  [18, 'not ctx.k0'],
+  [18, 'ctx.k1'],
+  [18, 'not ctx.k2'],
+  [26, 'event.ok'],
+  [26, 'event.failed'],
+  [10, 'args.a'],
+  [10, 'not args.a'],
+  [6, 'true'],
+  [10, 'false'],
+  [2, 'boom'],
+]
+
+export const ARGS: readonly (readonly [number, Arc['args']])[] = [
+  [150, null],
+  [40, { a: true }],
+  [30, { a: false }],
+  [30, { a: '=ctx.k0', b: ['x', '=ctx.k1'] }],
+  [2, { a: '=boom' }],
+]
+
+export const SETS: readonly (readonly [number, Arc['set']])[] = [
+  [140, null],
+  [30, { k0: true }],
+  [20, { k0: false }],
+  [20, { k1: true }],
+  [20, { k1: '=not ctx.k1' }],
+  [20, { k2: '=not ctx.k2', k0: '=ctx.k1' }],
+  [2, { k2: '=boom' }],
+]
+
+const hold = (...rules: Admission['rules']): Admission => ({ rules, onDeny: 'hold' })
+export const ADMISSIONS: readonly (readonly [number, Admission | null])[] = [
+  [180, null],
+  [16, hold({ when: 'ctx.k0', allow: true })],
+  [12, hold({ when: 'ctx.k1', allow: false }, { when: null, allow: true })],
+  [12, hold({ when: 'not ctx.k2', allow: true })],
+  [8, hold({ when: 'false', allow: true }, { when: 'args.a', allow: true }, { when: 'ctx.k1', allow: true })],
+  [4, hold()],
+  [2, hold({ when: 'boom', allow: true })],
+]

@@ -1,0 +1,358 @@
+/**
+ * Arbitrary nets. Every node is drawn as a row of bytes in which 0 always means the plainest choice, so that a failing case
+ * shrinks towards a chain of plain runs. The bytes are then read into a net that is valid by construction:
+ *
+ * - the first `strict` nodes form a graph without cycles, guards and scopes, the only place where count joins may stand;
+ * - arcs elsewhere lead forward, except loop arcs, which a context counter guards, so that every run of the net ends;
+ * - the number of tokens that can reach a node is kept small, or a net of 30 nodes would make millions of them.
+ */
+import fc from 'fast-check'
+import type { Admission, Arc, ChildWork, Final, Json, Net, Node, RunWork, Undo, Work } from '../../src/net/net.ts'
+import { ADMISSIONS, ARGS, GUARDS, KINDS, type Kind, pick, SETS } from './choices.ts'
+
+export interface NetCase {
+  readonly net: Net
+  /** Literal items of the each nodes that have some. */
+  readonly items: { readonly [node: string]: readonly Json[] }
+  /** true: more items than one `fire` moves. */
+  readonly big: boolean
+}
+
+const BYTES_PER_NODE = 28
+const MAX_TOKENS = 12
+const BIG = 1_100
+
+const run: RunWork = {
+  kind: 'run',
+  type: 'work',
+  queue: 'default',
+  priority: 0,
+  delayMs: 0,
+  args: null,
+  limitKey: null,
+}
+const child: ChildWork = { kind: 'child', net: 'child-net', mode: 'attached', input: null }
+const undo: Undo = { work: { ...run, type: 'undo' }, retry: null, timeout: null }
+
+interface NodeDraft {
+  key: string
+  kind: Kind
+  work: Work
+  join: Node['join']
+  admit: Admission | null
+  arcs: Arc[]
+  scope: string | null
+  mode: 'first' | 'every'
+  onFailure: Node['onFailure']
+  undo: Undo | null
+  tokens: number
+  incoming: number
+}
+
+const nodeBytes = fc.uint8Array({ minLength: BYTES_PER_NODE, maxLength: BYTES_PER_NODE })
+const nodeRows = (minLength: number, maxLength: number) => fc.array(nodeBytes, { minLength, maxLength, size: 'max' })
+
+export const netCases: fc.Arbitrary<NetCase> = fc
+  .tuple(
+    fc.uint8Array({ minLength: 24, maxLength: 24 }),
+    fc.oneof(
+      { weight: 60, arbitrary: nodeRows(1, 5) },
+      { weight: 32, arbitrary: nodeRows(1, 11) },
+      { weight: 8, arbitrary: nodeRows(1, 27) },
+    ),
+  )
+  .map(([policy, rows]) => readNet(policy, rows))
+
+function readNet(policy: Uint8Array, rows: readonly Uint8Array[]): NetCase {
+  const size = rows.length
+  const at = (i: number) => rows[i]!
+  const strict = pick(policy[0]!, [
+    [150, 0],
+    [50, Math.ceil(size / 2)],
+    [56, size],
+  ])
+  const big = policy[1]! === 255
+  const items: { [node: string]: readonly Json[] } = {}
+  const drafts: NodeDraft[] = []
+  for (let i = 0; i < size; i += 1) drafts.push(readNode(i, at(i), i < strict, items))
+  const entry: string[] = []
+  for (let i = 0; i < size; i += 1) {
+    const draft = drafts[i]!
+    if (draft.incoming === 0) connect(drafts, i, at(i)[23]!, strict, entry)
+    drawArcs(drafts, i, at(i), strict)
+    if (i >= strict) drawLoop(drafts, i, at(i), strict)
+    else if (draft.incoming > 1) draft.join = 'count'
+    else if (at(i)[1]! > 200) draft.join = 'count'
+  }
+  if (big) {
+    const first = drafts[0]!
+    first.kind = 'literal'
+    first.work = { kind: 'each', items: null, body: run, maxInFlight: null, failFast: false }
+    items[first.key] = Array.from({ length: BIG }, (_, i) => i)
+  }
+  const nodes = drafts.map(finishNode)
+  const finals = readFinals(policy, nodes)
+  const net: Net = {
+    version: 1,
+    name: 'arbitrary',
+    dialect: 'test',
+    nodes,
+    entry,
+    finals,
+    onFailure: pick(policy[14]!, [
+      [128, 'abort'],
+      [128, 'compensate'],
+    ]),
+    verdict: {
+      failedOn: pick(policy[15]!, [
+        [120, 'unhandled'],
+        [76, 'any'],
+        [60, 'finals'],
+      ]),
+      partial: policy[16]! > 170,
+    },
+    unknown: pick(policy[17]!, [
+      [90, 'ignore'],
+      [60, 'stop'],
+      [106, 'undo'],
+    ]),
+    timeoutMs: policy[18]! > 100 ? 60_000 : null,
+    undoTimeoutMs: policy[19]! > 128 ? 10_000 : null,
+    held: policy[20]! > 160 ? 'complete' : 'wait',
+    noMatch: policy[21]! > 200 ? 'fail' : 'end',
+  }
+  return { net, items, big }
+}
+
+function readNode(i: number, byte: Uint8Array, strict: boolean, items: { [node: string]: readonly Json[] }): NodeDraft {
+  const key = `n${i}`
+  const kind = pick(byte[0]!, KINDS)
+  const length = pick(byte[20]!, [
+    [60, 2],
+    [50, 1],
+    [40, 0],
+    [60, 3],
+    [40, 5],
+  ])
+  if (kind === 'literal') items[key] = Array.from({ length }, (_, n) => n)
+  if (kind === 'named')
+    items[key] = Array.from({ length }, (_, n): Json => (n % 2 === 0 ? { run: { ...run } } : { child: child.net }))
+  const admit = pick(byte[2]!, ADMISSIONS)
+  return {
+    key,
+    kind,
+    work: workOf(kind, length, byte),
+    join: 'each',
+    admit: admit !== null && !strict && byte[24]! > 150 ? { ...admit, onDeny: 'discard' } : admit,
+    arcs: [],
+    scope: null,
+    mode: byte[5]! > 140 && !strict ? 'first' : 'every',
+    onFailure: pick(byte[3]!, [
+      [40, 'route'],
+      [60, 'skip'],
+      [60, 'net'],
+      [40, 'abort'],
+      [56, 'compensate'],
+    ]),
+    undo: byte[4]! > 128 && kind !== 'pass' && kind !== 'detached' ? undo : null,
+    tokens: 0,
+    incoming: 0,
+  }
+}
+
+function workOf(kind: Kind, length: number, byte: Uint8Array): Work {
+  const each = {
+    kind: 'each' as const,
+    maxInFlight: pick(byte[21]!, [
+      [120, null],
+      [68, 1],
+      [68, 2],
+    ]),
+    failFast: byte[25]! > 140,
+  }
+  switch (kind) {
+    case 'run':
+      return run
+    case 'pass':
+      return { kind: 'pass' }
+    case 'gate':
+      return { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' }
+    case 'attached':
+      return child
+    case 'detached':
+      return { ...child, mode: 'detached' }
+    case 'literal':
+      return { ...each, items: null, body: run }
+    case 'named':
+      return { ...each, items: null, body: null }
+    case 'list':
+      return { ...each, items: `list:${length}`, body: run }
+    case 'listOfChildren':
+      return { ...each, items: `list:${length}`, body: child }
+    case 'badList':
+      return { ...each, items: length > 2 ? 'boom' : 'ctx.none', body: run }
+  }
+}
+
+/** A node no arc leads to becomes an entry, or gets an arc from an earlier node. */
+function connect(drafts: readonly NodeDraft[], i: number, byte: number, strict: number, entry: string[]): void {
+  const draft = drafts[i]!
+  const from = i > 0 && byte < 190 ? drafts[byte % i]! : undefined
+  if (from === undefined) {
+    entry.push(draft.key)
+    draft.tokens += 1
+    draft.incoming += 1
+    return
+  }
+  const guard = byte % i < strict ? null : pick((byte * 7) % 256, GUARDS)
+  from.arcs.push({ to: draft.key, when: guard, args: null, set: null })
+  draft.tokens += Math.min(from.tokens, MAX_TOKENS)
+  draft.incoming += 1
+}
+
+function drawArcs(drafts: readonly NodeDraft[], i: number, byte: Uint8Array, strict: number): void {
+  const draft = drafts[i]!
+  const later = drafts.length - i - 1
+  const isStrict = i < strict
+  if (isStrict && draft.incoming > 1) draft.tokens = 1
+  const wanted =
+    later === 0
+      ? 0
+      : pick(byte[7]!, [
+          [100, 1],
+          [70, 2],
+          [46, 3],
+          [40, 0],
+        ])
+  for (let n = 0; n < wanted; n += 1) {
+    const [to, when, args, set] = byte.subarray(8 + n * 4, 12 + n * 4) as unknown as [number, number, number, number]
+    // Near targets are likelier than far ones: chains and diamonds rather than stars.
+    const target = drafts[i + 1 + (Math.floor((to / 256) ** 2 * later) % later)]!
+    if (target.tokens + draft.tokens > MAX_TOKENS) continue
+    target.tokens += draft.tokens
+    target.incoming += 1
+    draft.arcs.push({
+      to: target.key,
+      when: isStrict ? null : pick(when, GUARDS),
+      args: pick(args, ARGS),
+      set: pick(set, SETS),
+    })
+  }
+  if (!isStrict && later > 0 && byte[6]! > 140) drawScope(drafts, i, byte[6]!)
+}
+
+/** Makes node i a fork; what its arcs lead to gets an arc to the continuation, so that scopes are also arrived at. */
+function drawScope(drafts: readonly NodeDraft[], i: number, byte: number): void {
+  const draft = drafts[i]!
+  if (draft.arcs.length === 0) return
+  const later = drafts.length - i - 1
+  const continuation = drafts[i + 1 + ((byte - 141) % later)]!
+  continuation.join = 'scope'
+  continuation.tokens += draft.tokens
+  continuation.incoming += 1
+  draft.scope = continuation.key
+  for (const { to } of draft.arcs) {
+    const target = drafts.find((d) => d.key === to)!
+    const goesOn = target.arcs.some((arc) => arc.to === continuation.key)
+    if (target === continuation || goesOn || drafts.indexOf(target) > drafts.indexOf(continuation)) continue
+    target.arcs.push({ to: continuation.key, when: null, args: null, set: null })
+  }
+}
+
+/** An arc back, taken at most two or three times in the life of the instance. */
+function drawLoop(drafts: readonly NodeDraft[], i: number, byte: Uint8Array, strict: number): void {
+  const draft = drafts[i]!
+  if (byte[22]! < 200 || draft.kind === 'pass' || draft.kind === 'detached') return
+  const target = drafts[strict + (byte[26]! % (i - strict + 1))]!
+  const counter = `c${i}`
+  const times = byte[22]! > 235 ? 3 : 1
+  const arc = { to: target.key, when: `ctx.${counter}<${times}`, args: null, set: { [counter]: `=ctx.${counter}+1` } }
+  if (byte[27]! > 128) draft.arcs.push(arc)
+  else draft.arcs.unshift(arc)
+}
+
+function finishNode(draft: NodeDraft): Node {
+  return {
+    key: draft.key,
+    work: draft.work,
+    join: draft.join,
+    admit: draft.admit,
+    retry: null,
+    timeout: null,
+    onFailure: draft.onFailure,
+    undo: draft.undo,
+    next: {
+      mode: draft.mode,
+      arcs: draft.arcs,
+      scope: draft.scope,
+    },
+  }
+}
+
+function readFinals(policy: Uint8Array, nodes: Node[]): Final[] {
+  const finals: Final[] = []
+  const count = pick(policy[2]!, [
+    [90, 0],
+    [86, 1],
+    [50, 2],
+    [30, 3],
+  ])
+  for (let i = 0; i < count; i += 1) {
+    const [kind, when, onFailure] = policy.subarray(3 + i * 3, 6 + i * 3) as unknown as [number, number, number]
+    const work = pick<Work | null>(kind, [
+      [150, run],
+      [40, child],
+      [20, { kind: 'pass' }],
+      [46, null],
+    ])
+    // null: a node of the flow is a final as well, if it is of a kind that may be one.
+    const shared = nodes[kind % nodes.length]!
+    const free = shared.work.kind === 'run' && !finals.some((final) => final.node === shared.key)
+    const key = work === null && free ? shared.key : `f${i}`
+    if (key !== shared.key) nodes.push(plain(key, work ?? run))
+    finals.push({
+      node: key,
+      when: pick(when, [
+        [90, 'always'],
+        [80, 'success'],
+        [86, 'failure'],
+      ]),
+      onFailure: onFailure > 128 ? 'partial' : 'fail',
+    })
+  }
+  return finals
+}
+
+export function plain(key: string, work: Work, to: readonly string[] = []): Node {
+  const arcs = to.map((target) => ({ to: target, when: null, args: null, set: null }))
+  return {
+    key,
+    work,
+    join: 'each',
+    admit: null,
+    retry: null,
+    timeout: null,
+    onFailure: 'net',
+    undo: null,
+    next: { mode: 'every', arcs, scope: null },
+  }
+}
+
+export function plainNet(nodes: readonly Node[], entry: readonly string[], change: Partial<Net> = {}): Net {
+  return {
+    version: 1,
+    name: 'plain',
+    dialect: 'test',
+    nodes,
+    entry,
+    finals: [],
+    onFailure: 'abort',
+    verdict: { failedOn: 'unhandled', partial: false },
+    unknown: 'ignore',
+    timeoutMs: null,
+    undoTimeoutMs: null,
+    held: 'wait',
+    noMatch: 'end',
+    ...change,
+  }
+}

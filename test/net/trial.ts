@@ -1,0 +1,319 @@
+/**
+ * One trial: a net, a script of numbers, and two players of it, the oracle and the world around `fire`. After every step both
+ * are compared; the world checks its laws by itself. When the script is used up, the instance is driven to its end.
+ */
+import type { Happening, Outcome } from '../../src/net/marking.ts'
+import type { Json } from '../../src/net/net.ts'
+import type { Piece } from './flow.ts'
+import type { NetCase } from './nets.ts'
+import { Oracle, type OracleHappening } from './oracle.ts'
+import { type Implementation, LawBroken, type Row, World } from './world.ts'
+
+export class Disagreement extends Error {}
+
+const FINISH_STEPS = 1_500
+const error = { code: 'test', message: 'as the script says' }
+const PATCHES: readonly { readonly [name: string]: Json }[] = [
+  { k0: true },
+  { k0: false, k1: false },
+  { k1: true },
+  { k2: true },
+  { k2: false, k0: true },
+  { k1: true, k0: true },
+]
+
+export class Trial {
+  readonly oracle: Oracle
+  readonly world: World
+  readonly log: string[] = []
+  readonly #case: NetCase
+  readonly #delivered: Happening[] = []
+  readonly seen = new Set<string>()
+
+  constructor(implementation: Implementation, netCase: NetCase) {
+    this.#case = netCase
+    this.oracle = new Oracle(netCase.net, netCase.items)
+    this.world = new World(implementation, netCase.net, netCase.items)
+  }
+
+  play(script: Iterable<number>): void {
+    let first = true
+    for (const number of script) {
+      const choice = number & 255
+      const which = number >> 8
+      // One instance in thirty hears of something before it starts.
+      if (first && choice < 240 && choice !== 160) this.#deliver({ kind: 'start' }, { kind: 'start' })
+      else this.#step(choice, which)
+      first = false
+      if (this.oracle.phase === 'ended') break
+    }
+    this.#finish()
+    this.#afterTheEnd()
+    for (const what of this.oracle.seen) this.seen.add(what)
+    if (this.world.cutOffs > 0) this.seen.add('cut-off cascade')
+  }
+
+  #step(choice: number, which: number): void {
+    const open = this.oracle.open()
+    if (choice < 150 && open.length > 0) return this.#work(open[which % open.length]!, choice)
+    if (choice < 190) return this.#patch(which)
+    if (choice < 220) return this.#repeat(which)
+    if (choice < 236) return this.#late(which)
+    if (choice < 242) return this.#plain('cancel')
+    if (choice < 246) return this.#deliver({ kind: 'engine_error', error }, { kind: 'engine_error' }, 'forward')
+    if (choice < 252) return this.#plain('deadline')
+    this.#plain('cancel')
+  }
+
+  #work(piece: Piece, choice: number): void {
+    if (piece.kind === 'gate') return this.#end(piece, choice < 105 ? 'succeeded' : 'failed')
+    if (choice < 20 && !piece.started) {
+      this.#start(piece)
+      return
+    }
+    if (choice < 95) return this.#end(piece, 'succeeded')
+    if (choice < 120) return this.#end(piece, 'failed')
+    if (choice < 138) return this.#end(piece, 'unknown')
+    this.#end(piece, piece.kind === 'run' && piece.started ? 'failed' : 'cancelled')
+  }
+
+  #row(piece: Piece): Row {
+    return this.world.row(piece.node.key, piece.nth, piece.item, piece.role)
+  }
+
+  #start(piece: Piece): void {
+    this.log.push(`started ${name(piece)}`)
+    piece.started = true
+    this.#row(piece).started = true
+  }
+
+  #end(piece: Piece, kind: Outcome['kind']): void {
+    const row = this.#row(piece)
+    if (kind !== 'cancelled') {
+      piece.started = true
+      row.started = true
+    }
+    row.open = false
+    const { place } = row
+    const outcome: Outcome = kind === 'failed' || kind === 'unknown' ? { kind, error } : { kind }
+    const approved = kind === 'succeeded'
+    const happening: Happening =
+      row.kind === 'gate'
+        ? { kind: 'answered', place, approved, error: approved ? null : error }
+        : { kind: 'ended', place, outcome }
+    this.#deliver(happening, { kind: 'ended', piece, outcome: kind })
+  }
+
+  #patch(which: number): void {
+    const set = PATCHES[which % PATCHES.length]!
+    this.#deliver({ kind: 'patched', set }, { kind: 'patched', set })
+  }
+
+  #plain(kind: 'cancel' | 'deadline'): void {
+    const { timeoutMs, undoTimeoutMs } = this.#case.net
+    const phase = this.oracle.phase
+    // A clock that was never set does not ring.
+    if (kind === 'deadline' && (phase === 'undo' ? undoTimeoutMs : timeoutMs) === null) return
+    this.#deliver({ kind }, { kind })
+  }
+
+  /** A success reported for work that was recorded as unknown; the store's row says whether that was told before. */
+  #late(which: number): void {
+    const unknown = this.oracle.pieces.filter((p) => p.state === 'unknown' && p.role === 'work' && !this.#row(p).late)
+    const piece = unknown[which % Math.max(1, unknown.length)]
+    if (piece === undefined) return
+    const row = this.#row(piece)
+    row.late = true
+    this.#deliver({ kind: 'late', place: row.place }, { kind: 'late', piece })
+  }
+
+  /** Something told before is told again. What the store's fencing would stop never reaches fire; the rest must do nothing. */
+  #repeat(which: number): void {
+    const old = this.#delivered[which % Math.max(1, this.#delivered.length)]
+    if (old === undefined) return
+    const { phase } = this.oracle
+    const fenced = old.kind === 'ended' || old.kind === 'late' || (old.kind === 'answered' && phase === 'forward')
+    if (fenced && phase !== 'ended') return
+    if (old.kind === 'patched') return this.#deliver(old, old)
+    if (old.kind === 'cancel' || old.kind === 'deadline') return this.#plain(old.kind)
+    if (old.kind === 'engine_error' && phase !== 'forward') return
+    this.seen.add(`repeat ${old.kind}`)
+    this.log.push(`again ${old.kind}`)
+    this.world.happen(old)
+    this.#compare()
+  }
+
+  #deliver(happening: Happening, told: OracleHappening, only?: 'forward'): void {
+    if (only !== undefined && this.oracle.phase !== only) return
+    this.seen.add(`happening ${happening.kind}`)
+    this.log.push(describe(happening))
+    this.#delivered.push(happening)
+    this.world.happen(happening)
+    this.oracle.happen(told)
+    this.#compare()
+  }
+
+  /** Everything open succeeds, oldest first; what is held is patched free; what cannot be freed is cancelled. */
+  #finish(): void {
+    if (this.oracle.state === 'queued') this.#deliver({ kind: 'start' }, { kind: 'start' })
+    if (this.#case.big) this.#plain('cancel')
+    for (let steps = 0, idle = 0; this.oracle.phase !== 'ended'; steps += 1) {
+      if (steps > FINISH_STEPS)
+        throw new LawBroken(`does not end; ${this.oracle.phase}, ${this.oracle.open().length} open`)
+      const next = this.oracle.open()[0]
+      if (next !== undefined) this.#end(next, 'succeeded')
+      else if (idle < PATCHES.length) this.#patch(idle++)
+      else this.#plain('cancel')
+    }
+  }
+
+  #afterTheEnd(): void {
+    const ended = this.oracle.phase
+    if (ended !== 'ended') return
+    for (const old of this.#delivered.slice(-3)) this.world.happen(old)
+    this.world.happen({ kind: 'start' })
+    this.world.happen({ kind: 'cancel' })
+    this.world.happen({ kind: 'deadline' })
+    this.world.happen({ kind: 'continue' })
+    this.world.happen({ kind: 'patched', set: { k0: true } })
+    this.world.happen({ kind: 'engine_error', error })
+    const row = this.world.rows[0]
+    if (row !== undefined) this.world.happen({ kind: 'late', place: row.place })
+    this.#compare()
+  }
+
+  #compare(): void {
+    const says = oracleSays(this.oracle)
+    const did = worldDid(this.world)
+    for (const field of Object.keys(says) as (keyof typeof says)[]) {
+      if (same(says[field], did[field])) continue
+      throw new Disagreement(
+        `${field}: oracle ${show(says[field])}, fire ${show(did[field])}, error slot ${show(this.world.slots.get('e'))}`,
+      )
+    }
+  }
+}
+
+function oracleSays(oracle: Oracle) {
+  const { phase, state, outcome, reason } = oracle
+  const forward = phase === 'forward' && state !== 'queued'
+  const open = oracle.open()
+  return {
+    phase,
+    state,
+    outcome,
+    reason,
+    open: phase === 'ended' ? [] : open.map((p) => `${name(p)} ${JSON.stringify(p.args)}`).sort(),
+    succeeded: oracle.succeeded(),
+    failed: oracle.failed(),
+    unhandled: oracle.unhandled,
+    held: forward ? oracle.held() : 0,
+    live: forward ? oracle.live() : 0,
+    scopes: forward
+      ? oracle
+          .openScopes()
+          .map((s) => `live ${oracle.live(s)} arrived ${s.arrived}`)
+          .sort()
+      : [],
+    context: forward
+      ? [...oracle.context]
+          .filter(([, value]) => value !== null)
+          .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+          .sort()
+      : [],
+    undoList: phase === 'final' || phase === 'ended' ? [] : oracle.undoList.map(place),
+    undone: oracle.undone.map(place),
+    detached: [...oracle.detached].sort(),
+    finals: oracle.pieces
+      .filter((p) => p.role === 'final')
+      .map((p) => p.node.key)
+      .sort(),
+  }
+}
+
+function worldDid(world: World): ReturnType<typeof oracleSays> {
+  const { phase, state, outcome, reason, succeeded, failed, unhandled, held, live } = world.marking
+  const forward = phase === 'forward' && state !== 'queued'
+  const slots = [...world.slots].sort(([a], [b]) => (a < b ? -1 : 1))
+  const under = (prefix: string) => slots.filter(([key]) => key.startsWith(prefix))
+  const open = world.rows.filter((row) => row.open)
+  const undoing = phase !== 'final' && phase !== 'ended'
+  return {
+    phase,
+    state,
+    outcome,
+    reason,
+    open:
+      phase === 'ended'
+        ? []
+        : open.map((row) => `${rowPlace(row)} ${row.place.role} ${JSON.stringify(row.args)}`).sort(),
+    succeeded,
+    failed,
+    unhandled,
+    held: forward ? held : 0,
+    live: forward ? live : 0,
+    scopes: forward
+      ? under('s:')
+          .map(([, value]) => scopeSlot(value))
+          .sort()
+      : [],
+    context: forward
+      ? under('c:')
+          .map(([key, value]) => `${key.slice(2)}=${JSON.stringify(value)}`)
+          .sort()
+      : [],
+    undoList: undoing ? under('u:').map(([, value]) => undoSlot(world, value)) : [],
+    undone: world.undoOrder.map(rowPlace),
+    detached: [...world.detached].sort(),
+    finals: world.rows
+      .filter((row) => row.place.role === 'final')
+      .map((row) => row.place.node)
+      .sort(),
+  }
+}
+
+function scopeSlot(value: Json): string {
+  const scope = value as { readonly live: number; readonly arrived?: number }
+  return `live ${scope.live} arrived ${scope.arrived ?? 0}`
+}
+
+function undoSlot(world: World, value: Json): string {
+  const at = value as { readonly node: string; readonly fire: number; readonly item: number }
+  const row = world.rows.find((r) => r.place.node === at.node && r.place.fire === at.fire && r.place.item === at.item)
+  return row === undefined ? `nothing at ${JSON.stringify(value)}` : rowPlace(row)
+}
+
+function place(piece: Piece): string {
+  return `${piece.node.key}#${piece.nth}/${piece.item}`
+}
+
+function name(piece: Piece): string {
+  return `${place(piece)} ${piece.role}`
+}
+
+function rowPlace(row: Row): string {
+  return `${row.place.node}#${row.nth}/${row.place.item}`
+}
+
+function describe(happening: Happening): string {
+  switch (happening.kind) {
+    case 'ended':
+      return `${happening.outcome.kind} ${happening.place.node}@${happening.place.fire}/${happening.place.item} ${happening.place.role}`
+    case 'answered':
+      return `${happening.approved ? 'approved' : 'rejected'} ${happening.place.node}@${happening.place.fire}`
+    case 'late':
+      return `late ${happening.place.node}@${happening.place.fire}/${happening.place.item}`
+    case 'patched':
+      return `patched ${JSON.stringify(happening.set)}`
+    default:
+      return happening.kind
+  }
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value)
+}

@@ -1,0 +1,278 @@
+/**
+ * The world around `fire`: holds what a store would hold (slots, items, runs, gates, children), answers for facts only after
+ * `fire` said that it misses them, carries out the effects, and refuses what a store's keys would refuse.
+ */
+import type { Facts, Missing } from '../../src/net/facts.ts'
+import type * as Core from '../../src/net/index.ts'
+import type { Effect, Happening, Marking, Place } from '../../src/net/marking.ts'
+import type { Json, Net } from '../../src/net/net.ts'
+import { evaluate } from './expression.ts'
+
+/** The implementation under test: the real one, or a planted mutant of it. */
+export type Implementation = Pick<typeof Core, 'compileNet' | 'fire' | 'newMarking'>
+
+export interface Row {
+  readonly id: string
+  readonly kind: 'run' | 'gate' | 'child'
+  readonly place: Place
+  /** Which of its node's firings made it, counted from 0: comparable with the oracle's. */
+  readonly nth: number
+  readonly args: Json | null
+  started: boolean
+  open: boolean
+  late: boolean
+}
+
+export class LawBroken extends Error {}
+
+function law(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new LawBroken(message)
+}
+
+const FACT_ROUNDS = 200
+/** Every so many fires the same is fired twice: a pure function answers the same. */
+const TWICE = 5
+
+export class World {
+  marking: Marking
+  readonly slots = new Map<string, Json>()
+  readonly rows: Row[] = []
+  readonly detached: string[] = []
+  readonly undoOrder: Row[] = []
+  /** As last set by an effect; undefined: never set. */
+  deadline: number | null | undefined
+  ends = 0
+  fires = 0
+  cutOffs = 0
+  /** Children that were told to stop. */
+  readonly toldToCancel = new Set<string>()
+
+  readonly #implementation: Implementation
+  readonly #net: ReturnType<Implementation['compileNet']>
+  readonly #literal: { readonly [node: string]: readonly Json[] }
+  /** Items of expressions: only those that were not issued at once are kept. */
+  readonly #frozen = new Map<string, { readonly from: number; readonly values: readonly Json[] }>()
+  readonly #byPlace = new Map<string, Row>()
+  readonly #nths = new Map<string, number[]>()
+
+  constructor(implementation: Implementation, net: Net, literal: { readonly [node: string]: readonly Json[] }) {
+    this.#implementation = implementation
+    this.#net = implementation.compileNet(net)
+    this.#literal = literal
+    this.marking = implementation.newMarking('queued')
+    this.slots.set('in', {})
+    for (const [node, items] of Object.entries(literal)) this.slots.set(`n:${node}`, items.length)
+  }
+
+  row(node: string, nth: number, item: number, role: Place['role']): Row {
+    const found = this.rows.find((r) => {
+      return r.place.node === node && r.nth === nth && r.place.item === item && r.place.role === role
+    })
+    law(found !== undefined, `no row at ${node} #${nth} item ${item} role ${role}`)
+    return found
+  }
+
+  /** One happening, and then as many `continue`s as the cascade needs. */
+  happen(happening: Happening): void {
+    this.fireOnce(happening)
+    for (let rounds = 0; this.marking.more; rounds += 1) {
+      law(rounds < 1000, 'a cut-off cascade never ends')
+      this.fireOnce({ kind: 'continue' })
+    }
+  }
+
+  fireOnce(happening: Happening): readonly Effect[] {
+    const before = this.marking
+    const { fired } = this.#fireWithFacts(happening)
+    this.fires += 1
+    if (fired.marking.more) this.cutOffs += 1
+    const real = fired.effects.filter((effect) => effect.do !== 'event')
+    if (before.phase === 'ended') {
+      law(same(fired.marking, before), `${happening.kind} after the end changed the marking`)
+      law(fired.slots.size === 0, `${happening.kind} after the end changed slots`)
+      law(real.length === 0, `${happening.kind} after the end had the effect ${real[0]?.do}`)
+    }
+    this.marking = fired.marking
+    for (const [key, value] of fired.slots) {
+      if (value === null) this.slots.delete(key)
+      else this.slots.set(key, value)
+    }
+    for (const effect of fired.effects) this.#perform(effect)
+    this.#checkCounters(before)
+    return fired.effects
+  }
+
+  #fireWithFacts(happening: Happening): Extract<ReturnType<Implementation['fire']>, { readonly fired: unknown }> {
+    const loaded = new Set<string>()
+    const facts = this.#facts(loaded)
+    for (let round = 0; round < FACT_ROUNDS; round += 1) {
+      const result = this.#implementation.fire(this.#net, Object.freeze(this.marking), facts, happening, evaluate)
+      if ('fired' in result) {
+        if (this.fires % TWICE === 0) {
+          const again = this.#implementation.fire(this.#net, this.marking, facts, happening, evaluate)
+          law(flat(again) === flat(result), `fire of ${happening.kind} gives something else the second time`)
+        }
+        return result
+      }
+      law(result.missing.length > 0, 'fire misses nothing, yet did not fire')
+      const news = result.missing.filter((missing) => !loaded.has(name(missing)))
+      law(news.length > 0, `fire asks again for what it was given: ${result.missing.map(name).join(', ')}`)
+      for (const missing of news) loaded.add(name(missing))
+    }
+    throw new LawBroken(`fire asked for facts ${FACT_ROUNDS} times`)
+  }
+
+  #facts(loaded: ReadonlySet<string>): Facts {
+    const given = <T>(missing: Missing, value: () => T): T | undefined =>
+      loaded.has(name(missing)) ? value() : undefined
+    const under = (prefix: string) =>
+      [...this.slots]
+        .filter(([key]) => key.startsWith(prefix))
+        .map(([key, value]) => ({ key, value }))
+        .sort(byKey)
+    const ids = (kind: Row['kind'], limit: number, started: boolean) =>
+      this.rows
+        .filter((row) => row.kind === kind && row.open && (started || !row.started) && !this.toldToCancel.has(row.id))
+        .slice(0, limit)
+        .map((row) => row.id)
+    return {
+      slot: (key) => given({ fact: 'slot', key }, () => this.slots.get(key) ?? null),
+      slotsWith: (prefix) => given({ fact: 'slotsWith', prefix }, () => under(prefix)),
+      topSlot: (prefix) => given({ fact: 'topSlot', prefix }, () => under(prefix).at(-1) ?? null),
+      result: (node) => given({ fact: 'result', node }, () => null),
+      items: (node, fire, from, count) =>
+        given({ fact: 'items', node, fire, from, count }, () => this.#items(node, fire, from, count)),
+      unstarted: (limit) => given({ fact: 'unstarted', limit }, () => ids('run', limit, false)),
+      openChildren: (limit) => given({ fact: 'openChildren', limit }, () => ids('child', limit, true)),
+      openGates: (limit) => given({ fact: 'openGates', limit }, () => ids('gate', limit, true)),
+    }
+  }
+
+  #items(node: string, fire: number, from: number, count: number): readonly Json[] {
+    const frozen = this.#frozen.get(`${node} ${fire}`)
+    if (frozen === undefined) return (this.#literal[node] ?? []).slice(from, from + count)
+    law(from >= frozen.from, `item ${from} of ${node} is asked for, but was never frozen`)
+    return frozen.values.slice(from - frozen.from, from - frozen.from + count)
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.do) {
+      case 'run':
+      case 'gate':
+        return this.#create(effect.do, effect.place, effect.args)
+      case 'child':
+        if (effect.attached) this.#create('child', effect.place, effect.args)
+        else this.detached.push(effect.place.node)
+        return
+      case 'items': {
+        const key = `${effect.node} ${effect.fire}`
+        law(!this.#frozen.has(key), `items of ${key} frozen twice`)
+        this.#frozen.set(key, { from: effect.from, values: effect.values })
+        return
+      }
+      case 'cancel-run': {
+        const row = this.#byId(effect.id)
+        law(row.kind === 'run' && row.open && !row.started, `cancel-run of ${row.id}, which is not an unstarted run`)
+        row.open = false
+        return
+      }
+      case 'close-gate': {
+        const row = this.#byId(effect.id)
+        law(row.kind === 'gate' && row.open, `close-gate of ${row.id}, which is not an open gate`)
+        row.open = false
+        return
+      }
+      case 'cancel-child':
+        law(this.#byId(effect.id).kind === 'child', `cancel-child of ${effect.id}, which is no child`)
+        this.toldToCancel.add(effect.id)
+        return
+      case 'deadline':
+        this.deadline = effect.inMs
+        return
+      case 'end':
+        this.ends += 1
+        law(this.ends === 1, 'the instance ended twice')
+        law(
+          effect.state === this.marking.state && effect.outcome === this.marking.outcome,
+          'end effect unlike the marking',
+        )
+        return
+      case 'signal-active':
+      case 'event':
+      case 'redrive':
+        return
+    }
+  }
+
+  #create(kind: Row['kind'], place: Place, args: Json | null): void {
+    const id = `${place.node}/${place.fire}/${place.item}/${place.role}`
+    law(!this.#byPlace.has(id), `work at ${id} created twice`)
+    const label = place.role === 'final' ? `final ${place.node}` : place.node
+    const firesOfNode = this.#nths.get(label) ?? []
+    if (!firesOfNode.includes(place.fire)) firesOfNode.push(place.fire)
+    this.#nths.set(label, firesOfNode)
+    const nth = firesOfNode.indexOf(place.fire)
+    const row: Row = { id, kind, place, nth, args, started: false, open: true, late: false }
+    if (place.role === 'undo') {
+      const work = this.#byPlace.get(`${place.node}/${place.fire}/${place.item}/work`)
+      law(work !== undefined && !work.open, `undo of ${id}, which is not ended work`)
+      law(!this.rows.some((r) => r.open && r.place.role === 'undo'), 'two undos at a time')
+      this.undoOrder.push(row)
+    }
+    if (place.role === 'final') {
+      law(place.scope === '' && place.item === -1, `final ${id} outside the root scope`)
+      law(
+        !this.rows.some((r) => r.place.node === place.node && r.place.role === 'final'),
+        `final ${place.node} fired twice`,
+      )
+    }
+    this.#byPlace.set(id, row)
+    this.rows.push(row)
+  }
+
+  #byId(id: string): Row {
+    const row = this.#byPlace.get(id)
+    law(row !== undefined, `effect names ${id}, which was never created`)
+    return row
+  }
+
+  /** open = open rows, gates = open gates, nothing may be negative, nothing may run backwards. */
+  #checkCounters(before: Marking): void {
+    const { marking } = this
+    for (const [field, value] of Object.entries(marking))
+      law(typeof value !== 'number' || value >= 0, `${field} is ${value}`)
+    for (const field of ['fires', 'doneSeq', 'succeeded', 'failed', 'unhandled', 'finalsFailed'] as const) {
+      law(marking[field] >= before[field], `${field} fell from ${before[field]} to ${marking[field]}`)
+    }
+    if (marking.phase !== 'ended') {
+      // A reported row is closed by the driver just before its happening is fired, so both sides have it off the count.
+      const open = this.rows.filter((row) => row.open)
+      law(marking.open === open.length, `open is ${marking.open}, but ${open.length} pieces of work are open`)
+      const gates = open.filter((row) => row.kind === 'gate').length
+      law(marking.gates === gates, `gates is ${marking.gates}, but ${gates} gates are open`)
+      const waits = marking.phase === 'forward' && (marking.held > 0 || marking.state === 'queued')
+      law(marking.open > 0 || marking.more || waits, `stuck in ${marking.phase}: no work, no wait, no verdict`)
+    } else {
+      law(this.ends === 1, 'ended without an end effect')
+    }
+    if (before.phase !== 'drain' && marking.phase === 'drain' && this.deadline !== undefined) {
+      law(this.deadline === null, 'the deadline was not cleared on entering drain')
+    }
+  }
+}
+
+function name(missing: Missing): string {
+  return JSON.stringify(missing)
+}
+
+function flat(result: object): string {
+  return JSON.stringify(result, (_, value: unknown) => (value instanceof Map ? [...value] : value))
+}
+
+function byKey(a: { readonly key: string }, b: { readonly key: string }): number {
+  return a.key < b.key ? -1 : 1
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

@@ -1,0 +1,203 @@
+/** Rows to start a test from: everything filled in, only what the test is about named. */
+import { v7 } from 'uuid'
+import type { EventRow, GateRow, InstanceRow, LimitRow, RunRow, ScheduleRow, WorkerRow } from '../../src/store/rows.ts'
+
+/** A whole second, so that every store and format keeps it exactly. */
+export const T0 = 1_790_000_000_000
+
+export const newId = (): string => v7()
+
+export function aRun(given: Partial<RunRow> = {}): RunRow {
+  return {
+    id: newId(),
+    type: 'mail.send',
+    payload: '{"to":"a"}',
+    status: 'pending',
+    priority: 100,
+    runAt: T0,
+    idempotencyKey: null,
+    attempt: 0,
+    maxAttempts: 3,
+    leasedBy: null,
+    leaseUntil: null,
+    lastError: null,
+    result: null,
+    createdAt: T0,
+    deletedAt: null,
+    queue: 'default',
+    tenant: null,
+    instanceId: null,
+    rootId: null,
+    node: null,
+    fire: 0,
+    item: -1,
+    role: 'work',
+    scope: '',
+    epoch: 0,
+    sessionId: null,
+    deliveries: 0,
+    leasedAt: null,
+    startedAt: null,
+    firstStartedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    doneSeq: null,
+    reportId: null,
+    deferred: false,
+    unknown: false,
+    timeoutMs: null,
+    timeoutPer: 'attempt',
+    timeoutAt: null,
+    expiresAt: null,
+    retry: null,
+    error: null,
+    limitKey: null,
+    uniqueKey: null,
+    deadLetter: false,
+    cancelRequestedAt: null,
+    meta: null,
+    ...given,
+  }
+}
+
+/** Held by a session since `leasedAt`. */
+export function aLeasedRun(given: Partial<RunRow> & { readonly sessionId: string }): RunRow {
+  return aRun({ status: 'leased', leasedBy: 'worker-1', leasedAt: T0, epoch: 1, ...given })
+}
+
+export function anInstance(given: Partial<InstanceRow> = {}): InstanceRow {
+  const id = given.id ?? newId()
+  return {
+    id,
+    rootId: id,
+    parentId: null,
+    parentNode: null,
+    parentFire: 0,
+    parentItem: -1,
+    parentScope: '',
+    parentRole: 'work',
+    depth: 0,
+    netHash: 'hash-1',
+    name: 'order',
+    dialect: 'dag',
+    tenant: null,
+    startKey: null,
+    retryOf: null,
+    state: 'running',
+    phase: 'forward',
+    outcome: null,
+    reason: null,
+    live: 1,
+    held: 0,
+    open: 1,
+    gates: 0,
+    fires: 1,
+    doneSeq: 0,
+    succeeded: 0,
+    failed: 0,
+    unhandled: 0,
+    finalsFailed: 0,
+    more: false,
+    eventSeq: 0,
+    createdAt: T0,
+    startedAt: T0,
+    endedAt: null,
+    deadlineAt: null,
+    ...given,
+  }
+}
+
+export function anEndedInstance(given: Partial<InstanceRow> = {}): InstanceRow {
+  return anInstance({ state: 'completed', phase: 'ended', outcome: 'success', live: 0, open: 0, endedAt: T0, ...given })
+}
+
+/** A run at a place of an instance. */
+export function aStep(instance: InstanceRow, node: string, given: Partial<RunRow> = {}): RunRow {
+  return aRun({ instanceId: instance.id, rootId: instance.rootId, node, fire: 1, ...given })
+}
+
+export function aGate(instance: InstanceRow, given: Partial<GateRow> = {}): GateRow {
+  return {
+    id: newId(),
+    instanceId: instance.id,
+    rootId: instance.rootId,
+    node: 'approve',
+    fire: 1,
+    scope: '',
+    state: 'open',
+    options: '{"roles":["boss"]}',
+    args: null,
+    dueAt: null,
+    onTimeout: 'reject',
+    answer: null,
+    answeredBy: null,
+    reason: null,
+    createdAt: T0,
+    answeredAt: null,
+    ...given,
+  }
+}
+
+export function aLimit(key: string, given: Partial<LimitRow> = {}): LimitRow {
+  return {
+    key,
+    maxConcurrent: 1,
+    inUse: 0,
+    ratePer: null,
+    periodMs: null,
+    windowStart: 0,
+    windowUsed: 0,
+    ...given,
+  }
+}
+
+export function aWorker(given: Partial<WorkerRow> = {}): WorkerRow {
+  return {
+    id: newId(),
+    name: 'worker-1',
+    host: 'here',
+    pid: 1,
+    runtime: 'node',
+    queues: ['default'],
+    types: ['mail.%'],
+    concurrency: 10,
+    state: 'running',
+    startedAt: T0,
+    heartbeatAt: T0,
+    expiresAt: T0 + 30_000,
+    tenant: null,
+    ...given,
+  }
+}
+
+export function anEvent(given: Partial<EventRow> & { readonly type: string }): EventRow {
+  return {
+    runId: null,
+    instanceId: null,
+    seq: null,
+    node: null,
+    actor: null,
+    tenant: null,
+    data: null,
+    at: T0,
+    ...given,
+  }
+}
+
+export function aSchedule(name: string, given: Partial<ScheduleRow> = {}): ScheduleRow {
+  return {
+    name,
+    expression: '0 * * * *',
+    timezone: 'UTC',
+    overlap: 'skip',
+    enabled: true,
+    template: '{"run":{"type":"mail.send"}}',
+    nextAt: T0,
+    lastAt: null,
+    lastId: null,
+    fireCount: 0,
+    tenant: null,
+    createdAt: T0,
+    ...given,
+  }
+}
