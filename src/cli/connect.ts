@@ -47,8 +47,13 @@ export async function connectStore(
 
 export async function connect(options: Shared, how: ConnectHow): Promise<EngineApi> {
   const store = await connectStore(options, how)
-  const { Engine } = await import('../engine/engine.ts')
-  return Engine.open({ store, ...how.engine })
+  try {
+    const { Engine } = await import('../engine/engine.ts')
+    return await Engine.open({ store, ...how.engine })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }
 
 /** Opens, lets the body work, closes; a command that only looks or changes one thing does not sweep. */

@@ -2,7 +2,7 @@
  * How a command fails: one line says what is wrong, one what would be right, and the exit code comes from the table of
  * error codes. A stack is shown only with PETREL_DEBUG=1.
  */
-import { DefinitionError } from '../dialects/source.ts'
+import { DefinitionError } from '../dialects/mistakes.ts'
 import { ERROR_TABLE, type ErrorCode, PetrelError } from '../engine/errors.ts'
 import { StoreError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
 import { harmless, type Terminal } from './terminal.ts'
@@ -85,10 +85,9 @@ function hintFor(code: ErrorCode): string | null {
 }
 
 function storeHint(code: string): string {
-  if (/url/.test(code)) return STORE_URLS
-  if (/newer/.test(code)) return 'use the version of Petrel that wrote it, or a newer one'
-  if (/corrupt|notadb/.test(code)) return 'restore the file from a backup, or name another with --store or --data'
-  return '`petrel migrate` brings a database up to date; --store names another'
+  if (code === 'unknown_store') return 'name it with --store, or PETREL_STORE; without either it is sqlite:.petrel/petrel.db'
+  if (code === 'schema_newer' || code === 'schema_changed') return 'use the version of Petrel that wrote it, or name another with --store'
+  if (code === 'corrupt' || code === 'not_a_database') return 'restore it from a backup, or name another with --store or --data'
+  if (code === 'not_migrated' || code === 'schema_missing') return '`petrel migrate` brings it up to date'
+  return 'name another with --store or --data'
 }
-
-export const STORE_URLS = 'use sqlite:FILE, sqlite::memory: or postgres://user:password@host/database'

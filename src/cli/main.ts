@@ -12,6 +12,7 @@ function program(): Command {
   const root = new Command('petrel')
     .description('A durable workflow engine.')
     .version(packageVersion(), '-V, --version')
+    .helpCommand(false)
     .addHelpText('after', HELP)
     .showHelpAfterError(false)
     .exitOverride()

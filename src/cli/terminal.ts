@@ -38,7 +38,7 @@ export class Terminal {
   }
 
   get columns(): number {
-    return this.#out.columns ?? 100
+    return this.#out.columns || 100
   }
 
   /** A line for people; nothing with --json. */

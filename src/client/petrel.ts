@@ -7,6 +7,7 @@ import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { failureOf } from '../worker/errors.ts'
 import { type Handler, Handlers } from '../worker/handlers.ts'
+import { checkJson, DEFAULT_MAX_BYTES } from '../worker/json.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import { Worker } from '../worker/worker.ts'
 import { type AnyStep, type GivesOf, type Job, job, type Step, type StepOptions } from './builders.ts'
@@ -142,7 +143,9 @@ export class Petrel {
     const { tx, ...shared } = options
     const params = jobs.map((entry, i): EnqueueParams => {
       const { job: given, ...own } = 'job' in entry ? entry : { job: entry }
-      return enqueueParams(given, { ...shared, ...own }, jobs.length === 1 ? '' : `jobs[${i}]: `)
+      const params = enqueueParams(given, { ...shared, ...own }, jobs.length === 1 ? '' : `jobs[${i}]: `)
+      this.#checkArgs(params.payload, jobs.length === 1 ? null : `jobs[${i}]`)
+      return params
     })
     const enqueued = await this.engine.enqueue(params, onTransaction(tx))
     return enqueued.map(({ id, created }) => new RunHandle(this.engine, id, created)) as never
@@ -164,7 +167,9 @@ export class Petrel {
     if (workflows.length > 1 && (rest.id !== undefined || idempotencyKey !== undefined)) {
       throw new PetrelError('invalid_request', 'id and idempotencyKey name one workflow: start them one by one')
     }
-    const built = workflows.map((workflow) => buildWorkflow(named(workflow, name)))
+    const built = workflows.map((workflow) =>
+      buildWorkflow(named(workflow, name), (args, path) => this.#checkArgs(args, path)),
+    )
     const key = idempotencyKey === undefined ? {} : { startKey: idempotencyKey }
     const params = built.map(({ start }) => ({ ...start, ...rest, ...key }))
     const started = await this.engine.start(params, onTransaction(tx))
@@ -207,6 +212,11 @@ export class Petrel {
     const stopped = Promise.all([...this.#workers].map((worker) => worker.stop(params)))
     this.#closing ??= stopped.then(() => this.engine.close()).then(() => this.#close())
     return this.#closing
+  }
+
+  #checkArgs(args: Json, path: string | null): void {
+    const { maxPayloadBytes: maxBytes = DEFAULT_MAX_BYTES } = this.#options
+    checkJson(args, { maxBytes, what: path === null ? 'the arguments' : `the arguments of ${path}` })
   }
 
   #assertOpen(): void {

@@ -3,7 +3,8 @@
  * with a stand-in, so that one pass finds every mistake; nothing read may be used if any was noted.
  */
 import type { Json } from '../net/net.ts'
-import { DefinitionError, locateMistakes, type Mistake, type Path, type Source } from './source.ts'
+import { DefinitionError, type Mistake, type Path } from './mistakes.ts'
+import { locateMistakes, type Source } from './source.ts'
 
 export class Reader {
   readonly source: Source

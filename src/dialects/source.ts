@@ -3,48 +3,12 @@
  * the YAML it also is, so both give the same line numbers and the same errors.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-
-export type Path = readonly (string | number)[]
-
-export interface Place {
-  readonly line: number
-  readonly column: number
-}
-
-/** What is wrong, where, and what would be right. */
-export interface Mistake {
-  readonly path: Path
-  /** Points at the key itself (it should not be there) instead of at its value. */
-  readonly onKey?: boolean
-  readonly message: string
-  readonly hint: string | null
-}
-
-export interface LocatedMistake extends Place {
-  /** Dotted path inside the definition; '' is the whole of it. */
-  readonly path: string
-  readonly message: string
-  readonly hint: string | null
-}
-
-/** Every mistake of one file at once. */
-export class DefinitionError extends Error {
-  readonly code = 'invalid_request'
-  readonly file: string
-  readonly problems: readonly LocatedMistake[]
-  constructor(file: string, problems: readonly LocatedMistake[]) {
-    const lines = problems.map((p) => `  ${p.line}:${p.column} ${p.path === '' ? '' : `${p.path}: `}${p.message}`)
-    super(`${file} is not a valid definition:\n${lines.join('\n')}`)
-    this.name = 'DefinitionError'
-    this.file = file
-    this.problems = problems
-  }
-}
+import { DefinitionError, type LocatedMistake, type Mistake, type Path, pathText, type TextPlace } from './mistakes.ts'
 
 export interface Source {
   readonly file: string
   readonly value: unknown
-  locate(path: Path, onKey?: boolean): Place
+  locate(path: Path, onKey?: boolean): TextPlace
 }
 
 /** A definition is written by hand or by a tool for review; what is larger is data, which belongs into the input. */
@@ -56,7 +20,7 @@ export function readSource(file: string, text: string): Source {
   }
   const lines = new LineCounter()
   const document = parse(file, text, lines)
-  const at = (offset: number): Place => {
+  const at = (offset: number): TextPlace => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
@@ -72,12 +36,6 @@ export function locateMistakes(source: Source, mistakes: readonly Mistake[]): re
   return mistakes
     .map((m) => ({ ...source.locate(m.path, m.onKey), path: pathText(m.path), message: m.message, hint: m.hint }))
     .sort((a, b) => a.line - b.line || a.column - b.column)
-}
-
-export function pathText(path: Path): string {
-  return path
-    .map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`))
-    .join('')
 }
 
 function parse(file: string, text: string, lineCounter: LineCounter): Document {
@@ -101,7 +59,7 @@ function toValue(file: string, document: Document): unknown {
 }
 
 /** `args: {{ input.x }}` is a mapping to YAML, not a template: say so instead of complaining about its odd key. */
-function unquotedTemplates(document: Document, at: (offset: number) => Place): LocatedMistake[] {
+function unquotedTemplates(document: Document, at: (offset: number) => TextPlace): LocatedMistake[] {
   const found: LocatedMistake[] = []
   visit(document, {
     Pair: (_, pair) => {
@@ -143,7 +101,7 @@ function rangeStart(node: unknown): number | null {
   return range?.[0] ?? null
 }
 
-function mistakeAt(place: Place, message: string, hint: string | null): LocatedMistake {
+function mistakeAt(place: TextPlace, message: string, hint: string | null): LocatedMistake {
   return { ...place, path: '', message, hint }
 }
 

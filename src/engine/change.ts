@@ -463,7 +463,8 @@ export function placeOf(run: RunRow): Place {
 /** What the event that ends a lease must tell of it. */
 export function leaseStory(run: RunRow, startedAt: number | null): Record<string, Json> {
   const story: Record<string, Json> = {}
-  if (run.leasedAt !== null) {
+  // A hand-off was told with the run's creation; only then does a leased run carry a report id.
+  if (run.leasedAt !== null && run.reportId === null) {
     story.leased_at = iso(run.leasedAt)
     story.leased_by = run.leasedBy
   }

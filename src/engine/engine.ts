@@ -258,6 +258,11 @@ export class Engine implements EngineApi {
         else soonest = Math.min(soonest, run.runAt)
         if (run.expiresAt !== null) soonest = Math.min(soonest, run.expiresAt)
       } else if (run.timeoutAt !== null) soonest = Math.min(soonest, run.timeoutAt)
+      // A lease that ended without its worker's word: he must be told to stop.
+      const before = change.loaded.runs.get(run.id)
+      if (before !== undefined && before.sessionId !== null && run.epoch !== before.epoch && run.reportId === null) {
+        this.#sessions.lost(before.sessionId, run.id, before.timeoutAt !== null && before.timeoutAt <= change.now)
+      }
       if (run.instanceId === null && run.settledAt !== null) this.#waiters.tell(run.id, run.status)
     }
     for (const gate of change.newGates.values()) if (gate.dueAt !== null) soonest = Math.min(soonest, gate.dueAt)

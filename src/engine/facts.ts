@@ -1,7 +1,7 @@
 /** The facts fire asks for: what was loaded, with this transaction's own changes on top. */
 import type { Facts } from '../net/facts.ts'
-import { TERMINAL } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import type { InstanceRow } from '../store/rows.ts'
 import { type Change, type Member, NeedMore } from './change.ts'
 
 export function factsOf(change: Change, member: Member): Facts {
@@ -68,10 +68,11 @@ export function factsOf(change: Change, member: Member): Facts {
     openChildren(limit) {
       const stored = member.isNew ? [] : loaded.openChildren.get(id)
       if (stored === undefined) return undefined
-      const ids = stored.filter((c) => !TERMINAL.has((change.members.get(c.id)?.row ?? c).state)).map((c) => c.id)
+      const free = (row: InstanceRow): boolean => row.phase === 'forward' || row.phase === 'final'
+      const ids = stored.filter((c) => free(change.members.get(c.id)?.row ?? c)).map((c) => c.id)
       for (const other of change.members.values()) {
         const { row } = other
-        if (other.isNew && row.parentId === id && row.parentNode !== null && !TERMINAL.has(row.state)) ids.push(row.id)
+        if (other.isNew && row.parentId === id && row.parentNode !== null && free(row)) ids.push(row.id)
       }
       return ids.slice(0, limit)
     },

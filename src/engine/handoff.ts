@@ -11,6 +11,9 @@ import { type Holder, leased } from './runs.ts'
 /** Hand-offs in a row while other work waits. */
 export const MAX_STREAK = 64
 
+/** Stands for the report id of a hand-off that no report asked for. */
+const UNASKED = 'unasked'
+
 export interface Offer {
   readonly holder: Holder
   readonly filter: ClaimFilter
@@ -40,7 +43,7 @@ export function handOff(change: Change, offers: readonly Offer[], urgency: reado
     if (reportId === null) offer.room--
     if (urgency[at] === null || urgency[at] === undefined) offer.streak = 0
     else offer.streak++
-    const row = leased(run, offer.holder, change.now, reportId)
+    const row = leased(run, offer.holder, change.now, reportId ?? UNASKED)
     change.handedOut(row)
     handed.push({ run: row, offer, reportId })
   }

@@ -31,7 +31,14 @@ export function reported(change: Change, sessionId: string, report: Report, chan
   const held = run.status === 'leased' && run.epoch === delivery.epoch && run.sessionId === sessionId
   if (!held) {
     const before = run.reportId === reportId && (run.epoch === delivery.epoch + 1 || run.deferred)
-    if (before) return 'recorded'
+    if (before) {
+      // Its hand-off may still wait for the reply that got lost.
+      if (!change.asked.has(reportId)) {
+        change.asked.add(reportId)
+        throw new NeedMore({ handedBy: [{ sessionId, reportId }] })
+      }
+      return 'recorded'
+    }
     if (outcome.kind === 'succeeded') noteLate(change, run, delivery.epoch)
     return 'stale'
   }

@@ -72,9 +72,10 @@ export class Results {
 
   async #read(instanceId: string, net: CompiledNet, nodes: readonly string[]): Promise<ByNode> {
     if (nodes.length === 0) return new Map()
-    const found = new Map(await this.#store.read.results({ instanceId, nodes }))
+    const stored = await this.#store.read.results({ instanceId, nodes })
+    const found = new Map<string, string | null>()
     for (const node of nodes) {
-      const text = found.get(node) ?? null
+      const text = stored.get(`${instanceId}/${node}`) ?? null
       const ref = text?.startsWith('{"$child"') ? (JSON.parse(text) as Json) : null
       if (ref !== null && isChildRef(ref)) found.set(node, await this.#nested(ref.$child))
       else if (net.byKey.get(node)?.work.kind === 'each') found.set(node, await this.#withChildren(instanceId, node, text))

@@ -79,6 +79,11 @@ export class Sessions implements WorkerPort {
     for (const session of this.#open.values()) session.wake(queues)
   }
 
+  /** A lease held here ended without the worker's report. */
+  lost(sessionId: string, runId: string, timedOut: boolean): void {
+    this.#open.get(sessionId)?.inbox.stop([{ runId, reason: timedOut ? 'timeout' : 'cancel' }])
+  }
+
   /** Cancels or pauses may concern runs held here. */
   async beatNow(): Promise<void> {
     await Promise.all([...this.#open.values()].map((s) => s.beat()))
@@ -132,11 +137,25 @@ class LocalSession implements Session {
     try {
       const { state, stop } = await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: this.#deps.ttlMs })
       if (stop.length > 0) this.inbox.stop(stop.map((runId) => ({ runId, reason: 'cancel' as const })))
+      await this.#dropLost()
       if (state === 'quiet' || state === 'terminate') this.#state = state
     } catch (error) {
       this.#deps.logger.warn({ session: this.id }, `heartbeat failed, trying again: ${(error as Error).message}`)
     }
     if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), this.#deps.heartbeatMs).unref()
+  }
+
+  /** Leases that other processes ended: our worker learns of it with the beat. */
+  async #dropLost(): Promise<void> {
+    const held = this.inbox.holding()
+    if (held.length === 0) return
+    const rows = await this.#deps.store.read.runs({ ids: held })
+    const ours = new Set(rows.filter((r) => r.sessionId === this.id).map((r) => r.id))
+    const lost = held.filter((id) => !ours.has(id))
+    // What was settled while we looked is no longer held.
+    const still = new Set(this.inbox.holding())
+    const gone = lost.filter((id) => still.has(id))
+    if (gone.length > 0) this.inbox.stop(gone.map((runId) => ({ runId, reason: 'lost' as const })))
   }
 
   #row(): WorkerRow {

@@ -155,16 +155,13 @@ export class Settler {
     const slots = new Map<string, Set<string>>()
     const queues = new Set<string>()
     const limits = new Set<string>()
-    const handedBy: { sessionId: string; reportId: string }[] = []
     for (const { params } of batch) {
       runs.push(params.runId)
       if (params.instanceId !== null) instances.add(params.instanceId)
       if (params.report === null) continue
-      const { report, sessionId } = params.report
-      const { delivery } = report
+      const { delivery } = params.report.report
       queues.add(delivery.queue)
       for (const key of limitKeys(delivery)) limits.add(key)
-      if (this.#resent.has(report.reportId)) handedBy.push({ sessionId, reportId: report.reportId })
       if (delivery.instanceId === null || delivery.node === null) continue
       const net = this.#nets.ofInstance(delivery.instanceId)
       if (net === undefined) continue
@@ -182,16 +179,7 @@ export class Settler {
       slots: [...slots].filter(([, keys]) => keys.size > 0).map(([instanceId, keys]) => ({ instanceId, keys: [...keys] })),
       queues: [...queues],
       limits: [...limits],
-      ...(handedBy.length === 0 ? {} : { handedBy }),
     }
-  }
-
-  /** Reports sent a second time: only these may have a hand-off waiting for them. */
-  readonly #resent = new Set<string>()
-
-  resent(reportId: string): void {
-    if (this.#resent.size > 10_000) this.#resent.clear()
-    this.#resent.add(reportId)
   }
 }
 

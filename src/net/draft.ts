@@ -7,10 +7,12 @@ import type { Json, Node } from './net.ts'
 /** Tokens and items one fire may move; the rest is cut off and goes on with `continue`. */
 export const MOVES_PER_FIRE = 1000
 
-/** A token on its way to a node, or an each that still has items to issue. */
+/** A token on its way to a node, an each that still has items to issue, held tokens to try. */
 export type Todo =
   | { readonly t: 'token'; readonly node: string; readonly scope: string; readonly args: Json | null }
   | { readonly t: 'issue'; readonly fire: number }
+  /** The context changed before the cut: held tokens are still to be tried. */
+  | { readonly t: 'context' }
 
 /** Thrown when a fact is not loaded; caught by fire, which asks for it. */
 export class MissingFact extends Error {
@@ -21,13 +23,14 @@ export class MissingFact extends Error {
   }
 }
 
-/** An author's expression failed: the instance drains with this, nothing else is touched. */
-export class GuardError extends Error {
+/** The cascade cannot go on: all that this happening set in motion is taken back and the instance drains. */
+export class Abandoned extends Error {
   readonly failure: Failure
-  constructor(place: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    super(`${place}: ${why}`)
-    this.failure = { code: 'guard_error', message: `${place}: ${why}` }
+  readonly node: string
+  constructor(node: string, failure: Failure) {
+    super(failure.message)
+    this.node = node
+    this.failure = failure
   }
 }
 

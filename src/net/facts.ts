@@ -15,6 +15,7 @@ export interface Facts {
   items(node: string, fire: number, from: number, count: number): readonly Json[] | undefined
   /** Ids of runs of this instance that have not started, at most `limit`. */
   unstarted(limit: number): readonly string[] | undefined
+  /** Attached children that are not ending already. */
   openChildren(limit: number): readonly string[] | undefined
   openGates(limit: number): readonly string[] | undefined
 }

@@ -3,7 +3,7 @@
  * (`engine_error`), a fact not loaded is asked for.
  */
 import type { CompiledNet } from './compile.ts'
-import { Draft, GuardError, MissingFact } from './draft.ts'
+import { Abandoned, Draft, MissingFact } from './draft.ts'
 import type { Evaluate, Facts, Missing } from './facts.ts'
 import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
 import type { Json } from './net.ts'
@@ -44,11 +44,11 @@ export function fire(
     return { fired: { marking: d.m, slots: d.slots, effects: d.effects } }
   } catch (error) {
     if (error instanceof MissingFact) return { missing: [error.missing] }
-    const failure: Failure =
-      error instanceof GuardError
-        ? error.failure
-        : { code: 'engine_error', message: error instanceof Error ? error.message : String(error) }
-    return fail(net, marking, facts, happening, failure, evaluate)
+    const abandoned =
+      error instanceof Abandoned
+        ? error
+        : new Abandoned('', { code: 'engine_error', message: error instanceof Error ? error.message : String(error) })
+    return fail(net, marking, facts, happening, abandoned, evaluate)
   }
 }
 
@@ -58,21 +58,23 @@ function fail(
   marking: Marking,
   facts: Facts,
   happening: Happening,
-  error: Failure,
+  abandoned: Abandoned,
   evaluate: Evaluate,
 ): FireResult {
+  const error = abandoned.failure
+  const node = abandoned.node === '' ? null : abandoned.node
   const d = new Draft(net, marking, facts, evaluate)
   try {
     // The work that ended has ended, whatever the guard behind it did.
     if (happening.kind === 'ended' && happening.place.role === 'work') count(d, happening.place, happening.outcome)
-    if (happening.kind === 'answered') {
-      d.m.open--
+    if (happening.kind === 'answered' && d.m.phase === 'forward') {
       d.m.gates--
+      count(d, happening.place, happening.approved ? { kind: 'succeeded' } : { kind: 'failed', error })
     }
     if (d.m.phase === 'forward') {
-      drain(d, error.code === 'engine_error' ? 'engine_error' : 'failure', error, null)
+      drain(d, error.code === 'engine_error' ? 'engine_error' : 'failure', error, node)
     } else if (d.m.phase !== 'ended') {
-      d.put('e', failureJson(error, null))
+      d.put('e', failureJson(error, node))
       cancelUnstarted(d)
       end(d, 'failed', 'failed')
     }

@@ -1,8 +1,8 @@
 /** Guards, sets and arguments: gathers the facts an expression names, then lets the evaluator decide. */
 import type { Draft } from './draft.ts'
-import { GuardError, MissingFact } from './draft.ts'
+import { Abandoned, MissingFact } from './draft.ts'
 import type { Scope } from './facts.ts'
-import type { Expr, Json } from './net.ts'
+import type { Expr, Json, Node } from './net.ts'
 
 export interface Surroundings {
   /** The token's args, read only if the expression names them. */
@@ -13,24 +13,31 @@ export interface Surroundings {
   readonly item?: Json
 }
 
-export function truth(d: Draft, source: Expr, around: Surroundings, place: string): boolean {
-  return guarded(place, () => d.evaluate.truth(source, scopeFor(d, d.evaluate.names(source), around)))
+/** Where an expression stands, for the message someone will read at night. */
+export interface Spot {
+  readonly node: string
+  readonly what: string
 }
 
-export function value(d: Draft, source: Expr, around: Surroundings, place: string): Json {
-  return guarded(place, () => d.evaluate.value(source, scopeFor(d, d.evaluate.names(source), around)))
+export function truth(d: Draft, source: Expr, around: Surroundings, spot: Spot): boolean {
+  return guarded(spot, () => d.evaluate.truth(source, scopeFor(d, d.evaluate.names(source), around)))
 }
 
-export function render(d: Draft, template: Json, around: Surroundings, place: string): Json {
-  return guarded(place, () => d.evaluate.render(template, scopeFor(d, d.evaluate.templateNames(template), around)))
+export function value(d: Draft, source: Expr, around: Surroundings, spot: Spot): Json {
+  return guarded(spot, () => d.evaluate.value(source, scopeFor(d, d.evaluate.names(source), around)))
 }
 
-function guarded<T>(place: string, work: () => T): T {
+export function render(d: Draft, template: Json, around: Surroundings, spot: Spot): Json {
+  return guarded(spot, () => d.evaluate.render(template, scopeFor(d, d.evaluate.templateNames(template), around)))
+}
+
+function guarded<T>(spot: Spot, work: () => T): T {
   try {
     return work()
   } catch (error) {
     if (error instanceof MissingFact) throw error
-    throw new GuardError(place, error)
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Abandoned(spot.node, { code: 'guard_error', message: `node '${spot.node}', ${spot.what}: ${why}` })
   }
 }
 
@@ -72,9 +79,27 @@ export function payloadOf(
   template: Json | null,
   args: Json | null,
   item: Json | undefined,
-  place: string,
+  spot: Spot,
 ): { readonly args: Json | null; readonly rendered: boolean } {
   if (template === null) return { args, rendered: false }
   const around: Surroundings = { args: () => args, event: null, ...(item === undefined ? {} : { item }) }
-  return { args: render(d, template, around, `${place}, args`), rendered: true }
+  return { args: render(d, template, around, spot), rendered: true }
+}
+
+const usesArgs = new WeakMap<Node, boolean>()
+
+/** Whether the arcs of a node name the token's args: only then must they outlive the token. */
+export function namesArgs(d: Draft, node: Node): boolean {
+  let uses = usesArgs.get(node)
+  if (uses === undefined) {
+    const { evaluate } = d
+    const paths = node.next.arcs.flatMap((arc) => [
+      ...(arc.when === null ? [] : evaluate.names(arc.when)),
+      ...evaluate.templateNames(arc.args as Json),
+      ...evaluate.templateNames(arc.set as Json),
+    ])
+    uses = paths.some(([root]) => root === 'args')
+    usesArgs.set(node, uses)
+  }
+  return uses
 }

@@ -66,7 +66,7 @@ export interface RunWork {
   /** Smaller runs earlier. */
   readonly priority: number
   readonly delayMs: number
-  /** Template rendered when the run is handed out; null: the literal arguments stored with the instance or item. */
+  /** Template rendered when the run is created; null: the literal arguments stored with the instance or item. */
   readonly args: Json | null
   /** Concurrency or rate limit this run counts against, besides its queue's. */
   readonly limitKey: string | null

@@ -54,6 +54,7 @@ export function cancelUnstarted(d: Draft): void {
   if (m.open === 0) return
   const children = known(d.facts.openChildren(CANCEL_CHUNK), { fact: 'openChildren', limit: CANCEL_CHUNK } as const)
   for (const id of children) d.effects.push({ do: 'cancel-child', id })
+  if (children.length === CANCEL_CHUNK) m.more = true
 }
 
 function known<T>(fact: T | undefined, missing: MissingFact['missing']): T {
@@ -93,7 +94,7 @@ function nextUndo(d: Draft): void {
   const done = top.value as unknown as Place
   d.m.open++
   const work = d.node(done.node).undo?.work
-  const payload = payloadOf(d, work?.args ?? null, null, undefined, `undo of node '${done.node}'`)
+  const payload = payloadOf(d, work?.args ?? null, null, undefined, { node: done.node, what: 'args of its undo' })
   d.effects.push({ do: 'run', place: { ...done, role: 'undo' }, ...payload, item: null })
 }
 
@@ -121,7 +122,7 @@ export function enterFinal(d: Draft): void {
     if (final.when === 'failure' && !failed) continue
     const { work } = d.node(final.node)
     const place: Place = { node: final.node, fire: ++m.fires, item: -1, role: 'final', scope: '' }
-    const where = `final node '${final.node}'`
+    const where = { node: final.node, what: 'args' }
     if (work.kind === 'run') {
       d.effects.push({ do: 'run', place, ...payloadOf(d, work.args, null, undefined, where), item: null })
     } else if (work.kind === 'child') {

@@ -3,8 +3,8 @@
  * Tokens wait in draft.todo, never on the call stack, so that a cascade of any length is flat and can be cut off.
  */
 import type { Draft } from './draft.ts'
-import { pad } from './draft.ts'
-import { payloadOf, render, type Surroundings, truth, value } from './guards.ts'
+import { Abandoned, pad } from './draft.ts'
+import { namesArgs, payloadOf, render, type Surroundings, truth, value } from './guards.ts'
 import type { Failure, Place } from './marking.ts'
 import type { EachWork, Json, Node } from './net.ts'
 import { drain, failureJson } from './phases.ts'
@@ -40,7 +40,8 @@ export function moveTokens(d: Draft): void {
       d.moves--
       const next = d.todo.shift() as Draft['todo'][number]
       if (next.t === 'token') arrive(d, next.node, next.scope, next.args)
-      else issueItems(d, next.fire)
+      else if (next.t === 'issue') issueItems(d, next.fire)
+      else d.contextChanged = true
     }
     if (d.m.phase !== 'forward' || !d.contextChanged || d.m.held === 0) return
     d.contextChanged = false
@@ -49,6 +50,7 @@ export function moveTokens(d: Draft): void {
 }
 
 function cutOff(d: Draft): void {
+  if (d.contextChanged) d.todo.push({ t: 'context' })
   const before = d.m.more ? ((d.slot('q') as Json[] | null) ?? []) : []
   d.put('q', [...before, ...(d.todo as unknown as Json[])])
   d.todo.length = 0
@@ -98,8 +100,8 @@ function arrive(d: Draft, key: string, scope: string, args: Json | null): void {
 function admitted(d: Draft, node: Node, args: Json | null): boolean {
   if (node.admit === null) return true
   for (const [i, rule] of node.admit.rules.entries()) {
-    const place = `node '${node.key}', admission rule ${i}`
-    if (rule.when === null || truth(d, rule.when, { args: () => args, event: null }, place)) return rule.allow
+    const spot = { node: node.key, what: `admission rule ${i}` }
+    if (rule.when === null || truth(d, rule.when, { args: () => args, event: null }, spot)) return rule.allow
   }
   return false
 }
@@ -110,10 +112,13 @@ function retryHeld(d: Draft): void {
     const token = held.value as { node: string; scope: string; args: Json | null }
     const node = d.node(token.node)
     if (!admitted(d, node, token.args)) continue
+    if (d.moves-- <= 0) {
+      d.todo.push({ t: 'context' })
+      return
+    }
     d.put(held.key, null)
     d.m.held--
     fireNode(d, node, token.scope, token.args)
-    if (d.m.phase !== 'forward') return
   }
 }
 
@@ -136,16 +141,17 @@ function fireNode(d: Draft, node: Node, scope: string, args: Json | null): void 
   if (work.kind === 'pass') return route(d, node, scope, () => args, SUCCEEDED)
   if (work.kind === 'each') return openEach(d, node, work, place, args)
   if (work.kind === 'child' && work.mode === 'detached') {
-    const input = payloadOf(d, work.input, args, undefined, `node '${node.key}'`)
+    const input = payloadOf(d, work.input, args, undefined, { node: node.key, what: 'input' })
     d.effects.push({ do: 'child', place, net: work.net, attached: false, ...input, item: null })
     return route(d, node, scope, () => args, SUCCEEDED)
   }
   m.open++
-  if (args !== null) d.put(`t:${fire}`, args)
+  if (args !== null && namesArgs(d, node)) d.put(`t:${fire}`, args)
+  const spot = { node: node.key, what: 'args' }
   if (work.kind === 'run') {
-    d.effects.push({ do: 'run', place, ...payloadOf(d, work.args, args, undefined, `node '${node.key}'`), item: null })
+    d.effects.push({ do: 'run', place, ...payloadOf(d, work.args, args, undefined, spot), item: null })
   } else if (work.kind === 'child') {
-    const input = payloadOf(d, work.input, args, undefined, `node '${node.key}'`)
+    const input = payloadOf(d, work.input, args, undefined, { node: node.key, what: 'input' })
     d.effects.push({ do: 'child', place, net: work.net, attached: true, ...input, item: null })
   } else {
     m.gates++
@@ -157,10 +163,10 @@ function openEach(d: Draft, node: Node, work: EachWork, place: Place, args: Json
   let total: number
   if (work.items === null) total = (d.slot(`n:${node.key}`) as number | null) ?? 0
   else {
-    const list = value(d, work.items, { args: () => args, event: null }, `node '${node.key}', items`)
+    const list = value(d, work.items, { args: () => args, event: null }, { node: node.key, what: 'items' })
     if (!Array.isArray(list)) {
-      const error = { code: 'guard_error', message: `node '${node.key}', items: expected a list, got ${kindOf(list)}` }
-      return drain(d, 'failure', error, node.key)
+      const message = `node '${node.key}', items: expected a list, got ${kindOf(list)}`
+      throw new Abandoned(node.key, { code: 'guard_error', message })
     }
     total = list.length
     d.fresh.set(place.fire, list)
@@ -198,7 +204,7 @@ function issueItems(d: Draft, fire: number): void {
     const place: Place = { node: s.node, fire, item: s.next + i, role: 'work', scope }
     const child = childOf(work, item)
     const template = work.body === null ? null : work.body.kind === 'run' ? work.body.args : work.body.input
-    const payload = payloadOf(d, template, s.args, item, `node '${s.node}', item ${place.item}`)
+    const payload = payloadOf(d, template, s.args, item, { node: s.node, what: `args of item ${place.item}` })
     if (child !== null) d.effects.push({ do: 'child', place, net: child, attached: true, ...payload, item })
     else d.effects.push({ do: 'run', place, ...payload, item })
   })
@@ -238,20 +244,25 @@ export function itemEnded(d: Draft, place: Place, failed: boolean): void {
 }
 
 export function succeedNode(d: Draft, place: Place): void {
-  route(d, d.node(place.node), place.scope, argsOf(d, place), SUCCEEDED)
+  const node = d.node(place.node)
+  route(d, node, place.scope, argsOf(d, node, place), SUCCEEDED)
 }
 
-export function failNode(d: Draft, place: Place, error: Failure, args = argsOf(d, place)): void {
+export function failNode(d: Draft, place: Place, error: Failure, args?: () => Json | null): void {
   const node = d.node(place.node)
   const action = node.onFailure === 'net' ? d.net.net.onFailure : node.onFailure
   if (action === 'abort') drain(d, 'failure', error, node.key)
   else if (action === 'compensate') drain(d, 'compensate', error, node.key)
-  else route(d, node, place.scope, args, { status: action === 'skip' ? 'skipped' : 'failed', error })
+  else route(d, node, place.scope, args ?? argsOf(d, node, place), { status: action === 'skip' ? 'skipped' : 'failed', error })
 }
 
-/** Args outlive the token that brought them in slot `t:<fire>`; none were written when there were none. */
-function argsOf(d: Draft, place: Place): () => Json | null {
-  return () => d.slot(`t:${place.fire}`)
+/** Args that the arcs name outlive their token in slot `t:<fire>`, until the arcs are tried. */
+function argsOf(d: Draft, node: Node, place: Place): () => Json | null {
+  if (!namesArgs(d, node)) return () => null
+  const slot = `t:${place.fire}`
+  const args = d.slot(slot)
+  if (args !== null) d.put(slot, null)
+  return () => args
 }
 
 function route(d: Draft, node: Node, scope: string, args: () => Json | null, ending: Ending): void {
@@ -265,7 +276,7 @@ function route(d: Draft, node: Node, scope: string, args: () => Json | null, end
   const around: Surroundings = { args, event }
   const taken = []
   for (const [i, arc] of arcs.entries()) {
-    if (arc.when !== null && !truth(d, arc.when, around, `node '${node.key}', guard of arc ${i} to '${arc.to}'`)) continue
+    if (arc.when !== null && !truth(d, arc.when, around, { node: node.key, what: `guard of arc ${i} to '${arc.to}'` })) continue
     taken.push({ arc, i })
     if (mode === 'first') break
   }
@@ -273,8 +284,7 @@ function route(d: Draft, node: Node, scope: string, args: () => Json | null, end
   if (ending.status === 'failed' && !taken.some((t) => t.arc.when !== null)) d.m.unhandled++
   if (taken.length === 0) {
     if (arcs.length > 0 && ending.status !== 'failed' && d.net.net.noMatch === 'fail') {
-      const error = { code: 'no_match', message: `no arc of node '${node.key}' matched` }
-      return drain(d, 'failure', error, node.key)
+      throw new Abandoned(node.key, { code: 'no_match', message: `no arc of node '${node.key}' matched` })
     }
     return endToken(d, scope)
   }
@@ -284,25 +294,25 @@ function route(d: Draft, node: Node, scope: string, args: () => Json | null, end
     writeScope(d, target, { kind: 'fork', up: scope, cont: node.next.scope, live: taken.length, arrived: 0 })
   } else addLive(d, scope, taken.length - 1)
   for (const { arc, i } of taken) {
-    const place = `node '${node.key}', arc ${i} to '${arc.to}'`
+    const spot = (what: string) => ({ node: node.key, what: `${what} of arc ${i} to '${arc.to}'` })
     for (const [name, template] of Object.entries(arc.set ?? {})) {
-      d.put(`c:${name}`, render(d, template, around, `${place}, set ${name}`))
+      d.put(`c:${name}`, render(d, template, around, spot(`set ${name}`)))
       d.contextChanged = true
     }
-    emit(d, arc.to, target, arc.args === null ? null : render(d, arc.args as Json, around, `${place}, args`))
+    emit(d, arc.to, target, arc.args === null ? null : render(d, arc.args as Json, around, spot('args')))
   }
 }
 
+/** Ends a token, and the scopes that end with it. */
 function endToken(d: Draft, scope: string): void {
-  if (scope === '') {
-    d.m.live--
-    return
+  for (let path = scope; path !== ''; ) {
+    const s = readScope(d, path)
+    if (s.live > 1) return writeScope(d, path, { ...s, live: s.live - 1 })
+    d.put(scopeKey(path), null)
+    if (s.kind === 'fork' && s.arrived > 0) return emit(d, s.cont, s.up, null)
+    path = s.up
   }
-  const s = readScope(d, scope)
-  if (s.live > 1) return writeScope(d, scope, { ...s, live: s.live - 1 })
-  d.put(scopeKey(scope), null)
-  if (s.kind === 'fork' && s.arrived > 0) emit(d, s.cont, s.up, null)
-  else endToken(d, s.up)
+  d.m.live--
 }
 
 function addLive(d: Draft, scope: string, n: number): void {

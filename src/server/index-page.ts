@@ -9,10 +9,10 @@ export function indexRoute(app: FastifyInstance, { engine, version }: { readonly
   app.get('/', async (_, reply) => {
     const { read } = engine.store
     const query = { states: null, name: null, dialect: null, tenant: null, rootsOnly: true, limit: SHOWN, before: null }
-    const [rows, counts, now] = await Promise.all([read.listInstances(query), read.countInstances(), engine.store.now()])
+    const [rows, now] = await Promise.all([read.listInstances(query), engine.store.now()])
     reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
     reply.type('text/html; charset=utf-8')
-    return page(rows, counts, now, version)
+    return page(rows, now, version)
   })
 }
 
@@ -33,8 +33,10 @@ a { color: inherit; text-underline-offset: .2em; }
 .waiting { background: #85d4; } .cancelled, .cancelling, .compensated, .compensating { background: #c904; }
 footer { font-size: .85rem; }`
 
-function page(rows: readonly InstanceRow[], counts: ReadonlyMap<string, number>, now: number, version: string): string {
-  const tally = [...counts].map(([state, n]) => `${n} ${escape(state)}`).join(' · ') || 'no instances yet'
+function page(rows: readonly InstanceRow[], now: number, version: string): string {
+  const counts = new Map<string, number>()
+  for (const { state } of rows) counts.set(state, (counts.get(state) ?? 0) + 1)
+  const tally = `${rows.length === SHOWN ? `latest ${SHOWN}: ` : ''}${[...counts].map(([state, n]) => `${n} ${state}`).join(' · ')}`
   const body = rows.length === 0 ? '<p class="dim">Nothing has run yet. <code>petrel run FILE</code> starts something.</p>' : table(rows, now)
   return `<!doctype html>
 <html lang="en">

@@ -5,6 +5,10 @@ import type { Store } from './store.ts'
 export interface StoreOptions {
   /** Called right before COMMIT is sent and right after it succeeded: crash tests stop the process there. */
   readonly probe?: (point: 'before-commit' | 'after-commit') => void
+  /** Postgres only: transactions in flight at the same time. */
+  readonly connections?: number
+  /** Postgres only, behind a transaction pooler: no LISTEN, other processes' commits are found by polling. */
+  readonly pollOnly?: boolean
 }
 
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {

@@ -67,7 +67,7 @@ export interface Need {
   readonly topSlot?: readonly { readonly instanceId: string; readonly prefix: string }[]
   /** Pending runs of an instance (new, scheduled or between attempts): what a drain cancels at once. Locked. */
   readonly unstarted?: readonly { readonly instanceId: string; readonly limit: number }[]
-  /** Children not ended, attached ones only. */
+  /** Attached children that are not ending already (phase forward or final). */
   readonly openChildren?: readonly { readonly instanceId: string; readonly limit: number }[]
   readonly gates?: readonly string[]
   readonly openGates?: readonly { readonly instanceId: string; readonly limit: number }[]

@@ -27,6 +27,10 @@ export class Buffer {
     return delivery
   }
 
+  runIds(): readonly string[] {
+    return this.#items.slice(this.#head).map((delivery) => (delivery as Delivery).runId)
+  }
+
   /** Removes and returns all that match. */
   take(matches: (delivery: Delivery) => boolean): readonly Delivery[] {
     const taken: Delivery[] = []

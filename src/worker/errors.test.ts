@@ -7,7 +7,12 @@ describe('what a handler threw, as it is recorded', () => {
   it('an Error: its code, message, name and stack', () => {
     const error = Object.assign(new TypeError('no such card'), { code: 'card_declined', category: 'payment' })
     const failure = failureOf(error)
-    expect(failure).toMatchObject({ code: 'card_declined', message: 'no such card', type: 'TypeError', category: 'payment' })
+    expect(failure).toMatchObject({
+      code: 'card_declined',
+      message: 'no such card',
+      type: 'TypeError',
+      category: 'payment',
+    })
     expect(failure.details).toMatchObject({ stack: expect.stringContaining('errors.test.ts') })
     expect(failure).not.toHaveProperty('retryable')
   })
@@ -19,7 +24,10 @@ describe('what a handler threw, as it is recorded', () => {
   })
 
   it('an Error of another realm is an Error', () => {
-    expect(failureOf(runInNewContext('new RangeError("far away")'))).toMatchObject({ message: 'far away', type: 'RangeError' })
+    expect(failureOf(runInNewContext('new RangeError("far away")'))).toMatchObject({
+      message: 'far away',
+      type: 'RangeError',
+    })
   })
 
   it.each([
@@ -48,7 +56,14 @@ describe('what a handler threw, as it is recorded', () => {
   })
 
   it('never throws, and gives text that any store takes', () => {
-    const hostile = new Proxy({}, { get: () => { throw new Error('no') } })
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('no')
+        },
+      },
+    )
     expect(failureOf(hostile).message).toContain('handler threw')
     expect(failureOf(new Error('a\0b')).message).toBe('a\ufffdb')
     fc.assert(fc.property(fc.anything(), (thrown) => void JSON.stringify(failureOf(thrown))))

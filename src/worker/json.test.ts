@@ -30,7 +30,13 @@ describe('values that JSON carries', () => {
     ['a date', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
     ['something with toJSON', new URL('http://a/'), '"http://a/"'],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
-    ['an instance of a class', new (class Point { x = 1 })(), '{"x":1}'],
+    [
+      'an instance of a class',
+      new (class Point {
+        x = 1
+      })(),
+      '{"x":1}',
+    ],
     ['the same object twice', ((o) => [o, o])({ a: 1 }), '[{"a":1},{"a":1}]'],
     ['a text that only looks escaped', 'C:\\u0000 \\ud800', '"C:\\\\u0000 \\\\ud800"'],
     ['other control characters', '\u0001\u001f', '"\\u0001\\u001f"'],
@@ -69,8 +75,16 @@ describe('values that are refused, with their place', () => {
     ['a NUL', { a: 'x\0y' }, 'the result at $.a contains a NUL character, which cannot be stored'],
     ['a NUL in a key', { 'a\0': 1 }, 'the result has a key that contains a NUL character, which cannot be stored'],
     ['half a pair', ['\ud800'], 'the result at $[0] contains half of a surrogate pair, which cannot be stored'],
-    ['too deep', nested(201), `the result at ${'$' + '.a'.repeat(12)}… is nested more than 200 levels deep`],
-    ['a getter that throws', { get a() { throw new Error('no') } }, 'the result cannot be read: no'],
+    ['too deep', nested(201), `the result at $${'.a'.repeat(12)}… is nested more than 200 levels deep`],
+    [
+      'a getter that throws',
+      {
+        get a() {
+          throw new Error('no')
+        },
+      },
+      'the result cannot be read: no',
+    ],
   ])('%s', (_, value, message) => {
     expect(refusal(value)).toEqual({ code: 'unstorable', message })
   })
@@ -85,7 +99,8 @@ describe('values that are refused, with their place', () => {
     expect(refusal('x'.repeat(65_535)).code).toBe('payload_too_large')
     expect(refusal('ü'.repeat(40_000))).toEqual({
       code: 'payload_too_large',
-      message: 'the result takes 80002 bytes as JSON; at most 65536 are allowed: store it elsewhere and pass a reference',
+      message:
+        'the result takes 80002 bytes as JSON; at most 65536 are allowed: store it elsewhere and pass a reference',
     })
   })
 

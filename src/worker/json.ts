@@ -22,22 +22,23 @@ export function toJsonText(value: unknown, limits: JsonLimits): string {
   if (value === undefined || value === null) return 'null'
   if (value === true) return 'true'
   if (value === false) return 'false'
-  const what = limits.what ?? 'the value'
-  const walk: Walk = { what, path: [], ancestors: [], size: 0, maxBytes: limits.maxBytes }
-  let text: string | undefined
-  try {
+  const walk = walkOf(limits)
+  const text = reading(walk, () => {
     check(value, walk)
-    text = JSON.stringify(value)
-  } catch (error) {
-    if (error instanceof PetrelError) throw error
-    // A getter, a proxy or a toJSON of the caller's.
-    throw refuse(walk, `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
+    return JSON.stringify(value) as string | undefined
+  })
   if (text === undefined) throw refuse(walk, 'is not JSON')
   // JSON.stringify escapes as \uXXXX only control characters and lone surrogates (and people may have written "\\u").
   if (text.includes('\\u')) checkText(JSON.parse(text), walk)
   checkSize(text, walk)
   return text
+}
+
+/** Refuses what toJsonText would, but for the bytes of texts: for values that somebody else will write. */
+export function checkJson(value: unknown, limits: JsonLimits): void {
+  if (typeof value === 'number' && Number.isFinite(value)) return
+  const walk = walkOf(limits)
+  reading(walk, () => check(value, walk))
 }
 
 interface Walk {
@@ -48,6 +49,20 @@ interface Walk {
   /** Lower bound of the text's length so far: ends a walk of something huge early, and of shared structure. */
   size: number
   readonly maxBytes: number
+}
+
+function walkOf(limits: JsonLimits): Walk {
+  return { what: limits.what ?? 'the value', path: [], ancestors: [], size: 0, maxBytes: limits.maxBytes }
+}
+
+function reading<T>(walk: Walk, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof PetrelError) throw error
+    // A getter, a proxy or a toJSON of the caller's.
+    throw refuse(walk, `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 function check(value: unknown, walk: Walk): void {

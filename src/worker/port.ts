@@ -24,6 +24,8 @@ export interface SessionInbox {
   /** How many more runs the worker would take now. Called often: must be cheap. */
   room(): number
   deliver(deliveries: readonly Delivery[]): void
+  /** Runs delivered and not yet reported: buffered and executing ones. */
+  holding(): readonly string[]
   /** Something may be claimable. */
   wake(): void
   /** These runs must stop: cancelled, timed out, or no longer ours. */

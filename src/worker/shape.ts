@@ -1,7 +1,8 @@
 /**
- * How one value is read out of the results of a workflow. The engine keeps results by node, and the results of a
- * nested workflow as an object of its nodes; the author of a chain thinks of it as the result of its last step, of a
- * group as the list of its jobs' results. Only the builder knows which is which, so it sends the shape along.
+ * How one value is read out of the results of a workflow. The engine gives results by node, those of a nested workflow
+ * as an object of its nodes (or of its items, where it is one list); the author of a chain thinks of it as the result
+ * of its last step, of a group as the list of its jobs' results. Only the builder knows which is which, so it sends
+ * the shape along.
  */
 import type { Json } from '../net/net.ts'
 
@@ -27,25 +28,23 @@ export interface ResultHint {
 export function readShape(shape: Shape, value: Json): Json {
   if (shape === null) return value
   if ('last' in shape) return readShape(shape.of, member(value, shape.last))
-  const items = member(value, shape.each)
-  return Array.from({ length: shape.count }, (_, i) => readShape(shape.of[i] ?? null, member(items, String(i))))
+  return Array.from({ length: shape.count }, (_, i) => readShape(shape.of[i] ?? null, member(value, String(i))))
 }
 
-/** The same, but a list is an object by index, without the jobs that have no result (OJS §7.3). */
+/** The same, but a list is an object by index (OJS §7.3). */
 export function readKeyed(shape: Shape, value: Json): Json {
   if (shape === null) return value
   if ('last' in shape) return readKeyed(shape.of, member(value, shape.last))
-  const items = member(value, shape.each)
-  if (items === null || typeof items !== 'object') return {}
-  return Object.fromEntries(Object.entries(items).map(([i, item]) => [i, readKeyed(shape.of[i] ?? null, item)]))
+  if (value === null || typeof value !== 'object') return {}
+  return Object.fromEntries(Object.entries(value).map(([i, item]) => [i, readKeyed(shape.of[i] ?? null, item)]))
 }
 
-/** Value of a whole workflow, from its results by node: only the texts that matter are parsed. */
+/** Value of a whole workflow, from its results by node: only the text that matters is parsed. */
 export function readResults(shape: Shape, byNode: ReadonlyMap<string, string | null>, read = readShape): Json {
   if (shape === null) return null
-  const node = 'last' in shape ? shape.last : shape.each
-  const text = byNode.get(node) ?? null
-  return read(shape, { [node]: text === null ? null : (JSON.parse(text) as Json) })
+  const isChain = 'last' in shape
+  const text = byNode.get(isChain ? shape.last : shape.each) ?? null
+  return read(isChain ? shape.of : shape, text === null ? null : (JSON.parse(text) as Json))
 }
 
 function member(value: Json, key: string): Json {

@@ -6,11 +6,12 @@
  * running   A run is in one of these places: leased and waiting in the buffer, executing, or settling (its outcome is
  *           being recorded). Deliveries come from claims, from replies to reports (hand-off) and unasked (`deliver`);
  *           all go into the buffer, and from there to a free slot. There are `concurrency` slots; a settling run holds
- *           none. Room = slots + prefetch target − executing − buffered − promised, where promised counts what claims
- *           and reports in flight may still bring. A claim is made when there is room and something may be claimable:
- *           `more` is set by a wake, by the poll and by a claim that came back full, and cleared by one that did not.
- *           One claim at a time. A failed claim is tried again after a growing pause. If every slot stays busy for
- *           long while runs wait in the buffer, those are handed back: somebody else may be idle.
+ *           none. Room = slots + prefetch target − executing − buffered − what a claim under way may bring. A report
+ *           asks for the next run while there is more room than reports in flight that asked already. A claim is made
+ *           when there is room and something may be claimable: `more` is set by a wake, by the poll and by a claim
+ *           that came back full, and cleared by one that did not. One claim at a time; it does not wait for replies
+ *           unless nothing is to be fetched ahead. A failed claim is tried again after a growing pause. If every slot
+ *           stays busy for long while runs wait in the buffer, those are handed back: somebody else may be idle.
  * draining  Nothing new begins; whatever waits or still arrives is handed back unstarted. Executing runs may end by
  *           themselves until the grace period is over, then their signals are aborted, and a little later those still
  *           there are reported as failed with code `shutdown`. stop() again can only shorten the grace period.
@@ -55,10 +56,14 @@ export class Worker {
   #session!: Session
   #state: 'running' | 'draining' | 'stopped' = 'running'
   #settling = 0
-  #promised = 0
+  /** Reports in flight that asked for the next run. */
+  #asking = 0
+  /** What the claim under way may bring. */
+  #claimed = 0
   #reports = 0
   #more = true
   #claiming = false
+  #claimScheduled = false
   #claimFailures = 0
   #pumping = false
   /** When this turn of the event loop began its first run; 0: none yet. */
@@ -80,6 +85,7 @@ export class Worker {
     const inbox: SessionInbox = {
       room: () => worker.#room(),
       deliver: (deliveries) => worker.#accept(deliveries),
+      holding: () => worker.#holding(),
       wake: () => worker.#wake(),
       stop: (runs) => worker.#stopRuns(runs),
     }
@@ -143,7 +149,14 @@ export class Worker {
   }
 
   #held(): number {
-    return this.#executing.size + this.#buffer.length + this.#promised
+    return this.#executing.size + this.#buffer.length + this.#claimed
+  }
+
+  /** Delivered and not yet reported. */
+  #holding(): readonly string[] {
+    const ids = this.#buffer.runIds()
+    for (const execution of this.#executing) ids.push(execution.delivery.runId)
+    return ids
   }
 
   #wake(): void {
@@ -160,33 +173,42 @@ export class Worker {
     this.#pump()
   }
 
+  /** At once when idle; else when this turn of the event loop is over, for the slots that become free in it together. */
   #claimIfDue(): void {
+    if (!this.#more || this.#claiming || this.#claimScheduled || this.#state !== 'running') return
+    if (this.#executing.size === 0 && this.#settling === 0) return this.#claimNow()
+    this.#claimScheduled = true
+    setImmediate(() => {
+      this.#claimScheduled = false
+      this.#claimNow()
+    })
+  }
+
+  #claimNow(): void {
     if (!this.#more || this.#claiming || this.#pauseTimer !== null || this.#state !== 'running') return
-    const room = this.#room()
-    if (room === 0) return
+    const { target } = this.#pace
+    const room = this.#room() - (target === 0 ? this.#asking : 0)
+    if (room <= 0) return
     // Slots first; the buffer is filled up once it is half empty, not after every run.
     const waiting = this.#held() - this.#options.concurrency
-    if (waiting >= 0 && waiting * 2 > this.#pace.target) return
+    if (waiting >= 0 && waiting * 2 > target) return
     this.#claim(Math.min(room, LARGEST_CLAIM)).catch((error) => this.#claimFailed(error))
   }
 
   async #claim(limit: number): Promise<void> {
     this.#claiming = true
-    this.#promised += limit
-    // A wake while the claim is under way may concern work that it does not see any more.
+    this.#claimed = limit
+    // Cleared before, not after: a wake while the claim is under way may concern work that it does not see any more.
     this.#more = false
+    let deliveries: readonly Delivery[] = []
     try {
-      const deliveries = await this.#session.claim(limit)
+      deliveries = await this.#session.claim(limit)
       this.#claimFailures = 0
       if (deliveries.length >= limit) this.#more = true
-      this.#promised -= limit
-      this.#claiming = false
-      this.#accept(deliveries)
-    } catch (error) {
-      this.#promised -= limit
-      this.#claiming = false
-      throw error
     } finally {
+      this.#claiming = false
+      this.#claimed = 0
+      this.#accept(deliveries)
       this.#waiter.check()
     }
   }
@@ -292,9 +314,9 @@ export class Worker {
   // ── reporting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #report(delivery: Delivery, startedAt: number | null, outcome: Outcome): void {
-    const wantNext = outcome.kind !== 'released' && this.#room() > 0
+    const wantNext = outcome.kind !== 'released' && this.#room() > this.#asking
     this.#settling++
-    if (wantNext) this.#promised++
+    if (wantNext) this.#asking++
     const reportId = `${this.#reportPrefix}.${(this.#reports++).toString(36)}`
     this.#session.settle({ delivery, reportId, startedAt, outcome, wantNext }).then(
       (reply) => this.#replied(wantNext, reply),
@@ -312,7 +334,7 @@ export class Worker {
 
   #replied(wantedNext: boolean, reply: Reply | null): void {
     this.#settling--
-    if (wantedNext) this.#promised--
+    if (wantedNext) this.#asking--
     if (reply !== null && reply.next !== null) this.#accept([reply.next])
     else this.#claimIfDue()
     this.#waiter.check()

@@ -1,5 +1,5 @@
 /** What a byte of an arbitrary net may stand for. The first choice is the plainest. */
-import type { Admission, Arc } from '../../src/net/net.ts'
+import type { Admission, Arc, Json } from '../../src/net/net.ts'
 
 /** [weight, choice]: the byte's 256 values are shared out by weight, in order. */
 export function pick<T>(byte: number, choices: readonly (readonly [number, T])[]): T {
@@ -58,6 +58,21 @@ export const ARGS: readonly (readonly [number, Arc['args']])[] = [
   [30, { a: false }],
   [30, { a: '=ctx.k0', b: ['x', '=ctx.k1'] }],
   [2, { a: '=boom' }],
+]
+
+/** Arguments of a node's own work; the item is there only in an each. */
+export const TEMPLATES: readonly (readonly [number, Json | null])[] = [
+  [150, null],
+  [30, { x: '=ctx.k0', literal: 7 }],
+  [30, { y: '=args.a' }],
+  [30, { item: '=item', z: ['=ctx.k1'] }],
+  [3, { x: '=boom' }],
+]
+
+export const UNDO_TEMPLATES: readonly (readonly [number, Json | null])[] = [
+  [180, null],
+  [60, { x: '=ctx.k0' }],
+  [4, { x: '=boom' }],
 ]
 
 export const SETS: readonly (readonly [number, Arc['set']])[] = [

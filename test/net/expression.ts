@@ -1,6 +1,7 @@
 /**
  * The expression language of these tests, just large enough to branch, count and fail:
- * `true`, `false`, `boom` (throws), `ctx.k`, `not ctx.k`, `ctx.n<3`, `ctx.n+1`, `args.a`, `event.ok`, `event.failed`, `list:3`.
+ * `true`, `false`, `boom` (throws), `ctx.k`, `not ctx.k`, `ctx.n<3`, `ctx.n+1`, `args.a`, `event.ok`, `event.failed`,
+ * `item`, `list:3`.
  * A template is any JSON in which a string starting with `=` is an expression.
  */
 import type { Evaluate, Scope } from '../../src/net/facts.ts'
@@ -14,6 +15,7 @@ export function evaluateExpression(source: string, scope: Scope): Json {
   if (source === 'false') return false
   if (source.startsWith('not ')) return !truthy(evaluateExpression(source.slice(4), scope))
   if (source.startsWith('list:')) return Array.from({ length: Number(source.slice(5)) }, (_, i) => i)
+  if (source === 'item') return path(scope, ['item'])
   if (source === 'event.ok') return !FAILED.has(String(path(scope, ['event', 'status'])))
   if (source === 'event.failed') return FAILED.has(String(path(scope, ['event', 'status'])))
   const less = /^(\w+\.\w+)<(\d+)$/.exec(source)
@@ -46,7 +48,10 @@ function path(scope: Scope, names: readonly string[]): Json {
 }
 
 function namesIn(source: Json): string[][] {
-  if (typeof source === 'string') return [...source.matchAll(/\b(ctx|args|event)\.(\w+)/g)].map((m) => [m[1]!, m[2]!])
+  if (typeof source === 'string')
+    return /^=?item$/.test(source)
+      ? [['item']]
+      : [...source.matchAll(/\b(ctx|args|event)\.(\w+)/g)].map((m) => [m[1]!, m[2]!])
   if (source === null || typeof source !== 'object') return []
   return Object.values(source).flatMap((part) => namesIn(part as Json))
 }

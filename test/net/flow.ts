@@ -57,6 +57,10 @@ export interface Piece {
   state: 'open' | 'succeeded' | 'failed' | 'unknown' | 'cancelled' | 'withdrawn' | 'abandoned'
 }
 
+export function templateOf(work: Work): Json | null {
+  return (work.kind === 'run' ? work.args : work.kind === 'child' ? work.input : null) ?? null
+}
+
 /** Thrown where an expression failed, after the drain it causes. */
 export class Stop extends Error {}
 
@@ -66,7 +70,7 @@ export abstract class Flow {
   readonly tokens: Token[] = []
   readonly scopes: FlowScope[] = []
   readonly detached: string[] = []
-  readonly context = new Map<string, Json>()
+  context: ReadonlyMap<string, Json> = new Map()
   unhandled = 0
   /** What this instance went through, in words: for coverage only. */
   readonly seen = new Set<string>()
@@ -226,10 +230,18 @@ export abstract class Flow {
     if (work.kind === 'each') return this.#fireEach(token, firing)
     if (work.kind === 'pass') return this.route(token, 'succeeded')
     if (work.kind === 'child' && work.mode === 'detached') {
-      this.detached.push(token.at.key)
+      this.detached.push(`${token.at.key} ${JSON.stringify(this.#payload(work, token.args))}`)
       return this.route(token, 'succeeded')
     }
-    this.openPiece(work, { firing, item: -1, role: 'work', args: token.args, token, scope: null, final: null })
+    const args = this.#payload(work, token.args)
+    this.openPiece(work, { firing, item: -1, role: 'work', args, token, scope: null, final: null })
+  }
+
+  /** The work's own arguments, rendered when it is opened; without any, those of the token. */
+  #payload(work: Work, args: Json | null, item: Json = null): Json | null {
+    const template = templateOf(work)
+    if (template === null) return args
+    return this.#evaluate(() => renderTemplate(template, { ...this.names(args, null), item }))
   }
 
   protected openPiece(
@@ -286,7 +298,7 @@ export abstract class Flow {
           firing: scope.firing!,
           item: item.index,
           role: 'work',
-          args: token.args,
+          args: this.#payload(body, token.args, item.value),
           token: null,
           scope,
           final: null,
@@ -360,25 +372,25 @@ export abstract class Flow {
   }
 
   protected write(set: { readonly [name: string]: Json }): void {
-    for (const [name, value] of Object.entries(set)) this.context.set(name, value)
+    this.context = new Map([...this.context, ...Object.entries(set)])
     this.#contextChanged = true
   }
 
-  #names(args: Json | null, status: string | null) {
+  protected names(args: Json | null, status: string | null) {
     return { ctx: Object.fromEntries(this.context), args, event: { status } }
   }
 
   #truth(source: string, args: Json | null, status: string | null): boolean {
-    return truthy(evaluateExpression(source, this.#names(args, status)))
+    return truthy(evaluateExpression(source, this.names(args, status)))
   }
 
   #render(template: { readonly [name: string]: Json }, args: Json | null, status: string): { [name: string]: Json } {
-    return renderTemplate(template, this.#names(args, status)) as { [name: string]: Json }
+    return renderTemplate(template, this.names(args, status)) as { [name: string]: Json }
   }
 
   #list(source: string, args: Json | null): readonly Json[] {
     return this.#evaluate(() => {
-      const value = evaluateExpression(source, this.#names(args, null))
+      const value = evaluateExpression(source, this.names(args, null))
       if (!Array.isArray(value)) throw new Error('not a list')
       return value
     })

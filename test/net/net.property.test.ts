@@ -42,7 +42,7 @@ const MUST_SEE = {
   'phase drain >': ['undo', 'final', 'ended'],
   'phase undo >': ['final', 'ended'],
   'phase final >': ['drain', 'ended'],
-  'undo of': ['several'],
+  'undo of': ['several', 'unrenderable arguments'],
   reason: ['failure', 'compensate', 'stop', 'cancel', 'deadline', 'engine_error'],
   state: [
     'queued',

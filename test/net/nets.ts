@@ -8,7 +8,7 @@
  */
 import fc from 'fast-check'
 import type { Admission, Arc, ChildWork, Final, Json, Net, Node, RunWork, Undo, Work } from '../../src/net/net.ts'
-import { ADMISSIONS, ARGS, GUARDS, KINDS, type Kind, pick, SETS } from './choices.ts'
+import { ADMISSIONS, ARGS, GUARDS, KINDS, type Kind, pick, SETS, TEMPLATES, UNDO_TEMPLATES } from './choices.ts'
 
 export interface NetCase {
   readonly net: Net
@@ -18,7 +18,7 @@ export interface NetCase {
   readonly big: boolean
 }
 
-const BYTES_PER_NODE = 28
+const BYTES_PER_NODE = 30
 const MAX_TOKENS = 12
 const BIG = 1_100
 
@@ -32,7 +32,6 @@ const run: RunWork = {
   limitKey: null,
 }
 const child: ChildWork = { kind: 'child', net: 'child-net', mode: 'attached', input: null }
-const undo: Undo = { work: { ...run, type: 'undo' }, retry: null, timeout: null }
 
 interface NodeDraft {
   key: string
@@ -71,7 +70,7 @@ function readNet(policy: Uint8Array, rows: readonly Uint8Array[]): NetCase {
     [50, Math.ceil(size / 2)],
     [56, size],
   ])
-  const big = policy[1]! === 255
+  const big = policy[1]! === 173
   const items: { [node: string]: readonly Json[] } = {}
   const drafts: NodeDraft[] = []
   for (let i = 0; i < size; i += 1) drafts.push(readNode(i, at(i), i < strict, items))
@@ -154,13 +153,20 @@ function readNode(i: number, byte: Uint8Array, strict: boolean, items: { [node: 
       [40, 'abort'],
       [56, 'compensate'],
     ]),
-    undo: byte[4]! > 128 && kind !== 'pass' && kind !== 'detached' ? undo : null,
+    undo: byte[4]! > 80 && kind !== 'pass' && kind !== 'detached' ? undoOf(byte[29]!) : null,
     tokens: 0,
     incoming: 0,
   }
 }
 
+function undoOf(byte: number): Undo {
+  return { work: { ...run, type: 'undo', args: pick(byte, UNDO_TEMPLATES) }, retry: null, timeout: null }
+}
+
 function workOf(kind: Kind, length: number, byte: Uint8Array): Work {
+  const template = pick(byte[28]!, TEMPLATES)
+  const ownRun = { ...run, args: template }
+  const ownChild = { ...child, input: template }
   const each = {
     kind: 'each' as const,
     maxInFlight: pick(byte[21]!, [
@@ -172,25 +178,25 @@ function workOf(kind: Kind, length: number, byte: Uint8Array): Work {
   }
   switch (kind) {
     case 'run':
-      return run
+      return ownRun
     case 'pass':
       return { kind: 'pass' }
     case 'gate':
       return { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' }
     case 'attached':
-      return child
+      return ownChild
     case 'detached':
-      return { ...child, mode: 'detached' }
+      return { ...ownChild, mode: 'detached' }
     case 'literal':
-      return { ...each, items: null, body: run }
+      return { ...each, items: null, body: ownRun }
     case 'named':
       return { ...each, items: null, body: null }
     case 'list':
-      return { ...each, items: `list:${length}`, body: run }
+      return { ...each, items: `list:${length}`, body: ownRun }
     case 'listOfChildren':
-      return { ...each, items: `list:${length}`, body: child }
+      return { ...each, items: `list:${length}`, body: ownChild }
     case 'badList':
-      return { ...each, items: length > 2 ? 'boom' : 'ctx.none', body: run }
+      return { ...each, items: length > 2 ? 'boom' : 'ctx.none', body: ownRun }
   }
 }
 
@@ -300,14 +306,17 @@ function readFinals(policy: Uint8Array, nodes: Node[]): Final[] {
   for (let i = 0; i < count; i += 1) {
     const [kind, when, onFailure] = policy.subarray(3 + i * 3, 6 + i * 3) as unknown as [number, number, number]
     const work = pick<Work | null>(kind, [
-      [150, run],
+      [100, run],
+      [50, { ...run, args: { x: '=ctx.k0' } }],
       [40, child],
       [20, { kind: 'pass' }],
       [46, null],
     ])
     // null: a node of the flow is a final as well, if it is of a kind that may be one.
     const shared = nodes[kind % nodes.length]!
-    const free = shared.work.kind === 'run' && !finals.some((final) => final.node === shared.key)
+    // Not one whose arguments throw: docs/net.md does not say what becomes of such a final.
+    const throws = JSON.stringify(shared.work).includes('boom')
+    const free = shared.work.kind === 'run' && !throws && !finals.some((final) => final.node === shared.key)
     const key = work === null && free ? shared.key : `f${i}`
     if (key !== shared.key) nodes.push(plain(key, work ?? run))
     finals.push({

@@ -4,7 +4,8 @@
  */
 import type { DrainReason, InstanceOutcome, InstanceState, Outcome } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
-import { Flow, type Piece, Stop } from './flow.ts'
+import { renderTemplate } from './expression.ts'
+import { Flow, type Piece, Stop, templateOf } from './flow.ts'
 
 export interface OracleHappening {
   readonly kind: 'start' | 'ended' | 'late' | 'patched' | 'cancel' | 'deadline' | 'engine_error'
@@ -23,13 +24,14 @@ export class Oracle extends Flow {
 
   #started = false
   /** How things stood before the happening being handled. */
-  #before = { pieces: 0, detached: 0, unhandled: 0 }
+  #before = { pieces: 0, detached: 0, unhandled: 0, context: this.context }
 
   // ---- what happens to it -------------------------------------------------------------------------------------
 
   happen(happening: OracleHappening): void {
     if (this.phase === 'ended') return
-    this.#before = { pieces: this.pieces.length, detached: this.detached.length, unhandled: this.unhandled }
+    const { pieces, detached, unhandled, context } = this
+    this.#before = { pieces: pieces.length, detached: detached.length, unhandled, context }
     const { phase } = this
     try {
       this.#take(happening)
@@ -60,8 +62,8 @@ export class Oracle extends Flow {
       case 'late':
         return this.#late(happening.piece!)
       case 'patched':
-        if (this.phase === 'forward') this.write(happening.set!)
-        return
+        // In every phase: undos and finals read the context as well.
+        return this.write(happening.set!)
       case 'cancel':
         if (!this.#started && this.phase === 'forward') return this.#end('cancelled', 'cancelled')
         // The one case in which the first reason does not stay: the finals are not opened a second time.
@@ -134,6 +136,7 @@ export class Oracle extends Flow {
     // What this very happening set in motion is taken back: only the work that ended stays counted.
     this.unhandled = this.#before.unhandled
     this.detached.splice(this.#before.detached)
+    this.context = this.#before.context
     for (const [i, piece] of this.pieces.entries()) {
       if (piece.state !== 'open') continue
       const madeJustNow = i >= this.#before.pieces
@@ -158,14 +161,25 @@ export class Oracle extends Flow {
       const next = this.undoList.pop()
       if (next === undefined) this.#enterFinal()
       else {
-        this.undone.push(next)
-        if (this.undone.length > 1) this.seen.add('undo of several')
-        const { firing, item } = next
-        const work = next.node.undo!.work
-        this.openPiece(work, { firing, item, role: 'undo', args: null, token: null, scope: null, final: null })
+        this.#undo(next)
       }
     }
     if (this.phase === 'final' && this.open().length === 0) this.#verdict()
+  }
+
+  #undo(done: Piece): void {
+    const { firing, item } = done
+    const { work } = done.node.undo!
+    let args: Json | null
+    try {
+      args = renderTemplate(work.args, this.names(null, null))
+    } catch {
+      this.seen.add('undo of unrenderable arguments')
+      return this.#end('failed', 'rolled_back_partial')
+    }
+    this.undone.push(done)
+    if (this.undone.length > 1) this.seen.add('undo of several')
+    this.openPiece(work, { firing, item, role: 'undo', args, token: null, scope: null, final: null })
   }
 
   #enterFinal(): void {
@@ -180,7 +194,8 @@ export class Oracle extends Flow {
       this.seen.add(`final ${node.work.kind}`)
       if (node.work.kind === 'pass') continue
       const firing = { node, nth: null }
-      this.openPiece(node.work, { firing, item: -1, role: 'final', args: null, token: null, scope: null, final })
+      const args = renderTemplate(templateOf(node.work), this.names(null, null))
+      this.openPiece(node.work, { firing, item: -1, role: 'final', args, token: null, scope: null, final })
     }
   }
 

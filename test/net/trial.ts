@@ -71,8 +71,9 @@ export class Trial {
       this.#start(piece)
       return
     }
-    if (choice < 95) return this.#end(piece, 'succeeded')
-    if (choice < 120) return this.#end(piece, 'failed')
+    // An undo that does not succeed ends everything: let most succeed, or no long list is ever undone.
+    if (choice < (piece.role === 'undo' ? 130 : 95)) return this.#end(piece, 'succeeded')
+    if (choice < 120 || (choice < 134 && piece.role === 'undo')) return this.#end(piece, 'failed')
     if (choice < 138) return this.#end(piece, 'unknown')
     this.#end(piece, piece.kind === 'run' && piece.started ? 'failed' : 'cancelled')
   }

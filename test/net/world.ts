@@ -162,7 +162,7 @@ export class World {
         return this.#create(effect.do, effect.place, effect.args)
       case 'child':
         if (effect.attached) this.#create('child', effect.place, effect.args)
-        else this.detached.push(effect.place.node)
+        else this.detached.push(`${effect.place.node} ${JSON.stringify(effect.args)}`)
         return
       case 'items': {
         const key = `${effect.node} ${effect.fire}`

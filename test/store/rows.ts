@@ -11,7 +11,7 @@ export function aRun(given: Partial<RunRow> = {}): RunRow {
   return {
     id: newId(),
     type: 'mail.send',
-    payload: '{"to":"a"}',
+    payload: '{}',
     status: 'pending',
     priority: 100,
     runAt: T0,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { DefinitionError } from '../../dialects/source.ts'
+import { DefinitionError } from '../../dialects/mistakes.ts'
 import { act, jsonOption } from '../act.ts'
 import { EXIT, problemLines } from '../failure.ts'
 import { readDefinitionFile } from '../file.ts'

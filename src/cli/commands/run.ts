@@ -7,7 +7,7 @@ import { readDefinitionFile, readText } from '../file.ts'
 import { CliError, EXIT } from '../failure.ts'
 import { interrupted } from '../interrupted.ts'
 import type { Terminal } from '../terminal.ts'
-import { count, span } from '../words.ts'
+import { span } from '../words.ts'
 
 interface RunOptions extends Shared {
   readonly input?: string
@@ -85,7 +85,7 @@ async function runMock(terminal: Terminal, given: Given, mock: string | true): P
   const { nodes, types } = namesOf(given.definition)
   const outcomes = mock === true ? new Outcomes() : readOutcomes(mock, readText(mock), new Set([...nodes, ...types]))
   const began = performance.now()
-  const flown = await dryRun({ ...given, outcomes, onStep: (step, rootId) => terminal.print(traceLine(terminal, step, rootId)) })
+  const flown = await dryRun({ ...given, outcomes, onStep: (step) => terminal.print(traceLine(terminal, step)) })
   try {
     const waits = (await waitsOf(flown.engine, flown.id)) ?? []
     const note = ` on the skipped clock (${span(performance.now() - began)} real)`
@@ -112,9 +112,9 @@ async function end(terminal: Terminal, engine: Awaited<ReturnType<typeof connect
   } else {
     printEnding(terminal, view, how.waits, how.note)
     if (view.instance.endedAt === null) {
-      const why = how.interrupted ? 'interrupted' : `waits for ${count(how.waits.length, 'thing')} from outside`
-      const then = how.trace === null ? `; \`petrel watch ${id}\` follows it` : ''
-      terminal.print(`  ${why}${then}`)
+      const why = how.interrupted ? 'interrupted; ' : ''
+      if (how.trace === null) terminal.print(`  ${why}it stays in the store: \`petrel watch ${id}\` follows it, --wait would have`)
+      else terminal.print(`  ${why}nothing in this dry run brings it on`)
     }
   }
   return view.instance.endedAt === null ? EXIT.failed : exitOf(view.instance)

@@ -8,7 +8,7 @@ import type { InstanceRow, StoredEvent } from '../../store/rows.ts'
 import { eventWire } from '../../server/wire.ts'
 import type { Terminal } from '../terminal.ts'
 import { progressLines } from './progress.ts'
-import { traceLine, traceOf } from './trace.ts'
+import { Tracer, traceLine } from './trace.ts'
 
 const DRAW_MS = 120
 const LOOK_MS = 50
@@ -62,9 +62,10 @@ interface Followed {
 
 async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: InstanceRow): Promise<void> {
   const followed: Followed[] = [{ id, seq: 0, ended: false }]
+  const tracer = new Tracer(engine.store, root)
   const tell = async (events: readonly StoredEvent[]): Promise<void> => {
     if (terminal.json) for (const event of events) terminal.record(eventWire(event))
-    else for (const step of await traceOf(engine.store, events, root.createdAt)) terminal.print(traceLine(terminal, step, id))
+    else for (const step of await tracer.steps(events)) terminal.print(traceLine(terminal, step))
   }
   for (;;) {
     // Looked at before its events are read: what comes after an end is then already told.

@@ -8,16 +8,17 @@
  */
 import type { Definition } from '../../dialects/definition.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { type Failure, TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import type { GateRow } from '../../store/rows.ts'
+import type { GateRow, InstanceRow } from '../../store/rows.ts'
 import type { Context } from '../../worker/context.ts'
 import { Retryable, Terminal } from '../../worker/errors.ts'
 import { type Handler, Handlers } from '../../worker/handlers.ts'
 import { SkippedClock } from './clock.ts'
 import { pause } from './follow.ts'
 import type { Outcomes } from './outcomes.ts'
-import { type TraceStep, traceOf } from './trace.ts'
+import { Tracer, type TraceStep } from './trace.ts'
 
 /** Stand-ins only sleep; a slot each costs nothing. */
 const CONCURRENCY = 10_000
@@ -32,7 +33,7 @@ export interface DryRun {
   readonly handlers: Handlers | null
   readonly outcomes: Outcomes
   readonly signal: AbortSignal
-  onStep(step: TraceStep, rootId: string): void
+  onStep(step: TraceStep): void
 }
 
 export interface DryRunEnd {
@@ -120,7 +121,7 @@ function withStandIns(own: Handlers | null, standIns: StandIns): Handlers {
 }
 
 interface Flight {
-  readonly engine: EngineApi
+  readonly engine: Engine
   readonly clock: SkippedClock
   readonly standIns: StandIns
   readonly params: DryRun
@@ -141,9 +142,9 @@ class Pilot {
 
   async fly(): Promise<void> {
     const { engine, clock, params, id } = this.#flight
-    const { createdAt } = (await engine.store.read.instance(id)) as { readonly createdAt: number }
+    const tracer = new Tracer(engine.store, (await engine.store.read.instance(id)) as InstanceRow)
     for (;;) {
-      await this.#tell(createdAt)
+      await this.#tell(tracer)
       const row = await engine.store.read.instance(id)
       if (row === null || TERMINAL.has(row.state) || params.signal.aborted) break
       if (!(await this.#isIdle())) await pause(LOOK_MS)
@@ -151,9 +152,10 @@ class Pilot {
         const next = await this.#nextMoment()
         if (next === null) break
         await clock.jumpTo(next)
+        await engine.sweep()
       }
     }
-    await this.#tell(createdAt)
+    await this.#tell(tracer)
   }
 
   async #isIdle(): Promise<boolean> {
@@ -222,13 +224,13 @@ class Pilot {
     return moments.length === 0 ? null : Math.min(...moments)
   }
 
-  async #tell(since: number): Promise<void> {
-    const { engine, params, id, trace } = this.#flight
+  async #tell(tracer: Tracer): Promise<void> {
+    const { engine, params, trace } = this.#flight
     for (;;) {
       const events = await engine.store.read.feed({ afterId: this.#tracedUpTo, limit: PORTION })
-      for (const step of await traceOf(engine.store, events, since)) {
+      for (const step of await tracer.steps(events)) {
         trace.push(step)
-        params.onStep(step, id)
+        params.onStep(step)
       }
       this.#tracedUpTo = events.at(-1)?.id ?? this.#tracedUpTo
       if (events.length < PORTION) return

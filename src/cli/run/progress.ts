@@ -31,20 +31,28 @@ async function linesOf(terminal: Terminal, engine: EngineApi, row: InstanceRow, 
   const { read } = engine.store
   const indent = '  '.repeat(depth)
   const runs = await read.instanceRuns({ instanceId: row.id, limit: READ_RUNS, after: null })
-  const lines = summarised(runs).map((entry) => (typeof entry === 'string' ? indent + entry : indent + runLine(terminal, entry, now)))
+  const children = depth < MAX_DEPTH ? (await read.children(row.id)).slice(0, SHOWN_RUNS) : []
+  const lines: string[] = []
+  const byTime = [...summarised(runs), ...children].sort((a, b) => createdAt(a) - createdAt(b))
+  for (const entry of byTime) {
+    if (typeof entry === 'string') lines.push(indent + entry)
+    else if ('type' in entry) lines.push(indent + runLine(terminal, entry, now))
+    else {
+      lines.push(indent + headLine(terminal, entry, now))
+      if (!TERMINAL.has(entry.state)) lines.push(...(await linesOf(terminal, engine, entry, now, depth + 1)))
+    }
+  }
   if (row.gates > 0) {
     for (const gate of await read.openGates({ instanceId: row.id, limit: 10 })) {
-      lines.push(`${indent}${gate.node.padEnd(18)} ${paintState(terminal, 'waiting')} for an answer  ${terminal.paint('dim', `petrel approve ${gate.id}`)}`)
+      lines.push(`${indent}${gate.node.padEnd(14)} ${paintState(terminal, 'waiting')} for an answer  ${terminal.paint('dim', `petrel approve ${gate.id}`)}`)
     }
   }
   if (row.held > 0) lines.push(`${indent}${count(row.held, 'token')} held until an admission rule allows ${row.held === 1 ? 'it' : 'them'}`)
-  if (depth < MAX_DEPTH) {
-    for (const child of (await read.children(row.id)).slice(0, SHOWN_RUNS)) {
-      lines.push(`${indent}${headLine(terminal, child, now)}`)
-      if (!TERMINAL.has(child.state)) lines.push(...(await linesOf(terminal, engine, child, now, depth + 1)))
-    }
-  }
   return lines
+}
+
+function createdAt(entry: RunRow | InstanceRow | string): number {
+  return typeof entry === 'string' ? 0 : entry.createdAt
 }
 
 /** Large fan-outs are told in numbers, with those that failed or are being tried again named. */
@@ -66,5 +74,5 @@ function runLine(terminal: Terminal, run: RunRow, now: number): string {
   if (run.startedAt !== null && state !== 'retrying') parts.push(span((run.finishedAt ?? now) - run.startedAt))
   const error = run.status === 'succeeded' ? null : (run.lastError ?? (json(run.error) as { message?: string } | null)?.message)
   if (error) parts.push(brief(error, 50))
-  return `${placeOf(run).padEnd(18)} ${paintState(terminal, state)}  ${terminal.paint('dim', parts.join('  '))}`.trimEnd()
+  return `${placeOf(run).padEnd(14)} ${terminal.paint('dim', run.type.padEnd(18))} ${paintState(terminal, state)}  ${terminal.paint('dim', parts.join('  '))}`.trimEnd()
 }

@@ -1,5 +1,5 @@
 /** Events of an instance and its children as lines a person follows: node, attempt, outcome, when. */
-import type { RunRow, StoredEvent } from '../../store/rows.ts'
+import type { InstanceRow, RunRow, StoredEvent } from '../../store/rows.ts'
 import type { Store } from '../../store/store.ts'
 import { json } from '../../server/wire.ts'
 import type { Terminal } from '../terminal.ts'
@@ -9,6 +9,9 @@ export interface TraceStep {
   /** Since the instance was created. */
   readonly at_ms: number
   readonly instance: string
+  /** Of the instance. */
+  readonly name: string
+  readonly child: boolean
   readonly node: string | null
   readonly item: number | null
   readonly role: 'work' | 'undo' | 'final' | null
@@ -55,31 +58,56 @@ interface EventData {
   readonly gate?: string
 }
 
-/** Steps worth a line, in the order they happened. Runs are read once per batch for their item, role and type. */
-export async function traceOf(store: Store, events: readonly StoredEvent[], since: number): Promise<readonly TraceStep[]> {
-  const ids = events.filter((e) => e.runId !== null && RUN_EVENTS[e.type] !== undefined).map((e) => e.runId as string)
-  const runs = new Map((await store.read.runs({ ids: [...new Set(ids)] })).map((run) => [run.id, run]))
-  return events.flatMap((event) => {
-    const step = stepOf(event, event.runId === null ? undefined : runs.get(event.runId), since)
-    return step === null ? [] : [step]
-  })
-}
+/** Turns events into steps. Runs are read once per batch for their item, role and type, children once for their name. */
+export class Tracer {
+  readonly #store: Store
+  readonly #root: InstanceRow
+  readonly #names = new Map<string, string>()
 
-function stepOf(event: StoredEvent, run: RunRow | undefined, since: number): TraceStep | null {
-  const outcome = (event.runId === null ? OTHER_EVENTS : RUN_EVENTS)[event.type]
-  if (outcome === undefined || event.instanceId === null) return null
-  const data = (json(event.data) ?? {}) as EventData
-  const timedOut = event.runId !== null && data.error?.code === 'timeout'
-  return {
-    at_ms: event.at - since,
-    instance: event.instanceId,
-    node: event.node,
-    item: run === undefined || run.item < 0 ? null : run.item,
-    role: run?.role ?? null,
-    type: run?.type ?? null,
-    attempt: run === undefined ? null : attemptOf(event, data, run),
-    outcome: timedOut && outcome === 'failed' ? 'timed out' : outcome,
-    detail: detailOf(event, data),
+  constructor(store: Store, root: InstanceRow) {
+    this.#store = store
+    this.#root = root
+    this.#names.set(root.id, root.name)
+  }
+
+  /** Steps worth a line, in the order they happened. */
+  async steps(events: readonly StoredEvent[]): Promise<readonly TraceStep[]> {
+    const ids = events.filter((e) => e.runId !== null && RUN_EVENTS[e.type] !== undefined).map((e) => e.runId as string)
+    const runs = new Map((await this.#store.read.runs({ ids: [...new Set(ids)] })).map((run) => [run.id, run]))
+    const steps: TraceStep[] = []
+    for (const event of events) {
+      const step = await this.#step(event, event.runId === null ? undefined : runs.get(event.runId))
+      if (step !== null) steps.push(step)
+    }
+    return steps
+  }
+
+  async #step(event: StoredEvent, run: RunRow | undefined): Promise<TraceStep | null> {
+    const outcome = (event.runId === null ? OTHER_EVENTS : RUN_EVENTS)[event.type]
+    if (outcome === undefined || event.instanceId === null) return null
+    const data = (json(event.data) ?? {}) as EventData
+    const timedOut = event.runId !== null && data.error?.code === 'timeout'
+    return {
+      at_ms: event.at - this.#root.createdAt,
+      instance: event.instanceId,
+      name: await this.#nameOf(event.instanceId),
+      child: event.instanceId !== this.#root.id,
+      node: event.node,
+      item: run === undefined || run.item < 0 ? null : run.item,
+      role: run?.role ?? null,
+      type: run?.type ?? null,
+      attempt: run === undefined ? null : attemptOf(event, data, run),
+      outcome: timedOut && outcome === 'failed' ? 'timed out' : outcome,
+      detail: detailOf(event, data),
+    }
+  }
+
+  async #nameOf(id: string): Promise<string> {
+    const known = this.#names.get(id)
+    if (known !== undefined) return known
+    const name = (await this.#store.read.instance(id))?.name ?? ''
+    this.#names.set(id, name)
+    return name
   }
 }
 
@@ -101,12 +129,12 @@ function detailOf(event: StoredEvent, data: EventData): string | null {
   return error
 }
 
-export function traceLine(terminal: Terminal, step: TraceStep, rootId: string): string {
-  const time = `+${span(step.at_ms)}`.padStart(10)
-  const place = step.node === null ? 'instance' : placeOf({ node: step.node, item: step.item ?? -1, role: step.role ?? 'work' })
-  const child = step.instance === rootId ? '' : '· '
+export function traceLine(terminal: Terminal, step: TraceStep): string {
+  const time = `+${span(step.at_ms)}`.padStart(12)
+  const place = step.node === null ? step.name : placeOf({ node: step.node, item: step.item ?? -1, role: step.role ?? 'work' })
   const attempt = step.attempt !== null && step.attempt > 1 ? ` (attempt ${step.attempt})` : ''
-  const detail = step.detail === null ? '' : terminal.paint('dim', `  ${brief(step.detail, 80)}`)
-  const outcome = paintState(terminal, step.outcome) + attempt
-  return `${terminal.paint('dim', time)}  ${(child + place).padEnd(20)} ${outcome}${detail}`.trimEnd()
+  const detail = step.detail === null ? '' : `  ${brief(step.detail, 80)}`
+  const where = `${step.child ? '  ' : ''}${place}`.padEnd(16)
+  const type = (step.type ?? '').padEnd(18)
+  return `${terminal.paint('dim', time)}  ${where} ${terminal.paint('dim', type)} ${paintState(terminal, step.outcome)}${attempt}${terminal.paint('dim', detail)}`.trimEnd()
 }

@@ -9,7 +9,8 @@ import { compileNet, NetError } from '../../net/compile.ts'
 import type { Final, Net, Node } from '../../net/net.ts'
 import type { Definition } from '../definition.ts'
 import { closest, type Part, Reader } from '../reader.ts'
-import type { Path, Source } from '../source.ts'
+import type { Path } from '../mistakes.ts'
+import type { Source } from '../source.ts'
 import { readNode } from './node.ts'
 
 const NET_KEYS = [

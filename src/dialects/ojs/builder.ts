@@ -23,9 +23,12 @@ export interface Built {
   readonly shape: Shape
 }
 
-/** A lone job becomes a chain of one. Throws PetrelError naming the place of what is wrong. */
-export function buildWorkflow(tree: Tree): Built {
-  const building: Building = { nets: new Map() }
+/**
+ * A lone job becomes a chain of one. Throws PetrelError naming the place of what is wrong; `checkArgs` may look at the
+ * arguments of each job, and is told where it stands.
+ */
+export function buildWorkflow(tree: Tree, checkArgs: (args: Json, path: string) => void = () => undefined): Built {
+  const building: Building = { nets: new Map(), checkArgs }
   const root = tree.kind === 'job' ? ({ kind: 'chain', steps: [tree] } as const) : tree
   const { net, hash, start, shape } = build(root, { path: root.kind, level: 1, before: null }, building)
   building.nets.delete(hash)
@@ -36,6 +39,7 @@ export function buildWorkflow(tree: Tree): Built {
 interface Building {
   /** All nets met, by hash. */
   readonly nets: Map<string, Net>
+  readonly checkArgs: (args: Json, path: string) => void
 }
 
 interface Where {
@@ -125,9 +129,13 @@ function buildItems(jobs: readonly Tree[], where: Where, building: Building): { 
   if (jobs.length === 0) throw empty(where, 'needs at least one job')
   const of: Record<string, Shape> = {}
   const items = jobs.map((job, i): Item => {
-    if (job.kind === 'job') return { run: itemRun(job, where, i) }
-    const at = { ...where, path: `${where.path}.jobs[${i}]`, level: where.level + 1 }
-    const { hash, start, shape } = build(job, at, building)
+    const path = `${where.path}.jobs[${i}]`
+    if (job.kind === 'job') {
+      checkJob(job, `${path}: `)
+      building.checkArgs(job.args, path)
+      return { run: itemRun(job, where.before) }
+    }
+    const { hash, start, shape } = build(job, { ...where, path, level: where.level + 1 }, building)
     of[i] = shape
     return { child: hash, start }
   })
@@ -145,6 +153,7 @@ function buildNode(tree: Tree, where: Where, hint: ResultHint, building: Buildin
   if (tree.kind === 'job') {
     const { retry, timeoutMs } = tree.options
     checkJob(tree, `${where.path}: `)
+    building.checkArgs(tree.args, where.path)
     const timeout = timeoutMs === undefined ? null : ({ ms: timeoutMs, per: 'attempt' } as const)
     const node = { ...plainNode(runWork(tree)), retry: retryOf(retry), timeout }
     return { node, literal: { args: tree.args, ...metaOf(tree, hint) }, shape: null }
@@ -159,10 +168,9 @@ function runWork(job: JobTree): RunWork {
   return { kind: 'run', type: job.type, queue, priority, delayMs, args: null, limitKey }
 }
 
-function itemRun(job: JobTree, where: Where, index: number): ItemRun {
-  checkJob(job, `${where.path}.jobs[${index}]: `)
+function itemRun(job: JobTree, before: Shape): ItemRun {
   const { retry, meta: _, ...rest } = job.options
-  return { type: job.type, args: job.args, ...rest, retry: retryOf(retry), ...metaOf(job, { previous: where.before }) }
+  return { type: job.type, args: job.args, ...rest, retry: retryOf(retry), ...metaOf(job, { previous: before }) }
 }
 
 /** The caller's meta, with the hint only if there is something to say. */

@@ -2,8 +2,9 @@
 import { PetrelError } from '../../engine/errors.ts'
 import type { Json, Retry } from '../../net/net.ts'
 import type { Definition } from '../definition.ts'
+import type { Path } from '../mistakes.ts'
 import { type Part, Reader } from '../reader.ts'
-import type { Path, Source } from '../source.ts'
+import type { Source } from '../source.ts'
 import { buildWorkflow } from './builder.ts'
 import type { JobOptions, JobTree, Tree } from './tree.ts'
 
@@ -44,10 +45,20 @@ function readTree(part: Part): Tree {
     part.hasOnly(['type', 'id', 'name', 'jobs', 'callbacks'], 'a batch')
     const callbacks = part.get('callbacks')
     if (callbacks.given) callbacks.hasOnly(CALLBACKS, 'callbacks')
-    else part.wrong('a batch needs callbacks', 'callbacks: { on_complete: { type: some.type } }; without any, use a group')
-    const [onComplete, onSuccess, onFailure] = CALLBACKS.map((name) => (callbacks.has(name) ? readTree(callbacks.get(name)) : null))
+    else
+      part.wrong('a batch needs callbacks', 'callbacks: { on_complete: { type: some.type } }; without any, use a group')
+    const [onComplete, onSuccess, onFailure] = CALLBACKS.map((name) =>
+      callbacks.has(name) ? readTree(callbacks.get(name)) : null,
+    )
     const jobs = readTrees(part, 'jobs', 'a batch needs jobs')
-    return { kind, ...nameOf(part), jobs, onComplete: onComplete ?? null, onSuccess: onSuccess ?? null, onFailure: onFailure ?? null }
+    return {
+      kind,
+      ...nameOf(part),
+      jobs,
+      onComplete: onComplete ?? null,
+      onSuccess: onSuccess ?? null,
+      onFailure: onFailure ?? null,
+    }
   }
   return readJob(part)
 }
@@ -65,11 +76,17 @@ function nameOf(part: Part): { readonly name?: string } {
 
 function readJob(part: Part): JobTree {
   const known = part.hasOnly(JOB_KEYS, 'a job')
-  if (known && !part.get('type').given) part.wrong('a job needs a type', `the type of its handler, or one of ${KINDS.join(', ')}`)
+  if (known && !part.get('type').given)
+    part.wrong('a job needs a type', `the type of its handler, or one of ${KINDS.join(', ')}`)
   const type = part.get('type').text('type') ?? '?'
   const options = part.get('options')
   if (options.given) options.hasOnly(OPTION_KEYS, 'options')
-  return { kind: 'job', type, args: part.has('args') ? part.get('args').json() : [], options: readOptions(part, options) }
+  return {
+    kind: 'job',
+    type,
+    args: part.has('args') ? part.get('args').json() : [],
+    options: readOptions(part, options),
+  }
 }
 
 /** Options stand under `options`, as on the wire, or beside the type. */
@@ -105,17 +122,25 @@ const RETRY_KEYS = [
   'backoff',
   'base_delay_ms',
 ]
-const STRATEGIES = { none: 'constant', constant: 'constant', linear: 'linear', exponential: 'exponential', polynomial: 'polynomial' } as const
+const STRATEGIES = {
+  none: 'constant',
+  constant: 'constant',
+  linear: 'linear',
+  exponential: 'exponential',
+  polynomial: 'polynomial',
+} as const
 
 function readRetry(part: Part): Partial<Retry> {
   const short = typeof part.value === 'number'
   if (!short && !part.hasOnly(RETRY_KEYS, 'a retry policy')) return {}
   const attempts = (short ? part : part.get('max_attempts')).number('max_attempts (executions in all)', 0)
-  const initial = part.get('initial_interval').duration('initial_interval') ?? part.get('base_delay_ms').number('base_delay_ms', 0)
+  const initial =
+    part.get('initial_interval').duration('initial_interval') ?? part.get('base_delay_ms').number('base_delay_ms', 0)
   const max = part.get('max_interval').duration('max_interval')
   const coefficient = part.get('backoff_coefficient').number('backoff_coefficient', 1)
   const names = Object.keys(STRATEGIES) as (keyof typeof STRATEGIES)[]
-  const strategy = part.get('backoff_strategy').choice('backoff_strategy', names) ?? part.get('backoff').choice('backoff', names)
+  const strategy =
+    part.get('backoff_strategy').choice('backoff_strategy', names) ?? part.get('backoff').choice('backoff', names)
   const jitter = part.get('jitter').flag('jitter')
   const exhausted = part.get('on_exhaustion').choice('on_exhaustion', ['discard', 'dead_letter'])
   const never = part.get('non_retryable_errors')
@@ -127,7 +152,9 @@ function readRetry(part: Part): Partial<Retry> {
     ...(strategy === null ? {} : { backoff: STRATEGIES[strategy] }),
     ...(jitter === null ? {} : { jitter: jitter ? 0.5 : 0 }),
     ...(exhausted === null ? {} : { deadLetter: exhausted === 'dead_letter' }),
-    ...(never.given ? { nonRetryable: never.items('non_retryable_errors').flatMap((item) => item.text('an error type') ?? []) } : {}),
+    ...(never.given
+      ? { nonRetryable: never.items('non_retryable_errors').flatMap((item) => item.text('an error type') ?? []) }
+      : {}),
   }
 }
 

@@ -50,6 +50,8 @@ const TAKEN: Readonly<Record<string, string>> = {
   workflow_run_idempotency_key_key: 'idempotency_key_taken',
   workflow_kept_key_pkey: 'idempotency_key_taken',
   workflow_run_place: 'place_taken',
+  workflow_gate_place: 'place_taken',
+  workflow_gate_pkey: 'id_taken',
   workflow_run_pkey: 'id_taken',
   workflow_instance_pkey: 'id_taken',
   workflow_instance_start_key: 'start_key_taken',

@@ -14,7 +14,7 @@ import type { Call, Fields } from './statement.ts'
 interface Wire {
   readonly stream: { cork(): void; uncork(): void; destroy(error: Error): void }
   parse(params: { readonly name: string; readonly text: string; readonly types: readonly number[] }): void
-  bind(params: { readonly portal: string; readonly statement: string; readonly values: Fields }): void
+  bind(params: { readonly portal: string; readonly statement: string; readonly values: Call['values'] }): void
   execute(params: { readonly portal: string; readonly rows: number }): void
   sync(): void
   on(event: 'parseComplete', listener: () => void): void

@@ -10,7 +10,8 @@ export type Fields = readonly (string | null)[]
 
 export interface Call {
   readonly statement: Statement
-  readonly values: Fields
+  /** Text, or what the server takes in binary form. */
+  readonly values: readonly (string | Buffer | null)[]
   /** Called for each row, in order. */
   readonly row?: (fields: Fields) => void
 }

@@ -134,7 +134,7 @@ function endLane(lane: Lane): void {
 async function callOn(client: pg.ClientBase, call: Call): Promise<void> {
   const { name, text } = call.statement
   const types = { getTypeParser: () => (value: unknown) => value }
-  const config = { name, text, values: call.values as (string | null)[], rowMode: 'array' as const, types }
+  const config = { name, text, values: call.values as unknown[], rowMode: 'array' as const, types }
   const answer = await client.query<(string | null)[]>(config)
   if (call.row !== undefined) for (const row of answer.rows) call.row(row)
 }

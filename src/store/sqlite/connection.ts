@@ -36,6 +36,7 @@ export class Connection {
   readonly #probe: Probe | null
   readonly #statements = new Map<string, Statement>()
   #queue: Promise<unknown> | null = null
+  #ready = false
   #closed = false
 
   private constructor(database: Database, memory: boolean, probe: Probe | null) {
@@ -59,9 +60,12 @@ export class Connection {
 
   async prepareForWriting(): Promise<void> {
     await this.patiently(() => {
+      // Tells a read-only file at once, before anything in it is changed.
+      if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE; ROLLBACK')
       if (!this.memory) this.#database.exec('PRAGMA journal_mode = WAL')
       this.#database.exec(SETTINGS)
     })
+    this.#ready = true
   }
 
   /** Prepared once, kept for the life of the connection. */
@@ -118,7 +122,21 @@ export class Connection {
     if (this.#closed) return
     this.#closed = true
     this.#statements.clear()
+    if (this.#ready && !this.memory) this.#leaveWal()
     this.#database.close()
+  }
+
+  /**
+   * The binding for Node 20 keeps a closed file open until its statements are collected as garbage, so the last one out
+   * would not clean up. Leaving WAL mode does: one file remains. While others have the file open this fails, and is
+   * theirs to do.
+   */
+  #leaveWal(): void {
+    try {
+      this.#database.exec('PRAGMA journal_mode = DELETE')
+    } catch (error) {
+      if (!isBusy(error)) throw storeFailure(error)
+    }
   }
 
   #tryWrite<T>(work: () => T): { readonly value: T } | null {

@@ -12,7 +12,7 @@ import { type Call, type Fields, type Statement, statement } from '../statement.
 
 const WAITING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
 
-/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime. */
+/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over. */
 function lines(anyQueue: boolean): string {
   const queues = anyQueue
     ? `queue_scan(queue) AS (
@@ -25,7 +25,8 @@ function lines(anyQueue: boolean): string {
   return `WITH RECURSIVE ${queues},
     open_queue(queue) AS MATERIALIZED (
       SELECT q.queue FROM named_queue q
-      WHERE NOT EXISTS (SELECT FROM workflow.workflow_queue w WHERE w.name = q.queue AND w.paused)
+      WHERE q.queue <> ALL ($6::text[])
+        AND NOT EXISTS (SELECT FROM workflow.workflow_queue w WHERE w.name = q.queue AND w.paused)
     ),
     type_scan(queue, prefix, type) AS (
       SELECT q.queue, p.prefix, n.type FROM open_queue q CROSS JOIN unnest($3::text[]) p(prefix) CROSS JOIN LATERAL
@@ -57,24 +58,24 @@ function lines(anyQueue: boolean): string {
 }
 
 const DUE = `r.run_at <= (SELECT workflow.clock()) AND (r.expires_at IS NULL OR r.expires_at > (SELECT workflow.clock()))
-  AND ($4::text IS NULL OR r.tenant = $4::text)`
+  AND ($4::text IS NULL OR r.tenant = $4::text) AND (r.limit_key IS NULL OR r.limit_key <> ALL ($7::text[]))`
 
 const DUE_OF_LINE = `${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND ${DUE}`
 
 /**
- * Some more are looked at ($6) than are taken ($7), since other claimers may hold the best; LockRows runs below the
- * last LIMIT and stops at $7. The outer conditions look superfluous but are what PostgreSQL checks again on a row
+ * Some more are looked at ($8) than are taken ($9), since other claimers may hold the best; LockRows runs below the
+ * last LIMIT and stops at $9. The outer conditions look superfluous but are what PostgreSQL checks again on a row
  * that changed between the snapshot and the lock.
  */
 const candidatesSql = (anyQueue: boolean): string => `${lines(anyQueue)},
   best(id) AS MATERIALIZED (
     SELECT c.id FROM line l CROSS JOIN LATERAL
-      (SELECT r.id, r.run_at ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $6::int) c
-    ORDER BY l.priority, c.run_at, c.id LIMIT $6::int
+      (SELECT r.id, r.run_at ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $8::int) c
+    ORDER BY l.priority, c.run_at, c.id LIMIT $8::int
   )
   SELECT ${selectList(RUN, 'r')} FROM best b JOIN workflow.workflow_run r ON r.id = b.id
   WHERE r.status = 'pending' AND r.deleted_at IS NULL AND ${DUE}
-  ORDER BY r.priority, r.run_at, r.id LIMIT $7::int FOR UPDATE OF r SKIP LOCKED`
+  ORDER BY r.priority, r.run_at, r.id LIMIT $9::int FOR UPDATE OF r SKIP LOCKED`
 
 const urgencySql = (anyQueue: boolean): string => `${lines(anyQueue)}
   SELECT min(l.priority) FROM line l WHERE EXISTS (SELECT ${DUE_OF_LINE})`
@@ -82,7 +83,7 @@ const urgencySql = (anyQueue: boolean): string => `${lines(anyQueue)}
 export const CANDIDATES: readonly [Statement, Statement] = [statement(candidatesSql(false)), statement(candidatesSql(true))]
 const URGENCY: readonly [Statement, Statement] = [statement(urgencySql(false)), statement(urgencySql(true))]
 
-function filterValues(filter: ClaimFilter): (string | null)[] {
+function filterValues(filter: ClaimFilter, full: Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>): (string | null)[] {
   const types = filter.types ?? ['%']
   const exact = types.filter((type) => !type.endsWith('%'))
   const prefixes = types.filter((type) => type.endsWith('%')).map((type) => type.slice(0, -1))
@@ -92,18 +93,22 @@ function filterValues(filter: ClaimFilter): (string | null)[] {
     textArray([...new Set(prefixes)]),
     filter.tenant,
     filter.runtime,
+    textArray(full.skipQueues),
+    textArray(full.skipLimitKeys),
   ]
 }
+
+const NOTHING_FULL = { skipQueues: [], skipLimitKeys: [] }
 
 export function candidatesCall(filter: Candidates, row: (fields: Fields) => void): Call {
   const looked = String(filter.limit * 2 + 32)
   return {
     statement: CANDIDATES[filter.queues === null ? 1 : 0],
-    values: [...filterValues(filter), looked, String(filter.limit)],
+    values: [...filterValues(filter, filter), looked, String(filter.limit)],
     row,
   }
 }
 
 export function urgencyCall(filter: ClaimFilter, row: (fields: Fields) => void): Call {
-  return { statement: URGENCY[filter.queues === null ? 1 : 0], values: filterValues(filter), row }
+  return { statement: URGENCY[filter.queues === null ? 1 : 0], values: filterValues(filter, NOTHING_FULL), row }
 }

@@ -1,7 +1,7 @@
 /** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
 import type { GateRow, InstanceRow, LimitRow, NetRow, QueueRow, RunRow, ScheduleRow, SlotRow, UniqueRow, WorkerRow } from '../../rows.ts'
 import type { Loaded, Need } from '../../store.ts'
-import { arrayLiteral, textArray, uuidArray } from '../batch.ts'
+import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Call, Fields } from '../statement.ts'
 import { candidatesCall, urgencyCall } from './claimable.ts'
@@ -10,7 +10,6 @@ import * as plain from './plain.ts'
 
 const netFrom = column.decoder(column.NET)
 const queueFrom = column.decoder(column.QUEUE)
-const intArray = (values: readonly number[]): string => arrayLiteral(values, false)
 
 /** The element that a row of a WITH ORDINALITY query answers. */
 function asked<T>(list: readonly T[], fields: Fields): T {
@@ -86,7 +85,7 @@ export class Loading implements Loaded {
         const run = this.#hold(fields)
         this.unstarted.get(run.instanceId as string)?.push(run)
       }
-      const values = [uuidArray(unstarted.map((n) => n.instanceId)), intArray(unstarted.map((n) => n.limit))]
+      const values = [uuidArray(unstarted.map((n) => n.instanceId)), numberArray(unstarted.map((n) => n.limit))]
       calls.push({ statement: locked.UNSTARTED_RUNS, values, row })
     }
     if (candidates !== undefined) {
@@ -131,7 +130,7 @@ export class Loading implements Loaded {
         const child = column.instanceFrom(fields)
         this.openChildren.get(child.parentId as string)?.push(child)
       }
-      const values = [uuidArray(openChildren.map((n) => n.instanceId)), intArray(openChildren.map((n) => n.limit))]
+      const values = [uuidArray(openChildren.map((n) => n.instanceId)), numberArray(openChildren.map((n) => n.limit))]
       calls.push({ statement: plain.OPEN_CHILDREN, values, row })
     }
     if (gates !== undefined && gates.length > 0) {
@@ -147,7 +146,7 @@ export class Loading implements Loaded {
         const gate = column.gateFrom(fields)
         this.openGates.get(gate.instanceId)?.push(gate)
       }
-      const values = [uuidArray(openGates.map((n) => n.instanceId)), intArray(openGates.map((n) => n.limit))]
+      const values = [uuidArray(openGates.map((n) => n.instanceId)), numberArray(openGates.map((n) => n.limit))]
       calls.push({ statement: plain.OPEN_GATES, values, row })
     }
     if (startKeys !== undefined && startKeys.length > 0) {
@@ -202,9 +201,9 @@ export class Loading implements Loaded {
       const values = [
         uuidArray(items.map((n) => n.instanceId)),
         textArray(items.map((n) => n.node)),
-        intArray(items.map((n) => n.fire)),
-        intArray(items.map((n) => n.from)),
-        intArray(items.map((n) => n.count)),
+        numberArray(items.map((n) => n.fire)),
+        numberArray(items.map((n) => n.from)),
+        numberArray(items.map((n) => n.count)),
       ]
       calls.push({ statement: plain.ITEMS, values, row })
     }
@@ -223,7 +222,7 @@ export class Loading implements Loaded {
     const values = (wanted: NonNullable<Need['places']>): string[] => [
       uuidArray(wanted.map((n) => n.instanceId)),
       textArray(wanted.map((n) => n.node)),
-      intArray(wanted.map((n) => n.item)),
+      numberArray(wanted.map((n) => n.item)),
     ]
     const name = (n: NonNullable<Need['places']>[number]): string => `${n.instanceId}/${n.node}/${n.item}`
     if (places !== undefined && places.length > 0) {

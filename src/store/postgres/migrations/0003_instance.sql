@@ -117,6 +117,7 @@ CREATE TABLE workflow.workflow_gate (
   answered_at timestamptz
 );
 
-CREATE INDEX workflow_gate_instance ON workflow.workflow_gate (instance_id, id);
+-- The backstop of "opened exactly once"; also finds the gates of an instance.
+CREATE UNIQUE INDEX workflow_gate_place ON workflow.workflow_gate (instance_id, node, fire);
 CREATE INDEX workflow_gate_open ON workflow.workflow_gate (id) WHERE state = 'open';
 CREATE INDEX workflow_gate_due ON workflow.workflow_gate (due_at) WHERE state = 'open' AND due_at IS NOT NULL;

@@ -32,7 +32,8 @@ WHERE e.workflow_id IS NOT NULL AND e.data ->> 'leased_at' IS NOT NULL
 UNION ALL
 SELECT e.workflow_id, 'started', jsonb_build_object('worker_id', e.data -> 'leased_by'),
        greatest(least((e.data ->> 'started_at')::timestamptz, e.created_at),
-                least((e.data ->> 'leased_at')::timestamptz, e.created_at)),
+                CASE WHEN e.data ->> 'leased_at' IS NOT NULL
+                     THEN least((e.data ->> 'leased_at')::timestamptz, e.created_at) END),
        e.instance_id, e.seq, e.node, e.data ->> 'leased_by', e.tenant, e.id, 2
 FROM workflow.workflow_event e
 WHERE e.workflow_id IS NOT NULL AND e.data ->> 'started_at' IS NOT NULL

@@ -1,4 +1,134 @@
+/**
+ * Invariants that hold in every committed state. Each check is one statement giving (subject, finding); findings are
+ * sentences for an operator. At most the first 100 of each check. All in one snapshot: work goes on meanwhile.
+ */
+import { toStoreError } from '../failure.ts'
+import { fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
-export async function doctor(_lanes: Lanes): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]> {
-  return []
+import { type Call, statement } from '../statement.ts'
+
+const MOST = 100
+/** Dead sessions must be swept within this time. */
+const SWEEP_GRACE = "interval '60 s'"
+
+const ENDED = `state IN ('completed', 'failed', 'cancelled', 'compensated')`
+
+/** Work of instances that has not ended, by instance. */
+const OPEN_WORK = `(
+  SELECT instance_id, count(*) AS work FROM (
+    SELECT instance_id FROM workflow.workflow_run
+    WHERE instance_id IS NOT NULL AND (status IN ('pending', 'leased') OR settled_at IS NULL)
+    UNION ALL
+    SELECT instance_id FROM workflow.workflow_gate WHERE state = 'open'
+    UNION ALL
+    SELECT parent_id FROM workflow.workflow_instance WHERE parent_id IS NOT NULL AND parent_node IS NOT NULL AND ended_at IS NULL
+  ) each_one GROUP BY instance_id)`
+
+const CHECKS: Readonly<Record<string, string>> = {
+  instance_end: `
+    SELECT id, 'is ' || state || ' in phase ' || phase || CASE WHEN ended_at IS NULL THEN ' without' ELSE ' with' END
+      || ' an end time: an ended instance has all three, any other none'
+    FROM workflow.workflow_instance WHERE NOT ((${ENDED}) = (ended_at IS NOT NULL) AND (${ENDED}) = (phase = 'ended'))`,
+  instance_stuck: `
+    SELECT i.id, 'is ' || state || ' but nothing will move it: no open work, no held token, no unfinished cascade'
+    FROM workflow.workflow_instance i LEFT JOIN ${OPEN_WORK} w ON w.instance_id = i.id
+    WHERE NOT (${ENDED}) AND state NOT IN ('idle', 'queued') AND open = 0 AND held = 0 AND gates = 0 AND NOT more
+      AND w.work IS NULL`,
+  instance_open: `
+    SELECT i.id, 'counts ' || open || ' open, but has ' || coalesce(w.work, 0) || ' unfinished runs, gates and attached children'
+    FROM workflow.workflow_instance i LEFT JOIN ${OPEN_WORK} w ON w.instance_id = i.id
+    WHERE ended_at IS NULL AND open <> coalesce(w.work, 0)`,
+  ended_with_work: `
+    SELECT i.id, 'has ended, but run ' || r.id || ' is still ' || r.status
+    FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
+    WHERE r.status IN ('pending', 'leased') AND i.ended_at IS NOT NULL AND r.cancel_requested_at IS NULL`,
+  ended_with_gate: `
+    SELECT i.id, 'has ended, but gate ' || g.id || ' is still open'
+    FROM workflow.workflow_gate g JOIN workflow.workflow_instance i ON i.id = g.instance_id
+    WHERE g.state = 'open' AND i.ended_at IS NOT NULL`,
+  lease_without_holder: `
+    SELECT id, 'is leased by nobody' FROM workflow.workflow_run WHERE status = 'leased' AND leased_by IS NULL`,
+  lease_without_session: `
+    SELECT r.id, 'is held by session ' || session_id || ', which does not exist'
+    FROM workflow.workflow_run r
+    WHERE status = 'leased' AND session_id IS NOT NULL
+      AND NOT EXISTS (SELECT FROM workflow.workflow_worker w WHERE w.id = r.session_id)`,
+  ended_run_held: `
+    SELECT id, 'is ' || status || ' but still names session ' || session_id FROM workflow.workflow_run
+    WHERE status NOT IN ('pending', 'leased') AND settled_at IS NOT NULL AND session_id IS NOT NULL
+    UNION ALL
+    SELECT id, 'is ' || status || ' but still has a lease until ' || lease_until FROM workflow.workflow_run
+    WHERE status NOT IN ('pending', 'leased') AND settled_at IS NOT NULL AND lease_until IS NOT NULL`,
+  attempts: `
+    SELECT id, 'counts ' || attempt || ' failed attempts of ' || max_attempts || ' allowed'
+    FROM workflow.workflow_run WHERE attempt > max_attempts`,
+  limit_in_use: `
+    SELECT l.key, 'counts ' || l.in_use || ' in use, but ' || coalesce(h.held, 0) || ' leased runs hold it'
+    FROM workflow.workflow_limit l LEFT JOIN (
+      SELECT key, count(*) AS held FROM workflow.workflow_run r
+      CROSS JOIN LATERAL (VALUES ('queue:' || r.queue), ('key:' || r.limit_key)) k(key)
+      WHERE r.status = 'leased' AND k.key IS NOT NULL GROUP BY key) h ON h.key = l.key
+    WHERE l.max_concurrent IS NOT NULL AND l.in_use <> coalesce(h.held, 0)`,
+  event_order: `
+    SELECT i.id, 'has numbered ' || i.event_seq || ' events, but the stored ones run from ' || min(e.seq) || ' to '
+      || max(e.seq) || ' and are ' || count(e.seq)
+    FROM workflow.workflow_instance i JOIN workflow.workflow_event e ON e.instance_id = i.id AND e.seq IS NOT NULL
+    GROUP BY i.id HAVING max(e.seq) <> i.event_seq OR count(e.seq) <> max(e.seq) - min(e.seq) + 1`,
+  created_once: `
+    SELECT workflow_id, 'was created ' || count(*) || ' times according to its history' FROM workflow.workflow_event
+    WHERE event_type = 'created' AND workflow_id IS NOT NULL GROUP BY workflow_id HAVING count(*) > 1`,
+  ended_once: `
+    SELECT workflow_id, 'ended ' || ends || ' times according to its history, but was redriven ' || redriven || ' times'
+    FROM (SELECT workflow_id, count(*) FILTER (WHERE event_type IN ('succeeded', 'failed', 'cancelled')) AS ends,
+            count(*) FILTER (WHERE event_type = 'redriven') AS redriven
+          FROM workflow.workflow_event WHERE workflow_id IS NOT NULL GROUP BY workflow_id) told WHERE ends > 1 + redriven`,
+  place_once: `
+    SELECT instance_id, 'has ' || count(*) || ' runs at node ' || node || ', fire ' || fire || ', item ' || item || ', '
+      || role FROM workflow.workflow_run WHERE instance_id IS NOT NULL GROUP BY instance_id, node, fire, item, role
+    HAVING count(*) > 1`,
+  run_without_instance: `
+    SELECT r.id, 'belongs to instance ' || instance_id || ', which does not exist' FROM workflow.workflow_run r
+    WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT FROM workflow.workflow_instance i WHERE i.id = r.instance_id)`,
+  dead_session_holds: `
+    SELECT w.id, 'has been dead since ' || extract(epoch FROM c.at - w.expires_at)::bigint || ' s ago but still holds '
+      || count(*) || ' runs'
+    FROM (SELECT workflow.clock() AS at) c CROSS JOIN workflow.workflow_worker w
+    JOIN workflow.workflow_run r ON r.session_id = w.id AND r.status = 'leased'
+    WHERE w.expires_at < c.at - ${SWEEP_GRACE} GROUP BY w.id, c.at`,
+}
+
+const STATEMENTS = Object.entries(CHECKS).map(
+  ([check, sql]) => [check, statement(`SELECT * FROM (${sql}) found LIMIT ${MOST}`)] as const,
+)
+const BEGIN: Call = { statement: statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), values: [] }
+const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
+
+export interface Finding {
+  readonly check: string
+  readonly subject: string
+  readonly finding: string
+}
+
+export async function doctor(lanes: Lanes): Promise<readonly Finding[]> {
+  const found: Finding[] = []
+  const calls = STATEMENTS.map(
+    ([check, known]): Call => ({
+      statement: known,
+      values: [],
+      row: (fields) => void found.push({ check, subject: fields[0] as string, finding: fields[1] as string }),
+    }),
+  )
+  try {
+    await lanes.use(async (lane) => {
+      try {
+        await fly(lane.client, [BEGIN, ...calls, COMMIT])
+      } catch (error) {
+        if (!lane.lost) await fly(lane.client, [{ statement: statement('ROLLBACK'), values: [] }]).catch(() => {})
+        throw error
+      }
+    })
+  } catch (error) {
+    throw toStoreError(error)
+  }
+  return found
 }

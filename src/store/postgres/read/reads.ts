@@ -5,7 +5,7 @@ import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
-import { RESULTS } from '../load/plain.ts'
+import { GATES as GATE_BY_ID, RESULTS } from '../load/plain.ts'
 import { type Fields, statement } from '../statement.ts'
 import { doctor } from './doctor.ts'
 import { EVENT_COLUMNS, eventFrom } from './event.ts'
@@ -159,6 +159,10 @@ export class PostgresReads implements Reads {
 
   feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]> {
     return this.#feed.read(params)
+  }
+
+  async gate(id: string): Promise<GateRow | null> {
+    return askOne(this.#lanes, { statement: GATE_BY_ID, values: [uuidArray([id])], row: column.gateFrom })
   }
 
   async openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]> {

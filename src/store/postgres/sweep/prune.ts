@@ -2,17 +2,19 @@
  * Retention, in chunks: trees whose root ended before the cut, bare runs that finished before it, and the event
  * partitions before theirs. SKIP LOCKED: several pruners share the work, and what is being touched is not old.
  */
+import type pg from 'pg'
+import { uuidArray } from '../batch.ts'
 import { toStoreError } from '../failure.ts'
 import { FlightError, fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
-import { type Call, type Statement, statement } from '../statement.ts'
-import { uuidArray } from '../batch.ts'
+import { type Call, type Fields, type Statement, statement } from '../statement.ts'
 
 const OLD_TREES = statement(
   `SELECT i.id FROM workflow.workflow_instance i
    WHERE i.parent_id IS NULL AND i.ended_at < to_timestamp($1::float8 / 1000)
      AND NOT EXISTS (SELECT FROM workflow.workflow_instance c
-                     WHERE c.root_id = i.id AND c.parent_id IS NOT NULL AND c.ended_at IS NULL)
+                     WHERE c.root_id = i.id AND c.parent_id IS NOT NULL
+                       AND (c.ended_at IS NULL OR c.ended_at >= to_timestamp($1::float8 / 1000)))
    ORDER BY i.ended_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
 )
 const MEMBERS = statement(
@@ -26,30 +28,32 @@ const OLD_RUNS = statement(
    ORDER BY r.finished_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
 )
 
-/** Keys are for ever: they move where inserts look for them. See workflow.refuse_kept_keys. */
-function removeRuns(where: string): Statement[] {
-  return [
-    statement(`DELETE FROM workflow.workflow_checkpoint c USING workflow.workflow_run r WHERE c.run_id = r.id AND ${where}`),
-    statement(`DELETE FROM workflow.workflow_unique u USING workflow.workflow_run r WHERE u.run_id = r.id AND ${where}`),
-    statement(
-      `WITH gone AS (DELETE FROM workflow.workflow_run r WHERE ${where} RETURNING r.id, r.idempotency_key),
-       kept AS (
-         INSERT INTO workflow.workflow_kept_key (idempotency_key, run_id)
-         SELECT g.idempotency_key, g.id FROM gone g WHERE g.idempotency_key IS NOT NULL ORDER BY g.idempotency_key
-         ON CONFLICT (idempotency_key) DO NOTHING)
-       SELECT count(*) FROM gone`,
-    ),
-  ]
-}
+/** A tree goes run by run before it goes itself, so that no call takes long however big it is. */
+const RUNS_OF_TREES = statement(
+  'SELECT r.id FROM workflow.workflow_run r WHERE r.instance_id = ANY ($1::uuid[]) LIMIT $2::int FOR UPDATE',
+)
 
-const REMOVE_BARE = removeRuns('r.id = ANY ($1::uuid[])')
-const REMOVE_RUNS_OF = removeRuns('r.instance_id = ANY ($1::uuid[])')
-const REMOVE_TREES = ['workflow_slot', 'workflow_item', 'workflow_gate'].map((name) =>
-  statement(`DELETE FROM workflow.${name} x WHERE x.instance_id = ANY ($1::uuid[])`),
-)
-const REMOVE_INSTANCES = statement(
-  'WITH gone AS (DELETE FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) RETURNING i.id) SELECT count(*) FROM gone',
-)
+/** Keys are for ever: they move where inserts look for them. See workflow.refuse_kept_keys. */
+const REMOVE_RUNS = [
+  statement('DELETE FROM workflow.workflow_checkpoint c WHERE c.run_id = ANY ($1::uuid[])'),
+  statement('DELETE FROM workflow.workflow_unique u WHERE u.run_id = ANY ($1::uuid[])'),
+  statement(
+    `WITH gone AS (DELETE FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[]) RETURNING r.id, r.idempotency_key),
+     kept AS (
+       INSERT INTO workflow.workflow_kept_key (idempotency_key, run_id)
+       SELECT g.idempotency_key, g.id FROM gone g WHERE g.idempotency_key IS NOT NULL ORDER BY g.idempotency_key
+       ON CONFLICT (idempotency_key) DO NOTHING)
+     SELECT count(*) FROM gone`,
+  ),
+]
+const REMOVE_TREES = [
+  ...['workflow_slot', 'workflow_item', 'workflow_gate'].map((name) =>
+    statement(`DELETE FROM workflow.${name} x WHERE x.instance_id = ANY ($1::uuid[])`),
+  ),
+  statement(
+    'WITH gone AS (DELETE FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) RETURNING i.id) SELECT count(*) FROM gone',
+  ),
+]
 const FORGET_SESSIONS = statement(
   `DELETE FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
      AND NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.session_id = w.id AND r.status = 'leased')`,
@@ -72,36 +76,12 @@ export interface PruneParams {
 export async function prune(lanes: Lanes, params: PruneParams): Promise<number> {
   try {
     const rows = await lanes.use(async (lane) => {
-      let removed = 0
-      const count = (fields: readonly (string | null)[]): void => {
-        removed += Number(fields[0])
-      }
-      const trees: string[] = []
-      const bare: string[] = []
-      const values = [String(params.endedBefore), String(params.limit)]
       try {
-        await fly(lane.client, [
-          BEGIN,
-          { statement: OLD_TREES, values, row: (fields) => void trees.push(fields[0] as string) },
-          { statement: OLD_RUNS, values, row: (fields) => void bare.push(fields[0] as string) },
-        ])
-        const ids = [...trees]
-        if (trees.length > 0) {
-          await fly(lane.client, [{ statement: MEMBERS, values: [uuidArray(trees)], row: (fields) => void ids.push(fields[0] as string) }])
-        }
-        const over = (list: readonly Statement[], of: readonly string[]): Call[] =>
-          of.length === 0 ? [] : list.map((known) => ({ statement: known, values: [uuidArray(of)], row: count }))
-        await fly(lane.client, [
-          ...over([...REMOVE_RUNS_OF, ...REMOVE_TREES, REMOVE_INSTANCES], ids),
-          ...over(REMOVE_BARE, bare),
-          { statement: FORGET_SESSIONS, values: [String(params.endedBefore)] },
-          COMMIT,
-        ])
+        return await pruneRows(lane.client, params)
       } catch (error) {
         if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => {})
         throw error
       }
-      return removed
     })
     return rows + (await prunePartitions(lanes, params.eventsBefore))
   } catch (error) {
@@ -109,10 +89,44 @@ export async function prune(lanes: Lanes, params: PruneParams): Promise<number> 
   }
 }
 
+async function pruneRows(client: pg.Client, { endedBefore, limit }: PruneParams): Promise<number> {
+  let removed = 0
+  const count = (fields: Fields): void => {
+    removed += Number(fields[0])
+  }
+  const list = (into: string[]) => (fields: Fields): void => void into.push(fields[0] as string)
+  const over = (statements: readonly Statement[], ids: readonly string[]): Call[] =>
+    ids.length === 0 ? [] : statements.map((known) => ({ statement: known, values: [uuidArray(ids)], row: count }))
+
+  const runs: string[] = []
+  const trees: string[] = []
+  const values = [String(endedBefore), String(limit)]
+  await fly(client, [
+    BEGIN,
+    { statement: OLD_TREES, values, row: list(trees) },
+    { statement: OLD_RUNS, values, row: list(runs) },
+  ])
+  const left = limit - runs.length
+  let whole: readonly string[] = []
+  if (trees.length > 0 && left > 0) {
+    const members = [...trees]
+    await fly(client, [{ statement: MEMBERS, values: [uuidArray(trees)], row: list(members) }])
+    await fly(client, [{ statement: RUNS_OF_TREES, values: [uuidArray(members), String(left)], row: list(runs) }])
+    if (runs.length < limit) whole = members
+  }
+  await fly(client, [
+    ...over(REMOVE_RUNS, runs),
+    ...over(REMOVE_TREES, whole),
+    { statement: FORGET_SESSIONS, values: [String(endedBefore)] },
+    COMMIT,
+  ])
+  return removed
+}
+
 async function prunePartitions(lanes: Lanes, before: number): Promise<number> {
   return lanes.use(async (lane) => {
     let removed = 0
-    const take = (fields: readonly (string | null)[]): void => {
+    const take = (fields: Fields): void => {
       removed = Number(fields[0])
     }
     try {

@@ -2,7 +2,7 @@
 import type { GateRow, ScheduleRow, WorkerRow } from '../../rows.ts'
 import type { Beat, RunKey, Sweeps } from '../../store.ts'
 import { ask, askOne } from '../ask.ts'
-import { arrayLiteral, uuidArray } from '../batch.ts'
+import { numberArray, uuidArray } from '../batch.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
 import { type Fields, type Statement } from '../statement.ts'
@@ -11,6 +11,7 @@ import { BEAT } from './beat.ts'
 import * as due from './due.ts'
 import * as held from './held.ts'
 import { prune } from './prune.ts'
+import { recountLimits } from './recount.ts'
 
 const runKeyFrom = (fields: Fields): RunKey => ({
   id: fields[0] as string,
@@ -96,8 +97,8 @@ export class PostgresSweeps implements Sweeps {
     if (runs.length === 0) return []
     const values = [
       uuidArray(runs.map((run) => run.id)),
-      arrayLiteral(runs.map((run) => run.epoch), false),
-      arrayLiteral(runs.map((run) => run.at), false),
+      numberArray(runs.map((run) => run.epoch)),
+      numberArray(runs.map((run) => run.at)),
     ]
     return ask(this.#lanes, { statement: held.STARTED, values, row: (fields) => fields[0] as string })
   }
@@ -115,6 +116,10 @@ export class PostgresSweeps implements Sweeps {
   async progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean> {
     const values = [params.runId, String(params.epoch), params.value]
     return (await askOne(this.#lanes, { statement: held.PROGRESS, values, row: () => true })) ?? false
+  }
+
+  recountLimits(params: { readonly keys: readonly string[] }): Promise<void> {
+    return recountLimits(this.#lanes, params.keys)
   }
 
   prune(params: { readonly endedBefore: number; readonly eventsBefore: number; readonly limit: number }): Promise<number> {

@@ -16,7 +16,8 @@ const FIRST_TYPE = `SELECT type ${WAITING} AND queue = ? AND type >= ? AND type 
 const NEXT_TYPE = `SELECT type ${WAITING} AND queue = ? AND type > ? AND type < ? ORDER BY type LIMIT 1`
 const NEXT_PRIORITY = `SELECT priority ${WAITING} AND queue = ? AND type = ? AND priority > ? ORDER BY priority LIMIT 1`
 const DUE = `${WAITING} AND queue = ? AND type = ? AND priority = ? AND run_at <= ?
-  AND (expires_at IS NULL OR expires_at > ?) AND (? IS NULL OR tenant = ?) ORDER BY run_at, id LIMIT ?`
+  AND (expires_at IS NULL OR expires_at > ?) AND (? IS NULL OR tenant = ?)
+  AND (limit_key IS NULL OR limit_key NOT IN (SELECT value FROM json_each(?))) ORDER BY run_at, id LIMIT ?`
 const DUE_RUNS = `SELECT ${RUN_CELLS} ${DUE}`
 const DUE_KEYS = `SELECT id, run_at ${DUE}`
 const PAUSED = 'SELECT 1 FROM workflow_queue WHERE name = ? AND paused = 1'
@@ -25,6 +26,9 @@ const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND dele
 
 /** Sorts after every text that has something in front of it. */
 const LAST = '\u{10FFFF}'
+
+/** A filter, with the queues and limit keys that are full if it is for a claim. */
+type Wanted = ClaimFilter & Partial<Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>>
 
 /** A line of waiting runs of one queue and type, with the priority it has reached. */
 interface Line {
@@ -61,13 +65,7 @@ export function urgency(connection: Connection, filter: ClaimFilter, now: number
   return best
 }
 
-function dueOf(
-  connection: Connection,
-  lines: readonly Line[],
-  filter: ClaimFilter,
-  now: number,
-  limit: number,
-): RunRow[] {
+function dueOf(connection: Connection, lines: readonly Line[], filter: Wanted, now: number, limit: number): RunRow[] {
   const [only] = lines
   if (lines.length === 1 && only) {
     return connection
@@ -84,8 +82,9 @@ function dueOf(
   })
 }
 
-function dueParams(line: Line, filter: ClaimFilter, now: number, limit: number) {
-  return [line.queue, line.type, line.priority, now, now, filter.tenant, filter.tenant, limit] as const
+function dueParams(line: Line, filter: Wanted, now: number, limit: number) {
+  const full = JSON.stringify(filter.skipLimitKeys ?? [])
+  return [line.queue, line.type, line.priority, now, now, filter.tenant, filter.tenant, full, limit] as const
 }
 
 /** Moves a line to its next priority; false: it has no more. */
@@ -96,11 +95,11 @@ function advance(connection: Connection, line: Line): boolean {
   return true
 }
 
-function linesOf(connection: Connection, filter: ClaimFilter): Line[] {
+function linesOf(connection: Connection, filter: Wanted): Line[] {
   const lines: Line[] = []
   const seen = new Set<string>()
   for (const queue of filter.queues === null ? waitingQueues(connection) : new Set(filter.queues)) {
-    if (connection.statement(PAUSED).get(queue) !== undefined) continue
+    if (filter.skipQueues?.includes(queue) || connection.statement(PAUSED).get(queue) !== undefined) continue
     for (const pattern of filter.types ?? ['%']) {
       for (const type of waitingTypes(connection, queue, pattern)) {
         const line = { queue, type, priority: Number.MIN_SAFE_INTEGER }

@@ -68,8 +68,9 @@ CREATE TABLE workflow_run (
 CREATE UNIQUE INDEX idx_workflow_run_place ON workflow_run (instance_id, node, fire, item, role)
   WHERE instance_id IS NOT NULL;
 -- Claims: jump from (queue, type, priority) to the next, then the first due by (run_at, id). A handed-off run is born
--- leased and never enters it. The last three columns save a look at the row.
-CREATE INDEX idx_workflow_run_type_prefix ON workflow_run (queue, type, priority, run_at, id, deleted_at, expires_at, tenant)
+-- leased and never enters it. The last four columns decide without a look at the row.
+CREATE INDEX idx_workflow_run_type_prefix ON workflow_run
+  (queue, type, priority, run_at, id, deleted_at, expires_at, tenant, limit_key)
   WHERE status = 'pending' AND deleted_at IS NULL;
 -- A session's runs (lost, to stop, handed by a report), and all leases for the counts. Bounded by what is in flight.
 CREATE INDEX idx_workflow_run_leased ON workflow_run (session_id) WHERE status = 'leased';

@@ -120,6 +120,7 @@ export function readsOn(connection: Connection): Reads {
     // With one writer at a time no transaction in flight can have a smaller id than a committed one.
     feed: ({ afterId, limit }) =>
       rows(eventOf, `SELECT ${EVENT_CELLS} FROM workflow_event WHERE id > ? ORDER BY id LIMIT ?`, afterId, limit),
+    gate: (id) => row(gateOf, `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`, id),
     openGates: ({ instanceId, limit }) =>
       instanceId === null
         ? rows(gateOf, `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' ORDER BY id LIMIT ?`, limit)

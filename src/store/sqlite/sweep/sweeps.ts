@@ -7,6 +7,7 @@ import { GATE_CELLS, gateOf, SCHEDULE_CELLS, scheduleOf } from '../row/others.ts
 import { checkpoint, extend, progress, started } from './lease.ts'
 import { nextDueAt } from './next-due.ts'
 import { prune } from './prune.ts'
+import { recountLimits } from './recount.ts'
 import { RUN_KEY_CELLS, runKeyOf } from './run-key.ts'
 import { beat, lostRuns } from './sessions.ts'
 
@@ -55,6 +56,7 @@ export function sweepsOn(connection: Connection): Sweeps {
     extend: (params) => connection.write(() => extend(connection, params)),
     checkpoint: (params) => connection.write(() => checkpoint(connection, params)),
     progress: (params) => connection.write(() => progress(connection, params)),
+    recountLimits: ({ keys }) => connection.write(() => recountLimits(connection, keys)),
     prune: (params) => connection.write(() => prune(connection, params)),
   }
 }

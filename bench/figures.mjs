@@ -1,0 +1,29 @@
+// @ts-check
+/** The few statistics that a benchmark needs. */
+
+/** @param {readonly number[]} values @param {number} share between 0 and 1 */
+export function quantile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}
+
+/** @param {readonly number[]} values */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  return sorted.length % 2 === 1
+    ? /** @type {number} */ (sorted[Math.floor(middle)])
+    : (/** @type {number} */ (sorted[middle - 1]) + /** @type {number} */ (sorted[middle])) / 2
+}
+
+/** Milliseconds that `work` took. @param {() => unknown} work */
+export async function timed(work) {
+  const from = performance.now()
+  await work()
+  return performance.now() - from
+}
+
+/** @param {number} ms */
+export function sleep(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

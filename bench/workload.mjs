@@ -1,0 +1,41 @@
+// @ts-check
+/**
+ * All workloads, in the order of the table. A workload is one file: what it measures, how large it is, and `run`,
+ * which drives Petrel through its public SDK and returns one number per metric.
+ *
+ * @typedef {{ title: string, unit: string, better: 'more' | 'less' }} Metric
+ * @typedef {{ readonly [metric: string]: number }} Figures
+ * @typedef {{
+ *   petrel: import('../dist/index.js').Petrel,
+ *   sdk: typeof import('../dist/index.js'),
+ *   url: string,
+ *   store: import('./stores/store.mjs').BenchStore,
+ *   size: number,
+ *   meter: import('./meter.mjs').Meter,
+ *   loadMs: number,
+ *   given: { readonly [name: string]: number },
+ * }} Bench
+ * @typedef {{
+ *   name: string,
+ *   title: string,
+ *   metrics: { readonly [metric: string]: Metric },
+ *   size: { full: number, quick: number },
+ *   run(bench: Bench): Promise<Figures>,
+ *   counted?: boolean,
+ *   opensItself?: boolean,
+ * }} Workload
+ * `counted`: once more with the meter on, to count rows and WAL bytes. `opensItself`: gets no open Petrel.
+ */
+import bareChains from './workloads/bare-chains.mjs'
+import chains from './workloads/chains.mjs'
+import commit from './workloads/commit.mjs'
+import drain from './workloads/drain.mjs'
+import enqueue from './workloads/enqueue.mjs'
+import fanOut from './workloads/fan-out.mjs'
+import { groups } from './workloads/groups.mjs'
+import latency from './workloads/latency.mjs'
+import longChain from './workloads/long-chain.mjs'
+import startUp from './workloads/start-up.mjs'
+
+/** @type {readonly Workload[]} */
+export const workloads = [chains, bareChains, drain, fanOut, commit, latency, longChain, enqueue, ...groups, startUp]

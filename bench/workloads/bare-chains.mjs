@@ -1,0 +1,2 @@
+// @ts-check
+export default { name: 'bare-chains', title: 'bare', metrics: {}, opensItself: true, size: { full: 1000, quick: 300 }, async run() { return {} } }

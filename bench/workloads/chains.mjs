@@ -1,0 +1,33 @@
+// @ts-check
+/** Many short workflows at once: 1,000 chains of 10 steps, from the first start to the last result read. */
+import { timed } from '../figures.mjs'
+
+export const STEPS = 10
+
+/** @type {import('../workload.mjs').Workload} */
+export default {
+  name: 'chains',
+  title: '10-step chains',
+  metrics: { stepsPerSecond: { title: '10-step chains', unit: 'steps/s', better: 'more' } },
+  counted: true,
+  size: { full: 1000, quick: 300 },
+
+  async run({ petrel, sdk, size, meter }) {
+    petrel.handle('bench.step', (/** @type {{ n: number }} */ args) => ({ n: args.n }))
+    await petrel.work()
+    await runChains({ petrel, sdk, count: 100 })
+    await meter.begin()
+    const ms = await timed(() => runChains({ petrel, sdk, count: size }))
+    return { stepsPerSecond: (size * STEPS * 1000) / ms, ...(await meter.end(size * STEPS)) }
+  },
+}
+
+/** @param {Pick<import('../workload.mjs').Bench, 'petrel' | 'sdk'> & { count: number }} params */
+export async function runChains({ petrel, sdk, count }) {
+  const workflow = () => sdk.chain(Array.from({ length: STEPS }, (_, n) => sdk.job('bench.step', { n })))
+  const handles = await petrel.startMany(Array.from({ length: count }, workflow))
+  const results = await Promise.all(handles.map((handle) => handle.result()))
+  for (const result of results) {
+    if (/** @type {any} */ (result)?.n !== STEPS - 1) throw new Error(`wrong result: ${JSON.stringify(result)}`)
+  }
+}

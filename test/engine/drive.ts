@@ -1,0 +1,195 @@
+/** Drives an engine by hand: a session that claims and reports on command, a clock that moves when told. */
+import { Engine } from '../../src/engine/engine.ts'
+import type { EngineOptions, StartParams } from '../../src/engine/api.ts'
+import type { Failure } from '../../src/net/marking.ts'
+import type { Json, Net, Node, RunWork } from '../../src/net/net.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Delivery, Reply, Session } from '../../src/worker/port.ts'
+import { freshDatabase, postgresUrl } from '../services.ts'
+
+export interface Place {
+  readonly name: string
+  readonly open: () => Promise<{ readonly url: string; readonly drop: () => Promise<void> }>
+}
+
+/** Both stores; Postgres is left out only where no server could be had, which the test run reports. */
+export const PLACES: readonly Place[] = [
+  { name: 'sqlite', open: async () => ({ url: 'sqlite::memory:', drop: async () => {} }) },
+  ...(postgresUrl() === null ? [] : [{ name: 'postgres', open: freshDatabase }]),
+]
+
+let reports = 0
+
+export class Drive {
+  readonly engine: Engine
+  readonly store: Store
+  session: Session
+  readonly stopped: string[] = []
+  readonly delivered: Delivery[] = []
+  room = 0
+  #offset = 0
+  readonly #drop: () => Promise<void>
+
+  private constructor(engine: Engine, store: Store, drop: () => Promise<void>) {
+    this.engine = engine
+    this.store = store
+    this.session = undefined as unknown as Session
+    this.#drop = drop
+  }
+
+  static async open(place: Place, options: Partial<EngineOptions> = {}): Promise<Drive> {
+    const { url, drop } = await place.open()
+    const store = await openStore(url)
+    await store.migrate()
+    const engine = await Engine.open({ store, sweep: false, random: () => 0.5, pollMs: 50, ...options })
+    const drive = new Drive(engine, store, drop)
+    drive.session = await drive.newSession()
+    return drive
+  }
+
+  newSession(options: { queues?: string[]; types?: string[]; name?: string } = {}): Promise<Session> {
+    return this.engine.workers.open(
+      {
+        name: options.name ?? 'driver',
+        runtime: 'node',
+        queues: options.queues ?? null,
+        types: options.types ?? null,
+        concurrency: 10,
+        tenant: null,
+      },
+      {
+        room: () => this.room,
+        deliver: (deliveries) => {
+          this.room -= deliveries.length
+          this.delivered.push(...deliveries)
+        },
+        wake: () => {},
+        holding: () => [],
+        stop: (runs) => this.stopped.push(...runs.map((r) => r.runId)),
+      },
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.engine.close()
+    await this.store.close()
+    await this.#drop()
+  }
+
+  /** Moves the clock and lets time do its work. */
+  async pass(ms: number): Promise<void> {
+    this.#offset += ms
+    await this.store.moveClock(this.#offset)
+    await this.engine.sweep()
+  }
+
+  claim(limit = 100): Promise<readonly Delivery[]> {
+    return this.session.claim(limit)
+  }
+
+  async claimOne(): Promise<Delivery> {
+    const [one] = await this.claim(1)
+    if (one === undefined) throw new Error('nothing to claim')
+    return one
+  }
+
+  succeed(delivery: Delivery, result: Json = null, wantNext = false): Promise<Reply> {
+    const outcome = { kind: 'succeeded' as const, result: JSON.stringify(result) }
+    return this.session.settle({ delivery, reportId: `r${++reports}`, startedAt: Date.now(), outcome, wantNext })
+  }
+
+  fail(delivery: Delivery, error: Partial<Failure> = {}): Promise<Reply> {
+    const outcome = { kind: 'failed' as const, error: { code: 'boom', message: 'it broke', ...error } }
+    return this.session.settle({ delivery, reportId: `r${++reports}`, startedAt: Date.now(), outcome, wantNext: false })
+  }
+
+  async start(params: StartParams): Promise<string> {
+    const [started] = await this.engine.start([params])
+    return (started as { id: string }).id
+  }
+
+  async state(id: string): Promise<string> {
+    const row = await this.store.read.instance(id)
+    return row === null ? 'gone' : row.state
+  }
+
+  async results(id: string): Promise<Record<string, unknown>> {
+    const results = await this.engine.results(id)
+    return Object.fromEntries([...results].map(([k, v]) => [k, v === null ? null : JSON.parse(v)]))
+  }
+
+  async error(id: string): Promise<string | null> {
+    return (await this.engine.view(id))?.error?.code ?? null
+  }
+
+  /** Works until nothing is claimable; `answer` says what each run returns or throws. */
+  async work(answer: (delivery: Delivery) => Json | Error = () => null): Promise<string[]> {
+    const done: string[] = []
+    for (;;) {
+      const batch = await this.claim()
+      if (batch.length === 0) return done
+      for (const delivery of batch) {
+        const value = answer(delivery)
+        done.push(delivery.node === null ? delivery.type : delivery.role === 'undo' ? `undo ${delivery.node}` : delivery.node)
+        if (value instanceof Error) await this.fail(delivery, { code: value.message, retryable: false })
+        else await this.succeed(delivery, value)
+      }
+    }
+  }
+
+  async doctor(): Promise<readonly unknown[]> {
+    return this.store.read.doctor()
+  }
+}
+
+export function run(type: string, rest: Partial<RunWork> = {}): RunWork {
+  return { kind: 'run', type, queue: 'default', priority: 100, delayMs: 0, args: null, limitKey: null, ...rest }
+}
+
+export function node(key: string, to: readonly string[] = [], rest: Partial<Node> = {}): Node {
+  return {
+    key,
+    work: run(key),
+    join: 'each',
+    admit: null,
+    retry: null,
+    timeout: null,
+    onFailure: 'net',
+    undo: null,
+    next: { mode: 'every', arcs: to.map((key) => ({ to: key, when: null, args: null, set: null })), scope: null },
+    ...rest,
+  }
+}
+
+export function net(nodes: readonly Node[], rest: Partial<Net> = {}): Net {
+  return {
+    version: 1,
+    name: 'test',
+    dialect: 'test',
+    nodes,
+    entry: [(nodes[0] as Node).key],
+    finals: [],
+    onFailure: 'abort',
+    verdict: { failedOn: 'unhandled', partial: false },
+    unknown: 'ignore',
+    timeoutMs: null,
+    undoTimeoutMs: null,
+    held: 'wait',
+    noMatch: 'end',
+    ...rest,
+  }
+}
+
+export const undoBy = (type: string): Node['undo'] => ({ work: run(type), retry: null, timeout: null })
+export const ONCE = {
+  maxAttempts: 1,
+  backoff: 'constant',
+  initialMs: 0,
+  coefficient: 1,
+  maxMs: 0,
+  jitter: 0,
+  nonRetryable: [],
+  retryOn: null,
+  deadLetter: false,
+} as const

@@ -1,0 +1,127 @@
+/** Opening, and work inside the caller's own transaction. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { chain, job, Petrel, task } from '../../src/index.ts'
+import { postgresUrl } from '../services.ts'
+import { onBothStores } from './stores.ts'
+
+describe('stores that cannot be opened', () => {
+  it.each([
+    ['an unknown kind', 'mongodb://localhost', 'no store is called "mongodb://localhost"'],
+    ['nothing', '', 'no store is called ""'],
+  ])('%s', async (_, url, message) => {
+    await expect(Petrel.open(url)).rejects.toThrow(message)
+  })
+
+  it('a file that is no database', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'petrel-sdk-')), 'notes.txt')
+    writeFileSync(file, 'these are my notes, not a database, and they are longer than a header of SQLite')
+    await expect(Petrel.open(`sqlite:${file}`)).rejects.toMatchObject({ name: 'StoreUnusableError' })
+  })
+})
+
+onBothStores('opening', (stage) => {
+  it('without migration it says what is missing', async () => {
+    await expect(stage.open({ migrate: false }).then((petrel) => petrel.enqueue('x'))).rejects.toThrow()
+  })
+
+  it('a second opening finds what the first left', async () => {
+    const first = await stage.open()
+    const handle = await first.enqueue('later', { a: 1 })
+    await first.close()
+    const second = await stage.open()
+    second.handle('later', (args) => args)
+    await second.work()
+    expect(await second.run(handle.id).result()).toEqual({ a: 1 })
+  })
+
+  it('a worker needs handlers', async () => {
+    const petrel = await stage.open()
+    await expect(petrel.work()).rejects.toThrow('a worker needs at least one handler')
+    petrel.handle('a', () => 1)
+    await expect(petrel.work({ types: ['b'] })).rejects.toThrow("there is no handler for 'b'")
+    await expect(petrel.work({ concurrency: 0 })).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
+  it('what does not exist is not found', async () => {
+    const petrel = await stage.open()
+    const id = '01920000-0000-7000-8000-000000000000'
+    await expect(petrel.run(id).status()).rejects.toMatchObject({ code: 'not_found' })
+    await expect(petrel.run(id).result()).rejects.toMatchObject({ code: 'not_found' })
+    await expect(petrel.instance(id).result()).rejects.toMatchObject({ code: 'not_found' })
+    await expect(petrel.instance(id).cancel()).rejects.toMatchObject({ code: 'not_found' })
+    await expect(petrel.run(id).cancel()).rejects.toMatchObject({ code: 'not_found' })
+    await expect(petrel.complete(id, 1)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(petrel.approve(id)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('a cancelled workflow cancels what has not begun and tells what works', async () => {
+    const petrel = await stage.open()
+    let stopped = false
+    petrel.handle(
+      'long',
+      (_, ctx) =>
+        new Promise((resolve) =>
+          ctx.signal.addEventListener('abort', () => {
+            stopped = true
+            resolve('partly')
+          }),
+        ),
+    )
+    petrel.handle('after', () => 'never')
+    const worker = await petrel.work()
+    const handle = await petrel.start(chain(job('long'), job('after')))
+    while (worker.load.executing === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await handle.cancel('ada')
+    await expect(handle.result()).rejects.toMatchObject({ state: 'cancelled', code: 'cancelled' })
+    expect(stopped).toBe(true)
+  })
+
+  it('a transaction of the caller needs Postgres', async () => {
+    if (stage.kind === 'postgres') return
+    const petrel = await stage.open()
+    await expect(petrel.enqueue('x', 1, { tx: { query: () => undefined } })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+  })
+})
+
+describe.skipIf(postgresUrl() === null)("inside the caller's own transaction", () => {
+  onBothStores('transactions', (stage) => {
+    const double = task('double', async (n: number) => n * 2)
+
+    it('what is enqueued and started commits or vanishes with it', async () => {
+      if (stage.kind === 'sqlite') return
+      const petrel = await stage.open()
+      petrel.handle(double)
+      await petrel.work()
+      const client = new pg.Client({ connectionString: await stage.url() })
+      await client.connect()
+      try {
+        await client.query('CREATE TABLE orders (id int PRIMARY KEY)')
+        await client.query('BEGIN')
+        await client.query('INSERT INTO orders VALUES (1)')
+        const lost = await petrel.enqueue(double, 1, { tx: client })
+        const lostToo = await petrel.start(chain(job(double, 2)), { tx: client })
+        await client.query('ROLLBACK')
+        await expect(lost.status()).rejects.toMatchObject({ code: 'not_found' })
+        await expect(lostToo.status()).rejects.toMatchObject({ code: 'not_found' })
+
+        await client.query('BEGIN')
+        await client.query('INSERT INTO orders VALUES (2)')
+        const run = await petrel.enqueue(double, 21, { tx: client })
+        const workflow = await petrel.start(chain(job(double, 4)), { tx: client })
+        await expect(petrel.run(run.id).status()).rejects.toMatchObject({ code: 'not_found' })
+        await client.query('COMMIT')
+        expect(await run.result()).toBe(42)
+        expect(await workflow.result()).toBe(8)
+        expect((await client.query('SELECT id FROM orders')).rows).toEqual([{ id: 2 }])
+      } finally {
+        await client.end()
+      }
+    })
+  })
+})

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { candidatesCall, urgencyCall } from '../../src/store/postgres/load/claimable.ts'
+import type { Call } from '../../src/store/postgres/statement.ts'
+import type { Candidates } from '../../src/store/store.ts'
+import { postgresUrl } from '../services.ts'
+import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
+import { aRun } from './rows.ts'
+import { load, put } from './subject.ts'
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Index Name'?: string
+  readonly 'Relation Name'?: string
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+function nodes(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodes)]
+}
+
+/** Cost must be the number of distinct (queue, type, priority) that wait, not the number of rows. */
+describe.skipIf(postgresUrl() === null)('postgres: the cost of a claim', () => {
+  let subject: PostgresSubject
+  beforeAll(async () => {
+    subject = await postgresSubject()
+  })
+  afterAll(() => subject.close())
+
+  async function explain(
+    call: Call,
+  ): Promise<{ readonly pages: number; readonly touched: number; readonly plan: readonly Plan[] }> {
+    const { foreign } = subject
+    for (const off of ['seqscan', 'hashjoin', 'mergejoin', 'bitmapscan', 'sort', 'incremental_sort']) await foreign.query(`SET enable_${off} = off`)
+    await foreign.query('SET jit = off')
+    await foreign.query('BEGIN')
+    const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${call.statement.text}`
+    const answer = await foreign.query(text, call.values as unknown[])
+    await foreign.query('ROLLBACK')
+    const top = answer.rows[0]['QUERY PLAN'][0].Plan as Plan
+    const plan = nodes(top)
+    const ofRuns = plan.filter((node) => node['Relation Name'] === 'workflow_run')
+    const touched = ofRuns.reduce(
+      (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+      0,
+    )
+    return { pages: top['Shared Hit Blocks'] + top['Shared Read Blocks'], touched, plan }
+  }
+
+  const FILTERS: Readonly<Record<string, Candidates>> = {
+    'exact types of a queue': {
+      queues: ['default'],
+      types: ['mail.send', 'mail.sort'],
+      tenant: null,
+      runtime: null,
+      limit: 10,
+      skipQueues: [],
+      skipLimitKeys: [],
+    },
+    'a prefix of a queue': { queues: ['default'], types: ['mail.%'], tenant: null, runtime: null, limit: 10, skipQueues: [], skipLimitKeys: [] },
+    'a prefix of any queue': { queues: null, types: ['mail.%'], tenant: null, runtime: null, limit: 10, skipQueues: [], skipLimitKeys: [] },
+  }
+
+  it('does not grow with 200,000 future rows and 200,000 of other types', async () => {
+    const { store, foreign } = subject
+    const now = await store.now()
+    const due = Array.from({ length: 200 }, (_, n) =>
+      aRun({ type: n % 2 === 0 ? 'mail.send' : 'mail.sort', runAt: now - 10_000 + n }),
+    )
+    await put(store, { runs: { insert: due } })
+    await foreign.query('VACUUM ANALYZE workflow_run')
+    const measure = async () => {
+      const costs: Record<string, { pages: number; touched: number }> = {}
+      for (const [name, filter] of Object.entries(FILTERS)) {
+        for (const [kind, call] of [
+          ['claim', candidatesCall(filter, () => {})],
+          ['urgency', urgencyCall(filter, () => {})],
+        ] as const) {
+          await explain(call)
+          const { pages, touched, plan } = await explain(call)
+          costs[`${kind} of ${name}`] = { pages, touched }
+          const scans = plan.filter((node) => node['Relation Name'] === 'workflow_run')
+          expect(
+            scans.every((node) => /Index/.test(node['Node Type'])),
+            name,
+          ).toBe(true)
+          expect(
+            scans.some((node) => node['Index Name'] === 'idx_workflow_run_type_prefix'),
+            name,
+          ).toBe(true)
+        }
+      }
+      return costs
+    }
+    const before = await measure()
+    await foreign.query(`INSERT INTO workflow_run (type, payload, run_at, priority)
+      SELECT 'mail.send', '{}', now() + interval '1 day' + n * interval '1 ms', 100 FROM generate_series(1, 200000) n`)
+    await foreign.query(`INSERT INTO workflow_run (type, payload, run_at)
+      SELECT 'other.type' || n % 3, '{}', now() - interval '1 day' FROM generate_series(1, 200000) n`)
+    await foreign.query('VACUUM ANALYZE workflow_run')
+    const after = await measure()
+    for (const [name, cost] of Object.entries(before)) {
+      // a deeper index costs a page more per probe, no more
+      expect(after[name]!.pages, name).toBeLessThan(cost.pages * 2 + 50)
+      expect(after[name]!.touched, name).toBeLessThan(cost.touched * 1.5 + 20)
+    }
+    const loaded = await load(store, { candidates: FILTERS['a prefix of any queue']! })
+    expect(loaded.candidates.map((run) => run.id)).toEqual(due.slice(0, 10).map((run) => run.id))
+  })
+
+  it('two claimers share the work instead of waiting for each other', async () => {
+    const { store, foreign } = subject
+    await foreign.query('BEGIN')
+    const held =
+      await foreign.query(`SELECT id FROM workflow_run WHERE type IN ('mail.send', 'mail.sort') AND status = 'pending'
+      AND run_at <= now() ORDER BY priority, run_at, id LIMIT 15 FOR UPDATE`)
+    const loaded = await load(store, { candidates: FILTERS['a prefix of a queue']! })
+    await foreign.query('ROLLBACK')
+    expect(loaded.candidates).toHaveLength(10)
+    const taken = new Set(held.rows.map((row) => row.id))
+    expect(loaded.candidates.some((run) => taken.has(run.id))).toBe(false)
+  })
+})

@@ -1,0 +1,48 @@
+/** The promises of the Store interface, by topic. Every store must pass all of it. */
+import { afterEach, beforeEach, describe } from 'vitest'
+import { claimTopic } from './claims.ts'
+import { doctorTopic } from './doctor.ts'
+import { dueTopic } from './due.ts'
+import { historyTopic } from './history.ts'
+import { keyTopic } from './keys.ts'
+import { leaseTopic } from './leases.ts'
+import { loadTopic } from './loads.ts'
+import { processTopic } from './processes.ts'
+import { readTopic } from './reads.ts'
+import { resultTopic } from './results.ts'
+import { retentionTopic } from './retention.ts'
+import { schemaTopic } from './schema.ts'
+import type { OpenSubject, Subject } from './subject.ts'
+import { transactTopic } from './transact.ts'
+
+/** Gives the subject of the running test. */
+export type Current = () => Subject
+
+const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
+  transact: transactTopic,
+  keys: keyTopic,
+  claims: claimTopic,
+  loads: loadTopic,
+  results: resultTopic,
+  history: historyTopic,
+  'sessions and leases': leaseTopic,
+  'what is due': dueTopic,
+  'read models': readTopic,
+  retention: retentionTopic,
+  doctor: doctorTopic,
+  'several processes': processTopic,
+  schema: schemaTopic,
+}
+
+export function storeSuite(name: string, open: OpenSubject): void {
+  for (const [title, topic] of Object.entries(TOPICS)) {
+    describe(`${name}: ${title}`, () => {
+      let subject: Subject
+      beforeEach(async () => {
+        subject = await open()
+      })
+      afterEach(() => subject.close())
+      topic(() => subject)
+    })
+  }
+}
