@@ -23,6 +23,18 @@ export async function timed(work) {
   return performance.now() - from
 }
 
+/**
+ * What `work` took: milliseconds that passed, and microseconds of processor time of this process, which a busy
+ * machine hardly changes.
+ * @param {() => unknown} work
+ */
+export async function measured(work) {
+  const before = process.cpuUsage()
+  const ms = await timed(work)
+  const { user, system } = process.cpuUsage(before)
+  return { ms, cpuMicros: user + system }
+}
+
 /** @param {number} ms */
 export function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms))

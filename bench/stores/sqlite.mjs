@@ -3,7 +3,6 @@
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 const FRAME_HEADER = 24
 const WAL_HEADER = 32
@@ -20,13 +19,12 @@ export const SETTINGS = `
   PRAGMA journal_size_limit = 67108864;
 `
 
-/** @param {{ dist: string }} params @returns {import('./store.mjs').BenchStore & { path: string, open(): Promise<any> }} */
-export function createSqlite({ dist }) {
+/** @returns {import('./store.mjs').BenchStore & { path: string, open(): Promise<any> }} */
+export function createSqlite() {
   const folder = fs.mkdtempSync(join(process.env['PETREL_BENCH_TMP'] ?? tmpdir(), 'petrel-bench-'))
   const path = join(folder, 'bench.db')
   const wal = `${path}-wal`
-  const driver = () => import(pathToFileURL(join(dist, 'store/sqlite/driver.js')).href)
-  const open = async () => (await driver()).openDatabase(path)
+  const open = async () => new (await loadBinding()).DatabaseSync(path)
 
   /** The connection whose changes are counted; Petrel's own is caught when it is opened. @type {any} */
   let counted = null
@@ -47,16 +45,21 @@ export function createSqlite({ dist }) {
     },
 
     async tap() {
-      // total_changes() is known to the connection alone, so Petrel's is caught at the first thing it does.
-      const probe = await open()
-      const prototype = Object.getPrototypeOf(probe)
-      probe.close()
-      const { exec } = prototype
-      prototype.exec = function (/** @type {string} */ sql) {
-        counted = this
-        prototype.exec = exec
-        return exec.call(this, sql)
+      // total_changes() is known to the connection alone. Petrel asks this function for its binding: it gets one whose
+      // connections are caught.
+      const { getBuiltinModule } = process
+      const binding = await loadBinding()
+      class Caught extends binding.DatabaseSync {
+        /** @param {string} path */
+        constructor(path) {
+          super(path)
+          counted ??= this
+        }
       }
+      process.getBuiltinModule = /** @type {any} */ (
+        (/** @type {string} */ id) =>
+          id === 'node:sqlite' ? { ...binding, DatabaseSync: Caught } : getBuiltinModule.call(process, id)
+      )
     },
 
     async beginCounting() {
@@ -73,8 +76,7 @@ export function createSqlite({ dist }) {
     async endCounting() {
       const rows = totalChanges(counted) - changesBefore
       reader.exec('COMMIT')
-      const { frames, commits } = framesSince(wal, walBefore)
-      return { rows, walBytes: frames.bytes, commits }
+      return { rows, ...framesSince(wal, walBefore) }
     },
 
     async closeCounting() {
@@ -82,28 +84,35 @@ export function createSqlite({ dist }) {
       reader = null
     },
 
-    async commitLatencies(count) {
-      const database = await open()
+    async committer() {
+      // A file of its own: a second writer on Petrel's would disturb what is measured.
+      const database = new (await loadBinding()).DatabaseSync(join(folder, 'commit.db'))
       database.exec(SETTINGS)
       database.exec('CREATE TABLE IF NOT EXISTS bench_commit (id INTEGER PRIMARY KEY, text TEXT)')
       const insert = database.prepare('INSERT INTO bench_commit (text) VALUES (?)')
-      const latencies = []
-      for (let i = 0; i < count; i++) {
-        const from = performance.now()
-        database.exec('BEGIN IMMEDIATE')
-        insert.run(`row ${i}`)
-        database.exec('COMMIT')
-        latencies.push(performance.now() - from)
-        await new Promise((resolve) => setImmediate(resolve))
+      return {
+        async commit() {
+          database.exec('BEGIN IMMEDIATE')
+          insert.run('one row')
+          database.exec('COMMIT')
+        },
+        async close() {
+          database.close()
+        },
       }
-      database.close()
-      return latencies
     },
 
     async remove() {
       fs.rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** The same choice as in src/store/sqlite/driver.ts. @returns {Promise<any>} */
+async function loadBinding() {
+  const binding = /** @type {any} */ (process.getBuiltinModule?.('node:sqlite'))
+  if (binding && 'setReturnArrays' in binding.StatementSync.prototype) return binding
+  return import('@photostructure/sqlite')
 }
 
 /** @param {any} database @returns {number} */
@@ -117,10 +126,10 @@ function framesSince(file, before) {
   const pageSize = content.readUInt32BE(8)
   const frameSize = FRAME_HEADER + pageSize
   let commits = 0
-  let bytes = 0
+  let walBytes = 0
   for (let at = Math.max(before, WAL_HEADER); at + frameSize <= content.length; at += frameSize) {
     if (content.readUInt32BE(at + 4) !== 0) commits++
-    bytes += frameSize
+    walBytes += frameSize
   }
-  return { frames: { bytes }, commits }
+  return { walBytes, commits }
 }

@@ -9,10 +9,10 @@
  *   beginCounting(): Promise<void>,
  *   endCounting(): Promise<Written>,
  *   closeCounting(): Promise<void>,
- *   commitLatencies(count: number): Promise<number[]>,
+ *   committer(): Promise<{ commit(): Promise<void>, close(): Promise<void> }>,
  *   remove(): Promise<void>,
  * }} BenchStore
- * `tap` runs before Petrel opens the store. `commitLatencies`: ms of one-row insert transactions, one after another.
+ * `tap` runs before Petrel opens the store. `committer`: durable transactions that insert one row.
  */
 
 /** @param {'sqlite' | 'postgres'} kind @param {{ server: string | null, dist: string }} params @returns {Promise<BenchStore>} */

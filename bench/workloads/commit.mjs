@@ -1,17 +1,20 @@
 // @ts-check
-/** The yardstick of latency: a transaction that inserts one row and is durable when it returns. */
-import { quantile } from '../figures.mjs'
+/** A transaction that inserts one row and is durable when it returns, one after another without a pause. */
+import { quantile, timed } from '../figures.mjs'
 
 /** @type {import('../workload.mjs').Workload} */
 export default {
   name: 'commit',
-  title: 'one durable commit',
-  metrics: { p50: { title: 'one durable commit, p50', unit: 'ms', better: 'less' } },
+  title: 'durable commits in a row',
+  metrics: { p50: { title: 'durable commits in a row, p50', unit: 'ms', better: 'less' } },
   opensItself: true,
   size: { full: 1000, quick: 300 },
 
   async run({ store, size }) {
-    await store.commitLatencies(50)
-    return { p50: quantile(await store.commitLatencies(size), 0.5) }
+    const committer = await store.committer()
+    const latencies = []
+    for (let i = 0; i < size + 50; i++) latencies.push(await timed(committer.commit))
+    await committer.close()
+    return { p50: quantile(latencies.slice(50), 0.5) }
   },
 }

@@ -1,12 +1,15 @@
 // @ts-check
 /** A full queue: 20,000 no-op jobs wait, then one worker begins. Ends when the store holds every one as done. */
-import { timed } from '../figures.mjs'
+import { measured } from '../figures.mjs'
 
 /** @type {import('../workload.mjs').Workload} */
 export default {
   name: 'drain',
   title: 'drain of no-op jobs',
-  metrics: { jobsPerSecond: { title: 'drain of no-op jobs', unit: 'jobs/s', better: 'more' } },
+  metrics: {
+    jobsPerSecond: { title: 'drain of no-op jobs', unit: 'jobs/s', better: 'more' },
+    cpuPerJob: { title: 'drain, processor time', unit: 'µs/job', better: 'less' },
+  },
   size: { full: 20_000, quick: 5_000 },
 
   async run({ petrel, sdk, size }) {
@@ -18,11 +21,11 @@ export default {
       handles.push(...(await petrel.enqueueMany(jobs)))
     }
     const ended = handles.map(({ id }) => petrel.engine.ended({ id, kind: 'run' }))
-    const ms = await timed(async () => {
+    const { ms, cpuMicros } = await measured(async () => {
       await petrel.work({ types: ['bench.noop'] })
       await Promise.all(ended)
     })
-    return { jobsPerSecond: (size * 1000) / ms }
+    return { jobsPerSecond: (size * 1000) / ms, cpuPerJob: cpuMicros / size }
   },
 }
 

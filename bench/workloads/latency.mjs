@@ -1,6 +1,9 @@
 // @ts-check
-/** An idle system: a one-step workflow every 50 ms, from the call of start until its result is in hand. */
-import { quantile, sleep } from '../figures.mjs'
+/**
+ * An idle system: a one-step workflow every 50 ms, from the call of start until its result is in hand. Between any two
+ * of them one durable commit of one row, the yardstick: the same disk in the same moment, whatever else it does.
+ */
+import { quantile, sleep, timed } from '../figures.mjs'
 
 const EVERY_MS = 50
 
@@ -11,10 +14,11 @@ export default {
   metrics: {
     p50: { title: 'idle start → done, p50', unit: 'ms', better: 'less' },
     p99: { title: 'idle start → done, p99', unit: 'ms', better: 'less' },
+    commitP50: { title: 'one durable commit, p50', unit: 'ms', better: 'less' },
   },
   size: { full: 300, quick: 60 },
 
-  async run({ petrel, sdk, size }) {
+  async run({ petrel, sdk, size, store }) {
     petrel.handle('bench.step', (/** @type {{ n: number }} */ args) => ({ n: args.n }))
     await petrel.work()
     const once = async () => {
@@ -22,15 +26,24 @@ export default {
       await handle.result()
     }
     for (let i = 0; i < 200; i++) await once()
+    const committer = await store.committer()
+    for (let i = 0; i < 20; i++) await committer.commit()
     await sleep(500)
     const latencies = []
+    const commits = []
     const from = performance.now()
     for (let i = 0; i < size; i++) {
-      await sleep(Math.max(0, from + i * EVERY_MS - performance.now()))
-      const began = performance.now()
-      await once()
-      latencies.push(performance.now() - began)
+      await until(from + i * EVERY_MS)
+      latencies.push(await timed(once))
+      await until(from + (i + 0.5) * EVERY_MS)
+      commits.push(await timed(committer.commit))
     }
-    return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) }
+    await committer.close()
+    return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), commitP50: quantile(commits, 0.5) }
   },
+}
+
+/** @param {number} at */
+function until(at) {
+  return sleep(Math.max(0, at - performance.now()))
 }

@@ -50,4 +50,3 @@ export function wholeNumber(least: number, what: string): (text: string) => numb
     return value
   }
 }
-

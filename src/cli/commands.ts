@@ -23,6 +23,9 @@ export interface CommandGroup {
 
 export const COMMANDS: readonly CommandGroup[] = [
   { title: 'Run:', commands: [defineDev, defineServer, defineWorker, defineRun, defineCheck] },
-  { title: 'Instances:', commands: [defineLs, defineShow, defineWatch, defineCancel, defineRetry, defineApprove, defineReject] },
+  {
+    title: 'Instances:',
+    commands: [defineLs, defineShow, defineWatch, defineCancel, defineRetry, defineApprove, defineReject],
+  },
   { title: 'Operate:', commands: [defineQueues, defineDead, defineRedrive, defineMigrate, defineDoctor, defineBench] },
 ]

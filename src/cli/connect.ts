@@ -30,7 +30,12 @@ export async function connectStore(
   const file = sqliteFile(url)
   if (file !== null && how.create) mkdirSync(dirname(file), { recursive: true })
   if (file !== null && !how.create && !existsSync(file)) {
-    throw new CliError('not_found', `there is no database ${file}`, '`petrel dev` or `petrel migrate` makes one; --store or --data name another', { store: url })
+    throw new CliError(
+      'not_found',
+      `there is no database ${file}`,
+      '`petrel dev` or `petrel migrate` makes one; --store or --data name another',
+      { store: url },
+    )
   }
   const { openStore } = await import('../store/open.ts')
   const store = await openStore(url)

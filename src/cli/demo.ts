@@ -26,7 +26,8 @@ export function demoDefinition(): Promise<Definition> {
 
 export function demoHandlers(): Handlers {
   const handlers = new Handlers()
-  const add = (type: string, handler: (args: readonly unknown[], ctx: Context) => unknown): void => handlers.add(type, handler as unknown as Handler)
+  const add = (type: string, handler: (args: readonly unknown[], ctx: Context) => unknown): void =>
+    handlers.add(type, handler as unknown as Handler)
   add('demo.fetch', async ([file], ctx) => {
     await sleep(250, undefined, { signal: ctx.signal })
     return { file, bytes: 123_456 }

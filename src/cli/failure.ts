@@ -39,8 +39,10 @@ export function describeFailure(error: unknown): Failed {
   if (error instanceof StoreUnusableError) {
     return failed('unusable_store', error.message, storeHint(error.code), { reason: error.code })
   }
-  if (error instanceof StoreUnavailableError) return failed('unavailable', error.message, hintFor('unavailable'), { reason: error.code })
-  if (error instanceof StoreError) return failed('engine_error', error.message, hintFor('engine_error'), { reason: error.code })
+  if (error instanceof StoreUnavailableError)
+    return failed('unavailable', error.message, hintFor('unavailable'), { reason: error.code })
+  if (error instanceof StoreError)
+    return failed('engine_error', error.message, hintFor('engine_error'), { reason: error.code })
   if (hasKnownCode(error)) return failed(error.code, error.message, hintFor(error.code), {})
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return failed('engine_error', message, hintFor('engine_error'), {})
@@ -85,9 +87,12 @@ function hintFor(code: ErrorCode): string | null {
 }
 
 function storeHint(code: string): string {
-  if (code === 'unknown_store') return 'name it with --store, or PETREL_STORE; without either it is sqlite:.petrel/petrel.db'
-  if (code === 'schema_newer' || code === 'schema_changed') return 'use the version of Petrel that wrote it, or name another with --store'
-  if (code === 'corrupt' || code === 'not_a_database') return 'restore it from a backup, or name another with --store or --data'
+  if (code === 'unknown_store')
+    return 'name it with --store, or PETREL_STORE; without either it is sqlite:.petrel/petrel.db'
+  if (code === 'schema_newer' || code === 'schema_changed')
+    return 'use the version of Petrel that wrote it, or name another with --store'
+  if (code === 'corrupt' || code === 'not_a_database')
+    return 'restore it from a backup, or name another with --store or --data'
   if (code === 'not_migrated' || code === 'schema_missing') return '`petrel migrate` brings it up to date'
   return 'name another with --store or --data'
 }

@@ -9,7 +9,12 @@ export function readText(file: string): string {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new CliError('not_found', `there is no file ${file}`, 'check the path; it is relative to the current directory')
+    if (code === 'ENOENT')
+      throw new CliError(
+        'not_found',
+        `there is no file ${file}`,
+        'check the path; it is relative to the current directory',
+      )
     if (code === 'EISDIR') throw new CliError('invalid_request', `${file} is a directory`, 'name a file in it')
     throw new CliError('invalid_request', `${file} cannot be read: ${(error as Error).message}`, 'name a readable file')
   }

@@ -5,7 +5,10 @@ import { CliError } from './failure.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-export async function runOrInstance(engine: EngineApi, id: string): Promise<{ readonly view: InstanceView } | { readonly run: RunRow }> {
+export async function runOrInstance(
+  engine: EngineApi,
+  id: string,
+): Promise<{ readonly view: InstanceView } | { readonly run: RunRow }> {
   if (!isId(id)) throw noSuch('instance or run', id)
   const view = await engine.view(id)
   if (view !== null) return { view }
@@ -26,7 +29,12 @@ export function isId(id: string): boolean {
 }
 
 export function noSuch(what: string, id: string): CliError {
-  return new CliError('not_found', `there is no ${what} ${id}`, '`petrel ls` lists the instances, `petrel show ID` the runs and gates of one', { id })
+  return new CliError(
+    'not_found',
+    `there is no ${what} ${id}`,
+    '`petrel ls` lists the instances, `petrel show ID` the runs and gates of one',
+    { id },
+  )
 }
 
 export function actor(): string {

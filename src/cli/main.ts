@@ -31,7 +31,8 @@ function complain(error: CommanderError, argv: readonly string[]): number {
   if (error.code === 'commander.help') return EXIT.usage
   const [first = 'wrong usage', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const name = argv[2]?.startsWith('-') === false ? ` ${argv[2]}` : ''
-  const hint = rest.join(' ').replace(/^\(|\)$/g, '') || `petrel${error.code === 'commander.unknownCommand' ? '' : name} --help`
+  const hint =
+    rest.join(' ').replace(/^\(|\)$/g, '') || `petrel${error.code === 'commander.unknownCommand' ? '' : name} --help`
   const json = argv.includes('--json')
   const body = { error: { code: 'invalid_request', message: first, details: { hint } } }
   process.stderr.write(json ? `${JSON.stringify(body)}\n` : `petrel: ${first}\n  ${hint}\n`)

@@ -63,17 +63,36 @@ export async function startService({ shared, http, work, graceMs }: ServiceOptio
   return { engine, server, worker, stop }
 }
 
-async function listening(starting: Promise<Server>, { port, host }: { readonly port: number; readonly host: string }): Promise<Server> {
+async function listening(
+  starting: Promise<Server>,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<Server> {
   try {
     return await starting
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') {
-      throw new CliError('invalid_request', `port ${port} is taken by another process`, `name a free one: --port ${port === 65535 ? 7071 : port + 1}, or --port 0 for any`, { port })
+      throw new CliError(
+        'invalid_request',
+        `port ${port} is taken by another process`,
+        `name a free one: --port ${port === 65535 ? 7071 : port + 1}, or --port 0 for any`,
+        { port },
+      )
     }
-    if (code === 'EACCES') throw new CliError('invalid_request', `port ${port} may not be used by this user`, 'name one above 1023 with --port', { port })
+    if (code === 'EACCES')
+      throw new CliError(
+        'invalid_request',
+        `port ${port} may not be used by this user`,
+        'name one above 1023 with --port',
+        { port },
+      )
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw new CliError('invalid_request', `this machine has no address ${host}`, '--host 127.0.0.1 for this machine alone, 0.0.0.0 for all of its addresses', { host })
+      throw new CliError(
+        'invalid_request',
+        `this machine has no address ${host}`,
+        '--host 127.0.0.1 for this machine alone, 0.0.0.0 for all of its addresses',
+        { host },
+      )
     }
     throw error
   }

@@ -28,7 +28,11 @@ export class Terminal {
   readonly #out: NodeJS.WriteStream
   readonly #err: NodeJS.WriteStream
 
-  constructor(options: { readonly json: boolean; readonly out?: NodeJS.WriteStream; readonly err?: NodeJS.WriteStream }) {
+  constructor(options: {
+    readonly json: boolean
+    readonly out?: NodeJS.WriteStream
+    readonly err?: NodeJS.WriteStream
+  }) {
     this.#out = options.out ?? process.stdout
     this.#err = options.err ?? process.stderr
     this.json = options.json

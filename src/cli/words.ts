@@ -69,7 +69,10 @@ export function ago(at: number | null, now: number): string {
 }
 
 export function clock(at: number): string {
-  return new Date(at).toISOString().replace('T', ' ').replace(/\.\d+Z$/, 'Z')
+  return new Date(at)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z')
 }
 
 /** A value in one short line. */

@@ -1,7 +1,7 @@
 /** What a dialect makes of a file, and the table of dialects. A new notation joins by a line in DIALECTS. */
 import type { StartParams } from '../engine/api.ts'
-import { closest } from './reader.ts'
 import { DefinitionError } from './mistakes.ts'
+import { closest } from './reader.ts'
 import { locateMistakes, readSource, type Source } from './source.ts'
 
 export interface Definition {

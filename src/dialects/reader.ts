@@ -132,7 +132,10 @@ export class Part {
   duration(what: string): number | null {
     const ms = parseDuration(this.value)
     if (ms === null && this.given) {
-      this.wrong(`${what} is a duration, this is ${kindOf(this.value)}`, 'for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds')
+      this.wrong(
+        `${what} is a duration, this is ${kindOf(this.value)}`,
+        'for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds',
+      )
     }
     return ms
   }
@@ -171,16 +174,18 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'empty'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a mapping'
-  if (typeof value === 'string') return value === '' ? 'an empty text' : `'${value.length > 40 ? `${value.slice(0, 37)}…` : value}'`
+  if (typeof value === 'string')
+    return value === '' ? 'an empty text' : `'${value.length > 40 ? `${value.slice(0, 37)}…` : value}'`
   return String(value)
 }
 
 /** The name meant by a slip of the keyboard; null: none is near. */
 export function closest(word: string, words: readonly string[]): string | null {
   let best: string | null = null
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1
+  let least = Math.max(1, Math.floor(word.length * 0.45)) + 1
   for (const candidate of words) {
-    const d = distance(word.toLowerCase(), candidate.toLowerCase())
+    const cut = word.length >= 3 && candidate.toLowerCase().startsWith(word.toLowerCase())
+    const d = cut ? 1 : distance(word.toLowerCase(), candidate.toLowerCase())
     if (d < least) [best, least] = [candidate, d]
   }
   return best

@@ -13,10 +13,14 @@ export interface Source {
 
 /** A definition is written by hand or by a tool for review; what is larger is data, which belongs into the input. */
 const MAX_BYTES = 16 * 1024 * 1024
+/** After the first few, the parser only stumbles over its own stumbling. */
+const MAX_SYNTAX_ERRORS = 5
 
 export function readSource(file: string, text: string): Source {
   if (Buffer.byteLength(text) > MAX_BYTES) {
-    throw new DefinitionError(file, [mistakeAt({ line: 1, column: 1 }, 'the file is larger than 16 MiB', 'pass data as --input')])
+    throw new DefinitionError(file, [
+      mistakeAt({ line: 1, column: 1 }, 'the file is larger than 16 MiB', 'pass data as --input'),
+    ])
   }
   const lines = new LineCounter()
   const document = parse(file, text, lines)
@@ -24,9 +28,9 @@ export function readSource(file: string, text: string): Source {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
-  const problems: LocatedMistake[] = document.errors.map((error) =>
-    mistakeAt(at(error.pos[0]), firstLine(error.message), syntaxHint(error.code)),
-  )
+  const problems: LocatedMistake[] = document.errors
+    .slice(0, MAX_SYNTAX_ERRORS)
+    .map((error) => mistakeAt(at(error.pos[0]), firstLine(error.message), syntaxHint(error.code)))
   if (problems.length === 0) problems.push(...unquotedTemplates(document, at))
   if (problems.length > 0) throw new DefinitionError(file, problems)
   return { file, value: toValue(file, document), locate: (path, onKey) => at(offsetOf(document, path, onKey ?? false)) }
@@ -65,7 +69,9 @@ function unquotedTemplates(document: Document, at: (offset: number) => TextPlace
     Pair: (_, pair) => {
       if (!isMap(pair.key) && !isSeq(pair.key)) return undefined
       const place = at(pair.key.range?.[0] ?? 0)
-      found.push(mistakeAt(place, 'a template needs quotes: without them YAML reads {{ … }} as a mapping', `write "{{ … }}"`))
+      found.push(
+        mistakeAt(place, 'a template needs quotes: without them YAML reads {{ … }} as a mapping', `write "{{ … }}"`),
+      )
       return visit.SKIP
     },
   })

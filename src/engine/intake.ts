@@ -53,24 +53,24 @@ export class Intake {
     const sizes = { most: MOST, mostBytes: MOST_BYTES, sizeOf: bytesOf }
     this.#enqueues = new Batcher<readonly Order[], readonly Enqueued[]>({
       ...sizes,
-      work: (batch) => together(batch, (calls) => this.#enqueueAll(calls)),
+      work: (batch) => together(batch, (calls, unsure) => this.#enqueueAll(calls, unsure)),
     })
     this.#starts = new Batcher<readonly Birthing[], readonly Started[]>({
       ...sizes,
-      work: (batch) => together(batch, (calls) => this.#startAll(calls)),
+      work: (batch) => together(batch, (calls, unsure) => this.#startAll(calls, unsure)),
     })
   }
 
   async enqueue(params: readonly EnqueueParams[], on?: Store['transact']): Promise<readonly Enqueued[]> {
     const orders = params.map((p, i) => this.#order(p, i))
     if (on === undefined) return this.#enqueues.add(orders)
-    return (await this.#enqueueAll([orders], on))[0] as readonly Enqueued[]
+    return (await this.#enqueueAll([orders], false, on))[0] as readonly Enqueued[]
   }
 
   async start(params: readonly StartParams[], on?: Store['transact']): Promise<readonly Started[]> {
     const births = params.map((p) => this.#birthing(p))
     if (on === undefined) return this.#starts.add(births)
-    return (await this.#startAll([births], on))[0] as readonly Started[]
+    return (await this.#startAll([births], false, on))[0] as readonly Started[]
   }
 
   async idle(): Promise<void> {
@@ -114,13 +114,19 @@ export class Intake {
     return text
   }
 
-  async #enqueueAll(calls: readonly (readonly Order[])[], on?: Store['transact']): Promise<readonly (readonly Enqueued[])[]> {
+  /** `unsure`: an earlier commit of these calls may have happened; what is there already is only answered. */
+  async #enqueueAll(
+    calls: readonly (readonly Order[])[],
+    unsure: boolean,
+    on?: Store['transact'],
+  ): Promise<readonly (readonly Enqueued[])[]> {
     const orders = calls.flat()
     const idempotencyKeys = orders.flatMap((o) => o.run.idempotencyKey ?? [])
     const uniques = orders.flatMap((o) => o.run.uniqueKey ?? [])
     const need: Need = {
       ...(idempotencyKeys.length === 0 ? {} : { idempotencyKeys }),
       ...(uniques.length === 0 ? {} : { uniques }),
+      ...(unsure ? { runs: orders.map((o) => o.run.id) } : {}),
     }
     const { value } = await this.#deps.transactor.run({
       roots: [],
@@ -149,12 +155,19 @@ export class Intake {
     return { params, id: params.id ?? this.#deps.newId(), hash: hashes[0] as string, hashes, bytes: bytes + items + 1000 }
   }
 
-  async #startAll(calls: readonly (readonly Birthing[])[], on?: Store['transact']): Promise<readonly (readonly Started[])[]> {
+  async #startAll(
+    calls: readonly (readonly Birthing[])[],
+    unsure: boolean,
+    on?: Store['transact'],
+  ): Promise<readonly (readonly Started[])[]> {
     const startKeys = calls.flat().flatMap((b) => b.params.startKey ?? [])
     const { value } = await this.#deps.transactor.run({
       roots: [],
       wait: true,
-      need: startKeys.length === 0 ? {} : { startKeys },
+      need: {
+        ...(startKeys.length === 0 ? {} : { startKeys }),
+        ...(unsure ? { instances: calls.flat().map((b) => b.id) } : {}),
+      },
       ...(on === undefined ? { offers: this.#deps.offers } : {}),
       fold: (change) => {
         const taken = new Map<string, string>()
@@ -166,6 +179,7 @@ export class Intake {
 
   #begin(change: Change, birth: Birthing, taken: Map<string, string>): Started {
     const { params } = birth
+    if (change.loaded.instances.has(birth.id)) return { id: birth.id, created: true }
     const key = params.startKey ?? null
     if (key !== null) {
       const holder = change.loaded.startKeys.get(key)?.id ?? taken.get(key)
@@ -198,6 +212,7 @@ export class Intake {
 
 function place(change: Change, order: Order, taken: Map<string, string>): Enqueued {
   const { params } = order
+  if (change.loaded.runs.has(order.run.id)) return { id: order.run.id, created: true }
   const { idempotencyKey: key } = order.run
   if (key !== null) {
     const holder = change.loaded.idempotencyKeys.get(key)?.id ?? taken.get(key)
@@ -260,15 +275,15 @@ function bytesOf(parts: readonly { readonly bytes: number }[]): number {
 }
 
 /** All calls in one transaction; if that is refused, each alone, so that the guilty one answers for itself. */
-async function together<P, R>(batch: readonly Batch<P, R>[], all: (calls: readonly P[]) => Promise<readonly R[]>): Promise<void> {
+async function together<P, R>(batch: readonly Batch<P, R>[], all: (calls: readonly P[], unsure: boolean) => Promise<readonly R[]>): Promise<void> {
   try {
-    const results = await retryingConflicts(() => all(batch.map((b) => b.params)))
+    const results = await persistently((unsure) => all(batch.map((b) => b.params), unsure))
     batch.forEach((entry, i) => entry.resolve(results[i] as R))
   } catch (error) {
     if (batch.length === 1) throw error
     for (const entry of batch) {
       try {
-        const [result] = await retryingConflicts(() => all([entry.params]))
+        const [result] = await persistently((unsure) => all([entry.params], unsure))
         entry.resolve(result as R)
       } catch (alone) {
         entry.reject(alone)
@@ -277,20 +292,18 @@ async function together<P, R>(batch: readonly Batch<P, R>[], all: (calls: readon
   }
 }
 
-/** A key taken between load and write, or a store that was away: the second look decides. Ids make repeats safe. */
-async function retryingConflicts<T>(work: () => Promise<T>): Promise<T> {
+/** A key taken between load and write, or a store that was away: the next look decides. */
+async function persistently<T>(work: (unsure: boolean) => Promise<T>): Promise<T> {
+  let unsure = false
   for (let tries = 0; ; tries++) {
     try {
-      return await work()
+      return await work(unsure)
     } catch (error) {
-      const conflict = error instanceof StoreConflictError && tries < 3
-      const away = error instanceof StoreUnavailableError && error.code !== 'commit_unknown' && tries < 8
-      if (conflict || away) {
-        if (away) await new Promise((resolve) => setTimeout(resolve, 20 * 2 ** tries))
-        continue
-      }
-      if (error instanceof StoreConflictError) throw new PetrelError('duplicate', error.message)
-      throw error
+      if (error instanceof StoreUnavailableError && tries < 8) {
+        if (error.code === 'commit_unknown') unsure = true
+        await new Promise((resolve) => setTimeout(resolve, 20 * 2 ** tries))
+      } else if (!(error instanceof StoreConflictError)) throw error
+      else if (tries >= 3) throw new PetrelError('duplicate', error.message)
     }
   }
 }

@@ -84,6 +84,13 @@ export function lost(change: Change, runId: string, chance: Chance): void {
   failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, chance)
 }
 
+/** Leased to a session whose worker never got it: goes back as if it had never left. */
+export function strayed(change: Change, runId: string, sessionId: string, epoch: number): void {
+  const run = change.run(runId)
+  if (run?.status !== 'leased' || run.sessionId !== sessionId || run.epoch !== epoch || run.startedAt !== null) return
+  giveBack(change, run, false, UNTOLD)
+}
+
 /** A foreign client's lease ran out: claimable at once, one execution spent. */
 export function leaseExpired(change: Change, runId: string, chance: Chance): void {
   const run = change.run(runId)

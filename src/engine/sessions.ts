@@ -3,7 +3,7 @@
  * beats; when it stops, the sweeper of any process takes them back.
  */
 import { hostname } from 'node:os'
-import type { WorkerRow } from '../store/rows.ts'
+import type { RunRow, WorkerRow } from '../store/rows.ts'
 import type { ClaimFilter, Need, Store } from '../store/store.ts'
 import type { Delivery, ParentResults, Reply, Report, Session, SessionInbox, SessionOptions, WorkerPort } from '../worker/port.ts'
 import { limitKeys } from './admission.ts'
@@ -13,10 +13,13 @@ import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { accepting, type Handed, type Offer } from './handoff.ts'
-import { type Chance, reported } from './outcomes.ts'
+import { type Chance, reported, strayed } from './outcomes.ts'
 import { leased } from './runs.ts'
 import type { Settler } from './settle.ts'
 import type { Transactor } from './transactor.ts'
+
+/** A leased run its worker does not know of for this long was lost on the way. */
+const STRAY_AFTER_MS = 5000
 
 export interface SessionDeps {
   readonly store: Store
@@ -107,6 +110,9 @@ class LocalSession implements Session {
   #state: WorkerRow['state'] = 'running'
   #timer: NodeJS.Timeout | null = null
   #closed = false
+  #claiming = false
+  /** Runs whose report is on its way to the store. */
+  readonly #reporting = new Set<string>()
 
   constructor(deps: SessionDeps, options: SessionOptions, inbox: SessionInbox, onClose: () => void) {
     this.#deps = deps
@@ -137,7 +143,7 @@ class LocalSession implements Session {
     try {
       const { state, stop } = await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: this.#deps.ttlMs })
       if (stop.length > 0) this.inbox.stop(stop.map((runId) => ({ runId, reason: 'cancel' as const })))
-      await this.#dropLost()
+      await this.#compareHoldings()
       if (state === 'quiet' || state === 'terminate') this.#state = state
     } catch (error) {
       this.#deps.logger.warn({ session: this.id }, `heartbeat failed, trying again: ${(error as Error).message}`)
@@ -145,17 +151,33 @@ class LocalSession implements Session {
     if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), this.#deps.heartbeatMs).unref()
   }
 
-  /** Leases that other processes ended: our worker learns of it with the beat. */
-  async #dropLost(): Promise<void> {
-    const held = this.inbox.holding()
-    if (held.length === 0) return
-    const rows = await this.#deps.store.read.runs({ ids: held })
-    const ours = new Set(rows.filter((r) => r.sessionId === this.id).map((r) => r.id))
-    const lost = held.filter((id) => !ours.has(id))
-    // What was settled while we looked is no longer held.
-    const still = new Set(this.inbox.holding())
-    const gone = lost.filter((id) => still.has(id))
-    if (gone.length > 0) this.inbox.stop(gone.map((runId) => ({ runId, reason: 'lost' as const })))
+  /** What the store says we hold against what the worker says he holds. */
+  async #compareHoldings(): Promise<void> {
+    const claiming = this.#claiming
+    const holdings = this.inbox.holding()
+    if (holdings.length === 0 && claiming) return
+    const rows = await this.#deps.store.read.heldBy(this.id)
+    const ours = new Set(rows.map((r) => r.id))
+    const held = new Set(this.inbox.holding())
+    // Ended by another process: our worker must stop.
+    const lost = holdings.filter((id) => !ours.has(id) && held.has(id) && !this.#reporting.has(id))
+    if (lost.length > 0) this.inbox.stop(lost.map((runId) => ({ runId, reason: 'lost' as const })))
+    // Leased to us by a commit whose answer never came: nobody works on it.
+    if (claiming || this.#claiming) return
+    const before = this.#deps.transactor.nowMs - STRAY_AFTER_MS
+    const strays = rows.filter(
+      (r) => !held.has(r.id) && !this.#reporting.has(r.id) && r.startedAt === null && (r.leasedAt ?? 0) < before,
+    )
+    await Promise.all(strays.map((run) => this.#giveBack(run)))
+  }
+
+  async #giveBack(run: RunRow): Promise<void> {
+    const { id: runId, rootId, instanceId } = run
+    const fold = (change: Change): 'recorded' => {
+      strayed(change, runId, this.id, run.epoch)
+      return 'recorded'
+    }
+    await this.#deps.settler().settle({ runId, rootId, instanceId, bytes: 400, report: null, fold, unstorable: fold })
   }
 
   #row(): WorkerRow {
@@ -184,15 +206,15 @@ class LocalSession implements Session {
     const candidates = { ...this.filter, limit, skipQueues: [], skipLimitKeys: [] }
     const queues = this.filter.queues ?? []
     const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
-    const { value, change } = await transactor.run({
-      roots: [],
-      wait: false,
-      need,
-      fold: (c) => this.#lease(c, limit),
-    })
+    this.#claiming = true
+    const { value, change } = await transactor
+      .run({ roots: [], wait: false, need, fold: (c) => this.#lease(c, limit) })
+      .finally(() => {
+        this.#claiming = false
+      })
     this.streak = 0
     if (change.admission.retryAt !== null) this.#deps.dueAt(change.admission.retryAt)
-    this.#deps.probe('after-claim')
+    if (value.length > 0) this.#deps.probe('after-claim')
     return value
   }
 
@@ -225,7 +247,8 @@ class LocalSession implements Session {
   async settle(report: Report): Promise<Reply> {
     const { delivery } = report
     const checked = this.#checked(report)
-    return await this.#deps.settler().settle({
+    this.#reporting.add(delivery.runId)
+    const settled = this.#deps.settler().settle({
       runId: delivery.runId,
       rootId: delivery.rootId,
       instanceId: delivery.instanceId,
@@ -234,6 +257,7 @@ class LocalSession implements Session {
       fold: (change) => reported(change, this.id, checked, this.#deps.chance),
       unstorable: (change) => reported(change, this.id, failedAs(checked, UNSTORABLE), this.#deps.chance),
     })
+    return await settled.finally(() => this.#reporting.delete(delivery.runId))
   }
 
   #checked(report: Report): Report {

@@ -22,15 +22,21 @@ export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
 
 function classify(error: unknown): { code: ErrorCode; message: string; details: Readonly<Record<string, unknown>> } {
   if (error instanceof PetrelError) return { code: error.code, message: error.message, details: error.details }
-  if (error instanceof StoreUnavailableError) return { code: 'unavailable', message: error.message, details: { reason: error.code } }
-  if (error instanceof StoreUnusableError) return { code: 'unusable_store', message: error.message, details: { reason: error.code } }
+  if (error instanceof StoreUnavailableError)
+    return { code: 'unavailable', message: error.message, details: { reason: error.code } }
+  if (error instanceof StoreUnusableError)
+    return { code: 'unusable_store', message: error.message, details: { reason: error.code } }
   if (error instanceof StoreDataError) return { code: 'unstorable', message: error.message, details: {} }
   const { statusCode, code, message } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || statusCode === 413) {
     return { code: 'payload_too_large', message: 'the request body is larger than this server takes', details: {} }
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return { code: statusCode === 404 ? 'not_found' : 'invalid_request', message: message ?? 'bad request', details: {} }
+    return {
+      code: statusCode === 404 ? 'not_found' : 'invalid_request',
+      message: message ?? 'bad request',
+      details: {},
+    }
   }
   // What went wrong inside is for the log, not for whoever asked.
   return { code: 'engine_error', message: 'something went wrong in the engine', details: {} }

@@ -5,7 +5,10 @@ import type { InstanceRow } from '../store/rows.ts'
 
 const SHOWN = 50
 
-export function indexRoute(app: FastifyInstance, { engine, version }: { readonly engine: EngineApi; readonly version: string }): void {
+export function indexRoute(
+  app: FastifyInstance,
+  { engine, version }: { readonly engine: EngineApi; readonly version: string },
+): void {
   app.get('/', async (_, reply) => {
     const { read } = engine.store
     const query = { states: null, name: null, dialect: null, tenant: null, rootsOnly: true, limit: SHOWN, before: null }
@@ -37,7 +40,10 @@ function page(rows: readonly InstanceRow[], now: number, version: string): strin
   const counts = new Map<string, number>()
   for (const { state } of rows) counts.set(state, (counts.get(state) ?? 0) + 1)
   const tally = `${rows.length === SHOWN ? `latest ${SHOWN}: ` : ''}${[...counts].map(([state, n]) => `${n} ${state}`).join(' · ')}`
-  const body = rows.length === 0 ? '<p class="dim">Nothing has run yet. <code>petrel run FILE</code> starts something.</p>' : table(rows, now)
+  const body =
+    rows.length === 0
+      ? '<p class="dim">Nothing has run yet. <code>petrel run FILE</code> starts something.</p>'
+      : table(rows, now)
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +64,10 @@ ${body}
 
 function table(rows: readonly InstanceRow[], now: number): string {
   const lines = rows.map((row) => {
-    const outcome = row.outcome !== null && row.outcome !== 'success' && row.outcome !== row.state ? ` <span class="dim">${escape(row.outcome)}</span>` : ''
+    const outcome =
+      row.outcome !== null && row.outcome !== 'success' && row.outcome !== row.state
+        ? ` <span class="dim">${escape(row.outcome)}</span>`
+        : ''
     const took = ((row.endedAt ?? now) - row.createdAt) / 1000
     return `<tr><td>${escape(row.name)}</td><td><span class="s ${row.state}">${row.state}</span>${outcome}</td><td class="n">${row.succeeded}</td><td class="n">${row.failed}</td><td class="n">${row.open}</td><td class="n">${took < 10 ? took.toFixed(2) : Math.round(took)} s</td><td class="dim">${new Date(row.createdAt).toISOString().slice(0, 19).replace('T', ' ')}</td><td><a href="/v1/instances/${encodeURIComponent(row.id)}">${escape(row.id)}</a></td></tr>`
   })
@@ -70,7 +79,13 @@ ${lines.join('\n')}
 </table>`
 }
 
-const ENTITIES: { readonly [char: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const ENTITIES: { readonly [char: string]: string } = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (char) => ENTITIES[char] as string)

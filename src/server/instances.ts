@@ -2,12 +2,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EngineApi, InstanceView } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
-import { json } from './wire.ts'
 import { isId, listParam, onlyKnown, type Query, textParam, wholeParam } from './query.ts'
 import { streamEvents } from './stream.ts'
-import { eventWire, instanceWire, viewWire } from './wire.ts'
+import { eventWire, instanceWire, json, viewWire } from './wire.ts'
 
-export const STATES = ['idle', 'queued', 'running', 'waiting', 'cancelling', 'compensating', 'completed', 'failed', 'cancelled', 'compensated']
+export const STATES = [
+  'idle',
+  'queued',
+  'running',
+  'waiting',
+  'cancelling',
+  'compensating',
+  'completed',
+  'failed',
+  'cancelled',
+  'compensated',
+]
 
 type ById = { Params: { readonly id: string } }
 
@@ -17,7 +27,8 @@ export function instanceRoutes(app: FastifyInstance, engine: EngineApi, closing:
     onlyKnown(query, ['state', 'name', 'dialect', 'all', 'limit', 'before'])
     const limit = wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 })
     const before = textParam(query, 'before')
-    if (before !== null && !isId(before)) throw new PetrelError('invalid_request', `before is an instance id, not '${before}'`, { parameter: 'before' })
+    if (before !== null && !isId(before))
+      throw new PetrelError('invalid_request', `before is an instance id, not '${before}'`, { parameter: 'before' })
     const rows = await engine.store.read.listInstances({
       states: listParam(query, 'state', STATES),
       name: textParam(query, 'name'),
@@ -43,9 +54,20 @@ export function instanceRoutes(app: FastifyInstance, engine: EngineApi, closing:
     onlyKnown(query, ['after', 'limit'])
     const { instance } = await find(engine, request.params.id)
     const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
-    if (wantsStream(request)) return streamEvents({ engine, instanceId: instance.id, after: resumeAt(request, query), reply: open(reply, request), closing })
+    if (wantsStream(request))
+      return streamEvents({
+        engine,
+        instanceId: instance.id,
+        after: resumeAt(request, query),
+        reply: open(reply, request),
+        closing,
+      })
     const after = wholeParam(query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
-    const events = await engine.store.read.instanceEvents({ instanceId: instance.id, afterSeq: after, limit: limit + 1 })
+    const events = await engine.store.read.instanceEvents({
+      instanceId: instance.id,
+      afterSeq: after,
+      limit: limit + 1,
+    })
     const shown = events.slice(0, limit)
     return { events: shown.map(eventWire), next_after: shown.at(-1)?.seq ?? after, has_more: events.length > limit }
   })
@@ -53,7 +75,8 @@ export function instanceRoutes(app: FastifyInstance, engine: EngineApi, closing:
 
 async function find(engine: EngineApi, id: string): Promise<InstanceView> {
   const view = isId(id) ? await engine.view(id) : null
-  if (view === null) throw new PetrelError('not_found', `there is no instance ${id}`, { resource_type: 'instance', resource_id: id })
+  if (view === null)
+    throw new PetrelError('not_found', `there is no instance ${id}`, { resource_type: 'instance', resource_id: id })
   return view
 }
 

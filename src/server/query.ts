@@ -6,7 +6,9 @@ export type Query = { readonly [name: string]: unknown }
 export function onlyKnown(query: Query, known: readonly string[]): void {
   const unknown = Object.keys(query).find((name) => !known.includes(name))
   if (unknown === undefined) return
-  throw new PetrelError('invalid_request', `there is no query parameter '${unknown}'; known: ${known.join(', ')}`, { parameter: unknown })
+  throw new PetrelError('invalid_request', `there is no query parameter '${unknown}'; known: ${known.join(', ')}`, {
+    parameter: unknown,
+  })
 }
 
 export function textParam(query: Query, name: string): string | null {
@@ -23,15 +25,25 @@ export function listParam(query: Query, name: string, allowed: readonly string[]
   const items = (Array.isArray(value) ? value : [value]).flatMap((v) => String(v).split(','))
   const wrong = items.find((item) => !allowed.includes(item))
   if (wrong === undefined) return items
-  throw new PetrelError('invalid_request', `${name} cannot be '${wrong}'; one of ${allowed.join(', ')}`, { parameter: name })
+  throw new PetrelError('invalid_request', `${name} cannot be '${wrong}'; one of ${allowed.join(', ')}`, {
+    parameter: name,
+  })
 }
 
-export function wholeParam(query: Query, name: string, bounds: { readonly least: number; readonly most: number; readonly fallback: number }): number {
+export function wholeParam(
+  query: Query,
+  name: string,
+  bounds: { readonly least: number; readonly most: number; readonly fallback: number },
+): number {
   const text = textParam(query, name)
   if (text === null) return bounds.fallback
   const value = Number(text)
   if (Number.isSafeInteger(value) && value >= bounds.least && value <= bounds.most) return value
-  throw new PetrelError('invalid_request', `${name} is a whole number from ${bounds.least} to ${bounds.most}, not '${text}'`, { parameter: name })
+  throw new PetrelError(
+    'invalid_request',
+    `${name} is a whole number from ${bounds.least} to ${bounds.most}, not '${text}'`,
+    { parameter: name },
+  )
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

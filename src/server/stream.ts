@@ -35,7 +35,8 @@ export async function streamEvents({ engine, instanceId, after, reply, closing }
       // Read before the events: an end seen here has all its events already.
       const row = await engine.store.read.instance(instanceId)
       const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: seq, limit: PORTION })
-      for (const event of events) await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(eventWire(event))}\n\n`)
+      for (const event of events)
+        await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(eventWire(event))}\n\n`)
       seq = events.at(-1)?.seq ?? seq
       if (events.length === PORTION) continue
       if (row === null || TERMINAL.has(row.state)) {
@@ -45,7 +46,10 @@ export async function streamEvents({ engine, instanceId, after, reply, closing }
       await pause(LOOK_MS, signal)
     }
   } catch (error) {
-    if (!signal.aborted) await send(`event: error\ndata: ${JSON.stringify({ message: 'the stream broke off; connect again' })}\n\n`).catch(() => {})
+    if (!signal.aborted)
+      await send(`event: error\ndata: ${JSON.stringify({ message: 'the stream broke off; connect again' })}\n\n`).catch(
+        () => {},
+      )
     if (!signal.aborted) throw error
   } finally {
     clearInterval(heartbeat)

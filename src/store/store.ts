@@ -184,6 +184,8 @@ export interface Wake {
 export interface Reads {
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
+  /** Runs a session holds by the store's word. */
+  heldBy(sessionId: string): Promise<readonly RunRow[]>
   instance(id: string): Promise<InstanceRow | null>
   net(hash: string): Promise<NetRow | null>
   listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]>

@@ -27,7 +27,7 @@ export class Buffer {
     return delivery
   }
 
-  runIds(): readonly string[] {
+  runIds(): string[] {
     return this.#items.slice(this.#head).map((delivery) => (delivery as Delivery).runId)
   }
 

@@ -7,11 +7,9 @@
  *           being recorded). Deliveries come from claims, from replies to reports (hand-off) and unasked (`deliver`);
  *           all go into the buffer, and from there to a free slot. There are `concurrency` slots; a settling run holds
  *           none. Room = slots + prefetch target − executing − buffered − what a claim under way may bring. A report
- *           asks for the next run while there is more room than reports in flight that asked already. A claim is made
- *           when there is room and something may be claimable: `more` is set by a wake, by the poll and by a claim
- *           that came back full, and cleared by one that did not. One claim at a time; it does not wait for replies
- *           unless nothing is to be fetched ahead. A failed claim is tried again after a growing pause. If every slot
- *           stays busy for long while runs wait in the buffer, those are handed back: somebody else may be idle.
+ *           asks for the next run while there is more room than reports in flight that asked already; claims (see
+ *           claims.ts) do not wait for those replies, unless nothing is to be fetched ahead. If every slot stays busy
+ *           for long while runs wait in the buffer, those are handed back: somebody else may be idle.
  * draining  Nothing new begins; whatever waits or still arrives is handed back unstarted. Executing runs may end by
  *           themselves until the grace period is over, then their signals are aborted, and a little later those still
  *           there are reported as failed with code `shutdown`. stop() again can only shorten the grace period.
@@ -21,6 +19,7 @@
  */
 import type { PetrelError } from '../engine/errors.ts'
 import { Buffer } from './buffer.ts'
+import { Claims } from './claims.ts'
 import { type Context, DEFERRED, RunContext, type StopReason } from './context.ts'
 import { Cancelled, failureOf, LeaseLost, Shutdown, stoppedFailure, TimedOut, unstorableFailure } from './errors.ts'
 import { Execution } from './execution.ts'
@@ -39,14 +38,15 @@ const STALLED_MS = 1_000
 const TURN_MS = 20
 const ABORT_GRACE_MS = 1_000
 const SETTLE_GRACE_MS = 5_000
-const LARGEST_CLAIM = 1_000
-const CLAIM_PAUSE_MS = { first: 100, most: 5_000 }
+/** What one settle takes in one transaction: more would come back in two. */
+const LARGEST_CLAIM = 500
 
 type Outcome = Report['outcome']
 
 export class Worker {
   readonly #options: WorkerSettings
   readonly #pace: Pace
+  readonly #claims: Claims
   readonly #buffer = new Buffer()
   /** In the order they began. */
   readonly #executing = new Set<Execution>()
@@ -58,24 +58,24 @@ export class Worker {
   #settling = 0
   /** Reports in flight that asked for the next run. */
   #asking = 0
-  /** What the claim under way may bring. */
-  #claimed = 0
   #reports = 0
-  #more = true
-  #claiming = false
-  #claimScheduled = false
-  #claimFailures = 0
   #pumping = false
   /** When this turn of the event loop began its first run; 0: none yet. */
   #turnBeganAt = 0
-  #pollTimer: NodeJS.Timeout | null = null
-  #pauseTimer: NodeJS.Timeout | null = null
   #scanTimer: NodeJS.Timeout | null = null
   #stopping: Promise<void> | null = null
 
   private constructor(options: WorkerOptions) {
     this.#options = settingsOf(options)
     this.#pace = new Pace(this.#options)
+    this.#claims = new Claims({
+      claim: (limit) => this.#session.claim(limit),
+      accept: (deliveries) => this.#accept(deliveries),
+      appetite: () => this.#appetite(),
+      idle: () => this.#executing.size === 0 && this.#settling === 0,
+      pollMs: this.#options.pollMs,
+      logger: this.#options.logger,
+    })
   }
 
   /** Opens a session and begins to work. */
@@ -86,13 +86,12 @@ export class Worker {
       room: () => worker.#room(),
       deliver: (deliveries) => worker.#accept(deliveries),
       holding: () => worker.#holding(),
-      wake: () => worker.#wake(),
+      wake: () => worker.#claims.wake(),
       stop: (runs) => worker.#stopRuns(runs),
     }
     const session = { name, runtime: 'node', queues, types: handlers.types(), concurrency, tenant }
     worker.#session = await port.open(session, inbox)
-    worker.#armPoll()
-    worker.#pump()
+    worker.#claims.start()
     return worker
   }
 
@@ -149,7 +148,7 @@ export class Worker {
   }
 
   #held(): number {
-    return this.#executing.size + this.#buffer.length + this.#claimed
+    return this.#executing.size + this.#buffer.length + this.#claims.expected
   }
 
   /** Delivered and not yet reported. */
@@ -159,9 +158,14 @@ export class Worker {
     return ids
   }
 
-  #wake(): void {
-    this.#more = true
-    this.#claimIfDue()
+  /** How many to claim now. */
+  #appetite(): number {
+    const { target } = this.#pace
+    const room = this.#room() - (target === 0 ? this.#asking : 0)
+    if (room <= 0) return 0
+    // Slots first; the buffer is filled up once it is half empty, not after every run.
+    const waiting = this.#held() - this.#options.concurrency
+    return waiting >= 0 && waiting * 2 > target ? 0 : Math.min(room, LARGEST_CLAIM)
   }
 
   #accept(deliveries: readonly Delivery[]): void {
@@ -171,64 +175,7 @@ export class Worker {
       else this.#release(delivery)
     }
     this.#pump()
-  }
-
-  /** At once when idle; else when this turn of the event loop is over, for the slots that become free in it together. */
-  #claimIfDue(): void {
-    if (!this.#more || this.#claiming || this.#claimScheduled || this.#state !== 'running') return
-    if (this.#executing.size === 0 && this.#settling === 0) return this.#claimNow()
-    this.#claimScheduled = true
-    setImmediate(() => {
-      this.#claimScheduled = false
-      this.#claimNow()
-    })
-  }
-
-  #claimNow(): void {
-    if (!this.#more || this.#claiming || this.#pauseTimer !== null || this.#state !== 'running') return
-    const { target } = this.#pace
-    const room = this.#room() - (target === 0 ? this.#asking : 0)
-    if (room <= 0) return
-    // Slots first; the buffer is filled up once it is half empty, not after every run.
-    const waiting = this.#held() - this.#options.concurrency
-    if (waiting >= 0 && waiting * 2 > target) return
-    this.#claim(Math.min(room, LARGEST_CLAIM)).catch((error) => this.#claimFailed(error))
-  }
-
-  async #claim(limit: number): Promise<void> {
-    this.#claiming = true
-    this.#claimed = limit
-    // Cleared before, not after: a wake while the claim is under way may concern work that it does not see any more.
-    this.#more = false
-    let deliveries: readonly Delivery[] = []
-    try {
-      deliveries = await this.#session.claim(limit)
-      this.#claimFailures = 0
-      if (deliveries.length >= limit) this.#more = true
-    } finally {
-      this.#claiming = false
-      this.#claimed = 0
-      this.#accept(deliveries)
-      this.#waiter.check()
-    }
-  }
-
-  #claimFailed(error: unknown): void {
-    this.#more = true
-    if (this.#state !== 'running') return
-    const pause = Math.min(CLAIM_PAUSE_MS.most, CLAIM_PAUSE_MS.first * 2 ** this.#claimFailures++)
-    this.#options.logger.warn({ err: error, pauseMs: pause }, 'claim failed, will try again')
-    this.#pauseTimer = setTimeout(() => {
-      this.#pauseTimer = null
-      this.#claimIfDue()
-    }, jittered(pause))
-  }
-
-  #armPoll(): void {
-    this.#pollTimer = setTimeout(() => {
-      this.#armPoll()
-      this.#wake()
-    }, jittered(this.#options.pollMs))
+    this.#waiter.check()
   }
 
   // ── executing ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -245,7 +192,7 @@ export class Worker {
       this.#begin(delivery)
     }
     this.#pumping = false
-    this.#claimIfDue()
+    this.#claims.look()
   }
 
   #turnIsOver(): boolean {
@@ -336,7 +283,7 @@ export class Worker {
     this.#settling--
     if (wantedNext) this.#asking--
     if (reply !== null && reply.next !== null) this.#accept([reply.next])
-    else this.#claimIfDue()
+    else this.#claims.look()
     this.#waiter.check()
   }
 
@@ -399,7 +346,7 @@ export class Worker {
   async #drain(graceMs: number): Promise<void> {
     const { logger } = this.#options
     this.#state = 'draining'
-    for (const timer of [this.#pollTimer, this.#pauseTimer]) if (timer !== null) clearTimeout(timer)
+    this.#claims.stop()
     for (const delivery of this.#buffer.take(() => true)) this.#release(delivery)
     if (this.#executing.size > 0) logger.info({ executing: this.#executing.size, graceMs }, 'worker is draining')
     const quiet = this.#session
@@ -413,7 +360,7 @@ export class Worker {
       await this.#waiter.wait('abort', idle, ABORT_GRACE_MS)
       for (const execution of this.#executing) this.#threw(execution, execution.reason)
     }
-    await this.#waiter.wait('settle', () => this.#settling === 0 && !this.#claiming, SETTLE_GRACE_MS)
+    await this.#waiter.wait('settle', () => this.#settling === 0 && this.#claims.expected === 0, SETTLE_GRACE_MS)
     await quiet
     this.#state = 'stopped'
     if (this.#scanTimer !== null) clearTimeout(this.#scanTimer)
@@ -424,8 +371,4 @@ export class Worker {
 function stopReason(reason: 'cancel' | 'timeout' | 'lost'): StopReason {
   if (reason === 'cancel') return new Cancelled()
   return reason === 'timeout' ? new TimedOut() : new LeaseLost()
-}
-
-function jittered(ms: number): number {
-  return ms * (0.75 + Math.random() / 2)
 }

@@ -27,7 +27,10 @@ async function dry(definition: string, outcomes?: string, ...more: readonly stri
   const trace: readonly Step[] = answer?.trace ?? []
   const told = trace
     .filter((s) => s.node !== null)
-    .map((s) => `${s.role === 'undo' ? 'undo ' : ''}${s.node}${s.item === null ? '' : `[${s.item}]`} ${s.outcome}@${Math.round(s.at_ms / 1000)}`)
+    .map(
+      (s) =>
+        `${s.role === 'undo' ? 'undo ' : ''}${s.node}${s.item === null ? '' : `[${s.item}]`} ${s.outcome}@${Math.round(s.at_ms / 1000)}`,
+    )
   return { ...ended, answer, trace, told }
 }
 
@@ -35,7 +38,9 @@ const NET = 'kind: Net\nversion: 1\nname: flow\n'
 
 describe('petrel run --mock', () => {
   it('answers with the input, touches no store, and tells every step', async () => {
-    const { code, answer, told } = await dry(`${NET}input: { n: 7 }\nnodes:\n  a: { run: t.a, args: { n: '{{ input.n }}' }, next: b }\n  b: { run: t.b, args: { before: '{{ a }}' } }\n`)
+    const { code, answer, told } = await dry(
+      `${NET}input: { n: 7 }\nnodes:\n  a: { run: t.a, args: { n: '{{ input.n }}' }, next: b }\n  b: { run: t.b, args: { before: '{{ a }}' } }\n`,
+    )
     expect(code).toBe(0)
     expect(answer.instance).toMatchObject({ name: 'flow', state: 'completed', outcome: 'success' })
     expect(answer.results).toEqual({ a: { n: 7 }, b: { before: { n: 7 } } })
@@ -54,10 +59,19 @@ describe('petrel run --mock', () => {
   })
 
   it('fails, exit 1, when the attempts are used up, and at once when the error is not retryable', async () => {
-    const used = await dry(`${NET}nodes:\n  pay: { run: t.pay, retry: 2 }\n`, 't.pay: { error: { code: declined, message: card declined } }')
+    const used = await dry(
+      `${NET}nodes:\n  pay: { run: t.pay, retry: 2 }\n`,
+      't.pay: { error: { code: declined, message: card declined } }',
+    )
     expect(used.code).toBe(1)
-    expect(used.answer).toMatchObject({ instance: { state: 'failed' }, error: { code: 'declined', message: 'card declined' } })
-    const once = await dry(`${NET}nodes:\n  pay: { run: t.pay, retry: 5 }\n`, 'pay: { error: { message: no, retryable: false } }')
+    expect(used.answer).toMatchObject({
+      instance: { state: 'failed' },
+      error: { code: 'declined', message: 'card declined' },
+    })
+    const once = await dry(
+      `${NET}nodes:\n  pay: { run: t.pay, retry: 5 }\n`,
+      'pay: { error: { message: no, retryable: false } }',
+    )
     expect(once.told).toEqual(['pay failed@0', 'pay stopping@0'])
   })
 
@@ -108,7 +122,10 @@ describe('petrel run --mock', () => {
     })
 
     it('that nobody answers and no timeout ends are named, exit 1', async () => {
-      const { code, answer } = await dry(`${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: t.go }\n`, 'ask: timeout')
+      const { code, answer } = await dry(
+        `${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: t.go }\n`,
+        'ask: timeout',
+      )
       expect(code).toBe(1)
       expect(answer.instance.state).toBe('waiting')
       expect(answer.waiting_for).toMatchObject([{ kind: 'gate', node: 'ask' }])
@@ -132,34 +149,55 @@ describe('petrel run --mock', () => {
   })
 
   it('partial is no success: exit 1', async () => {
-    const { code, answer } = await dry(`${NET}verdict: { failedOn: any, partial: true }\nnodes:\n  a: { run: t.a, retry: 1, onFailure: skip, next: b }\n  b: { run: t.b }\n`, 'a: { error: no }')
+    const { code, answer } = await dry(
+      `${NET}verdict: { failedOn: any, partial: true }\nnodes:\n  a: { run: t.a, retry: 1, onFailure: skip, next: b }\n  b: { run: t.b }\n`,
+      'a: { error: no }',
+    )
     expect(answer.instance).toMatchObject({ state: 'completed', outcome: 'partial' })
     expect(code).toBe(1)
   })
 
   it('runs the handlers given for real, and stand-ins for the rest', async () => {
     const handlers = sh.write('handlers.mjs', HANDLERS)
-    const { code, answer } = await dry('type: chain\nname: mixed\nsteps:\n  - { type: test.echo, args: [1] }\n  - { type: other.type, args: [2] }\n', 'other.type: { result: stand-in }', '--handlers', handlers)
+    const { code, answer } = await dry(
+      'type: chain\nname: mixed\nsteps:\n  - { type: test.echo, args: [1] }\n  - { type: other.type, args: [2] }\n',
+      'other.type: { result: stand-in }',
+      '--handlers',
+      handlers,
+    )
     expect(code).toBe(0)
     expect(answer.results).toEqual({ 0: [1], 1: 'stand-in' })
   })
 
   it('dry-runs a chain with a group inside', async () => {
-    const { code, trace } = await dry('type: chain\nname: nested\nsteps:\n  - { type: t.one }\n  - type: group\n    jobs: [{ type: t.a }, { type: t.b }]\n  - { type: t.two }\n')
+    const { code, trace } = await dry(
+      'type: chain\nname: nested\nsteps:\n  - { type: t.one }\n  - type: group\n    jobs: [{ type: t.a }, { type: t.b }]\n  - { type: t.two }\n',
+    )
     expect(code).toBe(0)
-    expect(trace.filter((s) => s.outcome === 'succeeded').map((s) => s.type).sort()).toEqual(['t.a', 't.b', 't.one', 't.two'])
+    expect(
+      trace
+        .filter((s) => s.outcome === 'succeeded')
+        .map((s) => s.type)
+        .sort(),
+    ).toEqual(['t.a', 't.b', 't.one', 't.two'])
   })
 
   it('a thousand items with a retry each take no time to speak of', async () => {
     const items = Array.from({ length: 1000 }, (_, i) => i).join(', ')
-    const { code, answer, ms } = await dry(`${NET}nodes:\n  all: { each: { items: [${items}], run: t.item, args: '{{ item }}' }, retry: { maxAttempts: 2, initial: 1h, jitter: 0 } }\n`, 't.item:\n  - error: once\n')
+    const { code, answer, ms } = await dry(
+      `${NET}nodes:\n  all: { each: { items: [${items}], run: t.item, args: '{{ item }}' }, retry: { maxAttempts: 2, initial: 1h, jitter: 0 } }\n`,
+      't.item:\n  - error: once\n',
+    )
     expect(code).toBe(0)
     expect(answer.instance.succeeded).toBe(1000)
     console.log(`1,000 items, 2,000 executions: ${Math.round(ms)} ms`)
   })
 
   it('prints the trace and a summary for people', async () => {
-    const file = sh.write('people.yaml', `${NET}nodes:\n  pay: { run: t.pay, retry: { maxAttempts: 2, initial: 2h, jitter: 0 } }\n`)
+    const file = sh.write(
+      'people.yaml',
+      `${NET}nodes:\n  pay: { run: t.pay, retry: { maxAttempts: 2, initial: 2h, jitter: 0 } }\n`,
+    )
     const { code, out } = await sh.petrel('run', file, '--mock', sh.write('once.yaml', 'pay:\n  - error: busy\n'))
     expect(code).toBe(0)
     expect(out).toMatch(/\+\d+ ms {2}pay +t\.pay +retrying {2}busy; again in 2 h\n/)
@@ -169,7 +207,12 @@ describe('petrel run --mock', () => {
 
   it('refuses an outcomes file with a slip in it, with the line', async () => {
     const file = sh.write('slip.yaml', `${NET}nodes:\n  pay: { run: t.pay }\n`)
-    const { code, err } = await sh.petrel('run', file, '--mock', sh.write('slips.yaml', 'pai: { error: x }\npay: { eror: x }\n'))
+    const { code, err } = await sh.petrel(
+      'run',
+      file,
+      '--mock',
+      sh.write('slips.yaml', 'pai: { error: x }\npay: { eror: x }\n'),
+    )
     expect(code).toBe(2)
     expect(err).toContain("slips.yaml:1:1: pai: 'pai' is no node and no type of the definition\n  known: pay, t.pay")
     expect(err).toContain("slips.yaml:2:8: pay.eror: an outcome has no key 'eror'\n  did you mean 'error'?")

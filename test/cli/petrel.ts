@@ -63,10 +63,21 @@ export function shell(): Shell {
   return self
 }
 
-function launch(args: readonly string[], cwd: string, env: Record<string, string>, running: Set<ChildProcess>): Running {
+function launch(
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+  running: Set<ChildProcess>,
+): Running {
   const began = performance.now()
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(PETREL_|PORT$|NO_COLOR$|FORCE_COLOR$)/.test(name)))
-  const child = spawn(process.execPath, [bin, ...args], { cwd, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(PETREL_|PORT$|NO_COLOR$|FORCE_COLOR$)/.test(name)),
+  )
+  const child = spawn(process.execPath, [bin, ...args], {
+    cwd,
+    env: { ...inherited, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   running.add(child)
   let out = ''
   let err = ''
@@ -94,7 +105,9 @@ function launch(args: readonly string[], cwd: string, env: Record<string, string
       }
       watchers.add(look)
       look()
-      void ended.then(({ code }) => reject(new Error(`ended with ${code} before ${pattern} was printed:\n${out}\n${err}`)))
+      void ended.then(({ code }) =>
+        reject(new Error(`ended with ${code} before ${pattern} was printed:\n${out}\n${err}`)),
+      )
     })
   return {
     child,

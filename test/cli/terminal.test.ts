@@ -38,7 +38,13 @@ describe('a terminal', () => {
 
   it('aligns columns whatever colour the cells have', () => {
     const { terminal: t } = terminal(true)
-    const lines = t.tableLines([{ title: 'A' }, { title: 'N', align: 'right' }], [[t.paint('red', 'long'), '1'], ['x', '22']])
+    const lines = t.tableLines(
+      [{ title: 'A' }, { title: 'N', align: 'right' }],
+      [
+        [t.paint('red', 'long'), '1'],
+        ['x', '22'],
+      ],
+    )
     // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes are what is taken out
     const plain = lines.map((line) => line.replace(/\u001b\[\d+m/g, ''))
     expect(plain).toEqual(['A      N', 'long   1', 'x     22'])

@@ -11,17 +11,34 @@ describe('help', () => {
   it('lists every command and the exit codes', async () => {
     const { code, out, ms } = await sh.petrel('--help')
     expect(code).toBe(0)
-    for (const name of ['dev', 'server', 'worker', 'run', 'check', 'ls', 'show', 'watch', 'cancel', 'retry', 'migrate', 'doctor', 'bench']) {
+    for (const name of [
+      'dev',
+      'server',
+      'worker',
+      'run',
+      'check',
+      'ls',
+      'show',
+      'watch',
+      'cancel',
+      'retry',
+      'migrate',
+      'doctor',
+      'bench',
+    ]) {
       expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'))
     }
-    expect(out).toContain('Exit codes: 0 ok · 1 the work failed · 2 wrong usage or an invalid definition · 3 not found · 4 denied')
+    expect(out).toContain(
+      'Exit codes: 0 ok · 1 the work failed · 2 wrong usage or an invalid definition · 3 not found · 4 denied',
+    )
     console.log(`petrel --help took ${Math.round(ms)} ms`)
   })
 
   it('of a command names its options', async () => {
     const { code, out } = await sh.petrel('run', '--help')
     expect(code).toBe(0)
-    for (const option of ['--input', '--handlers', '--mock', '--wait', '--store', '--data', '--json']) expect(out).toContain(option)
+    for (const option of ['--input', '--handlers', '--mock', '--wait', '--store', '--data', '--json'])
+      expect(out).toContain(option)
   })
 
   it('is what a bare `petrel` prints, as wrong usage', async () => {
@@ -54,7 +71,9 @@ describe('wrong usage', () => {
     const { code, out, err } = await sh.petrel('ls', '--store', 'mysql://u:secret@x', '--json')
     expect(code).toBe(2)
     expect(out).toBe('')
-    expect(JSON.parse(err)).toMatchObject({ error: { code: 'unusable_store', message: expect.any(String), details: { hint: expect.any(String) } } })
+    expect(JSON.parse(err)).toMatchObject({
+      error: { code: 'unusable_store', message: expect.any(String), details: { hint: expect.any(String) } },
+    })
     expect(err).not.toContain('secret')
     expect(JSON.parse((await sh.petrel('ls', '--nope', '--json')).err).error.code).toBe('invalid_request')
   })
@@ -112,7 +131,9 @@ describe('a database that cannot be used', () => {
     const file = join(sh.dir, 'newer.db')
     await sh.petrel('migrate', '--store', `sqlite:${file}`)
     const database = await openDatabase(file)
-    database.exec(`INSERT INTO workflow_migration (version, name, checksum, applied_at) VALUES (9999, 'future', 'x', 0)`)
+    database.exec(
+      `INSERT INTO workflow_migration (version, name, checksum, applied_at) VALUES (9999, 'future', 'x', 0)`,
+    )
     database.close()
     for (const command of ['ls', 'migrate', 'doctor', 'dev']) {
       const { code, err } = await sh.petrel(command, '--store', `sqlite:${file}`)

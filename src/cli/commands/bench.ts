@@ -16,9 +16,15 @@ export function defineBench(program: Command): void {
       act<Shared, readonly [readonly string[]]>((terminal, _, given) => {
         const script = fileURLToPath(new URL('../../../bench/run.mjs', import.meta.url))
         if (!existsSync(script)) {
-          throw new CliError('not_found', 'the benchmarks are not part of this installation', 'run `petrel bench` in a checkout of the project')
+          throw new CliError(
+            'not_found',
+            'the benchmarks are not part of this installation',
+            'run `petrel bench` in a checkout of the project',
+          )
         }
-        const child = spawn(process.execPath, [script, ...given, ...(terminal.json ? ['--json'] : [])], { stdio: 'inherit' })
+        const child = spawn(process.execPath, [script, ...given, ...(terminal.json ? ['--json'] : [])], {
+          stdio: 'inherit',
+        })
         return new Promise((resolve, reject) => {
           child.once('error', reject)
           child.once('exit', (code) => resolve(code ?? EXIT.failed))

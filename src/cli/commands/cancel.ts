@@ -7,7 +7,10 @@ import { actor, runOrInstance } from '../lookup.ts'
 import { paintState } from '../words.ts'
 
 export function defineCancel(program: Command): void {
-  const command = program.command('cancel').argument('<id>', 'instance or run').description('cancel an instance (or a run)')
+  const command = program
+    .command('cancel')
+    .argument('<id>', 'instance or run')
+    .description('cancel an instance (or a run)')
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
       withEngine(options, async (engine) => {
@@ -19,7 +22,10 @@ export function defineCancel(program: Command): void {
         } else {
           const row = await engine.cancelInstance({ id, actor: actor() })
           if (terminal.json) terminal.data({ instance: instanceWire(row) })
-          else terminal.print(`${row.name} ${id} is ${paintState(terminal, row.state)}${row.endedAt === null ? ': what is being worked on may still end' : ''}`)
+          else
+            terminal.print(
+              `${row.name} ${id} is ${paintState(terminal, row.state)}${row.endedAt === null ? ': what is being worked on may still end' : ''}`,
+            )
         }
         return EXIT.ok
       }),

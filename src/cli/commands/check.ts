@@ -22,8 +22,17 @@ async function check(terminal: Terminal, files: readonly string[]): Promise<numb
     try {
       const definition = await readDefinitionFile(file)
       const { nodes, types } = namesOf(definition)
-      answers.push({ file, valid: true, dialect: definition.dialect, name: definition.name, types: [...types], problems: [] })
-      terminal.print(`${file}: ${terminal.paint('green', 'valid')}, ${definition.dialect} '${definition.name}', ${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}`)
+      answers.push({
+        file,
+        valid: true,
+        dialect: definition.dialect,
+        name: definition.name,
+        types: [...types],
+        problems: [],
+      })
+      terminal.print(
+        `${file}: ${terminal.paint('green', 'valid')}, ${definition.dialect} '${definition.name}', ${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}`,
+      )
     } catch (error) {
       if (!(error instanceof DefinitionError)) throw error
       wrong++

@@ -35,7 +35,9 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const readyMs = Math.round(process.uptime() * 1000)
   if (terminal.json) terminal.record({ event: 'ready', url, store, ready_ms: readyMs })
   else {
-    terminal.print(`${terminal.paint('bold', 'Petrel')} is ready at ${terminal.paint('bold', url)} after ${span(readyMs)}; store ${store}`)
+    terminal.print(
+      `${terminal.paint('bold', 'Petrel')} is ready at ${terminal.paint('bold', url)} after ${span(readyMs)}; store ${store}`,
+    )
     terminal.print()
   }
   try {
@@ -51,7 +53,12 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   return EXIT.ok
 }
 
-async function runDemo(terminal: Terminal, { engine }: Service, definition: Awaited<ReturnType<typeof import('../demo.ts').demoDefinition>>, signal: AbortSignal): Promise<void> {
+async function runDemo(
+  terminal: Terminal,
+  { engine }: Service,
+  definition: Awaited<ReturnType<typeof import('../demo.ts').demoDefinition>>,
+  signal: AbortSignal,
+): Promise<void> {
   const { follow } = await import('../run/follow.ts')
   const [started] = await engine.start([{ ...definition.start, initiator: 'petrel dev' }])
   const { id } = started as { readonly id: string }
@@ -60,7 +67,12 @@ async function runDemo(terminal: Terminal, { engine }: Service, definition: Awai
 }
 
 function printWhereToLook(terminal: Terminal, url: string, options: DevOptions): void {
-  const where = options.store === undefined && (options.data ?? '.petrel') === '.petrel' ? '' : options.store === undefined ? ` --data ${options.data}` : ' --store …'
+  const where =
+    options.store === undefined && (options.data ?? '.petrel') === '.petrel'
+      ? ''
+      : options.store === undefined
+        ? ` --data ${options.data}`
+        : ' --store …'
   terminal.print()
   terminal.print('Where to look:')
   terminal.print(`  ${url}/                the latest instances`)

@@ -5,7 +5,9 @@ import { EXIT } from '../failure.ts'
 import { count, span } from '../words.ts'
 
 export function defineDoctor(program: Command): void {
-  const command = program.command('doctor').description('check the invariants of the database; exits 1 if one does not hold')
+  const command = program
+    .command('doctor')
+    .description('check the invariants of the database; exits 1 if one does not hold')
   jsonOption(storeOptions(command)).action(
     act<Shared>(async (terminal, options) => {
       const store = await connectStore(options, { create: false })
@@ -16,8 +18,13 @@ export function defineDoctor(program: Command): void {
         if (terminal.json) terminal.data({ store: url, healthy: findings.length === 0, findings })
         else if (findings.length === 0) terminal.print(`${url}: nothing found (${span(performance.now() - began)})`)
         else {
-          terminal.table([{ title: 'CHECK' }, { title: 'SUBJECT' }, { title: 'FINDING' }], findings.map((f) => [f.check, f.subject, f.finding]))
-          terminal.print(`${count(findings.length, 'finding')}: each is a state no committed transaction should leave behind; please report it with the rows named`)
+          terminal.table(
+            [{ title: 'CHECK' }, { title: 'SUBJECT' }, { title: 'FINDING' }],
+            findings.map((f) => [f.check, f.subject, f.finding]),
+          )
+          terminal.print(
+            `${count(findings.length, 'finding')}: each is a state no committed transaction should leave behind; please report it with the rows named`,
+          )
         }
         return findings.length === 0 ? EXIT.ok : EXIT.failed
       } finally {

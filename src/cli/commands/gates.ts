@@ -42,7 +42,10 @@ function defineAnswer(program: Command, name: string, description: string, appro
           ...(options.reason === undefined ? {} : { reason: options.reason }),
         })
         if (terminal.json) terminal.data({ instance: instanceWire(row) })
-        else terminal.print(`${approved ? 'approved' : 'rejected'}; ${row.name} ${row.id} is ${paintState(terminal, row.state)}`)
+        else
+          terminal.print(
+            `${approved ? 'approved' : 'rejected'}; ${row.name} ${row.id} is ${paintState(terminal, row.state)}`,
+          )
         return EXIT.ok
       }),
     ),
@@ -53,6 +56,10 @@ function parseAnswer(text: string): Json {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new CliError('invalid_request', `--answer is not JSON: ${(error as Error).message}`, `for example --answer '{"amount": 10}'`)
+    throw new CliError(
+      'invalid_request',
+      `--answer is not JSON: ${(error as Error).message}`,
+      `for example --answer '{"amount": 10}'`,
+    )
   }
 }

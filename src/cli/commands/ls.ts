@@ -14,7 +14,18 @@ interface LsOptions extends Shared {
   readonly all?: boolean
 }
 
-const STATES = ['idle', 'queued', 'running', 'waiting', 'cancelling', 'compensating', 'completed', 'failed', 'cancelled', 'compensated']
+const STATES = [
+  'idle',
+  'queued',
+  'running',
+  'waiting',
+  'cancelling',
+  'compensating',
+  'completed',
+  'failed',
+  'cancelled',
+  'compensated',
+]
 
 export function defineLs(program: Command): void {
   const command = program
@@ -26,44 +37,56 @@ export function defineLs(program: Command): void {
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
     .option('--before <id>', 'older than this instance')
     .option('--all', 'children too, not only roots')
-  jsonOption(storeOptions(command)).action(act<LsOptions>(async (terminal, options) => {
-    const rows = await withEngine(options, (engine) =>
-      engine.store.read.listInstances({
-        states: statesOf(options.state),
-        name: options.name ?? null,
-        dialect: options.dialect ?? null,
-        tenant: null,
-        rootsOnly: options.all !== true,
-        limit: options.limit,
-        before: options.before ?? null,
-      }),
-    )
-    if (terminal.json) terminal.data({ instances: rows.map(instanceWire) })
-    else if (rows.length === 0) terminal.print('no instances')
-    else {
-      const now = Date.now()
-      terminal.table(
-        [{ title: 'ID' }, { title: 'NAME' }, { title: 'STATE' }, { title: 'DONE', align: 'right' }, { title: 'FAILED', align: 'right' }, { title: 'CREATED' }, { title: 'TOOK' }],
-        rows.map((row) => [
-          row.id,
-          row.name,
-          paintState(terminal, instanceState(row)),
-          String(row.succeeded),
-          String(row.failed),
-          ago(row.createdAt, now),
-          row.endedAt === null ? '' : span(row.endedAt - row.createdAt),
-        ]),
+  jsonOption(storeOptions(command)).action(
+    act<LsOptions>(async (terminal, options) => {
+      const rows = await withEngine(options, (engine) =>
+        engine.store.read.listInstances({
+          states: statesOf(options.state),
+          name: options.name ?? null,
+          dialect: options.dialect ?? null,
+          tenant: null,
+          rootsOnly: options.all !== true,
+          limit: options.limit,
+          before: options.before ?? null,
+        }),
       )
-      if (rows.length === options.limit) terminal.print(terminal.paint('dim', `older ones: --before ${rows.at(-1)?.id}`))
-    }
-    return EXIT.ok
-  }))
+      if (terminal.json) terminal.data({ instances: rows.map(instanceWire) })
+      else if (rows.length === 0) terminal.print('no instances')
+      else {
+        const now = Date.now()
+        terminal.table(
+          [
+            { title: 'ID' },
+            { title: 'NAME' },
+            { title: 'STATE' },
+            { title: 'DONE', align: 'right' },
+            { title: 'FAILED', align: 'right' },
+            { title: 'CREATED' },
+            { title: 'TOOK' },
+          ],
+          rows.map((row) => [
+            row.id,
+            row.name,
+            paintState(terminal, instanceState(row)),
+            String(row.succeeded),
+            String(row.failed),
+            ago(row.createdAt, now),
+            row.endedAt === null ? '' : span(row.endedAt - row.createdAt),
+          ]),
+        )
+        if (rows.length === options.limit)
+          terminal.print(terminal.paint('dim', `older ones: --before ${rows.at(-1)?.id}`))
+      }
+      return EXIT.ok
+    }),
+  )
 }
 
 function statesOf(text: string | undefined): readonly string[] | null {
   if (text === undefined) return null
   const states = text.split(',').map((s) => s.trim())
   const wrong = states.find((s) => !STATES.includes(s))
-  if (wrong !== undefined) throw new CliError('invalid_request', `there is no state '${wrong}'`, `states: ${STATES.join(', ')}`)
+  if (wrong !== undefined)
+    throw new CliError('invalid_request', `there is no state '${wrong}'`, `states: ${STATES.join(', ')}`)
   return states
 }

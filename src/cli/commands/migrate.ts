@@ -5,7 +5,9 @@ import { EXIT } from '../failure.ts'
 import { count } from '../words.ts'
 
 export function defineMigrate(program: Command): void {
-  const command = program.command('migrate').description('bring the database up to date; safe to run again and at the same time')
+  const command = program
+    .command('migrate')
+    .description('bring the database up to date; safe to run again and at the same time')
   jsonOption(storeOptions(command)).action(
     act<Shared>(async (terminal, options) => {
       const store = await connectStore(options, { create: true, migrate: false })
@@ -15,7 +17,9 @@ export function defineMigrate(program: Command): void {
         if (terminal.json) terminal.data({ store: url, applied, version })
         else {
           for (const name of applied) terminal.print(`applied ${name}`)
-          terminal.print(`${url} is at version ${version}${applied.length === 0 ? ', nothing to do' : `, ${count(applied.length, 'migration')} applied`}`)
+          terminal.print(
+            `${url} is at version ${version}${applied.length === 0 ? ', nothing to do' : `, ${count(applied.length, 'migration')} applied`}`,
+          )
         }
         return EXIT.ok
       } finally {

@@ -22,14 +22,25 @@ export function defineQueues(program: Command): void {
     act<QueuesOptions>((terminal, options) =>
       withEngine(options, async (engine) => {
         if (options.pause !== undefined) await engine.pauseQueue({ queue: options.pause, paused: true, actor: actor() })
-        if (options.resume !== undefined) await engine.pauseQueue({ queue: options.resume, paused: false, actor: actor() })
+        if (options.resume !== undefined)
+          await engine.pauseQueue({ queue: options.resume, paused: false, actor: actor() })
         const queues = await engine.store.read.queues()
         if (terminal.json) terminal.data({ queues })
         else if (queues.length === 0) terminal.print('no queues')
         else {
           terminal.table(
-            [{ title: 'QUEUE' }, { title: 'STATE' }, { title: 'PENDING', align: 'right' }, { title: 'LEASED', align: 'right' }],
-            queues.map((q) => [q.name, q.paused ? terminal.paint('yellow', 'paused') : 'running', String(q.pending), String(q.leased)]),
+            [
+              { title: 'QUEUE' },
+              { title: 'STATE' },
+              { title: 'PENDING', align: 'right' },
+              { title: 'LEASED', align: 'right' },
+            ],
+            queues.map((q) => [
+              q.name,
+              q.paused ? terminal.paint('yellow', 'paused') : 'running',
+              String(q.pending),
+              String(q.leased),
+            ]),
           )
         }
         return EXIT.ok
@@ -66,8 +77,22 @@ export function defineDead(program: Command): void {
         else {
           const now = Date.now()
           terminal.table(
-            [{ title: 'RUN' }, { title: 'TYPE' }, { title: 'QUEUE' }, { title: 'ATTEMPTS', align: 'right' }, { title: 'FAILED' }, { title: 'ERROR' }],
-            runs.map((r) => [r.id, r.type, r.queue, String(r.attempt), ago(r.finishedAt, now), brief(r.lastError ?? '')]),
+            [
+              { title: 'RUN' },
+              { title: 'TYPE' },
+              { title: 'QUEUE' },
+              { title: 'ATTEMPTS', align: 'right' },
+              { title: 'FAILED' },
+              { title: 'ERROR' },
+            ],
+            runs.map((r) => [
+              r.id,
+              r.type,
+              r.queue,
+              String(r.attempt),
+              ago(r.finishedAt, now),
+              brief(r.lastError ?? ''),
+            ]),
           )
         }
         return EXIT.ok

@@ -15,7 +15,10 @@ export function defineRetry(program: Command): void {
         await instanceView(engine, id)
         const started = await engine.retryInstance({ id, actor: actor() })
         if (terminal.json) terminal.data({ id: started.id, retry_of: id, created: started.created })
-        else terminal.print(`instance ${started.id} goes on where ${id} stopped; \`petrel watch ${started.id}\` follows it`)
+        else
+          terminal.print(
+            `instance ${started.id} goes on where ${id} stopped; \`petrel watch ${started.id}\` follows it`,
+          )
         return EXIT.ok
       }),
     ),

@@ -3,8 +3,8 @@ import type { Definition } from '../../dialects/definition.ts'
 import type { Json } from '../../net/net.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { connect } from '../connect.ts'
-import { readDefinitionFile, readText } from '../file.ts'
 import { CliError, EXIT } from '../failure.ts'
+import { readDefinitionFile, readText } from '../file.ts'
 import { interrupted } from '../interrupted.ts'
 import type { Terminal } from '../terminal.ts'
 import { span } from '../words.ts'
@@ -45,10 +45,12 @@ file says otherwise per node key or type:
 async function run(terminal: Terminal, options: RunOptions, file: string): Promise<number> {
   const definition = await readDefinitionFile(file)
   const input = options.input === undefined ? null : parseInput(options.input)
-  const handlers = options.handlers === undefined ? null : await (await import('../run/handlers.ts')).loadHandlers(options.handlers)
+  const handlers =
+    options.handlers === undefined ? null : await (await import('../run/handlers.ts')).loadHandlers(options.handlers)
   const stop = interrupted()
   try {
-    if (options.mock !== undefined) return await runMock(terminal, { definition, input, handlers, signal: stop.signal }, options.mock)
+    if (options.mock !== undefined)
+      return await runMock(terminal, { definition, input, handlers, signal: stop.signal }, options.mock)
     return await runLive(terminal, { definition, input, handlers, signal: stop.signal }, options)
   } finally {
     stop.ignore()
@@ -89,7 +91,12 @@ async function runMock(terminal: Terminal, given: Given, mock: string | true): P
   try {
     const waits = (await waitsOf(flown.engine, flown.id)) ?? []
     const note = ` on the skipped clock (${span(performance.now() - began)} real)`
-    return await end(terminal, flown.engine, flown.id, { waits, note, trace: flown.trace, interrupted: given.signal.aborted })
+    return await end(terminal, flown.engine, flown.id, {
+      waits,
+      note,
+      trace: flown.trace,
+      interrupted: given.signal.aborted,
+    })
   } finally {
     await flown.close()
   }
@@ -102,7 +109,12 @@ interface End {
   readonly interrupted: boolean
 }
 
-async function end(terminal: Terminal, engine: Awaited<ReturnType<typeof connect>>, id: string, how: End): Promise<number> {
+async function end(
+  terminal: Terminal,
+  engine: Awaited<ReturnType<typeof connect>>,
+  id: string,
+  how: End,
+): Promise<number> {
   const { exitOf, printEnding, projection } = await import('../run/ending.ts')
   const view = await engine.view(id)
   if (view === null) throw new CliError('not_found', `instance ${id} is gone`, 'was it pruned?')
@@ -113,7 +125,8 @@ async function end(terminal: Terminal, engine: Awaited<ReturnType<typeof connect
     printEnding(terminal, view, how.waits, how.note)
     if (view.instance.endedAt === null) {
       const why = how.interrupted ? 'interrupted; ' : ''
-      if (how.trace === null) terminal.print(`  ${why}it stays in the store: \`petrel watch ${id}\` follows it, --wait would have`)
+      if (how.trace === null)
+        terminal.print(`  ${why}it stays in the store: \`petrel watch ${id}\` follows it, --wait would have`)
       else terminal.print(`  ${why}nothing in this dry run brings it on`)
     }
   }
@@ -127,6 +140,10 @@ function parseInput(given: string): Json {
     return JSON.parse(text)
   } catch (error) {
     const what = fromFile ? `the input file ${given.slice(1)}` : '--input'
-    throw new CliError('invalid_request', `${what} is not JSON: ${(error as Error).message}`, `for example --input '{"order": 1}' or --input @order.json`)
+    throw new CliError(
+      'invalid_request',
+      `${what} is not JSON: ${(error as Error).message}`,
+      `for example --input '{"order": 1}' or --input @order.json`,
+    )
   }
 }

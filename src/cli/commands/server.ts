@@ -13,7 +13,12 @@ export interface HttpOptions extends Shared {
 
 export function httpOptions(command: Command): Command {
   return command
-    .addOption(new Option('--port <port>', 'port to listen on; 0: any free one').env('PORT').default(7070).argParser(wholeNumber(0, 'port')))
+    .addOption(
+      new Option('--port <port>', 'port to listen on; 0: any free one')
+        .env('PORT')
+        .default(7070)
+        .argParser(wholeNumber(0, 'port')),
+    )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--grace <seconds>', 'how long running work may take to end after SIGTERM', wholeNumber(0, 'grace'), 25)
 }

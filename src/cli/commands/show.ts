@@ -31,12 +31,19 @@ export function defineShow(program: Command): void {
   )
 }
 
-async function showInstance(terminal: Terminal, engine: EngineApi, view: InstanceView, withEvents: boolean): Promise<void> {
+async function showInstance(
+  terminal: Terminal,
+  engine: EngineApi,
+  view: InstanceView,
+  withEvents: boolean,
+): Promise<void> {
   const { projection } = await import('../run/ending.ts')
   const { waitsOf } = await import('../run/waits.ts')
   const { instance } = view
   const waits = instance.endedAt === null ? ((await waitsOf(engine, instance.id)) ?? []) : []
-  const events = withEvents ? await engine.store.read.instanceEvents({ instanceId: instance.id, afterSeq: 0, limit: 1000 }) : []
+  const events = withEvents
+    ? await engine.store.read.instanceEvents({ instanceId: instance.id, afterSeq: 0, limit: 1000 })
+    : []
   if (terminal.json) {
     const shown = await projection(engine, view, waits)
     terminal.data(withEvents ? { ...shown, events: events.map(eventWire) } : shown)
@@ -44,11 +51,15 @@ async function showInstance(terminal: Terminal, engine: EngineApi, view: Instanc
   }
   const now = await engine.store.now()
   const state = instanceState(instance)
-  terminal.print(`${terminal.paint('bold', instance.name)}  ${paintState(terminal, instance.state)}${state.slice(instance.state.length)}  ${terminal.paint('dim', instance.dialect)}`)
+  terminal.print(
+    `${terminal.paint('bold', instance.name)}  ${paintState(terminal, instance.state)}${state.slice(instance.state.length)}  ${terminal.paint('dim', instance.dialect)}`,
+  )
   terminal.print(`id       ${instance.id}`)
   terminal.print(`created  ${clock(instance.createdAt)}`)
-  if (instance.endedAt !== null) terminal.print(`ended    ${clock(instance.endedAt)}, after ${span(instance.endedAt - instance.createdAt)}`)
-  if (instance.parentId !== null) terminal.print(`parent   ${instance.parentId} at ${instance.parentNode ?? 'detached'}`)
+  if (instance.endedAt !== null)
+    terminal.print(`ended    ${clock(instance.endedAt)}, after ${span(instance.endedAt - instance.createdAt)}`)
+  if (instance.parentId !== null)
+    terminal.print(`parent   ${instance.parentId} at ${instance.parentNode ?? 'detached'}`)
   if (instance.retryOf !== null) terminal.print(`retry of ${instance.retryOf}`)
   if (view.error !== null) terminal.print(`error    ${view.error.code}: ${brief(view.error.message, 200)}`)
   if (view.undoError !== null) terminal.print(`undo     ${view.undoError.code}: ${brief(view.undoError.message, 200)}`)
@@ -58,24 +69,37 @@ async function showInstance(terminal: Terminal, engine: EngineApi, view: Instanc
     printRuns(terminal, view.runs, now)
   }
   for (const gate of view.gates) {
-    terminal.print(`gate ${gate.id}  ${gate.node}  ${paintState(terminal, gate.state)}${gate.answeredBy === null ? '' : ` by ${gate.answeredBy}`}${gate.reason === null ? '' : `: ${brief(gate.reason)}`}`)
+    terminal.print(
+      `gate ${gate.id}  ${gate.node}  ${paintState(terminal, gate.state)}${gate.answeredBy === null ? '' : ` by ${gate.answeredBy}`}${gate.reason === null ? '' : `: ${brief(gate.reason)}`}`,
+    )
   }
-  for (const child of view.children) terminal.print(`child ${child.id}  ${child.name}  ${paintState(terminal, instanceState(child))}`)
+  for (const child of view.children)
+    terminal.print(`child ${child.id}  ${child.name}  ${paintState(terminal, instanceState(child))}`)
   if (withEvents) {
     terminal.print()
-    terminal.table([{ title: 'SEQ', align: 'right' }, { title: 'AT' }, { title: 'EVENT' }, { title: 'NODE' }, { title: 'DATA' }], events.map((e) => [
-      String(e.seq ?? ''),
-      `+${span(e.at - instance.createdAt)}`,
-      e.type,
-      e.node ?? '',
-      e.data === null ? '' : brief(e.data, 80),
-    ]))
+    terminal.table(
+      [{ title: 'SEQ', align: 'right' }, { title: 'AT' }, { title: 'EVENT' }, { title: 'NODE' }, { title: 'DATA' }],
+      events.map((e) => [
+        String(e.seq ?? ''),
+        `+${span(e.at - instance.createdAt)}`,
+        e.type,
+        e.node ?? '',
+        e.data === null ? '' : brief(e.data, 80),
+      ]),
+    )
   }
 }
 
 function printRuns(terminal: Terminal, runs: readonly RunRow[], now: number): void {
   terminal.table(
-    [{ title: 'NODE' }, { title: 'TYPE' }, { title: 'STATE' }, { title: 'ATTEMPT', align: 'right' }, { title: 'TOOK' }, { title: 'RESULT OR ERROR' }],
+    [
+      { title: 'NODE' },
+      { title: 'TYPE' },
+      { title: 'STATE' },
+      { title: 'ATTEMPT', align: 'right' },
+      { title: 'TOOK' },
+      { title: 'RESULT OR ERROR' },
+    ],
     runs.map((run) => [
       placeOf(run),
       run.type,
@@ -89,9 +113,12 @@ function printRuns(terminal: Terminal, runs: readonly RunRow[], now: number): vo
 
 async function showRun(terminal: Terminal, engine: EngineApi, run: RunRow): Promise<void> {
   const history = await engine.store.read.runHistory(run.id)
-  if (terminal.json) return terminal.data({ run: runWire(run), payload: json(run.payload), history: history.map(eventWire) })
+  if (terminal.json)
+    return terminal.data({ run: runWire(run), payload: json(run.payload), history: history.map(eventWire) })
   const now = await engine.store.now()
-  terminal.print(`${terminal.paint('bold', run.type)}  ${paintState(terminal, runState(run, now))}${run.deadLetter ? '  dead letter' : ''}`)
+  terminal.print(
+    `${terminal.paint('bold', run.type)}  ${paintState(terminal, runState(run, now))}${run.deadLetter ? '  dead letter' : ''}`,
+  )
   terminal.print(`id        ${run.id}`)
   if (run.instanceId !== null) terminal.print(`instance  ${run.instanceId} at ${placeOf(run)}`)
   terminal.print(`queue     ${run.queue}, priority ${run.priority}`)
@@ -99,10 +126,8 @@ async function showRun(terminal: Terminal, engine: EngineApi, run: RunRow): Prom
   if (run.result !== null) terminal.print(`result    ${brief(run.result, 200)}`)
   if (run.lastError !== null) terminal.print(`error     ${brief(run.lastError, 200)}`)
   terminal.print()
-  terminal.table([{ title: 'AT' }, { title: 'EVENT' }, { title: 'BY' }, { title: 'DATA' }], history.map((e) => [
-    clock(e.at),
-    e.type,
-    e.actor ?? '',
-    e.data === null ? '' : brief(e.data, 80),
-  ]))
+  terminal.table(
+    [{ title: 'AT' }, { title: 'EVENT' }, { title: 'BY' }, { title: 'DATA' }],
+    history.map((e) => [clock(e.at), e.type, e.actor ?? '', e.data === null ? '' : brief(e.data, 80)]),
+  )
 }

@@ -14,7 +14,10 @@ export function defineWatch(program: Command): void {
     act<Shared, readonly [string]>((terminal, options, id) =>
       withEngine(options, async (engine) => {
         await instanceView(engine, id)
-        const [{ follow }, { exitOf, printEnding }] = await Promise.all([import('../run/follow.ts'), import('../run/ending.ts')])
+        const [{ follow }, { exitOf, printEnding }] = await Promise.all([
+          import('../run/follow.ts'),
+          import('../run/ending.ts'),
+        ])
         const stop = interrupted()
         const row = await follow({ engine, terminal, id, signal: stop.signal, records: true })
         stop.ignore()

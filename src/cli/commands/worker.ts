@@ -14,7 +14,11 @@ interface WorkerOptions extends Shared {
   readonly grace: number
 }
 
-const byComma = (text: string): readonly string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== '')
+const byComma = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
 
 export function defineWorker(program: Command): void {
   const command = program
@@ -44,8 +48,12 @@ export function defineWorker(program: Command): void {
         graceMs: options.grace * 1000,
       })
       const types = handlers.types()
-      if (terminal.json) terminal.record({ event: 'ready', types, queues: queues ?? null, store: shownUrl(storeUrl(options)) })
-      else terminal.print(`working on ${types.join(', ')}, queues ${queues?.join(', ') ?? 'all'}, store ${shownUrl(storeUrl(options))}`)
+      if (terminal.json)
+        terminal.record({ event: 'ready', types, queues: queues ?? null, store: shownUrl(storeUrl(options)) })
+      else
+        terminal.print(
+          `working on ${types.join(', ')}, queues ${queues?.join(', ') ?? 'all'}, store ${shownUrl(storeUrl(options))}`,
+        )
       await untilAborted(stop.signal)
       if (!terminal.json) terminal.print('stopping: what is being worked on may end')
       await service.stop()

@@ -4,8 +4,8 @@
  */
 import type { EngineApi } from '../../engine/api.ts'
 import { TERMINAL } from '../../net/marking.ts'
-import type { InstanceRow, StoredEvent } from '../../store/rows.ts'
 import { eventWire } from '../../server/wire.ts'
+import type { InstanceRow, StoredEvent } from '../../store/rows.ts'
 import type { Terminal } from '../terminal.ts'
 import { progressLines } from './progress.ts'
 import { Tracer, traceLine } from './trace.ts'
@@ -80,7 +80,11 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
   }
 }
 
-async function tellNew(engine: EngineApi, one: Followed, tell: (events: readonly StoredEvent[]) => Promise<void>): Promise<void> {
+async function tellNew(
+  engine: EngineApi,
+  one: Followed,
+  tell: (events: readonly StoredEvent[]) => Promise<void>,
+): Promise<void> {
   for (;;) {
     const events = await engine.store.read.instanceEvents({ instanceId: one.id, afterSeq: one.seq, limit: PORTION })
     await tell(events)
@@ -91,7 +95,8 @@ async function tellNew(engine: EngineApi, one: Followed, tell: (events: readonly
 
 function addChildren(followed: Followed[], children: readonly InstanceRow[]): void {
   for (const child of children) {
-    if (followed.length < FOLLOWED && !followed.some((f) => f.id === child.id)) followed.push({ id: child.id, seq: 0, ended: false })
+    if (followed.length < FOLLOWED && !followed.some((f) => f.id === child.id))
+      followed.push({ id: child.id, seq: 0, ended: false })
   }
 }
 

@@ -16,14 +16,20 @@ export async function loadHandlers(file: string): Promise<Handlers> {
   } catch (error) {
     if (process.env['PETREL_DEBUG'] === '1') throw error
     const message = error instanceof Error ? error.message : String(error)
-    throw new CliError('invalid_request', `${file} cannot be loaded: ${message}`, 'it must be an ES module that Node can import')
+    throw new CliError(
+      'invalid_request',
+      `${file} cannot be loaded: ${message}`,
+      'it must be an ES module that Node can import',
+    )
   }
   const table = module['default'] ?? module['handlers'] ?? module
-  if (typeof table !== 'object' || table === null) throw new CliError('invalid_request', `${file} exports no handlers`, EXAMPLE)
+  if (typeof table !== 'object' || table === null)
+    throw new CliError('invalid_request', `${file} exports no handlers`, EXAMPLE)
   const entries = Object.entries(table)
   const handlers = new Handlers()
   for (const [type, handler] of entries) {
-    if (typeof handler !== 'function') throw new CliError('invalid_request', `${file}: '${type}' is no function`, EXAMPLE)
+    if (typeof handler !== 'function')
+      throw new CliError('invalid_request', `${file}: '${type}' is no function`, EXAMPLE)
     handlers.add(type, handler as Handler)
   }
   if (entries.length === 0) throw new CliError('invalid_request', `${file} exports no handlers`, EXAMPLE)

@@ -27,7 +27,8 @@ function addNet(net: Net, nodes: Set<string>, types: Set<string>): void {
 
 function addItems(start: ChildStart, types: Set<string>): void {
   for (const items of Object.values(start.items ?? {})) for (const item of items) addItem(item, types)
-  for (const literal of Object.values(start.literals ?? {})) if (literal.start !== undefined) addItems(literal.start, types)
+  for (const literal of Object.values(start.literals ?? {}))
+    if (literal.start !== undefined) addItems(literal.start, types)
 }
 
 function addItem(item: Item, types: Set<string>): void {

@@ -3,10 +3,11 @@
  * `pay.undo`) or by type. A list gives one answer per attempt; after its end, and for whatever the file does not
  * name, a stand-in returns its input.
  */
-import type { Failure } from '../../net/marking.ts'
-import type { Json } from '../../net/net.ts'
+
 import { type Part, Reader } from '../../dialects/reader.ts'
 import { readSource } from '../../dialects/source.ts'
+import type { Failure } from '../../net/marking.ts'
+import type { Json } from '../../net/net.ts'
 
 export interface RunAnswer {
   readonly delayMs: number
@@ -34,7 +35,15 @@ export interface Execution {
 
 type Answer = RunAnswer & GateAnswer
 
-const PLAIN: Answer = { delayMs: 0, error: null, result: undefined, approved: true, afterMs: 0, answer: null, reason: null }
+const PLAIN: Answer = {
+  delayMs: 0,
+  error: null,
+  result: undefined,
+  approved: true,
+  afterMs: 0,
+  answer: null,
+  reason: null,
+}
 const KEYS = ['result', 'error', 'delay', 'approve', 'after', 'answer', 'reason']
 
 export class Outcomes {
@@ -72,7 +81,12 @@ export function readOutcomes(file: string, text: string, known: ReadonlySet<stri
   for (const [name, part] of reader.root.entries('an outcomes file')) {
     const base = name.replace(/\[\d+\]$|\.undo$/, '')
     if (!known.has(name) && !known.has(base)) {
-      reader.note({ path: [name], onKey: true, message: `'${name}' is no node and no type of the definition`, hint: `known: ${[...known].join(', ')}` })
+      reader.note({
+        path: [name],
+        onKey: true,
+        message: `'${name}' is no node and no type of the definition`,
+        hint: `known: ${[...known].join(', ')}`,
+      })
     }
     answers.set(name, Array.isArray(part.value) ? part.items(name).map(readAnswer) : readAnswer(part))
   }

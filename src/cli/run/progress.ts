@@ -1,8 +1,8 @@
 /** An instance as a block of lines that is drawn again and again: what `watch`, `run` and `dev` show on a terminal. */
 import type { EngineApi } from '../../engine/api.ts'
 import { TERMINAL } from '../../net/marking.ts'
-import type { InstanceRow, RunRow } from '../../store/rows.ts'
 import { json } from '../../server/wire.ts'
+import type { InstanceRow, RunRow } from '../../store/rows.ts'
 import type { Terminal } from '../terminal.ts'
 import { brief, count, instanceState, paintState, placeOf, runState, span } from '../words.ts'
 
@@ -22,12 +22,21 @@ export function headLine(terminal: Terminal, row: InstanceRow, now: number): str
   const parts = [`${row.succeeded} done`]
   if (row.failed > 0) parts.push(`${row.failed} failed`)
   if (row.open > 0) parts.push(`${row.open} open`)
-  const word = row.state === state ? paintState(terminal, state) : `${paintState(terminal, row.state)}${state.slice(row.state.length)}`
+  const word =
+    row.state === state
+      ? paintState(terminal, state)
+      : `${paintState(terminal, row.state)}${state.slice(row.state.length)}`
   const time = span((row.endedAt ?? now) - row.createdAt)
   return `${terminal.paint('bold', row.name)}  ${word}  ${parts.join(', ')}  ${terminal.paint('dim', `${time}  ${row.id}`)}`
 }
 
-async function linesOf(terminal: Terminal, engine: EngineApi, row: InstanceRow, now: number, depth: number): Promise<string[]> {
+async function linesOf(
+  terminal: Terminal,
+  engine: EngineApi,
+  row: InstanceRow,
+  now: number,
+  depth: number,
+): Promise<string[]> {
   const { read } = engine.store
   const indent = '  '.repeat(depth)
   const runs = await read.instanceRuns({ instanceId: row.id, limit: READ_RUNS, after: null })
@@ -44,10 +53,15 @@ async function linesOf(terminal: Terminal, engine: EngineApi, row: InstanceRow, 
   }
   if (row.gates > 0) {
     for (const gate of await read.openGates({ instanceId: row.id, limit: 10 })) {
-      lines.push(`${indent}${gate.node.padEnd(14)} ${paintState(terminal, 'waiting')} for an answer  ${terminal.paint('dim', `petrel approve ${gate.id}`)}`)
+      lines.push(
+        `${indent}${gate.node.padEnd(14)} ${paintState(terminal, 'waiting')} for an answer  ${terminal.paint('dim', `petrel approve ${gate.id}`)}`,
+      )
     }
   }
-  if (row.held > 0) lines.push(`${indent}${count(row.held, 'token')} held until an admission rule allows ${row.held === 1 ? 'it' : 'them'}`)
+  if (row.held > 0)
+    lines.push(
+      `${indent}${count(row.held, 'token')} held until an admission rule allows ${row.held === 1 ? 'it' : 'them'}`,
+    )
   return lines
 }
 
@@ -58,7 +72,9 @@ function createdAt(entry: RunRow | InstanceRow | string): number {
 /** Large fan-outs are told in numbers, with those that failed or are being tried again named. */
 function summarised(runs: readonly RunRow[]): readonly (RunRow | string)[] {
   if (runs.length <= SHOWN_RUNS) return runs
-  const told = runs.filter((r) => r.status === 'failed' || (r.attempt > 0 && r.status !== 'succeeded')).slice(0, SHOWN_RUNS - 1)
+  const told = runs
+    .filter((r) => r.status === 'failed' || (r.attempt > 0 && r.status !== 'succeeded'))
+    .slice(0, SHOWN_RUNS - 1)
   const by = new Map<string, number>()
   for (const run of runs) by.set(run.status, (by.get(run.status) ?? 0) + 1)
   const more = runs.length >= READ_RUNS ? ` (first ${READ_RUNS})` : ''
@@ -72,7 +88,8 @@ function runLine(terminal: Terminal, run: RunRow, now: number): string {
   else if (state === 'scheduled') parts.push(`in ${span(run.runAt - now)}`)
   else if (run.attempt > 0 && run.status !== 'failed') parts.push(`attempt ${run.attempt + 1}`)
   if (run.startedAt !== null && state !== 'retrying') parts.push(span((run.finishedAt ?? now) - run.startedAt))
-  const error = run.status === 'succeeded' ? null : (run.lastError ?? (json(run.error) as { message?: string } | null)?.message)
+  const error =
+    run.status === 'succeeded' ? null : (run.lastError ?? (json(run.error) as { message?: string } | null)?.message)
   if (error) parts.push(brief(error, 50))
   return `${placeOf(run).padEnd(14)} ${terminal.paint('dim', run.type.padEnd(18))} ${paintState(terminal, state)}  ${terminal.paint('dim', parts.join('  '))}`.trimEnd()
 }

@@ -1,7 +1,8 @@
 /** Events of an instance and its children as lines a person follows: node, attempt, outcome, when. */
+
+import { json } from '../../server/wire.ts'
 import type { InstanceRow, RunRow, StoredEvent } from '../../store/rows.ts'
 import type { Store } from '../../store/store.ts'
-import { json } from '../../server/wire.ts'
 import type { Terminal } from '../terminal.ts'
 import { brief, paintState, placeOf, span } from '../words.ts'
 
@@ -131,7 +132,8 @@ function detailOf(event: StoredEvent, data: EventData): string | null {
 
 export function traceLine(terminal: Terminal, step: TraceStep): string {
   const time = `+${span(step.at_ms)}`.padStart(12)
-  const place = step.node === null ? step.name : placeOf({ node: step.node, item: step.item ?? -1, role: step.role ?? 'work' })
+  const place =
+    step.node === null ? step.name : placeOf({ node: step.node, item: step.item ?? -1, role: step.role ?? 'work' })
   const attempt = step.attempt !== null && step.attempt > 1 ? ` (attempt ${step.attempt})` : ''
   const detail = step.detail === null ? '' : `  ${brief(step.detail, 80)}`
   const where = `${step.child ? '  ' : ''}${place}`.padEnd(16)

@@ -1,8 +1,8 @@
 /** What an instance waits for when nothing in it moves by itself any more. */
 import type { EngineApi } from '../../engine/api.ts'
 import { TERMINAL } from '../../net/marking.ts'
-import type { InstanceRow, RunRow, WorkerRow } from '../../store/rows.ts'
 import { json } from '../../server/wire.ts'
+import type { InstanceRow, RunRow, WorkerRow } from '../../store/rows.ts'
 import { brief, placeOf } from '../words.ts'
 
 export interface Wait {
@@ -54,11 +54,21 @@ function waitOfRun(run: RunRow, now: number, alive: readonly WorkerRow[], paused
   const at = { instance: run.instanceId ?? '', node: run.node }
   if (run.status === 'leased') {
     if (!run.deferred) return null
-    return { ...at, kind: 'completion', id: run.id, text: `${placeOf(run)} waits for its completion from outside: run ${run.id}` }
+    return {
+      ...at,
+      kind: 'completion',
+      id: run.id,
+      text: `${placeOf(run)} waits for its completion from outside: run ${run.id}`,
+    }
   }
   if (run.runAt > now) return null
   if (paused.has(run.queue)) {
-    return { ...at, kind: 'queue', id: run.queue, text: `${placeOf(run)} waits in queue '${run.queue}', which is paused` }
+    return {
+      ...at,
+      kind: 'queue',
+      id: run.queue,
+      text: `${placeOf(run)} waits in queue '${run.queue}', which is paused`,
+    }
   }
   if (alive.some((worker) => serves(worker, run))) return null
   return { ...at, kind: 'worker', id: run.type, text: `${placeOf(run)} waits for a worker that handles '${run.type}'` }
@@ -66,7 +76,9 @@ function waitOfRun(run: RunRow, now: number, alive: readonly WorkerRow[], paused
 
 function serves(worker: WorkerRow, run: RunRow): boolean {
   const queue = worker.queues.length === 0 || worker.queues.includes(run.queue)
-  const type = worker.types.length === 0 || worker.types.some((t) => (t.endsWith('%') ? run.type.startsWith(t.slice(0, -1)) : t === run.type))
+  const type =
+    worker.types.length === 0 ||
+    worker.types.some((t) => (t.endsWith('%') ? run.type.startsWith(t.slice(0, -1)) : t === run.type))
   return queue && type
 }
 
@@ -76,13 +88,25 @@ async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<
     for (const gate of await engine.store.read.openGates({ instanceId: instance.id, limit: LOOKED_AT })) {
       const title = (json(gate.options) as { readonly title?: unknown } | null)?.title
       const about = typeof title === 'string' ? ` (${brief(title)})` : ''
-      waits.push({ kind: 'gate', id: gate.id, instance: instance.id, node: gate.node, text: `${gate.node}${about} waits for an answer: petrel approve ${gate.id}` })
+      waits.push({
+        kind: 'gate',
+        id: gate.id,
+        instance: instance.id,
+        node: gate.node,
+        text: `${gate.node}${about} waits for an answer: petrel approve ${gate.id}`,
+      })
     }
   }
   if (instance.held > 0) {
     for (const slot of await engine.store.read.slots({ instanceId: instance.id, prefix: 'h:' })) {
       const node = (json(slot.value) as { readonly node?: string } | null)?.node ?? null
-      waits.push({ kind: 'held', id: node ?? slot.key, instance: instance.id, node, text: `${node ?? slot.key} is held until its admission rule allows it` })
+      waits.push({
+        kind: 'held',
+        id: node ?? slot.key,
+        instance: instance.id,
+        node,
+        text: `${node ?? slot.key} is held until its admission rule allows it`,
+      })
     }
   }
   return waits

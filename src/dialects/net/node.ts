@@ -40,7 +40,10 @@ function readWork(key: string, part: Part, build: Build): Work {
     return { kind: 'pass' }
   }
   if (kinds.length > 1) {
-    part.wrong(`node '${key}' does two things at once: ${kinds.join(' and ')}`, 'a node does one; connect two with next')
+    part.wrong(
+      `node '${key}' does two things at once: ${kinds.join(' and ')}`,
+      'a node does one; connect two with next',
+    )
   }
   if (kind !== 'run') {
     for (const name of RUN_KEYS) {
@@ -109,9 +112,17 @@ function readEach(key: string, part: Part, build: Build): Work {
   const items = part.get('items')
   if (!items.given) part.wrong('an each needs items', 'an expression that gives a list, or a list')
   if (part.has('run') && part.has('child')) part.wrong('the items of an each are either runs or children', null)
-  const body = part.has('run') ? readRun(part.get('run'), part) : part.has('child') ? readChild(part.get('child'), build) : null
+  const body = part.has('run')
+    ? readRun(part.get('run'), part)
+    : part.has('child')
+      ? readChild(part.get('child'), build)
+      : null
   const maxInFlight = part.get('maxInFlight')
-  if (Array.isArray(items.value)) build.items.set(key, items.items('items').map((item) => readItem(item, body === null, build)))
+  if (Array.isArray(items.value))
+    build.items.set(
+      key,
+      items.items('items').map((item) => readItem(item, body === null, build)),
+    )
   else if (typeof items.value !== 'string' && items.given) items.wrong('items is an expression or a list')
   return {
     kind: 'each',
@@ -132,7 +143,8 @@ function readItem(part: Part, namesWork: boolean, build: Build): Item {
     const net = name === null ? null : build.child(name, part.get('child'))
     return { child: net ?? '?', start: input === null ? {} : { input } }
   }
-  if (!part.has('run')) part.wrong('an item of an each without a body names its work', 'for example { run: email.send, args: [1] }')
+  if (!part.has('run'))
+    part.wrong('an item of an each without a body names its work', 'for example { run: email.send, args: [1] }')
   const run = readRun(part.get('run'), part)
   const retry = readRetry(part.get('retry'))
   const timeoutMs = part.get('timeout').duration('timeout')
@@ -157,17 +169,30 @@ function readAdmission(part: Part): Admission | null {
   part.hasOnly(['when', 'rules', 'onDeny'], 'admit')
   const onDeny = part.get('onDeny').choice('onDeny', ['hold', 'discard']) ?? 'hold'
   if (part.has('rules')) {
-    const rules = part.get('rules').items('rules').map((rule) => {
-      rule.hasOnly(['when', 'allow'], 'a rule')
-      return { when: rule.get('when').text('when'), allow: rule.get('allow').flag('allow') ?? true }
-    })
+    const rules = part
+      .get('rules')
+      .items('rules')
+      .map((rule) => {
+        rule.hasOnly(['when', 'allow'], 'a rule')
+        return { when: rule.get('when').text('when'), allow: rule.get('allow').flag('allow') ?? true }
+      })
     return { rules, onDeny }
   }
   if (!part.has('when')) part.wrong('admit needs a guard', 'for example admit: ctx.approved')
   return { rules: [{ when: part.get('when').text('when'), allow: true }], onDeny }
 }
 
-const RETRY_KEYS = ['maxAttempts', 'backoff', 'initial', 'coefficient', 'max', 'jitter', 'nonRetryable', 'retryOn', 'deadLetter']
+const RETRY_KEYS = [
+  'maxAttempts',
+  'backoff',
+  'initial',
+  'coefficient',
+  'max',
+  'jitter',
+  'nonRetryable',
+  'retryOn',
+  'deadLetter',
+]
 
 /** `retry: 3` is short for three executions in all, with the usual backoff. */
 function readRetry(part: Part): Retry | null {
@@ -175,13 +200,19 @@ function readRetry(part: Part): Retry | null {
   const short = typeof part.value === 'number'
   if (!short) part.hasOnly(RETRY_KEYS, 'a retry policy')
   const attempts = short ? part : part.get('maxAttempts')
-  const texts = (name: string): readonly string[] => part.get(name).items(name).flatMap((item) => item.text('an error code') ?? [])
+  const texts = (name: string): readonly string[] =>
+    part
+      .get(name)
+      .items(name)
+      .flatMap((item) => item.text('an error code') ?? [])
+  const initialMs = part.get('initial').duration('initial') ?? 1000
   return {
     maxAttempts: attempts.number('maxAttempts (executions in all)', 1) ?? 3,
-    backoff: part.get('backoff').choice('backoff', ['constant', 'linear', 'exponential', 'polynomial']) ?? 'exponential',
-    initialMs: part.get('initial').duration('initial') ?? 1000,
+    backoff:
+      part.get('backoff').choice('backoff', ['constant', 'linear', 'exponential', 'polynomial']) ?? 'exponential',
+    initialMs,
     coefficient: part.get('coefficient').number('coefficient', 1) ?? 2,
-    maxMs: part.get('max').duration('max') ?? 300_000,
+    maxMs: part.get('max').duration('max') ?? Math.max(initialMs, 300_000),
     jitter: part.get('jitter').number('jitter', 0) ?? 0.5,
     nonRetryable: texts('nonRetryable'),
     retryOn: part.has('retryOn') ? texts('retryOn') : null,

@@ -8,8 +8,8 @@ import { netHash } from '../../engine/hash.ts'
 import { compileNet, NetError } from '../../net/compile.ts'
 import type { Final, Net, Node } from '../../net/net.ts'
 import type { Definition } from '../definition.ts'
-import { closest, type Part, Reader } from '../reader.ts'
 import type { Path } from '../mistakes.ts'
+import { closest, type Part, Reader } from '../reader.ts'
 import type { Source } from '../source.ts'
 import { readNode } from './node.ts'
 
@@ -56,11 +56,17 @@ export function parseNet(source: Source): Definition {
     if (!part.given) {
       const names = root.get('nets').isObject ? Object.keys(root.get('nets').value as object) : []
       const near = closest(name, names)
-      from.wrong(`there is no net '${name}'`, near === null ? 'nested nets stand under `nets:`' : `did you mean '${near}'?`)
+      from.wrong(
+        `there is no net '${name}'`,
+        near === null ? 'nested nets stand under `nets:`' : `did you mean '${near}'?`,
+      )
       return null
     }
     if (underWay.includes(name)) {
-      from.wrong(`net '${name}' contains itself: ${[...underWay, name].join(' → ')}`, 'repeat work with an each or an arc back')
+      from.wrong(
+        `net '${name}' contains itself: ${[...underWay, name].join(' → ')}`,
+        'repeat work with an each or an arc back',
+      )
       return null
     }
     underWay.push(name)
@@ -81,7 +87,8 @@ export function parseNet(source: Source): Definition {
     return net
   }
 
-  root.get('version').value === 1 || root.get('version').wrong('the version of this notation is 1', 'write `version: 1`')
+  root.get('version').value === 1 ||
+    root.get('version').wrong('the version of this notation is 1', 'write `version: 1`')
   const items = new Map<string, readonly Item[]>()
   const net = readNet(root, nameFromFile(source.file), items)
   for (const [name, part] of root.get('nets').entries('nets')) child(name, part)
@@ -180,7 +187,8 @@ function checkNet(net: Net, part: Part, build: Build): void {
     for (const { path, message } of error.problems) {
       const unknown = /^there is no node '(.*)'$/.exec(message)?.[1]
       const near = unknown === undefined ? null : closest(unknown, keys)
-      const hint = unknown === undefined ? null : near === null ? `nodes: ${keys.join(', ')}` : `did you mean '${near}'?`
+      const hint =
+        unknown === undefined ? null : near === null ? `nodes: ${keys.join(', ')}` : `did you mean '${near}'?`
       build.reader.note({ path: placeOf(path, build.places) ?? part.path, message, hint })
     }
   }

@@ -6,7 +6,7 @@ import type { Path } from '../mistakes.ts'
 import { type Part, Reader } from '../reader.ts'
 import type { Source } from '../source.ts'
 import { buildWorkflow } from './builder.ts'
-import type { JobOptions, JobTree, Tree } from './tree.ts'
+import { DEFAULT_RETRY, type JobOptions, type JobTree, type Tree } from './tree.ts'
 
 const KINDS = ['chain', 'group', 'batch'] as const
 const OPTION_KEYS = ['queue', 'priority', 'timeout_ms', 'timeout', 'delay', 'retry', 'tags', 'meta']
@@ -147,7 +147,7 @@ function readRetry(part: Part): Partial<Retry> {
   return {
     ...(attempts === null ? {} : { maxAttempts: Math.max(1, attempts) }),
     ...(initial === null ? {} : { initialMs: initial }),
-    ...(max === null ? {} : { maxMs: max }),
+    ...(max === null ? (initial !== null && initial > DEFAULT_RETRY.maxMs ? { maxMs: initial } : {}) : { maxMs: max }),
     ...(coefficient === null ? {} : { coefficient }),
     ...(strategy === null ? {} : { backoff: STRATEGIES[strategy] }),
     ...(jitter === null ? {} : { jitter: jitter ? 0.5 : 0 }),

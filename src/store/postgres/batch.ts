@@ -123,7 +123,9 @@ export interface UpdaterParams<R> {
  * Rewrites rows by id. A column unchanged in every row is left out: `originals` are the rows as loaded under their
  * lock in the same transaction; a row that is not among them has all its columns written.
  */
-export function updater<R>(params: UpdaterParams<R>): (rows: readonly R[], originals: ReadonlyMap<string, R>) => Call | null {
+export function updater<R>(
+  params: UpdaterParams<R>,
+): (rows: readonly R[], originals: ReadonlyMap<string, R>) => Call | null {
   const { table, id } = params
   const changing = table.columns.filter((column) => params.changes.has(column.key))
   const shapes = new Shapes<R>([id, ...changing], (columns, single) => {
@@ -137,4 +139,3 @@ export function updater<R>(params: UpdaterParams<R>): (rows: readonly R[], origi
     return needed.length === 0 ? null : shapes.call([id, ...needed], rows)
   }
 }
-

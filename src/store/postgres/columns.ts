@@ -101,9 +101,32 @@ export const RUN = table<RunRow>('workflow_run', {
 
 /** The columns of a run that change after its insert. */
 export const RUN_CHANGES: ReadonlySet<string> = new Set<keyof RunRow>([
-  'status', 'priority', 'runAt', 'attempt', 'leasedBy', 'leaseUntil', 'lastError', 'result', 'deletedAt', 'epoch',
-  'sessionId', 'deliveries', 'leasedAt', 'startedAt', 'firstStartedAt', 'finishedAt', 'settledAt', 'doneSeq', 'reportId',
-  'deferred', 'unknown', 'timeoutAt', 'error', 'uniqueKey', 'deadLetter', 'cancelRequestedAt',
+  'status',
+  'priority',
+  'runAt',
+  'attempt',
+  'leasedBy',
+  'leaseUntil',
+  'lastError',
+  'result',
+  'deletedAt',
+  'epoch',
+  'sessionId',
+  'deliveries',
+  'leasedAt',
+  'startedAt',
+  'firstStartedAt',
+  'finishedAt',
+  'settledAt',
+  'doneSeq',
+  'reportId',
+  'deferred',
+  'unknown',
+  'timeoutAt',
+  'error',
+  'uniqueKey',
+  'deadLetter',
+  'cancelRequestedAt',
 ]) // prettier-ignore
 
 export const INSTANCE = table<InstanceRow>('workflow_instance', {
@@ -145,8 +168,25 @@ export const INSTANCE = table<InstanceRow>('workflow_instance', {
 })
 
 export const INSTANCE_CHANGES: ReadonlySet<string> = new Set<keyof InstanceRow>([
-  'state', 'phase', 'outcome', 'reason', 'live', 'held', 'open', 'gates', 'fires', 'doneSeq', 'succeeded', 'failed',
-  'unhandled', 'finalsFailed', 'more', 'eventSeq', 'startedAt', 'endedAt', 'deadlineAt',
+  'state',
+  'phase',
+  'outcome',
+  'reason',
+  'live',
+  'held',
+  'open',
+  'gates',
+  'fires',
+  'doneSeq',
+  'succeeded',
+  'failed',
+  'unhandled',
+  'finalsFailed',
+  'more',
+  'eventSeq',
+  'startedAt',
+  'endedAt',
+  'deadlineAt',
 ]) // prettier-ignore
 
 export const SLOT = table<SlotRow>('workflow_slot', { instanceId: 'uuid', key: 'text', value: 'json' })
@@ -179,7 +219,15 @@ export const GATE = table<GateRow>('workflow_gate', {
 })
 
 export const GATE_CHANGES: ReadonlySet<string> = new Set<keyof GateRow>([
-  'state', 'options', 'args', 'dueAt', 'onTimeout', 'answer', 'answeredBy', 'reason', 'answeredAt',
+  'state',
+  'options',
+  'args',
+  'dueAt',
+  'onTimeout',
+  'answer',
+  'answeredBy',
+  'reason',
+  'answeredAt',
 ]) // prettier-ignore
 
 export const NET = table<NetRow>('workflow_net', { hash: 'text', name: 'text', dialect: 'text', net: 'json' })

@@ -1,11 +1,5 @@
 /** Which errors of the server or the socket mean what. The class is the policy: see ../errors.ts. */
-import {
-  StoreConflictError,
-  StoreDataError,
-  StoreError,
-  StoreUnavailableError,
-  StoreUnusableError,
-} from '../errors.ts'
+import { StoreConflictError, StoreDataError, StoreError, StoreUnavailableError, StoreUnusableError } from '../errors.ts'
 import { FlightError } from './flight.ts'
 
 interface ServerError extends Error {
@@ -73,15 +67,25 @@ export function toStoreError(error: unknown): StoreError {
   }
   // the values of one row: class 22, checks and not-nulls, jsonb or index entries beyond their size
   if (code.startsWith('22') || code === '23514' || code === '23502' || code === '54000' || code === '21000') {
-    return new StoreDataError('unstorable', cause.detail === undefined ? cause.message : `${cause.message}: ${cause.detail}`, options)
+    return new StoreDataError(
+      'unstorable',
+      cause.detail === undefined ? cause.message : `${cause.message}: ${cause.detail}`,
+      options,
+    )
   }
   if (code === '42P01' || code === '3F000' || code === '42703' || code === '42883') {
-    return new StoreUnusableError('schema_missing', `${cause.message}; apply the migrations first (petrel migrate)`, options)
+    return new StoreUnusableError(
+      'schema_missing',
+      `${cause.message}; apply the migrations first (petrel migrate)`,
+      options,
+    )
   }
   if (code === '42501') return new StoreUnusableError('forbidden', cause.message, options)
   if (code === '55P03') return new StoreUnavailableError('lock_timeout', 'rows stayed locked for too long', options)
   if (code === '57014') return new StoreUnavailableError('statement_timeout', cause.message, options)
-  if (isCollision(cause)) return new StoreUnavailableError('collided', `gave up after colliding again and again: ${cause.message}`, options)
-  if (code.startsWith('53') || code.startsWith('58')) return new StoreUnavailableError('server_short', cause.message, options)
+  if (isCollision(cause))
+    return new StoreUnavailableError('collided', `gave up after colliding again and again: ${cause.message}`, options)
+  if (code.startsWith('53') || code.startsWith('58'))
+    return new StoreUnavailableError('server_short', cause.message, options)
   return new StoreError(`postgres_${code}`, cause.message, options)
 }

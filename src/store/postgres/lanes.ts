@@ -10,6 +10,8 @@ export interface Lane {
   readonly client: pg.Client
   /** true once the connection was lost. */
   lost: boolean
+  /** When its plans were made. */
+  plannedAt: number
 }
 
 export interface LanesParams {
@@ -93,7 +95,8 @@ export class Lanes {
         return await this.#open()
       } catch (error) {
         const cause = causeOf(error)
-        if (isRefusal(cause)) throw new StoreUnusableError('refused', `PostgreSQL refused the connection: ${cause.message}`, { cause })
+        if (isRefusal(cause))
+          throw new StoreUnusableError('refused', `PostgreSQL refused the connection: ${cause.message}`, { cause })
         const mayPass = isConnectionLoss(cause) || cause.code === '53300'
         if (!mayPass || this.#closed || performance.now() + pause > giveUpAt) {
           throw new StoreUnavailableError('unreachable', `cannot connect to PostgreSQL: ${cause.message}`, { cause })
@@ -105,7 +108,7 @@ export class Lanes {
 
   async #open(): Promise<Lane> {
     const client = new pg.Client(clientConfig(this.#params))
-    const lane: Lane = { client, lost: false }
+    const lane: Lane = { client, lost: false, plannedAt: performance.now() }
     const drop = (): void => {
       lane.lost = true
       this.#all.delete(lane)

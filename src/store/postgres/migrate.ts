@@ -27,7 +27,9 @@ async function readMigrations(): Promise<Migration[]> {
   )
 }
 
-export async function migrate(client: pg.Client): Promise<{ readonly applied: readonly string[]; readonly version: number }> {
+export async function migrate(
+  client: pg.Client,
+): Promise<{ readonly applied: readonly string[]; readonly version: number }> {
   const known = await readMigrations()
   await client.query('BEGIN')
   try {
@@ -71,7 +73,10 @@ async function applyMissing(client: pg.Client, known: readonly Migration[]): Pro
   return missing.map((migration) => `${String(migration.version).padStart(4, '0')}_${migration.name}`)
 }
 
-function check(row: { readonly version: number; readonly name: string; readonly checksum: string }, migration: Migration | undefined): void {
+function check(
+  row: { readonly version: number; readonly name: string; readonly checksum: string },
+  migration: Migration | undefined,
+): void {
   if (migration === undefined) {
     throw new StoreUnusableError(
       'schema_newer',

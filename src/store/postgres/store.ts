@@ -9,6 +9,7 @@ import { Lanes } from './lanes.ts'
 import { CLOCK } from './load/plain.ts'
 import { migrate } from './migrate.ts'
 import { PostgresReads } from './read/reads.ts'
+import { EVERYWHERE, FOR_READS, FOR_SIGNALS, FOR_WORK, settingsCall } from './settings.ts'
 import { type Call, statement } from './statement.ts'
 import { PostgresSweeps } from './sweep/sweeps.ts'
 import { type Probe, transact, transactOn } from './transact.ts'
@@ -27,44 +28,12 @@ export interface PostgresParams {
   readonly probe?: Probe
 }
 
-const EVERYWHERE = { TimeZone: 'UTC', DateStyle: 'ISO', jit: 'off', default_transaction_isolation: 'read committed' }
-
-/**
- * Settles run the same statements for years on tables that may be empty when they are planned: plans are made once,
- * for any size, by index and nested loop only; and a LIMIT reads along the index that gives its order instead of
- * sorting all there is.
- */
-const FOR_WORK = {
-  ...EVERYWHERE,
-  synchronous_commit: 'on',
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-  enable_bitmapscan: 'off',
-  enable_sort: 'off',
-  enable_incremental_sort: 'off',
-  idle_in_transaction_session_timeout: '15s',
-  statement_timeout: '60s',
-}
-
-const FOR_READS = { ...EVERYWHERE, statement_timeout: '60s', lock_timeout: '5s', idle_in_transaction_session_timeout: '15s' }
-
-/** Beats and wakes may be lost in a power cut without harm: they do not wait for the disk. */
-const FOR_SIGNALS = { ...FOR_READS, synchronous_commit: 'off' }
-
 const HELLO: Call = { statement: statement('SELECT 1'), values: [] }
 
 const MOVE_CLOCK = statement(
   `INSERT INTO workflow.workflow_setting (key, value) VALUES ('clock_offset_ms', $1)
    ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
 )
-
-/** Settings as one statement that lasts a transaction, for connections that belong to a pooler. */
-function settingsCall(settings: Readonly<Record<string, string>>): Call {
-  const parts = Object.entries(settings).map(([key, value]) => `set_config('${key}', '${value}', true)`)
-  return { statement: statement(`SELECT ${parts.join(', ')}`), values: [] }
-}
 
 export class PostgresStore implements Store {
   readonly kind = 'postgres'
@@ -94,7 +63,9 @@ export class PostgresStore implements Store {
     this.#probe = params.probe ?? null
     const sender = randomUUID()
     this.#sender = new WakeSender(this.#signals, sender)
-    this.#listener = direct ? new WakeListener({ url: params.url, name: `${name} listen`, settings: EVERYWHERE }, sender) : null
+    this.#listener = direct
+      ? new WakeListener({ url: params.url, name: `${name} listen`, settings: EVERYWHERE }, sender)
+      : null
     this.read = new PostgresReads(this.#reads)
     this.sweep = new PostgresSweeps({ reads: this.#reads, beats: this.#beats })
   }
@@ -120,7 +91,13 @@ export class PostgresStore implements Store {
 
   async now(): Promise<number> {
     let now = 0
-    const call: Call = { statement: CLOCK, values: [], row: (fields) => { now = this.#clock.read(fields) } } // prettier-ignore
+    const call: Call = {
+      statement: CLOCK,
+      values: [],
+      row: (fields) => {
+        now = this.#clock.read(fields)
+      },
+    } // prettier-ignore
     try {
       await this.#reads.use((lane) => fly(lane.client, [call]))
     } catch (error) {

@@ -38,7 +38,12 @@ function parseRare(text: string): number {
   const year = part[12] === undefined ? Number(part[1]) : 1 - Number(part[1])
   const date = new Date(0)
   date.setUTCFullYear(year, Number(part[2]) - 1, Number(part[3]))
-  date.setUTCHours(Number(part[4]), Number(part[5]), Number(part[6]), Number((part[7] ?? '').padEnd(3, '0').slice(0, 3)))
+  date.setUTCHours(
+    Number(part[4]),
+    Number(part[5]),
+    Number(part[6]),
+    Number((part[7] ?? '').padEnd(3, '0').slice(0, 3)),
+  )
   const zoneMs = (Number(part[9]) * 3600 + Number(part[10] ?? 0) * 60 + Number(part[11] ?? 0)) * 1000
   const utc = date.getTime() - (part[8] === '-' ? -zoneMs : zoneMs)
   return Number.isNaN(utc) ? FAR_FUTURE : utc

@@ -35,6 +35,11 @@ const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
 const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
 const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
 
+const DISCARD_PLANS: Call = { statement: statement('DISCARD PLANS'), values: [] }
+
+/** A plan knows how big the tables were when it was made; making all anew takes a few milliseconds. */
+const PLANS_LAST_MS = 10_000
+
 const COLLISIONS = 10
 const PATIENCE_MS = 5000
 
@@ -48,7 +53,9 @@ export async function transact<T>(params: TransactParams, transaction: Transacti
       return await params.lanes.use((lane) => attempt(params, lane, transaction))
     } catch (error) {
       if (error instanceof CommitUnknown) {
-        throw new StoreUnavailableError('commit_unknown', 'the connection was lost while committing', { cause: error.cause })
+        throw new StoreUnavailableError('commit_unknown', 'the connection was lost while committing', {
+          cause: error.cause,
+        })
       }
       if (!(error instanceof FlightError)) throw error
       const cause = causeOf(error)
@@ -63,7 +70,7 @@ export async function transact<T>(params: TransactParams, transaction: Transacti
 async function attempt<T>(params: TransactParams, lane: Lane, transaction: Transaction<T>): Promise<T> {
   const { client } = lane
   const loading = new Loading()
-  const opening = [BEGIN, ...params.prologue]
+  const opening = [BEGIN, ...replanned(lane), ...params.prologue]
   let open = false
   try {
     let calls = [...loading.roots(transaction.roots, transaction.wait), ...loading.calls(transaction.need)]
@@ -74,13 +81,22 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
         const decided = transaction.decide(loading)
         if ('delta' in decided) {
           const writes = writeCalls(decided.delta, loading)
-          if (writes.length > 0) await commit(params, lane, [...opening, estimate.guard, ...writes])
+          if (writes.length > 0) {
+            open = true
+            await commit(params, lane, [...opening, estimate.guard, ...writes])
+          }
           return decided.result
         }
         calls = loading.calls(decided.need)
       }
     }
-    const clockCall: Call = { statement: CLOCK, values: [], row: (fields) => { loading.now = params.clock.read(fields) } } // prettier-ignore
+    const clockCall: Call = {
+      statement: CLOCK,
+      values: [],
+      row: (fields) => {
+        loading.now = params.clock.read(fields)
+      },
+    }
     open = true
     await fly(client, [...opening, clockCall, ...calls])
     for (;;) {
@@ -92,9 +108,17 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
       await fly(client, loading.calls(decided.need))
     }
   } catch (error) {
+    // an error before COMMIT: the server skipped the rest and the transaction is still open
     if (open && !lane.lost) await fly(client, [ROLLBACK]).catch(() => endLane(lane))
     throw error
   }
+}
+
+function replanned(lane: Lane): readonly Call[] {
+  const now = performance.now()
+  if (now - lane.plannedAt < PLANS_LAST_MS) return []
+  lane.plannedAt = now
+  return [DISCARD_PLANS]
 }
 
 async function finish(params: TransactParams, lane: Lane, delta: Delta, loading: Loading): Promise<void> {
@@ -111,8 +135,6 @@ async function commit(params: TransactParams, lane: Lane, writes: readonly Call[
   } catch (error) {
     if (!(error instanceof FlightError)) throw error
     if (mayHaveCommitted(error, writes.length)) throw new CommitUnknown(error.message, { cause: error.cause })
-    // an error in front of COMMIT: the server skipped it and the transaction is still open
-    if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => endLane(lane))
     throw error
   }
   // a transaction aborted unnoticed answers COMMIT with ROLLBACK
@@ -145,7 +167,13 @@ async function callOn(client: pg.ClientBase, call: Call): Promise<void> {
  */
 export async function transactOn<T>(clock: StoreClock, client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
   const loading = new Loading()
-  const clockCall: Call = { statement: CLOCK, values: [], row: (fields) => { loading.now = clock.read(fields) } } // prettier-ignore
+  const clockCall: Call = {
+    statement: CLOCK,
+    values: [],
+    row: (fields) => {
+      loading.now = clock.read(fields)
+    },
+  } // prettier-ignore
   const run = async (calls: readonly Call[]): Promise<void> => {
     try {
       for (const call of calls) await callOn(client, call)

@@ -15,7 +15,8 @@ import { isBusy, storeFailure } from './failure.ts'
 export type Probe = (point: 'before-commit' | 'after-commit') => void
 
 const PATIENCE_MS = 5_000
-const LONGEST_PAUSE_MS = 40
+/** Short, so that a process whose neighbour writes without pause still meets the gaps between two transactions. */
+const LONGEST_PAUSE_MS = 8
 
 /**
  * FULL: NORMAL lost acknowledged commits in a simulated power cut. The WAL may grow to 32 MB before it is copied
@@ -155,13 +156,26 @@ export class Connection {
     try {
       value = work()
       this.#probe?.('before-commit')
-      this.statement('COMMIT').get()
+      this.#commit()
     } catch (error) {
       if (this.#database.isTransaction) this.statement('ROLLBACK').get()
       throw error
     }
     this.#probe?.('after-commit')
     return value
+  }
+
+  /** When the disk fails under the commit itself, nobody knows what it kept. */
+  #commit(): void {
+    try {
+      this.statement('COMMIT').get()
+    } catch (error) {
+      const failure = storeFailure(error)
+      if (!(failure instanceof StoreUnavailableError) || failure.code !== 'io_error') throw error
+      throw new StoreUnavailableError('commit_unknown', `the disk failed during a commit: ${failure.message}`, {
+        cause: error,
+      })
+    }
   }
 
   #refuseIfClosed(): void {

@@ -1,5 +1,16 @@
 /** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
-import type { GateRow, InstanceRow, LimitRow, NetRow, QueueRow, RunRow, ScheduleRow, SlotRow, UniqueRow, WorkerRow } from '../../rows.ts'
+import type {
+  GateRow,
+  InstanceRow,
+  LimitRow,
+  NetRow,
+  QueueRow,
+  RunRow,
+  ScheduleRow,
+  SlotRow,
+  UniqueRow,
+  WorkerRow,
+} from '../../rows.ts'
 import type { Loaded, Need } from '../../store.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
@@ -179,7 +190,9 @@ export class Loading implements Loaded {
       for (const { instanceId, prefix } of slotsWith) this.slotsWith.set(`${instanceId}/${prefix}`, [])
       const row = (fields: Fields): void => {
         const { instanceId, prefix } = asked(slotsWith, fields)
-        this.slotsWith.get(`${instanceId}/${prefix}`)?.push({ instanceId, key: fields[1] as string, value: fields[2] as string })
+        this.slotsWith
+          .get(`${instanceId}/${prefix}`)
+          ?.push({ instanceId, key: fields[1] as string, value: fields[2] as string })
       }
       const values = [uuidArray(slotsWith.map((n) => n.instanceId)), textArray(slotsWith.map((n) => n.prefix))]
       calls.push({ statement: plain.SLOTS_WITH, values, row })
@@ -188,7 +201,11 @@ export class Loading implements Loaded {
       for (const { instanceId, prefix } of topSlot) this.topSlot.set(`${instanceId}/${prefix}`, null)
       const row = (fields: Fields): void => {
         const { instanceId, prefix } = asked(topSlot, fields)
-        this.topSlot.set(`${instanceId}/${prefix}`, { instanceId, key: fields[1] as string, value: fields[2] as string })
+        this.topSlot.set(`${instanceId}/${prefix}`, {
+          instanceId,
+          key: fields[1] as string,
+          value: fields[2] as string,
+        })
       }
       const values = [uuidArray(topSlot.map((n) => n.instanceId)), textArray(topSlot.map((n) => n.prefix))]
       calls.push({ statement: plain.TOP_SLOT, values, row })
@@ -277,7 +294,10 @@ export class Loading implements Loaded {
       }
       const kept = (fields: Fields): void => void this.keptKeys.set(fields[0] as string, fields[1] as string)
       const values = [textArray(idempotencyKeys)]
-      calls.push({ statement: plain.BY_IDEMPOTENCY_KEY, values, row }, { statement: plain.KEPT_KEYS, values, row: kept })
+      calls.push(
+        { statement: plain.BY_IDEMPOTENCY_KEY, values, row },
+        { statement: plain.KEPT_KEYS, values, row: kept },
+      )
     }
     if (handedBy !== undefined && handedBy.length > 0) {
       for (const { sessionId, reportId } of handedBy) this.handedBy.set(`${sessionId}/${reportId}`, [])

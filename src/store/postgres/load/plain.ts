@@ -1,4 +1,7 @@
-/** What is loaded without a lock of its own: it belongs to a locked root, never changes, or is only advice. */
+/**
+ * What is loaded without a lock of its own: it belongs to a locked root, never changes, or is only advice.
+ * LIMIT and OFFSET 0 keep each LATERAL a probe per wanted thing: plans are made once, maybe on empty tables.
+ */
 import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
 import { statement } from '../statement.ts'
 
@@ -14,7 +17,7 @@ export const INSTANCES = statement(
 
 export const SLOTS = statement(
   `SELECT s.instance_id, s.key, s.value FROM unnest($1::uuid[], $2::text[]) n(instance_id, key)
-   JOIN workflow.workflow_slot s ON s.instance_id = n.instance_id AND s.key = n.key`,
+   CROSS JOIN LATERAL (SELECT * FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = n.key LIMIT 1) s`,
 )
 
 /** chr(1114111) sorts after whatever may follow a prefix. */
@@ -22,7 +25,7 @@ const UNDER_PREFIX = 's.instance_id = n.instance_id AND s.key >= n.prefix AND s.
 
 export const SLOTS_WITH = statement(
   `SELECT n.at, s.key, s.value FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, prefix, at)
-   JOIN workflow.workflow_slot s ON ${UNDER_PREFIX} ORDER BY n.at, s.key`,
+   CROSS JOIN LATERAL (SELECT * FROM workflow.workflow_slot s WHERE ${UNDER_PREFIX} ORDER BY s.key OFFSET 0) s`,
 )
 
 export const TOP_SLOT = statement(
@@ -36,7 +39,9 @@ export const OPEN_CHILDREN = statement(
       WHERE c.parent_id = n.instance_id AND c.ended_at IS NULL AND c.parent_node IS NOT NULL ORDER BY c.id LIMIT n.count) c`,
 )
 
-export const GATES = statement(`SELECT ${selectList(GATE, 'g')} FROM workflow.workflow_gate g WHERE g.id = ANY ($1::uuid[])`)
+export const GATES = statement(
+  `SELECT ${selectList(GATE, 'g')} FROM workflow.workflow_gate g WHERE g.id = ANY ($1::uuid[])`,
+)
 
 export const OPEN_GATES = statement(
   `SELECT ${selectList(GATE, 'g')} FROM unnest($1::uuid[], $2::int4[]) n(instance_id, count) CROSS JOIN LATERAL
@@ -96,12 +101,18 @@ export const CHILD_PLACES = statement(
       ORDER BY c.parent_fire DESC, c.id DESC LIMIT 1) c`,
 )
 
-export const NETS = statement(`SELECT ${selectList(NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = ANY ($1::text[])`)
+export const NETS = statement(
+  `SELECT ${selectList(NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = ANY ($1::text[])`,
+)
 
-export const QUEUES = statement(`SELECT ${selectList(QUEUE, 'q')} FROM workflow.workflow_queue q WHERE q.name = ANY ($1::text[])`)
+export const QUEUES = statement(
+  `SELECT ${selectList(QUEUE, 'q')} FROM workflow.workflow_queue q WHERE q.name = ANY ($1::text[])`,
+)
 
 /** Not locked: a worker's beat must not wait for work. */
-export const SESSIONS = statement(`SELECT ${selectList(WORKER, 'w')} FROM workflow.workflow_worker w WHERE w.id = ANY ($1::text[])`)
+export const SESSIONS = statement(
+  `SELECT ${selectList(WORKER, 'w')} FROM workflow.workflow_worker w WHERE w.id = ANY ($1::text[])`,
+)
 
 export const BY_IDEMPOTENCY_KEY = statement(
   `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r WHERE r.idempotency_key = ANY ($1::text[])`,
@@ -117,5 +128,6 @@ export const BY_START_KEY = statement(
 
 export const HANDED_BY = statement(
   `SELECT n.at, ${selectList(RUN, 'r')} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY n(session_id, report_id, at)
-   JOIN workflow.workflow_run r ON r.session_id = n.session_id AND r.report_id = n.report_id AND r.status = 'leased' ORDER BY r.id`,
+   CROSS JOIN LATERAL (SELECT * FROM workflow.workflow_run r WHERE r.session_id = n.session_id AND r.report_id = n.report_id
+     AND r.status = 'leased' ORDER BY r.id OFFSET 0) r`,
 )

@@ -12,15 +12,17 @@
  */
 import type { StoredEvent } from '../../rows.ts'
 import { ask, askOne } from '../ask.ts'
+import { textArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'
 import { statement } from '../statement.ts'
-import { textArray } from '../batch.ts'
 import { EVENT_COLUMNS, eventFrom } from './event.ts'
 
 const WRITER = `l.locktype = 'relation' AND l.relation = 'workflow.workflow_event'::regclass AND l.mode = 'RowExclusiveLock'
   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) AND l.granted`
 
-const LAST = statement('SELECT CASE WHEN s.is_called THEN s.last_value ELSE 0 END FROM workflow.workflow_event_id_seq s')
+const LAST = statement(
+  'SELECT CASE WHEN s.is_called THEN s.last_value ELSE 0 END FROM workflow.workflow_event_id_seq s',
+)
 const WRITERS = statement(`SELECT DISTINCT l.virtualtransaction FROM pg_locks l WHERE ${WRITER}`)
 const STILL_WRITING = statement(
   `SELECT DISTINCT l.virtualtransaction FROM pg_locks l WHERE ${WRITER} AND l.virtualtransaction = ANY ($1::text[])`,

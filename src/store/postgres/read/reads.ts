@@ -1,5 +1,16 @@
 /** Read models. No locks; each is one statement or a few. */
-import type { GateRow, InstanceRow, LimitRow, NetRow, QueueRow, RunRow, ScheduleRow, SlotRow, StoredEvent, WorkerRow } from '../../rows.ts'
+import type {
+  GateRow,
+  InstanceRow,
+  LimitRow,
+  NetRow,
+  QueueRow,
+  RunRow,
+  ScheduleRow,
+  SlotRow,
+  StoredEvent,
+  WorkerRow,
+} from '../../rows.ts'
 import type { InstanceQuery, Reads, RunQuery } from '../../store.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
@@ -16,9 +27,12 @@ const INSTANCES = `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workfl
 const GATES = `SELECT ${column.selectList(column.GATE, 'g')} FROM workflow.workflow_gate g WHERE g.state = 'open'`
 
 const RUNS_BY_ID = statement(`${RUNS} WHERE r.id = ANY ($1::uuid[]) ORDER BY array_position($1::uuid[], r.id)`)
+const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::uuid AND r.status = 'leased'`)
 const INSTANCE_BY_ID = statement(`${INSTANCES} WHERE i.id = $1::uuid`)
 const CHILDREN = statement(`${INSTANCES} WHERE i.parent_id = $1::uuid ORDER BY i.id`)
-const NET_BY_HASH = statement(`SELECT ${column.selectList(column.NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = $1`)
+const NET_BY_HASH = statement(
+  `SELECT ${column.selectList(column.NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = $1`,
+)
 
 /** Ids are UUIDv7, hence also the order of creation. */
 const INSTANCE_RUNS = statement(
@@ -54,8 +68,12 @@ const QUEUES = statement(
    ORDER BY n.name`,
 )
 const LIMITS = statement(`SELECT ${column.selectList(column.LIMIT, 'l')} FROM workflow.workflow_limit l ORDER BY l.key`)
-const WORKERS = statement(`SELECT ${column.selectList(column.WORKER, 'w')} FROM workflow.workflow_worker w ORDER BY w.id`)
-const SCHEDULES = statement(`SELECT ${column.selectList(column.SCHEDULE, 'c')} FROM workflow.workflow_cron c ORDER BY c.name`)
+const WORKERS = statement(
+  `SELECT ${column.selectList(column.WORKER, 'w')} FROM workflow.workflow_worker w ORDER BY w.id`,
+)
+const SCHEDULES = statement(
+  `SELECT ${column.selectList(column.SCHEDULE, 'c')} FROM workflow.workflow_cron c ORDER BY c.name`,
+)
 const CHECKPOINT = statement(
   'SELECT c.state, c.sequence FROM workflow.workflow_checkpoint c WHERE c.run_id = $1::uuid AND c.state IS NOT NULL',
 )
@@ -124,7 +142,11 @@ export class PostgresReads implements Reads {
     return new Map(await ask(this.#lanes, { statement: COUNT_RUNS, values: [params.queue], row: countFrom }))
   }
 
-  async instanceRuns(params: { readonly instanceId: string; readonly limit: number; readonly after: string | null }): Promise<readonly RunRow[]> {
+  async instanceRuns(params: {
+    readonly instanceId: string
+    readonly limit: number
+    readonly after: string | null
+  }): Promise<readonly RunRow[]> {
     const values = [params.instanceId, params.after, String(params.limit)]
     return ask(this.#lanes, { statement: INSTANCE_RUNS, values, row: column.runFrom })
   }
@@ -137,7 +159,10 @@ export class PostgresReads implements Reads {
     return ask(this.#lanes, { statement: SLOTS, values: [params.instanceId, params.prefix], row: slotFrom })
   }
 
-  async results(params: { readonly instanceId: string; readonly nodes: readonly string[] }): Promise<ReadonlyMap<string, string | null>> {
+  async results(params: {
+    readonly instanceId: string
+    readonly nodes: readonly string[]
+  }): Promise<ReadonlyMap<string, string | null>> {
     const { instanceId, nodes } = params
     if (nodes.length === 0) return new Map()
     const row = (fields: Fields): [string, string | null] => [
@@ -148,7 +173,11 @@ export class PostgresReads implements Reads {
     return new Map(await ask(this.#lanes, { statement: RESULTS, values, row }))
   }
 
-  async instanceEvents(params: { readonly instanceId: string; readonly afterSeq: number; readonly limit: number }): Promise<readonly StoredEvent[]> {
+  async instanceEvents(params: {
+    readonly instanceId: string
+    readonly afterSeq: number
+    readonly limit: number
+  }): Promise<readonly StoredEvent[]> {
     const values = [params.instanceId, String(params.afterSeq), String(params.limit)]
     return ask(this.#lanes, { statement: INSTANCE_EVENTS, values, row: eventFrom })
   }
@@ -159,6 +188,10 @@ export class PostgresReads implements Reads {
 
   feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]> {
     return this.#feed.read(params)
+  }
+
+  async heldBy(sessionId: string): Promise<readonly RunRow[]> {
+    return ask(this.#lanes, { statement: HELD_BY, values: [sessionId], row: column.runFrom })
   }
 
   async gate(id: string): Promise<GateRow | null> {

@@ -94,7 +94,10 @@ async function pruneRows(client: pg.Client, { endedBefore, limit }: PruneParams)
   const count = (fields: Fields): void => {
     removed += Number(fields[0])
   }
-  const list = (into: string[]) => (fields: Fields): void => void into.push(fields[0] as string)
+  const list =
+    (into: string[]) =>
+    (fields: Fields): void =>
+      void into.push(fields[0] as string)
   const over = (statements: readonly Statement[], ids: readonly string[]): Call[] =>
     ids.length === 0 ? [] : statements.map((known) => ({ statement: known, values: [uuidArray(ids)], row: count }))
 

@@ -5,7 +5,7 @@ import { ask, askOne } from '../ask.ts'
 import { numberArray, uuidArray } from '../batch.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
-import { type Fields, type Statement } from '../statement.ts'
+import type { Fields, Statement } from '../statement.ts'
 import { parseTime } from '../time.ts'
 import { BEAT } from './beat.ts'
 import * as due from './due.ts'
@@ -51,7 +51,10 @@ export class PostgresSweeps implements Sweeps {
       worker.tenant,
       String(ttlMs),
     ]
-    const row = (fields: Fields): Beat => ({ state: fields[0] as WorkerRow['state'], stop: JSON.parse(fields[1] as string) })
+    const row = (fields: Fields): Beat => ({
+      state: fields[0] as WorkerRow['state'],
+      stop: JSON.parse(fields[1] as string),
+    })
     return (await askOne(this.#beats, { statement: BEAT, values, row })) as Beat
   }
 
@@ -92,7 +95,9 @@ export class PostgresSweeps implements Sweeps {
     return askOne(this.#lanes, { statement: due.NEXT_DUE, row: (fields) => (fields[0] ? parseTime(fields[0]) : null) })
   }
 
-  async started(params: { readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[] }): Promise<readonly string[]> {
+  async started(params: {
+    readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[]
+  }): Promise<readonly string[]> {
     const { runs } = params
     if (runs.length === 0) return []
     const values = [
@@ -108,7 +113,11 @@ export class PostgresSweeps implements Sweeps {
     return (await askOne(this.#lanes, { statement: held.EXTEND, values, row: () => true })) ?? false
   }
 
-  async checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null> {
+  async checkpoint(params: {
+    readonly runId: string
+    readonly epoch: number
+    readonly state: string
+  }): Promise<number | null> {
     const values = [params.runId, String(params.epoch), params.state]
     return askOne(this.#lanes, { statement: held.CHECKPOINT, values, row: (fields) => Number(fields[0]) })
   }
@@ -122,7 +131,11 @@ export class PostgresSweeps implements Sweeps {
     return recountLimits(this.#lanes, params.keys)
   }
 
-  prune(params: { readonly endedBefore: number; readonly eventsBefore: number; readonly limit: number }): Promise<number> {
+  prune(params: {
+    readonly endedBefore: number
+    readonly eventsBefore: number
+    readonly limit: number
+  }): Promise<number> {
     return prune(this.#lanes, params)
   }
 

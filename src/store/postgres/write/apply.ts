@@ -92,16 +92,47 @@ function given<R>(rows: readonly R[] | undefined): rows is readonly R[] {
 
 export function writeCalls(delta: Delta, loaded: Loading): Call[] {
   const calls: Call[] = []
-  if (given(delta.nets)) calls.push(insertNets(sorted(lastOf(delta.nets, (net) => net.hash), byText((net) => net.hash))))
+  if (given(delta.nets))
+    calls.push(
+      insertNets(
+        sorted(
+          lastOf(delta.nets, (net) => net.hash),
+          byText((net) => net.hash),
+        ),
+      ),
+    )
   const { instances, runs, slots, gates, uniques, schedules } = delta
   if (given(instances?.insert)) calls.push(insertInstances(sorted(instances.insert, byStartKey)))
   if (given(instances?.update)) {
-    const call = updateInstances(sorted(lastOf(instances.update, (row) => row.id), byId), loaded.instances)
+    const call = updateInstances(
+      sorted(
+        lastOf(instances.update, (row) => row.id),
+        byId,
+      ),
+      loaded.instances,
+    )
     if (call !== null) calls.push(call)
   }
-  if (given(runs?.remove)) calls.push({ statement: REMOVE_RUNS, values: [uuidArray(sorted(runs.remove, byText((id) => id)))] })
+  if (given(runs?.remove))
+    calls.push({
+      statement: REMOVE_RUNS,
+      values: [
+        uuidArray(
+          sorted(
+            runs.remove,
+            byText((id) => id),
+          ),
+        ),
+      ],
+    })
   if (given(runs?.update)) {
-    const call = updateRuns(sorted(lastOf(runs.update, (row) => row.id), byId), loaded.heldRuns)
+    const call = updateRuns(
+      sorted(
+        lastOf(runs.update, (row) => row.id),
+        byId,
+      ),
+      loaded.heldRuns,
+    )
     if (call !== null) calls.push(call)
   }
   if (given(runs?.insert)) pushRuns(runs.insert, calls)
@@ -109,20 +140,85 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
     const values = [uuidArray(slots.remove.map((s) => s.instanceId)), textArray(slots.remove.map((s) => s.key))]
     calls.push({ statement: REMOVE_SLOTS, values })
   }
-  if (given(slots?.put)) calls.push(putSlots(sorted(lastOf(slots.put, (s) => `${s.instanceId}/${s.key}`), bySlot)))
+  if (given(slots?.put))
+    calls.push(
+      putSlots(
+        sorted(
+          lastOf(slots.put, (s) => `${s.instanceId}/${s.key}`),
+          bySlot,
+        ),
+      ),
+    )
   if (given(delta.items)) calls.push(insertItems(delta.items))
   if (given(gates?.insert)) calls.push(insertGates(sorted(gates.insert, byId)))
   if (given(gates?.update)) {
-    const call = updateGates(sorted(lastOf(gates.update, (row) => row.id), byId), loaded.gates)
+    const call = updateGates(
+      sorted(
+        lastOf(gates.update, (row) => row.id),
+        byId,
+      ),
+      loaded.gates,
+    )
     if (call !== null) calls.push(call)
   }
-  if (given(delta.queues)) calls.push(putQueues(sorted(lastOf(delta.queues, (row) => row.name), byName)))
-  if (given(delta.limits)) calls.push(putLimits(sorted(lastOf(delta.limits, (row) => row.key), byKey)))
-  if (given(uniques?.remove)) calls.push({ statement: REMOVE_UNIQUES, values: [textArray(sorted(uniques.remove, byText((key) => key)))] })
-  if (given(uniques?.put)) calls.push(putUniques(sorted(lastOf(uniques.put, (row) => row.key), byKey)))
-  if (given(delta.workers?.put)) calls.push(putWorkers(sorted(lastOf(delta.workers.put, (row) => row.id), byId)))
+  if (given(delta.queues))
+    calls.push(
+      putQueues(
+        sorted(
+          lastOf(delta.queues, (row) => row.name),
+          byName,
+        ),
+      ),
+    )
+  if (given(delta.limits))
+    calls.push(
+      putLimits(
+        sorted(
+          lastOf(delta.limits, (row) => row.key),
+          byKey,
+        ),
+      ),
+    )
+  if (given(uniques?.remove))
+    calls.push({
+      statement: REMOVE_UNIQUES,
+      values: [
+        textArray(
+          sorted(
+            uniques.remove,
+            byText((key) => key),
+          ),
+        ),
+      ],
+    })
+  if (given(uniques?.put))
+    calls.push(
+      putUniques(
+        sorted(
+          lastOf(uniques.put, (row) => row.key),
+          byKey,
+        ),
+      ),
+    )
+  if (given(delta.workers?.put))
+    calls.push(
+      putWorkers(
+        sorted(
+          lastOf(delta.workers.put, (row) => row.id),
+          byId,
+        ),
+      ),
+    )
   if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
-  if (given(schedules?.put)) calls.push(putSchedules(sorted(lastOf(schedules.put, (row) => row.name), byName)))
+  if (given(schedules?.put))
+    calls.push(
+      putSchedules(
+        sorted(
+          lastOf(schedules.put, (row) => row.name),
+          byName,
+        ),
+      ),
+    )
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls
 }

@@ -44,14 +44,15 @@ export const SLOTS_WITH = `SELECT ${SLOT_CELLS} FROM workflow_slot
   WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key`
 const TOP_SLOT = `SELECT ${SLOT_CELLS} FROM workflow_slot
   WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT 1`
+/** `LIMIT ? + 0`: see claimable.ts. */
 const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
-  WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ?`
+  WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
 /** All leases are few (what workers hold), so no index on their instance is kept. */
 const DELIVERED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND session_id IS NOT NULL AND instance_id = ?
-    AND (started_at IS NULL OR started_at < leased_at) ORDER BY id LIMIT ?`
+    AND (started_at IS NULL OR started_at < leased_at) ORDER BY id LIMIT ? + 0`
 const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
-  WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL ORDER BY id LIMIT ?`
+  WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL ORDER BY id LIMIT ? + 0`
 /** The place index orders a node's runs by fire before item: step back fire by fire, not through a fire's 100,000 items. */
 const FIRE_BEFORE = `SELECT max(fire) FROM workflow_run WHERE instance_id = ? AND node = ? AND fire < ?`
 const AT_PLACE = `SELECT ${RUN_CELLS} FROM workflow_run
@@ -59,7 +60,7 @@ const AT_PLACE = `SELECT ${RUN_CELLS} FROM workflow_run
 const CHILD_AT_PLACE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
   WHERE parent_id = ? AND parent_node = ? AND parent_item = ? ORDER BY parent_fire DESC, id DESC LIMIT 1`
 const GATE = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`
-const OPEN_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' AND instance_id = ? ORDER BY id LIMIT ?`
+const OPEN_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' AND instance_id = ? ORDER BY id LIMIT ? + 0`
 /** The chunk that holds the first wanted item, and those after it. */
 const CHUNKS = `SELECT first, "values" FROM workflow_item
   WHERE instance_id = ?1 AND node = ?2 AND fire = ?3 AND first < ?5 AND first >= coalesce((

@@ -84,7 +84,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     SELECT id, 'belongs to instance ' || instance_id || ', which does not exist' FROM workflow_run r
     WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workflow_instance i WHERE i.id = r.instance_id)`,
   dead_session_holds: `
-    SELECT w.id, 'has been dead since ' || (?1 - w.expires_at) / 1000 || ' s ago but still holds ' || count(*) || ' runs'
+    SELECT w.id, 'has been dead since ' || CAST((?1 - w.expires_at) / 1000 AS INTEGER) || ' s ago but still holds ' || count(*) || ' runs'
     FROM workflow_worker w JOIN workflow_run r ON r.session_id = w.id AND r.status = 'leased'
     WHERE w.expires_at < ?1 - ${SWEEP_GRACE_MS} GROUP BY w.id`,
 }

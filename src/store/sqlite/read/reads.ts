@@ -65,6 +65,8 @@ export function readsOn(connection: Connection): Reads {
         }
         return found
       }),
+    heldBy: (sessionId) =>
+      rows(runOf, `SELECT ${RUN_CELLS} FROM workflow_run WHERE session_id = ? AND status = 'leased'`, sessionId),
     instance: (id) => row(instanceOf, `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`, id),
     net: (hash) => row(netOf, `SELECT ${NET_CELLS} FROM workflow_net WHERE hash = ?`, hash),
     listInstances: (query) => {

@@ -11,7 +11,7 @@ const EXTEND = `UPDATE workflow_run SET lease_until = ?1, updated_at = ?2
   WHERE id = ?3 AND epoch = ?4 AND status = 'leased' AND lease_until IS NOT NULL
   RETURNING instance_id, node, leased_by, tenant`
 const HEARTBEAT = `INSERT INTO workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
-  VALUES (?, 'heartbeat', json_object('extended_by_seconds', ?), ?, ?, ?, ?, ?)`
+  VALUES (?, 'heartbeat', json_object('extended_by_seconds', CAST(? AS INTEGER)), ?, ?, ?, ?, ?)`
 const CHECKPOINT = `INSERT INTO workflow_checkpoint (run_id, state, sequence, updated_at) VALUES (?, ?, 1, ?)
   ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, sequence = sequence + 1, updated_at = excluded.updated_at
   RETURNING sequence`

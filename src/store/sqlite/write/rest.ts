@@ -1,6 +1,7 @@
 /** The rows that change rarely: items, nets, queues, limits, unique keys, workers, schedules. All but items are upserts. */
 import type { Delta } from '../../store.ts'
 import type { Connection } from '../connection.ts'
+import { storable } from '../row/writer.ts'
 
 const PUT_ITEMS = `INSERT INTO workflow_item (instance_id, node, fire, first, "values") VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (instance_id, node, fire, first) DO UPDATE SET "values" = excluded."values"`
@@ -49,7 +50,9 @@ export function putRest(connection: Connection, delta: Delta): void {
   }
   for (const key of delta.uniques?.remove ?? []) connection.statement(REMOVE_UNIQUE).get(key)
   for (const unique of delta.uniques?.put ?? []) {
-    connection.statement(PUT_UNIQUE).get(unique.key, unique.runId, unique.expiresAt, JSON.stringify(unique.states))
+    connection
+      .statement(PUT_UNIQUE)
+      .get(storable(unique.key, 'key'), unique.runId, unique.expiresAt, JSON.stringify(unique.states))
   }
   for (const worker of delta.workers?.put ?? []) {
     connection

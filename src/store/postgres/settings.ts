@@ -1,0 +1,44 @@
+/** Session settings of our connections, by what they are for. */
+import { type Call, statement } from './statement.ts'
+
+export const EVERYWHERE = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO',
+  jit: 'off',
+  default_transaction_isolation: 'read committed',
+}
+
+/**
+ * Settles run the same statements for years on tables that may be empty when they are planned: plans are made once,
+ * for any size, by index and nested loop only; and a LIMIT reads along the index that gives its order instead of
+ * sorting all there is.
+ */
+export const FOR_WORK = {
+  ...EVERYWHERE,
+  synchronous_commit: 'on',
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_incremental_sort: 'off',
+  idle_in_transaction_session_timeout: '15s',
+  statement_timeout: '60s',
+}
+
+export const FOR_READS = {
+  ...EVERYWHERE,
+  statement_timeout: '60s',
+  lock_timeout: '5s',
+  idle_in_transaction_session_timeout: '15s',
+}
+
+/** Beats and wakes may be lost in a power cut without harm: they do not wait for the disk. */
+export const FOR_SIGNALS = { ...FOR_READS, synchronous_commit: 'off' }
+
+/** Settings as one statement that lasts a transaction, for connections that belong to a pooler. */
+export function settingsCall(settings: Readonly<Record<string, string>>): Call {
+  const parts = Object.entries(settings).map(([key, value]) => `set_config('${key}', '${value}', true)`)
+  return { statement: statement(`SELECT ${parts.join(', ')}`), values: [] }
+}

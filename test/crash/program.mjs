@@ -1,0 +1,176 @@
+// @ts-check
+/**
+ * A process to be killed. It finishes the waves its predecessor left behind, then starts wave after wave until it is
+ * killed: by the parent at any moment, or where it stops itself, having said so, the k-th time it passes a named point.
+ *
+ *   { finish: [wave…], next: name | null, arm: { point, at } | null, swept } →
+ *   { ready }, { finished: wave, ends }…, then { began: wave }, { finished: wave, ends }…, { stopped: point }
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { writeSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { handlers, workloads } from './workloads.mjs'
+
+const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
+const load = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
+const [sdk, { openStore }, { Engine }, { openDatabase }] = await Promise.all([
+  load('index.js'),
+  load('store/open.js'),
+  load('engine/engine.js'),
+  load('store/sqlite/driver.js'),
+])
+
+const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
+
+// ── the named points ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** @type {{ point: string, at: number } | null} */
+let armed = null
+let passed = 0
+
+function trap(/** @type {string} */ point) {
+  if (armed === null || armed.point !== point || ++passed < armed.at) return
+  say({ stopped: point })
+  // Nothing of this process moves any more, as if the machine had stopped here.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
+
+/** Which transaction a commit belongs to: only those that settle outcomes are stopped at. */
+const current = /** @type {AsyncLocalStorage<{ settles: boolean }>} */ (new AsyncLocalStorage())
+const inner = await openStore(settings.url, {
+  probe: (/** @type {string} */ point) => {
+    if (current.getStore()?.settles) trap(point)
+  },
+})
+
+function transact(/** @type {any} */ transaction) {
+  const state = { settles: false }
+  const decide = (/** @type {any} */ loaded) => {
+    const decision = transaction.decide(loaded)
+    const changed = decision.delta?.runs?.update ?? []
+    state.settles = changed.some((/** @type {any} */ run) => run.epoch > (loaded.runs.get(run.id)?.epoch ?? run.epoch))
+    return decision
+  }
+  return current.run(state, () => inner.transact({ ...transaction, decide }))
+}
+
+const store = new Proxy(inner, {
+  get(target, name) {
+    if (name === 'transact') return transact
+    const value = target[name]
+    return typeof value === 'function' ? value.bind(target) : value
+  },
+})
+
+// ── the engine, a worker, and the effects it leaves ──────────────────────────────────────────────────────────────
+
+const effects = await openDatabase(settings.effectsFile)
+effects.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF')
+const insert = effects.prepare('INSERT INTO test_effect (run_id, attempt, pid, at) VALUES (?, ?, ?, ?)')
+const note = (/** @type {{ runId: string, attempt: number }} */ { runId, attempt }) =>
+  void insert.run(runId, attempt, process.pid, Date.now())
+
+const complain = (/** @type {object} */ context, /** @type {string} */ message) =>
+  void process.stderr.write(`${message} ${JSON.stringify(context)}\n`)
+const logger = { debug() {}, info() {}, warn: complain, error: complain }
+const engine = await Engine.open({ store, logger, probe: trap, sessionTtlMs: 500, heartbeatMs: 100, pollMs: 50 })
+const petrel = sdk.Petrel.over(engine, { logger })
+for (const [type, handler] of Object.entries(handlers(note, sdk))) petrel.handle(type, handler)
+
+const own = { concurrency: 8, pollMs: 50, name: `process ${process.pid}` }
+const everything = Object.keys(handlers(note, sdk))
+await petrel.work({ ...own, types: everything.filter((type) => type !== 'held') })
+let heldWorker = null
+await finishFromOutside()
+say({ ready: true })
+
+/** A client that knows nothing of us ends runs of type `outside` by plain SQL. */
+async function finishFromOutside() {
+  const find = `SELECT id FROM workflow.workflow_run WHERE type = 'outside' AND status = 'pending'`
+  const update = (/** @type {string} */ id) =>
+    `UPDATE workflow.workflow_run SET status = 'succeeded', result = '7' WHERE id = '${id}' AND status = 'pending'`
+  /** @type {(sql: string) => Promise<any[]>} */
+  let query
+  if (inner.kind === 'postgres') {
+    const { default: pg } = await import('pg')
+    const client = new pg.Client({ connectionString: settings.url })
+    await client.connect()
+    query = async (sql) => (await client.query(sql)).rows
+  } else {
+    const database = await openDatabase(settings.url.slice('sqlite:'.length))
+    database.exec('PRAGMA busy_timeout = 5000')
+    query = async (sql) => database.prepare(sql.replaceAll('workflow.', '')).all()
+  }
+  const look = async () => {
+    for (const { id } of await query(find)) {
+      note({ runId: id, attempt: 1 })
+      await query(update(id))
+    }
+    setTimeout(() => void look(), 15)
+  }
+  void look()
+}
+
+// ── waves ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Starts what of a wave was not started yet and waits until all of it has ended. */
+async function run(/** @type {string} */ wave) {
+  const entries = Object.entries(workloads(sdk, settings.swept))
+  const ends = await Promise.all(entries.map(async ([name, load]) => [name, await end(await begin(`${wave}/${name}`, load))]))
+  say({ finished: wave, ends: Object.fromEntries(ends) })
+}
+
+async function begin(/** @type {string} */ key, /** @type {{ step?: any, start?: any, run?: any }} */ { step, start, run: bare }) {
+  if (step !== undefined) return petrel.start(step, { idempotencyKey: key, name: key })
+  if (bare !== undefined) {
+    const [{ id }] = await engine.enqueue([{ ...bare, idempotencyKey: key }])
+    return petrel.run(id)
+  }
+  const [{ id }] = await engine.start([{ ...start, startKey: key }])
+  return petrel.instance(id)
+}
+
+async function end(/** @type {any} */ handle) {
+  try {
+    const result = await handle.result()
+    return { state: await handle.status(), result: Array.isArray(result) ? result.map(failedAsNull) : result }
+  } catch (error) {
+    const { state, message } = /** @type {any} */ (error)
+    return { state: state ?? 'unknown', message }
+  }
+}
+
+/** What stands for a failed job of a batch carries a stack that differs. */
+function failedAsNull(/** @type {any} */ item) {
+  return item?.state === 'failed' ? null : item
+}
+
+/** Leases runs under a session and lets the session end with them in hand: the sweeper must take them back. */
+async function loseHeld() {
+  const inbox = { room: () => 0, deliver() {}, wake() {}, stop() {} }
+  const options = { name: 'side', runtime: 'node', queues: null, types: ['held'], concurrency: 10, tenant: null }
+  const session = await engine.workers.open(options, inbox)
+  const timer = setInterval(() => void session.claim(10), 10)
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  clearInterval(timer)
+  await session.close()
+  heldWorker ??= await petrel.work({ ...own, types: ['held'] })
+}
+
+if (settings.finish.length > 0) {
+  heldWorker = await petrel.work({ ...own, types: ['held'] })
+  await Promise.all(settings.finish.map(run))
+}
+armed = settings.arm
+for (let n = 0; settings.next !== null; n++) {
+  const wave = `${settings.next}.${n}`
+  say({ began: wave })
+  const running = run(wave)
+  if (settings.swept && heldWorker === null) await loseHeld()
+  await running
+}
+say({ done: true })
+await petrel.close()
+await engine.close()
+await inner.close()
+process.exit(0)

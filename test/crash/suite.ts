@@ -1,0 +1,146 @@
+/**
+ * Processes that work on one database are killed one after the other with SIGKILL; each next one finishes what the last
+ * left behind, then becomes the victim of the next round.
+ */
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { audit } from './audit.ts'
+import { type StoreKind, TestDatabase } from './database.ts'
+import { built, Program } from './process.ts'
+import { EXPECTED, EXPECTED_SWEPT } from './workloads.mjs'
+
+const full = process.env['PETREL_TEST_FULL'] === '1'
+const POINT_ROUNDS = full ? 50 : 8
+const RANDOM_ROUNDS = full ? 200 : 20
+const TIMEOUT_MS = full ? 900_000 : 120_000
+const file = fileURLToPath(new URL('program.mjs', import.meta.url))
+
+/** The point, and up to which of its passings a process may come before it is killed there. */
+const POINTS = [
+  { point: 'after-claim', name: 'after a claim', passings: 6 },
+  { point: 'before-commit', name: 'before the commit of a settle', passings: 40 },
+  { point: 'after-commit', name: 'after the commit of a settle, before the reply', passings: 40 },
+  { point: 'in-sweeper', name: 'in the sweeper', passings: 5 },
+] as const
+
+export function crashSuite(kind: StoreKind): void {
+  describe(`killed with SIGKILL (${kind})`, () => {
+    let dist = ''
+    let database: TestDatabase
+    let running: Program | null = null
+
+    beforeAll(() => {
+      dist = built()
+    }, 120_000)
+
+    afterEach(async () => {
+      await running?.kill()
+      running = null
+      await database.drop()
+    })
+
+    it.for(POINTS)(`$name: ${POINT_ROUNDS} rounds`, async ({ point, passings }) => {
+      database = await TestDatabase.create(kind)
+      const swept = point === 'in-sweeper'
+      const rounds = new Rounds(database, dist, swept)
+      for (let round = 1; round <= POINT_ROUNDS; round++) {
+        const arm = { point, at: 1 + Math.floor(Math.random() * passings) }
+        running = rounds.begin({ next: `r${round}`, arm })
+        await rounds.recovered(running)
+        expect(await running.line('stopped')).toEqual({ stopped: point })
+        await rounds.killed(running)
+      }
+      await rounds.verify(point, (program) => (running = program))
+    }, TIMEOUT_MS)
+
+    it(`at any instant: ${RANDOM_ROUNDS} kills`, async () => {
+      database = await TestDatabase.create(kind)
+      const rounds = new Rounds(database, dist, true)
+      let recovers = true
+      for (let round = 1; round <= RANDOM_ROUNDS; round++) {
+        running = rounds.begin({ next: `r${round}`, arm: null })
+        // Now and then while it recovers from the last kill, but not twice in a row: attempts are not endless.
+        recovers = !recovers || Math.random() < 0.75
+        if (recovers) {
+          await rounds.recovered(running)
+          await running.line('began')
+        }
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 500))
+        await rounds.killed(running)
+      }
+      await rounds.verify('any instant', (program) => (running = program))
+    }, TIMEOUT_MS)
+  })
+}
+
+/** Who has been told to do what, and what was finished. */
+class Rounds {
+  readonly #database: TestDatabase
+  readonly #settings: object
+  readonly #expected: object
+  /** Waves that began and have not been reported as finished. */
+  readonly #unfinished = new Set<string>()
+  readonly #began = performance.now()
+  /** Waves that the process under way was told to finish. */
+  #left = 0
+  #finished = 0
+  #kills = 0
+
+  constructor(database: TestDatabase, dist: string, swept: boolean) {
+    this.#database = database
+    this.#settings = { dist, swept, url: database.url, effectsFile: database.effectsFile }
+    this.#expected = swept ? { ...EXPECTED, ...EXPECTED_SWEPT } : EXPECTED
+  }
+
+  begin(orders: { readonly next: string | null; readonly arm: object | null }): Program {
+    const finish = [...this.#unfinished]
+    this.#left = finish.length
+    const program = new Program(file, { ...this.#settings, ...orders, finish })
+    program.onLine = (line) => {
+      if (typeof line['began'] === 'string') this.#unfinished.add(line['began'])
+      if (typeof line['finished'] === 'string') this.#settled(line['finished'], line['ends'])
+    }
+    return program
+  }
+
+  /** What earlier processes left behind has ended, and as it should. */
+  async recovered(program: Program): Promise<void> {
+    await program.line('ready')
+    for (; this.#left > 0; this.#left--) await program.line('finished')
+    this.#throwWrong()
+  }
+
+  async killed(program: Program): Promise<void> {
+    expect(await program.kill()).toBe('SIGKILL')
+    this.#kills++
+  }
+
+  /** A last process finishes everything and leaves in peace; then the database must be in order. */
+  async verify(point: string, running: (program: Program) => void): Promise<void> {
+    const last = this.begin({ next: null, arm: null })
+    running(last)
+    await this.recovered(last)
+    expect(await last.exit()).toBe('code 0')
+    const { violations, counts } = await audit(this.#database)
+    const seconds = ((performance.now() - this.#began) / 1000).toFixed(1)
+    console.log(`${this.#database.kind}, ${point}: ${this.#kills} kills, ${this.#finished} waves in ${seconds} s`, JSON.stringify(counts))
+    expect(violations).toEqual([])
+    expect(this.#unfinished).toEqual(new Set())
+  }
+
+  readonly #wrong: string[] = []
+
+  #settled(wave: string, ends: unknown): void {
+    this.#unfinished.delete(wave)
+    this.#finished++
+    for (const [name, expected] of Object.entries(this.#expected)) {
+      const { state, result, message } = (ends as Record<string, { state: string; result?: unknown; message?: string }>)[name] ?? {}
+      const right = state === expected.state && (!('result' in expected) || JSON.stringify(result) === JSON.stringify(expected.result))
+      if (!right) this.#wrong.push(`${wave}/${name} ended ${state} with ${JSON.stringify(result) ?? message}`)
+    }
+  }
+
+  #throwWrong(): void {
+    expect(this.#wrong).toEqual([])
+  }
+}
