@@ -20,19 +20,25 @@ process.disconnect?.()
 
 /** @param {import('./workload.mjs').Workload} workload */
 async function measure(workload) {
+  const meter = new Meter(counting ? store : null)
+  await meter.tap()
   const from = performance.now()
   const sdk = await import(pathToFileURL(join(dist, 'index.js')).href)
   const loadMs = performance.now() - from
-  const meter = new Meter(counting ? store : null)
   const bench = { sdk, url: store.url, store, size, meter, loadMs, given }
-  if (workload.opensItself) return workload.run({ ...bench, petrel: /** @type {any} */ (null) })
-  await meter.tap(dist)
-  const petrel = await sdk.Petrel.open(store.url)
+  const figures = await (workload.opensItself
+    ? workload.run({ ...bench, petrel: /** @type {any} */ (null) })
+    : withPetrel(sdk, bench, workload))
+  return { ...figures, ...(await meter.figures()) }
+}
+
+/** @param {any} sdk @param {any} bench @param {import('./workload.mjs').Workload} workload */
+async function withPetrel(sdk, bench, workload) {
+  const petrel = await sdk.Petrel.open(bench.url)
   try {
-    meter.watch(petrel)
+    bench.meter.watch(petrel)
     return await workload.run({ ...bench, petrel })
   } finally {
-    await meter.close()
     await petrel.close()
   }
 }

@@ -4,7 +4,7 @@ export class Meter {
   #store
   #settles = 0
   #outcomes = 0
-  #transactions = 0
+  #steps = 0
   #on = false
 
   /** @param {import('./stores/store.mjs').BenchStore | null} store null: counts nothing */
@@ -12,23 +12,27 @@ export class Meter {
     this.#store = store
   }
 
-  /** Before Petrel opens the store. @param {string} dist */
-  async tap(dist) {
-    await this.#store?.tap(dist)
+  /** Then there should be no warm-up: Postgres tells what was written only later, all in one. */
+  get on() {
+    return this.#store !== null
   }
 
-  /** Counts Petrel's transactions, and the outcomes in each that settles. @param {import('../dist/index.js').Petrel} petrel */
+  /** Before anybody opens the store. */
+  async tap() {
+    await this.#store?.tap()
+  }
+
+  /** Counts Petrel's settles and the outcomes in each. @param {import('../dist/index.js').Petrel} petrel */
   watch(petrel) {
     if (this.#store === null) return
-    const store = /** @type {{ transact: (transaction: any) => Promise<any> }} */ (/** @type {unknown} */ (petrel.engine.store))
+    const store = /** @type {{ transact: (transaction: any) => Promise<any> }} */ (
+      /** @type {unknown} */ (petrel.engine.store)
+    )
     const transact = store.transact.bind(store)
     store.transact = (transaction) => {
-      if (this.#on) {
-        this.#transactions++
-        if (transaction.roots.length > 0) {
-          this.#settles++
-          this.#outcomes += transaction.need.runs?.length ?? 0
-        }
+      if (this.#on && transaction.roots.length > 0) {
+        this.#settles++
+        this.#outcomes += transaction.need.runs?.length ?? 0
       }
       return transact(transaction)
     }
@@ -39,21 +43,21 @@ export class Meter {
     this.#on = true
   }
 
-  /** @param {number} steps @returns {Promise<{ readonly [metric: string]: number }>} per step */
+  /** @param {number} steps */
   async end(steps) {
     this.#on = false
-    if (this.#store === null) return {}
-    const { rows, walBytes, commits } = await this.#store.endCounting()
-    return {
-      rowsPerStep: rows / steps,
-      walBytesPerStep: walBytes / steps,
-      commitsPer1000: (commits * 1000) / steps,
-      ...(this.#settles === 0 ? {} : { settleBatch: this.#outcomes / this.#settles, settles: this.#settles }),
-      ...(this.#transactions === 0 ? {} : { transactions: this.#transactions }),
-    }
+    this.#steps = steps
+    await this.#store?.endCounting()
   }
 
-  async close() {
-    await this.#store?.closeCounting()
+  /** Once whoever wrote is closed. @returns {Promise<{ readonly [metric: string]: number }>} per step */
+  async figures() {
+    if (this.#store === null || this.#steps === 0) return {}
+    const { rows, walBytes } = await this.#store.counted()
+    return {
+      rowsPerStep: rows / this.#steps,
+      walBytesPerStep: walBytes / this.#steps,
+      ...(this.#settles === 0 ? {} : { settleBatch: this.#outcomes / this.#settles }),
+    }
   }
 }

@@ -1,15 +1,16 @@
 // @ts-check
-/** SQLite: a file in a folder of its own. The binding and the settings are those of Petrel's store. */
+/** SQLite: a file in a folder of its own, with the binding and the settings of Petrel's store. */
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bareSqlite } from '../bare/sqlite.mjs'
 
 const FRAME_HEADER = 24
 const WAL_HEADER = 32
 
-/** Settings that decide what a commit costs, as in src/store/sqlite/connection.ts. */
-export const SETTINGS = `
-  PRAGMA busy_timeout = 0;
+/** As in src/store/sqlite/connection.ts. */
+const SETTINGS = `
+  PRAGMA busy_timeout = 5000;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = OFF;
@@ -19,76 +20,68 @@ export const SETTINGS = `
   PRAGMA journal_size_limit = 67108864;
 `
 
-/** @returns {import('./store.mjs').BenchStore & { path: string, open(): Promise<any> }} */
+/** @returns {import('./store.mjs').BenchStore} */
 export function createSqlite() {
   const folder = fs.mkdtempSync(join(process.env['PETREL_BENCH_TMP'] ?? tmpdir(), 'petrel-bench-'))
   const path = join(folder, 'bench.db')
   const wal = `${path}-wal`
-  const open = async () => new (await loadBinding()).DatabaseSync(path)
 
-  /** The connection whose changes are counted; Petrel's own is caught when it is opened. @type {any} */
-  let counted = null
+  /** The connection whose changes are counted: the one opened last before counting begins. @type {any} */
+  let writer = null
   /** @type {any} */
   let reader = null
-  let changesBefore = 0
-  let walBefore = 0
+  const before = { changes: 0, walBytes: 0 }
+  const written = { rows: 0, walBytes: 0 }
 
   return {
     kind: 'sqlite',
     url: `sqlite:${path}`,
-    path,
-    async open() {
-      const database = await open()
-      database.exec(SETTINGS)
-      counted = database
-      return database
-    },
+    settleConnections: 1,
 
     async tap() {
-      // total_changes() is known to the connection alone. Petrel asks this function for its binding: it gets one whose
-      // connections are caught.
-      const { getBuiltinModule } = process
+      // total_changes() is known to the connection alone. Petrel asks this function for its binding, and gets one
+      // whose connections are seen here.
       const binding = await loadBinding()
-      class Caught extends binding.DatabaseSync {
-        /** @param {string} path */
-        constructor(path) {
-          super(path)
-          counted ??= this
+      const { getBuiltinModule } = process
+      class Seen extends binding.DatabaseSync {
+        /** @param {string} file */
+        constructor(file) {
+          super(file)
+          if (reader === null) writer = this
         }
       }
       process.getBuiltinModule = /** @type {any} */ (
         (/** @type {string} */ id) =>
-          id === 'node:sqlite' ? { ...binding, DatabaseSync: Caught } : getBuiltinModule.call(process, id)
+          id === 'node:sqlite' ? { ...binding, DatabaseSync: Seen } : getBuiltinModule.call(process, id)
       )
     },
 
     async beginCounting() {
-      if (reader === null) {
-        reader = await open()
-        reader.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      }
-      // An open read keeps the WAL from being started over: what is written stays in the file.
+      const counting = writer
+      reader = await openDatabase(path)
+      writer = counting
+      reader.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      // An open read keeps the WAL from being started over: all that is written stays in the file.
       reader.exec('BEGIN; SELECT count(*) FROM sqlite_master')
-      walBefore = fs.statSync(wal, { throwIfNoEntry: false })?.size ?? 0
-      changesBefore = totalChanges(counted)
+      before.changes = totalChanges(writer)
+      before.walBytes = fs.statSync(wal).size
     },
 
     async endCounting() {
-      const rows = totalChanges(counted) - changesBefore
+      written.rows = totalChanges(writer) - before.changes
+      written.walBytes = walEnd(wal) - before.walBytes
       reader.exec('COMMIT')
-      return { rows, ...framesSince(wal, walBefore) }
+      reader.close()
     },
 
-    async closeCounting() {
-      reader?.close()
-      reader = null
+    async counted() {
+      return written
     },
 
     async committer() {
       // A file of its own: a second writer on Petrel's would disturb what is measured.
-      const database = new (await loadBinding()).DatabaseSync(join(folder, 'commit.db'))
-      database.exec(SETTINGS)
-      database.exec('CREATE TABLE IF NOT EXISTS bench_commit (id INTEGER PRIMARY KEY, text TEXT)')
+      const database = await openDatabase(join(folder, 'commit.db'))
+      database.exec('CREATE TABLE bench_commit (id INTEGER PRIMARY KEY, text TEXT)')
       const insert = database.prepare('INSERT INTO bench_commit (text) VALUES (?)')
       return {
         async commit() {
@@ -100,6 +93,11 @@ export function createSqlite() {
           database.close()
         },
       }
+    },
+
+    async bareWriter() {
+      writer = await openDatabase(path)
+      return bareSqlite(writer)
     },
 
     async remove() {
@@ -115,21 +113,32 @@ async function loadBinding() {
   return import('@photostructure/sqlite')
 }
 
-/** @param {any} database @returns {number} */
+/** @param {string} path */
+async function openDatabase(path) {
+  const { DatabaseSync } = await loadBinding()
+  const database = new DatabaseSync(path)
+  database.exec(SETTINGS)
+  return database
+}
+
+/** @param {any} database */
 function totalChanges(database) {
   return Number(Object.values(database.prepare('SELECT total_changes()').get())[0])
 }
 
-/** A frame whose header carries the size of the database ends a transaction. @param {string} file @param {number} before */
-function framesSince(file, before) {
-  const content = fs.readFileSync(file)
-  const pageSize = content.readUInt32BE(8)
-  const frameSize = FRAME_HEADER + pageSize
-  let commits = 0
-  let walBytes = 0
-  for (let at = Math.max(before, WAL_HEADER); at + frameSize <= content.length; at += frameSize) {
-    if (content.readUInt32BE(at + 4) !== 0) commits++
-    walBytes += frameSize
+/** Where the last whole frame ends: the file itself may be longer, left from before. @param {string} file */
+function walEnd(file) {
+  const handle = fs.openSync(file, 'r')
+  try {
+    const header = Buffer.alloc(WAL_HEADER)
+    fs.readSync(handle, header, 0, WAL_HEADER, 0)
+    const frame = Buffer.alloc(FRAME_HEADER)
+    const step = FRAME_HEADER + header.readUInt32BE(8)
+    const salt = header.subarray(16, 24)
+    let at = WAL_HEADER
+    while (fs.readSync(handle, frame, 0, FRAME_HEADER, at) === FRAME_HEADER && frame.subarray(8, 16).equals(salt)) at += step
+    return at
+  } finally {
+    fs.closeSync(handle)
   }
-  return { walBytes, commits }
 }

@@ -1,22 +1,33 @@
 // @ts-check
 /**
  * A fresh database for one repetition, and what the benchmark needs of it beside Petrel.
- * @typedef {{ rows: number, walBytes: number, commits: number }} Written
+ *
+ * @typedef {{ rows: number, walBytes: number }} Written
+ * @typedef {{ commit(): Promise<void>, close(): Promise<void> }} Committer
+ * @typedef {{
+ *   prepare(): Promise<void>,
+ *   begin(rows: import('../bare/rows.mjs').Begin): Promise<void>,
+ *   advance(rows: import('../bare/rows.mjs').Advance): Promise<void>,
+ *   close(): Promise<void>,
+ * }} BareWriter
  * @typedef {{
  *   kind: 'sqlite' | 'postgres',
  *   url: string,
- *   tap(dist: string): Promise<void>,
+ *   settleConnections: number,
+ *   tap(): Promise<void>,
  *   beginCounting(): Promise<void>,
- *   endCounting(): Promise<Written>,
- *   closeCounting(): Promise<void>,
- *   committer(): Promise<{ commit(): Promise<void>, close(): Promise<void> }>,
+ *   endCounting(): Promise<void>,
+ *   counted(): Promise<Written>,
+ *   committer(): Promise<Committer>,
+ *   bareWriter(): Promise<BareWriter>,
  *   remove(): Promise<void>,
  * }} BenchStore
- * `tap` runs before Petrel opens the store. `committer`: durable transactions that insert one row.
+ * `settleConnections`: over how many Petrel settles at once. `tap`: before Petrel opens the store. `counted`: once
+ * whoever wrote is closed. `committer`: durable transactions that insert one row.
  */
 
-/** @param {'sqlite' | 'postgres'} kind @param {{ server: string | null, dist: string }} params @returns {Promise<BenchStore>} */
+/** @param {'sqlite' | 'postgres'} kind @param {{ server: string, dist: string }} params @returns {Promise<BenchStore>} */
 export async function benchStore(kind, params) {
-  if (kind === 'sqlite') return (await import('./sqlite.mjs')).createSqlite(params)
+  if (kind === 'sqlite') return (await import('./sqlite.mjs')).createSqlite()
   return (await import('./postgres.mjs')).createPostgres(params)
 }

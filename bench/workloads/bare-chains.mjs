@@ -1,2 +1,56 @@
 // @ts-check
-export default { name: 'bare-chains', title: 'bare', metrics: {}, opensItself: true, size: { full: 1000, quick: 300 }, async run() { return {} } }
+/**
+ * The yardstick of chains: a loop that only writes. The same rows and events as the chains above, in the same tables,
+ * in batches and over as many connections as Petrel was seen to use, and nothing that reads or decides.
+ */
+import { advance, begin, newChains } from '../bare/rows.mjs'
+import { measured } from '../figures.mjs'
+import { STEPS } from './chains.mjs'
+
+/** @type {import('../workload.mjs').Workload} */
+export default {
+  name: 'bare-chains',
+  title: 'bare SQL, the same writes',
+  metrics: {
+    stepsPerSecond: { title: 'bare SQL, the same writes', unit: 'steps/s', better: 'more' },
+    cpuPerStep: { title: 'bare SQL, processor time', unit: 'µs/step', better: 'less' },
+  },
+  counted: true,
+  opensItself: true,
+  size: { full: 1000, quick: 300 },
+
+  async run({ sdk, url, store, size, meter, given }) {
+    // Petrel's own migrations make the tables.
+    await (await sdk.Petrel.open(url)).close()
+    const writers = await Promise.all(Array.from({ length: store.settleConnections }, () => store.bareWriter()))
+    await writers[0]?.prepare()
+    const batch = Math.max(1, Math.round(given['settleBatch'] ?? 400))
+    if (!meter.on) await writeChains(writers, size, batch)
+    await meter.begin()
+    const { ms, cpuMicros } = await measured(() => writeChains(writers, size, batch))
+    const steps = size * STEPS
+    await meter.end(steps)
+    for (const writer of writers) await writer.close()
+    return { stepsPerSecond: (steps * 1000) / ms, cpuPerStep: cpuMicros / steps }
+  },
+}
+
+/**
+ * Chains are divided among the connections, as Petrel divides them among its lanes.
+ * @param {readonly import('../stores/store.mjs').BareWriter[]} writers @param {number} count @param {number} batch
+ */
+async function writeChains(writers, count, batch) {
+  const chains = newChains(count)
+  const share = Math.ceil(count / writers.length)
+  await writers[0]?.begin(begin(chains, STEPS))
+  await Promise.all(
+    writers.map(async (writer, lane) => {
+      const own = chains.slice(lane * share, (lane + 1) * share)
+      for (let step = 0; step < STEPS; step++) {
+        for (let first = 0; first < own.length; first += batch) {
+          await writer.advance(advance(own.slice(first, first + batch), step, STEPS))
+        }
+      }
+    }),
+  )
+}

@@ -24,8 +24,8 @@ export function demoDefinition(): Promise<Definition> {
   return readDefinition('demo', WORKFLOW)
 }
 
-export function demoHandlers(): Handlers {
-  const handlers = new Handlers()
+export function addDemoHandlers(own: Handlers | null): Handlers {
+  const handlers = own ?? new Handlers()
   const add = (type: string, handler: (args: readonly unknown[], ctx: Context) => unknown): void =>
     handlers.add(type, handler as unknown as Handler)
   add('demo.fetch', async ([file], ctx) => {

@@ -1,9 +1,8 @@
 /** Ids given on the command line, and a clear answer when there is nothing behind one. */
 import type { EngineApi, InstanceView } from '../engine/api.ts'
+import { isId } from '../server/query.ts'
 import type { RunRow } from '../store/rows.ts'
 import { CliError } from './failure.ts'
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export async function runOrInstance(
   engine: EngineApi,
@@ -21,11 +20,6 @@ export async function instanceView(engine: EngineApi, id: string): Promise<Insta
   const view = isId(id) ? await engine.view(id) : null
   if (view === null) throw noSuch('instance', id)
   return view
-}
-
-/** Postgres refuses what is no UUID as bad data; to a person it is simply not there. */
-export function isId(id: string): boolean {
-  return UUID.test(id)
 }
 
 export function noSuch(what: string, id: string): CliError {

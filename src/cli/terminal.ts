@@ -108,7 +108,7 @@ export class Redraw {
   draw(lines: readonly string[]): void {
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
     // A line that wraps would throw the count of lines off.
-    const body = lines.map((line) => `\u001b[2K${fit(line, this.#columns())}\n`).join('')
+    const body = lines.map((line) => `\u001b[2K${cutTo(line, this.#columns())}\n`).join('')
     this.#out.write(`${up}\r\u001b[J${body}`)
     this.#drawn = lines.length
   }
@@ -127,13 +127,12 @@ function widthOf(text: string): number {
   return [...stripVTControlCharacters(text)].length
 }
 
-function fit(line: string, columns: number): string {
+function cutTo(line: string, columns: number): string {
   if (widthOf(line) < columns) return line
   return `${[...stripVTControlCharacters(line)].slice(0, columns - 2).join('')}…`
 }
 
 /** Text that came from outside must not steer the terminal. */
 export function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '�')
 }

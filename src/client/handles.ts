@@ -108,16 +108,16 @@ export class InstanceHandle<Result = unknown> {
   }
 
   async #failure(): Promise<WorkflowFailed> {
-    const { instance, error, runs } = await this.view()
-    const failed = runs.filter((run) => run.status === 'failed')
-    const cause = failed.at(-1)
-    const own = cause?.error == null ? null : (JSON.parse(cause.error) as Failure)
+    const { instance, error, runs, children } = await this.view()
+    const run = runs.findLast((r) => r.status === 'failed')
+    const child = children.findLast((c) => c.state !== 'completed')
+    const own = run === undefined || run.error === null ? null : (JSON.parse(run.error) as Failure)
     return new WorkflowFailed({
       id: this.id,
       kind: 'instance',
       state: instance.state,
       outcome: instance.outcome,
-      node: cause?.node ?? null,
+      node: run?.node ?? child?.parentNode ?? null,
       error: error ?? own,
     })
   }

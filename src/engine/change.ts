@@ -42,7 +42,9 @@ export class NeedMore extends Error {
 
 /** An instance taken up in this transaction. */
 export interface Member {
+  /** Its eventSeq is stale while the transaction lasts: `seq` counts. */
   row: InstanceRow
+  seq: number
   readonly net: CompiledNet
   readonly isNew: boolean
   dirty: boolean
@@ -104,6 +106,7 @@ export class Change {
     if (row === undefined) throw new NeedMore({ instances: [id] })
     const member: Member = {
       row,
+      seq: row.eventSeq,
       net: this.net(row.netHash),
       isNew: false,
       dirty: false,
@@ -290,7 +293,7 @@ export class Change {
   finish(run: RunRow, how: Omit<Finish, 'seq'>): RunRow {
     if (run.status === 'leased') this.admission.release(run)
     const member = run.instanceId === null ? null : this.member(run.instanceId)
-    const row = finished(run, { ...how, seq: member === null ? null : member.row.eventSeq + 1 })
+    const row = finished(run, { ...how, seq: member === null ? null : member.seq + 1 })
     const data: Record<string, Json> = leaseStory(run, how.startedAt)
     if (how.error !== null) data.error = how.error as unknown as Json
     if (how.status !== 'succeeded') data.attempt = row.attempt
@@ -349,14 +352,12 @@ export class Change {
   }
 
   event(member: Member, type: string, node: string | null, data: Json | null): void {
-    const seq = member.row.eventSeq + 1
-    member.row = { ...member.row, eventSeq: seq }
     member.dirty = true
     const { id, tenant } = member.row
     this.events.push({
       runId: null,
       instanceId: id,
-      seq,
+      seq: ++member.seq,
       type,
       node,
       actor: null,
@@ -370,9 +371,8 @@ export class Change {
     let seq: number | null = null
     if (run.instanceId !== null) {
       const member = this.member(run.instanceId)
-      seq = member.row.eventSeq + 1
-      member.row = { ...member.row, eventSeq: seq }
       member.dirty = true
+      seq = ++member.seq
     }
     this.events.push({
       runId: run.id,
@@ -406,6 +406,7 @@ export class Change {
     const remove: { instanceId: string; key: string }[] = []
     for (const member of this.members.values()) {
       if (member.isNew) this.#freezeLiterals(member)
+      if (member.seq !== member.row.eventSeq) member.row = { ...member.row, eventSeq: member.seq }
       if (member.isNew) insert.push(member.row)
       else if (member.dirty) update.push(member.row)
       for (const [key, value] of member.slots) {
@@ -473,8 +474,17 @@ export function leaseStory(run: RunRow, startedAt: number | null): Record<string
   return story
 }
 
+let lastMs = 0
+let lastIso = new Date(0).toISOString()
+
+/** A transaction asks for the same moment again and again. */
 export function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  if (ms === null) return null
+  if (ms !== lastMs) {
+    lastMs = ms
+    lastIso = new Date(ms).toISOString()
+  }
+  return lastIso
 }
 
 function needOf(instanceId: string, missing: readonly Missing[]): Need {

@@ -2,7 +2,6 @@
  * The engine: one transaction moves everything, this file ties the parts together and, after each commit, tells those
  * concerned. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
  */
-import { v7 as uuidv7 } from 'uuid'
 import type { Net } from '../net/net.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent } from '../store/rows.ts'
 import type { Store, Wake } from '../store/store.ts'
@@ -22,6 +21,7 @@ import type {
 import { Control } from './control.ts'
 import { PetrelError } from './errors.ts'
 import { newEvaluator } from './evaluator.ts'
+import { newId } from './ids.ts'
 import { Intake } from './intake.ts'
 import { Nets } from './nets.ts'
 import { Results } from './results.ts'
@@ -73,7 +73,6 @@ export class Engine implements EngineApi {
     const probe = options.probe ?? (() => {})
     const pollMs = options.pollMs ?? 1000
     const ttlMs = options.sessionTtlMs ?? 20_000
-    const newId = (): string => uuidv7()
     const evaluate = newEvaluator()
     this.store = store
     this.#logger = logger
@@ -251,6 +250,7 @@ export class Engine implements EngineApi {
     this.#sessions.handed(handed)
     const queues = new Set<string>()
     let soonest = Number.POSITIVE_INFINITY
+    for (const run of change.newRuns.values()) if (run.instanceId === null) this.#waiters.born(run.id)
     const runs = [...change.newRuns.values(), ...change.runs.values()]
     for (const run of runs) {
       if (run.status === 'pending') {
@@ -266,7 +266,8 @@ export class Engine implements EngineApi {
       if (run.instanceId === null && run.settledAt !== null) this.#waiters.tell(run.id, run.status)
     }
     for (const gate of change.newGates.values()) if (gate.dueAt !== null) soonest = Math.min(soonest, gate.dueAt)
-    for (const { row } of change.members.values()) {
+    for (const { row, isNew } of change.members.values()) {
+      if (isNew) this.#waiters.born(row.id)
       if (row.deadlineAt !== null) soonest = Math.min(soonest, row.deadlineAt)
       if (row.more) soonest = change.now
     }

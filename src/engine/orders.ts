@@ -120,7 +120,7 @@ function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {
     firstStartedAt: before.firstStartedAt,
     finishedAt: before.finishedAt,
     settledAt: change.now,
-    doneSeq: member.row.eventSeq + 2,
+    doneSeq: member.seq + 2,
   }
 }
 

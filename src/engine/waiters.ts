@@ -14,8 +14,16 @@ interface Waiter {
 
 const ENDED_RUN: ReadonlySet<RunStatus> = new Set(['succeeded', 'failed', 'cancelled'])
 
+/** Remembered births and ends; older ones are looked up. */
+const REMEMBERED = 20_000
+/** Looked up per poll; wake-ups are the rule, this is the backstop. */
+const LOOKS_PER_POLL = 200
+
 export class Waiters {
   readonly #store: Store
+  /** Began in this process and have not ended here: no need to ask the store. */
+  readonly #born = new Set<string>()
+  readonly #ended = new Map<string, End>()
   readonly #waiting = new Map<string, Set<Waiter>>()
   #checking = false
 
@@ -26,6 +34,8 @@ export class Waiters {
   async ended(p: { readonly id: string; readonly kind: 'instance' | 'run'; readonly signal?: AbortSignal }): Promise<End> {
     const { id, kind, signal } = p
     signal?.throwIfAborted()
+    const known = this.#ended.get(id)
+    if (known !== undefined) return known
     return await new Promise<End>((resolve, reject) => {
       const waiter: Waiter = { kind, resolve, reject }
       const all = this.#waiting.get(id) ?? new Set()
@@ -35,13 +45,22 @@ export class Waiters {
         all.delete(waiter)
         reject(signal.reason)
       }, { once: true })
-      // It may have ended before we began to listen.
-      this.#check(id).catch(reject)
+      // Begun elsewhere, it may have ended before we began to listen.
+      if (!this.#born.has(id)) this.#check(id).catch(reject)
     })
+  }
+
+  born(id: string): void {
+    if (this.#born.size >= REMEMBERED) this.#born.clear()
+    this.#born.add(id)
   }
 
   /** An end committed by this process: no need to look. */
   tell(id: string, end: End): void {
+    if (this.#born.delete(id)) {
+      if (this.#ended.size >= REMEMBERED) this.#ended.clear()
+      this.#ended.set(id, end)
+    }
     const all = this.#waiting.get(id)
     if (all === undefined) return
     this.#waiting.delete(id)
@@ -56,7 +75,15 @@ export class Waiters {
     if (this.#checking) return
     this.#checking = true
     try {
-      for (const id of [...this.#waiting.keys()]) await this.#check(id)
+      // The longest waiting come first; who was looked at goes to the end of the line.
+      const ids = [...this.#waiting.keys()].slice(0, LOOKS_PER_POLL)
+      for (const id of ids) {
+        await this.#check(id)
+        const all = this.#waiting.get(id)
+        if (all === undefined) continue
+        this.#waiting.delete(id)
+        this.#waiting.set(id, all)
+      }
     } finally {
       this.#checking = false
     }

@@ -3,7 +3,7 @@
  * function here is called with the draft in the phase its name says it leaves or enters.
  */
 import type { Draft } from './draft.ts'
-import { MissingFact } from './draft.ts'
+import { Abandoned, MissingFact } from './draft.ts'
 import { payloadOf } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
 import type { Json } from './net.ts'
@@ -92,9 +92,15 @@ function nextUndo(d: Draft): void {
   // The place leaves the list with the run that undoes it, so that no crash or repeat can open a second one.
   d.put(top.key, null)
   const done = top.value as unknown as Place
-  d.m.open++
   const work = d.node(done.node).undo?.work
-  const payload = payloadOf(d, work?.args ?? null, null, undefined, { node: done.node, what: 'args of its undo' })
+  let payload: ReturnType<typeof payloadOf>
+  try {
+    payload = payloadOf(d, work?.args ?? null, null, undefined, { node: done.node, what: 'args of its undo' })
+  } catch (error) {
+    if (!(error instanceof Abandoned)) throw error
+    return stopUndo(d, done.node, error.failure)
+  }
+  d.m.open++
   d.effects.push({ do: 'run', place: { ...done, role: 'undo' }, ...payload, item: null })
 }
 

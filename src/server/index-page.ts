@@ -56,7 +56,7 @@ function page(rows: readonly InstanceRow[], now: number, version: string): strin
 <body>
 <header><h1>Petrel</h1><span>${tally}</span></header>
 ${body}
-<footer>version ${escape(version)} · <a href="/v1/instances">/v1/instances</a> · <a href="/ojs/v1/health">health</a></footer>
+<footer>version ${escapeHtml(version)} · <a href="/v1/instances">/v1/instances</a> · <a href="/ojs/v1/health">health</a></footer>
 </body>
 </html>
 `
@@ -66,10 +66,10 @@ function table(rows: readonly InstanceRow[], now: number): string {
   const lines = rows.map((row) => {
     const outcome =
       row.outcome !== null && row.outcome !== 'success' && row.outcome !== row.state
-        ? ` <span class="dim">${escape(row.outcome)}</span>`
+        ? ` <span class="dim">${escapeHtml(row.outcome)}</span>`
         : ''
     const took = ((row.endedAt ?? now) - row.createdAt) / 1000
-    return `<tr><td>${escape(row.name)}</td><td><span class="s ${row.state}">${row.state}</span>${outcome}</td><td class="n">${row.succeeded}</td><td class="n">${row.failed}</td><td class="n">${row.open}</td><td class="n">${took < 10 ? took.toFixed(2) : Math.round(took)} s</td><td class="dim">${new Date(row.createdAt).toISOString().slice(0, 19).replace('T', ' ')}</td><td><a href="/v1/instances/${encodeURIComponent(row.id)}">${escape(row.id)}</a></td></tr>`
+    return `<tr><td>${escapeHtml(row.name)}</td><td><span class="s ${row.state}">${row.state}</span>${outcome}</td><td class="n">${row.succeeded}</td><td class="n">${row.failed}</td><td class="n">${row.open}</td><td class="n">${took < 10 ? took.toFixed(2) : Math.round(took)} s</td><td class="dim">${new Date(row.createdAt).toISOString().slice(0, 19).replace('T', ' ')}</td><td><a href="/v1/instances/${encodeURIComponent(row.id)}">${escapeHtml(row.id)}</a></td></tr>`
   })
   return `<table>
 <thead><tr><th>name</th><th>state</th><th class="n">done</th><th class="n">failed</th><th class="n">open</th><th class="n">took</th><th>created (UTC)</th><th>id</th></tr></thead>
@@ -87,6 +87,6 @@ const ENTITIES: { readonly [char: string]: string } = {
   "'": '&#39;',
 }
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => ENTITIES[char] as string)
 }

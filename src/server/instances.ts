@@ -4,20 +4,7 @@ import type { EngineApi, InstanceView } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
 import { isId, listParam, onlyKnown, type Query, textParam, wholeParam } from './query.ts'
 import { streamEvents } from './stream.ts'
-import { eventWire, instanceWire, json, viewWire } from './wire.ts'
-
-export const STATES = [
-  'idle',
-  'queued',
-  'running',
-  'waiting',
-  'cancelling',
-  'compensating',
-  'completed',
-  'failed',
-  'cancelled',
-  'compensated',
-]
+import { eventWire, instanceWire, json, STATES, viewWire } from './wire.ts'
 
 type ById = { Params: { readonly id: string } }
 

@@ -48,6 +48,7 @@ export function wholeParam(
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
+/** Postgres refuses what is no UUID as bad data; to whoever asks it is simply not there. */
 export function isId(text: string): boolean {
   return UUID.test(text)
 }

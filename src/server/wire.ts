@@ -1,7 +1,20 @@
 /** Rows as /v1 and `--json` show them: one shape for both, names in snake_case, times as RFC 3339. */
 import type { InstanceView } from '../engine/api.ts'
-import type { Failure } from '../net/marking.ts'
+import type { InstanceState } from '../net/marking.ts'
 import type { GateRow, InstanceRow, RunRow, StoredEvent } from '../store/rows.ts'
+
+export const STATES: readonly InstanceState[] = [
+  'idle',
+  'queued',
+  'running',
+  'waiting',
+  'cancelling',
+  'compensating',
+  'completed',
+  'failed',
+  'cancelled',
+  'compensated',
+]
 
 export type Wire = { readonly [key: string]: unknown }
 
@@ -93,16 +106,12 @@ export function eventWire(event: StoredEvent): Wire {
 export function viewWire(view: InstanceView): Wire {
   return {
     instance: instanceWire(view.instance),
-    error: failureWire(view.error),
-    undo_error: failureWire(view.undoError),
+    error: view.error,
+    undo_error: view.undoError,
     runs: view.runs.map(runWire),
     gates: view.gates.map(gateWire),
     children: view.children.map(instanceWire),
   }
-}
-
-function failureWire(failure: Failure | null): Failure | null {
-  return failure
 }
 
 export function time(at: number | null): string | null {

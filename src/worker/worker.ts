@@ -63,6 +63,7 @@ export class Worker {
   /** When this turn of the event loop began its first run; 0: none yet. */
   #turnBeganAt = 0
   #scanTimer: NodeJS.Timeout | null = null
+  #scanIsSlow = false
   #stopping: Promise<void> | null = null
 
   private constructor(options: WorkerOptions) {
@@ -216,7 +217,7 @@ export class Worker {
     const setup = { session: this.#session, logger: this.#options.logger, maxBytes: this.#options.maxResultBytes }
     const execution = new Execution(delivery, setup)
     this.#executing.add(execution)
-    if (this.#scanTimer === null) this.#armScan(START_REPORT_MS)
+    if (this.#scanTimer === null || this.#scanIsSlow) this.#armScan(START_REPORT_MS)
     let value: unknown
     try {
       value = handler(JSON.parse(delivery.payload) as never, new RunContext(execution) as Context as Context<never>)
@@ -292,6 +293,8 @@ export class Worker {
   }
 
   #armScan(ms: number): void {
+    if (this.#scanTimer !== null) clearTimeout(this.#scanTimer)
+    this.#scanIsSlow = ms > START_REPORT_MS
     this.#scanTimer = setTimeout(() => this.#scan(), ms)
   }
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { Outcomes, readOutcomes } from '../../src/cli/run/outcomes.ts'
 import { readDefinition } from '../../src/dialects/definition.ts'
 import { DefinitionError } from '../../src/dialects/mistakes.ts'
 import { root, shell } from './petrel.ts'
@@ -245,5 +247,21 @@ describe('mistakes in a workflow of jobs', () => {
         'a: &a [x, x]\nb: &b [*a, *a, *a]\nc: &c [*b, *b, *b, *b]\nd: &d [*c, *c, *c, *c]\ne: &e [*d, *d, *d, *d]\nf: [*e, *e, *e, *e]\n',
       ),
     ).toHaveLength(1)
+  })
+})
+
+describe('the documentation', () => {
+  const blocks = (file: string): readonly string[] =>
+    [...readFileSync(join(root, 'docs', file), 'utf8').matchAll(/```yaml\n([\s\S]*?)```/g)].map((m) => m[1] as string)
+
+  it('shows definitions that are valid', async () => {
+    const definitions = blocks('definitions.md')
+    expect(definitions.length).toBeGreaterThanOrEqual(2)
+    for (const text of definitions) expect(await mistakes(text)).toEqual([])
+  })
+
+  it('shows an outcomes file that is one', () => {
+    const [text] = blocks('cli.md')
+    expect(readOutcomes('cli.md', text as string, new Set(['payment.charge', 'approve']))).toBeInstanceOf(Outcomes)
   })
 })

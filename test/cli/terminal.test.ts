@@ -45,7 +45,6 @@ describe('a terminal', () => {
         ['x', '22'],
       ],
     )
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes are what is taken out
     const plain = lines.map((line) => line.replace(/\u001b\[\d+m/g, ''))
     expect(plain).toEqual(['A      N', 'long   1', 'x     22'])
   })

@@ -147,7 +147,7 @@ function failedAsNull(/** @type {any} */ item) {
 
 /** Leases runs under a session and lets the session end with them in hand: the sweeper must take them back. */
 async function loseHeld() {
-  const inbox = { room: () => 0, deliver() {}, wake() {}, stop() {} }
+  const inbox = { room: () => 0, holding: () => [], deliver() {}, wake() {}, stop() {} }
   const options = { name: 'side', runtime: 'node', queues: null, types: ['held'], concurrency: 10, tenant: null }
   const session = await engine.workers.open(options, inbox)
   const timer = setInterval(() => void session.claim(10), 10)

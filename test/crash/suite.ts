@@ -10,8 +10,9 @@ import { built, Program } from './process.ts'
 import { EXPECTED, EXPECTED_SWEPT } from './workloads.mjs'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-const POINT_ROUNDS = full ? 50 : 8
-const RANDOM_ROUNDS = full ? 200 : 20
+const POINT_ROUNDS = full ? 50 : 6
+const RANDOM_ROUNDS = full ? 200 : 16
+const SLEEPER_ROUNDS = full ? 30 : 4
 const TIMEOUT_MS = full ? 900_000 : 120_000
 const file = fileURLToPath(new URL('program.mjs', import.meta.url))
 
@@ -70,6 +71,33 @@ export function crashSuite(kind: StoreKind): void {
       }
       await rounds.verify('any instant', (program) => (running = program))
     }, TIMEOUT_MS)
+
+    it(`stopped for longer than its session lives, then woken: ${SLEEPER_ROUNDS} rounds`, async () => {
+      database = await TestDatabase.create(kind)
+      const rounds = new Rounds(database, dist, false)
+      for (let round = 1; round <= SLEEPER_ROUNDS; round++) {
+        const sleeper = rounds.begin({ next: `r${round}`, arm: null })
+        running = sleeper
+        await rounds.recovered(sleeper)
+        await sleeper.line('began')
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 150))
+        sleeper.signal('SIGSTOP')
+        const successor = rounds.begin({ next: null, arm: null })
+        try {
+          // One that was stopped inside a transaction holds its locks: then the other cannot finish before it wakes.
+          const finished = rounds.recovered(successor)
+          await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_500))])
+          sleeper.signal('SIGCONT')
+          await finished
+          expect(await successor.exit()).toBe('code 0')
+        } finally {
+          await successor.kill()
+        }
+        await sleeper.line('finished')
+        await rounds.killed(sleeper)
+      }
+      await rounds.verify('stopped and woken', (program) => (running = program))
+    }, TIMEOUT_MS)
   })
 }
 
@@ -121,7 +149,7 @@ class Rounds {
     running(last)
     await this.recovered(last)
     expect(await last.exit()).toBe('code 0')
-    const { violations, counts } = await audit(this.#database)
+    const { violations, counts } = await audit(this.#database, { effects: true })
     const seconds = ((performance.now() - this.#began) / 1000).toFixed(1)
     console.log(`${this.#database.kind}, ${point}: ${this.#kills} kills, ${this.#finished} waves in ${seconds} s`, JSON.stringify(counts))
     expect(violations).toEqual([])

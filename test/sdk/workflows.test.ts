@@ -181,7 +181,7 @@ onBothStores('workflows', (stage) => {
     const handle = await petrel.start(
       chain(job(increment, 1), group(chain(job(add, 1), job(refuse, 'deep'))), job(sum)),
     )
-    await expect(handle.result()).rejects.toMatchObject({ state: 'failed' })
+    await expect(handle.result()).rejects.toMatchObject({ state: 'failed', node: '1' })
   })
 
   it('ten levels of nesting work, eleven are refused', async () => {

@@ -134,7 +134,7 @@ describe.skipIf(postgresUrl() === null)('postgres: the cost of a claim', () => {
     }
     const loaded = await load(store, { candidates: FILTERS['a prefix of any queue']! })
     expect(loaded.candidates.map((run) => run.id)).toEqual(due.slice(0, 10).map((run) => run.id))
-  })
+  }, 120_000)
 
   it('two claimers share the work instead of waiting for each other', async () => {
     const { store, foreign } = subject

@@ -11,6 +11,7 @@ import { processTopic } from './processes.ts'
 import { readTopic } from './reads.ts'
 import { resultTopic } from './results.ts'
 import { retentionTopic } from './retention.ts'
+import { roundTripTopic } from './round-trips.ts'
 import { schemaTopic } from './schema.ts'
 import type { OpenSubject, Subject } from './subject.ts'
 import { transactTopic } from './transact.ts'
@@ -20,6 +21,7 @@ export type Current = () => Subject
 
 const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   transact: transactTopic,
+  'round trips': roundTripTopic,
   keys: keyTopic,
   claims: claimTopic,
   loads: loadTopic,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { act, jsonOption, storeOptions } from '../act.ts'
 import { shownUrl, storeUrl } from '../connect.ts'
@@ -11,12 +12,14 @@ import { type HttpOptions, httpOptions } from './server.ts'
 interface DevOptions extends HttpOptions {
   /** commander's --no-demo. */
   readonly demo: boolean
+  readonly handlers?: string
 }
 
 export function defineDev(program: Command): void {
   const command = program
     .command('dev')
     .description('everything in one process on the embedded store, with a demo workflow')
+    .option('--handlers <module>', 'work on the types of this module, too')
     .option('--no-demo', 'without the demo workflow')
   jsonOption(storeOptions(httpOptions(command))).action(act<DevOptions>(dev))
 }
@@ -24,10 +27,13 @@ export function defineDev(program: Command): void {
 async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const stop = interrupted()
   const demo = options.demo ? await import('../demo.ts') : null
+  const own =
+    options.handlers === undefined ? null : await (await import('../run/handlers.ts')).loadHandlers(options.handlers)
+  const handlers = demo === null ? own : demo.addDemoHandlers(own)
   const service = await startService({
     shared: options,
     http: { port: options.port, host: options.host },
-    work: demo === null ? null : { handlers: demo.demoHandlers() },
+    work: handlers === null ? null : { handlers },
     graceMs: options.grace * 1000,
   })
   const url = service.server?.url ?? ''
@@ -78,6 +84,8 @@ function printWhereToLook(terminal: Terminal, url: string, options: DevOptions):
   terminal.print(`  ${url}/                the latest instances`)
   terminal.print(`  ${url}/v1/instances    the same as JSON`)
   terminal.print(`  petrel ls${where}, petrel show ID${where}`)
-  terminal.print('  petrel run examples/order.chain.yaml --handlers examples/order.handlers.mjs')
+  if (existsSync('examples/order.chain.yaml')) {
+    terminal.print('  petrel run examples/order.chain.yaml --handlers examples/order.handlers.mjs')
+  }
   terminal.print(terminal.paint('dim', 'Ctrl-C stops it; the data stays.'))
 }

@@ -1,11 +1,12 @@
 /** approve, reject: answers to a gate. */
 import type { Command } from 'commander'
 import type { Json } from '../../net/net.ts'
+import { isId } from '../../server/query.ts'
 import { instanceWire } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
-import { actor, isId, noSuch } from '../lookup.ts'
+import { actor, noSuch } from '../lookup.ts'
 import { paintState } from '../words.ts'
 
 interface AnswerOptions extends Shared {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { instanceWire } from '../../server/wire.ts'
+import { instanceWire, STATES } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
@@ -13,19 +13,6 @@ interface LsOptions extends Shared {
   readonly before?: string
   readonly all?: boolean
 }
-
-const STATES = [
-  'idle',
-  'queued',
-  'running',
-  'waiting',
-  'cancelling',
-  'compensating',
-  'completed',
-  'failed',
-  'cancelled',
-  'compensated',
-]
 
 export function defineLs(program: Command): void {
   const command = program
@@ -85,7 +72,7 @@ export function defineLs(program: Command): void {
 function statesOf(text: string | undefined): readonly string[] | null {
   if (text === undefined) return null
   const states = text.split(',').map((s) => s.trim())
-  const wrong = states.find((s) => !STATES.includes(s))
+  const wrong = states.find((s) => !(STATES as readonly string[]).includes(s))
   if (wrong !== undefined)
     throw new CliError('invalid_request', `there is no state '${wrong}'`, `states: ${STATES.join(', ')}`)
   return states

@@ -1,10 +1,11 @@
 /** queues, dead, redrive: work as it lies in the table. */
 import type { Command } from 'commander'
+import { isId } from '../../server/query.ts'
 import { runWire } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { EXIT } from '../failure.ts'
-import { actor, isId, noSuch } from '../lookup.ts'
+import { actor, noSuch } from '../lookup.ts'
 import { ago, brief } from '../words.ts'
 
 interface QueuesOptions extends Shared {

@@ -1,5 +1,5 @@
 /**
- * Columns of a batch as PostgreSQL's binary arrays. Text arrays cost the server 15 % of a settle in array_in (and
+ * Columns of a batch as PostgreSQL's binary arrays. In text form the server spent 15 % of a settle in array_in (and
  * uuid_in, which reads a uuid by sixteen strtoul); the binary form is copied, and needs no quoting here.
  */
 import type { Kind } from './columns.ts'

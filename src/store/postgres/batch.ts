@@ -3,8 +3,9 @@
  * values (a 47-column unnest costs more than the insert of one row). Columns that no row of the batch needs are left
  * out of the statement, so a settle sends a dozen arrays instead of 47.
  *
- * Measured with 500 rows against json_to_recordset and an array of composites: see docs of the store. Arrays are the
- * cheapest to print here and win on narrow rows; on wide rows leaving columns out beats both.
+ * Fastest of 33 rounds with 500 rows, in ms, on a busy 2-core machine (insert of runs, update of runs, insert of events):
+ * json_to_recordset 17.5, 14.4, 6.7; one array of composites 15.4, 12.5, 9.1; text arrays 15.4, 17.4, 5.8;
+ * binary arrays 12.2, 16.5, 4.9; binary arrays of the columns needed 12.2, 11.0, 4.9.
  */
 import { binaryArray } from './array.ts'
 import type { Column, Kind, Table } from './columns.ts'

@@ -127,7 +127,7 @@ export const RUN_CHANGES: ReadonlySet<string> = new Set<keyof RunRow>([
   'uniqueKey',
   'deadLetter',
   'cancelRequestedAt',
-]) // prettier-ignore
+])
 
 export const INSTANCE = table<InstanceRow>('workflow_instance', {
   id: 'uuid',
@@ -187,7 +187,7 @@ export const INSTANCE_CHANGES: ReadonlySet<string> = new Set<keyof InstanceRow>(
   'startedAt',
   'endedAt',
   'deadlineAt',
-]) // prettier-ignore
+])
 
 export const SLOT = table<SlotRow>('workflow_slot', { instanceId: 'uuid', key: 'text', value: 'json' })
 
@@ -228,7 +228,7 @@ export const GATE_CHANGES: ReadonlySet<string> = new Set<keyof GateRow>([
   'answeredBy',
   'reason',
   'answeredAt',
-]) // prettier-ignore
+])
 
 export const NET = table<NetRow>('workflow_net', { hash: 'text', name: 'text', dialect: 'text', net: 'json' })
 

@@ -97,7 +97,7 @@ export class PostgresStore implements Store {
       row: (fields) => {
         now = this.#clock.read(fields)
       },
-    } // prettier-ignore
+    }
     try {
       await this.#reads.use((lane) => fly(lane.client, [call]))
     } catch (error) {

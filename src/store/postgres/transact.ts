@@ -173,7 +173,7 @@ export async function transactOn<T>(clock: StoreClock, client: pg.ClientBase, tr
     row: (fields) => {
       loading.now = clock.read(fields)
     },
-  } // prettier-ignore
+  }
   const run = async (calls: readonly Call[]): Promise<void> => {
     try {
       for (const call of calls) await callOn(client, call)

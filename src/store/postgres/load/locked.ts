@@ -17,23 +17,17 @@ export const RUNS = statement(
   `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[]) ORDER BY r.id FOR UPDATE`,
 )
 
-const UNTOUCHED = 'r.session_id IS NOT NULL AND (r.started_at IS NULL OR r.started_at < r.leased_at)'
-
 /**
- * Those that wait come first, along their own index; then those delivered, among all that sessions hold (few).
- * The conditions stand twice: rows may change before they are locked. As in claimable.ts, only the primary key fits.
+ * Pending runs of an instance, along their own index. The condition stands twice: rows may change before they are
+ * locked. As in claimable.ts, only the primary key fits.
  */
 export const UNSTARTED_RUNS = statement(
   `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
    WHERE r.id = ANY (ARRAY (
      SELECT c.id FROM unnest($1::uuid[], $2::int4[]) n(instance_id, count) CROSS JOIN LATERAL (
-       SELECT b.id FROM (
-         (SELECT r.id FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.instance_id = n.instance_id
-          ORDER BY r.id LIMIT n.count)
-         UNION ALL
-         (SELECT r.id FROM workflow.workflow_run r WHERE r.status = 'leased' AND ${UNTOUCHED} AND r.instance_id = n.instance_id LIMIT n.count)
-       ) b LIMIT n.count) c
-   )) AND (r.status || '' = 'pending' OR (r.status || '' = 'leased' AND ${UNTOUCHED})) ORDER BY r.id FOR UPDATE`,
+       SELECT r.id FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.instance_id = n.instance_id
+       ORDER BY r.id LIMIT n.count) c
+   )) AND r.status || '' = 'pending' ORDER BY r.id FOR UPDATE`,
 )
 
 export const LIMITS = statement(

@@ -36,7 +36,8 @@ export const TOP_SLOT = statement(
 export const OPEN_CHILDREN = statement(
   `SELECT ${selectList(INSTANCE, 'c')} FROM unnest($1::uuid[], $2::int4[]) n(instance_id, count) CROSS JOIN LATERAL
      (SELECT * FROM workflow.workflow_instance c
-      WHERE c.parent_id = n.instance_id AND c.ended_at IS NULL AND c.parent_node IS NOT NULL ORDER BY c.id LIMIT n.count) c`,
+      WHERE c.parent_id = n.instance_id AND c.ended_at IS NULL AND c.parent_node IS NOT NULL
+        AND c.phase IN ('forward', 'final') ORDER BY c.id LIMIT n.count) c`,
 )
 
 export const GATES = statement(

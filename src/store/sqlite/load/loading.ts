@@ -47,12 +47,9 @@ const TOP_SLOT = `SELECT ${SLOT_CELLS} FROM workflow_slot
 /** `LIMIT ? + 0`: see claimable.ts. */
 const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
   WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
-/** All leases are few (what workers hold), so no index on their instance is kept. */
-const DELIVERED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
-  WHERE status = 'leased' AND session_id IS NOT NULL AND instance_id = ?
-    AND (started_at IS NULL OR started_at < leased_at) ORDER BY id LIMIT ? + 0`
 const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
-  WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL ORDER BY id LIMIT ? + 0`
+  WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
+    AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
 /** The place index orders a node's runs by fire before item: step back fire by fire, not through a fire's 100,000 items. */
 const FIRE_BEFORE = `SELECT max(fire) FROM workflow_run WHERE instance_id = ? AND node = ? AND fire < ?`
 const AT_PLACE = `SELECT ${RUN_CELLS} FROM workflow_run
@@ -220,8 +217,7 @@ export class Loading implements Loaded {
 
   #unstarted(instanceId: string, limit: number): void {
     const waiting = this.#connection.statement(WAITING).all(instanceId, limit)
-    const delivered = this.#connection.statement(DELIVERED).all(instanceId, limit - waiting.length)
-    this.unstarted.set(instanceId, this.#seen([...waiting, ...delivered].map(runOf)))
+    this.unstarted.set(instanceId, this.#seen(waiting.map(runOf)))
   }
 
   #openChildren(wanted: NonNullable<Need['openChildren']>): void {

@@ -1,0 +1,70 @@
+/** Settles against cancels, deadlines, ends of nested workflows and writers by plain SQL, from three processes. */
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { audit } from '../crash/audit.ts'
+import { type StoreKind, TestDatabase } from '../crash/database.ts'
+import { built, Program } from '../crash/process.ts'
+
+const full = process.env['PETREL_TEST_FULL'] === '1'
+const SECONDS = full ? 60 : 8
+const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+interface Calmed {
+  readonly counts: { readonly [what: string]: number }
+  readonly errors?: readonly string[]
+}
+
+export function contentionSuite(kind: StoreKind): void {
+  describe(`contention (${kind})`, () => {
+    let dist = ''
+    let database: TestDatabase
+    let processes: Program[] = []
+
+    beforeAll(() => {
+      dist = built()
+    }, 120_000)
+
+    afterEach(async () => {
+      await Promise.all(processes.map((p) => p.kill()))
+      await database.drop()
+    })
+
+    it(`for ${SECONDS} s: no deadlock reaches a caller, nothing is stuck`, async () => {
+      database = await TestDatabase.create(kind)
+      const settings = { dist, url: database.url }
+      const workers = [new Program(program('turmoil.mjs'), settings), new Program(program('turmoil.mjs'), settings)]
+      const writer = new Program(program('writer.mjs'), settings)
+      processes = [...workers, writer]
+      await Promise.all(processes.map((p) => p.line('ready')))
+      await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000))
+
+      for (const p of processes) p.tell({ calm: true })
+      const calmed = await Promise.all(processes.map((p) => p.line<Calmed>('calmed')))
+      const stuck = await endOf(database)
+      for (const worker of workers) worker.tell({ exit: true })
+      for (const p of processes) expect(await p.exit()).toBe('code 0')
+
+      const { violations, counts } = await audit(database, { effects: false })
+      const states = await database.rows<{ state: string; n: number }>(
+        'SELECT state, count(*) AS n FROM workflow.workflow_instance GROUP BY state ORDER BY state',
+      )
+      const ends = states.map(({ state, n }) => `${n} ${state}`).join(', ')
+      console.log(`${kind}, ${SECONDS} s:`, JSON.stringify(calmed.map((c) => c.counts)), JSON.stringify(counts), ends)
+      expect(calmed.flatMap((c) => c.errors ?? [])).toEqual([])
+      expect(stuck).toEqual([])
+      expect(violations).toEqual([])
+    }, SECONDS * 1000 + 90_000)
+  })
+}
+
+/** Waits until every instance has ended; what has not after a while is stuck. */
+async function endOf(database: TestDatabase): Promise<readonly unknown[]> {
+  const open = `
+    SELECT id, name, state, phase, open FROM workflow.workflow_instance WHERE ended_at IS NULL
+    UNION ALL SELECT id, type, status, 'run', 0 FROM workflow.workflow_run WHERE settled_at IS NULL`
+  for (const giveUpAt = performance.now() + 30_000; ; ) {
+    const left = await database.rows(open)
+    if (left.length === 0 || performance.now() > giveUpAt) return left
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}

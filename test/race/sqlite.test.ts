@@ -1,0 +1,5 @@
+import { completionsSuite } from './completions.ts'
+import { contentionSuite } from './contention.ts'
+
+completionsSuite('sqlite')
+contentionSuite('sqlite')

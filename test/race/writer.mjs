@@ -1,0 +1,66 @@
+// @ts-check
+/** A client that knows nothing of the engine and ends runs, pending and leased, by plain SQL: one by one or several. */
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+
+const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
+const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
+
+/** @returns {Promise<(sql: string) => Promise<any[]>>} */
+async function connect() {
+  if (settings.url.startsWith('postgres')) {
+    const { default: pg } = await import('pg')
+    const client = new pg.Client({ connectionString: settings.url })
+    await client.connect()
+    return async (sql) => (await client.query(sql)).rows
+  }
+  const { openDatabase } = await import(pathToFileURL(`${settings.dist}/store/sqlite/driver.js`).href)
+  const database = await openDatabase(settings.url.slice('sqlite:'.length))
+  database.exec('PRAGMA busy_timeout = 5000')
+  return async (sql) => database.prepare(sql.replaceAll('workflow.', '')).all()
+}
+
+const ENDS = [
+  `status = 'succeeded', result = '{"raw": true}'`,
+  `status = 'succeeded', result = '1'`,
+  `status = 'cancelled'`,
+  `status = 'failed', last_error = 'said from outside'`,
+]
+
+const query = await connect()
+const counts = { written: 0, deadlocks: 0 }
+let calm = false
+
+async function writing() {
+  while (!calm) {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
+    const many = Math.random() < 0.3
+    // Our own transaction, several rows in no order: a deadlock may choose this client as its victim, who tries again.
+    try {
+      const found = await query(
+        `SELECT id FROM workflow.workflow_run WHERE status IN ('pending', 'leased') ORDER BY random() LIMIT ${many ? 5 : 1}`,
+      )
+      if (found.length === 0) continue
+      const ids = found.map(({ id }) => `'${id}'`).join(', ')
+      const end = ENDS[Math.floor(Math.random() * ENDS.length)]
+      const written = await query(
+        `UPDATE workflow.workflow_run SET ${end} WHERE id IN (${ids}) AND status IN ('pending', 'leased') RETURNING id`,
+      )
+      counts.written += written.length
+    } catch (error) {
+      if (/** @type {any} */ (error).code !== '40P01') throw error
+      counts.deadlocks++
+    }
+  }
+}
+
+const busy = writing()
+createInterface({ input: process.stdin }).on('line', async (text) => {
+  if (!JSON.parse(text).calm) return
+  calm = true
+  await busy
+  say({ calmed: true, counts })
+  process.exit(0)
+})
+say({ ready: true })
