@@ -154,7 +154,8 @@ export class Change {
     if ('missing' in result) throw new NeedMore(needOf(id, result.missing))
     const { marking, slots, effects } = result.fired
     const before = member.row.state
-    member.row = { ...member.row, ...marking }
+    // fire was given the row itself as the marking, so what it returns is the whole row.
+    member.row = marking as InstanceRow
     member.dirty = true
     for (const [key, value] of slots) member.slots.set(key, value)
     if (before !== member.row.state && (member.row.state === 'waiting' || before === 'waiting')) {

@@ -26,7 +26,8 @@ export function factsOf(change: Change, member: Member): Facts {
       if (own !== undefined) return own
       if (member.isNew) return null
       const text = loaded.slots.get(`${id}/${key}`)
-      return text === undefined || text === null ? text : (JSON.parse(text) as Json)
+      if (text === undefined || text === null) return text
+      return key.startsWith('a:') ? literals(text) : (JSON.parse(text) as Json)
     },
     slotsWith,
     topSlot(prefix) {
@@ -84,6 +85,19 @@ export function factsOf(change: Change, member: Member): Facts {
       return ids.slice(0, limit)
     },
   }
+}
+
+const parsed = new Map<string, Json>()
+const REMEMBERED_LITERALS = 2000
+
+/** Every step of a chain reads the same chunk of literal arguments; often those of many chains are equal too. */
+function literals(text: string): Json {
+  const known = parsed.get(text)
+  if (known !== undefined) return known
+  const value = JSON.parse(text) as Json
+  if (parsed.size >= REMEMBERED_LITERALS) parsed.clear()
+  if (text.length < 10_000) parsed.set(text, value)
+  return value
 }
 
 /** Result of a node: recorded in this transaction, or stored; of a nested workflow, its own results by node. */

@@ -8,8 +8,8 @@ import type { ClaimFilter } from '../store/store.ts'
 import type { Change } from './change.ts'
 import { type Holder, leased } from './runs.ts'
 
-/** Hand-offs in a row while other work waits. */
-export const MAX_STREAK = 64
+/** Settles in a row that may hand off while other work waits; each gives a slot at most one run. */
+const MAX_STREAK = 16
 
 /** Stands for the report id of a hand-off that no report asked for. */
 const UNASKED = 'unasked'
@@ -22,7 +22,7 @@ export interface Offer {
   readonly reports: string[]
   /** Runs the worker would take beyond those. */
   room: number
-  streak: number
+  readonly streak: number
 }
 
 export interface Handed {
@@ -36,13 +36,10 @@ export function handOff(change: Change, offers: readonly Offer[], urgency: reado
   if (offers.length === 0) return handed
   for (const run of change.newRuns.values()) {
     if (run.status !== 'pending' || run.runAt > change.now) continue
-    const at = offers.findIndex((offer, i) => wants(offer, run, urgency[i] ?? null))
-    const offer = offers[at]
+    const offer = offers.find((o, i) => wants(o, run, urgency[i] ?? null))
     if (offer === undefined || change.admission.take(run) !== null) continue
     const reportId = offer.reports.shift() ?? null
     if (reportId === null) offer.room--
-    if (urgency[at] === null || urgency[at] === undefined) offer.streak = 0
-    else offer.streak++
     const row = leased(run, offer.holder, change.now, reportId ?? UNASKED)
     change.handedOut(row)
     handed.push({ run: row, offer, reportId })

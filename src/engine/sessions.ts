@@ -66,9 +66,11 @@ export class Sessions implements WorkerPort {
   /** After the commit: deliveries that no reply carries. */
   handed(handed: readonly Handed[]): void {
     const bySession = new Map<string, Delivery[]>()
+    for (const id of new Set(handed.map((h) => h.offer.holder.id))) {
+      const session = this.#open.get(id)
+      if (session !== undefined) session.streak++
+    }
     for (const { run, offer, reportId } of handed) {
-      const session = this.#open.get(offer.holder.id)
-      if (session !== undefined) session.streak = offer.streak
       if (reportId !== null) continue
       const list = bySession.get(offer.holder.id) ?? []
       list.push(deliveryOf(run))
@@ -101,6 +103,7 @@ class LocalSession implements Session {
   readonly id: string
   readonly inbox: SessionInbox
   readonly filter: ClaimFilter
+  /** Settles in a row that handed something over; a claim begins anew. */
   streak = 0
   readonly #deps: SessionDeps
   readonly #options: SessionOptions

@@ -196,7 +196,10 @@ function foldRoots(
     if (root !== '' && !change.loaded.locked.has(root)) {
       // Waited for and still not there: the instance is gone, and its runs with it.
       if (patient) for (const entry of entries) statuses.set(entry, 'not_found')
-      else skipped.push(...entries)
+      else {
+        skipped.push(...entries)
+        for (const { params } of entries) if (params.report !== null) pass.unanswered.add(params.report.report.reportId)
+      }
       return
     }
     for (const entry of entries) {

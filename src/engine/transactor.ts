@@ -21,6 +21,8 @@ export interface Act<T> {
 /** One try at folding everything; thrown away if anything was missing. */
 export class Pass {
   readonly needs: Need[] = []
+  /** Reports that this transaction leaves unanswered: what is handed out must not go to them. */
+  readonly unanswered = new Set<string>()
 
   /** Goes on with the next when one lacks something, so that a batch asks for all it lacks at once. */
   each<T>(things: Iterable<T>, work: (thing: T) => void): void {
@@ -87,7 +89,7 @@ export class Transactor {
         if (rules !== null) pass.needs.push(rules)
         if (pass.needs.length > 0) return { need: merge(pass.needs) }
         // Offers are spent by handing off, and decide may be called again: each call works on its own copy.
-        const fresh = offers.map((o) => ({ ...o, reports: [...o.reports] }))
+        const fresh = offers.map((o) => ({ ...o, reports: o.reports.filter((id) => !pass.unanswered.has(id)) }))
         const handed = handOff(change, fresh, loaded.urgency)
         return { delta: change.delta(), result: { value: value as T, change, handed } }
       },

@@ -58,6 +58,8 @@ export class Worker {
   #settling = 0
   /** Reports in flight that asked for the next run. */
   #asking = 0
+  /** Share of recent reports that were answered with a run, among those that asked for one. */
+  #handedShare = 0
   #reports = 0
   #pumping = false
   /** When this turn of the event loop began its first run; 0: none yet. */
@@ -162,7 +164,9 @@ export class Worker {
   /** How many to claim now. */
   #appetite(): number {
     const { target } = this.#pace
-    const room = this.#room() - (target === 0 ? this.#asking : 0)
+    // Replies under way will bring some of what fits; claiming it as well would push the hand-offs into the queue.
+    const coming = target === 0 ? this.#asking : Math.ceil(this.#asking * this.#handedShare)
+    const room = this.#room() - coming
     if (room <= 0) return 0
     // Slots first; the buffer is filled up once it is half empty, not after every run.
     const waiting = this.#held() - this.#options.concurrency
@@ -282,7 +286,11 @@ export class Worker {
 
   #replied(wantedNext: boolean, reply: Reply | null): void {
     this.#settling--
-    if (wantedNext) this.#asking--
+    if (wantedNext) {
+      this.#asking--
+      const handed = reply !== null && reply.next !== null ? 1 : 0
+      this.#handedShare += (handed - this.#handedShare) * 0.02
+    }
     if (reply !== null && reply.next !== null) this.#accept([reply.next])
     else this.#claims.look()
     this.#waiter.check()

@@ -58,12 +58,12 @@ export function contentionSuite(kind: StoreKind): void {
 }
 
 /** Waits until every instance has ended; what has not after a while is stuck. */
-async function endOf(database: TestDatabase): Promise<readonly unknown[]> {
+async function endOf(database: TestDatabase): Promise<readonly string[]> {
   const open = `
-    SELECT id, name, state, phase, open FROM workflow.workflow_instance WHERE ended_at IS NULL
-    UNION ALL SELECT id, type, status, 'run', 0 FROM workflow.workflow_run WHERE settled_at IS NULL`
+    SELECT 'instance' AS what, id, name, state, phase AS more FROM workflow.workflow_instance WHERE ended_at IS NULL
+    UNION ALL SELECT 'run', id, type, status, session_id FROM workflow.workflow_run WHERE settled_at IS NULL`
   for (const giveUpAt = performance.now() + 30_000; ; ) {
-    const left = await database.rows(open)
+    const left = (await database.rows<object>(open)).map((row) => Object.values(row).join(' '))
     if (left.length === 0 || performance.now() > giveUpAt) return left
     await new Promise((resolve) => setTimeout(resolve, 200))
   }

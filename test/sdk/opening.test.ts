@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { chain, job, Petrel, task } from '../../src/index.ts'
-import { postgresUrl } from '../services.ts'
-import { onBothStores } from './stores.ts'
+import { onBothStores, onPostgres } from './stores.ts'
 
 describe('stores that cannot be opened', () => {
   it.each([
@@ -58,70 +57,44 @@ onBothStores('opening', (stage) => {
     await expect(petrel.approve(id)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('a cancelled workflow cancels what has not begun and tells what works', async () => {
-    const petrel = await stage.open()
-    let stopped = false
-    petrel.handle(
-      'long',
-      (_, ctx) =>
-        new Promise((resolve) =>
-          ctx.signal.addEventListener('abort', () => {
-            stopped = true
-            resolve('partly')
-          }),
-        ),
-    )
-    petrel.handle('after', () => 'never')
-    const worker = await petrel.work()
-    const handle = await petrel.start(chain(job('long'), job('after')))
-    while (worker.load.executing === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-    await handle.cancel('ada')
-    await expect(handle.result()).rejects.toMatchObject({ state: 'cancelled', code: 'cancelled' })
-    expect(stopped).toBe(true)
-  })
-
-  it('a transaction of the caller needs Postgres', async () => {
-    if (stage.kind === 'postgres') return
-    const petrel = await stage.open()
-    await expect(petrel.enqueue('x', 1, { tx: { query: () => undefined } })).rejects.toMatchObject({
-      code: 'invalid_request',
+  if (stage.kind === 'sqlite') {
+    it('a transaction of the caller needs Postgres', async () => {
+      const petrel = await stage.open()
+      const tx = { query: () => undefined }
+      await expect(petrel.enqueue('x', 1, { tx })).rejects.toMatchObject({ code: 'invalid_request' })
     })
-  })
+  }
 })
 
-describe.skipIf(postgresUrl() === null)("inside the caller's own transaction", () => {
-  onBothStores('transactions', (stage) => {
+onPostgres("the caller's own transaction", (stage) => {
+  it('what is enqueued and started in it commits or vanishes with it', async () => {
     const double = task('double', async (n: number) => n * 2)
+    const petrel = await stage.open()
+    petrel.handle(double)
+    await petrel.work()
+    const client = new pg.Client({ connectionString: await stage.url() })
+    await client.connect()
+    try {
+      await client.query('CREATE TABLE orders (id int PRIMARY KEY)')
+      await client.query('BEGIN')
+      await client.query('INSERT INTO orders VALUES (1)')
+      const lost = await petrel.enqueue(double, 1, { tx: client })
+      const lostToo = await petrel.start(chain(job(double, 2)), { tx: client })
+      await client.query('ROLLBACK')
+      await expect(lost.status()).rejects.toMatchObject({ code: 'not_found' })
+      await expect(lostToo.status()).rejects.toMatchObject({ code: 'not_found' })
 
-    it('what is enqueued and started commits or vanishes with it', async () => {
-      if (stage.kind === 'sqlite') return
-      const petrel = await stage.open()
-      petrel.handle(double)
-      await petrel.work()
-      const client = new pg.Client({ connectionString: await stage.url() })
-      await client.connect()
-      try {
-        await client.query('CREATE TABLE orders (id int PRIMARY KEY)')
-        await client.query('BEGIN')
-        await client.query('INSERT INTO orders VALUES (1)')
-        const lost = await petrel.enqueue(double, 1, { tx: client })
-        const lostToo = await petrel.start(chain(job(double, 2)), { tx: client })
-        await client.query('ROLLBACK')
-        await expect(lost.status()).rejects.toMatchObject({ code: 'not_found' })
-        await expect(lostToo.status()).rejects.toMatchObject({ code: 'not_found' })
-
-        await client.query('BEGIN')
-        await client.query('INSERT INTO orders VALUES (2)')
-        const run = await petrel.enqueue(double, 21, { tx: client })
-        const workflow = await petrel.start(chain(job(double, 4)), { tx: client })
-        await expect(petrel.run(run.id).status()).rejects.toMatchObject({ code: 'not_found' })
-        await client.query('COMMIT')
-        expect(await run.result()).toBe(42)
-        expect(await workflow.result()).toBe(8)
-        expect((await client.query('SELECT id FROM orders')).rows).toEqual([{ id: 2 }])
-      } finally {
-        await client.end()
-      }
-    })
+      await client.query('BEGIN')
+      await client.query('INSERT INTO orders VALUES (2)')
+      const run = await petrel.enqueue(double, 21, { tx: client })
+      const workflow = await petrel.start(chain(job(double, 4)), { tx: client })
+      await expect(petrel.run(run.id).status()).rejects.toMatchObject({ code: 'not_found' })
+      await client.query('COMMIT')
+      expect(await run.result()).toBe(42)
+      expect(await workflow.result()).toBe(8)
+      expect((await client.query('SELECT id FROM orders')).rows).toEqual([{ id: 2 }])
+    } finally {
+      await client.end()
+    }
   })
 })

@@ -16,7 +16,11 @@ export interface Stage {
 
 export function onBothStores(name: string, suite: (stage: Stage) => void): void {
   describe(`${name} (sqlite)`, () => suite(stageOn('sqlite', sqliteFile)))
-  describe.skipIf(postgresUrl() === null)(`${name} (postgres)`, () => suite(stageOn('postgres', freshDatabase)))
+  onPostgres(`${name} (postgres)`, suite)
+}
+
+export function onPostgres(name: string, suite: (stage: Stage) => void): void {
+  describe.skipIf(postgresUrl() === null)(name, () => suite(stageOn('postgres', freshDatabase)))
 }
 
 interface Place {

@@ -1,16 +1,14 @@
 /** A database that goes away and comes back, and gates that wait for a person. */
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { chain, job, task, WorkflowFailed } from '../../src/index.ts'
 import type { Net } from '../../src/net/net.ts'
-import { freshDatabase, postgresUrl } from '../services.ts'
-import { onBothStores } from './stores.ts'
+import { postgresUrl } from '../services.ts'
+import { onBothStores, onPostgres } from './stores.ts'
 
-describe.skipIf(postgresUrl() === null)('a lost connection to Postgres', () => {
+onPostgres('a lost connection to Postgres', (stage) => {
   it('is survived: every workflow ends right, nothing is lost', async () => {
-    const { Petrel } = await import('../../src/index.ts')
-    const database = await freshDatabase()
-    const petrel = await Petrel.open(database.url)
+    const petrel = await stage.open()
     const admin = new pg.Client({ connectionString: postgresUrl()! })
     await admin.connect()
     let cutting = true
@@ -21,7 +19,7 @@ describe.skipIf(postgresUrl() === null)('a lost connection to Postgres', () => {
       })
       petrel.handle(step)
       await petrel.work({ concurrency: 20 })
-      const name = new URL(database.url).pathname.slice(1)
+      const name = new URL(await stage.url()).pathname.slice(1)
       const cuts = (async () => {
         let count = 0
         while (cutting) {
@@ -55,9 +53,7 @@ describe.skipIf(postgresUrl() === null)('a lost connection to Postgres', () => {
       expect(new Set(ids).size).toBe(60)
     } finally {
       cutting = false
-      await petrel.close({ graceMs: 0 }).catch(() => undefined)
       await admin.end()
-      await database.drop()
     }
   })
 })

@@ -229,6 +229,28 @@ onBothStores('workflows', (stage) => {
     expect(ran).toEqual(['first', 'second', 'second'])
   })
 
+  it('a cancelled workflow cancels what has not begun and tells what works', async () => {
+    const petrel = await stage.open()
+    let stopped = false
+    petrel.handle(
+      'long',
+      (_, ctx) =>
+        new Promise((resolve) =>
+          ctx.signal.addEventListener('abort', () => {
+            stopped = true
+            resolve('partly')
+          }),
+        ),
+    )
+    petrel.handle('after', () => 'never')
+    const worker = await petrel.work()
+    const handle = await petrel.start(chain(job('long'), job('after')))
+    while (worker.load.executing === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await handle.cancel('ada')
+    await expect(handle.result()).rejects.toMatchObject({ state: 'cancelled', code: 'cancelled' })
+    expect(stopped).toBe(true)
+  })
+
   it('a start with a known key answers with the first workflow', async () => {
     const petrel = await open()
     await petrel.work()

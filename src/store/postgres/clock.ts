@@ -11,17 +11,27 @@ const FRESH_MS = 5000
 
 const EXPECT_CLOCK = statement('SELECT workflow.expect_clock($1::float8, $2::float8)')
 
+/** The now of a transaction, from a row of load/plain.ts CLOCK. */
+export function nowFrom(fields: Fields): number {
+  return Math.floor(Number(fields[0])) + Number(fields[1] ?? 0)
+}
+
 export class StoreClock {
-  #serverMs = 0
+  /** Server's milliseconds minus ours. Each reading is late by its way here or by a lock it waited for: the greatest is best. */
+  #ahead = 0
   #offsetMs = 0
   #readAt = Number.NEGATIVE_INFINITY
 
-  /** Takes a row of load/plain.ts CLOCK; returns the transaction's now. */
   read(fields: Fields): number {
-    this.#serverMs = Number(fields[0])
-    this.#offsetMs = Number(fields[1] ?? 0)
-    this.#readAt = performance.now()
-    return Math.floor(this.#serverMs) + this.#offsetMs
+    const here = performance.now()
+    const ahead = Number(fields[0]) - here
+    const offsetMs = Number(fields[1] ?? 0)
+    if (ahead >= this.#ahead || offsetMs !== this.#offsetMs || here - this.#readAt > FRESH_MS) {
+      this.#ahead = ahead
+      this.#offsetMs = offsetMs
+      this.#readAt = here
+    }
+    return nowFrom(fields)
   }
 
   forget(): void {
@@ -30,10 +40,10 @@ export class StoreClock {
 
   /** null: nothing read lately. */
   estimate(): { readonly now: number; readonly guard: Call } | null {
-    const age = performance.now() - this.#readAt
-    if (age > FRESH_MS) return null
+    const here = performance.now()
+    if (here - this.#readAt > FRESH_MS) return null
     // a millisecond back: better a run due a moment early than one that its own wake-up does not find
-    const now = Math.floor(this.#serverMs + age - 1) + this.#offsetMs
+    const now = Math.floor(here + this.#ahead - 1) + this.#offsetMs
     return { now, guard: { statement: EXPECT_CLOCK, values: [String(now), String(this.#offsetMs)] } }
   }
 }

@@ -50,6 +50,9 @@ export class Lanes {
   async close(): Promise<void> {
     this.#closed = true
     for (const waiter of this.#waiting.splice(0)) waiter.reject(closedError())
+    // what is under way may end by itself: cut off in its COMMIT, nobody would know what became of it
+    const giveUpAt = performance.now() + PATIENCE_MS
+    while (this.#busy > 0 && performance.now() < giveUpAt) await new Promise((resolve) => setTimeout(resolve, 5))
     await Promise.all([...this.#all].map((lane) => lane.client.end().catch(() => {})))
   }
 

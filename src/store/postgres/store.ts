@@ -124,7 +124,7 @@ export class PostgresStore implements Store {
 
   /** The same on a client and inside a transaction of the caller's: work enqueued exactly if the caller commits. */
   transactOn<T>(client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
-    return transactOn(this.#clock, client, transaction)
+    return transactOn(client, transaction)
   }
 
   onWake(listener: (wake: Wake) => void): () => void {

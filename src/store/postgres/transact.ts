@@ -12,7 +12,7 @@
 import type pg from 'pg'
 import { StoreError, StoreUnavailableError } from '../errors.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
-import type { StoreClock } from './clock.ts'
+import { nowFrom, type StoreClock } from './clock.ts'
 import { causeOf, isCollision, isConnectionLoss, isServerError, toStoreError } from './failure.ts'
 import { FlightError, fly } from './flight.ts'
 import type { Lane, Lanes } from './lanes.ts'
@@ -165,13 +165,13 @@ async function callOn(client: pg.ClientBase, call: Call): Promise<void> {
  * The same inside a transaction of the caller's: no BEGIN, no COMMIT, no retry. An error leaves the caller's
  * transaction aborted, as any failed statement does.
  */
-export async function transactOn<T>(clock: StoreClock, client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
+export async function transactOn<T>(client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
   const loading = new Loading()
   const clockCall: Call = {
     statement: CLOCK,
     values: [],
     row: (fields) => {
-      loading.now = clock.read(fields)
+      loading.now = nowFrom(fields)
     },
   }
   const run = async (calls: readonly Call[]): Promise<void> => {

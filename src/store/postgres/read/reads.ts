@@ -27,7 +27,7 @@ const INSTANCES = `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workfl
 const GATES = `SELECT ${column.selectList(column.GATE, 'g')} FROM workflow.workflow_gate g WHERE g.state = 'open'`
 
 const RUNS_BY_ID = statement(`${RUNS} WHERE r.id = ANY ($1::uuid[]) ORDER BY array_position($1::uuid[], r.id)`)
-const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::uuid AND r.status = 'leased'`)
+const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::text AND r.status = 'leased'`)
 const INSTANCE_BY_ID = statement(`${INSTANCES} WHERE i.id = $1::uuid`)
 const CHILDREN = statement(`${INSTANCES} WHERE i.parent_id = $1::uuid ORDER BY i.id`)
 const NET_BY_HASH = statement(
