@@ -9,11 +9,10 @@ export function quantile(values, share) {
 
 /** @param {readonly number[]} values */
 export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length / 2
-  return sorted.length % 2 === 1
-    ? /** @type {number} */ (sorted[Math.floor(middle)])
-    : (/** @type {number} */ (sorted[middle - 1]) + /** @type {number} */ (sorted[middle])) / 2
+  const [low = Number.NaN, high = low] = [...values]
+    .sort((a, b) => a - b)
+    .slice(Math.ceil(values.length / 2) - 1, Math.floor(values.length / 2) + 1)
+  return (low + high) / 2
 }
 
 /** Milliseconds that `work` took. @param {() => unknown} work */

@@ -22,7 +22,7 @@ export class Meter {
     await this.#store?.tap()
   }
 
-  /** Counts Petrel's settles and the outcomes in each. @param {import('../dist/index.js').Petrel} petrel */
+  /** Counts Petrel's settles and the outcomes in each. @param {import('../src/index.ts').Petrel} petrel */
   watch(petrel) {
     if (this.#store === null) return
     const store = /** @type {{ transact: (transaction: any) => Promise<any> }} */ (

@@ -1,19 +1,154 @@
 // @ts-check
+/**
+ * Measures Petrel through its public SDK, with default settings and full history, on both stores: see README.md here.
+ * Every repetition is a process of its own on a fresh database, and the repetitions of different workloads take turns,
+ * so that a disturbance of some seconds does not fall on one of them alone.
+ */
 import { fork } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { median } from './figures.mjs'
+import { busyShare, describeMachine, describeServer } from './machine.mjs'
+import { readOptions, USAGE } from './options.mjs'
+import { printProfiles } from './profile.mjs'
+import { judge } from './requirements.mjs'
+import { postgresServer } from './server.mjs'
+import { printBare, printJudgement, printTable } from './table.mjs'
 import { workloads } from './workload.mjs'
-const { values } = parseArgs({ options: { only: { type: 'string' }, store: { type: 'string' }, quick: { type: 'boolean' }, 'cpu-prof': { type: 'boolean' }, dist: { type: 'string' }, count: {type:'boolean'}, repeat: { type: 'string' } } })
-const dist = values.dist ?? fileURLToPath(new URL('../dist', import.meta.url))
-for (const w of workloads.filter((w) => !values.only || values.only.split(',').some((o) => w.name.startsWith(o)))) {
-  const all = []
-  for (let i = 0; i < Number(values.repeat ?? 3); i++) {
-    const f = await new Promise((resolve, reject) => {
-      const child = fork(fileURLToPath(new URL('child.mjs', import.meta.url)), [JSON.stringify({ name: w.name, storeKind: values.store ?? 'sqlite', server: process.env.PETREL_BENCH_POSTGRES_URL, size: values.quick ? w.size.quick : w.size.full, counting: values.count, dist, given: {} })], { execArgv: values['cpu-prof'] ? ['--cpu-prof'] : [] })
-      child.once('message', resolve); child.once('exit', (c) => c && reject(new Error('exit ' + c)))
-    })
-    all.push(f)
+
+/**
+ * @typedef {{ [metric: string]: number[] }} Samples
+ * @typedef {{
+ *   store: 'sqlite' | 'postgres',
+ *   server: string,
+ *   samples: { [workload: string]: Samples },
+ *   counted: { [workload: string]: { readonly [metric: string]: number } },
+ * }} StoreReport
+ */
+
+const child = fileURLToPath(new URL('child.mjs', import.meta.url))
+
+/** @param {import('./options.mjs').Options} options */
+async function main(options) {
+  const print = options.json === true ? console.error : console.log
+  if (options.help) return print(USAGE)
+  if (options.list) return print(workloads.map(({ name, title }) => `${name.padEnd(12)} ${title}`).join('\n'))
+  const chosen = chosenWorkloads(options)
+  const profiles = options.cpuProf ? mkdtempSync(join(tmpdir(), 'petrel-profile-')) : null
+  const machine = { ...describeMachine(), busyBefore: await busyShare(500) }
+  print(`${machine.text}${options.quick ? ' · quick: small counts, rough' : ''} · ${options.repeat} repetitions`)
+  if (machine.busyBefore > 0.2) {
+    print(
+      `Others use ${Math.round(machine.busyBefore * 100)} % of the processors: repeat this when the machine is quiet.`,
+    )
   }
-  for (const k of Object.keys(all[0])) { const v = all.map((a) => a[k]); console.log(w.name, k, median(v).toFixed(2), `(${Math.min(...v).toFixed(2)}–${Math.max(...v).toFixed(2)})`) }
+
+  /** @type {StoreReport[]} */
+  const reports = []
+  for (const store of options.stores) {
+    const server = store === 'postgres' ? await postgresServer() : null
+    if (store === 'postgres' && server === null) {
+      print('\nPostgres: not installed here; name a server with PETREL_BENCH_POSTGRES_URL.')
+      continue
+    }
+    try {
+      const report = await measureStore({ store, url: server?.url ?? '', chosen, options, profiles })
+      reports.push(report)
+      printTable(report, chosen, print)
+      printBare(report, print)
+    } finally {
+      await server?.stop()
+    }
+  }
+  const judgement = reports.flatMap((report) => judge(report))
+  printJudgement(judgement, print)
+  if (profiles !== null) printProfiles(profiles, print)
+  const result = { machine, quick: options.quick, repeat: options.repeat, stores: reports, judgement }
+  if (options.json === true) console.log(JSON.stringify(result))
+  else if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`)
+}
+
+/** @param {Pick<import('./options.mjs').Options, 'only' | 'quick'>} options */
+function chosenWorkloads({ only, quick }) {
+  for (const name of only ?? []) {
+    if (!workloads.some((workload) => workload.name.startsWith(name))) {
+      throw new TypeError(`--only: no workload is called '${name}' (--list names them)`)
+    }
+  }
+  const named = workloads.filter(({ name }) => only?.some((beginning) => name.startsWith(beginning)) ?? true)
+  return named.filter(({ size }) => !quick || size.quick !== null)
+}
+
+/**
+ * @param {{
+ *   store: 'sqlite' | 'postgres', url: string, chosen: readonly import('./workload.mjs').Workload[],
+ *   options: import('./options.mjs').Options, profiles: string | null,
+ * }} params
+ * @returns {Promise<StoreReport>}
+ */
+async function measureStore({ store, url, chosen, options, profiles }) {
+  /** @type {StoreReport} */
+  const report = { store, server: await describeServer(store, url), samples: {}, counted: {} }
+  /** What later workloads are told of earlier ones. @type {{ [name: string]: number }} */
+  const given = {}
+  const measure = async (/** @type {import('./workload.mjs').Workload} */ workload, counting = false) => {
+    const size = options.quick ? workload.size.quick : workload.size.full
+    const params = { name: workload.name, storeKind: store, server: url, size, counting, dist: options.dist, given }
+    const flags =
+      profiles === null || counting
+        ? []
+        : ['--cpu-prof', `--cpu-prof-dir=${join(profiles, `${store}-${workload.name}`)}`]
+    return runChild(params, flags)
+  }
+  const status = progress(chosen.length * options.repeat + chosen.filter((workload) => workload.counted).length)
+  for (const workload of chosen.filter(({ counted }) => counted)) {
+    status(`${store} ${workload.name}, counting`)
+    const figures = await measure(workload, true)
+    report.counted[workload.name] = figures
+    if (figures['settleBatch'] !== undefined) given['settleBatch'] = figures['settleBatch']
+  }
+  for (let round = 0; round < options.repeat; round++) {
+    for (const workload of chosen) {
+      status(`${store} ${workload.name} ${round + 1}/${options.repeat}`)
+      const samples = (report.samples[workload.name] ??= {})
+      for (const [metric, value] of Object.entries(await measure(workload))) (samples[metric] ??= []).push(value)
+    }
+  }
+  status(null)
+  return report
+}
+
+/** @param {object} params @param {readonly string[]} flags @returns {Promise<{ [metric: string]: number }>} */
+function runChild(params, flags) {
+  return new Promise((resolve, reject) => {
+    /** @type {{ [metric: string]: number } | null} */
+    let figures = null
+    const running = fork(child, [JSON.stringify(params)], { execArgv: [...flags] })
+    running.once('message', (message) => {
+      figures = /** @type {{ [metric: string]: number }} */ (message)
+    })
+    running.once('error', reject)
+    running.once('exit', (code, signal) => {
+      if (figures !== null && code === 0) resolve(figures)
+      else reject(new Error(`${JSON.stringify(params)} ended with ${signal ?? code}`))
+    })
+  })
+}
+
+/** One line on a terminal that says what is under way. @param {number} total */
+function progress(total) {
+  let done = 0
+  return (/** @type {string | null} */ what) => {
+    if (!process.stderr.isTTY) return
+    process.stderr.write(what === null ? '\r\x1b[K' : `\r\x1b[K[${++done}/${total}] ${what}`)
+  }
+}
+
+try {
+  await main(readOptions(process.argv.slice(2)))
+} catch (error) {
+  if (!(error instanceof TypeError)) throw error
+  console.error(`${error.message}\n\n${USAGE}`)
+  process.exitCode = 2
 }

@@ -6,8 +6,8 @@
  * @typedef {{ title: string, unit: string, better: 'more' | 'less' }} Metric
  * @typedef {{ readonly [metric: string]: number }} Figures
  * @typedef {{
- *   petrel: import('../dist/index.js').Petrel,
- *   sdk: typeof import('../dist/index.js'),
+ *   petrel: import('../src/index.ts').Petrel,
+ *   sdk: typeof import('../src/index.ts'),
  *   url: string,
  *   store: import('./stores/store.mjs').BenchStore,
  *   size: number,
@@ -19,12 +19,12 @@
  *   name: string,
  *   title: string,
  *   metrics: { readonly [metric: string]: Metric },
- *   size: { full: number, quick: number },
+ *   size: { full: number, quick: number | null },
  *   run(bench: Bench): Promise<Figures>,
  *   counted?: boolean,
  *   opensItself?: boolean,
  * }} Workload
- * `counted`: once more with the meter on, to count rows and WAL bytes. `opensItself`: gets no open Petrel.
+ * `size.quick`: null leaves it out. `counted`: once more with the meter on, to count rows and WAL bytes. `opensItself`: gets no open Petrel.
  */
 import bareChains from './workloads/bare-chains.mjs'
 import chains from './workloads/chains.mjs'

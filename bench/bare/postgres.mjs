@@ -58,18 +58,37 @@ export async function barePostgres({ url, dist }) {
       now,
       NAME,
       SESSION,
-      ...arrays(runs, ['id', 'uuid'], ['payload', 'jsonb'], ['instanceId', 'uuid'], ['node', 'text'], ['fire', 'int'], ['reportId', 'text']),
+      ...arrays(
+        runs,
+        ['id', 'uuid'],
+        ['payload', 'jsonb'],
+        ['instanceId', 'uuid'],
+        ['node', 'text'],
+        ['fire', 'int'],
+        ['reportId', 'text'],
+      ),
     ])
   /** @param {readonly import('./rows.mjs').Event[]} events @param {string} now */
   const writeEvents = (events, now) =>
     send(INSERT_EVENTS, [
       now,
-      ...arrays(events, ['runId', 'uuid'], ['instanceId', 'uuid'], ['seq', 'int'], ['type', 'text'], ['node', 'text'], ['data', 'jsonb']),
+      ...arrays(
+        events,
+        ['runId', 'uuid'],
+        ['instanceId', 'uuid'],
+        ['seq', 'int'],
+        ['type', 'text'],
+        ['node', 'text'],
+        ['data', 'jsonb'],
+      ),
     ])
 
   return {
     async prepare() {
-      await send('INSERT INTO workflow.workflow_net (hash, name, dialect, net) VALUES ($1, $2, $3, $4)', Object.values(NET))
+      await send(
+        'INSERT INTO workflow.workflow_net (hash, name, dialect, net) VALUES ($1, $2, $3, $4)',
+        Object.values(NET),
+      )
     },
     /** @param {import('./rows.mjs').Begin} rows */
     async begin({ now, instances, slot, runs, events }) {
@@ -91,7 +110,10 @@ export async function barePostgres({ url, dist }) {
       await Promise.all([
         send('BEGIN'),
         send(ADVANCE_INSTANCES[at], at === 'middle' ? advanced : [...advanced, time]),
-        send(FINISH_RUNS, [time, ...arrays(finished, ['id', 'uuid'], ['result', 'jsonb'], ['doneSeq', 'int'], ['reportId', 'text'])]),
+        send(FINISH_RUNS, [
+          time,
+          ...arrays(finished, ['id', 'uuid'], ['result', 'jsonb'], ['doneSeq', 'int'], ['reportId', 'text']),
+        ]),
         ...(runs.length === 0 ? [] : [writeRuns(runs, time)]),
         writeEvents(events, time),
         send('COMMIT'),

@@ -80,7 +80,14 @@ function event(chain, runId, type, node, data) {
 
 /** @param {Chain} chain @param {number} step @param {string} reportId @returns {NewRun} */
 function newRun(chain, step, reportId) {
-  return { id: chain.runId, payload: `{"n":${step}}`, instanceId: chain.id, node: String(step), fire: step + 1, reportId }
+  return {
+    id: chain.runId,
+    payload: `{"n":${step}}`,
+    instanceId: chain.id,
+    node: String(step),
+    fire: step + 1,
+    reportId,
+  }
 }
 
 /** @param {number} now */

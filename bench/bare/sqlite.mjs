@@ -30,7 +30,9 @@ export function bareSqlite(database) {
        report_id = ?, updated_at = ? WHERE id = ?`,
   )
   const advanceInstance = {
-    first: prepared('UPDATE workflow_instance SET fires = ?, succeeded = ?, event_seq = ?, started_at = ? WHERE id = ?'),
+    first: prepared(
+      'UPDATE workflow_instance SET fires = ?, succeeded = ?, event_seq = ?, started_at = ? WHERE id = ?',
+    ),
     middle: prepared('UPDATE workflow_instance SET fires = ?, succeeded = ?, event_seq = ? WHERE id = ?'),
     last: prepared(
       `UPDATE workflow_instance SET fires = ?, succeeded = ?, event_seq = ?, ended_at = ?, state = 'completed',
@@ -58,7 +60,9 @@ export function bareSqlite(database) {
 
   return {
     async prepare() {
-      database.prepare('INSERT INTO workflow_net (hash, name, dialect, net) VALUES (?, ?, ?, ?)').run(...Object.values(NET))
+      database
+        .prepare('INSERT INTO workflow_net (hash, name, dialect, net) VALUES (?, ?, ?, ?)')
+        .run(...Object.values(NET))
     },
     /** @param {import('./rows.mjs').Begin} rows */
     async begin({ now, instances, slot, runs, events }) {

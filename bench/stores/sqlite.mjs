@@ -136,7 +136,8 @@ function walEnd(file) {
     const step = FRAME_HEADER + header.readUInt32BE(8)
     const salt = header.subarray(16, 24)
     let at = WAL_HEADER
-    while (fs.readSync(handle, frame, 0, FRAME_HEADER, at) === FRAME_HEADER && frame.subarray(8, 16).equals(salt)) at += step
+    while (fs.readSync(handle, frame, 0, FRAME_HEADER, at) === FRAME_HEADER && frame.subarray(8, 16).equals(salt))
+      at += step
     return at
   } finally {
     fs.closeSync(handle)

@@ -104,10 +104,7 @@ export interface ChildStart {
 }
 
 /** An item of an each that names its own work. With a body on the node, items are any JSON. */
-export type Item =
-  | { readonly run: ItemRun }
-  | { readonly child: string; readonly start: ChildStart }
-  | Json
+export type Item = { readonly run: ItemRun } | { readonly child: string; readonly start: ChildStart } | Json
 
 export interface ItemRun {
   readonly type: string
@@ -141,11 +138,26 @@ export interface EngineApi {
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]>
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
   /** Completes deferred work by its run id. */
-  complete(params: { readonly runId: string; readonly outcome: { readonly kind: 'succeeded'; readonly result: Json } | { readonly kind: 'failed'; readonly error: Failure } }): Promise<void>
+  complete(params: {
+    readonly runId: string
+    readonly outcome:
+      | { readonly kind: 'succeeded'; readonly result: Json }
+      | { readonly kind: 'failed'; readonly error: Failure }
+  }): Promise<void>
   cancelInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   cancelRun(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
-  answerGate(params: { readonly gateId: string; readonly approved: boolean; readonly answer?: Json; readonly actor: string | null; readonly reason?: string }): Promise<InstanceRow>
-  patchContext(params: { readonly instanceId: string; readonly set: { readonly [name: string]: Json }; readonly actor: string | null }): Promise<InstanceRow>
+  answerGate(params: {
+    readonly gateId: string
+    readonly approved: boolean
+    readonly answer?: Json
+    readonly actor: string | null
+    readonly reason?: string
+  }): Promise<InstanceRow>
+  patchContext(params: {
+    readonly instanceId: string
+    readonly set: { readonly [name: string]: Json }
+    readonly actor: string | null
+  }): Promise<InstanceRow>
   /** Starts a new instance that takes over finished results of a failed, cancelled or partial one. */
   retryInstance(params: { readonly id: string; readonly actor: string | null }): Promise<Started>
   /** Goes on in place with an instance that stopped (saga policy stop). */
@@ -153,7 +165,12 @@ export interface EngineApi {
   /** A failed, cancelled or dead-lettered run goes back to pending, attempt 0. */
   redrive(params: { readonly runId: string; readonly actor: string | null }): Promise<RunRow>
   pauseQueue(params: { readonly queue: string; readonly paused: boolean; readonly actor: string | null }): Promise<void>
-  setLimit(params: { readonly key: string; readonly maxConcurrent: number | null; readonly ratePer: number | null; readonly periodMs: number | null }): Promise<void>
+  setLimit(params: {
+    readonly key: string
+    readonly maxConcurrent: number | null
+    readonly ratePer: number | null
+    readonly periodMs: number | null
+  }): Promise<void>
   putSchedule(params: ScheduleParams): Promise<ScheduleRow>
   removeSchedule(name: string): Promise<boolean>
   view(instanceId: string): Promise<InstanceView | null>
@@ -161,7 +178,11 @@ export interface EngineApi {
   results(instanceId: string): Promise<ReadonlyMap<string, string | null>>
   net(hash: string): Promise<Net | null>
   /** Resolves when the instance (or bare run) has ended. */
-  ended(params: { readonly id: string; readonly kind: 'instance' | 'run'; readonly signal?: AbortSignal }): Promise<InstanceState | RunRow['status']>
+  ended(params: {
+    readonly id: string
+    readonly kind: 'instance' | 'run'
+    readonly signal?: AbortSignal
+  }): Promise<InstanceState | RunRow['status']>
   /** Follows the events of one instance until it ends. */
   watch(instanceId: string, signal?: AbortSignal): AsyncIterable<StoredEvent>
   close(params?: { readonly graceMs?: number }): Promise<void>

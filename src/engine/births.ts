@@ -3,7 +3,8 @@ import type { Place } from '../net/marking.ts'
 import type { Json, Node } from '../net/net.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { ChildStart, Literal } from './api.ts'
-import { type Change, type Member, NeedMore } from './change.ts'
+import type { Change, Member } from './change.ts'
+import { NeedMore } from './need.ts'
 import { chunkOf, literalOf } from './orders.ts'
 
 export const ITEMS_PER_CHUNK = 500

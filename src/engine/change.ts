@@ -24,21 +24,13 @@ import type {
 } from '../store/rows.ts'
 import type { Delta, Loaded, Need } from '../store/store.ts'
 import type { Admission } from './admission.ts'
-import { childInstance, type ChildSpec, ITEMS_PER_CHUNK } from './births.ts'
+import { type ChildSpec, childInstance, ITEMS_PER_CHUNK } from './births.ts'
 import { PetrelError } from './errors.ts'
 import { factsOf } from './facts.ts'
+import { NeedMore } from './need.ts'
 import type { Nets } from './nets.ts'
 import { runOf } from './orders.ts'
 import { type Finish, finished, redriven } from './runs.ts'
-
-/** Thrown by anything that meets something not loaded; caught once per root. */
-export class NeedMore extends Error {
-  readonly need: Need
-  constructor(need: Need) {
-    super('need more')
-    this.need = need
-  }
-}
 
 /** An instance taken up in this transaction. */
 export interface Member {
@@ -348,7 +340,9 @@ export class Change {
       role: row.parentRole,
       scope: row.parentScope,
     }
-    parent.slots.set(row.parentItem < 0 ? `r:${row.parentNode}` : `r:${row.parentNode}/${row.parentItem}`, { $child: row.id })
+    parent.slots.set(row.parentItem < 0 ? `r:${row.parentNode}` : `r:${row.parentNode}/${row.parentItem}`, {
+      $child: row.id,
+    })
     this.follow(row.parentId, { kind: 'ended', place, outcome: outcomeOf(member.row, error as Failure | null) })
   }
 

@@ -6,12 +6,13 @@ import type { GateRow, InstanceRow, RunRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
 import type { Started } from './api.ts'
 import { bear } from './births.ts'
-import { type Change, NeedMore, placeOf } from './change.ts'
+import { type Change, placeOf } from './change.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { factsOf } from './facts.ts'
 import type { Offer } from './handoff.ts'
-import { cancelled, type Chance, completed } from './outcomes.ts'
+import { NeedMore } from './need.ts'
+import { type Chance, cancelled, completed } from './outcomes.ts'
 import { redriven } from './runs.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -40,7 +41,11 @@ export class Control {
         throw new PetrelError('conflict', `instance ${p.id} is already ${row.state}`, { state: row.state })
       }
       if (row.phase === 'undo' || row.state === 'compensating') {
-        throw new PetrelError('conflict', `instance ${p.id} is undoing its work; a half undone workflow is never abandoned`, { state: row.state })
+        throw new PetrelError(
+          'conflict',
+          `instance ${p.id} is undoing its work; a half undone workflow is never abandoned`,
+          { state: row.state },
+        )
       }
       happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
     })
@@ -48,26 +53,36 @@ export class Control {
 
   async cancelRun(p: { readonly id: string } & Actor): Promise<RunRow> {
     const run = await this.#run(p.id)
-    const { value } = await this.#act(run.rootId, { runs: [p.id], ...instanceNeed(run) }, (change) => cancelled(change, p.id, p.actor))
+    const { value } = await this.#act(run.rootId, { runs: [p.id], ...instanceNeed(run) }, (change) =>
+      cancelled(change, p.id, p.actor),
+    )
     return value
   }
 
   async complete(p: {
     readonly runId: string
-    readonly outcome: { readonly kind: 'succeeded'; readonly result: Json } | { readonly kind: 'failed'; readonly error: Failure }
+    readonly outcome:
+      | { readonly kind: 'succeeded'; readonly result: Json }
+      | { readonly kind: 'failed'; readonly error: Failure }
   }): Promise<void> {
     const run = await this.#run(p.runId)
-    const outcome = p.outcome.kind === 'failed' ? p.outcome : { kind: 'succeeded' as const, result: this.#text(p.outcome.result, 'result') }
+    const outcome =
+      p.outcome.kind === 'failed'
+        ? p.outcome
+        : { kind: 'succeeded' as const, result: this.#text(p.outcome.result, 'result') }
     await this.#act(run.rootId, { runs: [p.runId], ...instanceNeed(run) }, (change) =>
-      completed(change, p.runId, outcome, this.#deps.chance))
+      completed(change, p.runId, outcome, this.#deps.chance),
+    )
   }
 
-  async answerGate(p: {
-    readonly gateId: string
-    readonly approved: boolean
-    readonly answer?: Json
-    readonly reason?: string
-  } & Actor): Promise<InstanceRow> {
+  async answerGate(
+    p: {
+      readonly gateId: string
+      readonly approved: boolean
+      readonly answer?: Json
+      readonly reason?: string
+    } & Actor,
+  ): Promise<InstanceRow> {
     const [found] = await this.#gates(p.gateId)
     const answer = p.answer === undefined ? null : this.#text(p.answer, 'answer')
     return this.#onInstance(found.instanceId, { gates: [p.gateId] }, (change) => {
@@ -76,12 +91,17 @@ export class Control {
     })
   }
 
-  async patchContext(p: { readonly instanceId: string; readonly set: { readonly [name: string]: Json } } & Actor): Promise<InstanceRow> {
+  async patchContext(
+    p: { readonly instanceId: string; readonly set: { readonly [name: string]: Json } } & Actor,
+  ): Promise<InstanceRow> {
     this.#text(p.set as Json, 'set')
     return this.#onInstance(p.instanceId, {}, (change) => {
       const { row } = change.member(p.instanceId)
       if (TERMINAL.has(row.state)) {
-        throw new PetrelError('conflict', `instance ${p.instanceId} is already ${row.state}; its context can no longer change`)
+        throw new PetrelError(
+          'conflict',
+          `instance ${p.instanceId} is already ${row.state}; its context can no longer change`,
+        )
       }
       happenBy(change, p.instanceId, { kind: 'patched', set: p.set }, 'instance.patched', p.actor)
     })
@@ -90,12 +110,15 @@ export class Control {
   /** A new instance of the same net that takes over what the old one had finished. */
   async retryInstance(p: { readonly id: string } & Actor): Promise<Started> {
     const old = await this.#instance(p.id)
-    if (!TERMINAL.has(old.state)) throw new PetrelError('conflict', `instance ${p.id} is still ${old.state}; cancel it first`, { state: old.state })
+    if (!TERMINAL.has(old.state))
+      throw new PetrelError('conflict', `instance ${p.id} is still ${old.state}; cancel it first`, { state: old.state })
     if (old.state === 'completed' && old.outcome === 'success') {
       throw new PetrelError('conflict', `instance ${p.id} completed; there is nothing to retry`, { state: old.state })
     }
     if (old.parentNode !== null) {
-      throw new PetrelError('conflict', `instance ${p.id} is nested; retry its root ${old.rootId}`, { root: old.rootId })
+      throw new PetrelError('conflict', `instance ${p.id} is nested; retry its root ${old.rootId}`, {
+        root: old.rootId,
+      })
     }
     const id = this.#deps.newId()
     const need: Need = {
@@ -140,7 +163,11 @@ export class Control {
       const { row, net } = change.member(p.id)
       const stopped = row.state === 'failed' && (row.reason === 'stop' || row.reason === 'failure')
       if (!stopped || net.net.finals.length > 0) {
-        throw new PetrelError('conflict', `instance ${p.id} is ${row.state} and did not stop in a way that can be resumed; retry it instead`, { state: row.state })
+        throw new PetrelError(
+          'conflict',
+          `instance ${p.id} is ${row.state} and did not stop in a way that can be resumed; retry it instead`,
+          { state: row.state },
+        )
       }
       const places: Place[] = []
       for (const { id } of runs) {
@@ -168,10 +195,17 @@ export class Control {
     const { value } = await this.#act(run.rootId, { runs: [p.runId], ...instanceNeed(run) }, (change) => {
       const row = change.run(p.runId) as RunRow
       if (row.status !== 'failed' && row.status !== 'cancelled') {
-        throw new PetrelError('conflict', `run ${p.runId} is ${row.status}; only failed or cancelled runs are redriven`, { state: row.status })
+        throw new PetrelError(
+          'conflict',
+          `run ${p.runId} is ${row.status}; only failed or cancelled runs are redriven`,
+          { state: row.status },
+        )
       }
       if (row.instanceId !== null && !TERMINAL.has(change.member(row.instanceId).row.state)) {
-        throw new PetrelError('conflict', `run ${p.runId} belongs to a workflow that is still going on; it counts there as ${row.status}`)
+        throw new PetrelError(
+          'conflict',
+          `run ${p.runId} belongs to a workflow that is still going on; it counts there as ${row.status}`,
+        )
       }
       const again = redriven(row, change.now)
       change.replace(again)
@@ -190,7 +224,17 @@ export class Control {
         change.queues.set(p.queue, { name: p.queue, paused: p.paused })
         const data = JSON.stringify({ queue: p.queue })
         const type = p.paused ? 'queue.paused' : 'queue.resumed'
-        change.events.push({ runId: null, instanceId: null, seq: null, type, node: null, actor: p.actor, tenant: null, data, at: change.now })
+        change.events.push({
+          runId: null,
+          instanceId: null,
+          seq: null,
+          type,
+          node: null,
+          actor: p.actor,
+          tenant: null,
+          data,
+          at: change.now,
+        })
       },
     })
   }
@@ -272,7 +316,14 @@ export function answerGate(
   }
   const member = change.member(gate.instanceId)
   const state = p.approved ? 'approved' : 'rejected'
-  change.gates.set(gate.id, { ...gate, state, answer: p.answer, answeredBy: p.actor, reason: p.reason, answeredAt: change.now })
+  change.gates.set(gate.id, {
+    ...gate,
+    state,
+    answer: p.answer,
+    answeredBy: p.actor,
+    reason: p.reason,
+    answeredAt: change.now,
+  })
   change.event(member, `gate.${state}`, gate.node, { gate: gate.id, actor: p.actor, reason: p.reason })
   if (p.approved) member.slots.set(`r:${gate.node}`, p.answer === null ? null : (JSON.parse(p.answer) as Json))
   const place: Place = { node: gate.node, fire: gate.fire, item: -1, role: 'work', scope: gate.scope }

@@ -11,7 +11,11 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
   }
   const depth = depthOf(text)
   if (depth > MAX_DEPTH) {
-    return { code: 'unstorable', message: `nested ${depth} levels deep; at most ${MAX_DEPTH} are stored`, retryable: false }
+    return {
+      code: 'unstorable',
+      message: `nested ${depth} levels deep; at most ${MAX_DEPTH} are stored`,
+      retryable: false,
+    }
   }
   if (text.includes('\u0000') || /(^|[^\\])(\\\\)*\\u0000/.test(text)) {
     return { code: 'unstorable', message: 'contains a NUL character, which the database cannot hold', retryable: false }

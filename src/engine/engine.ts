@@ -66,7 +66,10 @@ export class Engine implements EngineApi {
     const { store } = options
     const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024
     if (maxPayloadBytes < MIN_PAYLOAD_BYTES) {
-      throw new PetrelError('invalid_request', `maxPayloadBytes: ${maxPayloadBytes}; at least ${MIN_PAYLOAD_BYTES} are always accepted`)
+      throw new PetrelError(
+        'invalid_request',
+        `maxPayloadBytes: ${maxPayloadBytes}; at least ${MIN_PAYLOAD_BYTES} are always accepted`,
+      )
     }
     const logger = options.logger ?? SILENT
     const chance = { random: options.random ?? Math.random }
@@ -105,7 +108,14 @@ export class Engine implements EngineApi {
       lanes: store.kind === 'postgres' ? 2 : 1,
       offers: (reports) => this.#sessions.offers(reports),
     })
-    this.#intake = new Intake({ transactor: this.#transactor, nets: this.#nets, newId, maxPayloadBytes, maxDepth: MAX_DEPTH, offers })
+    this.#intake = new Intake({
+      transactor: this.#transactor,
+      nets: this.#nets,
+      newId,
+      maxPayloadBytes,
+      maxDepth: MAX_DEPTH,
+      offers,
+    })
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, chance, maxPayloadBytes })
     this.#schedules = new Schedules({
       store,
@@ -207,7 +217,12 @@ export class Engine implements EngineApi {
   }
 
   watch(instanceId: string, signal?: AbortSignal): AsyncIterable<StoredEvent> {
-    return follow({ store: this.store, instanceId, signal: signal ?? null, onWake: (listener) => this.#onCommit(listener) })
+    return follow({
+      store: this.store,
+      instanceId,
+      signal: signal ?? null,
+      onWake: (listener) => this.#onCommit(listener),
+    })
   }
 
   /** One pass of the sweeper now; for tests and dry runs that moved the clock. */

@@ -2,8 +2,8 @@
 import {
   compileExpression,
   compileTemplate,
-  evaluate,
   type Expression,
+  evaluate,
   namesIn,
   render,
   type Template,
@@ -20,8 +20,7 @@ export function newEvaluator(): Evaluate {
   const templates = new WeakMap<object, Template>()
   const texts = new Map<string, Template>()
 
-  const expression = (source: string): Expression =>
-    remembered(expressions, source, () => compileExpression(source))
+  const expression = (source: string): Expression => remembered(expressions, source, () => compileExpression(source))
   const template = (source: Json): Template => {
     if (typeof source === 'string') return remembered(texts, source, () => compileTemplate(source))
     if (source === null || typeof source !== 'object') return compileTemplate(source)

@@ -2,7 +2,8 @@
 import type { Facts } from '../net/facts.ts'
 import type { Json } from '../net/net.ts'
 import type { InstanceRow } from '../store/rows.ts'
-import { type Change, type Member, NeedMore } from './change.ts'
+import type { Change, Member } from './change.ts'
+import { NeedMore } from './need.ts'
 
 export function factsOf(change: Change, member: Member): Facts {
   const { loaded } = change
@@ -48,7 +49,8 @@ export function factsOf(change: Change, member: Member): Facts {
     result: (node) => resultOf(change, member, node),
     items(node, fire, from, count) {
       const hand = member.items.get(`${node}/${fire}`)
-      if (hand !== undefined && from >= hand.first) return hand.values.slice(from - hand.first, from - hand.first + count)
+      if (hand !== undefined && from >= hand.first)
+        return hand.values.slice(from - hand.first, from - hand.first + count)
       const values: Json[] = []
       for (let i = from; i < from + count; i++) {
         const text = loaded.items.get(`${id}/${node}/${fire}/${i}`)
@@ -81,7 +83,8 @@ export function factsOf(change: Change, member: Member): Facts {
       const stored = member.isNew ? [] : loaded.openGates.get(id)
       if (stored === undefined) return undefined
       const ids = stored.filter((g) => !change.gates.has(g.id)).map((g) => g.id)
-      for (const gate of change.newGates.values()) if (gate.instanceId === id && gate.state === 'open') ids.push(gate.id)
+      for (const gate of change.newGates.values())
+        if (gate.instanceId === id && gate.state === 'open') ids.push(gate.id)
       return ids.slice(0, limit)
     },
   }
@@ -127,7 +130,8 @@ function childResults(change: Change, id: string): Json {
   const results: Record<string, Json> = {}
   for (const node of child.net.net.nodes) {
     const value = resultOf(change, child, node.key)
-    if (value === undefined) throw new NeedMore({ results: child.net.net.nodes.map((n) => ({ instanceId: id, node: n.key })) })
+    if (value === undefined)
+      throw new NeedMore({ results: child.net.net.nodes.map((n) => ({ instanceId: id, node: n.key })) })
     results[node.key] = value
   }
   return results

@@ -31,7 +31,11 @@ export interface Handed {
   readonly reportId: string | null
 }
 
-export function handOff(change: Change, offers: readonly Offer[], urgency: readonly (number | null)[]): readonly Handed[] {
+export function handOff(
+  change: Change,
+  offers: readonly Offer[],
+  urgency: readonly (number | null)[],
+): readonly Handed[] {
   const handed: Handed[] = []
   if (offers.length === 0) return handed
   for (const run of change.newRuns.values()) {

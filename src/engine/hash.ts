@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto'
 import type { Json, Net } from '../net/net.ts'
 
 export function netHash(net: Net): string {
-  return createHash('sha256').update(canonical(net as unknown as Json)).digest('hex')
+  return createHash('sha256')
+    .update(canonical(net as unknown as Json))
+    .digest('hex')
 }
 
 /** JSON with sorted keys. */
@@ -11,6 +13,8 @@ export function canonical(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   const object = value as { readonly [key: string]: Json }
-  const keys = Object.keys(object).filter((k) => object[k] !== undefined).sort()
+  const keys = Object.keys(object)
+    .filter((k) => object[k] !== undefined)
+    .sort()
   return `{${keys.map((k) => `${JSON.stringify(k)}:${canonical(object[k] as Json)}`).join(',')}}`
 }

@@ -9,6 +9,8 @@ describe('ids', () => {
     }
     expect(new Set(ids).size).toBe(ids.length)
     expect([...ids].sort()).toEqual(ids)
-    expect(Math.abs(Number.parseInt((ids[0] as string).replaceAll('-', '').slice(0, 12), 16) - Date.now())).toBeLessThan(5000)
+    expect(
+      Math.abs(Number.parseInt((ids[0] as string).replaceAll('-', '').slice(0, 12), 16) - Date.now()),
+    ).toBeLessThan(5000)
   })
 })

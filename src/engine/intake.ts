@@ -3,14 +3,16 @@ import type { Json, Retry } from '../net/net.ts'
 import { StoreConflictError, StoreUnavailableError } from '../store/errors.ts'
 import type { RunRow, UniqueRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
+import { limitKeys } from './admission.ts'
 import type { Enqueued, EnqueueParams, Started, StartParams } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import { type Batch, Batcher } from './batcher.ts'
 import { bear } from './births.ts'
-import { type Change, NeedMore } from './change.ts'
+import type { Change } from './change.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
+import { NeedMore } from './need.ts'
 import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
 import { newRun } from './runs.ts'
@@ -82,7 +84,11 @@ export class Intake {
       throw new PetrelError('invalid_request', `enqueue[${index}].type: a run needs a type, e.g. 'email.send'`)
     }
     const payload = this.#text(params.payload, `enqueue[${index}].payload`)
-    const retry: Retry = { ...INBOX_RETRY, ...params.retry, ...(params.maxAttempts === undefined ? {} : { maxAttempts: params.maxAttempts }) }
+    const retry: Retry = {
+      ...INBOX_RETRY,
+      ...params.retry,
+      ...(params.maxAttempts === undefined ? {} : { maxAttempts: params.maxAttempts }),
+    }
     if (!(Number.isInteger(retry.maxAttempts) && retry.maxAttempts >= 1)) {
       throw new PetrelError('invalid_request', `enqueue[${index}].maxAttempts: a whole number of at least 1`)
     }
@@ -90,19 +96,22 @@ export class Intake {
       throw new PetrelError('invalid_request', `enqueue[${index}].priority: a whole number, smaller runs earlier`)
     }
     const now = params.runAt ?? 0
-    const run = newRun({ id: params.id ?? this.#deps.newId(), type: params.type, payload, now }, {
-      queue: params.queue ?? 'default',
-      priority: params.priority ?? 100,
-      maxAttempts: retry.maxAttempts,
-      retry: params.retry === undefined ? null : JSON.stringify(retry),
-      timeoutMs: params.timeoutMs ?? null,
-      expiresAt: params.expiresAt ?? null,
-      idempotencyKey: params.idempotencyKey ?? null,
-      uniqueKey: params.unique?.key ?? null,
-      limitKey: params.limitKey ?? null,
-      tenant: params.tenant ?? null,
-      meta: params.meta === undefined ? null : this.#text(params.meta, `enqueue[${index}].meta`),
-    })
+    const run = newRun(
+      { id: params.id ?? this.#deps.newId(), type: params.type, payload, now },
+      {
+        queue: params.queue ?? 'default',
+        priority: params.priority ?? 100,
+        maxAttempts: retry.maxAttempts,
+        retry: params.retry === undefined ? null : JSON.stringify(retry),
+        timeoutMs: params.timeoutMs ?? null,
+        expiresAt: params.expiresAt ?? null,
+        idempotencyKey: params.idempotencyKey ?? null,
+        uniqueKey: params.unique?.key ?? null,
+        limitKey: params.limitKey ?? null,
+        tenant: params.tenant ?? null,
+        meta: params.meta === undefined ? null : this.#text(params.meta, `enqueue[${index}].meta`),
+      },
+    )
     return { params, run, bytes: payload.length + 300 }
   }
 
@@ -127,17 +136,21 @@ export class Intake {
       ...(idempotencyKeys.length === 0 ? {} : { idempotencyKeys }),
       ...(uniques.length === 0 ? {} : { uniques }),
       ...(unsure ? { runs: orders.map((o) => o.run.id) } : {}),
+      ...rulesOf(orders.map((o) => o.run)),
     }
-    const { value } = await this.#deps.transactor.run({
-      roots: [],
-      wait: true,
-      need,
-      ...(on === undefined ? { offers: this.#deps.offers } : {}),
-      fold: (change) => {
-        const taken = new Map<string, string>()
-        return calls.map((call) => call.map((order) => place(change, order, taken)))
+    const { value } = await this.#deps.transactor.run(
+      {
+        roots: [],
+        wait: true,
+        need,
+        ...(on === undefined ? { offers: this.#deps.offers } : {}),
+        fold: (change) => {
+          const taken = new Map<string, string>()
+          return calls.map((call) => call.map((order) => place(change, order, taken)))
+        },
       },
-    }, on)
+      on,
+    )
     return value
   }
 
@@ -152,7 +165,13 @@ export class Intake {
     for (const [node, list] of Object.entries(params.items ?? {})) {
       for (const [i, item] of list.entries()) items += this.#text(item as Json, `start.items.${node}[${i}]`).length
     }
-    return { params, id: params.id ?? this.#deps.newId(), hash: hashes[0] as string, hashes, bytes: bytes + items + 1000 }
+    return {
+      params,
+      id: params.id ?? this.#deps.newId(),
+      hash: hashes[0] as string,
+      hashes,
+      bytes: bytes + items + 1000,
+    }
   }
 
   async #startAll(
@@ -161,20 +180,33 @@ export class Intake {
     on?: Store['transact'],
   ): Promise<readonly (readonly Started[])[]> {
     const startKeys = calls.flat().flatMap((b) => b.params.startKey ?? [])
-    const { value } = await this.#deps.transactor.run({
-      roots: [],
-      wait: true,
-      need: {
-        ...(startKeys.length === 0 ? {} : { startKeys }),
-        ...(unsure ? { instances: calls.flat().map((b) => b.id) } : {}),
+    const { value } = await this.#deps.transactor.run(
+      {
+        roots: [],
+        wait: true,
+        need: {
+          ...(startKeys.length === 0 ? {} : { startKeys }),
+          ...(unsure ? { instances: calls.flat().map((b) => b.id) } : {}),
+          ...rulesOf(calls.flat().flatMap((b) => this.#firstOrders(b))),
+        },
+        ...(on === undefined ? { offers: this.#deps.offers } : {}),
+        fold: (change) => {
+          const taken = new Map<string, string>()
+          return calls.map((call) => call.map((birth) => this.#begin(change, birth, taken)))
+        },
       },
-      ...(on === undefined ? { offers: this.#deps.offers } : {}),
-      fold: (change) => {
-        const taken = new Map<string, string>()
-        return calls.map((call) => call.map((birth) => this.#begin(change, birth, taken)))
-      },
-    }, on)
+      on,
+    )
     return value
+  }
+
+  /** What the first runs of a new instance will be, as far as its net tells. */
+  #firstOrders({ hash, params }: Birthing): { readonly queue: string; readonly limitKey: string | null }[] {
+    const net = this.#deps.nets.get(hash)
+    return params.net.entry.map((key) => {
+      const work = net?.byKey.get(key)?.work
+      return work?.kind === 'run' ? work : { queue: 'default', limitKey: null }
+    })
   }
 
   #begin(change: Change, birth: Birthing, taken: Map<string, string>): Started {
@@ -229,7 +261,11 @@ function place(change: Change, order: Order, taken: Map<string, string>): Enqueu
 }
 
 /** The live run that holds the key, if the policy is to answer with it; null: the key is free or was taken away. */
-function uniqueHolder(change: Change, unique: NonNullable<EnqueueParams['unique']>, taken: Map<string, string>): string | null {
+function uniqueHolder(
+  change: Change,
+  unique: NonNullable<EnqueueParams['unique']>,
+  taken: Map<string, string>,
+): string | null {
   const inBatch = taken.get(`unique ${unique.key}`)
   const row = change.loaded.uniques.get(unique.key)
   const holderId = inBatch ?? row?.runId
@@ -245,13 +281,24 @@ function uniqueHolder(change: Change, unique: NonNullable<EnqueueParams['unique'
   if (!states.includes(holder.status)) return null
   if (unique.onConflict === 'ignore') return holderId
   if (unique.onConflict === 'reject') {
-    throw new PetrelError('duplicate', `run ${holderId} already holds the unique key '${unique.key}'`, { existing: holderId })
+    throw new PetrelError('duplicate', `run ${holderId} already holds the unique key '${unique.key}'`, {
+      existing: holderId,
+    })
   }
   if (holder.status === 'leased') {
-    throw new PetrelError('duplicate', `run ${holderId} holds the unique key '${unique.key}' and is active`, { existing: holderId })
+    throw new PetrelError('duplicate', `run ${holderId} holds the unique key '${unique.key}' and is active`, {
+      existing: holderId,
+    })
   }
   change.finish(holder, {
-    status: 'cancelled', now: change.now, result: null, unknown: false, startedAt: null, reportId: null, deadLetter: false, failure: false,
+    status: 'cancelled',
+    now: change.now,
+    result: null,
+    unknown: false,
+    startedAt: null,
+    reportId: null,
+    deadLetter: false,
+    failure: false,
     error: { code: 'replaced', message: 'replaced by a later run with the same unique key' },
   })
   return null
@@ -270,15 +317,30 @@ function claimUnique(change: Change, order: Order, taken: Map<string, string>): 
   change.uniques.set(unique.key, row)
 }
 
+/** Queue settings and limits, loaded with the first look so that a hand-off needs no second. */
+function rulesOf(runs: readonly { readonly queue: string; readonly limitKey: string | null }[]): Need {
+  const queues = new Set(runs.map((r) => r.queue))
+  const limits = new Set(runs.flatMap(limitKeys))
+  return { queues: [...queues], limits: [...limits] }
+}
+
 function bytesOf(parts: readonly { readonly bytes: number }[]): number {
   return parts.reduce((sum, part) => sum + part.bytes, 0)
 }
 
 /** All calls in one transaction; if that is refused, each alone, so that the guilty one answers for itself. */
-async function together<P, R>(batch: readonly Batch<P, R>[], all: (calls: readonly P[], unsure: boolean) => Promise<readonly R[]>): Promise<void> {
+async function together<P, R>(
+  batch: readonly Batch<P, R>[],
+  all: (calls: readonly P[], unsure: boolean) => Promise<readonly R[]>,
+): Promise<void> {
   try {
-    const results = await persistently((unsure) => all(batch.map((b) => b.params), unsure))
-    batch.forEach((entry, i) => entry.resolve(results[i] as R))
+    const results = await persistently((unsure) =>
+      all(
+        batch.map((b) => b.params),
+        unsure,
+      ),
+    )
+    for (const [i, entry] of batch.entries()) entry.resolve(results[i] as R)
   } catch (error) {
     if (batch.length === 1) throw error
     for (const entry of batch) {

@@ -5,11 +5,18 @@ import { PetrelError } from './errors.ts'
 
 type Spec = Pick<ChildStart, 'literals' | 'items'>
 
-export function checkNesting(params: StartParams, hashes: readonly string[], nets: readonly Net[], maxDepth: number): void {
+export function checkNesting(
+  params: StartParams,
+  hashes: readonly string[],
+  nets: readonly Net[],
+  maxDepth: number,
+): void {
   const byHash = new Map(hashes.map((hash, i) => [hash, nets[i] as Net]))
   const visit = (net: Net, spec: Spec, depth: number, path: string): void => {
     if (depth > maxDepth) {
-      throw new PetrelError('too_deep', `${path} is nested ${depth} levels deep; at most ${maxDepth} are allowed`, { path })
+      throw new PetrelError('too_deep', `${path} is nested ${depth} levels deep; at most ${maxDepth} are allowed`, {
+        path,
+      })
     }
     const child = (hash: string, start: Spec, at: string): void => {
       const nested = byHash.get(hash)
@@ -30,10 +37,17 @@ export function checkNesting(params: StartParams, hashes: readonly string[], net
 
 function visitItems(items: readonly Item[], at: string, child: (hash: string, start: Spec, at: string) => void): void {
   for (const [i, item] of items.entries()) {
-    const named = item as { readonly child?: Json; readonly start?: ChildStart; readonly run?: { readonly type?: Json } } | null
+    const named = item as {
+      readonly child?: Json
+      readonly start?: ChildStart
+      readonly run?: { readonly type?: Json }
+    } | null
     if (typeof named?.child === 'string') child(named.child, named.start ?? {}, `${at}[${i}]`)
     else if (typeof named?.run?.type !== 'string') {
-      throw new PetrelError('invalid_request', `${at}[${i}]: an item names its work: { run: { type, args } } or { child, start }`)
+      throw new PetrelError(
+        'invalid_request',
+        `${at}[${i}]: an item names its work: { run: { type, args } } or { child, start }`,
+      )
     }
   }
 }

@@ -4,8 +4,9 @@ import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../net/net.t
 import type { RunRow } from '../store/rows.ts'
 import type { ItemRun, Literal } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
-import { type Change, type Member, NeedMore } from './change.ts'
+import type { Change, Member } from './change.ts'
 import { factsOf } from './facts.ts'
+import { NeedMore } from './need.ts'
 import { newRun } from './runs.ts'
 
 /** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
@@ -16,7 +17,8 @@ type RunEffect = Extract<Effect, { do: 'run' }>
 export function runOf(change: Change, member: Member, effect: RunEffect): RunRow {
   const { place } = effect
   const node = member.net.byKey.get(place.node) as Node
-  const order = place.role === 'undo' ? undoOrder(change, member, node, effect) : workOrder(change, member, node, effect)
+  const order =
+    place.role === 'undo' ? undoOrder(change, member, node, effect) : workOrder(change, member, node, effect)
   const { work, retry } = order
   const { row } = member
   const common = {

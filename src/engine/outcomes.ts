@@ -8,8 +8,9 @@ import type { Json, Retry } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Reply, Report } from '../worker/port.ts'
 import { backoffMs, INBOX_RETRY, retryable } from './backoff.ts'
-import { type Change, iso, leaseStory, NeedMore, placeOf } from './change.ts'
+import { type Change, iso, leaseStory, placeOf } from './change.ts'
 import { PetrelError } from './errors.ts'
+import { NeedMore } from './need.ts'
 import { deferred, MAX_DELIVERIES, retried, returned } from './runs.ts'
 
 export interface Chance {
@@ -54,13 +55,17 @@ export function reported(change: Change, sessionId: string, report: Report, chan
 export function completed(
   change: Change,
   runId: string,
-  outcome: { readonly kind: 'succeeded'; readonly result: string | null } | { readonly kind: 'failed'; readonly error: Failure },
+  outcome:
+    | { readonly kind: 'succeeded'; readonly result: string | null }
+    | { readonly kind: 'failed'; readonly error: Failure },
   chance: Chance,
 ): void {
   const run = change.run(runId)
   if (run === undefined) throw new PetrelError('not_found', `there is no run ${runId}`)
   if (run.status !== 'leased') {
-    throw new PetrelError('conflict', `run ${runId} is ${run.status}; only deferred work can be completed`, { state: run.status })
+    throw new PetrelError('conflict', `run ${runId} is ${run.status}; only deferred work can be completed`, {
+      state: run.status,
+    })
   }
   if (!run.deferred) {
     throw new PetrelError('conflict', `run ${runId} is held by worker ${run.leasedBy ?? '?'}, who has not deferred it`)
@@ -80,7 +85,8 @@ export function lost(change: Change, runId: string, chance: Chance): void {
   }
   if (session !== undefined && session.state !== 'dead') return
   if (run.startedAt === null && run.deliveries + 1 < MAX_DELIVERIES) return giveBack(change, run, true, UNTOLD)
-  const message = run.startedAt === null ? 'delivered too often without a start' : `worker ${run.leasedBy ?? '?'} was lost`
+  const message =
+    run.startedAt === null ? 'delivered too often without a start' : `worker ${run.leasedBy ?? '?'} was lost`
   failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, chance)
 }
 
@@ -95,7 +101,14 @@ export function strayed(change: Change, runId: string, sessionId: string, epoch:
 export function leaseExpired(change: Change, runId: string, chance: Chance): void {
   const run = change.run(runId)
   if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
-  failExecution(change, run, { code: 'lease_expired', message: 'the lease ran out', category: 'transient' }, true, UNTOLD, chance)
+  failExecution(
+    change,
+    run,
+    { code: 'lease_expired', message: 'the lease ran out', category: 'transient' },
+    true,
+    UNTOLD,
+    chance,
+  )
 }
 
 /** Past its timeout while active, or past its expiry while not started. */
@@ -135,8 +148,12 @@ export function finishedOutside(change: Change, runId: string): void {
     change.endedIds.push(row.id)
     return
   }
-  const outcome = row.status === 'succeeded' ? { kind: 'succeeded' as const }
-    : error === null ? { kind: 'cancelled' as const } : { kind: 'failed' as const, error }
+  const outcome =
+    row.status === 'succeeded'
+      ? { kind: 'succeeded' as const }
+      : error === null
+        ? { kind: 'cancelled' as const }
+        : { kind: 'failed' as const, error }
   change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
 }
 
@@ -169,7 +186,14 @@ function succeed(change: Change, run: RunRow, result: string | null, told: Told)
   }
 }
 
-function failExecution(change: Change, run: RunRow, error: Failure, unknown: boolean, told: Told, chance: Chance): void {
+function failExecution(
+  change: Change,
+  run: RunRow,
+  error: Failure,
+  unknown: boolean,
+  told: Told,
+  chance: Chance,
+): void {
   change.noteStart(run, told.startedAt ?? run.startedAt)
   const retry = policyOf(change, run)
   const failures = run.attempt + 1
@@ -180,11 +204,21 @@ function failExecution(change: Change, run: RunRow, error: Failure, unknown: boo
     return
   }
   const asked = (error.details as { retry_delay_ms?: number } | null | undefined)?.retry_delay_ms
-  const delay = typeof asked === 'number' ? asked : unknown && error.code !== 'timeout' ? 0 : backoffMs(retry, failures, chance.random)
+  const delay =
+    typeof asked === 'number'
+      ? asked
+      : unknown && error.code !== 'timeout'
+        ? 0
+        : backoffMs(retry, failures, chance.random)
   change.admission.release(run)
   const row = retried(run, { runAt: change.now + delay, error, ...told })
   change.replace(row)
-  const data = { ...leaseStory(run, told.startedAt), attempt: row.attempt, error: error as unknown as Json, run_at: iso(row.runAt) }
+  const data = {
+    ...leaseStory(run, told.startedAt),
+    attempt: row.attempt,
+    error: error as unknown as Json,
+    run_at: iso(row.runAt),
+  }
   change.runEvent(row, 'retried', data)
 }
 
@@ -198,7 +232,16 @@ function endRun(
   deadLetter: boolean,
 ): RunRow {
   const failure = status === 'failed' && error.code !== 'expired'
-  const row = change.finish(run, { status, now: change.now, result: null, error, unknown, deadLetter, failure, ...told })
+  const row = change.finish(run, {
+    status,
+    now: change.now,
+    result: null,
+    error,
+    unknown,
+    deadLetter,
+    failure,
+    ...told,
+  })
   if (row.instanceId !== null) {
     const outcome = unknown ? { kind: 'unknown' as const, error } : { kind: 'failed' as const, error }
     change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
@@ -217,7 +260,14 @@ function defer(change: Change, run: RunRow, told: Told): void {
 function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): void {
   if (ending(change, run)) {
     const row = change.finish(run, {
-      status: 'cancelled', now: change.now, result: null, error: null, unknown: false, deadLetter: false, failure: false, ...told,
+      status: 'cancelled',
+      now: change.now,
+      result: null,
+      error: null,
+      unknown: false,
+      deadLetter: false,
+      failure: false,
+      ...told,
     })
     if (row.instanceId !== null) {
       change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })

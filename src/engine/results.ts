@@ -22,7 +22,11 @@ export class Results {
   /** By node key, JSON text. An each: an object keyed by item index. A nested workflow: see `nested`. */
   async ofInstance(instanceId: string): Promise<ByNode> {
     const { net } = await this.#lookUp(instanceId)
-    return this.#read(instanceId, net, net.net.nodes.map((n) => n.key))
+    return this.#read(
+      instanceId,
+      net,
+      net.net.nodes.map((n) => n.key),
+    )
   }
 
   /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */
@@ -78,7 +82,8 @@ export class Results {
       const text = stored.get(`${instanceId}/${node}`) ?? null
       const ref = text?.startsWith('{"$child"') ? (JSON.parse(text) as Json) : null
       if (ref !== null && isChildRef(ref)) found.set(node, await this.#nested(ref.$child))
-      else if (net.byKey.get(node)?.work.kind === 'each') found.set(node, await this.#withChildren(instanceId, node, text))
+      else if (net.byKey.get(node)?.work.kind === 'each')
+        found.set(node, await this.#withChildren(instanceId, node, text))
       else found.set(node, text)
     }
     return found

@@ -135,7 +135,12 @@ export function finished(run: RunRow, f: Finish): RunRow {
 /** A failed execution that will be tried again. */
 export function retried(
   run: RunRow,
-  p: { readonly runAt: number; readonly error: Failure; readonly startedAt: number | null; readonly reportId: string | null },
+  p: {
+    readonly runAt: number
+    readonly error: Failure
+    readonly startedAt: number | null
+    readonly reportId: string | null
+  },
 ): RunRow {
   const startedAt = p.startedAt ?? run.startedAt
   return {

@@ -100,28 +100,40 @@ export class Schedules {
   }
 
   async #advance(schedule: ScheduleRow, id: string | null, event: string): Promise<void> {
-    await this.#deps.transactor.run({
-      roots: [],
-      wait: true,
-      need: { schedules: [schedule.name] },
-      fold: (change) => {
-        const row = change.loaded.schedules.get(schedule.name)
-        // Deleted, changed or advanced by another process meanwhile.
-        if (row === undefined || row.nextAt !== schedule.nextAt) return
-        const nextAt = nextAfter(row.name, row.expression, row.timezone, Math.max(change.now, row.nextAt ?? 0))
-        change.schedules.set(row.name, {
-          ...row,
-          nextAt,
-          lastAt: id === null ? row.lastAt : row.nextAt,
-          lastId: id ?? row.lastId,
-          fireCount: row.fireCount + (id === null ? 0 : 1),
-        })
-        const data = JSON.stringify({ schedule: row.name, at: row.nextAt, id })
-        change.events.push({ runId: null, instanceId: null, seq: null, type: event, node: null, actor: null, tenant: row.tenant, data, at: change.now })
-      },
-    }).catch((error: unknown) => {
-      if (!(error instanceof StoreConflictError)) throw error
-    })
+    await this.#deps.transactor
+      .run({
+        roots: [],
+        wait: true,
+        need: { schedules: [schedule.name] },
+        fold: (change) => {
+          const row = change.loaded.schedules.get(schedule.name)
+          // Deleted, changed or advanced by another process meanwhile.
+          if (row === undefined || row.nextAt !== schedule.nextAt) return
+          const nextAt = nextAfter(row.name, row.expression, row.timezone, Math.max(change.now, row.nextAt ?? 0))
+          change.schedules.set(row.name, {
+            ...row,
+            nextAt,
+            lastAt: id === null ? row.lastAt : row.nextAt,
+            lastId: id ?? row.lastId,
+            fireCount: row.fireCount + (id === null ? 0 : 1),
+          })
+          const data = JSON.stringify({ schedule: row.name, at: row.nextAt, id })
+          change.events.push({
+            runId: null,
+            instanceId: null,
+            seq: null,
+            type: event,
+            node: null,
+            actor: null,
+            tenant: row.tenant,
+            data,
+            at: change.now,
+          })
+        },
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof StoreConflictError)) throw error
+      })
   }
 
   async #previousIsLive(schedule: ScheduleRow): Promise<boolean> {
@@ -136,7 +148,8 @@ export class Schedules {
     const id = schedule.lastId as string
     const actor = `schedule ${schedule.name}`
     const instance = await this.#deps.store.read.instance(id)
-    const cancel = instance === null ? this.#deps.control.cancelRun({ id, actor }) : this.#deps.control.cancelInstance({ id, actor })
+    const cancel =
+      instance === null ? this.#deps.control.cancelRun({ id, actor }) : this.#deps.control.cancelInstance({ id, actor })
     await cancel.catch((error: unknown) => {
       if (!(error instanceof PetrelError && error.code === 'conflict')) throw error
     })
@@ -153,6 +166,9 @@ export function nextAfter(name: string, expression: string, timezone: string, af
   try {
     return new Cron(expression, { timezone, paused: true }).nextRun(new Date(after))?.getTime() ?? null
   } catch (error) {
-    throw new PetrelError('invalid_request', `schedule '${name}': ${(error as Error).message} (five fields as in '0 9 * * mon', an IANA time zone)`)
+    throw new PetrelError(
+      'invalid_request',
+      `schedule '${name}': ${(error as Error).message} (five fields as in '0 9 * * mon', an IANA time zone)`,
+    )
   }
 }

@@ -5,14 +5,24 @@
 import { hostname } from 'node:os'
 import type { RunRow, WorkerRow } from '../store/rows.ts'
 import type { ClaimFilter, Need, Store } from '../store/store.ts'
-import type { Delivery, ParentResults, Reply, Report, Session, SessionInbox, SessionOptions, WorkerPort } from '../worker/port.ts'
+import type {
+  Delivery,
+  ParentResults,
+  Reply,
+  Report,
+  Session,
+  SessionInbox,
+  SessionOptions,
+  WorkerPort,
+} from '../worker/port.ts'
 import { limitKeys } from './admission.ts'
 import type { Logger } from './api.ts'
-import { type Change, NeedMore } from './change.ts'
+import type { Change } from './change.ts'
 import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { accepting, type Handed, type Offer } from './handoff.ts'
+import { NeedMore } from './need.ts'
 import { type Chance, reported, strayed } from './outcomes.ts'
 import { leased } from './runs.ts'
 import type { Settler } from './settle.ts'
@@ -138,7 +148,8 @@ class LocalSession implements Session {
 
   wake(queues: ReadonlySet<string> | null): void {
     if (this.#state !== 'running') return
-    if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q))) this.inbox.wake()
+    if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q)))
+      this.inbox.wake()
   }
 
   async beat(): Promise<void> {
@@ -249,7 +260,7 @@ class LocalSession implements Session {
 
   async settle(report: Report): Promise<Reply> {
     const { delivery } = report
-    const checked = this.#checked(report)
+    const checked = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
     this.#reporting.add(delivery.runId)
     const settled = this.#deps.settler().settle({
       runId: delivery.runId,
@@ -263,14 +274,23 @@ class LocalSession implements Session {
     return await settled.finally(() => this.#reporting.delete(delivery.runId))
   }
 
+  /** A worker knows only its own machine's clock. */
+  #onStoreClock(at: number | null): number | null {
+    return at === null ? null : Math.round(at + this.#deps.transactor.clockOffsetMs)
+  }
+
   #checked(report: Report): Report {
     if (report.outcome.kind !== 'succeeded' || report.outcome.result === null) return report
     const error = unstorable(report.outcome.result, this.#deps.maxPayloadBytes)
     return error === null ? report : failedAs(report, { ...error, message: `the result ${error.message}` })
   }
 
-  async started(runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[]): Promise<void> {
-    await this.#deps.store.sweep.started({ runs: runs.map((r) => ({ id: r.runId, epoch: r.epoch, at: r.at })) })
+  async started(
+    runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[],
+  ): Promise<void> {
+    await this.#deps.store.sweep.started({
+      runs: runs.map((r) => ({ id: r.runId, epoch: r.epoch, at: this.#onStoreClock(r.at) as number })),
+    })
   }
 
   results(delivery: Delivery): Promise<ParentResults> {
@@ -322,8 +342,15 @@ function askRules(change: Change): void {
   throw new NeedMore({ queues: [...queues], limits: [...limits] })
 }
 
-const UNSTORABLE = { code: 'unstorable', message: 'the outcome cannot be stored in this database', retryable: false } as const
+const UNSTORABLE = {
+  code: 'unstorable',
+  message: 'the outcome cannot be stored in this database',
+  retryable: false,
+} as const
 
-function failedAs(report: Report, error: { readonly code: string; readonly message: string; readonly retryable?: boolean }): Report {
+function failedAs(
+  report: Report,
+  error: { readonly code: string; readonly message: string; readonly retryable?: boolean },
+): Report {
   return { ...report, outcome: { kind: 'failed', error } }
 }

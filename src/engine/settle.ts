@@ -68,12 +68,16 @@ export class Settler {
     this.#nets = p.nets
     this.#logger = p.logger
     this.#offers = p.offers
-    this.#lanes = Array.from({ length: p.lanes }, (_, lane) => new Batcher<Settling, Settled>({
-      work: (batch) => this.#settle(lane, batch),
-      most: MOST,
-      mostBytes: MOST_BYTES,
-      sizeOf: (s) => s.bytes,
-    }))
+    this.#lanes = Array.from(
+      { length: p.lanes },
+      (_, lane) =>
+        new Batcher<Settling, Settled>({
+          work: (batch) => this.#settle(lane, batch),
+          most: MOST,
+          mostBytes: MOST_BYTES,
+          sizeOf: (s) => s.bytes,
+        }),
+    )
   }
 
   settle(settling: Settling): Promise<Settled> {
@@ -97,7 +101,10 @@ export class Settler {
       } catch (error) {
         if (error instanceof StoreDataError) return await this.#bisect(lane, batch, error)
         if (!(error instanceof StoreUnavailableError) || this.#closed) throw error
-        this.#logger.warn({ code: error.code, outcomes: batch.length }, `store unavailable, outcomes wait: ${error.message}`)
+        this.#logger.warn(
+          { code: error.code, outcomes: batch.length },
+          `store unavailable, outcomes wait: ${error.message}`,
+        )
         await new Promise((resolve) => setTimeout(resolve, delay))
         delay = Math.min(delay * 2, 2000)
       }
@@ -125,7 +132,8 @@ export class Settler {
     }
     const patient = batch.some((entry) => (this.#skips.get(entry) ?? 0) >= PATIENCE)
     const reports = batch.flatMap(({ params: { report } }) =>
-      report?.report.wantNext === true ? [{ sessionId: report.sessionId, reportId: report.report.reportId }] : [])
+      report?.report.wantNext === true ? [{ sessionId: report.sessionId, reportId: report.report.reportId }] : [],
+    )
     const act: Act<{ readonly statuses: Map<Entry, Reply['status']>; readonly skipped: Entry[] }> = {
       roots: [...roots.keys()].filter((root) => root !== ''),
       wait: patient,
@@ -135,7 +143,8 @@ export class Settler {
     }
     const { value, handed, change } = await this.#transactor.run(act)
     const next = new Map<string, Delivery>()
-    for (const { run, reportId } of handed) if (reportId !== null) next.set(reportId, deliveryOf(run, previousOf(change, run)))
+    for (const { run, reportId } of handed)
+      if (reportId !== null) next.set(reportId, deliveryOf(run, previousOf(change, run)))
     for (const [entry, status] of value.statuses) {
       const { report } = entry.params
       const reportId = report?.report.reportId
@@ -176,7 +185,9 @@ export class Settler {
     return {
       runs,
       instances: [...instances],
-      slots: [...slots].filter(([, keys]) => keys.size > 0).map(([instanceId, keys]) => ({ instanceId, keys: [...keys] })),
+      slots: [...slots]
+        .filter(([, keys]) => keys.size > 0)
+        .map(([instanceId, keys]) => ({ instanceId, keys: [...keys] })),
       queues: [...queues],
       limits: [...limits],
     }

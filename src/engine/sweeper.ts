@@ -107,10 +107,22 @@ export class Sweeper {
   async #pass(): Promise<void> {
     const { store, chance } = this.#deps
     const { sweep } = store
-    await this.#runs(() => sweep.lostRuns({ limit: CHUNK }), (c, id) => lost(c, id, chance))
-    await this.#runs(() => sweep.expiredLeases({ limit: CHUNK }), (c, id) => leaseExpired(c, id, chance))
-    await this.#runs(() => sweep.overdueRuns({ limit: CHUNK }), (c, id) => overdue(c, id, chance))
-    await this.#runs(() => sweep.unsettledRuns({ limit: CHUNK }), (c, id) => finishedOutside(c, id))
+    await this.#runs(
+      () => sweep.lostRuns({ limit: CHUNK }),
+      (c, id) => lost(c, id, chance),
+    )
+    await this.#runs(
+      () => sweep.expiredLeases({ limit: CHUNK }),
+      (c, id) => leaseExpired(c, id, chance),
+    )
+    await this.#runs(
+      () => sweep.overdueRuns({ limit: CHUNK }),
+      (c, id) => overdue(c, id, chance),
+    )
+    await this.#runs(
+      () => sweep.unsettledRuns({ limit: CHUNK }),
+      (c, id) => finishedOutside(c, id),
+    )
     for (const { id, rootId } of await sweep.overdueInstances({ limit: CHUNK })) {
       await this.#onRoot(rootId, id, (change) => {
         const { deadlineAt } = change.member(id).row
@@ -141,7 +153,15 @@ export class Sweeper {
             return 'recorded'
           }
           const { id: runId, rootId, instanceId } = key
-          return this.#deps.settler.settle({ runId, rootId, instanceId, bytes: 400, report: null, fold: apply, unstorable: apply })
+          return this.#deps.settler.settle({
+            runId,
+            rootId,
+            instanceId,
+            bytes: 400,
+            report: null,
+            fold: apply,
+            unstorable: apply,
+          })
         }),
       )
       if (found.length < CHUNK) return
@@ -156,19 +176,26 @@ export class Sweeper {
   async #gates(): Promise<void> {
     const { store, transactor, offers } = this.#deps
     for (const due of await store.sweep.overdueGates({ limit: CHUNK })) {
-      await transactor.run({
-        roots: [due.rootId],
-        wait: true,
-        need: { instances: [due.instanceId], gates: [due.id] },
-        offers,
-        fold: (change) => {
-          const gate = change.loaded.gates.get(due.id)
-          if (gate === undefined || gate.state !== 'open' || gate.dueAt === null || gate.dueAt > change.now) return
-          answerGate(change, gate, { approved: gate.onTimeout === 'approve', answer: null, actor: null, reason: 'nobody answered in time' })
-        },
-      }).catch((error: unknown) => {
-        if (!(error instanceof PetrelError)) throw error
-      })
+      await transactor
+        .run({
+          roots: [due.rootId],
+          wait: true,
+          need: { instances: [due.instanceId], gates: [due.id] },
+          offers,
+          fold: (change) => {
+            const gate = change.loaded.gates.get(due.id)
+            if (gate === undefined || gate.state !== 'open' || gate.dueAt === null || gate.dueAt > change.now) return
+            answerGate(change, gate, {
+              approved: gate.onTimeout === 'approve',
+              answer: null,
+              actor: null,
+              reason: 'nobody answered in time',
+            })
+          },
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof PetrelError)) throw error
+        })
     }
   }
 
@@ -182,6 +209,13 @@ export class Sweeper {
     const eventsBefore = retention.eventsMs === null ? never : now - retention.eventsMs
     if (endedBefore === never && eventsBefore === never) return
     const limit = 1000
-    while (!this.#closed && (await store.sweep.prune({ endedBefore: Math.max(endedBefore, 0), eventsBefore: Math.max(eventsBefore, 0), limit })) >= limit);
+    while (
+      !this.#closed &&
+      (await store.sweep.prune({
+        endedBefore: Math.max(endedBefore, 0),
+        eventsBefore: Math.max(eventsBefore, 0),
+        limit,
+      })) >= limit
+    );
   }
 }

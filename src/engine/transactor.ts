@@ -5,8 +5,9 @@
 import type { RunRow } from '../store/rows.ts'
 import type { Loaded, Need, Store } from '../store/store.ts'
 import { Admission, limitKeys } from './admission.ts'
-import { Change, type ChangeDeps, NeedMore } from './change.ts'
+import { Change, type ChangeDeps } from './change.ts'
 import { type Handed, handOff, type Offer } from './handoff.ts'
+import { NeedMore } from './need.ts'
 
 export interface Act<T> {
   readonly roots: readonly string[]
@@ -145,4 +146,3 @@ export function merge(needs: readonly Need[]): Need {
   }
   return merged as Need
 }
-

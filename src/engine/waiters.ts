@@ -1,5 +1,5 @@
 /** Who waits for an end: told at once by our own commits, by wake-ups from other processes, and by a slow poll. */
-import { TERMINAL, type InstanceState } from '../net/marking.ts'
+import { type InstanceState, TERMINAL } from '../net/marking.ts'
 import type { RunStatus } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { PetrelError } from './errors.ts'
@@ -31,7 +31,11 @@ export class Waiters {
     this.#store = store
   }
 
-  async ended(p: { readonly id: string; readonly kind: 'instance' | 'run'; readonly signal?: AbortSignal }): Promise<End> {
+  async ended(p: {
+    readonly id: string
+    readonly kind: 'instance' | 'run'
+    readonly signal?: AbortSignal
+  }): Promise<End> {
     const { id, kind, signal } = p
     signal?.throwIfAborted()
     const known = this.#ended.get(id)
@@ -41,10 +45,14 @@ export class Waiters {
       const all = this.#waiting.get(id) ?? new Set()
       all.add(waiter)
       this.#waiting.set(id, all)
-      signal?.addEventListener('abort', () => {
-        all.delete(waiter)
-        reject(signal.reason)
-      }, { once: true })
+      signal?.addEventListener(
+        'abort',
+        () => {
+          all.delete(waiter)
+          reject(signal.reason)
+        },
+        { once: true },
+      )
       // Begun elsewhere, it may have ended before we began to listen.
       if (!this.#born.has(id)) this.#check(id).catch(reject)
     })

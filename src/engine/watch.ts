@@ -25,7 +25,8 @@ export async function* follow(p: {
       if (signal?.aborted === true) return
       woken = false
       const instance = await store.read.instance(instanceId)
-      if (instance === null) throw new PetrelError('not_found', `there is no instance ${instanceId}`, { id: instanceId })
+      if (instance === null)
+        throw new PetrelError('not_found', `there is no instance ${instanceId}`, { id: instanceId })
       const page = await store.read.instanceEvents({ instanceId, afterSeq, limit: PAGE })
       for (const event of page) {
         afterSeq = event.seq ?? afterSeq

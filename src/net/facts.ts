@@ -25,7 +25,13 @@ export type Missing =
   | { readonly fact: 'slotsWith'; readonly prefix: string }
   | { readonly fact: 'topSlot'; readonly prefix: string }
   | { readonly fact: 'result'; readonly node: string }
-  | { readonly fact: 'items'; readonly node: string; readonly fire: number; readonly from: number; readonly count: number }
+  | {
+      readonly fact: 'items'
+      readonly node: string
+      readonly fire: number
+      readonly from: number
+      readonly count: number
+    }
   | { readonly fact: 'unstarted'; readonly limit: number }
   | { readonly fact: 'openChildren'; readonly limit: number }
   | { readonly fact: 'openGates'; readonly limit: number }

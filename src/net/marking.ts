@@ -124,7 +124,13 @@ export type Effect =
       readonly item: Json | null
     }
   /** Freeze the items of an `each` from index `from` on. */
-  | { readonly do: 'items'; readonly node: string; readonly fire: number; readonly from: number; readonly values: readonly Json[] }
+  | {
+      readonly do: 'items'
+      readonly node: string
+      readonly fire: number
+      readonly from: number
+      readonly values: readonly Json[]
+    }
   /** Work that had not started and will not. */
   | { readonly do: 'cancel-run'; readonly id: string }
   | { readonly do: 'cancel-child'; readonly id: string }

@@ -29,7 +29,8 @@ export function drain(d: Draft, reason: DrainReason, error: Failure, node: strin
   else if (undoDue(d)) m.state = 'compensating'
   else m.state = 'running'
   d.event('instance.draining', node, { reason, error: failureJson(error, node) })
-  if (m.open > 0) d.effects.push({ do: 'signal-active' })
+  // After a failure what runs may end well; after a cancel or a deadline nobody wants it any more.
+  if (m.open > 0 && (reason === 'cancel' || reason === 'deadline')) d.effects.push({ do: 'signal-active' })
   cancelUnstarted(d)
   leaveDrainIfEmpty(d)
 }

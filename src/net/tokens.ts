@@ -173,8 +173,16 @@ function openEach(d: Draft, node: Node, work: EachWork, place: Place, args: Json
   }
   if (total === 0) return route(d, node, place.scope, () => args, SUCCEEDED)
   writeScope(d, inner(place.scope, place.fire), {
-    kind: 'each', up: place.scope, node: node.key, fire: place.fire, args,
-    live: total, total, next: 0, inFlight: 0, failed: 0,
+    kind: 'each',
+    up: place.scope,
+    node: node.key,
+    fire: place.fire,
+    args,
+    live: total,
+    total,
+    next: 0,
+    inFlight: 0,
+    failed: 0,
   })
   issueItems(d, place.fire)
   const list = d.fresh.get(place.fire)
@@ -253,7 +261,11 @@ export function failNode(d: Draft, place: Place, error: Failure, args?: () => Js
   const action = node.onFailure === 'net' ? d.net.net.onFailure : node.onFailure
   if (action === 'abort') drain(d, 'failure', error, node.key)
   else if (action === 'compensate') drain(d, 'compensate', error, node.key)
-  else route(d, node, place.scope, args ?? argsOf(d, node, place), { status: action === 'skip' ? 'skipped' : 'failed', error })
+  else
+    route(d, node, place.scope, args ?? argsOf(d, node, place), {
+      status: action === 'skip' ? 'skipped' : 'failed',
+      error,
+    })
 }
 
 /** Args that the arcs name outlive their token in slot `t:<fire>`, until the arcs are tried. */
@@ -276,7 +288,8 @@ function route(d: Draft, node: Node, scope: string, args: () => Json | null, end
   const around: Surroundings = { args, event }
   const taken = []
   for (const [i, arc] of arcs.entries()) {
-    if (arc.when !== null && !truth(d, arc.when, around, { node: node.key, what: `guard of arc ${i} to '${arc.to}'` })) continue
+    if (arc.when !== null && !truth(d, arc.when, around, { node: node.key, what: `guard of arc ${i} to '${arc.to}'` }))
+      continue
     taken.push({ arc, i })
     if (mode === 'first') break
   }

@@ -52,7 +52,8 @@ function checkNode(node: Node, byKey: ReadonlyMap<string, Node>, report: Report,
       report(path, error instanceof Error ? error.message : String(error))
     }
   }
-  const expression = (path: string, source: string | null): void => parses(path, source, (e) => e.names(source as string))
+  const expression = (path: string, source: string | null): void =>
+    parses(path, source, (e) => e.names(source as string))
   const template = (path: string, source: Json | null): void => parses(path, source, (e) => e.templateNames(source))
   for (const [i, arc] of node.next.arcs.entries()) {
     const path = `${at}.next.arcs[${i}]`
@@ -69,7 +70,8 @@ function checkNode(node: Node, byKey: ReadonlyMap<string, Node>, report: Report,
     if (node.next.arcs.length === 0) report(`${at}.next.scope`, 'a fork that opens a scope needs arcs')
   }
   for (const [i, rule] of (node.admit?.rules ?? []).entries()) expression(`${at}.admit.rules[${i}].when`, rule.when)
-  if (node.undo !== null && node.work.kind === 'pass') report(`${at}.undo`, 'a pass node does nothing that could be undone')
+  if (node.undo !== null && node.work.kind === 'pass')
+    report(`${at}.undo`, 'a pass node does nothing that could be undone')
   checkRetry(node.retry, `${at}.retry`, report)
   checkRetry(node.undo?.retry ?? null, `${at}.undo.retry`, report)
   checkMs(node.timeout?.ms ?? null, `${at}.timeout.ms`, report)
@@ -164,7 +166,11 @@ function checkReachable(net: Net, byKey: ReadonlyMap<string, Node>, report: Repo
 /** A cycle in which nothing does work would spin for ever. */
 function checkPassCycles(net: Net, byKey: ReadonlyMap<string, Node>, report: Report): void {
   const idle = (n: Node): boolean => n.work.kind === 'pass' || (n.work.kind === 'child' && n.work.mode === 'detached')
-  const cycle = findCycle(net.nodes.filter(idle), (n) => targets(n).map((k) => byKey.get(k) as Node).filter(idle))
+  const cycle = findCycle(net.nodes.filter(idle), (n) =>
+    targets(n)
+      .map((k) => byKey.get(k) as Node)
+      .filter(idle),
+  )
   if (cycle !== null) report(`nodes.${cycle[0]}`, `pass nodes form a cycle that does no work: ${cycle.join(' → ')}`)
 }
 
@@ -187,7 +193,8 @@ function checkCountJoins(net: Net, byKey: ReadonlyMap<string, Node>, report: Rep
     for (const source of sources.get(node.key) ?? []) {
       const at = `nodes.${source.key}`
       const arcs = source.next.arcs
-      if (arcs.some((a) => a.when !== null)) report(`${at}.next`, `guards are not allowed on the way to count join '${node.key}'`)
+      if (arcs.some((a) => a.when !== null))
+        report(`${at}.next`, `guards are not allowed on the way to count join '${node.key}'`)
       if (source.next.mode === 'first' && arcs.length > 1) {
         report(`${at}.next.mode`, `'first' leaves arcs out on the way to count join '${node.key}'; use 'every'`)
       }
@@ -197,7 +204,10 @@ function checkCountJoins(net: Net, byKey: ReadonlyMap<string, Node>, report: Rep
       }
       const arrivals = (sources.get(source.key)?.length ?? 0) + (entry.has(source.key) ? 1 : 0)
       if (source.join !== 'count' && arrivals > 1) {
-        report(`${at}.join`, `fires once per token (${arrivals} can come) but leads to count join '${node.key}'; use join: count`)
+        report(
+          `${at}.join`,
+          `fires once per token (${arrivals} can come) but leads to count join '${node.key}'; use join: count`,
+        )
       }
       if (before.has(source.key)) continue
       before.add(source.key)

@@ -2,7 +2,7 @@
  * Rows as the engine sees them. Times are milliseconds since the epoch on the store's clock; JSON columns are carried
  * as JSON text, so that a result is neither parsed nor printed again on its way through.
  */
-import type { InstanceOutcome, InstanceState, DrainReason, Phase } from '../net/marking.ts'
+import type { DrainReason, InstanceOutcome, InstanceState, Phase } from '../net/marking.ts'
 
 export type JsonText = string
 

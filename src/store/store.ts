@@ -72,7 +72,13 @@ export interface Need {
   readonly gates?: readonly string[]
   readonly openGates?: readonly { readonly instanceId: string; readonly limit: number }[]
   /** Items [from, from + count). */
-  readonly items?: readonly { readonly instanceId: string; readonly node: string; readonly fire: number; readonly from: number; readonly count: number }[]
+  readonly items?: readonly {
+    readonly instanceId: string
+    readonly node: string
+    readonly fire: number
+    readonly from: number
+    readonly count: number
+  }[]
   /** Result of the latest succeeded work of a node (item −1: of a node that is no `each`; item null: all items). */
   readonly results?: readonly { readonly instanceId: string; readonly node: string }[]
   /** Latest `work` run of a node (and item; −1: none), whatever its state. */
@@ -157,8 +163,15 @@ export interface Loaded {
 /** What to write. Rows in `update` carry the whole new row; stores write only the columns that can change. */
 export interface Delta {
   readonly instances?: { readonly insert?: readonly InstanceRow[]; readonly update?: readonly InstanceRow[] }
-  readonly slots?: { readonly put?: readonly SlotRow[]; readonly remove?: readonly { readonly instanceId: string; readonly key: string }[] }
-  readonly runs?: { readonly insert?: readonly RunRow[]; readonly update?: readonly RunRow[]; readonly remove?: readonly string[] }
+  readonly slots?: {
+    readonly put?: readonly SlotRow[]
+    readonly remove?: readonly { readonly instanceId: string; readonly key: string }[]
+  }
+  readonly runs?: {
+    readonly insert?: readonly RunRow[]
+    readonly update?: readonly RunRow[]
+    readonly remove?: readonly string[]
+  }
   readonly gates?: { readonly insert?: readonly GateRow[]; readonly update?: readonly GateRow[] }
   readonly items?: readonly ItemChunk[]
   /** Instances whose leased runs get cancel_requested_at (if not set): their workers are asked to stop. */
@@ -193,13 +206,24 @@ export interface Reads {
   countInstances(): Promise<ReadonlyMap<string, number>>
   countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
   /** Runs of one instance in the order they were created. */
-  instanceRuns(params: { readonly instanceId: string; readonly limit: number; readonly after: string | null }): Promise<readonly RunRow[]>
+  instanceRuns(params: {
+    readonly instanceId: string
+    readonly limit: number
+    readonly after: string | null
+  }): Promise<readonly RunRow[]>
   children(instanceId: string): Promise<readonly InstanceRow[]>
   slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]>
   /** Results of nodes as in Loaded.results. */
-  results(params: { readonly instanceId: string; readonly nodes: readonly string[] }): Promise<ReadonlyMap<string, string | null>>
+  results(params: {
+    readonly instanceId: string
+    readonly nodes: readonly string[]
+  }): Promise<ReadonlyMap<string, string | null>>
   /** Follows one instance by seq. */
-  instanceEvents(params: { readonly instanceId: string; readonly afterSeq: number; readonly limit: number }): Promise<readonly StoredEvent[]>
+  instanceEvents(params: {
+    readonly instanceId: string
+    readonly afterSeq: number
+    readonly limit: number
+  }): Promise<readonly StoredEvent[]>
   /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
   runHistory(runId: string): Promise<readonly StoredEvent[]>
   /** Global feed; stops before the oldest transaction in flight. */
@@ -247,17 +271,23 @@ export interface Sweeps {
   expiredLeases(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Runs past timeout_at, or pending past expires_at. */
   overdueRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  overdueInstances(params: { readonly limit: number }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
+  overdueInstances(params: {
+    readonly limit: number
+  }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
   overdueGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
   /** Terminal runs finished by foreign clients and not yet settled. */
   unsettledRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Instances with a cascade cut off. */
-  unfinishedCascades(params: { readonly limit: number }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
+  unfinishedCascades(params: {
+    readonly limit: number
+  }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
   dueSchedules(params: { readonly limit: number }): Promise<readonly ScheduleRow[]>
   /** When the next thing becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. */
   nextDueAt(): Promise<number | null>
   /** Records starts of runs still held under these epochs (batched; returns the ids that were). */
-  started(params: { readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[] }): Promise<readonly string[]>
+  started(params: {
+    readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[]
+  }): Promise<readonly string[]>
   /** Extends a foreign lease. Returns false if it is no longer held. */
   extend(params: { readonly runId: string; readonly epoch: number; readonly untilMs: number }): Promise<boolean>
   checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
@@ -265,7 +295,11 @@ export interface Sweeps {
   /** Sets in_use of these limits to what is leased: first locks the rows, then counts in a later statement. */
   recountLimits(params: { readonly keys: readonly string[] }): Promise<void>
   /** Deletes ended instances, bare runs and events older than the cut, in chunks; keeps for-ever idempotency keys. Returns rows removed. */
-  prune(params: { readonly endedBefore: number; readonly eventsBefore: number; readonly limit: number }): Promise<number>
+  prune(params: {
+    readonly endedBefore: number
+    readonly eventsBefore: number
+    readonly limit: number
+  }): Promise<number>
 }
 
 export interface RunKey {

@@ -1,6 +1,7 @@
 /** What must be true of a database after all crashes, read by plain SQL from outside the engine. */
-import { EXPECTED_ROLES } from './workloads.mjs'
+
 import type { TestDatabase } from './database.ts'
+import { EXPECTED_ROLES } from './workloads.mjs'
 
 interface Run {
   readonly id: string
@@ -58,7 +59,8 @@ export async function audit(database: TestDatabase, about: { readonly effects: b
   const effects = await database.effects()
 
   for (const { id, name, state } of instances) {
-    if (!/^(completed|failed|cancelled|compensated)$/.test(state)) violations.push(`instance ${id} (${name}) is ${state}`)
+    if (!/^(completed|failed|cancelled|compensated)$/.test(state))
+      violations.push(`instance ${id} (${name}) is ${state}`)
   }
   outcomesOnce(runs, told, violations)
   if (about.effects) attemptsStarted(runs, effects, violations)
@@ -84,23 +86,32 @@ function outcomesOnce(runs: readonly Run[], told: readonly Told[], violations: s
   const byRun = new Map(told.map((t) => [t.id, t]))
   for (const run of runs) {
     const { turns = 0, ends = 0 } = byRun.get(run.id) ?? {}
-    if (run.status === 'pending' || run.status === 'leased') violations.push(`run ${run.id} (${run.type}) is ${run.status}`)
+    if (run.status === 'pending' || run.status === 'leased')
+      violations.push(`run ${run.id} (${run.type}) is ${run.status}`)
     if (Number(ends) !== 1) violations.push(`run ${run.id} (${run.type}) ended ${ends} times`)
-    if (Number(turns) !== run.epoch) violations.push(`run ${run.id} (${run.type}) is at epoch ${run.epoch} after ${turns} turns`)
+    if (Number(turns) !== run.epoch)
+      violations.push(`run ${run.id} (${run.type}) is at epoch ${run.epoch} after ${turns} turns`)
   }
 }
 
 /** Work ran at least once; and every attempt that was counted had begun. */
-function attemptsStarted(runs: readonly Run[], effects: readonly { readonly runId: string }[], violations: string[]): void {
+function attemptsStarted(
+  runs: readonly Run[],
+  effects: readonly { readonly runId: string }[],
+  violations: string[],
+): void {
   const begun = new Map<string, number>()
   for (const { runId } of effects) begun.set(runId, (begun.get(runId) ?? 0) + 1)
   for (const run of runs) {
     const times = begun.get(run.id) ?? 0
     const counted = run.attempt + (run.status === 'succeeded' ? 1 : 0)
     if (counted > times) {
-      violations.push(`run ${run.id} (${run.type}) counts ${counted} executions (${run.status}) but began ${times} times`)
+      violations.push(
+        `run ${run.id} (${run.type}) counts ${counted} executions (${run.status}) but began ${times} times`,
+      )
     }
-    if (run.status === 'succeeded' && times === 0) violations.push(`run ${run.id} (${run.type}) succeeded without effect`)
+    if (run.status === 'succeeded' && times === 0)
+      violations.push(`run ${run.id} (${run.type}) succeeded without effect`)
   }
 }
 
@@ -120,7 +131,8 @@ async function rolesOnce(
     for (const role of ['final', 'undo'] as const) {
       const nodes = special.filter((s) => s.instance_id === id && s.role === role).map((s) => s.node)
       if (role === 'final') nodes.sort()
-      if (nodes.join() !== expected[role].join()) violations.push(`instance ${id} (${key}) created ${role}s ${nodes.join()}`)
+      if (nodes.join() !== expected[role].join())
+        violations.push(`instance ${id} (${key}) created ${role}s ${nodes.join()}`)
     }
   }
 }

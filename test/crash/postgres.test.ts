@@ -1,4 +1,3 @@
-import { postgresUrl } from '../services.ts'
 import { crashSuite } from './suite.ts'
 
-if (postgresUrl() !== null) crashSuite('postgres')
+crashSuite('postgres')

@@ -10,7 +10,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export function built(): string {
   const given = process.env['PETREL_TEST_DIST']
   if (given) return given
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'scripts/setup.mjs')], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'scripts/setup.mjs')], {
+    encoding: 'utf8',
+  })
   if (status !== 0) throw new Error(`the engine could not be built:\n${stdout}${stderr}`)
   return join(root, 'dist')
 }
@@ -54,7 +56,10 @@ export class Program {
     if (at >= 0) return this.#lines.splice(at, 1)[0] as L
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`process ${this.pid} said no ${key} in ${timeoutMs} ms${this.#said()}`)), timeoutMs)
+      timer = setTimeout(
+        () => reject(new Error(`process ${this.pid} said no ${key} in ${timeoutMs} ms${this.#said()}`)),
+        timeoutMs,
+      )
     })
     const gone = this.#exited.then((how) => {
       throw new Error(`process ${this.pid} ended (${how}) before it said ${key}${this.#said()}`)

@@ -73,7 +73,14 @@ const note = (/** @type {{ runId: string, attempt: number }} */ { runId, attempt
 const complain = (/** @type {object} */ context, /** @type {string} */ message) =>
   void process.stderr.write(`${message} ${JSON.stringify(context)}\n`)
 const logger = { debug() {}, info() {}, warn: complain, error: complain }
-const engine = await Engine.open({ store, logger, probe: trap, sessionTtlMs: 500, heartbeatMs: 100, pollMs: 50 })
+const engine = await Engine.open({
+  store,
+  logger,
+  probe: trap,
+  sessionTtlMs: settings.sessionTtlMs ?? 500,
+  heartbeatMs: 100,
+  pollMs: 50,
+})
 const petrel = sdk.Petrel.over(engine, { logger })
 for (const [type, handler] of Object.entries(handlers(note, sdk))) petrel.handle(type, handler)
 
@@ -89,18 +96,7 @@ async function finishFromOutside() {
   const find = `SELECT id FROM workflow.workflow_run WHERE type = 'outside' AND status = 'pending'`
   const update = (/** @type {string} */ id) =>
     `UPDATE workflow.workflow_run SET status = 'succeeded', result = '7' WHERE id = '${id}' AND status = 'pending'`
-  /** @type {(sql: string) => Promise<any[]>} */
-  let query
-  if (inner.kind === 'postgres') {
-    const { default: pg } = await import('pg')
-    const client = new pg.Client({ connectionString: settings.url })
-    await client.connect()
-    query = async (sql) => (await client.query(sql)).rows
-  } else {
-    const database = await openDatabase(settings.url.slice('sqlite:'.length))
-    database.exec('PRAGMA busy_timeout = 5000')
-    query = async (sql) => database.prepare(sql.replaceAll('workflow.', '')).all()
-  }
+  const query = inner.kind === 'postgres' ? await plainPostgres() : await plainSqlite()
   const look = async () => {
     for (const { id } of await query(find)) {
       note({ runId: id, attempt: 1 })
@@ -111,16 +107,40 @@ async function finishFromOutside() {
   void look()
 }
 
+/** @returns {Promise<(sql: string) => Promise<any[]>>} */
+async function plainPostgres() {
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool({ connectionString: settings.url, max: 1 })
+  pool.on('error', () => {})
+  // This client may be cut off like any other; it simply looks again.
+  return async (sql) => (await pool.query(sql).catch(() => ({ rows: [] }))).rows
+}
+
+/** @returns {Promise<(sql: string) => Promise<any[]>>} */
+async function plainSqlite() {
+  const database = await openDatabase(settings.url.slice('sqlite:'.length))
+  database.exec('PRAGMA busy_timeout = 5000')
+  return async (sql) => database.prepare(sql.replaceAll('workflow.', '')).all()
+}
+
 // ── waves ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Starts what of a wave was not started yet and waits until all of it has ended. */
 async function run(/** @type {string} */ wave) {
   const entries = Object.entries(workloads(sdk, settings.swept))
-  const ends = await Promise.all(entries.map(async ([name, load]) => [name, await end(await begin(`${wave}/${name}`, load))]))
+  const ends = await Promise.all(
+    entries.map(async ([name, load]) => {
+      const handle = await patiently(() => begin(`${wave}/${name}`, load))
+      return [name, await patiently(() => end(handle))]
+    }),
+  )
   say({ finished: wave, ends: Object.fromEntries(ends) })
 }
 
-async function begin(/** @type {string} */ key, /** @type {{ step?: any, start?: any, run?: any }} */ { step, start, run: bare }) {
+async function begin(
+  /** @type {string} */ key,
+  /** @type {{ step?: any, start?: any, run?: any }} */ { step, start, run: bare },
+) {
   if (step !== undefined) return petrel.start(step, { idempotencyKey: key, name: key })
   if (bare !== undefined) {
     const [{ id }] = await engine.enqueue([{ ...bare, idempotencyKey: key }])
@@ -135,8 +155,22 @@ async function end(/** @type {any} */ handle) {
     const result = await handle.result()
     return { state: await handle.status(), result: Array.isArray(result) ? result.map(failedAsNull) : result }
   } catch (error) {
-    const { state, message } = /** @type {any} */ (error)
+    const { state, message, name } = /** @type {any} */ (error)
+    if (name === 'StoreUnavailableError') throw error
     return { state: state ?? 'unknown', message }
+  }
+}
+
+/** A caller who is told that the store is away asks again, under the same key. */
+async function patiently(/** @type {() => Promise<any>} */ request) {
+  for (;;) {
+    try {
+      return await request()
+    } catch (error) {
+      if (/** @type {any} */ (error).name !== 'StoreUnavailableError') throw error
+      complain({}, `asked again: ${/** @type {any} */ (error).message}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
   }
 }
 
@@ -160,9 +194,11 @@ async function loseHeld() {
 if (settings.finish.length > 0) {
   heldWorker = await petrel.work({ ...own, types: ['held'] })
   await Promise.all(settings.finish.map(run))
+  await heldWorker.stop()
+  heldWorker = null
 }
 armed = settings.arm
-for (let n = 0; settings.next !== null; n++) {
+for (let n = 0; settings.next !== null && n < (settings.waves ?? Number.POSITIVE_INFINITY); n++) {
   const wave = `${settings.next}.${n}`
   say({ began: wave })
   const running = run(wave)

@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { postgresUrl } from '../services.ts'
 import { audit } from './audit.ts'
 import { type StoreKind, TestDatabase } from './database.ts'
 import { built, Program } from './process.ts'
@@ -25,7 +26,7 @@ const POINTS = [
 ] as const
 
 export function crashSuite(kind: StoreKind): void {
-  describe(`killed with SIGKILL (${kind})`, () => {
+  describe.skipIf(kind === 'postgres' && postgresUrl() === null)(`killed with SIGKILL (${kind})`, () => {
     let dist = ''
     let database: TestDatabase
     let running: Program | null = null
@@ -40,64 +41,77 @@ export function crashSuite(kind: StoreKind): void {
       await database.drop()
     })
 
-    it.for(POINTS)(`$name: ${POINT_ROUNDS} rounds`, async ({ point, passings }) => {
-      database = await TestDatabase.create(kind)
-      const swept = point === 'in-sweeper'
-      const rounds = new Rounds(database, dist, swept)
-      for (let round = 1; round <= POINT_ROUNDS; round++) {
-        const arm = { point, at: 1 + Math.floor(Math.random() * passings) }
-        running = rounds.begin({ next: `r${round}`, arm })
-        await rounds.recovered(running)
-        expect(await running.line('stopped')).toEqual({ stopped: point })
-        await rounds.killed(running)
-      }
-      await rounds.verify(point, (program) => (running = program))
-    }, TIMEOUT_MS)
+    for (const { point, name, passings } of POINTS)
+      it(
+        `${name}: ${POINT_ROUNDS} rounds`,
+        async () => {
+          database = await TestDatabase.create(kind)
+          const swept = point === 'in-sweeper'
+          const rounds = new Rounds(database, dist, swept)
+          for (let round = 1; round <= POINT_ROUNDS; round++) {
+            const arm = { point, at: 1 + Math.floor(Math.random() * passings) }
+            running = rounds.begin({ next: `r${round}`, arm })
+            await rounds.recovered(running)
+            expect(await running.line('stopped')).toEqual({ stopped: point })
+            await rounds.killed(running)
+          }
+          await rounds.verify(point, (program) => (running = program))
+        },
+        TIMEOUT_MS,
+      )
 
-    it(`at any instant: ${RANDOM_ROUNDS} kills`, async () => {
-      database = await TestDatabase.create(kind)
-      const rounds = new Rounds(database, dist, true)
-      let recovers = true
-      for (let round = 1; round <= RANDOM_ROUNDS; round++) {
-        running = rounds.begin({ next: `r${round}`, arm: null })
-        // Now and then while it recovers from the last kill, but not twice in a row: attempts are not endless.
-        recovers = !recovers || Math.random() < 0.75
-        if (recovers) {
-          await rounds.recovered(running)
-          await running.line('began')
+    it(
+      `at any instant: ${RANDOM_ROUNDS} kills`,
+      async () => {
+        database = await TestDatabase.create(kind)
+        const rounds = new Rounds(database, dist, true)
+        let recovers = true
+        for (let round = 1; round <= RANDOM_ROUNDS; round++) {
+          running = rounds.begin({ next: `r${round}`, arm: null })
+          // Now and then while it recovers from the last kill, but not twice in a row: attempts are not endless.
+          recovers = !recovers || Math.random() < 0.75
+          if (recovers) {
+            await rounds.recovered(running)
+            await running.line('began')
+          }
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 500))
+          await rounds.killed(running)
         }
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 500))
-        await rounds.killed(running)
-      }
-      await rounds.verify('any instant', (program) => (running = program))
-    }, TIMEOUT_MS)
+        await rounds.verify('any instant', (program) => (running = program))
+      },
+      TIMEOUT_MS,
+    )
 
-    it(`stopped for longer than its session lives, then woken: ${SLEEPER_ROUNDS} rounds`, async () => {
-      database = await TestDatabase.create(kind)
-      const rounds = new Rounds(database, dist, false)
-      for (let round = 1; round <= SLEEPER_ROUNDS; round++) {
-        const sleeper = rounds.begin({ next: `r${round}`, arm: null })
-        running = sleeper
-        await rounds.recovered(sleeper)
-        await sleeper.line('began')
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 150))
-        sleeper.signal('SIGSTOP')
-        const successor = rounds.begin({ next: null, arm: null })
-        try {
-          // One that was stopped inside a transaction holds its locks: then the other cannot finish before it wakes.
-          const finished = rounds.recovered(successor)
-          await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_500))])
-          sleeper.signal('SIGCONT')
-          await finished
-          expect(await successor.exit()).toBe('code 0')
-        } finally {
-          await successor.kill()
+    it(
+      `stopped for longer than its session lives, then woken: ${SLEEPER_ROUNDS} rounds`,
+      async () => {
+        database = await TestDatabase.create(kind)
+        const rounds = new Rounds(database, dist, false)
+        for (let round = 1; round <= SLEEPER_ROUNDS; round++) {
+          const sleeper = rounds.begin({ next: `r${round}`, arm: null })
+          running = sleeper
+          await rounds.recovered(sleeper)
+          await sleeper.line('began')
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 150))
+          sleeper.signal('SIGSTOP')
+          const successor = rounds.begin({ next: null, arm: null })
+          try {
+            // One that was stopped inside a transaction holds its locks: then the other cannot finish before it wakes.
+            const finished = rounds.recovered(successor)
+            await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_500))])
+            sleeper.signal('SIGCONT')
+            await finished
+            expect(await successor.exit()).toBe('code 0')
+          } finally {
+            await successor.kill()
+          }
+          await sleeper.line('finished')
+          await rounds.killed(sleeper)
         }
-        await sleeper.line('finished')
-        await rounds.killed(sleeper)
-      }
-      await rounds.verify('stopped and woken', (program) => (running = program))
-    }, TIMEOUT_MS)
+        await rounds.verify('stopped and woken', (program) => (running = program))
+      },
+      TIMEOUT_MS,
+    )
   })
 }
 
@@ -151,7 +165,10 @@ class Rounds {
     expect(await last.exit()).toBe('code 0')
     const { violations, counts } = await audit(this.#database, { effects: true })
     const seconds = ((performance.now() - this.#began) / 1000).toFixed(1)
-    console.log(`${this.#database.kind}, ${point}: ${this.#kills} kills, ${this.#finished} waves in ${seconds} s`, JSON.stringify(counts))
+    console.log(
+      `${this.#database.kind}, ${point}: ${this.#kills} kills, ${this.#finished} waves in ${seconds} s`,
+      JSON.stringify(counts),
+    )
     expect(violations).toEqual([])
     expect(this.#unfinished).toEqual(new Set())
   }
@@ -162,8 +179,11 @@ class Rounds {
     this.#unfinished.delete(wave)
     this.#finished++
     for (const [name, expected] of Object.entries(this.#expected)) {
-      const { state, result, message } = (ends as Record<string, { state: string; result?: unknown; message?: string }>)[name] ?? {}
-      const right = state === expected.state && (!('result' in expected) || JSON.stringify(result) === JSON.stringify(expected.result))
+      const { state, result, message } =
+        (ends as Record<string, { state: string; result?: unknown; message?: string }>)[name] ?? {}
+      const right =
+        state === expected.state &&
+        (!('result' in expected) || JSON.stringify(result) === JSON.stringify(expected.result))
       if (!right) this.#wrong.push(`${wave}/${name} ended ${state} with ${JSON.stringify(result) ?? message}`)
     }
   }

@@ -53,14 +53,26 @@ function node(key, type, to, over = {}) {
     timeout: null,
     onFailure: /** @type {const} */ ('net'),
     undo: null,
-    next: { mode: /** @type {const} */ ('every'), arcs: to.map((t) => ({ to: t, when: null, args: null, set: null })), scope: null },
+    next: {
+      mode: /** @type {const} */ ('every'),
+      arcs: to.map((t) => ({ to: t, when: null, args: null, set: null })),
+      scope: null,
+    },
     ...over,
   }
 }
 
 /** @param {string} type */
 function runWork(type) {
-  return { kind: /** @type {const} */ ('run'), type, queue: 'default', priority: 100, delayMs: 0, args: null, limitKey: null }
+  return {
+    kind: /** @type {const} */ ('run'),
+    type,
+    queue: 'default',
+    priority: 100,
+    delayMs: 0,
+    args: null,
+    limitKey: null,
+  }
 }
 
 /** @param {string} name @param {object[]} nodes @param {object} [over] */
@@ -87,7 +99,11 @@ const undo = { work: runWork('undo'), retry: QUICK, timeout: null }
 
 const SAGA = net(
   'saga',
-  [node('a', 'echo', ['b'], { undo }), node('b', 'slow', ['c'], { undo }), node('c', 'refuse', [], { onFailure: 'compensate' })],
+  [
+    node('a', 'echo', ['b'], { undo }),
+    node('b', 'slow', ['c'], { undo }),
+    node('c', 'refuse', [], { onFailure: 'compensate' }),
+  ],
   { onFailure: 'compensate' },
 )
 
@@ -113,7 +129,9 @@ export function workloads({ chain, group, batch, job }, swept) {
     chain1: five(),
     chain2: five(),
     chain3: five(),
-    group: { step: group(Array.from({ length: 20 }, (_, n) => job(n % 7 === 0 ? 'flaky.echo' : 'echo', { n }, retry))) },
+    group: {
+      step: group(Array.from({ length: 20 }, (_, n) => job(n % 7 === 0 ? 'flaky.echo' : 'echo', { n }, retry))),
+    },
     batch: {
       step: batch([...Array.from({ length: 5 }, (_, n) => job('echo', { n }, retry)), job('refuse', { n: 5 }, retry)], {
         onComplete: job('note', { n: 1 }, retry),
@@ -127,7 +145,11 @@ export function workloads({ chain, group, batch, job }, swept) {
     nested: {
       step: chain([
         add(1),
-        group([chain([add(1), add(1, 'flaky')]), add(10, 'slow'), batch([job('echo', { n: 9 }, retry)], { onSuccess: job('note', { n: 4 }, retry) })]),
+        group([
+          chain([add(1), add(1, 'flaky')]),
+          add(10, 'slow'),
+          batch([job('echo', { n: 9 }, retry)], { onSuccess: job('note', { n: 4 }, retry) }),
+        ]),
         job('total', null, retry),
       ]),
     },
@@ -136,7 +158,9 @@ export function workloads({ chain, group, batch, job }, swept) {
   }
   if (!swept) return common
   const hang = () => ({ step: chain([add(1), job('hang', { n: 1 }, { ...retry, timeoutMs: 40 }), add(1)]) })
-  const held = (/** @type {number} */ n) => ({ run: { type: 'held', payload: { n }, retry: QUICK, maxAttempts: QUICK.maxAttempts } })
+  const held = (/** @type {number} */ n) => ({
+    run: { type: 'held', payload: { n }, retry: QUICK, maxAttempts: QUICK.maxAttempts },
+  })
   return { ...common, hang1: hang(), hang2: hang(), held1: held(1), held2: held(2) }
 }
 

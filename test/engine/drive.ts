@@ -1,6 +1,7 @@
 /** Drives an engine by hand: a session that claims and reports on command, a clock that moves when told. */
-import { Engine } from '../../src/engine/engine.ts'
+
 import type { EngineOptions, StartParams } from '../../src/engine/api.ts'
+import { Engine } from '../../src/engine/engine.ts'
 import type { Failure } from '../../src/net/marking.ts'
 import type { Json, Net, Node, RunWork } from '../../src/net/net.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -131,7 +132,9 @@ export class Drive {
       if (batch.length === 0) return done
       for (const delivery of batch) {
         const value = answer(delivery)
-        done.push(delivery.node === null ? delivery.type : delivery.role === 'undo' ? `undo ${delivery.node}` : delivery.node)
+        done.push(
+          delivery.node === null ? delivery.type : delivery.role === 'undo' ? `undo ${delivery.node}` : delivery.node,
+        )
         if (value instanceof Error) await this.fail(delivery, { code: value.message, retryable: false })
         else await this.succeed(delivery, value)
       }

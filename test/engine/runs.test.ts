@@ -17,7 +17,8 @@ describe.each(PLACES)('runs on $name', (place) => {
     const [made] = await d.engine.enqueue([{ type, payload: null, ...rest }])
     return (made as { id: string }).id
   }
-  const get = async (id: string) => (await d.store.read.run(id)) as NonNullable<Awaited<ReturnType<typeof d.store.read.run>>>
+  const get = async (id: string) =>
+    (await d.store.read.run(id)) as NonNullable<Awaited<ReturnType<typeof d.store.read.run>>>
   const types = (deliveries: readonly Delivery[]): string[] => deliveries.map((x) => x.type)
   const words = async (id: string): Promise<string[]> => (await d.store.read.runHistory(id)).map((e) => e.type)
 
@@ -69,7 +70,15 @@ describe.each(PLACES)('runs on $name', (place) => {
   it('keeps exhausted runs as dead letters and redrives them', async () => {
     const id = await enqueue('x', { maxAttempts: 1, retry: { ...CONSTANT, deadLetter: true } })
     await d.fail(await d.claimOne())
-    const dead = await d.store.read.listRuns({ status: null, queue: null, type: null, deadLetter: true, tenant: null, limit: 10, before: null })
+    const dead = await d.store.read.listRuns({
+      status: null,
+      queue: null,
+      type: null,
+      deadLetter: true,
+      tenant: null,
+      limit: 10,
+      before: null,
+    })
     expect(dead.map((r) => r.id)).toEqual([id])
     await d.engine.redrive({ runId: id, actor: 'me' })
     expect(await get(id)).toMatchObject({ status: 'pending', attempt: 0, deadLetter: false })
@@ -103,7 +112,10 @@ describe.each(PLACES)('runs on $name', (place) => {
 
   it('keeps unique keys among live runs: reject, ignore, replace, period', async () => {
     const first = await enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })
-    await expect(enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })).rejects.toMatchObject({ code: 'duplicate', details: { existing: first } })
+    await expect(enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })).rejects.toMatchObject({
+      code: 'duplicate',
+      details: { existing: first },
+    })
     expect(await enqueue('x', { unique: { key: 'u', onConflict: 'ignore' } })).toBe(first)
     const second = await enqueue('x', { unique: { key: 'u', onConflict: 'replace' } })
     expect(second).not.toBe(first)
@@ -177,9 +189,13 @@ describe.each(PLACES)('runs on $name', (place) => {
   it('times a run out from its reported start and fences its worker off', async () => {
     const id = await enqueue('slow', { timeoutMs: 1000, maxAttempts: 2, retry: CONSTANT })
     const first = await d.claimOne()
-    await d.session.started([{ runId: first.runId, epoch: first.epoch, at: await d.store.now() }])
+    await d.session.started([{ runId: first.runId, epoch: first.epoch, at: Date.now() }])
     await d.pass(1001)
-    expect(await get(id)).toMatchObject({ status: 'pending', attempt: 1, lastError: expect.stringContaining('1000 ms') })
+    expect(await get(id)).toMatchObject({
+      status: 'pending',
+      attempt: 1,
+      lastError: expect.stringContaining('1000 ms'),
+    })
     expect((await d.succeed(first)).status).toBe('stale')
   })
 
@@ -224,25 +240,38 @@ describe.each(PLACES)('runs on $name', (place) => {
   it('completes deferred work by its id, once', async () => {
     const id = await enqueue('x')
     const delivery = await d.claimOne()
-    await expect(d.engine.complete({ runId: id, outcome: { kind: 'succeeded', result: 1 } })).rejects.toMatchObject({ code: 'conflict' })
-    await d.session.settle({ delivery, reportId: 'defer', startedAt: Date.now(), outcome: { kind: 'deferred' }, wantNext: false })
+    await expect(d.engine.complete({ runId: id, outcome: { kind: 'succeeded', result: 1 } })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    await d.session.settle({
+      delivery,
+      reportId: 'defer',
+      startedAt: Date.now(),
+      outcome: { kind: 'deferred' },
+      wantNext: false,
+    })
     await d.pass(3_600_000)
     expect((await get(id)).status).toBe('leased')
     await d.engine.complete({ runId: id, outcome: { kind: 'succeeded', result: { done: true } } })
     expect(JSON.parse((await get(id)).result as string)).toEqual({ done: true })
-    await expect(d.engine.complete({ runId: id, outcome: { kind: 'succeeded', result: 1 } })).rejects.toMatchObject({ code: 'conflict' })
+    await expect(d.engine.complete({ runId: id, outcome: { kind: 'succeeded', result: 1 } })).rejects.toMatchObject({
+      code: 'conflict',
+    })
   })
 
   it('notes a success that came after the work had been given up', async () => {
-    const saga = net(
-      [
-        node('a', ['b'], { timeout: { ms: 1000, per: 'node' }, retry: ONCE, onFailure: 'skip', undo: { work: run('undo.a'), retry: null, timeout: null } }),
-        node('b', [], { retry: ONCE, onFailure: 'compensate' }),
-      ],
-    )
+    const saga = net([
+      node('a', ['b'], {
+        timeout: { ms: 1000, per: 'node' },
+        retry: ONCE,
+        onFailure: 'skip',
+        undo: { work: run('undo.a'), retry: null, timeout: null },
+      }),
+      node('b', [], { retry: ONCE, onFailure: 'compensate' }),
+    ])
     const id = await d.start({ net: saga })
     const a = await d.claimOne()
-    await d.session.started([{ runId: a.runId, epoch: a.epoch, at: await d.store.now() }])
+    await d.session.started([{ runId: a.runId, epoch: a.epoch, at: Date.now() }])
     await d.pass(1001)
     expect((await d.succeed(a)).status).toBe('stale')
     await d.fail(await d.claimOne())
@@ -251,7 +280,9 @@ describe.each(PLACES)('runs on $name', (place) => {
   })
 
   it('limits what it stores and says how much that is', async () => {
-    await expect(enqueue('x', { payload: 'x'.repeat(1024 * 1024) })).rejects.toMatchObject({ code: 'payload_too_large' })
+    await expect(enqueue('x', { payload: 'x'.repeat(1024 * 1024) })).rejects.toMatchObject({
+      code: 'payload_too_large',
+    })
     await expect(enqueue('')).rejects.toMatchObject({ code: 'invalid_request' })
     const id = await enqueue('x', { payload: 'y'.repeat(64 * 1024) })
     await d.succeed(await d.claimOne(), 'z'.repeat(64 * 1024))

@@ -38,7 +38,12 @@ describe.each(PLACES)('schedules on $name', (place) => {
   })
 
   it('skips a firing while the last one still runs', async () => {
-    await d.engine.putSchedule({ name: 'tick', expression: '@every 60s', overlap: 'skip', run: { type: 'tick', payload: null } })
+    await d.engine.putSchedule({
+      name: 'tick',
+      expression: '@every 60s',
+      overlap: 'skip',
+      run: { type: 'tick', payload: null },
+    })
     await d.pass(61_000)
     const first = await d.claimOne()
     await d.pass(61_000)
@@ -75,6 +80,8 @@ describe.each(PLACES)('schedules on $name', (place) => {
     expect(await d.work()).toEqual(['a'])
     expect(await d.engine.removeSchedule('wf')).toBe(true)
     expect(await d.engine.removeSchedule('wf')).toBe(false)
-    await expect(d.engine.putSchedule({ name: 'bad', expression: '61 * * * *', run: { type: 'x', payload: null } })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(
+      d.engine.putSchedule({ name: 'bad', expression: '61 * * * *', run: { type: 'x', payload: null } }),
+    ).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })

@@ -12,7 +12,10 @@ describe.each(PLACES)('workflows on $name', (place) => {
   })
 
   it('runs a chain step by step and keeps every result', async () => {
-    const id = await d.start({ net: net([node('a', ['b']), node('b', ['c']), node('c')]), literals: { a: { args: [1] } } })
+    const id = await d.start({
+      net: net([node('a', ['b']), node('b', ['c']), node('c')]),
+      literals: { a: { args: [1] } },
+    })
     const first = await d.claimOne()
     expect(first).toMatchObject({ type: 'a', node: 'a', payload: '[1]', attempt: 1 })
     expect(await d.claim()).toEqual([])
@@ -53,13 +56,11 @@ describe.each(PLACES)('workflows on $name', (place) => {
   })
 
   it('undoes in reverse order of completion, one at a time', async () => {
-    const saga = net(
-      [
-        node('a', ['b'], { undo: undoBy('undo.a') }),
-        node('b', ['c'], { undo: undoBy('undo.b') }),
-        node('c', [], { retry: ONCE, onFailure: 'compensate' }),
-      ],
-    )
+    const saga = net([
+      node('a', ['b'], { undo: undoBy('undo.a') }),
+      node('b', ['c'], { undo: undoBy('undo.b') }),
+      node('c', [], { retry: ONCE, onFailure: 'compensate' }),
+    ])
     const id = await d.start({ net: saga, literals: { a: { args: { amount: 3 } } } })
     await d.succeed(await d.claimOne(), { charge: 7 })
     await d.succeed(await d.claimOne())
@@ -122,7 +123,11 @@ describe.each(PLACES)('workflows on $name', (place) => {
     const finals = await d.claim()
     expect(finals.map((f) => f.node).sort()).toEqual(['on_complete', 'on_failure'])
     const seen = await d.session.results(finals[0] as never)
-    expect(JSON.parse(seen.byNode.get('jobs') as string)).toMatchObject({ 0: 'one', 1: { state: 'failed' }, 2: 'three' })
+    expect(JSON.parse(seen.byNode.get('jobs') as string)).toMatchObject({
+      0: 'one',
+      1: { state: 'failed' },
+      2: 'three',
+    })
     for (const f of finals) await d.succeed(f)
     expect(await d.state(id)).toBe('completed')
   })
@@ -149,8 +154,16 @@ describe.each(PLACES)('workflows on $name', (place) => {
   it('runs a nested workflow as a child and its end as the end of the step', async () => {
     const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
     const { netHash } = await import('../../src/engine/hash.ts')
-    const outer = net([node('a', ['sub']), node('sub', ['z'], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }), node('z')])
-    const id = await d.start({ net: outer, nets: [inner], literals: { sub: { start: { literals: { x: { args: 'deep' } } } } } })
+    const outer = net([
+      node('a', ['sub']),
+      node('sub', ['z'], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }),
+      node('z'),
+    ])
+    const id = await d.start({
+      net: outer,
+      nets: [inner],
+      literals: { sub: { start: { literals: { x: { args: 'deep' } } } } },
+    })
     expect(await d.work((w) => `did ${w.node} ${w.payload}`)).toEqual(['a', 'x', 'y', 'z'])
     expect(await d.state(id)).toBe('completed')
     const results = await d.engine.results(id)
@@ -160,7 +173,10 @@ describe.each(PLACES)('workflows on $name', (place) => {
   it('cancels a whole tree: what waits at once, what runs when it ends', async () => {
     const { netHash } = await import('../../src/engine/hash.ts')
     const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
-    const outer = net([node('sub', ['z'], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }), node('z')])
+    const outer = net([
+      node('sub', ['z'], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }),
+      node('z'),
+    ])
     const id = await d.start({ net: outer, nets: [inner] })
     const active = await d.claimOne()
     const row = await d.engine.cancelInstance({ id, actor: 'me' })
@@ -172,20 +188,28 @@ describe.each(PLACES)('workflows on $name', (place) => {
   })
 
   it('waits at a gate and goes on when it is answered', async () => {
-    const gated = net([node('a', ['ok']), node('ok', ['b'], { work: { kind: 'gate', options: { form: 1 }, timeoutMs: 60_000, onTimeout: 'reject' } }), node('b')])
+    const gated = net([
+      node('a', ['ok']),
+      node('ok', ['b'], { work: { kind: 'gate', options: { form: 1 }, timeoutMs: 60_000, onTimeout: 'reject' } }),
+      node('b'),
+    ])
     const id = await d.start({ net: gated })
     await d.work()
     expect(await d.state(id)).toBe('waiting')
     const [gate] = await d.store.read.openGates({ instanceId: id, limit: 10 })
     await d.engine.answerGate({ gateId: gate?.id as string, approved: true, answer: { by: 'ann' }, actor: 'ann' })
-    await expect(d.engine.answerGate({ gateId: gate?.id as string, approved: false, actor: 'bob' })).rejects.toMatchObject({ code: 'conflict' })
+    await expect(
+      d.engine.answerGate({ gateId: gate?.id as string, approved: false, actor: 'bob' }),
+    ).rejects.toMatchObject({ code: 'conflict' })
     expect(await d.work()).toEqual(['b'])
     expect(await d.state(id)).toBe('completed')
     expect(await d.results(id)).toMatchObject({ ok: { by: 'ann' } })
   })
 
   it('lets the clock answer a gate nobody answered', async () => {
-    const id = await d.start({ net: net([node('ok', [], { work: { kind: 'gate', options: null, timeoutMs: 60_000, onTimeout: 'reject' } })]) })
+    const id = await d.start({
+      net: net([node('ok', [], { work: { kind: 'gate', options: null, timeoutMs: 60_000, onTimeout: 'reject' } })]),
+    })
     await d.pass(59_000)
     expect(await d.state(id)).toBe('waiting')
     await d.pass(2_000)
@@ -232,7 +256,9 @@ describe.each(PLACES)('workflows on $name', (place) => {
 
   it('fails loudly when a guard cannot be evaluated', async () => {
     const bad = net([
-      node('a', [], { next: { mode: 'first', scope: null, arcs: [{ to: 'b', when: "'x' > 1", args: null, set: null }] } }),
+      node('a', [], {
+        next: { mode: 'first', scope: null, arcs: [{ to: 'b', when: "'x' > 1", args: null, set: null }] },
+      }),
       node('b'),
     ])
     const id = await d.start({ net: bad })

@@ -5,6 +5,7 @@ import { batch, chain, group, job, Petrel } from '../../src/index.ts'
 import { audit } from '../crash/audit.ts'
 import { type StoreKind, TestDatabase } from '../crash/database.ts'
 import { built, Program } from '../crash/process.ts'
+import { postgresUrl } from '../services.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const ROUNDS = full ? 200 : 20
@@ -15,7 +16,7 @@ const LAST = 5
 const file = fileURLToPath(new URL('holder.mjs', import.meta.url))
 
 export function completionsSuite(kind: StoreKind): void {
-  describe(`concurrent last completions (${kind})`, () => {
+  describe.skipIf(kind === 'postgres' && postgresUrl() === null)(`concurrent last completions (${kind})`, () => {
     let dist = ''
     let database: TestDatabase
     let holders: Program[] = []
@@ -29,53 +30,66 @@ export function completionsSuite(kind: StoreKind): void {
       await database.drop()
     })
 
-    it(`of ${JOBS} jobs from ${SHARES.length} processes fire the final once: ${ROUNDS} rounds`, async () => {
-      database = await TestDatabase.create(kind)
-      const petrel = await Petrel.open(database.url, { sweep: false })
-      holders = SHARES.map(() => new Program(file, { dist, url: database.url }))
-      await Promise.all(holders.map((holder) => holder.line('ready')))
-      const began = performance.now()
+    it(
+      `of ${JOBS} jobs from ${SHARES.length} processes fire the final once: ${ROUNDS} rounds`,
+      async () => {
+        database = await TestDatabase.create(kind)
+        const petrel = await Petrel.open(database.url, { sweep: false })
+        holders = SHARES.map(() => new Program(file, { dist, url: database.url }))
+        await Promise.all(holders.map((holder) => holder.line('ready')))
+        const began = performance.now()
 
-      for (let round = 1; round <= ROUNDS; round++) {
-        const jobs = Array.from({ length: JOBS }, (_, n) => job('part', n))
-        // By turns a batch with its callback, and a group nested in a chain with the step after it.
-        const workflow = round % 2 === 0 ? batch(jobs, { onComplete: job('last') }) : chain([group(jobs), job('last')])
-        const handle = await petrel.start(workflow as never)
+        for (let round = 1; round <= ROUNDS; round++) {
+          const jobs = Array.from({ length: JOBS }, (_, n) => job('part', n))
+          // By turns a batch with its callback, and a group nested in a chain with the step after it.
+          const workflow =
+            round % 2 === 0 ? batch(jobs, { onComplete: job('last') }) : chain([group(jobs), job('last')])
+          const handle = await petrel.start(workflow as never)
 
-        for (const [i, holder] of holders.entries()) {
-          holder.tell({ claim: SHARES[i] })
-          await holder.line('claimed')
+          for (const [i, holder] of holders.entries()) {
+            holder.tell({ claim: SHARES[i] })
+            await holder.line('claimed')
+          }
+          for (const [i, holder] of holders.entries()) holder.tell({ settle: (SHARES[i] as number) - LAST })
+          for (const [i, holder] of holders.entries()) {
+            expect(await holder.line('settled')).toEqual({ settled: (SHARES[i] as number) - LAST })
+          }
+          const releaseAt = Date.now() + 10
+          for (const holder of holders) holder.tell({ releaseAt })
+          for (const holder of holders) expect(await holder.line('released')).toEqual({ released: LAST })
+
+          // What follows is there exactly once, and one of the processes does it.
+          const after = await petrel.engine.store.read.listRuns(PENDING)
+          expect(after.map((run) => run.type)).toEqual(['last'])
+          const [first] = holders as [Program]
+          first.tell({ claim: 1 })
+          await first.line('claimed')
+          first.tell({ settle: 1 })
+          expect(await first.line('settled')).toEqual({ settled: 1 })
+          expect(await handle.status()).toBe('completed')
         }
-        for (const [i, holder] of holders.entries()) holder.tell({ settle: (SHARES[i] as number) - LAST })
-        for (const [i, holder] of holders.entries()) {
-          expect(await holder.line('settled')).toEqual({ settled: (SHARES[i] as number) - LAST })
-        }
-        const releaseAt = Date.now() + 10
-        for (const holder of holders) holder.tell({ releaseAt })
-        for (const holder of holders) expect(await holder.line('released')).toEqual({ released: LAST })
 
-        // What follows is there exactly once, and one of the processes does it.
-        const after = await petrel.engine.store.read.listRuns(PENDING)
-        expect(after.map((run) => run.type)).toEqual(['last'])
-        const [first] = holders as [Program]
-        first.tell({ claim: 1 })
-        await first.line('claimed')
-        first.tell({ settle: 1 })
-        expect(await first.line('settled')).toEqual({ settled: 1 })
-        expect(await handle.status()).toBe('completed')
-      }
-
-      for (const holder of holders) holder.tell({ exit: true })
-      for (const holder of holders) expect(await holder.exit()).toBe('code 0')
-      await petrel.close()
-      const { violations, counts } = await audit(database, { effects: false })
-      const seconds = ((performance.now() - began) / 1000).toFixed(1)
-      const raced = LAST * SHARES.length
-      console.log(`${kind}: ${ROUNDS} rounds of ${raced} last completions in ${seconds} s`, JSON.stringify(counts))
-      expect(violations).toEqual([])
-      expect(counts).toMatchObject({ runs: ROUNDS * (JOBS + 1), finals: ROUNDS / 2 })
-    }, full ? 600_000 : 90_000)
+        for (const holder of holders) holder.tell({ exit: true })
+        for (const holder of holders) expect(await holder.exit()).toBe('code 0')
+        await petrel.close()
+        const { violations, counts } = await audit(database, { effects: false })
+        const seconds = ((performance.now() - began) / 1000).toFixed(1)
+        const raced = LAST * SHARES.length
+        console.log(`${kind}: ${ROUNDS} rounds of ${raced} last completions in ${seconds} s`, JSON.stringify(counts))
+        expect(violations).toEqual([])
+        expect(counts).toMatchObject({ runs: ROUNDS * (JOBS + 1), finals: ROUNDS / 2 })
+      },
+      full ? 600_000 : 90_000,
+    )
   })
 }
 
-const PENDING = { status: ['pending'], queue: null, type: null, deadLetter: null, tenant: null, limit: 10, before: null } as const
+const PENDING = {
+  status: ['pending'],
+  queue: null,
+  type: null,
+  deadLetter: null,
+  tenant: null,
+  limit: 10,
+  before: null,
+} as const

@@ -21,7 +21,14 @@ const engine = await Engine.open({ store, sweep: false })
 /** @type {any[]} */
 const held = []
 const inbox = { room: () => 0, holding: () => held.map((d) => d.runId), deliver() {}, wake() {}, stop() {} }
-const options = { name: `holder ${process.pid}`, runtime: 'node', queues: null, types: null, concurrency: 100, tenant: null }
+const options = {
+  name: `holder ${process.pid}`,
+  runtime: 'node',
+  queues: null,
+  types: null,
+  concurrency: 100,
+  tenant: null,
+}
 const session = await engine.workers.open(options, inbox)
 let reports = 0
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { RunRow } from '../../src/store/rows.ts'
 import { aLeasedRun, aLimit, anInstance, aRun, aStep, aWorker, newId, T0 } from './rows.ts'
-import { ids, put, setClock } from './subject.ts'
+import { ids, load, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
 
 export function leaseTopic(current: Current): void {
@@ -45,6 +45,31 @@ export function leaseTopic(current: Current): void {
     ]
     await put(store, { runs: { insert: [wanted, ...others] } })
     expect(await store.sweep.beat({ worker, ttlMs: 10_000 })).toEqual({ state: 'running', stop: [wanted.id] })
+  })
+
+  it('signals the held runs of an instance to stop, also those written in the same delta', async () => {
+    const { store } = current()
+    const worker = aWorker()
+    await store.sweep.beat({ worker, ttlMs: 60_000 })
+    const [instance, other] = [anInstance(), anInstance()]
+    const held = (node: string, given: Partial<RunRow> = {}, of = instance) => ({
+      ...aLeasedRun({ ...aStep(of, node), sessionId: worker.id, status: 'leased' }),
+      ...given,
+    })
+    const [before, asked, elsewhere] = [held('a'), held('b', { cancelRequestedAt: T0 - 5 }), held('a', {}, other)]
+    const waiting = aStep(instance, 'c')
+    await put(store, {
+      instances: { insert: [instance, other] },
+      runs: { insert: [before, asked, elsewhere, waiting] },
+    })
+    const born = held('d')
+    await put(store, { signal: [instance.id], runs: { insert: [born], update: [{ ...before, reportId: 'r1' }] } })
+    const all = [before, asked, born, elsewhere, waiting]
+    const loaded = await load(store, { runs: ids(all) })
+    const stops = all.map((run) => loaded.runs.get(run.id)!.cancelRequestedAt)
+    expect([stops[0]! >= T0, stops[1], stops[2]! >= T0, stops[3], stops[4]]).toEqual([true, T0 - 5, true, null, null])
+    const { stop } = await store.sweep.beat({ worker, ttlMs: 60_000 })
+    expect([...stop].sort()).toEqual(ids([before, asked, born]).sort())
   })
 
   it('buries sessions past their time and gives their runs, until nobody holds them', async () => {

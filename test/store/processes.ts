@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Loaded, Store, Wake } from '../../src/store/store.ts'
-import { anInstance, aRun, T0 } from './rows.ts'
-import { put, setClock } from './subject.ts'
+import { aLeasedRun, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
+import { load, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
 
 /** The next wake; a test that gets none runs into its timeout. */
@@ -44,6 +44,40 @@ export function processTopic(current: Current): void {
     }
     await Promise.all([work(store), work(other)])
     expect((await store.read.instance(instance.id))!.fires).toBe(50)
+  })
+
+  it('decides on what the database holds, whoever changed it last', async () => {
+    const { store, second, sql } = current()
+    const other = await second()
+    const instance = anInstance({ fires: 1 })
+    const run = aLeasedRun({ ...aStep(instance, 'a'), sessionId: newId(), status: 'leased', epoch: 1, leasedAt: T0 })
+    const slot = (value: string) => ({ instanceId: instance.id, key: 'c:a', value })
+    const seen = async () => {
+      const need = { runs: [run.id], instances: [instance.id], slots: [{ instanceId: instance.id, keys: ['c:a'] }] }
+      const loaded = await load(store, need, [instance.id])
+      const { status, startedAt, epoch } = loaded.runs.get(run.id)!
+      return [
+        status,
+        startedAt,
+        epoch,
+        loaded.instances.get(instance.id)!.fires,
+        loaded.slots.get(`${instance.id}/c:a`),
+      ]
+    }
+    await put(store, { instances: { insert: [instance] }, runs: { insert: [run] }, slots: { put: [slot('1')] } })
+    expect(await seen()).toEqual(['leased', null, 1, 1, '1'])
+    await store.sweep.started({ runs: [{ id: run.id, epoch: 1, at: T0 + 5 }] })
+    expect(await seen()).toEqual(['leased', T0 + 5, 1, 1, '1'])
+    await put(other, { instances: { update: [{ ...instance, fires: 2 }] }, slots: { put: [slot('2')] } })
+    expect(await seen()).toEqual(['leased', T0 + 5, 1, 2, '2'])
+    await sql(`UPDATE workflow_run SET status = 'cancelled', epoch = 7 WHERE id = '${run.id}'`)
+    expect(await seen()).toEqual(['cancelled', T0 + 5, 7, 2, '2'])
+    const refused = {
+      instances: { update: [{ ...instance, fires: 3 }], insert: [instance] },
+      slots: { put: [slot('3')] },
+    }
+    await expect(put(store, refused)).rejects.toThrow()
+    expect(await seen()).toEqual(['cancelled', T0 + 5, 7, 2, '2'])
   })
 
   it('wakes when another process has committed and said so', async () => {

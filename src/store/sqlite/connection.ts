@@ -6,11 +6,13 @@
  * event loop) and tries again, up to 5 s; the writes behind it wait for their turn. So: idle → trying → done, or
  * trying → waiting → trying … → done | StoreUnavailableError.
  */
+
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StoreUnavailableError, StoreUnusableError } from '../errors.ts'
 import { type Database, openDatabase, prepareArrays, type Statement } from './driver.ts'
 import { isBusy, storeFailure } from './failure.ts'
+import { Recent } from './row/recent.ts'
 
 export type Probe = (point: 'before-commit' | 'after-commit') => void
 
@@ -18,16 +20,12 @@ const PATIENCE_MS = 5_000
 /** Short, so that a process whose neighbour writes without pause still meets the gaps between two transactions. */
 const LONGEST_PAUSE_MS = 8
 
-/**
- * FULL: NORMAL lost acknowledged commits in a simulated power cut. The WAL may grow to 32 MB before it is copied
- * back: a checkpoint every 4 MB (the default) took a fifth of the throughput.
- */
+/** FULL: NORMAL lost acknowledged commits in a simulated power cut. */
 const SETTINGS = `
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = OFF;
   PRAGMA temp_store = MEMORY;
   PRAGMA cache_size = -32768;
-  PRAGMA wal_autocheckpoint = 8192;
   PRAGMA journal_size_limit = 67108864;
 `
 
@@ -79,6 +77,8 @@ export class Connection {
     return statement
   }
 
+  readonly recent = new Recent()
+
   exec(sql: string): void {
     this.#database.exec(sql)
   }
@@ -87,12 +87,13 @@ export class Connection {
     return this.patiently(work)
   }
 
-  async write<T>(work: () => T): Promise<T> {
+  /** `committed` is told in the same turn as the commit; without it nobody knows what changed. */
+  async write<T>(work: () => T, committed = (): void => this.recent.forget()): Promise<T> {
     if (this.#queue === null) {
-      const done = this.#tryWrite(work)
+      const done = this.#tryWrite(work, committed)
       if (done !== null) return done.value
     }
-    const turn = (this.#queue ?? Promise.resolve()).then(() => this.patiently(() => this.#writeNow(work)))
+    const turn = (this.#queue ?? Promise.resolve()).then(() => this.patiently(() => this.#writeNow(work, committed)))
     const settled = turn.then(
       () => {},
       () => {},
@@ -140,17 +141,17 @@ export class Connection {
     }
   }
 
-  #tryWrite<T>(work: () => T): { readonly value: T } | null {
+  #tryWrite<T>(work: () => T, committed: () => void): { readonly value: T } | null {
     this.#refuseIfClosed()
     try {
-      return { value: this.#writeNow(work) }
+      return { value: this.#writeNow(work, committed) }
     } catch (error) {
       if (isBusy(error)) return null
       throw storeFailure(error)
     }
   }
 
-  #writeNow<T>(work: () => T): T {
+  #writeNow<T>(work: () => T, committed: () => void): T {
     this.statement('BEGIN IMMEDIATE').get()
     let value: T
     try {
@@ -159,8 +160,10 @@ export class Connection {
       this.#commit()
     } catch (error) {
       if (this.#database.isTransaction) this.statement('ROLLBACK').get()
+      else this.recent.forget()
       throw error
     }
+    committed()
     this.#probe?.('after-commit')
     return value
   }

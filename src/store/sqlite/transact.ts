@@ -1,6 +1,6 @@
 /** One state change: load, decide (again, until it has what it needs), write, commit; all within one turn of the writer. */
 import { StoreError } from '../errors.ts'
-import type { Transaction } from '../store.ts'
+import type { Delta, Transaction } from '../store.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { Loading } from './load/loading.ts'
@@ -10,7 +10,9 @@ import type { DeltaWriter } from './write/apply.ts'
 const MOST_ROUNDS = 1_000
 
 export function transact<T>(connection: Connection, writer: DeltaWriter, transaction: Transaction<T>): Promise<T> {
-  return connection.write(() => {
+  let written: Delta = {}
+  const work = (): T => {
+    connection.recent.check(connection)
     const loaded = new Loading(connection, readClock(connection))
     loaded.lock(transaction.roots)
     loaded.load(transaction.need)
@@ -18,10 +20,12 @@ export function transact<T>(connection: Connection, writer: DeltaWriter, transac
       const decision = transaction.decide(loaded)
       if ('delta' in decision) {
         writer.apply(decision.delta, loaded)
+        written = decision.delta
         return decision.result
       }
       loaded.load(decision.need)
     }
     throw new StoreError('undecided', `a decision asked ${MOST_ROUNDS} times for more`)
-  })
+  }
+  return connection.write(work, () => connection.recent.keep(written))
 }

@@ -43,6 +43,10 @@ const REMOVE_SLOTS = statement(
 const REMOVE_RUNS = statement('DELETE FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[])')
 const REMOVE_UNIQUES = statement('DELETE FROM workflow.workflow_unique u WHERE u.key = ANY ($1::text[])')
 const REMOVE_SCHEDULES = statement('DELETE FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[])')
+const SIGNAL = statement(
+  `UPDATE workflow.workflow_run r SET cancel_requested_at = workflow.clock()
+   WHERE r.instance_id = ANY ($1::uuid[]) AND r.status = 'leased' AND r.cancel_requested_at IS NULL`,
+)
 const REFUSE_KEPT_KEYS = statement('SELECT workflow.refuse_kept_keys($1::text[])')
 
 function byText<R>(of: (row: R) => string): (a: R, b: R) => number {
@@ -136,6 +140,7 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
     if (call !== null) calls.push(call)
   }
   if (given(runs?.insert)) pushRuns(runs.insert, calls)
+  if (given(delta.signal)) calls.push({ statement: SIGNAL, values: [uuidArray(delta.signal)] })
   if (given(slots?.remove)) {
     const values = [uuidArray(slots.remove.map((s) => s.instanceId)), textArray(slots.remove.map((s) => s.key))]
     calls.push({ statement: REMOVE_SLOTS, values })

@@ -17,15 +17,15 @@ const FIRST_TYPE = `SELECT type ${WAITING} AND queue = ? AND type >= ? AND type 
 const NEXT_TYPE = `SELECT type ${WAITING} AND queue = ? AND type > ? AND type < ? ORDER BY type LIMIT 1`
 const NEXT_PRIORITY = `SELECT priority ${WAITING} AND queue = ? AND type = ? AND priority > ? ORDER BY priority LIMIT 1`
 const DUE = `${WAITING} AND queue = ?1 AND type = ?2 AND priority = ?3 AND run_at <= ?4
-  AND (expires_at IS NULL OR expires_at > ?4) AND (?5 IS NULL OR tenant = ?5)`
-/** Only for claims that met a full limit: json_each takes 20 µs to set up, the rest of the statement 2. */
-const NOT_FULL = 'AND (limit_key IS NULL OR limit_key NOT IN (SELECT value FROM json_each(?7)))'
-/** `+ 0`: the planner looks at a bare LIMIT parameter, so SQLite would prepare the statement again at each call. */
-const FIRST = 'ORDER BY run_at, id LIMIT ?6 + 0'
+  AND (expires_at IS NULL OR expires_at > ?4) AND (?5 IS NULL OR tenant = ?5)
+  AND (limit_key IS NULL OR limit_key NOT IN (SELECT value FROM json_each(?6)))`
+/**
+ * `+ 0`: the planner looks at a bare LIMIT parameter, so SQLite would prepare the statement again at each call (claim
+ * of ten: 250 µs instead of 63).
+ */
+const FIRST = 'ORDER BY run_at, id LIMIT ?7 + 0'
 const DUE_RUNS = `SELECT ${RUN_CELLS} ${DUE} ${FIRST}`
 const DUE_KEYS = `SELECT id, run_at ${DUE} ${FIRST}`
-const DUE_RUNS_NOT_FULL = `SELECT ${RUN_CELLS} ${DUE} ${NOT_FULL} ${FIRST}`
-const DUE_KEYS_NOT_FULL = `SELECT id, run_at ${DUE} ${NOT_FULL} ${FIRST}`
 const PAUSED = 'SELECT 1 FROM workflow_queue WHERE name = ? AND paused = 1'
 const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL
   AND (is_enabled = 0 OR (? IS NOT NULL AND runtime <> ?))`
@@ -64,7 +64,7 @@ export function urgency(connection: Connection, filter: ClaimFilter, now: number
   let best: number | null = null
   for (const line of linesOf(connection, filter)) {
     while (best === null || line.priority < best) {
-      if (dueKeys(connection, line, filter, now, 1).length > 0) best = line.priority
+      if (due(connection, DUE_KEYS, line, filter, now, 1).length > 0) best = line.priority
       else if (!advance(connection, line)) break
     }
   }
@@ -74,9 +74,9 @@ export function urgency(connection: Connection, filter: ClaimFilter, now: number
 function dueOf(connection: Connection, lines: readonly Line[], filter: Wanted, now: number, limit: number): RunRow[] {
   const [only] = lines
   if (lines.length === 1 && only) {
-    return dueRuns(connection, only, filter, now, limit).map(runOf)
+    return due(connection, DUE_RUNS, only, filter, now, limit).map(runOf)
   }
-  const keys = lines.flatMap((line) => dueKeys(connection, line, filter, now, limit))
+  const keys = lines.flatMap((line) => due(connection, DUE_KEYS, line, filter, now, limit))
   keys.sort((a, b) => (a[1] as number) - (b[1] as number) || ((a[0] as string) < (b[0] as string) ? -1 : 1))
   const byId = connection.statement(`SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`)
   return keys.slice(0, limit).flatMap(([id]) => {
@@ -85,28 +85,9 @@ function dueOf(connection: Connection, lines: readonly Line[], filter: Wanted, n
   })
 }
 
-function dueRuns(connection: Connection, line: Line, filter: Wanted, now: number, limit: number): Cells[] {
-  return due(connection, DUE_RUNS, DUE_RUNS_NOT_FULL, line, filter, now, limit)
-}
-
-function dueKeys(connection: Connection, line: Line, filter: Wanted, now: number, limit: number): Cells[] {
-  return due(connection, DUE_KEYS, DUE_KEYS_NOT_FULL, line, filter, now, limit)
-}
-
-function due(
-  connection: Connection,
-  plain: string,
-  notFull: string,
-  line: Line,
-  filter: Wanted,
-  now: number,
-  limit: number,
-) {
-  const full = filter.skipLimitKeys ?? []
-  const values = [line.queue, line.type, line.priority, now, filter.tenant, limit]
-  return full.length === 0
-    ? connection.statement(plain).all(...values)
-    : connection.statement(notFull).all(...values, JSON.stringify(full))
+function due(connection: Connection, sql: string, line: Line, filter: Wanted, now: number, limit: number): Cells[] {
+  const full = JSON.stringify(filter.skipLimitKeys ?? [])
+  return connection.statement(sql).all(line.queue, line.type, line.priority, now, filter.tenant, full, limit)
 }
 
 /** Moves a line to its next priority; false: it has no more. */

@@ -163,6 +163,10 @@ export class Loading implements Loaded {
     if (this.runs.has(id)) return
     let run = this.knownRuns.get(id)
     if (run === undefined) {
+      run = this.#connection.recent.runs.get(id)
+      if (run !== undefined) this.knownRuns.set(id, run)
+    }
+    if (run === undefined) {
       const cells = this.#connection.statement(RUN).get(id)
       if (cells === undefined) return
       run = runOf(cells)
@@ -174,6 +178,10 @@ export class Loading implements Loaded {
   #instance(id: string): boolean {
     if (this.instances.has(id)) return true
     let instance = this.knownInstances.get(id)
+    if (instance === undefined) {
+      instance = this.#connection.recent.instances.get(id)
+      if (instance !== undefined) this.knownInstances.set(id, instance)
+    }
     if (instance === undefined) {
       const cells = this.#connection.statement(INSTANCE).get(id)
       if (cells === undefined) return false
@@ -196,6 +204,11 @@ export class Loading implements Loaded {
   #slot(instanceId: string, key: string): void {
     const name = `${instanceId}/${key}`
     if (this.slots.has(name)) return
+    const recent = this.#connection.recent.slots.get(name)
+    if (recent !== undefined) {
+      this.slots.set(name, recent)
+      return
+    }
     const cells = this.#connection.statement(SLOT).get(instanceId, key)
     this.slots.set(name, cells === undefined ? null : (cells[0] as string))
   }

@@ -62,7 +62,7 @@ export class DeltaWriter {
     }
     if (gates?.insert) for (const gate of gates.insert) telling(gate, nameGate, () => this.#insertGate(gate))
     if (gates?.update) for (const gate of gates.update) this.#updateGate(gate)
-    putRest(this.#connection, delta)
+    putRest(this.#connection, delta, loaded.now)
     if (events) insertEvents(this.#connection, events)
   }
 

@@ -1,4 +1,4 @@
-/** Appends to the audit trail, sixteen rows to a statement: 5.4 µs a row instead of 7.1 one by one. */
+/** Appends to the audit trail, sixteen rows to a statement: about a fifth cheaper than one by one (7.1 → 5.5 µs a row). */
 import type { EventRow } from '../../rows.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'

@@ -1,0 +1,85 @@
+// @ts-check
+/** The report as text. */
+import { median } from './figures.mjs'
+import { chainsToBare } from './requirements.mjs'
+
+/** @typedef {(line: string) => void} Print */
+
+/** @param {import('./run.mjs').StoreReport} report @param {readonly import('./workload.mjs').Workload[]} chosen @param {Print} print */
+export function printTable(report, chosen, print) {
+  print(`\n${report.server}`)
+  const rows = chosen.flatMap((workload) =>
+    Object.entries(workload.metrics).flatMap(([metric, { title, unit }]) => {
+      const samples = report.samples[workload.name]?.[metric]
+      if (samples === undefined) return []
+      const range = `${shown(Math.min(...samples))} – ${shown(Math.max(...samples))}`
+      return [[title, shown(median(samples)), unit, samples.length > 1 ? range : '']]
+    }),
+  )
+  printRows([['workload', 'median', '', 'min – max'], ...rows], 'lrlr', print)
+}
+
+/** @param {import('./run.mjs').StoreReport} report @param {Print} print */
+export function printBare(report, print) {
+  const { chains, 'bare-chains': bare } = report.counted
+  if (chains === undefined) return
+  const rate = (/** @type {string} */ workload) => {
+    const samples = report.samples[workload]?.['stepsPerSecond']
+    return samples === undefined ? '' : shown(median(samples))
+  }
+  const ratio = chainsToBare(report)
+  print(`\nChains beside the bare loop, in settles of ${shown(chains['settleBatch'] ?? Number.NaN)} steps on average`)
+  const rows = [
+    ['', 'Petrel', 'bare', 'Petrel / bare'],
+    ['steps/s', rate('chains'), rate('bare-chains'), ratio === null ? '' : ratio.toFixed(2)],
+    ...[
+      ['rows written per step', 'rowsPerStep'],
+      ['WAL bytes per step', 'walBytesPerStep'],
+    ].map(([title, metric]) => {
+      const own = chains[/** @type {string} */ (metric)] ?? Number.NaN
+      const other = bare?.[/** @type {string} */ (metric)]
+      return [
+        title,
+        shown(own),
+        other === undefined ? '' : shown(other),
+        other === undefined ? '' : (own / other).toFixed(2),
+      ]
+    }),
+  ]
+  printRows(/** @type {string[][]} */ (rows), 'lrrr', print)
+}
+
+/** @param {readonly import('./requirements.mjs').Judged[]} judged @param {Print} print */
+export function printJudgement(judged, print) {
+  for (const [kind, title] of /** @type {const} */ ([
+    ['must', 'Required'],
+    ['aim', 'Aimed at'],
+  ])) {
+    const rows = judged.filter((one) => one.kind === kind)
+    if (rows.length === 0) continue
+    print(`\n${title}`)
+    printRows(
+      rows.map(({ met, store, text, figure }) => [met ? '✓' : '✗', store, text, figure]),
+      'llll',
+      print,
+    )
+  }
+}
+
+/** @param {readonly (readonly string[])[]} rows @param {string} align l or r per column @param {Print} print */
+function printRows(rows, align, print) {
+  const widths = [...align].map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  for (const row of rows) {
+    const cells = row.map((cell, column) =>
+      align[column] === 'r' ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    )
+    print(`  ${cells.join('  ')}`.trimEnd())
+  }
+}
+
+/** Three significant digits are what such a number is worth. @param {number} value */
+function shown(value) {
+  if (Number.isNaN(value)) return '–'
+  if (value >= 1000) return Math.round(value).toLocaleString('en')
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}

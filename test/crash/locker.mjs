@@ -1,0 +1,14 @@
+// @ts-check
+/** Another program that keeps an SQLite file to itself for a while. */
+import { writeSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+
+const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
+const { openDatabase } = await import(pathToFileURL(`${settings.dist}/store/sqlite/driver.js`).href)
+const database = await openDatabase(settings.url.slice('sqlite:'.length))
+database.exec('PRAGMA busy_timeout = 5000; BEGIN EXCLUSIVE')
+writeSync(1, '{"locked":true}\n')
+await new Promise((resolve) => setTimeout(resolve, settings.holdMs))
+database.exec('COMMIT')
+database.close()
+writeSync(1, '{"unlocked":true}\n')
