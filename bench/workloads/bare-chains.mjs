@@ -4,7 +4,7 @@
  * in batches and over as many connections as Petrel was seen to use, and nothing that reads or decides.
  */
 import { advance, begin, newChains } from '../bare/rows.mjs'
-import { measured } from '../figures.mjs'
+import { measured, warmUp } from '../figures.mjs'
 import { STEPS } from './chains.mjs'
 
 /** @type {import('../workload.mjs').Workload} */
@@ -25,9 +25,10 @@ export default {
     const writers = await Promise.all(Array.from({ length: store.settleConnections }, () => store.bareWriter()))
     await writers[0]?.prepare()
     const batch = Math.max(1, Math.round(given['settleBatch'] ?? 400))
-    if (!meter.on) await writeChains(writers, size, batch)
+    const round = () => writeChains(writers, size, batch)
+    if (!meter.on) await warmUp(round)
     await meter.begin()
-    const { ms, cpuMicros } = await measured(() => writeChains(writers, size, batch))
+    const { ms, cpuMicros } = await measured(round)
     const steps = size * STEPS
     await meter.end(steps)
     for (const writer of writers) await writer.close()

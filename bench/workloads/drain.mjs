@@ -1,6 +1,6 @@
 // @ts-check
 /** A full queue: 20,000 no-op jobs wait, then one worker begins. Ends when the store holds every one as done. */
-import { measured } from '../figures.mjs'
+import { measured, warmUp } from '../figures.mjs'
 
 /** @type {import('../workload.mjs').Workload} */
 export default {
@@ -13,27 +13,28 @@ export default {
   size: { full: 20_000, quick: 5_000 },
 
   async run({ petrel, sdk, size }) {
-    await warmUp({ petrel, sdk })
+    petrel.handle('bench.warm', () => null)
     petrel.handle('bench.noop', () => null)
-    const handles = []
-    for (let first = 0; first < size; first += 1000) {
-      const jobs = Array.from({ length: Math.min(1000, size - first) }, (_, i) => sdk.job('bench.noop', { i }))
-      handles.push(...(await petrel.enqueueMany(jobs)))
+    const fill = async (/** @type {string} */ type) => {
+      const ids = []
+      for (let first = 0; first < size; first += 1000) {
+        const jobs = Array.from({ length: Math.min(1000, size - first) }, (_, i) => sdk.job(type, { i }))
+        for (const { id } of await petrel.enqueueMany(jobs)) ids.push(id)
+      }
+      return ids
     }
-    const ended = handles.map(({ id }) => petrel.engine.ended({ id, kind: 'run' }))
-    const { ms, cpuMicros } = await measured(async () => {
-      await petrel.work({ types: ['bench.noop'] })
+    const drain = async (/** @type {string} */ type, /** @type {readonly string[]} */ ids) => {
+      const ended = ids.map((id) => petrel.engine.ended({ id, kind: 'run' }))
+      const worker = await petrel.work({ types: [type] })
       await Promise.all(ended)
+      return worker
+    }
+    await warmUp(async () => {
+      const worker = await drain('bench.warm', await fill('bench.warm'))
+      await worker.stop()
     })
+    const ids = await fill('bench.noop')
+    const { ms, cpuMicros } = await measured(() => drain('bench.noop', ids))
     return { jobsPerSecond: (size * 1000) / ms, cpuPerJob: cpuMicros / size }
   },
-}
-
-/** The same code on other jobs, so that it is compiled when it counts. @param {Pick<import('../workload.mjs').Bench, 'petrel' | 'sdk'>} params */
-async function warmUp({ petrel, sdk }) {
-  petrel.handle('bench.warm', () => null)
-  const worker = await petrel.work({ types: ['bench.warm'] })
-  const handles = await petrel.enqueueMany(Array.from({ length: 2000 }, (_, i) => sdk.job('bench.warm', { i })))
-  await Promise.all(handles.map(({ id }) => petrel.engine.ended({ id, kind: 'run' })))
-  await worker.stop()
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /** Putting in 20,000 jobs that nobody takes: one per call with 64 calls in flight, then 1,000 per call. */
-import { timed } from '../figures.mjs'
+import { timed, warmUp } from '../figures.mjs'
 
 const IN_FLIGHT = 64
 const BATCH = 1000
@@ -25,11 +25,14 @@ export default {
     }
     const batched = async (/** @type {number} */ count) => {
       for (let first = 0; first < count; first += BATCH) {
-        await petrel.enqueueMany(Array.from({ length: BATCH }, (_, i) => sdk.job('bench.noop', { i: first + i })))
+        const length = Math.min(BATCH, count - first)
+        await petrel.enqueueMany(Array.from({ length }, (_, i) => sdk.job('bench.noop', { i: first + i })))
       }
     }
-    await single(1000)
-    await batched(2000)
+    await warmUp(async () => {
+      await single(size / 4)
+      await batched(size / 4)
+    })
     const singleMs = await timed(() => single(size))
     const batchedMs = await timed(() => batched(size))
     return { singlePerSecond: (size * 1000) / singleMs, batchedPerSecond: (size * 1000) / batchedMs }

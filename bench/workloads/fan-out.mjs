@@ -1,6 +1,6 @@
 // @ts-check
 /** 100 batches of 100 jobs at once, each with a callback when all have ended. */
-import { timed } from '../figures.mjs'
+import { timed, warmUp } from '../figures.mjs'
 
 const CHILDREN = 100
 
@@ -31,7 +31,7 @@ export default {
       }
       if (callbacks !== count) throw new Error(`${callbacks} callbacks for ${count} batches`)
     }
-    await run(10)
+    await warmUp(() => run(size))
     return { childrenPerSecond: (size * CHILDREN * 1000) / (await timed(() => run(size))) }
   },
 }

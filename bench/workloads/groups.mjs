@@ -32,7 +32,7 @@ function groupOf(size, label) {
         })
       }
       // The same warm-up for every size, or the small group would pay for compiling what the large one spreads out.
-      for (let i = 0; i < 5; i++) await run(1000)
+      for (let i = 0; i < 10; i++) await run(1000)
       const ms = await timed(() => run(size))
       return { microsPerJob: (ms * 1000) / size, peakRssMb: peakRssMb() }
     },

@@ -25,7 +25,7 @@ export default {
       const handle = await petrel.start(sdk.chain([sdk.job('bench.step', { n: 1 })]))
       await handle.result()
     }
-    for (let i = 0; i < 200; i++) await once()
+    for (let i = 0; i < 500; i++) await once()
     const committer = await store.committer()
     for (let i = 0; i < 20; i++) await committer.commit()
     await sleep(500)

@@ -178,7 +178,7 @@ export class Change {
         return this.#closeGate(member, effect.id)
       case 'signal-active':
         this.signalled.add(member.row.id)
-        return
+        return this.#abandonDeferred(member)
       case 'deadline':
         member.row = { ...member.row, deadlineAt: effect.inMs === null ? null : this.now + effect.inMs }
         return
@@ -267,6 +267,22 @@ export class Change {
     const row = redriven(run, this.now)
     this.replace(row)
     this.runEvent(row, 'redriven', null)
+  }
+
+  /** Nobody holds deferred work, so nobody would hear the signal: it ends here, its outcome unknown. */
+  #abandonDeferred(member: Member): void {
+    if (member.isNew) return
+    const { id } = member.row
+    const waiting = this.loaded.deferred.get(id)
+    if (waiting === undefined) throw new NeedMore({ deferred: [{ instanceId: id, limit: ABANDON_CHUNK }] })
+    const code = member.row.reason === 'deadline' ? 'timeout' : 'cancelled'
+    const error: Failure = { code, message: 'given up while it was deferred' }
+    for (const { id: runId } of waiting) {
+      const run = this.run(runId) ?? waiting.find((r) => r.id === runId)
+      if (run?.status !== 'leased') continue
+      const row = this.finish(run, { ...CANCELLED_UNSTARTED, status: 'failed', now: this.now, error, unknown: true })
+      this.follow(id, { kind: 'ended', place: placeOf(row), outcome: { kind: 'unknown', error } })
+    }
   }
 
   #cancelUnstarted(id: string): void {
@@ -433,6 +449,9 @@ export class Change {
     }
   }
 }
+
+/** Deferred runs given up at a time; more than this wait in one instance only in theory. */
+const ABANDON_CHUNK = 10_000
 
 const CANCELLED_UNSTARTED = {
   status: 'cancelled',

@@ -97,6 +97,7 @@ export class Engine implements EngineApi {
       heartbeatMs: options.heartbeatMs ?? Math.max(100, Math.floor(ttlMs / 4)),
       maxPayloadBytes,
       probe,
+      noteStarts: (runIds) => this.#noteStarts(runIds),
       dueAt: (at) => this.#wakeAt(at),
     })
     this.workers = this.#sessions
@@ -241,6 +242,22 @@ export class Engine implements EngineApi {
     await this.#sessions.close()
     this.#waiters.close()
     this.#unsubscribe()
+  }
+
+  readonly #begun = new Set<string>()
+
+  /** Long work: its instance learns that it has begun while it goes on, not when it ends. */
+  async #noteStarts(runIds: readonly string[]): Promise<void> {
+    if (runIds.length === 0) return
+    const runs = await this.store.read.runs({ ids: runIds })
+    for (const run of runs) {
+      const { instanceId, rootId } = run
+      if (instanceId === null || rootId === null || this.#begun.has(instanceId)) continue
+      if (this.#begun.size > 20_000) this.#begun.clear()
+      this.#begun.add(instanceId)
+      const fold = (change: Committed<unknown>['change']): void => change.noteStart(run, run.startedAt)
+      await this.#transactor.run({ roots: [rootId], wait: true, need: { instances: [instanceId] }, fold })
+    }
   }
 
   readonly #listeners = new Set<() => void>()

@@ -247,7 +247,8 @@ function place(change: Change, order: Order, taken: Map<string, string>): Enqueu
   if (change.loaded.runs.has(order.run.id)) return { id: order.run.id, created: true }
   const { idempotencyKey: key } = order.run
   if (key !== null) {
-    const holder = change.loaded.idempotencyKeys.get(key)?.id ?? taken.get(key)
+    const { idempotencyKeys, keptKeys } = change.loaded
+    const holder = idempotencyKeys.get(key)?.id ?? keptKeys?.get(key) ?? taken.get(key)
     if (holder !== undefined) return { id: holder, created: false }
     taken.set(key, order.run.id)
   }

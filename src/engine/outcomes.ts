@@ -25,18 +25,23 @@ interface Told {
 const UNTOLD: Told = { startedAt: null, reportId: null }
 
 /** A worker's own report. Anything but the current lease is stale, except the very report that ended it. */
-export function reported(change: Change, sessionId: string, report: Report, chance: Chance): Reply['status'] {
+export function reported(
+  change: Change,
+  session: { readonly id: string; readonly held: (sessionId: string) => boolean },
+  report: Report,
+  chance: Chance,
+): Reply['status'] {
   const { delivery, outcome, reportId } = report
   const run = change.run(delivery.runId)
   if (run === undefined) return 'not_found'
-  const held = run.status === 'leased' && run.epoch === delivery.epoch && run.sessionId === sessionId
+  const held = run.status === 'leased' && run.epoch === delivery.epoch && session.held(run.sessionId ?? '')
   if (!held) {
     const before = run.reportId === reportId && (run.epoch === delivery.epoch + 1 || run.deferred)
     if (before) {
       // Its hand-off may still wait for the reply that got lost.
       if (!change.asked.has(reportId)) {
         change.asked.add(reportId)
-        throw new NeedMore({ handedBy: [{ sessionId, reportId }] })
+        throw new NeedMore({ handedBy: [{ sessionId: session.id, reportId }] })
       }
       return 'recorded'
     }
@@ -115,9 +120,13 @@ export function leaseExpired(change: Change, runId: string, chance: Chance): voi
 export function overdue(change: Change, runId: string, chance: Chance): void {
   const run = change.run(runId)
   if (run === undefined) return
-  if (run.status === 'leased' && run.timeoutAt !== null && run.timeoutAt <= change.now) {
-    const message = `did not end within ${run.timeoutMs} ms`
-    failExecution(change, run, { code: 'timeout', message, category: 'timeout' }, true, UNTOLD, chance)
+  const late = run.timeoutAt !== null && run.timeoutAt <= change.now
+  const timeout: Failure = { code: 'timeout', message: `did not end within ${run.timeoutMs} ms`, category: 'timeout' }
+  if (run.status === 'leased' && late) {
+    failExecution(change, run, timeout, true, UNTOLD, chance)
+  } else if (run.status === 'pending' && late) {
+    // One clock over all attempts ran out between two of them.
+    endRun(change, run, 'failed', timeout, false, UNTOLD, false)
   } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
     endRun(change, run, 'failed', { code: 'expired', message: 'not started before it expired' }, false, UNTOLD, false)
   }
@@ -231,7 +240,7 @@ function endRun(
   told: Told,
   deadLetter: boolean,
 ): RunRow {
-  const failure = status === 'failed' && error.code !== 'expired'
+  const failure = status === 'failed' && run.status === 'leased'
   const row = change.finish(run, {
     status,
     now: change.now,

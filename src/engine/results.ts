@@ -38,17 +38,17 @@ export class Results {
     const sources = net.sources.get(delivery.node) ?? []
     if (sources.length === 1) return { previous: byNode.get(sources[0] as string) ?? null, byNode }
     if (sources.length > 1 || delivery.role !== 'work') return { previous: null, byNode }
-    return { previous: await this.#outerPrevious(row), byNode }
+    return this.#outer(row)
   }
 
-  async #outerPrevious(row: InstanceRow): Promise<string | null> {
-    if (row.parentId === null || row.parentNode === null) return null
+  /** A first node of a nested workflow sees what a plain step in the place of that workflow would see. */
+  async #outer(row: InstanceRow): Promise<ParentResults> {
+    if (row.parentId === null || row.parentNode === null) return { previous: null, byNode: new Map() }
     const parent = await this.#lookUp(row.parentId)
     const sources = parent.net.sources.get(row.parentNode) ?? []
-    if (sources.length === 0) return this.#outerPrevious(parent.row)
-    if (sources.length > 1) return null
-    const [source] = sources as [string]
-    return (await this.#read(row.parentId, parent.net, [source])).get(source) ?? null
+    if (sources.length === 0) return this.#outer(parent.row)
+    const byNode = await this.#read(row.parentId, parent.net, this.#visible(parent.net, row.parentNode, 'work'))
+    return { previous: sources.length > 1 ? null : (byNode.get(sources[0] as string) ?? null), byNode }
   }
 
   #visible(net: CompiledNet, node: string, role: Delivery['role']): readonly string[] {

@@ -79,7 +79,7 @@ export function leased(run: RunRow, holder: Holder, now: number, reportId: strin
     leaseUntil: null,
     leasedAt: now,
     startedAt: null,
-    timeoutAt: null,
+    timeoutAt: nodeClock(run),
     reportId,
   }
 }
@@ -146,6 +146,7 @@ export function retried(
   return {
     ...unleased(run),
     status: 'pending',
+    timeoutAt: nodeClock({ ...run, firstStartedAt: run.firstStartedAt ?? startedAt }),
     attempt: run.attempt + 1,
     runAt: p.runAt,
     lastError: p.error.message,
@@ -162,6 +163,7 @@ export function returned(run: RunRow, p: { readonly counted: boolean; readonly r
   return {
     ...unleased(run),
     status: 'pending',
+    timeoutAt: nodeClock(run),
     startedAt: null,
     deliveries: run.deliveries + (p.counted ? 1 : 0),
     reportId: p.reportId,
@@ -204,7 +206,12 @@ export function redriven(run: RunRow, now: number): RunRow {
   }
 }
 
-export function timeoutAt(run: RunRow, startedAt: number | null): number | null {
+/** A clock over all attempts goes on while the run waits for the next one. */
+function nodeClock(run: RunRow): number | null {
+  return run.timeoutPer === 'node' ? timeoutAt(run, run.firstStartedAt) : null
+}
+
+function timeoutAt(run: RunRow, startedAt: number | null): number | null {
   if (run.timeoutMs === null || startedAt === null) return null
   return (run.timeoutPer === 'node' ? (run.firstStartedAt ?? startedAt) : startedAt) + run.timeoutMs
 }

@@ -43,6 +43,8 @@ export interface SessionDeps {
   readonly heartbeatMs: number
   readonly maxPayloadBytes: number
   readonly probe: (point: string) => void
+  /** These runs have begun: their instances may not know yet. */
+  readonly noteStarts: (runIds: readonly string[]) => Promise<void>
   /** A rate limit refused: look again then. */
   readonly dueAt: (at: number) => void
 }
@@ -56,7 +58,10 @@ export class Sessions implements WorkerPort {
   }
 
   async open(options: SessionOptions, inbox: SessionInbox): Promise<Session> {
-    const session = new LocalSession(this.#deps, options, inbox, () => this.#open.delete(session.id))
+    const session = new LocalSession(this.#deps, options, inbox, (before, now) => {
+      this.#open.delete(before)
+      if (now !== null) this.#open.set(now, session)
+    })
     await session.beat()
     this.#open.set(session.id, session)
     return session
@@ -110,7 +115,7 @@ export class Sessions implements WorkerPort {
 }
 
 class LocalSession implements Session {
-  readonly id: string
+  id: string
   readonly inbox: SessionInbox
   readonly filter: ClaimFilter
   /** Settles in a row that handed something over; a claim begins anew. */
@@ -119,7 +124,10 @@ class LocalSession implements Session {
   readonly #options: SessionOptions
   readonly #accepts: Offer['accepts']
   readonly #startedAt = Date.now()
-  readonly #onClose: () => void
+  readonly #renamed: (before: string, now: string | null) => void
+  /** Ids under which it was declared dead: what was leased under them may still be reported. */
+  readonly #formerIds = new Set<string>()
+  #beatenAt = 0
   #state: WorkerRow['state'] = 'running'
   #timer: NodeJS.Timeout | null = null
   #closed = false
@@ -127,7 +135,12 @@ class LocalSession implements Session {
   /** Runs whose report is on its way to the store. */
   readonly #reporting = new Set<string>()
 
-  constructor(deps: SessionDeps, options: SessionOptions, inbox: SessionInbox, onClose: () => void) {
+  constructor(
+    deps: SessionDeps,
+    options: SessionOptions,
+    inbox: SessionInbox,
+    renamed: (before: string, now: string | null) => void,
+  ) {
     this.#deps = deps
     this.#options = options
     this.inbox = inbox
@@ -135,11 +148,11 @@ class LocalSession implements Session {
     const { queues, types, tenant, runtime } = options
     this.filter = { queues, types, tenant, runtime }
     this.#accepts = accepting(this.filter)
-    this.#onClose = onClose
+    this.#renamed = renamed
   }
 
   offer(reports: string[]): Offer | null {
-    if (this.#state !== 'running' || this.#closed) return null
+    if (this.#state !== 'running' || this.#closed || this.#silent()) return null
     const room = Math.max(0, this.inbox.room() - reports.length)
     if (room === 0 && reports.length === 0) return null
     const holder = { id: this.id, name: this.#options.name }
@@ -158,11 +171,34 @@ class LocalSession implements Session {
       const { state, stop } = await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: this.#deps.ttlMs })
       if (stop.length > 0) this.inbox.stop(stop.map((runId) => ({ runId, reason: 'cancel' as const })))
       await this.#compareHoldings()
+      if (state === 'dead' && !this.#closed) return await this.#beginAnew()
+      this.#beatenAt = performance.now()
       if (state === 'quiet' || state === 'terminate') this.#state = state
     } catch (error) {
       this.#deps.logger.warn({ session: this.id }, `heartbeat failed, trying again: ${(error as Error).message}`)
     }
     if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), this.#deps.heartbeatMs).unref()
+  }
+
+  /** Paused for too long: others have taken what it held. It goes on under a new name. */
+  async #beginAnew(): Promise<void> {
+    const before = this.id
+    this.#formerIds.add(before)
+    this.id = this.#deps.newId()
+    this.#renamed(before, this.id)
+    this.inbox.stop(this.inbox.holding().map((runId) => ({ runId, reason: 'lost' as const })))
+    this.#deps.logger.warn({ before, session: this.id }, 'the session was declared dead; beginning a new one')
+    await this.beat()
+    this.inbox.wake()
+  }
+
+  #held(sessionId: string): boolean {
+    return sessionId === this.id || this.#formerIds.has(sessionId)
+  }
+
+  /** true: it may have been declared dead without knowing. */
+  #silent(): boolean {
+    return performance.now() - this.#beatenAt > this.#deps.ttlMs
   }
 
   /** What the store says we hold against what the worker says he holds. */
@@ -215,6 +251,7 @@ class LocalSession implements Session {
   }
 
   async claim(limit: number): Promise<readonly Delivery[]> {
+    if (this.#silent()) await this.beat()
     if (this.#state !== 'running' || this.#closed || limit <= 0) return []
     const { transactor } = this.#deps
     const candidates = { ...this.filter, limit, skipQueues: [], skipLimitKeys: [] }
@@ -262,14 +299,15 @@ class LocalSession implements Session {
     const { delivery } = report
     const checked = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
     this.#reporting.add(delivery.runId)
+    const session = { id: this.id, held: (id: string) => this.#held(id) }
     const settled = this.#deps.settler().settle({
       runId: delivery.runId,
       rootId: delivery.rootId,
       instanceId: delivery.instanceId,
       bytes: checked.outcome.kind === 'succeeded' ? (checked.outcome.result?.length ?? 0) + 200 : 400,
       report: { sessionId: this.id, report: checked },
-      fold: (change) => reported(change, this.id, checked, this.#deps.chance),
-      unstorable: (change) => reported(change, this.id, failedAs(checked, UNSTORABLE), this.#deps.chance),
+      fold: (change) => reported(change, session, checked, this.#deps.chance),
+      unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), this.#deps.chance),
     })
     return await settled.finally(() => this.#reporting.delete(delivery.runId))
   }
@@ -288,9 +326,10 @@ class LocalSession implements Session {
   async started(
     runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[],
   ): Promise<void> {
-    await this.#deps.store.sweep.started({
+    const held = await this.#deps.store.sweep.started({
       runs: runs.map((r) => ({ id: r.runId, epoch: r.epoch, at: this.#onStoreClock(r.at) as number })),
     })
+    await this.#deps.noteStarts(held)
   }
 
   results(delivery: Delivery): Promise<ParentResults> {
@@ -322,7 +361,7 @@ class LocalSession implements Session {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.#onClose()
+    this.#renamed(this.id, null)
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: 0 }).catch(() => undefined)
   }

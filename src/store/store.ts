@@ -67,6 +67,8 @@ export interface Need {
   readonly topSlot?: readonly { readonly instanceId: string; readonly prefix: string }[]
   /** Pending runs of an instance (new, scheduled or between attempts): what a drain cancels at once. Locked. */
   readonly unstarted?: readonly { readonly instanceId: string; readonly limit: number }[]
+  /** Deferred runs of an instance. Locked. */
+  readonly deferred?: readonly { readonly instanceId: string; readonly limit: number }[]
   /** Attached children that are not ending already (phase forward or final). */
   readonly openChildren?: readonly { readonly instanceId: string; readonly limit: number }[]
   readonly gates?: readonly string[]
@@ -133,6 +135,7 @@ export interface Loaded {
   readonly slotsWith: ReadonlyMap<string, readonly SlotRow[]>
   readonly topSlot: ReadonlyMap<string, SlotRow | null>
   readonly unstarted: ReadonlyMap<string, readonly RunRow[]>
+  readonly deferred: ReadonlyMap<string, readonly RunRow[]>
   readonly openChildren: ReadonlyMap<string, readonly InstanceRow[]>
   readonly gates: ReadonlyMap<string, GateRow>
   readonly openGates: ReadonlyMap<string, readonly GateRow[]>

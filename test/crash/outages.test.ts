@@ -6,11 +6,12 @@ import { chain, group, job, Petrel } from '../../src/index.ts'
 import { postgresUrl } from '../services.ts'
 import { audit } from './audit.ts'
 import { type StoreKind, TestDatabase } from './database.ts'
+import { wrongEnds } from './ends.ts'
 import { built, Program } from './process.ts'
 import { EXPECTED } from './workloads.mjs'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-const WAVES = full ? 60 : 12
+const WAVES = full ? 60 : 6
 const TIMEOUT_MS = full ? 300_000 : 90_000
 const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
@@ -35,43 +36,33 @@ function begin(name: string, settings: object): Program {
 }
 
 describe.skipIf(postgresUrl() === null)('connections to Postgres that are cut again and again', () => {
-  it(
-    `${WAVES} waves of workflows in two processes end right`,
-    async () => {
-      database = await TestDatabase.create('postgres')
-      const orders = { finish: [], arm: null, swept: false, sessionTtlMs: 3_000, waves: WAVES / 2 }
-      const processes = ['a', 'b'].map((next) => begin('program.mjs', { ...orders, next }))
-      await Promise.all(processes.map((p) => p.line('ready')))
+  it(`${WAVES} waves of workflows in two processes end right`, { timeout: TIMEOUT_MS }, async () => {
+    database = await TestDatabase.create('postgres')
+    const orders = { finish: [], arm: null, swept: false, sessionTtlMs: 3_000, waves: WAVES / 2 }
+    const processes = ['a', 'b'].map((next) => begin('program.mjs', { ...orders, next }))
+    await Promise.all(processes.map((p) => p.line('ready')))
 
-      const cutter = cutConnections(database.url)
-      const wrong: string[] = []
-      const finished = processes.map(async (p) => {
-        for (let wave = 0; wave < WAVES / 2; wave++) {
-          const { ends } = await p.line<{ ends: Record<string, { state: string; result?: unknown }> }>(
-            'finished',
-            TIMEOUT_MS,
-          )
-          for (const [name, { state, result }] of Object.entries(EXPECTED)) {
-            const end = ends[name]
-            const right =
-              end?.state === state && (result === undefined || JSON.stringify(end.result) === JSON.stringify(result))
-            if (!right) wrong.push(`${name} ended ${JSON.stringify(end)}`)
-          }
-        }
-      })
-      await Promise.all(finished).finally(() => cutter.stop())
-      const cuts = await cutter.stop()
-      for (const p of processes) expect(await p.exit()).toBe('code 0')
+    const cutter = cutConnections(database.url)
+    const wrong = await Promise.all(processes.map((p) => wrongOf(p, WAVES / 2))).finally(() => cutter.stop())
+    const cuts = await cutter.stop()
+    for (const p of processes) expect(await p.exit()).toBe('code 0')
 
-      const { violations, counts } = await audit(database, { effects: true })
-      console.log(`${cuts} connections cut during ${WAVES} waves`, JSON.stringify(counts))
-      expect(wrong).toEqual([])
-      expect(violations).toEqual([])
-      expect(cuts).toBeGreaterThan(WAVES)
-    },
-    TIMEOUT_MS,
-  )
+    const { violations, counts } = await audit(database, { effects: true })
+    console.log(`${cuts} connections cut during ${WAVES} waves`, JSON.stringify(counts))
+    expect(wrong.flat()).toEqual([])
+    expect(violations).toEqual([])
+    expect(cuts).toBeGreaterThan(WAVES)
+  })
 })
+
+async function wrongOf(process: Program, waves: number): Promise<string[]> {
+  const wrong: string[] = []
+  for (let wave = 0; wave < waves; wave++) {
+    const finished = await process.line('finished', TIMEOUT_MS)
+    wrong.push(...wrongEnds(finished, EXPECTED))
+  }
+  return wrong
+}
 
 /** Ends all connections to a database, at irregular intervals, until told to stop. */
 function cutConnections(url: string): { stop(): Promise<number> } {
@@ -83,7 +74,7 @@ function cutConnections(url: string): { stop(): Promise<number> } {
     const name = new URL(url).pathname.slice(1)
     const cut = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1'
     while (cutting) {
-      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 350))
+      await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 400))
       cuts += (await admin.query(cut, [name])).rowCount ?? 0
     }
     await admin.end()
@@ -103,7 +94,7 @@ describe.skipIf(postgresUrl() === null)('SIGTERM during work (postgres)', () => 
 function sigtermSuite(kind: StoreKind): void {
   const step = (n: number) => job('step', n, { retry: { maxAttempts: 1 } })
 
-  it('lets begun steps end, records them, gives the rest back; a successor does every other step once', async () => {
+  it('lets begun steps end, gives the rest back; a successor does those once', { timeout: 60_000 }, async () => {
     database = await TestDatabase.create(kind)
     const petrel = await Petrel.open(database.url, { sweep: false })
     const service = begin('service.mjs', { concurrency: 4, stepMs: 150, graceMs: 5_000 })
@@ -141,9 +132,9 @@ function sigtermSuite(kind: StoreKind): void {
     const { violations, counts } = await audit(database, { effects: true })
     expect(violations).toEqual([])
     expect(counts).toMatchObject({ runs: 18, effects: 18, lost: 0 })
-  }, 60_000)
+  })
 
-  it('steps that do not end in time are aborted and count as failed by shutdown', async () => {
+  it('steps that do not end in time are aborted and count as failed by shutdown', { timeout: 60_000 }, async () => {
     database = await TestDatabase.create(kind)
     const petrel = await Petrel.open(database.url, { sweep: false })
     const service = begin('service.mjs', { concurrency: 1, stepMs: 20_000, graceMs: 100 })
@@ -156,36 +147,35 @@ function sigtermSuite(kind: StoreKind): void {
     expect(row).toMatchObject({ status: 'pending', attempt: 1 })
     expect(JSON.parse(row?.error as string)).toMatchObject({ code: 'shutdown' })
     await petrel.close()
-  }, 60_000)
+  })
 }
 
 describe('an SQLite file that another program keeps locked', () => {
-  it('for 2 s: work waits and goes on', async () => {
+  it('for 2 s: work waits and goes on', { timeout: 60_000 }, async () => {
     const { tookMs, counts } = await lockedFor(2_000)
     expect(tookMs).toBeGreaterThan(1_500)
     expect(counts).toMatchObject({ runs: 10 * 5, effects: 10 * 5, lost: 0, returned: 0 })
-  }, 60_000)
+  })
 
-  // Longer than the store itself waits: outcomes are kept and sent again.
-  it.runIf(full)(
-    'for 8 s: outcomes wait and are recorded',
-    async () => {
+  if (full) {
+    // Longer than the store itself waits: outcomes are kept and sent again.
+    it('for 8 s: outcomes wait and are recorded', { timeout: 60_000 }, async () => {
       const { tookMs, counts } = await lockedFor(8_000)
       expect(tookMs).toBeGreaterThan(7_500)
       expect(counts).toMatchObject({ runs: 10 * 5, effects: 10 * 5, lost: 0, returned: 0 })
-    },
-    60_000,
-  )
+    })
+  }
 
   async function lockedFor(holdMs: number): Promise<{ tookMs: number; counts: object }> {
     database = await TestDatabase.create('sqlite')
-    const service = begin('service.mjs', { concurrency: 10, stepMs: 30, graceMs: 5_000 })
-    await service.line('ready')
+    const service = begin('service.mjs', { concurrency: 10, stepMs: 100, graceMs: 5_000 })
+    const locker = begin('locker.mjs', { holdMs })
+    await Promise.all([service.line('ready'), locker.line('ready')])
     const petrel = await Petrel.open(database.url, { sweep: false })
     const five = () => chain(Array.from({ length: 5 }, (_, n) => job<number>('step', n)))
     const handles = await petrel.startMany(Array.from({ length: 10 }, five))
     await service.line('busy')
-    const locker = begin('locker.mjs', { holdMs })
+    locker.tell({ lock: true })
     await locker.line('locked')
     const lockedAt = performance.now()
     const results = await Promise.all(handles.map((handle) => handle.result()))

@@ -77,7 +77,7 @@ const engine = await Engine.open({
   store,
   logger,
   probe: trap,
-  sessionTtlMs: settings.sessionTtlMs ?? 500,
+  sessionTtlMs: settings.sessionTtlMs ?? 700,
   heartbeatMs: 100,
   pollMs: 50,
 })

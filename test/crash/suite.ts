@@ -7,14 +7,15 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../services.ts'
 import { audit } from './audit.ts'
 import { type StoreKind, TestDatabase } from './database.ts'
+import { wrongEnds } from './ends.ts'
 import { built, Program } from './process.ts'
 import { EXPECTED, EXPECTED_SWEPT } from './workloads.mjs'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const POINT_ROUNDS = full ? 50 : 6
 const RANDOM_ROUNDS = full ? 200 : 16
-const SLEEPER_ROUNDS = full ? 30 : 4
-const TIMEOUT_MS = full ? 900_000 : 120_000
+const SLEEPER_ROUNDS = full ? 30 : 3
+const timeout = full ? 900_000 : 120_000
 const file = fileURLToPath(new URL('program.mjs', import.meta.url))
 
 /** The point, and up to which of its passings a process may come before it is killed there. */
@@ -41,77 +42,65 @@ export function crashSuite(kind: StoreKind): void {
       await database.drop()
     })
 
-    for (const { point, name, passings } of POINTS)
-      it(
-        `${name}: ${POINT_ROUNDS} rounds`,
-        async () => {
-          database = await TestDatabase.create(kind)
-          const swept = point === 'in-sweeper'
-          const rounds = new Rounds(database, dist, swept)
-          for (let round = 1; round <= POINT_ROUNDS; round++) {
-            const arm = { point, at: 1 + Math.floor(Math.random() * passings) }
-            running = rounds.begin({ next: `r${round}`, arm })
-            await rounds.recovered(running)
-            expect(await running.line('stopped')).toEqual({ stopped: point })
-            await rounds.killed(running)
-          }
-          await rounds.verify(point, (program) => (running = program))
-        },
-        TIMEOUT_MS,
-      )
-
-    it(
-      `at any instant: ${RANDOM_ROUNDS} kills`,
-      async () => {
+    for (const { point, name, passings } of POINTS) {
+      it(`${name}: ${POINT_ROUNDS} rounds`, { timeout }, async () => {
         database = await TestDatabase.create(kind)
-        const rounds = new Rounds(database, dist, true)
-        let recovers = true
-        for (let round = 1; round <= RANDOM_ROUNDS; round++) {
-          running = rounds.begin({ next: `r${round}`, arm: null })
-          // Now and then while it recovers from the last kill, but not twice in a row: attempts are not endless.
-          recovers = !recovers || Math.random() < 0.75
-          if (recovers) {
-            await rounds.recovered(running)
-            await running.line('began')
-          }
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * 500))
+        const rounds = new Rounds(database, dist, point === 'in-sweeper')
+        for (let round = 1; round <= POINT_ROUNDS; round++) {
+          const arm = { point, at: 1 + Math.floor(Math.random() * passings) }
+          running = rounds.begin({ next: `r${round}`, arm })
+          await rounds.recovered(running)
+          expect(await running.line('stopped')).toEqual({ stopped: point })
           await rounds.killed(running)
         }
-        await rounds.verify('any instant', (program) => (running = program))
-      },
-      TIMEOUT_MS,
-    )
+        await rounds.verify(point, (program) => (running = program))
+      })
+    }
 
-    it(
-      `stopped for longer than its session lives, then woken: ${SLEEPER_ROUNDS} rounds`,
-      async () => {
-        database = await TestDatabase.create(kind)
-        const rounds = new Rounds(database, dist, false)
-        for (let round = 1; round <= SLEEPER_ROUNDS; round++) {
-          const sleeper = rounds.begin({ next: `r${round}`, arm: null })
-          running = sleeper
-          await rounds.recovered(sleeper)
-          await sleeper.line('began')
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * 150))
-          sleeper.signal('SIGSTOP')
-          const successor = rounds.begin({ next: null, arm: null })
-          try {
-            // One that was stopped inside a transaction holds its locks: then the other cannot finish before it wakes.
-            const finished = rounds.recovered(successor)
-            await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_500))])
-            sleeper.signal('SIGCONT')
-            await finished
-            expect(await successor.exit()).toBe('code 0')
-          } finally {
-            await successor.kill()
-          }
-          await sleeper.line('finished')
-          await rounds.killed(sleeper)
+    it(`at any instant: ${RANDOM_ROUNDS} kills`, { timeout }, async () => {
+      database = await TestDatabase.create(kind)
+      const rounds = new Rounds(database, dist, true)
+      let recovers = true
+      for (let round = 1; round <= RANDOM_ROUNDS; round++) {
+        running = rounds.begin({ next: `r${round}`, arm: null })
+        // Now and then while it recovers from the last kill, but not twice in a row: attempts are not endless.
+        recovers = !recovers || Math.random() < 0.75
+        if (recovers) {
+          await rounds.recovered(running)
+          await running.line('began')
         }
-        await rounds.verify('stopped and woken', (program) => (running = program))
-      },
-      TIMEOUT_MS,
-    )
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 500))
+        await rounds.killed(running)
+      }
+      await rounds.verify('any instant', (program) => (running = program))
+    })
+
+    it(`stopped for longer than its session lives, then woken: ${SLEEPER_ROUNDS} rounds`, { timeout }, async () => {
+      database = await TestDatabase.create(kind)
+      const rounds = new Rounds(database, dist, false)
+      for (let round = 1; round <= SLEEPER_ROUNDS; round++) {
+        const sleeper = rounds.begin({ next: `r${round}`, arm: null })
+        running = sleeper
+        await rounds.recovered(sleeper)
+        await sleeper.line('began')
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 150))
+        sleeper.signal('SIGSTOP')
+        const successor = rounds.begin({ next: null, arm: null })
+        try {
+          // One that was stopped inside a transaction holds its locks: then the other cannot finish before it wakes.
+          const finished = rounds.recovered(successor)
+          await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_500))])
+          sleeper.signal('SIGCONT')
+          await finished
+          expect(await successor.exit()).toBe('code 0')
+        } finally {
+          await successor.kill()
+        }
+        await sleeper.line('finished')
+        await rounds.killed(sleeper)
+      }
+      await rounds.verify('stopped and woken', (program) => (running = program))
+    })
   })
 }
 
@@ -119,9 +108,10 @@ export function crashSuite(kind: StoreKind): void {
 class Rounds {
   readonly #database: TestDatabase
   readonly #settings: object
-  readonly #expected: object
+  readonly #expected: typeof EXPECTED
   /** Waves that began and have not been reported as finished. */
   readonly #unfinished = new Set<string>()
+  readonly #wrong: string[] = []
   readonly #began = performance.now()
   /** Waves that the process under way was told to finish. */
   #left = 0
@@ -140,7 +130,10 @@ class Rounds {
     const program = new Program(file, { ...this.#settings, ...orders, finish })
     program.onLine = (line) => {
       if (typeof line['began'] === 'string') this.#unfinished.add(line['began'])
-      if (typeof line['finished'] === 'string') this.#settled(line['finished'], line['ends'])
+      if (typeof line['finished'] !== 'string') return
+      this.#unfinished.delete(line['finished'])
+      this.#finished++
+      this.#wrong.push(...wrongEnds(line, this.#expected))
     }
     return program
   }
@@ -149,7 +142,7 @@ class Rounds {
   async recovered(program: Program): Promise<void> {
     await program.line('ready')
     for (; this.#left > 0; this.#left--) await program.line('finished')
-    this.#throwWrong()
+    expect(this.#wrong).toEqual([])
   }
 
   async killed(program: Program): Promise<void> {
@@ -171,24 +164,5 @@ class Rounds {
     )
     expect(violations).toEqual([])
     expect(this.#unfinished).toEqual(new Set())
-  }
-
-  readonly #wrong: string[] = []
-
-  #settled(wave: string, ends: unknown): void {
-    this.#unfinished.delete(wave)
-    this.#finished++
-    for (const [name, expected] of Object.entries(this.#expected)) {
-      const { state, result, message } =
-        (ends as Record<string, { state: string; result?: unknown; message?: string }>)[name] ?? {}
-      const right =
-        state === expected.state &&
-        (!('result' in expected) || JSON.stringify(result) === JSON.stringify(expected.result))
-      if (!right) this.#wrong.push(`${wave}/${name} ended ${state} with ${JSON.stringify(result) ?? message}`)
-    }
-  }
-
-  #throwWrong(): void {
-    expect(this.#wrong).toEqual([])
   }
 }

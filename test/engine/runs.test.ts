@@ -93,6 +93,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     const a = await d.claimOne()
     await d.fail(a)
     await d.engine.redrive({ runId: a.runId, actor: null })
+    expect(await d.doctor()).toEqual([])
     await d.succeed(await d.claimOne(), 'late')
     expect(await get(a.runId)).toMatchObject({ status: 'succeeded' })
     expect(await d.state(id)).toBe('failed')
@@ -315,5 +316,54 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(types(await q2.claim(10))).toEqual(['media.cut'])
     const literal = await d.newSession({ types: ['billing_x.pay'] })
     expect(types(await literal.claim(10))).toEqual(['billing_x.pay'])
+  })
+
+  it('lets one clock over all attempts run out between two of them', async () => {
+    const slow = { ...ONCE, maxAttempts: 5, initialMs: 20_000, maxMs: 20_000 }
+    const id = await d.start({ net: net([node('a', [], { timeout: { ms: 5000, per: 'node' }, retry: slow })]) })
+    const a = await d.claimOne()
+    await d.session.started([{ runId: a.runId, epoch: a.epoch, at: Date.now() }])
+    await d.pass(1000)
+    await d.fail(a)
+    expect(await d.state(id)).toBe('running')
+    await d.pass(4001)
+    expect(await d.state(id)).toBe('failed')
+    expect(await d.error(id)).toBe('timeout')
+  })
+
+  it('gives up deferred work when its workflow is cancelled or past its deadline', async () => {
+    for (const end of ['cancel', 'deadline'] as const) {
+      const id = await d.start({ net: net([node('a')], end === 'deadline' ? { timeoutMs: 1000 } : {}) })
+      const delivery = await d.claimOne()
+      const outcome = { kind: 'deferred' as const }
+      await d.session.settle({ delivery, reportId: `defer ${end}`, startedAt: Date.now(), outcome, wantNext: false })
+      if (end === 'cancel') await d.engine.cancelInstance({ id, actor: null })
+      else await d.pass(1001)
+      expect(await d.state(id)).toBe(end === 'cancel' ? 'cancelled' : 'failed')
+      const late = d.engine.complete({ runId: delivery.runId, outcome: { kind: 'succeeded', result: 1 } })
+      await expect(late).rejects.toMatchObject({ code: 'conflict' })
+    }
+  })
+
+  it('tells an instance that it has begun while its first run goes on', async () => {
+    const id = await d.start({ net: net([node('a')]) })
+    const a = await d.claimOne()
+    await d.session.started([{ runId: a.runId, epoch: a.epoch, at: Date.now() }])
+    expect((await d.store.read.instance(id))?.startedAt).not.toBeNull()
+    await d.succeed(a)
+  })
+
+  it('goes on under a new session after one that was declared dead', async () => {
+    await enqueue('x', { retry: CONSTANT })
+    const before = d.session.id
+    const lost = await d.claimOne()
+    await d.pass(60_000)
+    await enqueue('y')
+    const beat = d.session as unknown as { beat(): Promise<void> }
+    await beat.beat()
+    expect(d.session.id).not.toBe(before)
+    expect(types(await d.claim()).sort()).toEqual(['x', 'y'])
+    expect((await d.succeed(lost)).status).toBe('stale')
+    await d.pass(0)
   })
 })

@@ -9,6 +9,7 @@ import { postgresUrl } from '../services.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const ROUNDS = full ? 200 : 20
+const timeout = full ? 600_000 : 90_000
 const JOBS = 100
 const SHARES = [34, 33, 33]
 /** Runs that each process keeps back for the last moment. */
@@ -30,57 +31,52 @@ export function completionsSuite(kind: StoreKind): void {
       await database.drop()
     })
 
-    it(
-      `of ${JOBS} jobs from ${SHARES.length} processes fire the final once: ${ROUNDS} rounds`,
-      async () => {
-        database = await TestDatabase.create(kind)
-        const petrel = await Petrel.open(database.url, { sweep: false })
-        holders = SHARES.map(() => new Program(file, { dist, url: database.url }))
-        await Promise.all(holders.map((holder) => holder.line('ready')))
-        const began = performance.now()
+    it(`of ${JOBS} jobs from 3 processes fire the final once: ${ROUNDS} rounds`, { timeout }, async () => {
+      database = await TestDatabase.create(kind)
+      const petrel = await Petrel.open(database.url, { sweep: false })
+      holders = SHARES.map(() => new Program(file, { dist, url: database.url }))
+      await Promise.all(holders.map((holder) => holder.line('ready')))
+      const began = performance.now()
 
-        for (let round = 1; round <= ROUNDS; round++) {
-          const jobs = Array.from({ length: JOBS }, (_, n) => job('part', n))
-          // By turns a batch with its callback, and a group nested in a chain with the step after it.
-          const workflow =
-            round % 2 === 0 ? batch(jobs, { onComplete: job('last') }) : chain([group(jobs), job('last')])
-          const handle = await petrel.start(workflow as never)
+      for (let round = 1; round <= ROUNDS; round++) {
+        const jobs = Array.from({ length: JOBS }, (_, n) => job('part', n))
+        // By turns a batch with its callback, and a group nested in a chain with the step after it.
+        const workflow = round % 2 === 0 ? batch(jobs, { onComplete: job('last') }) : chain([group(jobs), job('last')])
+        const handle = await petrel.start(workflow as never)
 
-          for (const [i, holder] of holders.entries()) {
-            holder.tell({ claim: SHARES[i] })
-            await holder.line('claimed')
-          }
-          for (const [i, holder] of holders.entries()) holder.tell({ settle: (SHARES[i] as number) - LAST })
-          for (const [i, holder] of holders.entries()) {
-            expect(await holder.line('settled')).toEqual({ settled: (SHARES[i] as number) - LAST })
-          }
-          const releaseAt = Date.now() + 10
-          for (const holder of holders) holder.tell({ releaseAt })
-          for (const holder of holders) expect(await holder.line('released')).toEqual({ released: LAST })
-
-          // What follows is there exactly once, and one of the processes does it.
-          const after = await petrel.engine.store.read.listRuns(PENDING)
-          expect(after.map((run) => run.type)).toEqual(['last'])
-          const [first] = holders as [Program]
-          first.tell({ claim: 1 })
-          await first.line('claimed')
-          first.tell({ settle: 1 })
-          expect(await first.line('settled')).toEqual({ settled: 1 })
-          expect(await handle.status()).toBe('completed')
+        for (const [i, holder] of holders.entries()) {
+          holder.tell({ claim: SHARES[i] })
+          await holder.line('claimed')
         }
+        for (const [i, holder] of holders.entries()) holder.tell({ settle: (SHARES[i] as number) - LAST })
+        for (const [i, holder] of holders.entries()) {
+          expect(await holder.line('settled')).toEqual({ settled: (SHARES[i] as number) - LAST })
+        }
+        const releaseAt = Date.now() + 10
+        for (const holder of holders) holder.tell({ releaseAt })
+        for (const holder of holders) expect(await holder.line('released')).toEqual({ released: LAST })
 
-        for (const holder of holders) holder.tell({ exit: true })
-        for (const holder of holders) expect(await holder.exit()).toBe('code 0')
-        await petrel.close()
-        const { violations, counts } = await audit(database, { effects: false })
-        const seconds = ((performance.now() - began) / 1000).toFixed(1)
-        const raced = LAST * SHARES.length
-        console.log(`${kind}: ${ROUNDS} rounds of ${raced} last completions in ${seconds} s`, JSON.stringify(counts))
-        expect(violations).toEqual([])
-        expect(counts).toMatchObject({ runs: ROUNDS * (JOBS + 1), finals: ROUNDS / 2 })
-      },
-      full ? 600_000 : 90_000,
-    )
+        // What follows is there exactly once, and one of the processes does it.
+        const after = await petrel.engine.store.read.listRuns(PENDING)
+        expect(after.map((run) => run.type)).toEqual(['last'])
+        const [first] = holders as [Program]
+        first.tell({ claim: 1 })
+        await first.line('claimed')
+        first.tell({ settle: 1 })
+        expect(await first.line('settled')).toEqual({ settled: 1 })
+        expect(await handle.status()).toBe('completed')
+      }
+
+      for (const holder of holders) holder.tell({ exit: true })
+      for (const holder of holders) expect(await holder.exit()).toBe('code 0')
+      await petrel.close()
+      const { violations, counts } = await audit(database, { effects: false })
+      const seconds = ((performance.now() - began) / 1000).toFixed(1)
+      const raced = LAST * SHARES.length
+      console.log(`${kind}: ${ROUNDS} rounds of ${raced} last completions in ${seconds} s`, JSON.stringify(counts))
+      expect(violations).toEqual([])
+      expect(counts).toMatchObject({ runs: ROUNDS * (JOBS + 1), finals: ROUNDS / 2 })
+    })
   })
 }
 

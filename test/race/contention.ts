@@ -8,6 +8,7 @@ import { postgresUrl } from '../services.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const SECONDS = full ? 60 : 8
+const timeout = SECONDS * 1000 + 90_000
 const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 interface Calmed {
@@ -30,35 +31,31 @@ export function contentionSuite(kind: StoreKind): void {
       await database.drop()
     })
 
-    it(
-      `for ${SECONDS} s: no deadlock reaches a caller, nothing is stuck`,
-      async () => {
-        database = await TestDatabase.create(kind)
-        const settings = { dist, url: database.url }
-        const workers = [new Program(program('turmoil.mjs'), settings), new Program(program('turmoil.mjs'), settings)]
-        const writer = new Program(program('writer.mjs'), settings)
-        processes = [...workers, writer]
-        await Promise.all(processes.map((p) => p.line('ready')))
-        await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000))
+    it(`for ${SECONDS} s: no deadlock reaches a caller, nothing is stuck`, { timeout }, async () => {
+      database = await TestDatabase.create(kind)
+      const settings = { dist, url: database.url }
+      const workers = [new Program(program('turmoil.mjs'), settings), new Program(program('turmoil.mjs'), settings)]
+      const writer = new Program(program('writer.mjs'), settings)
+      processes = [...workers, writer]
+      await Promise.all(processes.map((p) => p.line('ready')))
+      await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000))
 
-        for (const p of processes) p.tell({ calm: true })
-        const calmed = await Promise.all(processes.map((p) => p.line<Calmed>('calmed')))
-        const stuck = await endOf(database)
-        for (const worker of workers) worker.tell({ exit: true })
-        for (const p of processes) expect(await p.exit()).toBe('code 0')
+      for (const p of processes) p.tell({ calm: true })
+      const calmed = await Promise.all(processes.map((p) => p.line<Calmed>('calmed')))
+      const stuck = await endOf(database)
+      for (const worker of workers) worker.tell({ exit: true })
+      for (const p of processes) expect(await p.exit()).toBe('code 0')
 
-        const { violations, counts } = await audit(database, { effects: false })
-        const states = await database.rows<{ state: string; n: number }>(
-          'SELECT state, count(*) AS n FROM workflow.workflow_instance GROUP BY state ORDER BY state',
-        )
-        const ends = states.map(({ state, n }) => `${n} ${state}`).join(', ')
-        console.log(`${kind}, ${SECONDS} s:`, JSON.stringify(calmed.map((c) => c.counts)), JSON.stringify(counts), ends)
-        expect(calmed.flatMap((c) => c.errors ?? [])).toEqual([])
-        expect(stuck).toEqual([])
-        expect(violations).toEqual([])
-      },
-      SECONDS * 1000 + 90_000,
-    )
+      const { violations, counts } = await audit(database, { effects: false })
+      const states = await database.rows<{ state: string; n: number }>(
+        'SELECT state, count(*) AS n FROM workflow.workflow_instance GROUP BY state ORDER BY state',
+      )
+      const ends = states.map(({ state, n }) => `${n} ${state}`).join(', ')
+      console.log(`${kind}, ${SECONDS} s:`, JSON.stringify(calmed.map((c) => c.counts)), JSON.stringify(counts), ends)
+      expect(calmed.flatMap((c) => c.errors ?? [])).toEqual([])
+      expect(stuck).toEqual([])
+      expect(violations).toEqual([])
+    })
   })
 }
 

@@ -86,6 +86,16 @@ describe.each(PLACES)('inbox on $name', (place) => {
     expect((await d.engine.view(id))?.error).toMatchObject({ node: 'b', message: 'go said no' })
   })
 
+  it('a key is answered with its run though retention has removed it', async () => {
+    const order = { type: 'x', payload: null, idempotencyKey: 'order-1' }
+    const [made] = await d.engine.enqueue([order])
+    await d.succeed(await d.claimOne())
+    await d.store.sweep.prune({ endedBefore: (await d.store.now()) + 1, eventsBefore: 0, limit: 1000 })
+    expect(await runRow(d, (made as { id: string }).id)).toBeNull()
+    expect(await d.engine.enqueue([order])).toEqual([{ id: (made as { id: string }).id, created: false }])
+    expect(await d.claim()).toEqual([])
+  })
+
   it('a cancelled run stays cancelled, whatever its worker says later', async () => {
     const [made] = await d.engine.enqueue([{ type: 'x', payload: null, maxAttempts: 5 }])
     const id = (made as { id: string }).id

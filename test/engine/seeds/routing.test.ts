@@ -1,5 +1,6 @@
 /** Where an instance begins, which way its tokens go and when it is over. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readDefinition } from '../../../src/dialects/definition.ts'
 import type { Net, Node } from '../../../src/net/net.ts'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { type Drive, net, node, ONCE, PLACES, run } from '../drive.ts'
@@ -31,6 +32,20 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
       input: { n: 50 },
     })
     expect((await d.work((w) => (w.node === 'a' ? { ok: true } : null))).slice(1).sort()).toEqual([...expected].sort())
+    expect(await d.state(id)).toBe('completed')
+  })
+
+  it('an entry that does not exist is refused', async () => {
+    await expect(d.start({ net: net([node('a')], { entry: ['b'] }) })).rejects.toThrow("entry[0]: there is no node 'b'")
+  })
+
+  it('arcs of a loop are tried once, after its last item', async () => {
+    const loop = { kind: 'each', items: 'input.list', body: run('item'), maxInFlight: 1, failFast: false } as const
+    const id = await d.start({
+      net: net([node('loop', ['after'], { work: loop }), node('after')]),
+      input: { list: [1, 2, 3] },
+    })
+    expect(await d.work()).toEqual(['loop', 'loop', 'loop', 'after'])
     expect(await d.state(id)).toBe('completed')
   })
 
@@ -192,5 +207,21 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     expect(JSON.parse(b.payload)).toEqual({ c: 'red' })
     await d.succeed(b)
     expect(await d.state(id)).toBe('completed')
+  })
+})
+
+describe('a net as a file', () => {
+  it('ends a branch that no arc matches, holds what is denied and waits with it, unless told otherwise', async () => {
+    const { start } = await readDefinition(
+      'n.yaml',
+      'kind: Net\nversion: 1\nnodes:\n  a: { run: x, admit: ctx.open }\n',
+    )
+    expect(start.net).toMatchObject({
+      noMatch: 'end',
+      held: 'wait',
+      finals: [],
+      verdict: { failedOn: 'unhandled', partial: false },
+      nodes: [{ admit: { rules: [{ when: 'ctx.open', allow: true }], onDeny: 'hold' } }],
+    })
   })
 })

@@ -121,6 +121,33 @@ describe.each(PLACES)('state machine on $name', (place) => {
     await expect(d.engine.resumeInstance({ id, actor: null })).rejects.toMatchObject({ code: 'conflict' })
   })
 
+  it('a second failure beside the first does not begin the undo anew', async () => {
+    const fails = { retry: ONCE, onFailure: 'compensate' } as const
+    const id = await d.start({
+      net: net([node('a', ['b', 'c'], { undo: undoBy('undo.a') }), node('b', [], fails), node('c', [], fails)]),
+    })
+    await d.succeed(await d.claimOne())
+    const both = await d.claim()
+    for (const x of both) await begin(d, x)
+    await d.fail(byType(both, 'b'), { code: 'first' })
+    await d.fail(byType(both, 'c'), { code: 'second' })
+    expect(await d.work()).toEqual(['undo a'])
+    expect([await d.state(id), await d.error(id)]).toEqual(['compensated', 'first'])
+  })
+
+  it('an undo that is silent beyond its timeout has failed', async () => {
+    const undo = { work: run('undo'), retry: ONCE, timeout: { ms: 1000, per: 'attempt' } } as const
+    const id = await d.start({
+      net: net([node('a', ['b'], { undo }), node('b', [], { retry: ONCE, onFailure: 'compensate' })]),
+    })
+    await d.succeed(await d.claimOne())
+    await d.fail(await d.claimOne(), { code: 'first' })
+    await begin(d, await d.claimOne())
+    await d.pass(1001)
+    expect(await row(d, id)).toMatchObject({ state: 'failed', outcome: 'rolled_back_partial' })
+    expect((await d.engine.view(id))?.undoError?.code).toBe('timeout')
+  })
+
   it('an undo is tried again under one key that is not the key of its step', async () => {
     const id = await d.start({
       net: net([

@@ -36,6 +36,7 @@ export class Loading implements Loaded {
   readonly slotsWith = new Map<string, SlotRow[]>()
   readonly topSlot = new Map<string, SlotRow | null>()
   readonly unstarted = new Map<string, RunRow[]>()
+  readonly deferred = new Map<string, RunRow[]>()
   readonly openChildren = new Map<string, InstanceRow[]>()
   readonly gates = new Map<string, GateRow>()
   readonly openGates = new Map<string, GateRow[]>()
@@ -98,6 +99,14 @@ export class Loading implements Loaded {
       }
       const values = [uuidArray(unstarted.map((n) => n.instanceId)), numberArray(unstarted.map((n) => n.limit))]
       calls.push({ statement: locked.UNSTARTED_RUNS, values, row })
+    }
+    if (need.deferred !== undefined && need.deferred.length > 0) {
+      for (const { instanceId } of need.deferred) this.deferred.set(instanceId, [])
+      const row = (fields: Fields): void => {
+        const run = this.#hold(fields)
+        this.deferred.get(run.instanceId as string)?.push(run)
+      }
+      calls.push({ statement: locked.DEFERRED_RUNS, values: [uuidArray(need.deferred.map((n) => n.instanceId))], row })
     }
     if (candidates !== undefined) {
       this.candidates = []

@@ -30,6 +30,12 @@ export const UNSTARTED_RUNS = statement(
    )) AND r.status || '' = 'pending' ORDER BY r.id FOR UPDATE`,
 )
 
+/** Deferred runs of instances. Rare, and an instance has few runs in flight: the place index finds them. */
+export const DEFERRED_RUNS = statement(
+  `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
+   WHERE r.instance_id = ANY ($1::uuid[]) AND r.status || '' = 'leased' AND r.deferred ORDER BY r.id FOR UPDATE`,
+)
+
 export const LIMITS = statement(
   `SELECT ${selectList(LIMIT, 'l')} FROM workflow.workflow_limit l WHERE l.key = ANY ($1::text[]) ORDER BY l.key FOR UPDATE`,
 )

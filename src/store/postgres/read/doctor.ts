@@ -41,7 +41,8 @@ const CHECKS: Readonly<Record<string, string>> = {
   ended_with_work: `
     SELECT i.id, 'has ended, but run ' || r.id || ' is still ' || r.status
     FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
-    WHERE r.status IN ('pending', 'leased') AND i.ended_at IS NOT NULL AND r.cancel_requested_at IS NULL`,
+    WHERE r.status IN ('pending', 'leased') AND i.ended_at IS NOT NULL AND r.cancel_requested_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM workflow.workflow_event e WHERE e.workflow_id = r.id AND e.event_type = 'redriven')`,
   ended_with_gate: `
     SELECT i.id, 'has ended, but gate ' || g.id || ' is still open'
     FROM workflow.workflow_gate g JOIN workflow.workflow_instance i ON i.id = g.instance_id

@@ -47,6 +47,9 @@ const TOP_SLOT = `SELECT ${SLOT_CELLS} FROM workflow_slot
 /** `LIMIT ? + 0`: see claimable.ts. */
 const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
   WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
+/** Deferred runs are leased by no session: the smallest part of that index. */
+const DEFERRED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
+  WHERE status = 'leased' AND session_id IS NULL AND deferred = 1 AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
   WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
     AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
@@ -79,6 +82,7 @@ export class Loading implements Loaded {
   readonly slotsWith = new Map<string, readonly SlotRow[]>()
   readonly topSlot = new Map<string, SlotRow | null>()
   readonly unstarted = new Map<string, readonly RunRow[]>()
+  readonly deferred = new Map<string, readonly RunRow[]>()
   readonly openChildren = new Map<string, readonly InstanceRow[]>()
   readonly gates = new Map<string, GateRow>()
   readonly openGates = new Map<string, readonly GateRow[]>()
@@ -135,6 +139,12 @@ export class Loading implements Loaded {
     if (need.places) for (const wanted of need.places) this.#place(wanted)
     if (need.childPlaces) for (const wanted of need.childPlaces) this.#childPlace(wanted)
     if (need.unstarted) for (const { instanceId, limit } of need.unstarted) this.#unstarted(instanceId, limit)
+    if (need.deferred) {
+      for (const { instanceId, limit } of need.deferred) {
+        const rows = this.#connection.statement(DEFERRED).all(instanceId, limit).map(runOf)
+        this.deferred.set(instanceId, this.#seen(rows))
+      }
+    }
     if (need.openChildren) this.#openChildren(need.openChildren)
     if (need.gates) this.#keyed(need.gates, this.gates, GATE, gateOf)
     if (need.openGates) {

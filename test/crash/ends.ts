@@ -1,0 +1,15 @@
+import type { Line } from './process.ts'
+
+type Expected = Readonly<Record<string, { readonly state: string; readonly result?: unknown }>>
+type End = { readonly state: string; readonly result?: unknown; readonly message?: string }
+
+/** What in `{ finished: wave, ends }` is not as expected, in sentences. */
+export function wrongEnds(finished: Line, expected: Expected): string[] {
+  const ends = finished['ends'] as Readonly<Record<string, End>>
+  return Object.entries(expected).flatMap(([name, wanted]) => {
+    const end = ends[name]
+    const sameResult = !('result' in wanted) || JSON.stringify(end?.result) === JSON.stringify(wanted.result)
+    if (end?.state === wanted.state && sameResult) return []
+    return [`${finished['finished']}/${name} ended ${JSON.stringify(end)}`]
+  })
+}
