@@ -98,9 +98,10 @@ export class InstanceHandle<Result = unknown> {
   async result(options: WaitOptions = {}): Promise<Result> {
     const state = await this.#engine.ended({ id: this.id, kind: 'instance', ...options })
     if (state !== 'completed') throw await this.#failure()
-    const byNode = await this.#engine.results(this.id)
     // A taken start key may belong to a workflow of another shape.
     const shape = this.#shape !== undefined && this.created ? this.#shape : await shapeOfInstance(this.#engine, this.id)
+    const nodes = shape === null ? undefined : ['last' in shape ? shape.last : shape.each]
+    const byNode = await this.#engine.results(this.id, nodes)
     if (shape !== null) return readResults(shape, byNode) as Result
     return Object.fromEntries(
       [...byNode].map(([node, text]) => [node, text === null ? null : JSON.parse(text)]),

@@ -175,7 +175,7 @@ export interface EngineApi {
   removeSchedule(name: string): Promise<boolean>
   view(instanceId: string): Promise<InstanceView | null>
   /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
-  results(instanceId: string): Promise<ReadonlyMap<string, string | null>>
+  results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
   net(hash: string): Promise<Net | null>
   /** Resolves when the instance (or bare run) has ended. */
   ended(params: {

@@ -204,8 +204,8 @@ export class Engine implements EngineApi {
     return viewOf(this.store, instanceId)
   }
 
-  results(instanceId: string): Promise<ReadonlyMap<string, string | null>> {
-    return this.#results.ofInstance(instanceId)
+  results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    return this.#results.ofInstance(instanceId, nodes ?? null)
   }
 
   async net(hash: string): Promise<Net | null> {

@@ -19,14 +19,10 @@ export class Results {
     this.#nets = nets
   }
 
-  /** By node key, JSON text. An each: an object keyed by item index. A nested workflow: see `nested`. */
-  async ofInstance(instanceId: string): Promise<ByNode> {
-    const { net } = await this.#lookUp(instanceId)
-    return this.#read(
-      instanceId,
-      net,
-      net.net.nodes.map((n) => n.key),
-    )
+  /** By node key, JSON text; `nodes`: only these. An each: an object keyed by item index. A nested workflow: see `nested`. */
+  async ofInstance(instanceId: string, nodes: readonly string[] | null): Promise<ByNode> {
+    const net = this.#nets.ofInstance(instanceId) ?? (await this.#lookUp(instanceId)).net
+    return this.#read(instanceId, net, nodes ?? net.net.nodes.map((n) => n.key))
   }
 
   /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */

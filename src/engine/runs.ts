@@ -84,19 +84,15 @@ export function leased(run: RunRow, holder: Holder, now: number, reportId: strin
   }
 }
 
-/** The lease is over: whoever still holds it is fenced off by the new epoch. */
-function unleased(run: RunRow): RunRow {
-  return {
-    ...run,
-    leasedBy: null,
-    sessionId: null,
-    leaseUntil: null,
-    leasedAt: null,
-    timeoutAt: null,
-    deferred: false,
-    epoch: run.epoch + 1,
-  }
-}
+/** The lease is over; the epoch, bumped with it, fences off whoever still holds it. */
+const UNLEASED = {
+  leasedBy: null,
+  sessionId: null,
+  leaseUntil: null,
+  leasedAt: null,
+  timeoutAt: null,
+  deferred: false,
+} as const
 
 export interface Finish {
   readonly status: 'succeeded' | 'failed' | 'cancelled'
@@ -115,7 +111,15 @@ export interface Finish {
 export function finished(run: RunRow, f: Finish): RunRow {
   const startedAt = f.startedAt ?? run.startedAt
   return {
-    ...unleased(run),
+    ...run,
+    // Written out, not spread: this is the row every step makes.
+    leasedBy: null,
+    sessionId: null,
+    leaseUntil: null,
+    leasedAt: null,
+    timeoutAt: null,
+    deferred: false,
+    epoch: run.epoch + 1,
     status: f.status,
     attempt: run.attempt + (f.failure ? 1 : 0),
     result: f.result,
@@ -144,7 +148,9 @@ export function retried(
 ): RunRow {
   const startedAt = p.startedAt ?? run.startedAt
   return {
-    ...unleased(run),
+    ...run,
+    ...UNLEASED,
+    epoch: run.epoch + 1,
     status: 'pending',
     timeoutAt: nodeClock({ ...run, firstStartedAt: run.firstStartedAt ?? startedAt }),
     attempt: run.attempt + 1,
@@ -161,7 +167,9 @@ export function retried(
 /** Handed back or lost without a start: no attempt is spent. */
 export function returned(run: RunRow, p: { readonly counted: boolean; readonly reportId: string | null }): RunRow {
   return {
-    ...unleased(run),
+    ...run,
+    ...UNLEASED,
+    epoch: run.epoch + 1,
     status: 'pending',
     timeoutAt: nodeClock(run),
     startedAt: null,
@@ -188,7 +196,9 @@ export function deferred(run: RunRow, p: { readonly startedAt: number | null; re
 /** Pending again, as if new: the one exit of a terminal run. */
 export function redriven(run: RunRow, now: number): RunRow {
   return {
-    ...unleased(run),
+    ...run,
+    ...UNLEASED,
+    epoch: run.epoch + 1,
     status: 'pending',
     attempt: 0,
     deliveries: 0,

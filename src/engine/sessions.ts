@@ -295,21 +295,21 @@ class LocalSession implements Session {
     return taken
   }
 
-  async settle(report: Report): Promise<Reply> {
+  settle(report: Report): Promise<Reply> {
     const { delivery } = report
     const checked = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
     this.#reporting.add(delivery.runId)
     const session = { id: this.id, held: (id: string) => this.#held(id) }
-    const settled = this.#deps.settler().settle({
+    return this.#deps.settler().settle({
       runId: delivery.runId,
       rootId: delivery.rootId,
       instanceId: delivery.instanceId,
       bytes: checked.outcome.kind === 'succeeded' ? (checked.outcome.result?.length ?? 0) + 200 : 400,
       report: { sessionId: this.id, report: checked },
+      decided: () => this.#reporting.delete(delivery.runId),
       fold: (change) => reported(change, session, checked, this.#deps.chance),
       unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), this.#deps.chance),
     })
-    return await settled.finally(() => this.#reporting.delete(delivery.runId))
   }
 
   /** A worker knows only its own machine's clock. */

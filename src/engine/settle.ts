@@ -30,6 +30,8 @@ export interface Settling {
   readonly bytes: number
   /** Present on a worker's report: lets the batch load in one go what it will need, and answer a repeat. */
   readonly report: { readonly sessionId: string; readonly report: Report } | null
+  /** Called when its outcome is decided, before the caller is told. */
+  readonly decided?: () => void
   /** Folds it; the value is what the caller gets. */
   readonly fold: (change: Change) => Reply['status']
   /** The same run, to be failed because its outcome cannot be stored. */
@@ -149,6 +151,7 @@ export class Settler {
       const { report } = entry.params
       const reportId = report?.report.reportId
       const given = reportId === undefined ? null : (next.get(reportId) ?? handedBefore(change, report))
+      entry.params.decided?.()
       entry.resolve({ status, next: given })
     }
     if (value.skipped.length > 0) {

@@ -12,9 +12,9 @@ import { built, Program } from './process.ts'
 import { EXPECTED, EXPECTED_SWEPT } from './workloads.mjs'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-const POINT_ROUNDS = full ? 50 : 6
-const RANDOM_ROUNDS = full ? 200 : 16
-const SLEEPER_ROUNDS = full ? 30 : 3
+const POINT_ROUNDS = full ? 50 : 5
+const RANDOM_ROUNDS = full ? 200 : 12
+const SLEEPER_ROUNDS = full ? 30 : 2
 const timeout = full ? 900_000 : 120_000
 const file = fileURLToPath(new URL('program.mjs', import.meta.url))
 
@@ -89,7 +89,7 @@ export function crashSuite(kind: StoreKind): void {
         try {
           // One that was stopped inside a transaction holds its locks: then the other cannot finish before it wakes.
           const finished = rounds.recovered(successor)
-          await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_500))])
+          await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_000))])
           sleeper.signal('SIGCONT')
           await finished
           expect(await successor.exit()).toBe('code 0')

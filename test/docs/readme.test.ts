@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The first block of a language after a marker. */
+function blockAfter(text: string, marker: string, language: string): string {
+  const from = text.indexOf('```' + language, text.indexOf(marker))
+  return text.slice(text.indexOf('\n', from) + 1, text.indexOf('\n```', from))
+}
+
+describe('the README', () => {
+  it('shows an example that runs and prints what it says', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    const code = blockAfter(readme, '<!-- run: readme-example -->', 'js')
+    const printed = blockAfter(readme, '<!-- run: readme-example -->', 'text')
+    spawnSync(process.execPath, [join(root, 'scripts/setup.mjs')], { stdio: 'inherit' })
+    const petrel = pathToFileURL(join(root, 'dist/index.js')).href
+    const folder = mkdtempSync(join(root, '.test-readme-'))
+    try {
+      const file = join(folder, 'example.mjs')
+      writeFileSync(file, code.replace("from 'petrel'", `from '${petrel}'`))
+      const run = spawnSync(process.execPath, [file], { encoding: 'utf8' })
+      expect(run.stderr).toBe('')
+      expect(run.stdout.trim()).toBe(printed.trim())
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('points only to files that exist', () => {
+    for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+      const text = readFileSync(join(root, page), 'utf8')
+      for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+        expect(() => readFileSync(join(root, target as string)), `${page} → ${target}`).not.toThrow(/ENOENT/)
+      }
+    }
+  })
+})
