@@ -327,6 +327,16 @@ export class Change {
     this.results.set(key, items)
   }
 
+  /** Results of plain nodes recorded in this transaction. */
+  plainResults(instanceId: string): ReadonlyMap<string, string | null> {
+    const found = new Map<string, string | null>()
+    for (const node of this.members.get(instanceId)?.net.byKey.keys() ?? []) {
+      const result = this.results.get(`${instanceId}/${node}`)?.get(-1)
+      if (result !== undefined) found.set(node, result)
+    }
+    return found
+  }
+
   /** Keeps items for later portions, in chunks. */
   freeze(member: Member, node: string, fire: number, from: number, values: readonly Json[]): void {
     for (let i = 0; i < values.length; i += ITEMS_PER_CHUNK) {

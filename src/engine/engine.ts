@@ -204,7 +204,9 @@ export class Engine implements EngineApi {
     return viewOf(this.store, instanceId)
   }
 
-  results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+  async results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    const recent = nodes === undefined ? null : this.#waiters.recentResults(instanceId, nodes)
+    if (recent !== null) return recent
     return this.#results.ofInstance(instanceId, nodes ?? null)
   }
 
@@ -305,7 +307,7 @@ export class Engine implements EngineApi {
     }
     for (const id of change.endedIds) {
       const member = change.members.get(id)
-      if (member !== undefined) this.#waiters.tell(id, member.row.state)
+      if (member !== undefined) this.#waiters.tell(id, member.row.state, change.plainResults(id))
     }
     if (soonest < Number.POSITIVE_INFINITY) this.#sweeper.dueAt(soonest)
     if (queues.size > 0) this.#sessions.wake(queues)

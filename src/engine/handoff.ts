@@ -23,6 +23,8 @@ export interface Offer {
   /** Runs the worker would take beyond those. */
   room: number
   readonly streak: number
+  /** false: as far as anyone has heard nothing waits that it could claim, so the store need not be asked. */
+  readonly othersWait: boolean
 }
 
 export interface Handed {

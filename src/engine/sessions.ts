@@ -132,6 +132,8 @@ class LocalSession implements Session {
   #timer: NodeJS.Timeout | null = null
   #closed = false
   #claiming = false
+  /** Something may wait in the queue: set by a wake or a full claim, cleared by a claim that took all there was. */
+  #othersWait = true
   /** Runs whose report is on its way to the store. */
   readonly #reporting = new Set<string>()
 
@@ -156,13 +158,23 @@ class LocalSession implements Session {
     const room = Math.max(0, this.inbox.room() - reports.length)
     if (room === 0 && reports.length === 0) return null
     const holder = { id: this.id, name: this.#options.name }
-    return { holder, filter: this.filter, accepts: this.#accepts, reports, room, streak: this.streak }
+    return {
+      holder,
+      filter: this.filter,
+      accepts: this.#accepts,
+      reports,
+      room,
+      streak: this.streak,
+      othersWait: this.#othersWait,
+    }
   }
 
   wake(queues: ReadonlySet<string> | null): void {
     if (this.#state !== 'running') return
-    if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q)))
+    if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q))) {
+      this.#othersWait = true
       this.inbox.wake()
+    }
   }
 
   async beat(): Promise<void> {
@@ -258,12 +270,14 @@ class LocalSession implements Session {
     const queues = this.filter.queues ?? []
     const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
     this.#claiming = true
+    this.#othersWait = false
     const { value, change } = await transactor
       .run({ roots: [], wait: false, need, fold: (c) => this.#lease(c, limit) })
       .finally(() => {
         this.#claiming = false
       })
     this.streak = 0
+    if (value.length >= limit || change.loaded.candidates.length > value.length) this.#othersWait = true
     if (change.admission.retryAt !== null) this.#deps.dueAt(change.admission.retryAt)
     if (value.length > 0) this.#deps.probe('after-claim')
     return value

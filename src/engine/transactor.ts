@@ -66,7 +66,8 @@ export class Transactor {
     const offers = act.offers?.() ?? []
     let known = new Known(act.need)
     let seen: Loaded | null = null
-    const urgency = offers.map((o) => o.filter)
+    const asking = offers.filter((o) => o.othersWait)
+    const urgency = asking.map((o) => o.filter)
     const transact = on ?? this.#store.transact.bind(this.#store)
     const committed = await transact<Committed<T>>({
       roots: act.roots,
@@ -91,7 +92,11 @@ export class Transactor {
         if (pass.needs.length > 0) return { need: merge(pass.needs) }
         // Offers are spent by handing off, and decide may be called again: each call works on its own copy.
         const fresh = offers.map((o) => ({ ...o, reports: o.reports.filter((id) => !pass.unanswered.has(id)) }))
-        const handed = handOff(change, fresh, loaded.urgency)
+        const handed = handOff(
+          change,
+          fresh,
+          offers.map((o) => loaded.urgency[asking.indexOf(o)] ?? null),
+        )
         return { delta: change.delta(), result: { value: value as T, change, handed } }
       },
     })

@@ -16,6 +16,7 @@ const ENDED_RUN: ReadonlySet<RunStatus> = new Set(['succeeded', 'failed', 'cance
 
 /** Remembered births and ends; older ones are looked up. */
 const REMEMBERED = 20_000
+const RESULTS_KEPT_MS = 100
 /** Looked up per poll; wake-ups are the rule, this is the backstop. */
 const LOOKS_PER_POLL = 200
 
@@ -24,6 +25,8 @@ export class Waiters {
   /** Began in this process and have not ended here: no need to ask the store. */
   readonly #born = new Set<string>()
   readonly #ended = new Map<string, End>()
+  /** Results recorded by the very transaction that ended an instance: whoever waited asks for them next. */
+  readonly #results = new Map<string, ReadonlyMap<string, string | null>>()
   readonly #waiting = new Map<string, Set<Waiter>>()
   #checking = false
 
@@ -64,7 +67,11 @@ export class Waiters {
   }
 
   /** An end committed by this process: no need to look. */
-  tell(id: string, end: End): void {
+  tell(id: string, end: End, results?: ReadonlyMap<string, string | null>): void {
+    if (results !== undefined && this.#waiting.has(id)) {
+      this.#results.set(id, results)
+      setTimeout(() => this.#results.delete(id), RESULTS_KEPT_MS).unref()
+    }
     if (this.#born.delete(id)) {
       if (this.#ended.size >= REMEMBERED) this.#ended.clear()
       this.#ended.set(id, end)
@@ -73,6 +80,12 @@ export class Waiters {
     if (all === undefined) return
     this.#waiting.delete(id)
     for (const waiter of all) waiter.resolve(end)
+  }
+
+  /** Results of these nodes, if all of them were recorded with the end a moment ago. */
+  recentResults(id: string, nodes: readonly string[]): ReadonlyMap<string, string | null> | null {
+    const recent = this.#results.get(id)
+    return recent !== undefined && nodes.every((node) => recent.has(node)) ? recent : null
   }
 
   async look(ids: readonly string[]): Promise<void> {

@@ -5,6 +5,7 @@
  *   { claim: n }           takes n runs, whatever they are         → { claimed }
  *   { settle: n }          reports n of them, all at once          → { settled }
  *   { releaseAt: time }    reports the rest, all at that moment    → { released }
+ *   { sleep: true }        stops itself, between transactions       → { sleeping }
  *   { exit: true }
  */
 import { writeSync } from 'node:fs'
@@ -17,7 +18,7 @@ const [{ openStore }, { Engine }] = await Promise.all([load('store/open.js'), lo
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 
 const store = await openStore(settings.url)
-const engine = await Engine.open({ store, sweep: false })
+const engine = await Engine.open({ store, sweep: false, ...settings.engine })
 /** @type {any[]} */
 const held = []
 const inbox = { room: () => 0, holding: () => held.map((d) => d.runId), deliver() {}, wake() {}, stop() {} }
@@ -51,7 +52,7 @@ async function settle(/** @type {number} */ count) {
         delivery,
         reportId: `${process.pid}.${reports++}`,
         startedAt: Date.now(),
-        outcome: { kind: 'succeeded', result: JSON.stringify(delivery.item) },
+        outcome: { kind: 'succeeded', result: JSON.stringify(settings.name ?? delivery.item) },
         wantNext: false,
       }),
     ),
@@ -65,6 +66,10 @@ async function obey(/** @type {any} */ order) {
   if (order.releaseAt !== undefined) {
     while (Date.now() < order.releaseAt);
     say({ released: await settle(held.length) })
+  }
+  if (order.sleep) {
+    say({ sleeping: true })
+    process.kill(process.pid, 'SIGSTOP')
   }
   if (order.exit) {
     await session.close()
