@@ -6,11 +6,14 @@ import { Meter } from './meter.mjs'
 import { benchStore } from './stores/store.mjs'
 import { workloads } from './workload.mjs'
 
-const { name, storeKind, server, size, counting, dist, given } = JSON.parse(process.argv[2] ?? '{}')
+const { name, storeKind, server, folder, size, counting, dist, given } = JSON.parse(process.argv[2] ?? '{}')
 const workload = workloads.find((w) => w.name === name)
 if (workload === undefined) throw new Error(`no workload is called '${name}'`)
 
-const store = await benchStore(storeKind, { server, dist })
+/** A module of the build that is no part of the public API. @param {string} path @returns {Promise<any>} */
+const internal = (path) => import(pathToFileURL(join(dist, path)).href)
+
+const store = await benchStore(storeKind, { server, folder, internal })
 try {
   process.send?.(await measure(workload))
 } finally {
@@ -23,9 +26,9 @@ async function measure(workload) {
   const meter = new Meter(counting ? store : null)
   await meter.tap()
   const from = performance.now()
-  const sdk = await import(pathToFileURL(join(dist, 'index.js')).href)
+  const sdk = await internal('index.js')
   const loadMs = performance.now() - from
-  const bench = { sdk, url: store.url, store, size, meter, loadMs, given }
+  const bench = { sdk, url: store.url, store, size, meter, loadMs, given, internal }
   const figures = await (workload.opensItself
     ? workload.run({ ...bench, petrel: /** @type {any} */ (null) })
     : withPetrel(sdk, bench, workload))

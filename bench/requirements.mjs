@@ -52,6 +52,8 @@ export function chainsToBare(report) {
   const petrel = report.samples['chains']?.['stepsPerSecond']
   const bare = report.samples['bare-chains']?.['stepsPerSecond']
   if (petrel === undefined || bare === undefined) return null
+  // A round in which one of them failed.
+  if (petrel.length !== bare.length) return median(petrel) / median(bare)
   return median(petrel.map((steps, round) => steps / (bare[round] ?? Number.NaN)))
 }
 

@@ -5,7 +5,7 @@
  * so that a disturbance of some seconds does not fall on one of them alone.
  */
 import { fork } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,6 +26,11 @@ import { workloads } from './workload.mjs'
  *   counted: { [workload: string]: { readonly [metric: string]: number } },
  * }} StoreReport
  */
+
+/** For the SQLite files; gone when this process ends, however. */
+const folder = mkdtempSync(join(process.env['PETREL_BENCH_TMP'] ?? tmpdir(), 'petrel-bench-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 const child = fileURLToPath(new URL('child.mjs', import.meta.url))
 
@@ -92,19 +97,29 @@ async function measureStore({ store, url, chosen, options, profiles }) {
   const report = { store, server: await describeServer(store, url), samples: {}, counted: {} }
   /** What later workloads are told of earlier ones. @type {{ [name: string]: number }} */
   const given = {}
+  /** @returns {Promise<{ [metric: string]: number }>} */
   const measure = async (/** @type {import('./workload.mjs').Workload} */ workload, counting = false) => {
     const size = options.quick ? workload.size.quick : workload.size.full
-    const params = { name: workload.name, storeKind: store, server: url, size, counting, dist: options.dist, given }
+    const { dist } = options
+    const params = { name: workload.name, storeKind: store, server: url, folder, size, counting, dist, given }
     const flags =
       profiles === null || counting
         ? []
         : ['--cpu-prof', `--cpu-prof-dir=${join(profiles, `${store}-${workload.name}`)}`]
-    return runChild(params, flags)
+    try {
+      return await runChild(params, flags)
+    } catch (error) {
+      // What it said is above. The others go on; the exit code remembers.
+      process.exitCode = 1
+      console.error(`${workload.name} on ${store}: ${/** @type {Error} */ (error).message}`)
+      return {}
+    }
   }
   const status = progress(chosen.length * options.repeat + chosen.filter((workload) => workload.counted).length)
   for (const workload of chosen.filter(({ counted }) => counted)) {
     status(`${store} ${workload.name}, counting`)
     const figures = await measure(workload, true)
+    if (figures['rowsPerStep'] === undefined) continue
     report.counted[workload.name] = figures
     if (figures['settleBatch'] !== undefined) given['settleBatch'] = figures['settleBatch']
   }
@@ -131,7 +146,7 @@ function runChild(params, flags) {
     running.once('error', reject)
     running.once('exit', (code, signal) => {
       if (figures !== null && code === 0) resolve(figures)
-      else reject(new Error(`${JSON.stringify(params)} ended with ${signal ?? code}`))
+      else reject(new Error(`ended with ${signal ?? `exit code ${code}`}`))
     })
   })
 }

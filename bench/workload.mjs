@@ -14,6 +14,7 @@
  *   meter: import('./meter.mjs').Meter,
  *   loadMs: number,
  *   given: { readonly [name: string]: number },
+ *   internal: (path: string) => Promise<any>,
  * }} Bench
  * @typedef {{
  *   name: string,

@@ -3,8 +3,6 @@
  * The writer of the bare loop on Postgres: one statement per table over arrays, a transaction sent in one go (pg's
  * pipeline mode), plans and array format as Petrel uses them.
  */
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { NAME, NET, SESSION, TYPE } from './rows.mjs'
 
@@ -41,9 +39,9 @@ const INSERT_INSTANCES = `INSERT INTO workflow.workflow_instance (id, root_id, d
 const INSERT_SLOTS = `INSERT INTO workflow.workflow_slot (instance_id, key, value)
   SELECT id, 'a:0', $2::json FROM unnest($1::uuid[]) x(id)`
 
-/** @param {{ url: string, dist: string }} params */
-export async function barePostgres({ url, dist }) {
-  const { binaryArray } = await import(pathToFileURL(join(dist, 'store/postgres/array.js')).href)
+/** @param {{ url: string, internal: (path: string) => Promise<any> }} params */
+export async function barePostgres({ url, internal }) {
+  const { binaryArray } = await internal('store/postgres/array.js')
   const client = new pg.Client({ connectionString: url, options: SETTINGS, .../** @type {{}} */ ({ pipeline: true }) })
   await client.connect()
   /** @param {string} text @param {unknown[]} [values] */

@@ -4,7 +4,7 @@
  * same transactions. `begin` is the start of many chains; `advance` is one settle of a batch in which every chain has
  * finished the same step. Kept beside src/engine: bench/run.mjs says when rows or WAL bytes differ by more than a fifth.
  */
-import { v7 as uuidv7 } from 'uuid'
+import { randomUUID } from 'node:crypto'
 
 /**
  * @typedef {{ id: string, runId: string, seq: number }} Chain
@@ -17,15 +17,15 @@ import { v7 as uuidv7 } from 'uuid'
  */
 
 export const NAME = 'bench:12345'
-export const SESSION = uuidv7()
+export const SESSION = randomUUID()
 export const TYPE = 'bench.step'
 export const NET = { hash: '0'.repeat(64), name: 'chain', dialect: 'ojs', net: '{}' }
 
 let reports = 0
 
-/** @param {number} count @returns {Chain[]} */
-export function newChains(count) {
-  return Array.from({ length: count }, () => ({ id: uuidv7(), runId: uuidv7(), seq: 0 }))
+/** @param {number} count @param {() => string} newId @returns {Chain[]} */
+export function newChains(count, newId) {
+  return Array.from({ length: count }, () => ({ id: newId(), runId: newId(), seq: 0 }))
 }
 
 /** @param {Chain[]} chains @param {number} steps @returns {Begin} */
@@ -42,8 +42,11 @@ export function begin(chains, steps) {
   return { now, instances: chains, slot: JSON.stringify(Object.fromEntries(literals)), runs, events }
 }
 
-/** @param {readonly Chain[]} chains @param {number} step the one that has finished @param {number} steps @returns {Advance} */
-export function advance(chains, step, steps) {
+/**
+ * @param {readonly Chain[]} chains @param {number} step the one that has finished @param {number} steps
+ * @param {() => string} newId @returns {Advance}
+ */
+export function advance(chains, step, steps, newId) {
   const now = Date.now()
   const last = step === steps - 1
   const data = JSON.stringify({ started_at: new Date(now).toISOString() })
@@ -63,7 +66,7 @@ export function advance(chains, step, steps) {
     if (last) {
       events.push(event(chain, null, 'instance.completed', null, '{"outcome":"success"}'))
     } else {
-      chain.runId = uuidv7()
+      chain.runId = newId()
       runs.push(newRun(chain, step + 1, reportId))
       events.push(event(chain, chain.runId, 'created', String(step + 1), lease))
     }

@@ -3,8 +3,8 @@
 import pg from 'pg'
 import { barePostgres } from '../bare/postgres.mjs'
 
-/** @param {{ server: string, dist: string }} params @returns {Promise<import('./store.mjs').BenchStore>} */
-export async function createPostgres({ server, dist }) {
+/** @param {{ server: string, internal: (path: string) => Promise<any> }} params @returns {Promise<import('./store.mjs').BenchStore>} */
+export async function createPostgres({ server, internal }) {
   const name = `petrel_bench_${process.pid}_${Date.now().toString(36)}`
   const admin = await connect(server)
   await admin.query(`CREATE DATABASE ${name}`)
@@ -70,7 +70,7 @@ export async function createPostgres({ server, dist }) {
       }
     },
 
-    bareWriter: () => barePostgres({ url, dist }),
+    bareWriter: () => barePostgres({ url, internal }),
 
     async remove() {
       await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)

@@ -1,7 +1,6 @@
 // @ts-check
 /** SQLite: a file in a folder of its own, with the binding and the settings of Petrel's store. */
 import * as fs from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bareSqlite } from '../bare/sqlite.mjs'
 
@@ -20,9 +19,9 @@ const SETTINGS = `
   PRAGMA journal_size_limit = 67108864;
 `
 
-/** @returns {import('./store.mjs').BenchStore} */
-export function createSqlite() {
-  const folder = fs.mkdtempSync(join(process.env['PETREL_BENCH_TMP'] ?? tmpdir(), 'petrel-bench-'))
+/** @param {{ folder: string }} params @returns {import('./store.mjs').BenchStore} */
+export function createSqlite(params) {
+  const folder = fs.mkdtempSync(join(params.folder, 'sqlite-'))
   const path = join(folder, 'bench.db')
   const wal = `${path}-wal`
 

@@ -26,8 +26,8 @@
  * whoever wrote is closed. `committer`: durable transactions that insert one row.
  */
 
-/** @param {'sqlite' | 'postgres'} kind @param {{ server: string, dist: string }} params @returns {Promise<BenchStore>} */
+/** @param {'sqlite' | 'postgres'} kind @param {{ server: string, folder: string, internal: (path: string) => Promise<any> }} params @returns {Promise<BenchStore>} */
 export async function benchStore(kind, params) {
-  if (kind === 'sqlite') return (await import('./sqlite.mjs')).createSqlite()
+  if (kind === 'sqlite') return (await import('./sqlite.mjs')).createSqlite(params)
   return (await import('./postgres.mjs')).createPostgres(params)
 }

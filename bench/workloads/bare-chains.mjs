@@ -19,13 +19,14 @@ export default {
   opensItself: true,
   size: { full: 1000, quick: 300 },
 
-  async run({ sdk, url, store, size, meter, given }) {
+  async run({ sdk, url, store, size, meter, given, internal }) {
+    const { newId } = await internal('engine/ids.js')
     // Petrel's own migrations make the tables.
     await (await sdk.Petrel.open(url)).close()
     const writers = await Promise.all(Array.from({ length: store.settleConnections }, () => store.bareWriter()))
     await writers[0]?.prepare()
     const batch = Math.max(1, Math.round(given['settleBatch'] ?? 400))
-    const round = () => writeChains(writers, size, batch)
+    const round = () => writeChains({ writers, count: size, batch, newId })
     if (!meter.on) await warmUp(round)
     await meter.begin()
     const { ms, cpuMicros } = await measured(round)
@@ -38,10 +39,12 @@ export default {
 
 /**
  * Chains are divided among the connections, as Petrel divides them among its lanes.
- * @param {readonly import('../stores/store.mjs').BareWriter[]} writers @param {number} count @param {number} batch
+ * @param {{
+ *   writers: readonly import('../stores/store.mjs').BareWriter[], count: number, batch: number, newId: () => string,
+ * }} params
  */
-async function writeChains(writers, count, batch) {
-  const chains = newChains(count)
+async function writeChains({ writers, count, batch, newId }) {
+  const chains = newChains(count, newId)
   const share = Math.ceil(count / writers.length)
   await writers[0]?.begin(begin(chains, STEPS))
   await Promise.all(
@@ -49,7 +52,7 @@ async function writeChains(writers, count, batch) {
       const own = chains.slice(lane * share, (lane + 1) * share)
       for (let step = 0; step < STEPS; step++) {
         for (let first = 0; first < own.length; first += batch) {
-          await writer.advance(advance(own.slice(first, first + batch), step, STEPS))
+          await writer.advance(advance(own.slice(first, first + batch), step, STEPS, newId))
         }
       }
     }),

@@ -6,12 +6,10 @@ import type { Expression } from './expression.ts'
 import type { Name } from './names.ts'
 import type { Template } from './template.ts'
 
-export type { Budget } from './budget.ts'
-export { ExprError, type ExprErrorCode, type Place } from './errors.ts'
+export { ExprError } from './errors.ts'
 export { compileExpression, type Expression, evaluate, truthy } from './expression.ts'
 export type { Name } from './names.ts'
 export { compileTemplate, render, type Template } from './template.ts'
-export type { Scope } from './walk.ts'
 
 /** The free root names an expression or template reads, with the path below each as far as it is fixed. */
 export function namesIn(compiled: Expression | Template): readonly Name[] {

@@ -1,7 +1,7 @@
 /** The HTTP server: routes put together, one way to answer errors, one request id per request. */
 import Fastify, { type FastifyInstance } from 'fastify'
-import { v7 as uuidv7 } from 'uuid'
 import type { EngineApi, Logger } from '../engine/api.ts'
+import { newId } from '../engine/ids.ts'
 import { errorAnswer } from './failure.ts'
 import { healthRoute } from './health.ts'
 import { indexRoute } from './index-page.ts'
@@ -37,7 +37,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     requestTimeout: 60_000,
     genReqId: (request) => {
       const given = request.headers['x-request-id']
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${uuidv7()}`
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${newId()}`
     },
   })
   app.addHook('onRequest', async (request, reply) => {

@@ -14,7 +14,7 @@ const full = process.env['PETREL_TEST_FULL'] === '1'
 const WAVES = full ? 40 : 4
 /** Afterwards the connections are left alone, and the rest of the waves may end in peace. */
 const CUTTING_MS = full ? 60_000 : 5_000
-const TIMEOUT_MS = full ? 300_000 : 90_000
+const TIMEOUT_MS = full ? 600_000 : 90_000
 const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 let dist = ''
@@ -29,7 +29,7 @@ afterEach(async () => {
   await Promise.all(running.map((p) => p.kill()))
   running = []
   await database.drop()
-})
+}, 120_000)
 
 function begin(name: string, settings: object): Program {
   const begun = new Program(program(name), { dist, url: database.url, effectsFile: database.effectsFile, ...settings })

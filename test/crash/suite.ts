@@ -15,7 +15,7 @@ const full = process.env['PETREL_TEST_FULL'] === '1'
 const POINT_ROUNDS = full ? 50 : 5
 const RANDOM_ROUNDS = full ? 200 : 12
 const SLEEPER_ROUNDS = full ? 30 : 2
-const timeout = full ? 900_000 : 120_000
+const timeout = full ? 1_800_000 : 120_000
 const file = fileURLToPath(new URL('program.mjs', import.meta.url))
 
 /** The point, and up to which of its passings a process may come before it is killed there. */
@@ -40,7 +40,7 @@ export function crashSuite(kind: StoreKind): void {
       await running?.kill()
       running = null
       await database.drop()
-    })
+    }, 120_000)
 
     for (const { point, name, passings } of POINTS) {
       it(`${name}: ${POINT_ROUNDS} rounds`, { timeout }, async () => {

@@ -25,6 +25,7 @@ export const EXPECTED = /** @type {Readonly<Record<string, { state: string, resu
   dag: { state: 'completed', result: { s: 1, b: 11, c: 21, d: 31, e: 63, f: 64 } },
   nested: { state: 'completed', result: 32 },
   outside: { state: 'completed', result: 8 },
+  deferred: { state: 'completed', result: 8 },
   bare: { state: 'succeeded', result: 10 },
 })
 
@@ -154,6 +155,7 @@ export function workloads({ chain, group, batch, job }, swept) {
       ]),
     },
     outside: { step: chain([add(1), job('outside', null, retry), add(1)]) },
+    deferred: { step: chain([add(1), job('deferred', null, retry), add(1)]) },
     bare: { run: { type: 'flaky.echo', payload: { n: 5 }, retry: QUICK, maxAttempts: QUICK.maxAttempts } },
   }
   if (!swept) return common
@@ -182,6 +184,7 @@ export function handlers(note, { Terminal }) {
     add,
     echo: ({ n }) => 2 * n,
     held: ({ n }) => 2 * n,
+    deferred: (_, ctx) => ctx.defer(),
     note: () => 'noted',
     undo: () => 'undone',
     refuse: () => {

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The first block of a language after a marker. */
 function blockAfter(text: string, marker: string, language: string): string {
-  const from = text.indexOf('```' + language, text.indexOf(marker))
+  const from = text.indexOf(`\`\`\`${language}`, text.indexOf(marker))
   return text.slice(text.indexOf('\n', from) + 1, text.indexOf('\n```', from))
 }
 

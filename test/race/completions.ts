@@ -9,7 +9,7 @@ import { postgresUrl } from '../services.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const ROUNDS = full ? 200 : 20
-const timeout = full ? 600_000 : 90_000
+const timeout = full ? 900_000 : 90_000
 const JOBS = 100
 const SHARES = [34, 33, 33]
 /** Runs that each process keeps back for the last moment. */
@@ -29,7 +29,7 @@ export function completionsSuite(kind: StoreKind): void {
     afterEach(async () => {
       await Promise.all(holders.map((holder) => holder.kill()))
       await database.drop()
-    })
+    }, 120_000)
 
     it(`of ${JOBS} jobs from 3 processes fire the final once: ${ROUNDS} rounds`, { timeout }, async () => {
       database = await TestDatabase.create(kind)

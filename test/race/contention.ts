@@ -29,7 +29,7 @@ export function contentionSuite(kind: StoreKind): void {
     afterEach(async () => {
       await Promise.all(processes.map((p) => p.kill()))
       await database.drop()
-    })
+    }, 120_000)
 
     it(`for ${SECONDS} s: no deadlock reaches a caller, nothing is stuck`, { timeout }, async () => {
       database = await TestDatabase.create(kind)

@@ -24,7 +24,7 @@ export function fencingSuite(kind: StoreKind): void {
     afterEach(async () => {
       await Promise.all(holders.map((holder) => holder.kill()))
       await database.drop()
-    })
+    }, 120_000)
 
     it('of a process that slept: its reports are stale, those of the new holder count', {
       timeout: 60_000,

@@ -1,11 +1,11 @@
 /** Rows to start a test from: everything filled in, only what the test is about named. */
-import { v7 } from 'uuid'
+import { newId } from '../../src/engine/ids.ts'
 import type { EventRow, GateRow, InstanceRow, LimitRow, RunRow, ScheduleRow, WorkerRow } from '../../src/store/rows.ts'
 
 /** A whole second, so that every store and format keeps it exactly. */
 export const T0 = 1_790_000_000_000
 
-export const newId = (): string => v7()
+export { newId }
 
 export function aRun(given: Partial<RunRow> = {}): RunRow {
   return {

@@ -194,18 +194,20 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
   })
 
   it('a pass node routes and sets the context without a worker', async () => {
-    const id = await d.start({
-      net: net([
-        routed('route', 'first', [arc('b', null, { set: { colour: '{{ input.colour }}' } })], {
-          work: { kind: 'pass' },
-        }),
-        node('b', [], { work: run('b', { args: { c: '{{ ctx.colour }}' } }) }),
-      ]),
-      input: { colour: 'red' },
-    })
+    const setting = arc('b', null, { set: { colour: '{{ input.colour }}' } })
+    const painted = { work: run('b', { args: { c: '{{ ctx.colour }}' } }) }
+    const arcs = [arc('blue', "ctx.colour == 'blue'"), arc('red', "ctx.colour == 'red'")]
+    const nodes = [
+      routed('route', 'first', [setting], { work: { kind: 'pass' } }),
+      routed('b', 'every', arcs, painted),
+      node('blue'),
+      node('red'),
+    ]
+    const id = await d.start({ net: net(nodes), input: { colour: 'red' } })
     const b = await d.claimOne()
     expect(JSON.parse(b.payload)).toEqual({ c: 'red' })
     await d.succeed(b)
+    expect(await d.work()).toEqual(['red'])
     expect(await d.state(id)).toBe('completed')
   })
 })
