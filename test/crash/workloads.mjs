@@ -23,6 +23,7 @@ export const EXPECTED = /** @type {Readonly<Record<string, { state: string, resu
   batch: { state: 'completed', result: [0, 2, 4, 6, 8, null] },
   saga: { state: 'compensated' },
   dag: { state: 'completed', result: { s: 1, b: 11, c: 21, d: 31, e: 63, f: 64 } },
+  cascade: { state: 'completed' },
   nested: { state: 'completed', result: 32 },
   outside: { state: 'completed', result: 8 },
   deferred: { state: 'completed', result: 8 },
@@ -40,6 +41,7 @@ export const EXPECTED_SWEPT = /** @type {typeof EXPECTED} */ ({
 /** Finals and undos each workflow must have created, and how many. */
 export const EXPECTED_ROLES = /** @type {const} */ ({
   batch: { final: ['on_complete', 'on_failure'], undo: [] },
+  cascade: { final: ['end'], undo: [] },
   saga: { final: [], undo: ['b', 'a'] },
 })
 
@@ -117,6 +119,20 @@ const DAG = net('dag', [
   node('f', 'add', []),
 ])
 
+/** Tokens double at every node: 2,047 moves, more than one transaction makes, so that others have to go on with it. */
+const LEVELS = 11
+const CASCADE = net(
+  'cascade',
+  [
+    ...Array.from({ length: LEVELS }, (_, i) => {
+      const to = i + 1 < LEVELS ? [`p${i + 1}`, `p${i + 1}`] : []
+      return node(`p${i}`, '', to, { work: { kind: 'pass' }, retry: null })
+    }),
+    node('end', 'note', []),
+  ],
+  { finals: [{ node: 'end', when: 'always', onFailure: 'fail' }] },
+)
+
 /**
  * The workflows of a wave by name: each a step of the SDK, the parameters of `engine.start`, or a bare run.
  * @param {typeof import('../../src/index.ts')} sdk @param {boolean} swept
@@ -142,6 +158,7 @@ export function workloads({ chain, group, batch, job }, swept) {
     },
     saga: { start: { net: SAGA, literals: literals({ a: 1, b: 2, c: 3 }) } },
     dag: { start: { net: DAG, literals: literals({ s: 1, b: 10, c: 20, d: 30, e: 0, f: 1 }) } },
+    cascade: { start: { net: CASCADE, literals: literals({ end: 0 }) } },
     // 1 → [1 + 1 + 1, 1 + 10, [2 × 9]] → 3 + 11 + 18
     nested: {
       step: chain([

@@ -267,11 +267,22 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect((await d.engine.view(id))?.error).toMatchObject({ code: 'guard_error', node: 'a' })
   })
 
-  it('ends an instance at its deadline with no worker alive, and lets the active run settle', async () => {
+  it('ends an instance at its deadline with no worker alive', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')], { timeoutMs: 10_000 }) })
     await d.pass(10_001)
     expect(await d.state(id)).toBe('failed')
     expect((await d.engine.view(id))?.instance.outcome).toBe('timed_out')
+  })
+
+  it('lets what is active at the deadline settle, and tells its worker to stop', async () => {
+    const id = await d.start({ net: net([node('a', ['b']), node('b')], { timeoutMs: 10_000 }) })
+    const active = await d.claimOne()
+    await d.pass(10_001)
+    expect((await d.engine.view(id))?.instance).toMatchObject({ phase: 'drain', reason: 'deadline', open: 1 })
+    await expect.poll(() => d.stopped).toContain(active.runId)
+    expect((await d.succeed(active)).status).toBe('recorded')
+    expect((await d.engine.view(id))?.instance).toMatchObject({ state: 'failed', outcome: 'timed_out' })
+    expect(await d.claim()).toEqual([])
   })
 
   it('starts a group of 2,500 in portions, none lost, one final', async () => {

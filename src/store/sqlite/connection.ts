@@ -16,7 +16,7 @@ import { Recent } from './row/recent.ts'
 
 export type Probe = (point: 'before-commit' | 'after-commit') => void
 
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 5_000
 /** Short, so that a process whose neighbour writes without pause still meets the gaps between two transactions. */
 const LONGEST_PAUSE_MS = 8
 

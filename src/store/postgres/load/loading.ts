@@ -58,11 +58,19 @@ export class Loading implements Loaded {
   readonly handedBy = new Map<string, RunRow[]>()
   /** Runs as they are under this transaction's lock: an update writes only what differs from them. */
   readonly heldRuns = new Map<string, RunRow>()
+  /** Asked for with a lock: their rows come with it, or not at all. */
+  readonly #roots = new Set<string>()
 
   roots(ids: readonly string[], wait: boolean): Call[] {
     if (ids.length === 0) return []
     const lock = wait ? locked.LOCK_ROOTS : locked.LOCK_FREE_ROOTS
-    return [{ statement: lock, values: [uuidArray(ids)], row: (fields) => this.locked.add(fields[0] as string) }]
+    for (const id of ids) this.#roots.add(id)
+    const row = (fields: Fields): void => {
+      const instance = column.instanceFrom(fields)
+      this.locked.add(instance.id)
+      this.instances.set(instance.id, instance)
+    }
+    return [{ statement: lock, values: [uuidArray(ids)], row }]
   }
 
   /** Locks first, in the order that holds everywhere; the rest reads a later snapshot. */
@@ -136,8 +144,9 @@ export class Loading implements Loaded {
   }
 
   #instanceParts(need: Need, calls: Call[]): void {
-    const { instances, openChildren, gates, openGates, startKeys } = need
-    if (instances !== undefined && instances.length > 0) {
+    const { openChildren, gates, openGates, startKeys } = need
+    const instances = (need.instances ?? []).filter((id) => !this.#roots.has(id))
+    if (instances.length > 0) {
       const row = (fields: Fields): void => {
         const instance = column.instanceFrom(fields)
         this.instances.set(instance.id, instance)

@@ -1,15 +1,20 @@
 /** What is locked when loaded. Everywhere in the order roots → runs → limits → unique keys, each ordered by its key. */
-import { LIMIT, RUN, SCHEDULE, selectList, UNIQUE } from '../columns.ts'
+import { INSTANCE, LIMIT, RUN, SCHEDULE, selectList, UNIQUE } from '../columns.ts'
 import { statement } from '../statement.ts'
 
-/** Roots come first and alone: whoever holds a root may read and write its whole tree without further locks. */
+/**
+ * Roots come first and alone: whoever holds a root may read and write its whole tree without further locks. The rows
+ * come with the lock: FOR UPDATE gives the newest version, also of a row it had to wait for.
+ */
 export const LOCK_ROOTS = statement(
-  'SELECT i.id FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE',
+  `SELECT ${selectList(INSTANCE, 'i')} FROM workflow.workflow_instance i
+   WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE`,
 )
 
 /** For settles that would rather go on with other roots than wait for these. */
 export const LOCK_FREE_ROOTS = statement(
-  'SELECT i.id FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE SKIP LOCKED',
+  `SELECT ${selectList(INSTANCE, 'i')} FROM workflow.workflow_instance i
+   WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE SKIP LOCKED`,
 )
 
 /** Runs are locked as well as their root: claims, starts and foreign clients change runs without a root's lock. */
