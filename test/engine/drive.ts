@@ -28,6 +28,8 @@ export class Drive {
   session: Session
   readonly stopped: string[] = []
   readonly delivered: Delivery[] = []
+  /** Claimed or delivered; a driver never forgets what it holds. */
+  readonly held = new Set<string>()
   room = 0
   #offset = 0
   readonly #drop: () => Promise<void>
@@ -64,9 +66,10 @@ export class Drive {
         deliver: (deliveries) => {
           this.room -= deliveries.length
           this.delivered.push(...deliveries)
+          for (const { runId } of deliveries) this.held.add(runId)
         },
         wake: () => {},
-        holding: () => [],
+        holding: () => [...this.held],
         stop: (runs) => this.stopped.push(...runs.map((r) => r.runId)),
       },
     )
@@ -85,8 +88,10 @@ export class Drive {
     await this.engine.sweep()
   }
 
-  claim(limit = 100): Promise<readonly Delivery[]> {
-    return this.session.claim(limit)
+  async claim(limit = 100): Promise<readonly Delivery[]> {
+    const deliveries = await this.session.claim(limit)
+    for (const { runId } of deliveries) this.held.add(runId)
+    return deliveries
   }
 
   async claimOne(): Promise<Delivery> {
