@@ -65,7 +65,7 @@ export function bear(change: Change, birth: Birth): Member {
     endedAt: null,
     deadlineAt: null,
   }
-  const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map() }
+  const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
   if (birth.input !== null) member.slots.set('in', birth.input)
   if (birth.meta !== null) member.slots.set('m', birth.meta)
   putLiterals(member, birth.literals)

@@ -4,7 +4,7 @@
  * transaction. What was not loaded is asked for by throwing NeedMore; the transaction loads it and folds anew.
  */
 import type { CompiledNet } from '../net/compile.ts'
-import type { Evaluate, Missing } from '../net/facts.ts'
+import type { Evaluate, Facts, Missing } from '../net/facts.ts'
 import { fire } from '../net/fire.ts'
 import type { Effect, Failure, Happening, Outcome, Place } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
@@ -44,6 +44,7 @@ export interface Member {
   readonly slots: Map<string, Json | null>
   /** Items in hand: literal ones of a new instance (fire 0), lists frozen in this transaction. */
   readonly items: Map<string, { readonly first: number; readonly values: readonly Json[] }>
+  facts: Facts | null
 }
 
 export interface ChangeDeps {
@@ -72,8 +73,9 @@ export class Change {
   /** Limits set by an operator; those that leases change are the admission's. */
   readonly limits = new Map<string, LimitRow>()
   readonly schedules = new Map<string, ScheduleRow>()
-  /** Results recorded in this transaction, by `${instance}/${node}` and item. */
-  readonly results = new Map<string, Map<number, string | null>>()
+  /** Results recorded in this transaction, by `${instance}/${node}`; those of items apart. */
+  readonly results = new Map<string, string | null>()
+  readonly itemResults = new Map<string, Map<number, string | null>>()
   readonly endedIds: string[] = []
   /** Things asked for that may simply not exist. */
   readonly asked: Set<string>
@@ -104,6 +106,7 @@ export class Change {
       dirty: false,
       slots: new Map(),
       items: new Map(),
+      facts: null,
     }
     this.members.set(id, member)
     this.deps.nets.remember(id, row.netHash)
@@ -116,6 +119,12 @@ export class Change {
     const row = this.loaded.nets.get(hash)
     if (row === undefined) throw new NeedMore({ nets: [hash] })
     return this.deps.nets.load(row)
+  }
+
+  /** Made once per member: a fold asks for them again and again. */
+  facts(member: Member): Facts {
+    member.facts ??= factsOf(this, member)
+    return member.facts
   }
 
   run(id: string): RunRow | undefined {
@@ -142,7 +151,7 @@ export class Change {
 
   #fold(id: string, happening: Happening): void {
     const member = this.member(id)
-    const result = fire(member.net, member.row, factsOf(this, member), happening, this.deps.evaluate)
+    const result = fire(member.net, member.row, this.facts(member), happening, this.deps.evaluate)
     if ('missing' in result) throw new NeedMore(needOf(id, result.missing))
     const { marking, slots, effects } = result.fired
     const before = member.row.state
@@ -322,16 +331,20 @@ export class Change {
   recordResult(run: RunRow): void {
     if (run.instanceId === null || run.role !== 'work') return
     const key = `${run.instanceId}/${run.node}`
-    const items = this.results.get(key) ?? new Map<number, string | null>()
+    if (run.item < 0) {
+      this.results.set(key, run.result)
+      return
+    }
+    const items = this.itemResults.get(key) ?? new Map<number, string | null>()
     items.set(run.item, run.result)
-    this.results.set(key, items)
+    this.itemResults.set(key, items)
   }
 
   /** Results of plain nodes recorded in this transaction. */
   plainResults(instanceId: string): ReadonlyMap<string, string | null> {
     const found = new Map<string, string | null>()
     for (const node of this.members.get(instanceId)?.net.byKey.keys() ?? []) {
-      const result = this.results.get(`${instanceId}/${node}`)?.get(-1)
+      const result = this.results.get(`${instanceId}/${node}`)
       if (result !== undefined) found.set(node, result)
     }
     return found

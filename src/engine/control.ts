@@ -9,7 +9,6 @@ import { bear } from './births.ts'
 import { type Change, placeOf } from './change.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
-import { factsOf } from './facts.ts'
 import type { Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
 import { type Chance, cancelled, completed } from './outcomes.ts'
@@ -128,7 +127,7 @@ export class Control {
     }
     await this.#act(null, need, (change) => {
       const member = change.member(p.id)
-      const facts = factsOf(change, member)
+      const facts = change.facts(member)
       const literals = Object.assign({}, ...(facts.slotsWith('a:') ?? []).map((s) => s.value)) as never
       const items: Record<string, readonly Json[]> = {}
       for (const slot of facts.slotsWith('n:') ?? []) {

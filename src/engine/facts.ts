@@ -106,8 +106,7 @@ function literals(text: string): Json {
 /** Result of a node: recorded in this transaction, or stored; of a nested workflow, its own results by node. */
 function resultOf(change: Change, member: Member, node: string): Json | undefined {
   const key = `${member.row.id}/${node}`
-  const recent = change.results.get(key)
-  const plain = recent?.get(-1)
+  const plain = change.results.get(key)
   if (plain !== undefined) return plain === null ? null : (JSON.parse(plain) as Json)
   const child = member.slots.get(`r:${node}`)
   let value: Json
@@ -119,6 +118,7 @@ function resultOf(change: Change, member: Member, node: string): Json | undefine
     value = text === null ? null : (JSON.parse(text) as Json)
   }
   if (isChildRef(value)) return childResults(change, value.$child)
+  const recent = change.itemResults.get(key)
   if (recent === undefined) return value
   const items: Record<string, Json> = { ...((value as { [k: string]: Json } | null) ?? {}) }
   for (const [item, text] of recent) items[String(item)] = text === null ? null : (JSON.parse(text) as Json)

@@ -5,9 +5,7 @@ import type { RunRow } from '../store/rows.ts'
 import type { ItemRun, Literal } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import type { Change, Member } from './change.ts'
-import { factsOf } from './facts.ts'
 import { NeedMore } from './need.ts'
-import { newRun } from './runs.ts'
 
 /** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
 const NODES_PER_CHUNK = 32
@@ -21,11 +19,24 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     place.role === 'undo' ? undoOrder(change, member, node, effect) : workOrder(change, member, node, effect)
   const { work, retry } = order
   const { row } = member
-  const common = {
-    queue: work.queue,
+  // Written out, not spread over defaults: every step makes one.
+  const run: RunRow = {
+    id: change.deps.newId(),
+    type: work.type,
+    payload: order.payload,
+    status: 'pending',
     priority: work.priority,
     runAt: change.now + work.delayMs,
+    idempotencyKey: null,
+    attempt: 0,
     maxAttempts: (retry ?? INBOX_RETRY).maxAttempts,
+    leasedBy: null,
+    leaseUntil: null,
+    lastError: null,
+    result: null,
+    createdAt: change.now,
+    deletedAt: null,
+    queue: work.queue,
     tenant: row.tenant,
     instanceId: row.id,
     rootId: row.rootId,
@@ -34,14 +45,31 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     item: place.item,
     role: place.role,
     scope: place.scope,
+    epoch: 0,
+    sessionId: null,
+    deliveries: 0,
+    leasedAt: null,
+    startedAt: null,
+    firstStartedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    doneSeq: null,
+    reportId: null,
+    deferred: false,
+    unknown: false,
     timeoutMs: order.timeout?.ms ?? null,
     timeoutPer: order.timeout?.per ?? 'attempt',
+    timeoutAt: null,
+    expiresAt: null,
     // The net has the node's own policy; only an item's differs from it.
     retry: order.ownRetry === null ? null : JSON.stringify(order.ownRetry),
+    error: null,
     limitKey: work.limitKey,
+    uniqueKey: null,
+    deadLetter: false,
+    cancelRequestedAt: null,
     meta: order.meta === null ? null : JSON.stringify(order.meta),
-  } as const
-  const run = newRun({ id: change.deps.newId(), type: work.type, payload: order.payload, now: change.now }, common)
+  }
   return takenOver(change, member, run) ?? run
 }
 
@@ -99,7 +127,8 @@ function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect
   const { item } = effect.place
   const done = change.loaded.places.get(`${member.row.id}/${node.key}/${item}`)
   if (done === undefined) throw new NeedMore({ places: [{ instanceId: member.row.id, node: node.key, item }] })
-  const fresh = change.results.get(`${member.row.id}/${node.key}`)?.get(item)
+  const key = `${member.row.id}/${node.key}`
+  const fresh = item < 0 ? change.results.get(key) : change.itemResults.get(key)?.get(item)
   const result = fresh ?? done?.result ?? 'null'
   return { ...policy, payload: `{"args":${done?.payload ?? 'null'},"result":${result}}` }
 }
@@ -128,7 +157,7 @@ function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {
 
 export function literalOf(change: Change, member: Member, node: string): Literal | null {
   const key = `a:${chunkOf(member, node)}`
-  const chunk = factsOf(change, member).slot(key)
+  const chunk = change.facts(member).slot(key)
   if (chunk === undefined) throw new NeedMore({ slots: [{ instanceId: member.row.id, keys: [key] }] })
   return ((chunk as { readonly [node: string]: Literal } | null)?.[node] ?? null) as Literal | null
 }

@@ -164,7 +164,7 @@ export class Settler {
   #needOf(batch: readonly Entry[]): Need {
     const runs: string[] = []
     const instances = new Set<string>()
-    const slots = new Map<string, Set<string>>()
+    const slots = new Map<string, string[]>()
     const queues = new Set<string>()
     const limits = new Set<string>()
     for (const { params } of batch) {
@@ -177,9 +177,10 @@ export class Settler {
       if (delivery.instanceId === null || delivery.node === null) continue
       const net = this.#nets.ofInstance(delivery.instanceId)
       if (net === undefined) continue
-      const keys = slots.get(delivery.instanceId) ?? new Set<string>()
-      slots.set(delivery.instanceId, keys)
-      for (const key of slotsTouched(net, delivery)) keys.add(key)
+      const touched = slotsTouched(net, delivery)
+      const keys = slots.get(delivery.instanceId)
+      if (keys === undefined) slots.set(delivery.instanceId, touched)
+      else for (const key of touched) if (!keys.includes(key)) keys.push(key)
       for (const { queue, limitKey } of ordersAfter(net, delivery.node)) {
         queues.add(queue)
         for (const key of limitKeys({ queue, limitKey })) limits.add(key)
@@ -188,9 +189,7 @@ export class Settler {
     return {
       runs,
       instances: [...instances],
-      slots: [...slots]
-        .filter(([, keys]) => keys.size > 0)
-        .map(([instanceId, keys]) => ({ instanceId, keys: [...keys] })),
+      slots: [...slots].map(([instanceId, keys]) => ({ instanceId, keys })),
       queues: [...queues],
       limits: [...limits],
     }
@@ -263,7 +262,7 @@ function previousOf(change: Change, run: RunRow): string | null | undefined {
   const { net } = change.member(run.instanceId)
   const before = net.sources.get(run.node) ?? []
   if (before.length !== 1) return undefined
-  return change.results.get(`${run.instanceId}/${before[0]}`)?.get(-1)
+  return change.results.get(`${run.instanceId}/${before[0]}`)
 }
 
 function laneOf(id: string, lanes: number): number {

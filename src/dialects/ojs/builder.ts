@@ -64,7 +64,7 @@ function build(tree: ChainTree | GroupTree | BatchTree, where: Where, building: 
       maxLevels: MAX_LEVELS,
     })
   }
-  if (tree.kind === 'chain') return buildChain(tree, where, building)
+  if (tree.kind === 'chain') return buildPlainChain(tree, where, building) ?? buildChain(tree, where, building)
   return tree.kind === 'group' ? buildGroup(tree, where, building) : buildBatch(tree, where, building)
 }
 
@@ -88,6 +88,34 @@ function buildChain(tree: ChainTree, where: Where, building: Building): Part {
   const last = String(tree.steps.length - 1)
   const net = newNet(tree.name ?? 'chain', { nodes, entry: ['0'], finals: [], verdict: UNHANDLED })
   return { ...intern(net, building), start: { literals }, shape: { last, of: before } }
+}
+
+/** Chains of jobs alone, by name and by what of each job enters the net: most starts repeat one of these. */
+const knownChains = new Map<string, { readonly net: Net; readonly hash: string }>()
+
+function buildPlainChain(tree: ChainTree, where: Where, building: Building): Part | null {
+  let text = tree.name ?? 'chain'
+  const literals: Record<string, Literal> = {}
+  for (const [i, step] of tree.steps.entries()) {
+    if (step.kind !== 'job') return null
+    const { meta, ...options } = step.options
+    text += `\n${step.type}`
+    for (const name in options) text += ` ${name} ${JSON.stringify(options[name as keyof typeof options])}`
+    if (meta !== undefined || where.before !== null) return null
+    literals[i] = { args: step.args }
+  }
+  const entry = knownChains.get(text)
+  if (entry === undefined) {
+    const part = buildChain(tree, where, building)
+    if (knownChains.size >= MOST_KNOWN) knownChains.clear()
+    knownChains.set(text, { net: part.net, hash: part.hash })
+    return part
+  }
+  for (const [i, step] of tree.steps.entries()) {
+    building.checkArgs((step as JobTree).args, `${where.path}.steps[${i}]`)
+  }
+  building.nets.set(entry.hash, entry.net)
+  return { ...entry, start: { literals }, shape: { last: String(tree.steps.length - 1), of: null } }
 }
 
 function buildGroup(tree: GroupTree, where: Where, building: Building): Part {
