@@ -38,7 +38,7 @@ export async function measured(work) {
  * Rounds of the same work before any that counts. The code of a settle is still being compiled for tens of thousands of
  * steps: a first round of 10,000 takes 290 µs of processor time a step, a third 145, a fifth 110.
  */
-export const WARM_UP_ROUNDS = 3
+export const WARM_UP_ROUNDS = 6
 
 /** @param {() => Promise<void>} round */
 export async function warmUp(round) {

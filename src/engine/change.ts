@@ -440,7 +440,11 @@ export class Change {
     const remove: { instanceId: string; key: string }[] = []
     for (const member of this.members.values()) {
       if (member.isNew) this.#freezeLiterals(member)
-      if (member.seq !== member.row.eventSeq) member.row = { ...member.row, eventSeq: member.seq }
+      if (member.seq !== member.row.eventSeq) {
+        // What fire returned belongs to this transaction; a row as it was loaded must stay as it was.
+        if (member.row === this.loaded.instances.get(member.row.id)) member.row = { ...member.row }
+        ;(member.row as { eventSeq: number }).eventSeq = member.seq
+      }
       if (member.isNew) insert.push(member.row)
       else if (member.dirty) update.push(member.row)
       for (const [key, value] of member.slots) {

@@ -106,7 +106,7 @@ export class Engine implements EngineApi {
       transactor: this.#transactor,
       nets: this.#nets,
       logger,
-      lanes: store.kind === 'postgres' ? 2 : 1,
+      lanes: store.kind === 'postgres' ? 3 : 1,
       offers: (reports) => this.#sessions.offers(reports),
     })
     this.#intake = new Intake({

@@ -6,7 +6,7 @@
 import type { RunRow } from '../store/rows.ts'
 import type { ClaimFilter } from '../store/store.ts'
 import type { Change } from './change.ts'
-import { type Holder, leased } from './runs.ts'
+import { bornLeased, type Holder } from './runs.ts'
 
 /** Settles in a row that may hand off while other work waits; each gives a slot at most one run. */
 const MAX_STREAK = 16
@@ -46,7 +46,7 @@ export function handOff(
     if (offer === undefined || change.admission.take(run) !== null) continue
     const reportId = offer.reports.shift() ?? null
     if (reportId === null) offer.room--
-    const row = leased(run, offer.holder, change.now, reportId ?? UNASKED)
+    const row = bornLeased(run, offer.holder, change.now, reportId ?? UNASKED)
     change.handedOut(row)
     handed.push({ run: row, offer, reportId })
   }

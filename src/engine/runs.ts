@@ -70,6 +70,17 @@ export interface Holder {
   readonly name: string
 }
 
+/** The same for a run born in this transaction: nobody has seen the row yet, so no copy is made. */
+export function bornLeased(run: RunRow, holder: Holder, now: number, reportId: string): RunRow {
+  const row = run as { -readonly [K in keyof RunRow]: RunRow[K] }
+  row.status = 'leased'
+  row.leasedBy = holder.name
+  row.sessionId = holder.id
+  row.leasedAt = now
+  row.reportId = reportId
+  return row
+}
+
 export function leased(run: RunRow, holder: Holder, now: number, reportId: string | null): RunRow {
   return {
     ...run,

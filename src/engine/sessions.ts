@@ -134,6 +134,8 @@ class LocalSession implements Session {
   #claiming = false
   /** Something may wait in the queue: set by a wake or a full claim, cleared by a claim that took all there was. */
   #othersWait = true
+  /** Queues it got work from, when it takes from all: their settings are loaded with the next claim at once. */
+  readonly #queuesSeen = new Set<string>()
   /** Runs whose report is on its way to the store. */
   readonly #reporting = new Set<string>()
 
@@ -267,7 +269,7 @@ class LocalSession implements Session {
     if (this.#state !== 'running' || this.#closed || limit <= 0) return []
     const { transactor } = this.#deps
     const candidates = { ...this.filter, limit, skipQueues: [], skipLimitKeys: [] }
-    const queues = this.filter.queues ?? []
+    const queues = this.filter.queues ?? [...this.#queuesSeen]
     const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
     this.#claiming = true
     this.#othersWait = false
@@ -298,6 +300,7 @@ class LocalSession implements Session {
         taken.push(deliveryOf(row))
       }
     }
+    for (const { queue } of taken) this.#queuesSeen.add(queue)
     const fuller = full.queues.size + full.keys.size
     const round = `full:${[...full.queues, ...full.keys].sort().join(',')}`
     if (taken.length < limit && fuller > 0 && change.loaded.candidates.length >= limit && !change.asked.has(round)) {
