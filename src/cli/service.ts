@@ -44,7 +44,7 @@ export async function startService({ shared, http, work, graceMs }: ServiceOptio
   const stop = async (): Promise<void> => {
     await server?.close()
     await worker?.stop({ graceMs })
-    await engine.close({ graceMs })
+    await engine.close()
     await engine.store.close()
   }
   try {

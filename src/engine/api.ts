@@ -185,7 +185,8 @@ export interface EngineApi {
   }): Promise<InstanceState | RunRow['status']>
   /** Follows the events of one instance until it ends. */
   watch(instanceId: string, signal?: AbortSignal): AsyncIterable<StoredEvent>
-  close(params?: { readonly graceMs?: number }): Promise<void>
+  /** Lets what is being recorded be recorded. Workers are stopped before, with the grace they need. */
+  close(): Promise<void>
 }
 
 /** The caller's own open Postgres transaction: what is enqueued in it commits or vanishes with it. */

@@ -27,7 +27,7 @@ export function bear(change: Change, birth: Birth): Member {
   const net = change.net(birth.netHash)
   const { parent } = birth
   const attached = parent?.attached === true
-  // Written out, not spread: this object is made for every instance, and spreading took 60 µs.
+  // The marking of newMarking(), written out: spreading it stood out in the profile of every start.
   const row: InstanceRow = {
     phase: 'forward',
     state: 'queued',

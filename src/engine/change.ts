@@ -4,7 +4,7 @@
  * transaction. What was not loaded is asked for by throwing NeedMore; the transaction loads it and folds anew.
  */
 import type { CompiledNet } from '../net/compile.ts'
-import type { Evaluate, Facts, Missing } from '../net/facts.ts'
+import type { Evaluate, Facts } from '../net/facts.ts'
 import { fire } from '../net/fire.ts'
 import type { Effect, Failure, Happening, Outcome, Place } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
@@ -22,12 +22,12 @@ import type {
   SlotRow,
   UniqueRow,
 } from '../store/rows.ts'
-import type { Delta, Loaded, Need } from '../store/store.ts'
+import type { Delta, Loaded } from '../store/store.ts'
 import type { Admission } from './admission.ts'
 import { type ChildSpec, childInstance, ITEMS_PER_CHUNK } from './births.ts'
-import { PetrelError } from './errors.ts'
 import { factsOf } from './facts.ts'
-import { NeedMore } from './need.ts'
+import { closeGate, openGate } from './gates.ts'
+import { NeedMore, needOf } from './need.ts'
 import type { Nets } from './nets.ts'
 import { runOf } from './orders.ts'
 import { type Finish, finished, redriven } from './runs.ts'
@@ -172,7 +172,7 @@ export class Change {
       case 'child':
         return this.#addChild(member, effect)
       case 'gate':
-        return this.#addGate(member, effect.place, effect.args)
+        return openGate(this, member, effect.place, effect.args)
       case 'items': {
         member.items.set(`${effect.node}/${effect.fire}`, { first: effect.from, values: effect.values })
         return this.freeze(member, effect.node, effect.fire, effect.from, effect.values)
@@ -184,7 +184,7 @@ export class Change {
       case 'cancel-child':
         return this.follow(effect.id, { kind: 'cancel' })
       case 'close-gate':
-        return this.#closeGate(member, effect.id)
+        return closeGate(this, member, effect.id)
       case 'signal-active':
         this.signalled.add(member.row.id)
         return this.#abandonDeferred(member)
@@ -230,41 +230,6 @@ export class Change {
       item: effect.item,
     }
     childInstance(this, member, spec)
-  }
-
-  #addGate(member: Member, place: Place, args: Json | null): void {
-    const node = member.net.byKey.get(place.node)
-    if (node?.work.kind !== 'gate') throw new Error(`node '${place.node}' is no gate`)
-    const gate: GateRow = {
-      id: this.deps.newId(),
-      instanceId: member.row.id,
-      rootId: member.row.rootId,
-      node: place.node,
-      fire: place.fire,
-      scope: place.scope,
-      state: 'open',
-      options: JSON.stringify(node.work.options),
-      args: args === null ? null : JSON.stringify(args),
-      dueAt: node.work.timeoutMs === null ? null : this.now + node.work.timeoutMs,
-      onTimeout: node.work.onTimeout,
-      answer: null,
-      answeredBy: null,
-      reason: null,
-      createdAt: this.now,
-      answeredAt: null,
-    }
-    this.newGates.set(gate.id, gate)
-    this.event(member, 'gate.opened', place.node, { gate: gate.id })
-  }
-
-  #closeGate(member: Member, id: string): void {
-    const fresh = this.newGates.get(id)
-    const gate = fresh ?? this.loaded.openGates.get(member.row.id)?.find((g) => g.id === id)
-    if (gate === undefined) throw new Error(`gate ${id} was not loaded`)
-    const closed: GateRow = { ...gate, state: 'closed', answeredAt: this.now }
-    if (fresh === undefined) this.gates.set(id, closed)
-    else this.newGates.set(id, closed)
-    this.event(member, 'gate.closed', gate.node, { gate: id })
   }
 
   /** Runs that a resume sends back to work, by place. */
@@ -526,27 +491,4 @@ export function iso(ms: number | null): string | null {
     lastIso = new Date(ms).toISOString()
   }
   return lastIso
-}
-
-function needOf(instanceId: string, missing: readonly Missing[]): Need {
-  const m = missing[0]
-  if (m === undefined) throw new PetrelError('engine_error', 'fire asked for nothing')
-  switch (m.fact) {
-    case 'slot':
-      return { slots: [{ instanceId, keys: [m.key] }] }
-    case 'slotsWith':
-      return { slotsWith: [{ instanceId, prefix: m.prefix }] }
-    case 'topSlot':
-      return { topSlot: [{ instanceId, prefix: m.prefix }] }
-    case 'result':
-      return { results: [{ instanceId, node: m.node }] }
-    case 'items':
-      return { items: [{ instanceId, node: m.node, fire: m.fire, from: m.from, count: m.count }] }
-    case 'unstarted':
-      return { unstarted: [{ instanceId, limit: m.limit }] }
-    case 'openChildren':
-      return { openChildren: [{ instanceId, limit: m.limit }] }
-    case 'openGates':
-      return { openGates: [{ instanceId, limit: m.limit }] }
-  }
 }

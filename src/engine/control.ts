@@ -9,6 +9,7 @@ import { bear } from './births.ts'
 import { type Change, placeOf } from './change.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
+import { answerGate } from './gates.ts'
 import type { Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
 import { type Chance, cancelled, completed } from './outcomes.ts'
@@ -302,33 +303,6 @@ export class Control {
     if (gate === null) throw new PetrelError('not_found', `there is no gate ${id}`, { id })
     return [gate]
   }
-}
-
-/** Decides a gate under the lock; used for people and for the clock. */
-export function answerGate(
-  change: Change,
-  gate: GateRow,
-  p: { readonly approved: boolean; readonly answer: string | null; readonly reason: string | null } & Actor,
-): void {
-  if (gate.state !== 'open') {
-    throw new PetrelError('conflict', `gate ${gate.id} is already ${gate.state}`, { state: gate.state })
-  }
-  const member = change.member(gate.instanceId)
-  const state = p.approved ? 'approved' : 'rejected'
-  change.gates.set(gate.id, {
-    ...gate,
-    state,
-    answer: p.answer,
-    answeredBy: p.actor,
-    reason: p.reason,
-    answeredAt: change.now,
-  })
-  change.event(member, `gate.${state}`, gate.node, { gate: gate.id, actor: p.actor, reason: p.reason })
-  if (p.approved) member.slots.set(`r:${gate.node}`, p.answer === null ? null : (JSON.parse(p.answer) as Json))
-  const place: Place = { node: gate.node, fire: gate.fire, item: -1, role: 'work', scope: gate.scope }
-  const why = p.reason === null ? '' : `: ${p.reason}`
-  const error = p.approved ? null : { code: 'rejected', message: `rejected by ${p.actor ?? 'nobody in time'}${why}` }
-  change.happen(gate.instanceId, { kind: 'answered', place, approved: p.approved, error })
 }
 
 function happenBy(change: Change, id: string, happening: Happening, event: string, actor: string | null): void {
