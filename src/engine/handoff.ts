@@ -23,8 +23,10 @@ export interface Offer {
   /** Runs the worker would take beyond those. */
   room: number
   readonly streak: number
-  /** false: as far as anyone has heard nothing waits that it could claim, so the store need not be asked. */
-  readonly othersWait: boolean
+  /** Priority of the most urgent run it could claim; null: none waits; undefined: not known lately, ask the store. */
+  readonly waiting: number | null | undefined
+  /** Told what the store said, after the commit. */
+  looked(waiting: number | null): void
 }
 
 export interface Handed {

@@ -31,6 +31,9 @@ import type { Transactor } from './transactor.ts'
 /** A leased run its worker does not know of for this long was lost on the way. */
 const STRAY_AFTER_MS = 5000
 
+/** How long a look at the queue counts: hand-offs may pass over a run that another process enqueued this short ago. */
+const LOOK_LASTS_MS = 20
+
 export interface SessionDeps {
   readonly store: Store
   readonly transactor: Transactor
@@ -134,6 +137,11 @@ class LocalSession implements Session {
   #claiming = false
   /** Something may wait in the queue: set by a wake or a full claim, cleared by a claim that took all there was. */
   #othersWait = true
+  /** What the store last said of the queue. A wake makes it worthless. */
+  #lastLook: { readonly waiting: number | null; readonly at: number } | null = null
+  readonly #looked = (waiting: number | null): void => {
+    this.#lastLook = { waiting, at: performance.now() }
+  }
   /** Queues it got work from, when it takes from all: their settings are loaded with the next claim at once. */
   readonly #queuesSeen = new Set<string>()
   /** Runs whose report is on its way to the store. */
@@ -167,14 +175,23 @@ class LocalSession implements Session {
       reports,
       room,
       streak: this.streak,
-      othersWait: this.#othersWait,
+      waiting: this.#waiting(),
+      looked: this.#looked,
     }
+  }
+
+  /** As far as known; undefined: the store must be asked. */
+  #waiting(): number | null | undefined {
+    if (!this.#othersWait) return null
+    const look = this.#lastLook
+    return look !== null && performance.now() - look.at < LOOK_LASTS_MS ? look.waiting : undefined
   }
 
   wake(queues: ReadonlySet<string> | null): void {
     if (this.#state !== 'running') return
     if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q))) {
       this.#othersWait = true
+      this.#lastLook = null
       this.inbox.wake()
     }
   }
@@ -273,6 +290,7 @@ class LocalSession implements Session {
     const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
     this.#claiming = true
     this.#othersWait = false
+    this.#lastLook = null
     const { value, change } = await transactor
       .run({ roots: [], wait: false, need, fold: (c) => this.#lease(c, limit) })
       .finally(() => {

@@ -66,7 +66,7 @@ export class Transactor {
     const offers = act.offers?.() ?? []
     let known = new Known(act.need)
     let seen: Loaded | null = null
-    const asking = offers.filter((o) => o.othersWait)
+    const asking = offers.filter((o) => o.waiting === undefined)
     const urgency = asking.map((o) => o.filter)
     const transact = on ?? this.#store.transact.bind(this.#store)
     const committed = await transact<Committed<T>>({
@@ -95,12 +95,13 @@ export class Transactor {
         const handed = handOff(
           change,
           fresh,
-          offers.map((o) => loaded.urgency[asking.indexOf(o)] ?? null),
+          offers.map((o) => (o.waiting === undefined ? (loaded.urgency[asking.indexOf(o)] ?? null) : o.waiting)),
         )
         return { delta: change.delta(), result: { value: value as T, change, handed } }
       },
     })
     this.clockOffsetMs = committed.change.now - Date.now()
+    for (const [i, offer] of asking.entries()) offer.looked(committed.change.loaded.urgency[i] ?? null)
     if (on === undefined) this.#afterCommit(committed)
     return committed
   }

@@ -16,6 +16,9 @@ export function causeOf(error: unknown): ServerError {
 
 /** Raised by workflow.expect_clock. */
 export const CLOCK_MOVED = 'PTCLK'
+/** Raised by workflow.expect_rows; LOCKED if somebody holds one of the rows. */
+export const ROWS_CHANGED = 'PTROW'
+export const LOCKED = '55P03'
 
 const SQLSTATE = /^[0-9A-Z]{5}$/
 

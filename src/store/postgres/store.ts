@@ -9,10 +9,11 @@ import { Lanes } from './lanes.ts'
 import { CLOCK } from './load/plain.ts'
 import { migrate } from './migrate.ts'
 import { PostgresReads } from './read/reads.ts'
+import { Recent } from './recent.ts'
 import { EVERYWHERE, FOR_READS, FOR_SIGNALS, FOR_WORK, settingsCall } from './settings.ts'
 import { type Call, statement } from './statement.ts'
 import { PostgresSweeps } from './sweep/sweeps.ts'
-import { type Probe, transact, transactOn } from './transact.ts'
+import { type Probe, type TransactParams, transact, transactOn } from './transact.ts'
 import { WakeListener, WakeSender } from './wake.ts'
 
 export interface PostgresParams {
@@ -40,14 +41,14 @@ export class PostgresStore implements Store {
   readonly read: Reads
   readonly sweep: Sweeps
   readonly #clock = new StoreClock()
+  readonly #recent = new Recent()
   readonly #work: Lanes
   readonly #reads: Lanes
   readonly #beats: Lanes
   readonly #signals: Lanes
   readonly #sender: WakeSender
   readonly #listener: WakeListener | null
-  readonly #probe: Probe | null
-  readonly #prologue: readonly Call[]
+  readonly #transact: TransactParams
 
   constructor(params: PostgresParams) {
     const direct = params.pollOnly !== true
@@ -59,15 +60,20 @@ export class PostgresStore implements Store {
     this.#reads = lanes('read', 3, FOR_READS)
     this.#beats = lanes('beat', 1, FOR_SIGNALS)
     this.#signals = lanes('notify', 1, FOR_SIGNALS)
-    this.#prologue = direct ? [] : [settingsCall(forWork)]
-    this.#probe = params.probe ?? null
+    this.#transact = {
+      lanes: this.#work,
+      clock: this.#clock,
+      recent: this.#recent,
+      probe: params.probe ?? null,
+      prologue: direct ? [] : [settingsCall(forWork)],
+    }
     const sender = randomUUID()
     this.#sender = new WakeSender(this.#signals, sender)
     this.#listener = direct
       ? new WakeListener({ url: params.url, name: `${name} listen`, settings: EVERYWHERE }, sender)
       : null
     this.read = new PostgresReads(this.#reads)
-    this.sweep = new PostgresSweeps({ reads: this.#reads, beats: this.#beats })
+    this.sweep = new PostgresSweeps({ reads: this.#reads, beats: this.#beats, recent: this.#recent })
   }
 
   async migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }> {
@@ -118,8 +124,7 @@ export class PostgresStore implements Store {
   }
 
   transact<T>(transaction: Transaction<T>): Promise<T> {
-    const params = { lanes: this.#work, clock: this.#clock, probe: this.#probe, prologue: this.#prologue }
-    return transact(params, transaction)
+    return transact(this.#transact, transaction)
   }
 
   /** The same on a client and inside a transaction of the caller's: work enqueued exactly if the caller commits. */

@@ -1,9 +1,13 @@
 /**
  * The one way anything changes.
  *
- *   flight 1   BEGIN, clock, lock roots, load the need        (left out when there is nothing to lock or load)
+ *   flight 1   BEGIN, clock, lock roots, load the need
  *   decide     as often as it asks for more, one flight each
  *   flight 2   all writes, COMMIT                             (ROLLBACK when there is nothing to write: no fsync)
+ *
+ * When all it needs is remembered (recent.ts), it is one flight: BEGIN, expect the clock and the rows to be as assumed,
+ * all writes, COMMIT. Whatever does not fit that (rows changed meanwhile, more is needed, nothing to write) takes the
+ * way above. Both ways call the same `decide`.
  *
  * A flight is one round trip. Until COMMIT was sent anything that goes wrong with the connection, and any deadlock,
  * leaves nothing behind and the whole is tried again. After that a lost connection leaves the outcome open
@@ -13,11 +17,12 @@ import type pg from 'pg'
 import { StoreError, StoreUnavailableError } from '../errors.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { nowFrom, type StoreClock } from './clock.ts'
-import { causeOf, isCollision, isConnectionLoss, isServerError, toStoreError } from './failure.ts'
+import { causeOf, isCollision, isConnectionLoss, isServerError, LOCKED, ROWS_CHANGED, toStoreError } from './failure.ts'
 import { FlightError, fly } from './flight.ts'
 import type { Lane, Lanes } from './lanes.ts'
 import { Loading } from './load/loading.ts'
 import { CLOCK } from './load/plain.ts'
+import type { Recent } from './recent.ts'
 import { type Call, statement } from './statement.ts'
 import { writeCalls } from './write/apply.ts'
 
@@ -26,6 +31,7 @@ export type Probe = (point: 'before-commit' | 'after-commit') => void
 export interface TransactParams {
   readonly lanes: Lanes
   readonly clock: StoreClock
+  readonly recent: Recent
   readonly probe: Probe | null
   /** Sent after each BEGIN; settings that a pooler does not take at the start of a connection. */
   readonly prologue: readonly Call[]
@@ -34,6 +40,9 @@ export interface TransactParams {
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
 const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
 const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
+
+/** The version of every row this transaction writes. */
+const VERSION = statement('SELECT pg_current_xact_id()::xid')
 
 const DISCARD_PLANS: Call = { statement: statement('DISCARD PLANS'), values: [] }
 
@@ -68,50 +77,80 @@ export async function transact<T>(params: TransactParams, transaction: Transacti
 }
 
 async function attempt<T>(params: TransactParams, lane: Lane, transaction: Transaction<T>): Promise<T> {
+  const remembered = await attemptFromMemory(params, lane, transaction)
+  if ('result' in remembered) return remembered.result
   const { client } = lane
   const loading = new Loading()
-  const opening = [BEGIN, ...replanned(lane), ...params.prologue]
-  let open = false
+  const clockCall: Call = {
+    statement: CLOCK,
+    values: [],
+    row: (fields) => {
+      loading.now = params.clock.read(fields)
+    },
+  }
+  const calls = [
+    ...loading.roots(transaction.roots, transaction.wait),
+    ...loading.calls(transaction.need),
+    ...(remembered.need === null ? [] : loading.calls(remembered.need)),
+  ]
   try {
-    let calls = [...loading.roots(transaction.roots, transaction.wait), ...loading.calls(transaction.need)]
-    if (calls.length === 0) {
-      const estimate = params.clock.estimate()
-      if (estimate !== null) {
-        loading.now = estimate.now
-        const decided = transaction.decide(loading)
-        if ('delta' in decided) {
-          const writes = writeCalls(decided.delta, loading)
-          if (writes.length > 0) {
-            open = true
-            await commit(params, lane, [...opening, estimate.guard, ...writes])
-          }
-          return decided.result
-        }
-        calls = loading.calls(decided.need)
-      }
-    }
-    const clockCall: Call = {
-      statement: CLOCK,
-      values: [],
-      row: (fields) => {
-        loading.now = params.clock.read(fields)
-      },
-    }
-    open = true
-    await fly(client, [...opening, clockCall, ...calls])
+    await fly(client, [...openingOf(params, lane), clockCall, ...calls])
     for (;;) {
       const decided = transaction.decide(loading)
       if ('delta' in decided) {
+        params.recent.note(loading)
         await finish(params, lane, decided.delta, loading)
         return decided.result
       }
       await fly(client, loading.calls(decided.need))
     }
   } catch (error) {
-    // an error before COMMIT: the server skipped the rest and the transaction is still open
-    if (open && !lane.lost) await fly(client, [ROLLBACK]).catch(() => endLane(lane))
+    await giveUp(lane)
     throw error
   }
+}
+
+/** The result, or what it turned out to need beyond what the transaction said (null: nothing was found out). */
+async function attemptFromMemory<T>(
+  params: TransactParams,
+  lane: Lane,
+  transaction: Transaction<T>,
+): Promise<{ readonly result: T } | { readonly need: Need | null }> {
+  const estimate = params.clock.estimate()
+  const recalled = estimate === null ? null : params.recent.recall(transaction)
+  if (estimate === null || recalled === null) return { need: null }
+  const { loading } = recalled
+  loading.now = estimate.now
+  const decided = transaction.decide(loading)
+  if ('need' in decided) return decided
+  const writes = writeCalls(decided.delta, loading)
+  if (writes.length === 0) return { need: null }
+  let version = ''
+  const guard = recalled.guard((xid) => {
+    version = xid
+  })
+  const opening = [...openingOf(params, lane), estimate.guard, guard]
+  try {
+    await commit(params, lane, [...opening, ...writes])
+  } catch (error) {
+    await giveUp(lane)
+    const { code } = causeOf(error)
+    const refused = error instanceof FlightError && error.reached < opening.length
+    if (!refused || (code !== ROWS_CHANGED && code !== LOCKED)) throw error
+    params.recent.forget(transaction)
+    return { need: null }
+  }
+  params.recent.keep(decided.delta, loading, version)
+  return { result: decided.result }
+}
+
+function openingOf(params: TransactParams, lane: Lane): readonly Call[] {
+  return [BEGIN, ...replanned(lane), ...params.prologue]
+}
+
+/** After an error before COMMIT: the server skipped the rest and the transaction is still open. */
+async function giveUp(lane: Lane): Promise<void> {
+  if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => endLane(lane))
 }
 
 function replanned(lane: Lane): readonly Call[] {
@@ -123,8 +162,20 @@ function replanned(lane: Lane): readonly Call[] {
 
 async function finish(params: TransactParams, lane: Lane, delta: Delta, loading: Loading): Promise<void> {
   const writes = writeCalls(delta, loading)
-  if (writes.length === 0) await fly(lane.client, [ROLLBACK])
-  else await commit(params, lane, writes)
+  if (writes.length === 0) {
+    await fly(lane.client, [ROLLBACK])
+    return
+  }
+  let version = ''
+  const versionCall: Call = {
+    statement: VERSION,
+    values: [],
+    row: (fields) => {
+      version = fields[0] as string
+    },
+  }
+  await commit(params, lane, [...writes, versionCall])
+  params.recent.keep(delta, loading, version)
 }
 
 async function commit(params: TransactParams, lane: Lane, writes: readonly Call[]): Promise<void> {

@@ -5,6 +5,7 @@ import { ask, askOne } from '../ask.ts'
 import { numberArray, uuidArray } from '../batch.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
+import type { Recent } from '../recent.ts'
 import type { Fields, Statement } from '../statement.ts'
 import { parseTime } from '../time.ts'
 import { BEAT } from './beat.ts'
@@ -28,11 +29,13 @@ interface Limited {
 export class PostgresSweeps implements Sweeps {
   readonly #lanes: Lanes
   readonly #beats: Lanes
+  readonly #recent: Recent
 
   /** Beats have a connection of their own: a session must not die because work is waiting in line. */
-  constructor(params: { readonly reads: Lanes; readonly beats: Lanes }) {
+  constructor(params: { readonly reads: Lanes; readonly beats: Lanes; readonly recent: Recent }) {
     this.#lanes = params.reads
     this.#beats = params.beats
+    this.#recent = params.recent
   }
 
   async beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat> {
@@ -100,6 +103,7 @@ export class PostgresSweeps implements Sweeps {
   }): Promise<readonly string[]> {
     const { runs } = params
     if (runs.length === 0) return []
+    this.#recent.forgetRuns(runs.map((run) => run.id))
     const values = [
       uuidArray(runs.map((run) => run.id)),
       numberArray(runs.map((run) => run.epoch)),

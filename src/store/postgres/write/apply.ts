@@ -36,6 +36,10 @@ const updateGates = updater({
   changes: column.GATE_CHANGES,
 })
 
+/** Slots have no version of their own: whoever writes one gives its instance a new one, or recent.ts would not notice. */
+const TOUCH_INSTANCES = statement(
+  `UPDATE workflow.workflow_instance i SET event_seq = i.event_seq WHERE i.id = ANY ($1::uuid[])`,
+)
 const REMOVE_SLOTS = statement(
   `DELETE FROM workflow.workflow_slot s USING unnest($1::uuid[], $2::text[]) x(instance_id, key)
    WHERE s.instance_id = x.instance_id AND s.key = x.key`,
@@ -111,6 +115,7 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
     )
   const { instances, runs, slots, gates, uniques, schedules } = delta
   if (given(instances?.insert)) calls.push(insertInstances(sorted(instances.insert, byStartKey)))
+  let updated = false
   if (given(instances?.update)) {
     const call = updateInstances(
       sorted(
@@ -119,8 +124,11 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
       ),
       loaded.instances,
     )
+    updated = call !== null
     if (call !== null) calls.push(call)
   }
+  const untouched = untouchedInstances(delta, updated)
+  if (untouched.length > 0) calls.push({ statement: TOUCH_INSTANCES, values: [uuidArray(untouched)] })
   if (given(runs?.remove))
     calls.push({
       statement: REMOVE_RUNS,
@@ -230,6 +238,17 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
     )
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls
+}
+
+/** Instances whose slots change while their rows are not written. */
+function untouchedInstances({ instances, slots }: Delta, updated: boolean): readonly string[] {
+  if (!given(slots?.put) && !given(slots?.remove)) return []
+  const touched = new Set(instances?.insert?.map((row) => row.id))
+  if (updated) for (const row of instances?.update ?? []) touched.add(row.id)
+  const untouched = new Set<string>()
+  for (const { instanceId } of slots?.put ?? []) if (!touched.has(instanceId)) untouched.add(instanceId)
+  for (const { instanceId } of slots?.remove ?? []) if (!touched.has(instanceId)) untouched.add(instanceId)
+  return [...untouched].sort()
 }
 
 function pushRuns(rows: readonly RunRow[], calls: Call[]): void {

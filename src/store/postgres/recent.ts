@@ -1,0 +1,213 @@
+/**
+ * Rows as this process last wrote or locked them, with the version (xid) each has: runs in flight, instances going on,
+ * their slots. A settle mostly touches what the settle before it wrote; one that finds all it needs here is decided
+ * without asking, and `workflow.expect_rows`, sent ahead of its writes, locks the rows and refuses the writes unless
+ * every version is still the same. So what is remembered may be stale, which costs a round trip, but never wrong.
+ *
+ * Slots have no version of their own: whoever writes a slot writes its instance too (write/apply.ts sees to it).
+ * Limits and queues are not remembered at all: a transaction assumes that nothing limits or pauses what it handles,
+ * except where it lately met the contrary.
+ */
+import type { InstanceRow, RunRow } from '../rows.ts'
+import type { Delta, Need, Transaction } from '../store.ts'
+import { textArray, uuidArray } from './batch.ts'
+import { Loading } from './load/loading.ts'
+import { type Call, statement } from './statement.ts'
+
+const EXPECT_ROWS = statement(
+  'SELECT workflow.expect_rows($1::uuid[], $2::xid[], $3::uuid[], $4::xid[], $5::text[], $6::text[])',
+)
+
+const MOST = 20_000
+/** Larger texts are loaded when needed: twenty thousand of them would be gigabytes. */
+const LONGEST = 4_096
+/** Versions are 32 bits wide and come round again, on the busiest server after hours. */
+const LASTS_MS = 600_000
+/** How long a limit or a pause, once met, is expected to be still there. */
+const RULED_MS = 1_000
+
+interface Known<Row> {
+  readonly row: Row
+  readonly version: string
+  readonly at: number
+}
+
+interface KnownInstance extends Known<InstanceRow> {
+  /** By key; null: known absent. */
+  readonly slots: Map<string, string | null>
+  /** true: a key that is not in `slots` is absent. */
+  whole: boolean
+}
+
+export interface Recalled {
+  readonly loading: Loading
+  /** The guard; `version` is told the transaction's own. */
+  guard(version: (xid: string) => void): Call
+}
+
+/** The parts of a Need that can be answered from memory. */
+const RECALLABLE: ReadonlySet<keyof Need> = new Set<keyof Need>(['runs', 'instances', 'slots', 'queues', 'limits'])
+
+export class Recent {
+  readonly #runs = new Map<string, Known<RunRow>>()
+  readonly #instances = new Map<string, KnownInstance>()
+  /** Queues and limit keys lately met with a pause or a limit, and until when that counts. */
+  readonly #ruled = new Map<string, number>()
+
+  /** What the transaction needs, if all of it is remembered. */
+  recall({ roots, need }: Pick<Transaction<unknown>, 'roots' | 'need'>): Recalled | null {
+    for (const part in need) {
+      if (!RECALLABLE.has(part as keyof Need) && (need[part as keyof Need] as readonly unknown[]).length !== 0)
+        return null
+    }
+    const now = performance.now()
+    for (const queue of need.queues ?? []) if (this.#isRuled(`queue ${queue}`, now)) return null
+    for (const key of need.limits ?? []) if (this.#isRuled(key, now)) return null
+    const loading = new Loading()
+    const instances = new Map<string, string>()
+    const runs = new Map<string, string>()
+    for (const id of roots) {
+      if (!this.#recallInstance(id, loading, instances, now)) return null
+      loading.locked.add(id)
+    }
+    for (const id of need.instances ?? []) if (!this.#recallInstance(id, loading, instances, now)) return null
+    for (const { instanceId, keys } of need.slots ?? []) {
+      if (!this.#recallInstance(instanceId, loading, instances, now)) return null
+      const { slots, whole } = this.#instances.get(instanceId) as KnownInstance
+      for (const key of keys) {
+        const value = slots.get(key)
+        if (value === undefined && !whole) return null
+        loading.slots.set(`${instanceId}/${key}`, value ?? null)
+      }
+    }
+    for (const id of need.runs ?? []) {
+      const known = this.#runs.get(id)
+      if (known === undefined || now - known.at > LASTS_MS) return null
+      loading.runs.set(id, known.row)
+      loading.heldRuns.set(id, known.row)
+      runs.set(id, known.version)
+    }
+    const { queues = [], limits = [] } = need
+    return { loading, guard: (version) => guardCall({ instances, runs, queues, limits }, version) }
+  }
+
+  /** Something of this was not as assumed: load it next time. */
+  forget({ roots, need }: Pick<Transaction<unknown>, 'roots' | 'need'>): void {
+    for (const id of roots) this.#instances.delete(id)
+    for (const id of need.instances ?? []) this.#instances.delete(id)
+    this.forgetRuns(need.runs ?? [])
+  }
+
+  forgetRuns(ids: readonly string[]): void {
+    for (const id of ids) this.#runs.delete(id)
+  }
+
+  /** Pauses and limits that a transaction met. */
+  note({ queues, limits }: Loading): void {
+    if (queues.size === 0 && limits.size === 0) return
+    const until = performance.now() + RULED_MS
+    if (this.#ruled.size > MOST) this.#ruled.clear()
+    for (const { name, paused } of queues.values()) if (paused) this.#ruled.set(`queue ${name}`, until)
+    for (const key of limits.keys()) this.#ruled.set(key, until)
+  }
+
+  /** After the commit of this delta under `version`. `loading`: what it was decided on. */
+  keep(delta: Delta, loading: Loading, version: string): void {
+    const at = performance.now()
+    const slots = slotsByInstance(delta, loading)
+    for (const row of delta.instances?.insert ?? []) {
+      this.#keepInstance(row, version, at, { slots: slots.get(row.id) ?? new Map(), whole: true })
+    }
+    for (const row of delta.instances?.update ?? []) {
+      const known = this.#instances.get(row.id)
+      const same = known !== undefined && known.row === loading.instances.get(row.id)
+      const written = slots.get(row.id) ?? new Map<string, string | null>()
+      if (same) for (const [key, value] of written) known.slots.set(key, value)
+      this.#keepInstance(row, version, at, same ? known : { slots: written, whole: false })
+    }
+    for (const id of delta.runs?.remove ?? []) this.#runs.delete(id)
+    for (const run of delta.runs?.update ?? []) this.#keepRun(run, version, at)
+    for (const run of delta.runs?.insert ?? []) this.#keepRun(run, version, at)
+    // Signals change rows that are not named one by one, also those this delta has just written.
+    if (delta.signal !== undefined && delta.signal.length > 0) this.#runs.clear()
+    if (this.#runs.size > MOST) this.#runs.clear()
+    if (this.#instances.size > MOST) this.#instances.clear()
+  }
+
+  #isRuled(key: string, now: number): boolean {
+    const until = this.#ruled.get(key)
+    return until !== undefined && until > now
+  }
+
+  #recallInstance(id: string, loading: Loading, versions: Map<string, string>, now: number): boolean {
+    if (versions.has(id)) return true
+    const known = this.#instances.get(id)
+    if (known === undefined || now - known.at > LASTS_MS) return false
+    loading.instances.set(id, known.row)
+    versions.set(id, known.version)
+    return true
+  }
+
+  #keepInstance(row: InstanceRow, version: string, at: number, rest: Pick<KnownInstance, 'slots' | 'whole'>): void {
+    if (row.endedAt !== null) {
+      this.#instances.delete(row.id)
+      return
+    }
+    let { slots, whole } = rest
+    for (const [key, value] of slots) {
+      if (value === null || value.length <= LONGEST) continue
+      slots.delete(key)
+      whole = false
+    }
+    this.#instances.set(row.id, { row, version, at, slots, whole })
+  }
+
+  /** Only what is in flight: a pending run is next met as a candidate, which is read from the table. */
+  #keepRun(row: RunRow, version: string, at: number): void {
+    if (row.status === 'leased' && row.payload.length <= LONGEST) this.#runs.set(row.id, { row, version, at })
+    else this.#runs.delete(row.id)
+  }
+}
+
+function guardCall(
+  assumed: {
+    readonly instances: ReadonlyMap<string, string>
+    readonly runs: ReadonlyMap<string, string>
+    readonly queues: readonly string[]
+    readonly limits: readonly string[]
+  },
+  version: (xid: string) => void,
+): Call {
+  const instances = [...assumed.instances.keys()].sort()
+  const runs = [...assumed.runs.keys()].sort()
+  const versions = (ids: readonly string[], of: ReadonlyMap<string, string>): string =>
+    `{${ids.map((id) => of.get(id)).join(',')}}`
+  return {
+    statement: EXPECT_ROWS,
+    values: [
+      uuidArray(instances),
+      versions(instances, assumed.instances),
+      uuidArray(runs),
+      versions(runs, assumed.runs),
+      textArray(assumed.queues),
+      textArray(assumed.limits),
+    ],
+    row: (fields) => version(fields[0] as string),
+  }
+}
+
+const ID_LENGTH = 36
+
+/** The slots that are known now, per instance: as loaded, then as written. */
+function slotsByInstance(delta: Delta, loading: Loading): Map<string, Map<string, string | null>> {
+  const all = new Map<string, Map<string, string | null>>()
+  const set = (instanceId: string, key: string, value: string | null): void => {
+    const slots = all.get(instanceId)
+    if (slots === undefined) all.set(instanceId, new Map([[key, value]]))
+    else slots.set(key, value)
+  }
+  for (const [name, value] of loading.slots) set(name.slice(0, ID_LENGTH), name.slice(ID_LENGTH + 1), value)
+  for (const { instanceId, key } of delta.slots?.remove ?? []) set(instanceId, key, null)
+  for (const { instanceId, key, value } of delta.slots?.put ?? []) set(instanceId, key, value)
+  return all
+}
