@@ -3,6 +3,9 @@ import type { Failure } from '../net/marking.ts'
 
 export const MAX_DEPTH = 200
 
+/** Behind an even number of backslashes. */
+const ESCAPED_NUL = /(^|[^\\])(\\\\)*\\u0000/
+
 /** null: storable. `text` is JSON already. */
 export function unstorable(text: string, maxBytes: number): Failure | null {
   if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
@@ -17,7 +20,7 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
       retryable: false,
     }
   }
-  if (text.includes('\u0000') || /(^|[^\\])(\\\\)*\\u0000/.test(text)) {
+  if (text.includes('\u0000') || (text.includes('\\u0000') && ESCAPED_NUL.test(text))) {
     return { code: 'unstorable', message: 'contains a NUL character, which the database cannot hold', retryable: false }
   }
   if (!text.isWellFormed() || loneEscape(text)) {

@@ -94,14 +94,15 @@ function buildChain(tree: ChainTree, where: Where, building: Building): Part {
 const knownChains = new Map<string, { readonly net: Net; readonly hash: string }>()
 
 function buildPlainChain(tree: ChainTree, where: Where, building: Building): Part | null {
+  if (where.before !== null) return null
   let text = tree.name ?? 'chain'
   const literals: Record<string, Literal> = {}
-  for (const [i, step] of tree.steps.entries()) {
-    if (step.kind !== 'job') return null
-    const { meta, ...options } = step.options
+  for (let i = 0; i < tree.steps.length; i++) {
+    const step = tree.steps[i] as Tree
+    if (step.kind !== 'job' || step.options.meta !== undefined) return null
+    const { options } = step
     text += `\n${step.type}`
     for (const name in options) text += ` ${name} ${JSON.stringify(options[name as keyof typeof options])}`
-    if (meta !== undefined || where.before !== null) return null
     literals[i] = { args: step.args }
   }
   const entry = knownChains.get(text)
@@ -111,11 +112,12 @@ function buildPlainChain(tree: ChainTree, where: Where, building: Building): Par
     knownChains.set(text, { net: part.net, hash: part.hash })
     return part
   }
-  for (const [i, step] of tree.steps.entries()) {
-    building.checkArgs((step as JobTree).args, `${where.path}.steps[${i}]`)
+  for (let i = 0; i < tree.steps.length; i++) {
+    building.checkArgs((tree.steps[i] as JobTree).args, `${where.path}.steps[${i}]`)
   }
-  building.nets.set(entry.hash, entry.net)
-  return { ...entry, start: { literals }, shape: { last: String(tree.steps.length - 1), of: null } }
+  const { net, hash } = entry
+  building.nets.set(hash, net)
+  return { net, hash, start: { literals }, shape: { last: String(tree.steps.length - 1), of: null } }
 }
 
 function buildGroup(tree: GroupTree, where: Where, building: Building): Part {

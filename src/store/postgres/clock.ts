@@ -4,16 +4,19 @@
  * the server (the reading was older when it arrived) unless the two machines' clocks run apart; workflow.expect_clock
  * refuses the writes if it is ahead all the same, or if the offset was moved.
  */
-import { type Call, type Fields, statement } from './statement.ts'
+import type { Fields } from './statement.ts'
 
 /** Beyond this age an estimate may have drifted by more than a network round trip hides. */
 const FRESH_MS = 5000
 
-const EXPECT_CLOCK = statement('SELECT workflow.expect_clock($1::float8, $2::float8)')
-
 /** The now of a transaction, from a row of load/plain.ts CLOCK. */
 export function nowFrom(fields: Fields): number {
   return Math.floor(Number(fields[0])) + Number(fields[1] ?? 0)
+}
+
+export interface Estimate {
+  readonly now: number
+  readonly offsetMs: number
 }
 
 export class StoreClock {
@@ -39,11 +42,10 @@ export class StoreClock {
   }
 
   /** null: nothing read lately. */
-  estimate(): { readonly now: number; readonly guard: Call } | null {
+  estimate(): Estimate | null {
     const here = performance.now()
     if (here - this.#readAt > FRESH_MS) return null
     // a millisecond back: better a run due a moment early than one that its own wake-up does not find
-    const now = Math.floor(here + this.#ahead - 1) + this.#offsetMs
-    return { now, guard: { statement: EXPECT_CLOCK, values: [String(now), String(this.#offsetMs)] } }
+    return { now: Math.floor(here + this.#ahead - 1) + this.#offsetMs, offsetMs: this.#offsetMs }
   }
 }

@@ -11,11 +11,13 @@
 import type { InstanceRow, RunRow } from '../rows.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { textArray, uuidArray } from './batch.ts'
+import type { Estimate } from './clock.ts'
 import { Loading } from './load/loading.ts'
 import { type Call, statement } from './statement.ts'
 
 const EXPECT_ROWS = statement(
-  'SELECT workflow.expect_rows($1::uuid[], $2::xid[], $3::uuid[], $4::xid[], $5::text[], $6::text[])',
+  `SELECT workflow.expect_rows($1::float8, $2::float8,
+     $3::uuid[], $4::xid[], $5::uuid[], $6::xid[], $7::text[], $8::text[])`,
 )
 
 const MOST = 20_000
@@ -41,8 +43,8 @@ interface KnownInstance extends Known<InstanceRow> {
 
 export interface Recalled {
   readonly loading: Loading
-  /** The guard; `version` is told the transaction's own. */
-  guard(version: (xid: string) => void): Call
+  /** Refuses the writes unless clock and rows are as assumed; `version` is told the transaction's own. */
+  guard(clock: Estimate, version: (xid: string) => void): Call
 }
 
 /** The parts of a Need that can be answered from memory. */
@@ -88,7 +90,7 @@ export class Recent {
       runs.set(id, known.version)
     }
     const { queues = [], limits = [] } = need
-    return { loading, guard: (version) => guardCall({ instances, runs, queues, limits }, version) }
+    return { loading, guard: (clock, version) => guardCall({ clock, instances, runs, queues, limits }, version) }
   }
 
   /** Something of this was not as assumed: load it next time. */
@@ -171,6 +173,7 @@ export class Recent {
 
 function guardCall(
   assumed: {
+    readonly clock: Estimate
     readonly instances: ReadonlyMap<string, string>
     readonly runs: ReadonlyMap<string, string>
     readonly queues: readonly string[]
@@ -185,6 +188,8 @@ function guardCall(
   return {
     statement: EXPECT_ROWS,
     values: [
+      String(assumed.clock.now),
+      String(assumed.clock.offsetMs),
       uuidArray(instances),
       versions(instances, assumed.instances),
       uuidArray(runs),

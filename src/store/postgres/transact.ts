@@ -126,10 +126,10 @@ async function attemptFromMemory<T>(
   const writes = writeCalls(decided.delta, loading)
   if (writes.length === 0) return { need: null }
   let version = ''
-  const guard = recalled.guard((xid) => {
+  const guard = recalled.guard(estimate, (xid) => {
     version = xid
   })
-  const opening = [...openingOf(params, lane), estimate.guard, guard]
+  const opening = [...openingOf(params, lane), guard]
   try {
     await commit(params, lane, [...opening, ...writes])
   } catch (error) {

@@ -4,8 +4,18 @@ import type { Connection } from './connection.ts'
 const KEY = 'clock_offset_ms'
 
 export function readClock(connection: Connection): number {
+  return Date.now() + readOffset(connection)
+}
+
+/** Under the write lock, where what is remembered of the file can be trusted. */
+export function recentClock(connection: Connection): number {
+  connection.recent.clockOffsetMs ??= readOffset(connection)
+  return Date.now() + connection.recent.clockOffsetMs
+}
+
+function readOffset(connection: Connection): number {
   const offset = connection.statement(`SELECT value FROM workflow_setting WHERE key = '${KEY}'`).get()
-  return Date.now() + (offset === undefined ? 0 : Number(offset[0]))
+  return offset === undefined ? 0 : Number(offset[0])
 }
 
 export function writeOffset(connection: Connection, offsetMs: number): void {

@@ -1,7 +1,7 @@
 /** One state change: load, decide (again, until it has what it needs), write, commit; all within one turn of the writer. */
 import { StoreError } from '../errors.ts'
 import type { Delta, Transaction } from '../store.ts'
-import { readClock } from './clock.ts'
+import { recentClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { Loading } from './load/loading.ts'
 import type { DeltaWriter } from './write/apply.ts'
@@ -13,7 +13,7 @@ export function transact<T>(connection: Connection, writer: DeltaWriter, transac
   let written: Delta = {}
   const work = (): T => {
     connection.recent.check(connection)
-    const loaded = new Loading(connection, readClock(connection))
+    const loaded = new Loading(connection, recentClock(connection))
     loaded.lock(transaction.roots)
     loaded.load(transaction.need)
     for (let round = 0; round < MOST_ROUNDS; round++) {

@@ -1,17 +1,18 @@
 -- A transaction may decide on rows as this process remembers them and save the round trip that would load them. What it
 -- assumed is sent along with its writes: the rows are locked and must still be the versions it knows (xmin names the
 -- transaction that wrote them), no limit may have come into being, no queue been paused. If anything differs the
--- writes are refused, and the transaction is run again on loaded rows.
+-- writes are refused, and the transaction is run again on loaded rows. The clock is part of what is assumed.
 --
 -- Locks are taken in the order that holds everywhere, roots before runs, each by id; NOWAIT, because whoever holds
 -- one is about to change it. `instances` and `runs` come sorted, as do the versions. Gives this transaction's own xid:
 -- the version of all it writes.
 CREATE FUNCTION workflow.expect_rows(
-  instances uuid[], instance_versions xid[], runs uuid[], run_versions xid[], queues text[], limits text[]
+  now_ms float8, offset_ms float8, instances uuid[], instance_versions xid[], runs uuid[], run_versions xid[], queues text[], limits text[]
 ) RETURNS xid LANGUAGE plpgsql AS $$
 DECLARE
   found xid[];
 BEGIN
+  PERFORM workflow.expect_clock(now_ms, offset_ms);
   IF cardinality(instances) > 0 THEN
     found := ARRAY (
       SELECT i.xmin FROM workflow.workflow_instance i WHERE i.id = ANY (instances) ORDER BY i.id FOR UPDATE NOWAIT);

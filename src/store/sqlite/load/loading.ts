@@ -39,6 +39,8 @@ import { resultOf } from './results.ts'
 
 const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
+const QUEUE = `SELECT ${QUEUE_CELLS} FROM workflow_queue WHERE name = ?`
+const LIMIT = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
 const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
 export const SLOTS_WITH = `SELECT ${SLOT_CELLS} FROM workflow_slot
   WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key`
@@ -125,10 +127,8 @@ export class Loading implements Loaded {
     if (need.slots) for (const { instanceId, keys } of need.slots) for (const key of keys) this.#slot(instanceId, key)
     if (need.slotsWith) this.#slotsWith(need.slotsWith)
     if (need.topSlot) this.#topSlots(need.topSlot)
-    if (need.queues)
-      this.#keyed(need.queues, this.queues, `SELECT ${QUEUE_CELLS} FROM workflow_queue WHERE name = ?`, queueOf)
-    if (need.limits)
-      this.#keyed(need.limits, this.limits, `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`, limitOf)
+    if (need.queues) for (const name of need.queues) this.#rule(`queue ${name}`, name, this.queues, QUEUE, queueOf)
+    if (need.limits) for (const key of need.limits) this.#rule(`limit ${key}`, key, this.limits, LIMIT, limitOf)
     if (need.candidates) this.candidates = this.#seen(candidates(this.#connection, need.candidates, this.now))
     if (need.urgency) this.urgency = need.urgency.map((filter) => urgency(this.#connection, filter, this.now))
     if (need.results) {
@@ -209,6 +209,14 @@ export class Loading implements Loaded {
       const cells = statement.get(key)
       if (cells !== undefined) into.set(key, rowOf(cells))
     }
+  }
+
+  #rule<Row>(known: string, key: string, into: Map<string, Row>, sql: string, rowOf: (cells: Cells) => Row): void {
+    const { ruleless } = this.#connection.recent
+    if (into.has(key) || ruleless.has(known)) return
+    const cells = this.#connection.statement(sql).get(key)
+    if (cells === undefined) ruleless.add(known)
+    else into.set(key, rowOf(cells))
   }
 
   #slot(instanceId: string, key: string): void {
