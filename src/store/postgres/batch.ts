@@ -41,11 +41,14 @@ export const numberArray = (values: readonly number[]): string => `{${values.joi
 /** Which columns of a batch travel as one value for all rows: those in which the rows do not differ. */
 type Shared = readonly boolean[]
 
-/** The batch as a FROM item named x. `shared` null: one row. */
-function source<R>(columns: readonly Column<R>[], shared: Shared | null): string {
+/** The batch as a FROM item named x. `shared` null: one row. `versioned`: one more parameter, the versions of the rows. */
+function source<R>(columns: readonly Column<R>[], shared: Shared | null, versioned = false): string {
   const value = ({ kind, name }: Column<R>, at: number): string =>
     `${kind === 'time' ? `to_timestamp($${at + 1}::float8 / 1000)` : `$${at + 1}::${PARAMETER[kind]}`} AS ${name}`
-  if (shared === null) return `(SELECT ${columns.map(value).join(', ')}) x`
+  const version = `$${columns.length + 1}::xid`
+  if (shared === null) {
+    return `(SELECT ${[...columns.map(value), ...(versioned ? [`${version} AS version`] : [])].join(', ')}) x`
+  }
   const arrays: string[] = []
   const names: string[] = []
   const values = ['v.*']
@@ -55,6 +58,10 @@ function source<R>(columns: readonly Column<R>[], shared: Shared | null): string
       arrays.push(`$${at + 1}::${PARAMETER[column.kind]}[]`)
       names.push(column.name)
     }
+  }
+  if (versioned) {
+    arrays.push(`${version}[]`)
+    names.push('version')
   }
   return `(SELECT ${values.join(', ')} FROM unnest(${arrays.join(', ')}) v(${names.join(', ')})) x`
 }
@@ -153,21 +160,38 @@ export interface UpdaterParams<R> {
 
 /**
  * Rewrites rows by id. A column unchanged in every row is left out: `originals` are the rows as loaded under their
- * lock in the same transaction; a row that is not among them has all its columns written.
+ * lock in the same transaction; a row that is not among them has all its columns written. With `versions` the rows
+ * are not locked yet: each must still have the version given, or the transaction is refused.
  */
 export function updater<R>(
   params: UpdaterParams<R>,
-): (rows: readonly R[], originals: ReadonlyMap<string, R>) => Call | null {
+): (
+  rows: readonly R[],
+  originals: ReadonlyMap<string, R>,
+  versions: ReadonlyMap<string, string> | null,
+) => Call | null {
   const { table, id } = params
   const changing = table.columns.filter((column) => params.changes.has(column.key))
-  const shapes = new Shapes<R>([id, ...changing], (columns, shared) => {
+  const update = (columns: readonly Column<R>[], shared: Shared | null, versioned: boolean): string => {
     const set = columns.slice(1).map((column) => `${column.name} = x.${column.name}`)
     if (params.also !== undefined) set.push(params.also)
-    return `UPDATE ${table.name} r SET ${set.join(', ')} FROM ${source(columns, shared)} WHERE r.${id.name} = x.${id.name}`
+    const from = source(columns, shared, versioned)
+    return `UPDATE ${table.name} r SET ${set.join(', ')} FROM ${from} WHERE r.${id.name} = x.${id.name}`
+  }
+  const all = [id, ...changing]
+  const shapes = new Shapes<R>(all, (columns, shared) => update(columns, shared, false))
+  const guarded = new Shapes<R>(all, (columns, shared) => {
+    const done = `${update(columns, shared, true)} AND r.xmin = x.version RETURNING 1`
+    return `WITH done AS (${done}) SELECT workflow.expect_count(count(*), $${columns.length + 2}::int8) FROM done`
   })
-  return (rows, originals) => {
+  return (rows, originals, versions) => {
     const before = rows.map((row) => originals.get(row[id.key] as string))
     const needed = changing.filter((column) => rows.some((row, at) => before[at]?.[column.key] !== row[column.key]))
-    return needed.length === 0 ? null : shapes.call([id, ...needed], rows)
+    if (needed.length === 0) return null
+    if (versions === null) return shapes.call([id, ...needed], rows)
+    const known = rows.map((row) => versions.get(row[id.key] as string))
+    const { statement: update, values } = guarded.call([id, ...needed], rows)
+    const version = known.length === 1 ? (known[0] as string) : `{${known.join(',')}}`
+    return { statement: update, values: [...values, version, String(rows.length)] }
   }
 }

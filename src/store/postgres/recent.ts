@@ -1,8 +1,9 @@
 /**
  * Rows as this process last wrote or locked them, with the version (xid) each has: runs in flight, instances going on,
  * their slots. A settle mostly touches what the settle before it wrote; one that finds all it needs here is decided
- * without asking, and `workflow.expect_rows`, sent ahead of its writes, locks the rows and refuses the writes unless
- * every version is still the same. So what is remembered may be stale, which costs a round trip, but never wrong.
+ * without asking. Its updates hold only for rows that still have the version remembered, `workflow.expect_rows`, sent
+ * ahead, checks the rest, and if anything differs all is refused. So what is remembered may be stale, which costs a
+ * round trip, but never wrong.
  *
  * Slots have no version of their own: whoever writes a slot writes its instance too (write/apply.ts sees to it).
  * Limits and queues are not remembered at all: a transaction assumes that nothing limits or pauses what it handles,
@@ -14,6 +15,7 @@ import { textArray, uuidArray } from './batch.ts'
 import type { Estimate } from './clock.ts'
 import { Loading } from './load/loading.ts'
 import { type Call, statement } from './statement.ts'
+import type { Versions } from './write/apply.ts'
 
 const EXPECT_ROWS = statement(
   `SELECT workflow.expect_rows($1::float8, $2::float8,
@@ -43,7 +45,11 @@ interface KnownInstance extends Known<InstanceRow> {
 
 export interface Recalled {
   readonly loading: Loading
-  /** Refuses the writes unless clock and rows are as assumed; `version` is told the transaction's own. */
+  readonly versions: Versions
+  /**
+   * Refuses the writes unless clock, rules and those rows are as assumed that no update checks; `version` is told the
+   * transaction's own.
+   */
   guard(clock: Estimate, version: (xid: string) => void): Call
 }
 
@@ -90,7 +96,8 @@ export class Recent {
       runs.set(id, known.version)
     }
     const { queues = [], limits = [] } = need
-    return { loading, guard: (clock, version) => guardCall({ clock, instances, runs, queues, limits }, version) }
+    const versions = { instances, runs, checked: new Set<string>() }
+    return { loading, versions, guard: (clock, version) => guardCall({ clock, versions, queues, limits }, version) }
   }
 
   /** Something of this was not as assumed: load it next time. */
@@ -174,15 +181,22 @@ export class Recent {
 function guardCall(
   assumed: {
     readonly clock: Estimate
-    readonly instances: ReadonlyMap<string, string>
-    readonly runs: ReadonlyMap<string, string>
+    readonly versions: Versions
     readonly queues: readonly string[]
     readonly limits: readonly string[]
   },
   version: (xid: string) => void,
 ): Call {
-  const instances = [...assumed.instances.keys()].sort()
-  const runs = [...assumed.runs.keys()].sort()
+  const { checked } = assumed.versions
+  const unchecked = (of: ReadonlyMap<string, string>): string[] => {
+    const ids: string[] = []
+    for (const id of of.keys()) if (!checked.has(id)) ids.push(id)
+    return ids.sort()
+  }
+  const runs = unchecked(assumed.versions.runs)
+  // Roots are locked before runs, always: if a run must be locked here, so must every instance.
+  const instances =
+    runs.length > 0 ? [...assumed.versions.instances.keys()].sort() : unchecked(assumed.versions.instances)
   const versions = (ids: readonly string[], of: ReadonlyMap<string, string>): string =>
     `{${ids.map((id) => of.get(id)).join(',')}}`
   return {
@@ -191,9 +205,9 @@ function guardCall(
       String(assumed.clock.now),
       String(assumed.clock.offsetMs),
       uuidArray(instances),
-      versions(instances, assumed.instances),
+      versions(instances, assumed.versions.instances),
       uuidArray(runs),
-      versions(runs, assumed.runs),
+      versions(runs, assumed.versions.runs),
       textArray(assumed.queues),
       textArray(assumed.limits),
     ],

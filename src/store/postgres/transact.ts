@@ -24,7 +24,7 @@ import { Loading } from './load/loading.ts'
 import { CLOCK } from './load/plain.ts'
 import type { Recent } from './recent.ts'
 import { type Call, statement } from './statement.ts'
-import { writeCalls } from './write/apply.ts'
+import { type Versions, writeCalls } from './write/apply.ts'
 
 export type Probe = (point: 'before-commit' | 'after-commit') => void
 
@@ -119,11 +119,12 @@ async function attemptFromMemory<T>(
   const estimate = params.clock.estimate()
   const recalled = estimate === null ? null : params.recent.recall(transaction)
   if (estimate === null || recalled === null) return { need: null }
-  const { loading } = recalled
+  const { loading, versions } = recalled
   loading.now = estimate.now
   const decided = transaction.decide(loading)
   if ('need' in decided) return decided
-  const writes = writeCalls(decided.delta, loading)
+  if (!allKnown(decided.delta, versions)) return { need: null }
+  const writes = writeCalls(decided.delta, loading, versions)
   if (writes.length === 0) return { need: null }
   let version = ''
   const guard = recalled.guard(estimate, (xid) => {
@@ -134,14 +135,21 @@ async function attemptFromMemory<T>(
     await commit(params, lane, [...opening, ...writes])
   } catch (error) {
     await giveUp(lane)
+    if (!(error instanceof FlightError)) throw error
     const { code } = causeOf(error)
-    const refused = error instanceof FlightError && error.reached < opening.length
-    if (!refused || (code !== ROWS_CHANGED && code !== LOCKED)) throw error
+    if (code !== ROWS_CHANGED && (code !== LOCKED || error.reached >= opening.length)) throw error
     params.recent.forget(transaction)
     return { need: null }
   }
   params.recent.keep(decided.delta, loading, version)
   return { result: decided.result }
+}
+
+/** Rows that are updated without having been asked for must be loaded first. */
+function allKnown({ instances, runs }: Delta, versions: Versions): boolean {
+  for (const { id } of instances?.update ?? []) if (!versions.instances.has(id)) return false
+  for (const { id } of runs?.update ?? []) if (!versions.runs.has(id)) return false
+  return true
 }
 
 function openingOf(params: TransactParams, lane: Lane): readonly Call[] {

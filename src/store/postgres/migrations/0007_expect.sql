@@ -10,19 +10,19 @@ CREATE FUNCTION workflow.expect_rows(
   now_ms float8, offset_ms float8, instances uuid[], instance_versions xid[], runs uuid[], run_versions xid[], queues text[], limits text[]
 ) RETURNS xid LANGUAGE plpgsql AS $$
 DECLARE
-  found xid[];
+  versions xid[];
 BEGIN
   PERFORM workflow.expect_clock(now_ms, offset_ms);
   IF cardinality(instances) > 0 THEN
-    found := ARRAY (
+    versions := ARRAY (
       SELECT i.xmin FROM workflow.workflow_instance i WHERE i.id = ANY (instances) ORDER BY i.id FOR UPDATE NOWAIT);
-    IF found <> instance_versions THEN
+    IF versions <> instance_versions THEN
       RAISE EXCEPTION 'an instance is not as this transaction assumed' USING ERRCODE = 'PTROW';
     END IF;
   END IF;
   IF cardinality(runs) > 0 THEN
-    found := ARRAY (SELECT r.xmin FROM workflow.workflow_run r WHERE r.id = ANY (runs) ORDER BY r.id FOR UPDATE NOWAIT);
-    IF found <> run_versions THEN
+    versions := ARRAY (SELECT r.xmin FROM workflow.workflow_run r WHERE r.id = ANY (runs) ORDER BY r.id FOR UPDATE NOWAIT);
+    IF versions <> run_versions THEN
       RAISE EXCEPTION 'a run is not as this transaction assumed' USING ERRCODE = 'PTROW';
     END IF;
   END IF;
@@ -32,5 +32,15 @@ BEGIN
     RAISE EXCEPTION 'a queue is paused or limited' USING ERRCODE = 'PTROW';
   END IF;
   RETURN pg_current_xact_id()::xid;
+END
+$$;
+
+-- The same for rows that are written: the update itself compares their versions, and this its count. It saves a lock,
+-- which is a write of its own, on every row of a settle.
+CREATE FUNCTION workflow.expect_count(actual bigint, expected bigint) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  IF actual <> expected THEN
+    RAISE EXCEPTION 'a row is not as this transaction assumed' USING ERRCODE = 'PTROW';
+  END IF;
 END
 $$;

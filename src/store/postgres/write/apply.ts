@@ -57,6 +57,13 @@ const SIGNAL = statement(
 )
 const REFUSE_KEPT_KEYS = statement('SELECT workflow.refuse_kept_keys($1::text[])')
 
+export interface Versions {
+  readonly instances: ReadonlyMap<string, string>
+  readonly runs: ReadonlyMap<string, string>
+  /** Filled in: ids whose version their update checks. */
+  readonly checked: Set<string>
+}
+
 function byText<R>(of: (row: R) => string): (a: R, b: R) => number {
   return (a, b) => {
     const x = of(a)
@@ -102,7 +109,8 @@ function given<R>(rows: readonly R[] | undefined): rows is readonly R[] {
   return rows !== undefined && rows.length > 0
 }
 
-export function writeCalls(delta: Delta, loaded: Loading): Call[] {
+/** `versions`: of rows that are only remembered, not locked; updates of them hold only if they still have these. */
+export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | null = null): Call[] {
   const calls: Call[] = []
   if (given(delta.nets))
     calls.push(
@@ -123,9 +131,13 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
         byId,
       ),
       loaded.instances,
+      versions?.instances ?? null,
     )
     updated = call !== null
-    if (call !== null) calls.push(call)
+    if (call !== null) {
+      calls.push(call)
+      if (versions !== null) for (const { id } of instances.update) versions.checked.add(id)
+    }
   }
   const untouched = untouchedInstances(delta, updated)
   if (untouched.length > 0) calls.push({ statement: TOUCH_INSTANCES, values: [uuidArray(untouched)] })
@@ -148,8 +160,12 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
         byId,
       ),
       loaded.heldRuns,
+      versions?.runs ?? null,
     )
-    if (call !== null) calls.push(call)
+    if (call !== null) {
+      calls.push(call)
+      if (versions !== null) for (const { id } of runs.update) versions.checked.add(id)
+    }
   }
   if (given(runs?.insert)) pushRuns(runs.insert, calls)
   if (given(delta.signal)) calls.push({ statement: SIGNAL, values: [uuidArray(delta.signal)] })
@@ -175,6 +191,7 @@ export function writeCalls(delta: Delta, loaded: Loading): Call[] {
         byId,
       ),
       loaded.gates,
+      null,
     )
     if (call !== null) calls.push(call)
   }
