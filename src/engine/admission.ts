@@ -3,6 +3,8 @@
  * queue's and the key's limits have room. A finishing run gives its room back first, so that it passes to the next.
  */
 import type { LimitRow, QueueRow, RunRow } from '../store/rows.ts'
+import type { LimitParams } from './api.ts'
+import { PetrelError } from './errors.ts'
 
 export type Refusal = 'paused' | 'queue_limit' | 'key_limit'
 
@@ -11,6 +13,8 @@ export class Admission {
   readonly #limits = new Map<string, LimitRow>()
   readonly #now: number
   readonly #changed = new Set<string>()
+  /** Keys that had no limit before: what is leased already is counted after the commit. */
+  readonly born = new Set<string>()
   /** When a rate window that refused somebody opens again. */
   retryAt: number | null = null
 
@@ -38,6 +42,25 @@ export class Admission {
   /** A lease ended. The rate stays spent: it counts leases begun. */
   release(run: RunRow): void {
     for (const key of limitKeys(run)) this.#add(key, -1)
+  }
+
+  /** Sets a limit. One that says what holds already is not written again: many runs bring the same one. */
+  set(p: LimitParams): void {
+    const before = this.#limits.get(p.key)
+    const row: LimitRow = {
+      key: p.key,
+      maxConcurrent: p.maxConcurrent === undefined ? (before?.maxConcurrent ?? null) : p.maxConcurrent,
+      ratePer: p.ratePer === undefined ? (before?.ratePer ?? null) : p.ratePer,
+      periodMs: p.periodMs === undefined ? (before?.periodMs ?? null) : p.periodMs,
+      inUse: before?.inUse ?? 0,
+      windowStart: before?.windowStart ?? 0,
+      windowUsed: before?.windowUsed ?? 0,
+    }
+    const { maxConcurrent, ratePer, periodMs } = row
+    if (before?.maxConcurrent === maxConcurrent && before.ratePer === ratePer && before.periodMs === periodMs) return
+    if (before === undefined) this.born.add(p.key)
+    this.#limits.set(p.key, row)
+    this.#changed.add(p.key)
   }
 
   changed(): readonly LimitRow[] {
@@ -81,4 +104,13 @@ export class Admission {
 export function limitKeys(run: { readonly queue: string; readonly limitKey: string | null }): readonly string[] {
   const queue = `queue:${run.queue}`
   return run.limitKey === null ? [queue] : [queue, `key:${run.limitKey}`]
+}
+
+export function checkLimit(p: LimitParams): void {
+  if (!p.key.startsWith('queue:') && !p.key.startsWith('key:')) {
+    throw new PetrelError('invalid_request', `limit '${p.key}': the key is 'queue:<name>' or 'key:<limit key>'`)
+  }
+  if ((p.ratePer ?? null) !== null && !((p.periodMs ?? 0) > 0)) {
+    throw new PetrelError('invalid_request', `limit '${p.key}': a rate needs periodMs, more than 0`)
+  }
 }

@@ -1,9 +1,21 @@
 /** The engine as the SDK, the CLI and the server see it. */
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json, Net, Retry } from '../net/net.ts'
-import type { GateRow, InstanceRow, RunRow, ScheduleRow, StoredEvent } from '../store/rows.ts'
-import type { Store } from '../store/store.ts'
+import type {
+  GateRow,
+  InstanceRow,
+  RunRow,
+  RunStatus,
+  ScheduleRow,
+  StoredEvent,
+  TotalRow,
+  WorkerRow,
+} from '../store/rows.ts'
+import type { RunWait, Store } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
+import type { PetrelError } from './errors.ts'
+
+export { HELD_AT } from '../store/rows.ts'
 
 export interface EngineOptions {
   readonly store: Store
@@ -50,27 +62,50 @@ export interface EnqueueParams {
   readonly retry?: Partial<Retry>
   readonly timeoutMs?: number
   readonly expiresAt?: number
+  /** The same, counted from when it is enqueued: for templates. */
+  readonly expiresInMs?: number
   /** Unique for ever: a second enqueue answers with the first. */
   readonly idempotencyKey?: string
   readonly unique?: UniqueParams
   readonly limitKey?: string
+  /** Limits it brings along: set in the transaction that creates it, not if it is not created. */
+  readonly limits?: readonly LimitParams[]
   readonly meta?: Json
   readonly tenant?: string
 }
 
-/** Unique among live runs. */
+/** A limit by its key, `queue:<name>` or `key:<limit key>`. What is left out stays as it is, or unlimited if it is new. */
+export interface LimitParams {
+  readonly key: string
+  /** Leased at the same time. */
+  readonly maxConcurrent?: number | null
+  /** Leases per period. */
+  readonly ratePer?: number | null
+  readonly periodMs?: number | null
+}
+
+/** Unique among the runs that have the key. The newcomer's words decide; the holder's only about his own period. */
 export interface UniqueParams {
   readonly key: string
   /** Counted from the holder's creation; afterwards the key is free. */
   readonly periodMs?: number
-  readonly states?: readonly ('pending' | 'leased' | 'succeeded' | 'failed' | 'cancelled')[]
-  readonly onConflict: 'reject' | 'ignore' | 'replace'
+  /** The holder counts while it is in one of these; its part of `pending` may be named. Default: pending and leased. */
+  readonly states?: readonly (RunStatus | RunWait)[]
+  /**
+   * replace: the holder is cancelled, an active one fenced off; one that has ended only gives up the key.
+   * replace_except_schedule: the same, and the newcomer is due when the holder would have been.
+   */
+  readonly onConflict: 'reject' | 'ignore' | 'replace' | 'replace_except_schedule'
 }
 
 export interface Enqueued {
   readonly id: string
   /** false: the key was taken, `id` is the holder's. */
   readonly created: boolean
+  /** The row as written, or the holder's; null: it was not at hand. */
+  readonly run: RunRow | null
+  /** The run it replaced. */
+  readonly replaced?: string
 }
 
 export interface StartParams {
@@ -85,6 +120,13 @@ export interface StartParams {
   readonly items?: { readonly [node: string]: readonly Item[] }
   /** A second start with the same key answers with the first instance. */
   readonly startKey?: string
+  /**
+   * Start keys of this instance and of those nested in it that their author named: reserved together, for ever. If
+   * one is taken, nothing starts (`duplicate`).
+   */
+  readonly names?: readonly string[]
+  /** As of EnqueueParams. */
+  readonly limits?: readonly LimitParams[]
   readonly tenant?: string
   readonly initiator?: string
   readonly meta?: Json
@@ -93,12 +135,18 @@ export interface StartParams {
 export interface Literal {
   readonly args?: Json
   readonly meta?: Json
+  /** Not before this moment, however early its turn comes. */
+  readonly runAt?: number
+  readonly expiresAt?: number
   /** What a child node starts with. */
   readonly start?: ChildStart
 }
 
 export interface ChildStart {
   readonly input?: Json
+  /** One of the root's `names`. */
+  readonly startKey?: string
+  readonly meta?: Json
   readonly literals?: { readonly [node: string]: Literal }
   readonly items?: { readonly [node: string]: readonly Item[] }
 }
@@ -116,6 +164,9 @@ export interface ItemRun {
   readonly timeoutMs?: number
   readonly limitKey?: string
   readonly meta?: Json
+  /** Not before this moment. */
+  readonly runAt?: number
+  readonly expiresAt?: number
 }
 
 export interface Started {
@@ -132,9 +183,111 @@ export interface InstanceView {
   readonly children: readonly InstanceRow[]
 }
 
+/**
+ * Work for clients that hold a lease of their own, renewed per run, instead of a session: workers over HTTP. A claim
+ * counts as a start.
+ */
+export interface Leases {
+  /** In the given order of queues (strict), then priority, then age. Waits up to waitMs for the first run (long poll). */
+  fetch(params: LeaseFetch): Promise<readonly RunRow[]>
+  /** Ends leases, each decided by itself: a refused one changes nothing for its neighbours. Answers in their order. */
+  settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]>
+  /** Renews the leases of these runs that `holder` (null: whoever) still holds; answers with the ids renewed. */
+  extend(params: {
+    readonly holder: string | null
+    readonly runIds: readonly string[]
+    /** null: as long as it was given out for, or last renewed for. */
+    readonly leaseMs: number | null
+  }): Promise<readonly string[]>
+  /**
+   * A worker says that it lives, and renews. From the first beat on it must beat: silent for `ttlMs`, it is dead and
+   * its leases end. One that never beats is governed by its leases alone.
+   */
+  beat(params: LeaseBeat): Promise<{ readonly state: WorkerRow['state']; readonly extended: readonly string[] }>
+}
+
+export interface LeaseBeat {
+  /** The name its runs are leased by. */
+  readonly holder: string
+  readonly host: string
+  readonly pid: number
+  readonly runtime: string
+  readonly queues: readonly string[]
+  readonly types: readonly string[]
+  readonly concurrency: number
+  /** Its own word; quiet and terminate stay. */
+  readonly state: 'running' | 'quiet' | 'terminate'
+  readonly tenant: string | null
+  readonly runIds: readonly string[]
+  readonly leaseMs: number | null
+  readonly ttlMs: number
+}
+
+/** What a queue holds and has done. */
+export interface QueueStats {
+  readonly name: string
+  readonly paused: boolean
+  readonly available: number
+  readonly scheduled: number
+  readonly retryable: number
+  readonly held: number
+  readonly active: number
+  /** Since the database was made. */
+  readonly succeeded: number
+  readonly failed: number
+  readonly cancelled: number
+  /** Failed executions that were tried again. */
+  readonly retried: number
+  /** The last minutes in which anything ended, oldest first. */
+  readonly minutes: readonly TotalRow[]
+}
+
+export interface LeaseFetch {
+  /** null: any queue; then priority and age alone decide. */
+  readonly queues: readonly string[] | null
+  readonly types: readonly string[] | null
+  readonly limit: number
+  readonly holder: string
+  readonly runtime: string | null
+  readonly tenant: string | null
+  /** Length of the lease, per run. */
+  readonly leaseMs: (run: RunRow) => number
+  readonly waitMs: number
+  readonly signal?: AbortSignal
+}
+
+export interface LeaseReport {
+  readonly runId: string
+  /** Given: it must be the one that holds the run. */
+  readonly holder: string | null
+  /** Given: it must be the current start, counted from 1. */
+  readonly attempt: number | null
+  readonly outcome: LeaseOutcome
+}
+
+export type LeaseOutcome =
+  | { readonly kind: 'succeeded'; readonly result: Json }
+  | {
+      readonly kind: 'failed'
+      readonly error: Failure
+      /** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */
+      readonly how: 'policy' | 'retry' | 'discard' | 'dead_letter'
+      /** What it made before it failed; kept if the failure is final. */
+      readonly result?: Json
+    }
+  /** Claimable again at once. */
+  | { readonly kind: 'requeue'; readonly error?: Failure }
+
+export interface LeaseSettled {
+  readonly run: RunRow
+  /** How long it waits before it is tried again; null: it is not. */
+  readonly retryDelayMs: number | null
+}
+
 export interface EngineApi {
   readonly store: Store
   readonly workers: WorkerPort
+  readonly leases: Leases
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]>
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
   /** Completes deferred work by its run id. */
@@ -144,7 +297,12 @@ export interface EngineApi {
       | { readonly kind: 'succeeded'; readonly result: Json }
       | { readonly kind: 'failed'; readonly error: Failure }
   }): Promise<void>
-  cancelInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
+  cancelInstance(params: {
+    readonly id: string
+    readonly actor: string | null
+    /** true: a second cancel is a conflict, even while the first still waits for active work to end. */
+    readonly once?: boolean
+  }): Promise<InstanceRow>
   cancelRun(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
   answerGate(params: {
     readonly gateId: string
@@ -164,14 +322,26 @@ export interface EngineApi {
   resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   /** A failed, cancelled or dead-lettered run goes back to pending, attempt 0. */
   redrive(params: { readonly runId: string; readonly actor: string | null }): Promise<RunRow>
+  /** A run that waits at HELD_AT becomes due. */
+  activate(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
+  /** Removes a dead-lettered run for good. */
+  dismiss(params: { readonly id: string; readonly actor: string | null }): Promise<void>
   pauseQueue(params: { readonly queue: string; readonly paused: boolean; readonly actor: string | null }): Promise<void>
-  setLimit(params: {
-    readonly key: string
-    readonly maxConcurrent: number | null
-    readonly ratePer: number | null
-    readonly periodMs: number | null
-  }): Promise<void>
+  setLimit(params: LimitParams): Promise<void>
+  /** Tells a worker to take no more work, or to stop. Nothing takes that back. */
+  directWorker(params: {
+    readonly id: string
+    readonly state: 'quiet' | 'terminate'
+    readonly actor: string | null
+  }): Promise<WorkerRow>
+  /** By name. `minutes`: how many of the last to tell one by one. */
+  queueStats(params: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]>
+  /** What this process has done since it opened the engine: numbers that only grow. */
+  counters(): Readonly<Record<string, number>>
+  /** For tests: empties the store. */
+  reset(): Promise<void>
   putSchedule(params: ScheduleParams): Promise<ScheduleRow>
+  setSchedule(params: { readonly name: string; readonly enabled: boolean }): Promise<ScheduleRow>
   removeSchedule(name: string): Promise<boolean>
   view(instanceId: string): Promise<InstanceView | null>
   /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
@@ -203,4 +373,6 @@ export interface ScheduleParams {
   readonly run?: EnqueueParams
   readonly start?: StartParams
   readonly tenant?: string
+  /** What its author says of it; kept in the template beside run or start. */
+  readonly about?: Json
 }

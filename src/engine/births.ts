@@ -16,6 +16,8 @@ export interface Birth {
   readonly tenant: string | null
   readonly startKey: string | null
   readonly retryOf: string | null
+  /** Who started it; null: nobody said, or its parent did. */
+  readonly actor: string | null
   readonly input: Json | null
   readonly meta: Json | null
   readonly literals: { readonly [node: string]: Literal } | null
@@ -75,7 +77,7 @@ export function bear(change: Change, birth: Birth): Member {
   }
   change.members.set(row.id, member)
   change.deps.nets.remember(row.id, birth.netHash)
-  change.event(member, 'instance.created', null, null)
+  change.event(member, 'instance.created', null, null, birth.actor)
   change.follow(row.id, { kind: 'start' })
   return member
 }
@@ -117,10 +119,11 @@ export function childInstance(change: Change, parent: Member, spec: ChildSpec): 
     netHash: spec.netHash,
     parent: { row: parent.row, place, attached: spec.attached },
     tenant: parent.row.tenant,
-    startKey: null,
+    startKey: start.startKey ?? null,
     retryOf: before?.id ?? null,
+    actor: null,
     input: spec.rendered ? spec.args : (start.input ?? spec.args),
-    meta: null,
+    meta: start.meta === undefined ? null : { meta: start.meta },
     literals: start.literals ?? null,
     items: (start.items as Birth['items']) ?? null,
   })
@@ -143,4 +146,35 @@ function earlierChild(change: Change, parent: Member, spec: ChildSpec): Instance
   const found = change.loaded.childPlaces.get(`${key.instanceId}/${key.node}/${key.item}`)
   if (found === undefined) throw new NeedMore({ childPlaces: [key] })
   return found
+}
+
+/** The names in a start belong to the tree they were reserved for; what repeats that tree goes without. */
+export function withoutNames<T extends ChildStart>(start: T): T {
+  const { startKey: _, ...rest } = start
+  const unnamed: Record<string, unknown> = rest
+  if (start.literals !== undefined) unnamed['literals'] = literalsWithoutNames(start.literals)
+  if (start.items !== undefined) {
+    unnamed['items'] = Object.fromEntries(
+      Object.entries(start.items).map(([node, items]) => [node, itemsWithoutNames(items as readonly Json[])]),
+    )
+  }
+  return unnamed as unknown as T
+}
+
+export function literalsWithoutNames(literals: NonNullable<Birth['literals']>): NonNullable<Birth['literals']> {
+  return Object.fromEntries(
+    Object.entries(literals).map(([node, literal]) => [
+      node,
+      literal.start === undefined ? literal : { ...literal, start: withoutNames(literal.start) },
+    ]),
+  )
+}
+
+export function itemsWithoutNames(items: readonly Json[]): readonly Json[] {
+  return items.map((item) => {
+    const { child, start } = (item ?? {}) as { readonly child?: Json; readonly start?: ChildStart }
+    return typeof child === 'string' && start !== undefined
+      ? ({ child, start: withoutNames(start) } as unknown as Json)
+      : item
+  })
 }

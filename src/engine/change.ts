@@ -14,13 +14,13 @@ import type {
   GateRow,
   InstanceRow,
   ItemChunk,
-  LimitRow,
   NetRow,
   QueueRow,
   RunRow,
   ScheduleRow,
   SlotRow,
   UniqueRow,
+  WorkerRow,
 } from '../store/rows.ts'
 import type { Delta, Loaded } from '../store/store.ts'
 import type { Admission } from './admission.ts'
@@ -62,17 +62,19 @@ export class Change {
   /** Existing runs changed. */
   readonly runs = new Map<string, RunRow>()
   readonly newRuns = new Map<string, RunRow>()
+  /** Runs that go for good. */
+  readonly removedRuns = new Set<string>()
   readonly gates = new Map<string, GateRow>()
   readonly newGates = new Map<string, GateRow>()
   readonly chunks: ItemChunk[] = []
   readonly netRows = new Map<string, NetRow>()
+  readonly names: { readonly name: string; readonly rootId: string }[] = []
   readonly events: EventRow[] = []
   readonly signalled = new Set<string>()
   readonly uniques = new Map<string, UniqueRow>()
   readonly queues = new Map<string, QueueRow>()
-  /** Limits set by an operator; those that leases change are the admission's. */
-  readonly limits = new Map<string, LimitRow>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly workers = new Map<string, WorkerRow>()
   /** Results recorded in this transaction, by `${instance}/${node}`; those of items apart. */
   readonly results = new Map<string, string | null>()
   readonly itemResults = new Map<string, Map<number, string | null>>()
@@ -159,6 +161,10 @@ export class Change {
     member.row = marking as InstanceRow
     member.dirty = true
     for (const [key, value] of slots) member.slots.set(key, value)
+    // The moment of a cancel: the instance ends only with what was active then.
+    if (before !== member.row.state && before !== 'cancelling' && member.row.reason === 'cancel') {
+      member.slots.set('x', this.now)
+    }
     if (before !== member.row.state && (member.row.state === 'waiting' || before === 'waiting')) {
       this.event(member, member.row.state === 'waiting' ? 'instance.waiting' : 'instance.resumed', null, null)
     }
@@ -208,7 +214,7 @@ export class Change {
       return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome: { kind: 'succeeded' } })
     }
     this.#created.set(run.id, this.events.length)
-    this.runEvent(run, 'created', null)
+    this.runEvent(run, 'created', run.runAt > this.now ? { run_at: iso(run.runAt) } : null)
   }
 
   /** The `created` event of a run that is handed out at once tells its lease as well. */
@@ -350,7 +356,7 @@ export class Change {
     this.follow(row.parentId, { kind: 'ended', place, outcome: outcomeOf(member.row, error as Failure | null) })
   }
 
-  event(member: Member, type: string, node: string | null, data: Json | null): void {
+  event(member: Member, type: string, node: string | null, data: Json | null, actor: string | null = null): void {
     member.dirty = true
     const { id, tenant } = member.row
     this.events.push({
@@ -359,7 +365,7 @@ export class Change {
       seq: ++member.seq,
       type,
       node,
-      actor: null,
+      actor,
       tenant,
       data: data === null ? null : JSON.stringify(data),
       at: this.now,
@@ -420,14 +426,20 @@ export class Change {
     return {
       instances: { insert, update },
       slots: { put, remove },
-      runs: { insert: [...this.newRuns.values()], update: [...this.runs.values()] },
+      runs: {
+        insert: [...this.newRuns.values()],
+        update: [...this.runs.values()],
+        ...(this.removedRuns.size === 0 ? {} : { remove: [...this.removedRuns] }),
+      },
       gates: { insert: [...this.newGates.values()], update: [...this.gates.values()] },
       items: this.chunks,
       signal: [...this.signalled],
       nets: [...this.netRows.values()],
+      names: this.names,
       queues: [...this.queues.values()],
-      limits: [...this.admission.changed(), ...this.limits.values()],
+      limits: this.admission.changed(),
       schedules: { put: [...this.schedules.values()] },
+      workers: { put: [...this.workers.values()] },
       uniques: { put: [...this.uniques.values()] },
       events: this.events,
     }
@@ -470,6 +482,8 @@ export function placeOf(run: RunRow): Place {
 /** What the event that ends a lease must tell of it. */
 export function leaseStory(run: RunRow, startedAt: number | null): Record<string, Json> {
   const story: Record<string, Json> = {}
+  // A lease of its own was told when it began.
+  if (run.leaseMs !== null) return story
   // A hand-off was told with the run's creation; only then does a leased run carry a report id.
   if (run.leasedAt !== null && run.reportId === null) {
     story.leased_at = iso(run.leasedAt)

@@ -1,19 +1,18 @@
-/** What people and outside systems do to instances and runs: cancel, answer, patch, complete, retry, redrive. */
-import type { Failure, Happening, Place } from '../net/marking.ts'
+/** What people and outside systems do to instances, queues, limits and workers. What they do to runs: run-control.ts. */
+import type { Happening, Place } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import type { GateRow, InstanceRow, RunRow } from '../store/rows.ts'
+import type { GateRow, InstanceRow, RunRow, WorkerRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
-import type { Started } from './api.ts'
-import { bear } from './births.ts'
+import { checkLimit } from './admission.ts'
+import type { LimitParams, Started } from './api.ts'
+import { bear, itemsWithoutNames, literalsWithoutNames } from './births.ts'
 import { type Change, placeOf } from './change.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { answerGate } from './gates.ts'
 import type { Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
-import { type Chance, cancelled, completed } from './outcomes.ts'
-import { redriven } from './runs.ts'
 import type { Transactor } from './transactor.ts'
 
 export interface ControlDeps {
@@ -21,7 +20,6 @@ export interface ControlDeps {
   readonly transactor: Transactor
   readonly offers: () => readonly Offer[]
   readonly newId: () => string
-  readonly chance: Chance
   readonly maxPayloadBytes: number
 }
 
@@ -34,10 +32,10 @@ export class Control {
     this.#deps = deps
   }
 
-  async cancelInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
+  async cancelInstance(p: { readonly id: string; readonly once?: boolean } & Actor): Promise<InstanceRow> {
     return this.#onInstance(p.id, {}, (change) => {
       const { row } = change.member(p.id)
-      if (TERMINAL.has(row.state)) {
+      if (TERMINAL.has(row.state) || (p.once === true && row.state === 'cancelling')) {
         throw new PetrelError('conflict', `instance ${p.id} is already ${row.state}`, { state: row.state })
       }
       if (row.phase === 'undo' || row.state === 'compensating') {
@@ -49,30 +47,6 @@ export class Control {
       }
       happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
     })
-  }
-
-  async cancelRun(p: { readonly id: string } & Actor): Promise<RunRow> {
-    const run = await this.#run(p.id)
-    const { value } = await this.#act(run.rootId, { runs: [p.id], ...instanceNeed(run) }, (change) =>
-      cancelled(change, p.id, p.actor),
-    )
-    return value
-  }
-
-  async complete(p: {
-    readonly runId: string
-    readonly outcome:
-      | { readonly kind: 'succeeded'; readonly result: Json }
-      | { readonly kind: 'failed'; readonly error: Failure }
-  }): Promise<void> {
-    const run = await this.#run(p.runId)
-    const outcome =
-      p.outcome.kind === 'failed'
-        ? p.outcome
-        : { kind: 'succeeded' as const, result: this.#text(p.outcome.result, 'result') }
-    await this.#act(run.rootId, { runs: [p.runId], ...instanceNeed(run) }, (change) =>
-      completed(change, p.runId, outcome, this.#deps.chance),
-    )
   }
 
   async answerGate(
@@ -136,7 +110,7 @@ export class Control {
         const count = slot.value as number
         const values = facts.items(node, 0, 0, count)
         if (values === undefined) throw new NeedMore({ items: [{ instanceId: p.id, node, fire: 0, from: 0, count }] })
-        items[node] = values
+        items[node] = itemsWithoutNames(values)
       }
       const born = bear(change, {
         id,
@@ -145,9 +119,10 @@ export class Control {
         tenant: old.tenant,
         startKey: null,
         retryOf: p.id,
+        actor: p.actor,
         input: facts.slot('in') ?? null,
         meta: facts.slot('m') ?? null,
-        literals,
+        literals: literalsWithoutNames(literals),
         items,
       })
       change.event(born, 'instance.retries', null, { retry_of: p.id, ...(p.actor === null ? {} : { actor: p.actor }) })
@@ -189,32 +164,6 @@ export class Control {
     }
   }
 
-  /** The one exit of a terminal run. */
-  async redrive(p: { readonly runId: string } & Actor): Promise<RunRow> {
-    const run = await this.#run(p.runId)
-    const { value } = await this.#act(run.rootId, { runs: [p.runId], ...instanceNeed(run) }, (change) => {
-      const row = change.run(p.runId) as RunRow
-      if (row.status !== 'failed' && row.status !== 'cancelled') {
-        throw new PetrelError(
-          'conflict',
-          `run ${p.runId} is ${row.status}; only failed or cancelled runs are redriven`,
-          { state: row.status },
-        )
-      }
-      if (row.instanceId !== null && !TERMINAL.has(change.member(row.instanceId).row.state)) {
-        throw new PetrelError(
-          'conflict',
-          `run ${p.runId} belongs to a workflow that is still going on; it counts there as ${row.status}`,
-        )
-      }
-      const again = redriven(row, change.now)
-      change.replace(again)
-      change.runEvent(again, 'redriven', null, p.actor)
-      return again
-    })
-    return value
-  }
-
   async pauseQueue(p: { readonly queue: string; readonly paused: boolean } & Actor): Promise<void> {
     await this.#deps.transactor.run({
       roots: [],
@@ -239,26 +188,32 @@ export class Control {
     })
   }
 
-  async setLimit(p: {
-    readonly key: string
-    readonly maxConcurrent: number | null
-    readonly ratePer: number | null
-    readonly periodMs: number | null
-  }): Promise<void> {
-    if (!p.key.startsWith('queue:') && !p.key.startsWith('key:')) {
-      throw new PetrelError('invalid_request', `limit '${p.key}': the key is 'queue:<name>' or 'key:<limit key>'`)
-    }
-    if (p.ratePer !== null && !(p.periodMs !== null && p.periodMs > 0)) {
-      throw new PetrelError('invalid_request', `limit '${p.key}': a rate needs periodMs, more than 0`)
-    }
+  /** running → quiet → terminate; what is further on stays. */
+  async directWorker(p: { readonly id: string; readonly state: 'quiet' | 'terminate' } & Actor): Promise<WorkerRow> {
+    const { value } = await this.#act(null, { sessions: [p.id] }, (change) => {
+      const worker = change.loaded.sessions.get(p.id)
+      if (worker === undefined) {
+        throw new PetrelError('not_found', `there is no worker ${p.id}`, { resource_type: 'worker', resource_id: p.id })
+      }
+      if (worker.state === 'dead') throw new PetrelError('conflict', `worker ${p.id} is dead`, { state: 'dead' })
+      if (worker.state === 'terminate' || worker.state === p.state) return worker
+      const told: WorkerRow = { ...worker, state: p.state }
+      change.workers.set(p.id, told)
+      const data = JSON.stringify({ worker: p.id, state: p.state })
+      const about = { runId: null, instanceId: null, seq: null, node: null, tenant: worker.tenant }
+      change.events.push({ ...about, type: 'worker.directed', actor: p.actor, data, at: change.now })
+      return told
+    })
+    return value
+  }
+
+  async setLimit(p: LimitParams): Promise<void> {
+    checkLimit(p)
     await this.#deps.transactor.run({
       roots: [],
       wait: true,
       need: { limits: [p.key] },
-      fold: (change) => {
-        const before = change.loaded.limits.get(p.key)
-        change.limits.set(p.key, { windowStart: 0, windowUsed: 0, inUse: 0, ...before, ...p })
-      },
+      fold: (change) => change.admission.set(p),
     })
     // Runs leased before the limit existed count against it too.
     await this.#deps.store.sweep.recountLimits({ keys: [p.key] })
@@ -292,12 +247,6 @@ export class Control {
     return row
   }
 
-  async #run(id: string): Promise<RunRow> {
-    const row = await this.#deps.store.read.run(id)
-    if (row === null) throw new PetrelError('not_found', `there is no run ${id}`, { id })
-    return row
-  }
-
   async #gates(id: string): Promise<readonly [GateRow]> {
     const gate = await this.#deps.store.read.gate(id)
     if (gate === null) throw new PetrelError('not_found', `there is no gate ${id}`, { id })
@@ -308,8 +257,4 @@ export class Control {
 function happenBy(change: Change, id: string, happening: Happening, event: string, actor: string | null): void {
   change.event(change.member(id), event, null, actor === null ? null : { actor })
   change.happen(id, happening)
-}
-
-function instanceNeed(run: RunRow): Need {
-  return run.instanceId === null ? {} : { instances: [run.instanceId] }
 }

@@ -30,7 +30,7 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
 }
 
 /** Deepest nesting, by one pass over the text; strings are skipped. */
-function depthOf(text: string): number {
+export function depthOf(text: string): number {
   let depth = 0
   let deepest = 0
   for (let i = 0; i < text.length; i++) {

@@ -3,9 +3,10 @@
  * concerned. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
  */
 import type { Net } from '../net/net.ts'
-import type { InstanceRow, RunRow, ScheduleRow, StoredEvent } from '../store/rows.ts'
+import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../store/rows.ts'
 import type { Store, Wake } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
+import { limitKeys } from './admission.ts'
 import type {
   CallerTransaction,
   EngineApi,
@@ -13,7 +14,9 @@ import type {
   Enqueued,
   EnqueueParams,
   InstanceView,
+  Leases,
   Logger,
+  QueueStats,
   ScheduleParams,
   Started,
   StartParams,
@@ -23,12 +26,15 @@ import { PetrelError } from './errors.ts'
 import { newEvaluator } from './evaluator.ts'
 import { newId } from './ids.ts'
 import { Intake } from './intake.ts'
+import { LeaseDesk } from './leases.ts'
 import { Nets } from './nets.ts'
 import { Results } from './results.ts'
+import { RunControl } from './run-control.ts'
 import { Schedules } from './schedules.ts'
 import { Sessions } from './sessions.ts'
 import { Settler } from './settle.ts'
 import { Sweeper } from './sweeper.ts'
+import { Totals } from './totals.ts'
 import { type Committed, Transactor } from './transactor.ts'
 import { viewOf } from './view.ts'
 import { Waiters } from './waiters.ts'
@@ -41,13 +47,17 @@ const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 export class Engine implements EngineApi {
   readonly store: Store
   readonly workers: WorkerPort
+  readonly leases: Leases
   readonly #logger: Logger
   readonly #nets: Nets
   readonly #transactor: Transactor
   readonly #settler: Settler
   readonly #sessions: Sessions
   readonly #intake: Intake
+  readonly #leases: LeaseDesk
+  readonly #totals: Totals
   readonly #control: Control
+  readonly #runControl: RunControl
   readonly #schedules: Schedules
   readonly #sweeper: Sweeper
   readonly #waiters: Waiters
@@ -97,7 +107,7 @@ export class Engine implements EngineApi {
       heartbeatMs: options.heartbeatMs ?? Math.max(100, Math.floor(ttlMs / 4)),
       maxPayloadBytes,
       probe,
-      noteStarts: (runIds) => this.#noteStarts(runIds),
+      noteStarts: async (runIds) => this.#noteStarts(await store.read.runs({ ids: runIds })),
       dueAt: (at) => this.#wakeAt(at),
     })
     this.workers = this.#sessions
@@ -110,6 +120,7 @@ export class Engine implements EngineApi {
       offers: (reports) => this.#sessions.offers(reports),
     })
     this.#intake = new Intake({
+      store,
       transactor: this.#transactor,
       nets: this.#nets,
       newId,
@@ -117,12 +128,27 @@ export class Engine implements EngineApi {
       maxDepth: MAX_DEPTH,
       offers,
     })
-    this.#control = new Control({ store, transactor: this.#transactor, offers, newId, chance, maxPayloadBytes })
+    this.#totals = new Totals(store, logger)
+    this.#leases = new LeaseDesk({
+      store,
+      transactor: this.#transactor,
+      settler: this.#settler,
+      newId,
+      chance,
+      logger,
+      maxPayloadBytes,
+      noteStarts: (runs) => this.#noteStarts(runs),
+      dueAt: (at) => this.#wakeAt(at),
+    })
+    this.leases = this.#leases
+    this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
+    this.#runControl = new RunControl({ store, transactor: this.#transactor, offers, chance, maxPayloadBytes })
     this.#schedules = new Schedules({
       store,
       transactor: this.#transactor,
       intake: this.#intake,
       control: this.#control,
+      runControl: this.#runControl,
       dueAt: (at) => this.#sweeper.dueAt(at),
     })
     this.#sweeper = new Sweeper({
@@ -131,7 +157,7 @@ export class Engine implements EngineApi {
       settler: this.#settler,
       schedules: this.#schedules,
       offers,
-      wake: () => this.#sessions.wake(null),
+      wake: () => this.#wake(null),
       chance,
       logger,
       pollMs,
@@ -139,7 +165,10 @@ export class Engine implements EngineApi {
       probe,
     })
     this.#unsubscribe = store.onWake((wake) => this.#woken(wake))
-    this.#poll = setInterval(() => void this.#waiters.lookAll().catch(() => undefined), pollMs).unref()
+    this.#poll = setInterval(() => {
+      this.#leases.wake(null)
+      void this.#waiters.lookAll().catch(() => undefined)
+    }, pollMs).unref()
   }
 
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]> {
@@ -151,7 +180,7 @@ export class Engine implements EngineApi {
   }
 
   complete(p: Parameters<EngineApi['complete']>[0]): Promise<void> {
-    return this.#control.complete(p)
+    return this.#runControl.complete(p)
   }
 
   cancelInstance(p: Parameters<EngineApi['cancelInstance']>[0]): Promise<InstanceRow> {
@@ -159,7 +188,7 @@ export class Engine implements EngineApi {
   }
 
   cancelRun(p: Parameters<EngineApi['cancelRun']>[0]): Promise<RunRow> {
-    return this.#control.cancelRun(p).finally(() => this.#tellControl())
+    return this.#runControl.cancel(p).finally(() => this.#tellControl())
   }
 
   answerGate(p: Parameters<EngineApi['answerGate']>[0]): Promise<InstanceRow> {
@@ -179,7 +208,35 @@ export class Engine implements EngineApi {
   }
 
   redrive(p: Parameters<EngineApi['redrive']>[0]): Promise<RunRow> {
-    return this.#control.redrive(p)
+    return this.#runControl.redrive({ id: p.runId, actor: p.actor })
+  }
+
+  activate(p: Parameters<EngineApi['activate']>[0]): Promise<RunRow> {
+    return this.#runControl.activate(p)
+  }
+
+  dismiss(p: Parameters<EngineApi['dismiss']>[0]): Promise<void> {
+    return this.#runControl.dismiss(p)
+  }
+
+  directWorker(p: Parameters<EngineApi['directWorker']>[0]): Promise<WorkerRow> {
+    return this.#control.directWorker(p).finally(() => this.#tellControl())
+  }
+
+  queueStats(p: Parameters<EngineApi['queueStats']>[0]): Promise<readonly QueueStats[]> {
+    return this.#totals.queueStats(p)
+  }
+
+  counters(): Readonly<Record<string, number>> {
+    return this.#totals.counters()
+  }
+
+  async reset(): Promise<void> {
+    this.#totals.forget()
+    await this.#totals.flush()
+    await this.store.reset()
+    this.#begun.clear()
+    this.#leases.forget()
   }
 
   async pauseQueue(p: Parameters<EngineApi['pauseQueue']>[0]): Promise<void> {
@@ -194,6 +251,10 @@ export class Engine implements EngineApi {
 
   putSchedule(p: ScheduleParams): Promise<ScheduleRow> {
     return this.#schedules.put(p)
+  }
+
+  setSchedule(p: Parameters<EngineApi['setSchedule']>[0]): Promise<ScheduleRow> {
+    return this.#schedules.enable(p)
   }
 
   removeSchedule(name: string): Promise<boolean> {
@@ -237,11 +298,13 @@ export class Engine implements EngineApi {
     if (this.#closed) return
     this.#closed = true
     if (this.#poll !== null) clearInterval(this.#poll)
+    this.#leases.close()
     await this.#sweeper.close()
     await this.#intake.idle()
     this.#settler.close()
     await this.#settler.idle()
     await this.#sessions.close()
+    await this.#totals.flush()
     this.#waiters.close()
     this.#unsubscribe()
   }
@@ -249,17 +312,21 @@ export class Engine implements EngineApi {
   readonly #begun = new Set<string>()
 
   /** Long work: its instance learns that it has begun while it goes on, not when it ends. */
-  async #noteStarts(runIds: readonly string[]): Promise<void> {
-    if (runIds.length === 0) return
-    const runs = await this.store.read.runs({ ids: runIds })
-    for (const run of runs) {
-      const { instanceId, rootId } = run
-      if (instanceId === null || rootId === null || this.#begun.has(instanceId)) continue
-      if (this.#begun.size > 20_000) this.#begun.clear()
-      this.#begun.add(instanceId)
-      const fold = (change: Committed<unknown>['change']): void => change.noteStart(run, run.startedAt)
-      await this.#transactor.run({ roots: [rootId], wait: true, need: { instances: [instanceId] }, fold })
-    }
+  async #noteStarts(runs: readonly RunRow[]): Promise<void> {
+    const fresh = runs.filter((run) => run.instanceId !== null && !this.#begun.has(run.instanceId))
+    if (fresh.length === 0) return
+    if (this.#begun.size > 20_000) this.#begun.clear()
+    await this.#transactor.run({
+      roots: [...new Set(fresh.map((run) => run.rootId as string))],
+      wait: true,
+      need: { instances: fresh.map((run) => run.instanceId as string) },
+      fold: (change) => {
+        // An instance that is gone has nothing to learn.
+        for (const run of fresh)
+          if (change.loaded.locked.has(run.rootId as string)) change.noteStart(run, run.startedAt)
+      },
+    })
+    for (const run of fresh) this.#begun.add(run.instanceId as string)
   }
 
   readonly #listeners = new Set<() => void>()
@@ -285,19 +352,27 @@ export class Engine implements EngineApi {
     const queues = new Set<string>()
     let soonest = Number.POSITIVE_INFINITY
     for (const run of change.newRuns.values()) if (run.instanceId === null) this.#waiters.born(run.id)
+    this.#totals.count(change)
+    const { limits } = change.loaded
     const runs = [...change.newRuns.values(), ...change.runs.values()]
     for (const run of runs) {
       if (run.status === 'pending') {
         if (run.runAt <= change.now) queues.add(run.queue)
         else soonest = Math.min(soonest, run.runAt)
         if (run.expiresAt !== null) soonest = Math.min(soonest, run.expiresAt)
-      } else if (run.timeoutAt !== null) soonest = Math.min(soonest, run.timeoutAt)
+      } else {
+        if (run.timeoutAt !== null) soonest = Math.min(soonest, run.timeoutAt)
+        if (run.leaseUntil !== null) soonest = Math.min(soonest, run.leaseUntil)
+      }
       // A lease that ended without its worker's word: he must be told to stop.
       const before = change.loaded.runs.get(run.id)
       if (before !== undefined && before.sessionId !== null && run.epoch !== before.epoch && run.reportId === null) {
         this.#sessions.lost(before.sessionId, run.id, before.timeoutAt !== null && before.timeoutAt <= change.now)
       }
       if (run.instanceId === null && run.settledAt !== null) this.#waiters.tell(run.id, run.status)
+      // Room under a limit became free: somebody may wait for it.
+      const freed = limits.size > 0 && before?.status === 'leased' && run.status !== 'leased'
+      if (freed && limitKeys(run).some((key) => limits.has(key))) queues.add(run.queue)
     }
     for (const gate of change.newGates.values()) if (gate.dueAt !== null) soonest = Math.min(soonest, gate.dueAt)
     for (const { row, isNew } of change.members.values()) {
@@ -310,7 +385,7 @@ export class Engine implements EngineApi {
       if (member !== undefined) this.#waiters.tell(id, member.row.state, change.plainResults(id))
     }
     if (soonest < Number.POSITIVE_INFINITY) this.#sweeper.dueAt(soonest)
-    if (queues.size > 0) this.#sessions.wake(queues)
+    if (queues.size > 0) this.#wake(queues)
     if (queues.size > 0 || change.endedIds.length > 0) {
       this.store.wake({ queues: [...queues], ended: change.endedIds })
     }
@@ -323,19 +398,24 @@ export class Engine implements EngineApi {
     void this.#sessions.beatNow()
   }
 
-  #wakeQueues(queues: ReadonlySet<string>): void {
+  #wake(queues: ReadonlySet<string> | null): void {
     this.#sessions.wake(queues)
+    this.#leases.wake(queues)
+  }
+
+  #wakeQueues(queues: ReadonlySet<string>): void {
+    this.#wake(queues)
     this.store.wake({ queues: [...queues] })
   }
 
   /** A rate window opens then. */
   #wakeAt(at: number): void {
-    setTimeout(() => this.#sessions.wake(null), Math.max(0, at - this.#transactor.nowMs) + 1).unref()
+    setTimeout(() => this.#wake(null), Math.max(0, at - this.#transactor.nowMs) + 1).unref()
   }
 
   #woken(wake: Wake): void {
     const anything = wake.queues === undefined && wake.ended === undefined && wake.control !== true
-    if (anything || (wake.queues?.length ?? 0) > 0) this.#sessions.wake(anything ? null : new Set(wake.queues))
+    if (anything || (wake.queues?.length ?? 0) > 0) this.#wake(anything ? null : new Set(wake.queues))
     if (wake.control === true) void this.#sessions.beatNow()
     const look = anything ? this.#waiters.lookAll() : this.#waiters.look(wake.ended ?? [])
     look.catch((error: unknown) => this.#logger.warn({}, `looking for ended work: ${(error as Error).message}`))

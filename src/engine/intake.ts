@@ -1,9 +1,9 @@
 /** Work comes in: bare runs and instances, checked at the edge, many calls in one transaction. */
 import type { Json, Retry } from '../net/net.ts'
 import { StoreConflictError, StoreUnavailableError } from '../store/errors.ts'
-import type { RunRow, UniqueRow } from '../store/rows.ts'
+import type { RunRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
-import { limitKeys } from './admission.ts'
+import { checkLimit, limitKeys } from './admission.ts'
 import type { Enqueued, EnqueueParams, Started, StartParams } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import { type Batch, Batcher } from './batcher.ts'
@@ -12,17 +12,18 @@ import type { Change } from './change.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
-import { NeedMore } from './need.ts'
+import { isId } from './ids.ts'
 import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
 import { newRun } from './runs.ts'
 import type { Transactor } from './transactor.ts'
+import { claimUnique } from './uniques.ts'
 
 const MOST = 1000
 const MOST_BYTES = 8 * 1024 * 1024
-const DEFAULT_LIVE = ['pending', 'leased'] as const
 
 export interface IntakeDeps {
+  readonly store: Store
   readonly transactor: Transactor
   readonly nets: Nets
   readonly newId: () => string
@@ -92,6 +93,10 @@ export class Intake {
     if (!(Number.isInteger(retry.maxAttempts) && retry.maxAttempts >= 1)) {
       throw new PetrelError('invalid_request', `enqueue[${index}].maxAttempts: a whole number of at least 1`)
     }
+    if (params.id !== undefined && !isId(params.id)) {
+      throw new PetrelError('invalid_request', `enqueue[${index}].id: a UUID in lower case, e.g. ${this.#deps.newId()}`)
+    }
+    for (const limit of params.limits ?? []) checkLimit(limit)
     if (params.priority !== undefined && !Number.isInteger(params.priority)) {
       throw new PetrelError('invalid_request', `enqueue[${index}].priority: a whole number, smaller runs earlier`)
     }
@@ -135,10 +140,13 @@ export class Intake {
     const need: Need = {
       ...(idempotencyKeys.length === 0 ? {} : { idempotencyKeys }),
       ...(uniques.length === 0 ? {} : { uniques }),
-      ...(unsure ? { runs: orders.map((o) => o.run.id) } : {}),
-      ...rulesOf(orders.map((o) => o.run)),
+      ...runsToKnow(orders, unsure),
+      ...rulesOf(
+        orders.map((o) => o.run),
+        orders,
+      ),
     }
-    const { value } = await this.#deps.transactor.run(
+    const { value, change } = await this.#deps.transactor.run(
       {
         roots: [],
         wait: true,
@@ -146,16 +154,21 @@ export class Intake {
         ...(on === undefined ? { offers: this.#deps.offers } : {}),
         fold: (change) => {
           const taken = new Map<string, string>()
-          return calls.map((call) => call.map((order) => place(change, order, taken)))
+          return calls.map((call) => call.map((order) => place(change, order, taken, unsure)))
         },
       },
       on,
     )
+    if (on === undefined) await this.#recount(change)
     return value
   }
 
   #birthing(params: StartParams): Birthing {
     const { nets } = this.#deps
+    if (params.id !== undefined && !isId(params.id)) {
+      throw new PetrelError('invalid_request', `start.id: a UUID in lower case, e.g. ${this.#deps.newId()}`)
+    }
+    for (const limit of params.limits ?? []) checkLimit(limit)
     const all = [params.net, ...(params.nets ?? [])]
     const hashes = all.map((net) => nets.admit(net))
     checkNesting(params, hashes, all, this.#deps.maxDepth)
@@ -180,24 +193,34 @@ export class Intake {
     on?: Store['transact'],
   ): Promise<readonly (readonly Started[])[]> {
     const startKeys = calls.flat().flatMap((b) => b.params.startKey ?? [])
-    const { value } = await this.#deps.transactor.run(
+    const { value, change } = await this.#deps.transactor.run(
       {
         roots: [],
         wait: true,
         need: {
           ...(startKeys.length === 0 ? {} : { startKeys }),
-          ...(unsure ? { instances: calls.flat().map((b) => b.id) } : {}),
-          ...rulesOf(calls.flat().flatMap((b) => this.#firstOrders(b))),
+          ...instancesToKnow(calls.flat(), unsure),
+          ...rulesOf(
+            calls.flat().flatMap((b) => this.#firstOrders(b)),
+            calls.flat(),
+          ),
         },
         ...(on === undefined ? { offers: this.#deps.offers } : {}),
         fold: (change) => {
           const taken = new Map<string, string>()
-          return calls.map((call) => call.map((birth) => this.#begin(change, birth, taken)))
+          return calls.map((call) => call.map((birth) => this.#begin(change, birth, taken, unsure)))
         },
       },
       on,
     )
+    if (on === undefined) await this.#recount(change)
     return value
+  }
+
+  /** Runs leased before a limit existed count against it too. */
+  async #recount(change: Change): Promise<void> {
+    const { born } = change.admission
+    if (born.size > 0) await this.#deps.store.sweep.recountLimits({ keys: [...born] })
   }
 
   /** What the first runs of a new instance will be, as far as its net tells. */
@@ -209,9 +232,12 @@ export class Intake {
     })
   }
 
-  #begin(change: Change, birth: Birthing, taken: Map<string, string>): Started {
+  #begin(change: Change, birth: Birthing, taken: Map<string, string>, unsure: boolean): Started {
     const { params } = birth
-    if (change.loaded.instances.has(birth.id)) return { id: birth.id, created: true }
+    const there = change.loaded.instances.get(birth.id)
+    // Ours, if a commit that may have happened is what we look for.
+    if (there !== undefined && unsure && there.netHash === birth.hash) return { id: birth.id, created: true }
+    if (there !== undefined || change.members.has(birth.id)) throw idTaken('instance', birth.id)
     const key = params.startKey ?? null
     if (key !== null) {
       const holder = change.loaded.startKeys.get(key)?.id ?? taken.get(key)
@@ -222,6 +248,8 @@ export class Intake {
       const row = this.#deps.nets.unstored(hash)
       if (row !== null) change.netRows.set(hash, row)
     }
+    for (const name of params.names ?? []) change.names.push({ name, rootId: birth.id })
+    for (const limit of params.limits ?? []) change.admission.set(limit)
     const about: Record<string, Json> = {}
     if (params.initiator !== undefined) about.initiator = params.initiator
     if (params.meta !== undefined) about.meta = params.meta
@@ -232,6 +260,7 @@ export class Intake {
       tenant: params.tenant ?? null,
       startKey: key,
       retryOf: null,
+      actor: params.initiator ?? null,
       input: params.input ?? null,
       meta: Object.keys(about).length === 0 ? null : about,
       literals: params.literals ?? null,
@@ -242,86 +271,68 @@ export class Intake {
   }
 }
 
-function place(change: Change, order: Order, taken: Map<string, string>): Enqueued {
+function place(change: Change, order: Order, taken: Map<string, string>, unsure: boolean): Enqueued {
   const { params } = order
-  if (change.loaded.runs.has(order.run.id)) return { id: order.run.id, created: true }
+  const there = change.loaded.runs.get(order.run.id)
+  // Ours, if a commit that may have happened is what we look for.
+  if (there !== undefined && unsure && same(there, order.run)) return { id: there.id, created: true, run: there }
+  if (there !== undefined) throw idTaken('run', there.id)
+  if (params.id !== undefined) {
+    if (taken.has(`id ${params.id}`)) throw idTaken('run', params.id)
+    taken.set(`id ${params.id}`, params.id)
+  }
   const { idempotencyKey: key } = order.run
   if (key !== null) {
     const { idempotencyKeys, keptKeys } = change.loaded
-    const holder = idempotencyKeys.get(key)?.id ?? keptKeys?.get(key) ?? taken.get(key)
-    if (holder !== undefined) return { id: holder, created: false }
+    const run = idempotencyKeys.get(key) ?? null
+    const holder = run?.id ?? keptKeys?.get(key) ?? taken.get(key)
+    if (holder !== undefined) return { id: holder, created: false, run: run ?? change.run(holder) ?? null }
     taken.set(key, order.run.id)
   }
-  const held = params.unique === undefined ? null : uniqueHolder(change, params.unique, taken)
-  if (held !== null) return { id: held, created: false }
-  if (params.unique !== undefined) claimUnique(change, order, taken)
-  const runAt = params.runAt ?? change.now + (params.delayMs ?? 0)
-  const run = { ...order.run, createdAt: change.now, runAt: Math.max(runAt, change.now) }
+  const claimed = params.unique === undefined ? null : claimUnique(change, order.run.id, params.unique, taken)
+  if (claimed?.holder != null) return { id: claimed.holder.id, created: false, run: claimed.holder }
+  const runAt = claimed?.runAt ?? params.runAt ?? change.now + (params.delayMs ?? 0)
+  const run: RunRow = {
+    ...order.run,
+    createdAt: change.now,
+    runAt: Math.max(runAt, change.now),
+    ...(params.expiresInMs === undefined ? {} : { expiresAt: change.now + params.expiresInMs }),
+  }
+  for (const limit of params.limits ?? []) change.admission.set(limit)
   change.addRun(run)
-  return { id: run.id, created: true }
+  return { id: run.id, created: true, run, ...(claimed?.replaced == null ? {} : { replaced: claimed.replaced }) }
 }
 
-/** The live run that holds the key, if the policy is to answer with it; null: the key is free or was taken away. */
-function uniqueHolder(
-  change: Change,
-  unique: NonNullable<EnqueueParams['unique']>,
-  taken: Map<string, string>,
-): string | null {
-  const inBatch = taken.get(`unique ${unique.key}`)
-  const row = change.loaded.uniques.get(unique.key)
-  const holderId = inBatch ?? row?.runId
-  if (holderId === undefined) return null
-  if (inBatch === undefined && row?.expiresAt !== null && row !== undefined && row.expiresAt <= change.now) return null
-  const holder = change.run(holderId)
-  if (holder === undefined) {
-    if (change.asked.has(`run ${holderId}`)) return null
-    change.asked.add(`run ${holderId}`)
-    throw new NeedMore({ runs: [holderId] })
-  }
-  const states: readonly string[] = row?.states ?? unique.states ?? DEFAULT_LIVE
-  if (!states.includes(holder.status)) return null
-  if (unique.onConflict === 'ignore') return holderId
-  if (unique.onConflict === 'reject') {
-    throw new PetrelError('duplicate', `run ${holderId} already holds the unique key '${unique.key}'`, {
-      existing: holderId,
-    })
-  }
-  if (holder.status === 'leased') {
-    throw new PetrelError('duplicate', `run ${holderId} holds the unique key '${unique.key}' and is active`, {
-      existing: holderId,
-    })
-  }
-  change.finish(holder, {
-    status: 'cancelled',
-    now: change.now,
-    result: null,
-    unknown: false,
-    startedAt: null,
-    reportId: null,
-    deadLetter: false,
-    failure: false,
-    error: { code: 'replaced', message: 'replaced by a later run with the same unique key' },
+function same(a: RunRow, b: RunRow): boolean {
+  return a.type === b.type && a.queue === b.queue && a.idempotencyKey === b.idempotencyKey
+}
+
+function idTaken(what: 'run' | 'instance', id: string): PetrelError {
+  return new PetrelError('duplicate', `there is already ${what === 'run' ? 'a run' : 'an instance'} ${id}`, {
+    existing: id,
+    ...(what === 'run' ? { existing_job_id: id } : { existing_workflow_id: id }),
   })
-  return null
 }
 
-function claimUnique(change: Change, order: Order, taken: Map<string, string>): void {
-  const { unique } = order.params
-  if (unique === undefined) return
-  taken.set(`unique ${unique.key}`, order.run.id)
-  const row: UniqueRow = {
-    key: unique.key,
-    runId: order.run.id,
-    expiresAt: unique.periodMs === undefined ? null : change.now + unique.periodMs,
-    states: unique.states ?? DEFAULT_LIVE,
-  }
-  change.uniques.set(unique.key, row)
+/** An id the caller chose may be taken; one of ours only by ourselves. */
+function runsToKnow(orders: readonly Order[], unsure: boolean): Need {
+  const ids = orders.filter((o) => unsure || o.params.id !== undefined).map((o) => o.run.id)
+  return ids.length === 0 ? {} : { runs: ids }
+}
+
+function instancesToKnow(births: readonly Birthing[], unsure: boolean): Need {
+  const ids = births.filter((b) => unsure || b.params.id !== undefined).map((b) => b.id)
+  return ids.length === 0 ? {} : { instances: ids }
 }
 
 /** Queue settings and limits, loaded with the first look so that a hand-off needs no second. */
-function rulesOf(runs: readonly { readonly queue: string; readonly limitKey: string | null }[]): Need {
+function rulesOf(
+  runs: readonly { readonly queue: string; readonly limitKey: string | null }[],
+  asked: readonly { readonly params: Pick<EnqueueParams, 'limits'> }[],
+): Need {
   const queues = new Set(runs.map((r) => r.queue))
   const limits = new Set(runs.flatMap(limitKeys))
+  for (const { params } of asked) for (const { key } of params.limits ?? []) limits.add(key)
   return { queues: [...queues], limits: [...limits] }
 }
 

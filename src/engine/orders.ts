@@ -26,12 +26,13 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     payload: order.payload,
     status: 'pending',
     priority: work.priority,
-    runAt: change.now + work.delayMs,
+    runAt: Math.max(change.now + work.delayMs, order.runAt ?? 0),
     idempotencyKey: null,
     attempt: 0,
     maxAttempts: (retry ?? INBOX_RETRY).maxAttempts,
     leasedBy: null,
     leaseUntil: null,
+    leaseMs: null,
     lastError: null,
     result: null,
     createdAt: change.now,
@@ -60,7 +61,7 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     timeoutMs: order.timeout?.ms ?? null,
     timeoutPer: order.timeout?.per ?? 'attempt',
     timeoutAt: null,
-    expiresAt: null,
+    expiresAt: order.expiresAt ?? null,
     // The net has the node's own policy; only an item's differs from it.
     retry: order.ownRetry === null ? null : JSON.stringify(order.ownRetry),
     error: null,
@@ -80,6 +81,8 @@ interface Order {
   readonly ownRetry: Retry | null
   readonly timeout: Timeout | null
   readonly meta: Json | null
+  readonly runAt?: number | undefined
+  readonly expiresAt?: number | undefined
 }
 
 function workOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
@@ -95,7 +98,14 @@ function workOrder(change: Change, member: Member, node: Node, effect: RunEffect
   const work = node.work as RunWork
   if (effect.rendered) return { ...policy, work, payload: JSON.stringify(effect.args) }
   const literal = literalOf(change, member, node.key)
-  return { ...policy, work, payload: JSON.stringify(literal?.args ?? effect.args), meta: literal?.meta ?? null }
+  return {
+    ...policy,
+    work,
+    payload: JSON.stringify(literal?.args ?? effect.args),
+    meta: literal?.meta ?? null,
+    runAt: literal?.runAt,
+    expiresAt: literal?.expiresAt,
+  }
 }
 
 function itemOrder(node: Node, item: ItemRun): Order {
@@ -115,6 +125,8 @@ function itemOrder(node: Node, item: ItemRun): Order {
     ownRetry: item.retry ?? null,
     timeout: item.timeoutMs === undefined ? node.timeout : { ms: item.timeoutMs, per: 'attempt' },
     meta: item.meta ?? null,
+    runAt: item.runAt,
+    expiresAt: item.expiresAt,
   }
 }
 

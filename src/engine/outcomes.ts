@@ -11,15 +11,17 @@ import { backoffMs, INBOX_RETRY, retryable } from './backoff.ts'
 import { type Change, iso, leaseStory, placeOf } from './change.ts'
 import { PetrelError } from './errors.ts'
 import { NeedMore } from './need.ts'
-import { deferred, MAX_DELIVERIES, retried, returned } from './runs.ts'
+import { deferred, MAX_DELIVERIES, requeued, retried, returned } from './runs.ts'
 
 export interface Chance {
   readonly random: () => number
 }
 
-interface Told {
+export interface Told {
   readonly startedAt: number | null
   readonly reportId: string | null
+  /** Given with a failure that may be the last. */
+  readonly result?: string
 }
 
 const UNTOLD: Told = { startedAt: null, reportId: null }
@@ -102,18 +104,31 @@ export function strayed(change: Change, runId: string, sessionId: string, epoch:
   giveBack(change, run, false, UNTOLD)
 }
 
-/** A foreign client's lease ran out: claimable at once, one execution spent. */
+/** A lease ran out: claimable at once, one execution spent. */
 export function leaseExpired(change: Change, runId: string, chance: Chance): void {
   const run = change.run(runId)
   if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
-  failExecution(
-    change,
-    run,
-    { code: 'lease_expired', message: 'the lease ran out', category: 'transient' },
-    true,
-    UNTOLD,
-    chance,
-  )
+  // Whichever ended first decides, however late we come.
+  if (run.timeoutAt !== null && run.timeoutAt <= run.leaseUntil) return overdue(change, runId, chance)
+  failExecution(change, run, expiry(change, run), true, UNTOLD, chance)
+}
+
+function expiry(change: Change, run: RunRow): Failure {
+  const category = 'transient'
+  // Plain SQL holds it: only the row tells who, and it never beat.
+  if (run.leaseMs === null) return { code: 'lease_expired', message: 'the lease ran out', category }
+  const holder = run.leasedBy ?? ''
+  const worker = change.loaded.sessions.get(holder)
+  if (worker === undefined && !change.asked.has(`worker ${holder}`)) {
+    change.asked.add(`worker ${holder}`)
+    throw new NeedMore({ sessions: [holder] })
+  }
+  if (worker?.holds === 'lease' && worker.state === 'dead') {
+    const code = 'worker_death'
+    return { code, type: code, message: `worker ${holder} stopped sending heartbeats`, category }
+  }
+  const code = 'visibility_timeout'
+  return { code, type: code, message: `neither ended nor renewed within ${run.leaseMs} ms`, category }
 }
 
 /** Past its timeout while active, or past its expiry while not started. */
@@ -137,13 +152,14 @@ export function finishedOutside(change: Change, runId: string): void {
   const run = change.run(runId)
   if (run === undefined || run.settledAt !== null) return
   if (run.status !== 'succeeded' && run.status !== 'failed' && run.status !== 'cancelled') return
-  if (run.sessionId !== null) change.admission.release(run)
+  if (run.sessionId !== null || run.leaseMs !== null) change.admission.release(run)
   const message = run.lastError ?? `${run.status} from outside`
   const error: Failure | null = run.status === 'failed' ? { code: 'handler_error', message } : null
   const row: RunRow = {
     ...run,
     leasedBy: null,
     leaseUntil: null,
+    leaseMs: null,
     sessionId: null,
     epoch: run.epoch + 1,
     settledAt: change.now,
@@ -171,14 +187,15 @@ export function cancelled(change: Change, runId: string, actor: string | null): 
   const run = change.run(runId)
   if (run === undefined) throw new PetrelError('not_found', `there is no run ${runId}`)
   if (run.status !== 'pending' && run.status !== 'leased') {
-    throw new PetrelError('conflict', `run ${runId} is already ${run.status}`, { state: run.status })
+    const states = { state: run.status, job_id: runId, current_state: run.status, expected_state: 'pending' }
+    throw new PetrelError('conflict', `run ${runId} is already ${run.status}`, states)
   }
   const active = run.status === 'leased'
   const by = actor === null ? '' : ` by ${actor}`
   return endRun(change, run, 'cancelled', { code: 'cancelled', message: `cancelled${by}` }, active, UNTOLD, false)
 }
 
-function succeed(change: Change, run: RunRow, result: string | null, told: Told): void {
+export function succeed(change: Change, run: RunRow, result: string | null, told: Told): void {
   change.noteStart(run, told.startedAt ?? run.startedAt)
   const row = change.finish(run, {
     status: 'succeeded',
@@ -195,21 +212,28 @@ function succeed(change: Change, run: RunRow, result: string | null, told: Told)
   }
 }
 
-function failExecution(
+/** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */
+export type How = 'policy' | 'retry' | 'discard' | 'dead_letter'
+
+export function failExecution(
   change: Change,
   run: RunRow,
   error: Failure,
   unknown: boolean,
   told: Told,
   chance: Chance,
+  how: How = 'policy',
+  result: string | null = null,
 ): void {
   change.noteStart(run, told.startedAt ?? run.startedAt)
   const retry = policyOf(change, run)
   const failures = run.attempt + 1
   const oneClock = error.code === 'timeout' && run.timeoutPer === 'node'
-  const again = failures < run.maxAttempts && retryable(retry, error) && !oneClock && !ending(change, run)
+  const wanted = how === 'retry' || (how === 'policy' && retryable(retry, error))
+  const again = failures < run.maxAttempts && wanted && !oneClock && !ending(change, run)
   if (!again) {
-    endRun(change, run, 'failed', error, unknown, told, retry.deadLetter)
+    const deadLetter = how === 'dead_letter' || (how !== 'discard' && retry.deadLetter)
+    endRun(change, run, 'failed', error, unknown, told, deadLetter, result)
     return
   }
   const asked = (error.details as { retry_delay_ms?: number } | null | undefined)?.retry_delay_ms
@@ -239,12 +263,13 @@ function endRun(
   unknown: boolean,
   told: Told,
   deadLetter: boolean,
+  result: string | null = null,
 ): RunRow {
   const failure = status === 'failed' && run.status === 'leased'
   const row = change.finish(run, {
     status,
     now: change.now,
-    result: null,
+    result,
     error,
     unknown,
     deadLetter,
@@ -289,6 +314,25 @@ function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): vo
   change.runEvent(row, 'returned', leaseStory(run, null))
 }
 
+/** Given back after a start: claimable again at once, unless its instance is ending. */
+export function requeue(change: Change, run: RunRow, error: Failure | null, told: Told & { reportId: string }): void {
+  if (ending(change, run)) return giveBack(change, run, false, told)
+  change.noteStart(run, run.startedAt)
+  change.admission.release(run)
+  const row = requeued(run, { error, reportId: told.reportId })
+  change.replace(row)
+  const data = { attempt: row.attempt, ...(error === null ? {} : { error: error as unknown as Json }) }
+  change.runEvent(row, 'returned', { ...leaseStory(run, null), ...data })
+}
+
+/** Leased on its own, but whoever asked for it was gone by then: back as if it had never left. */
+export function unclaimed(change: Change, runId: string, epoch: number): void {
+  const run = change.run(runId)
+  if (run?.status !== 'leased' || run.leaseMs === null || run.epoch !== epoch) return
+  const before = run.attempt === 0 ? { ...run, firstStartedAt: null } : run
+  giveBack(change, before, false, UNTOLD)
+}
+
 /** In a drain nothing is tried again. */
 function ending(change: Change, run: RunRow): boolean {
   if (run.cancelRequestedAt !== null) return true
@@ -297,7 +341,7 @@ function ending(change: Change, run: RunRow): boolean {
 }
 
 /** The work took effect after it had been given up: an undo must know, an operator too. */
-function noteLate(change: Change, run: RunRow, epoch: number): void {
+export function noteLate(change: Change, run: RunRow, epoch: number): void {
   if (!run.unknown || run.epoch !== epoch + 1 || run.instanceId === null || run.status === 'succeeded') return
   change.runEvent(run, 'late_success', null)
   change.replace({ ...run, unknown: false })

@@ -1,6 +1,7 @@
 /** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
 import type { Failure } from '../net/marking.ts'
-import type { JsonText, RunRow } from '../store/rows.ts'
+import { HELD_AT, type JsonText, type RunRow } from '../store/rows.ts'
+import type { RunWait } from '../store/store.ts'
 
 /** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
 export const MAX_DELIVERIES = 10
@@ -25,6 +26,7 @@ export function newRun(required: NewRun, rest: Partial<RunRow>): RunRow {
     maxAttempts: 3,
     leasedBy: null,
     leaseUntil: null,
+    leaseMs: null,
     lastError: null,
     result: null,
     createdAt: required.now,
@@ -88,10 +90,32 @@ export function leased(run: RunRow, holder: Holder, now: number, reportId: strin
     leasedBy: holder.name,
     sessionId: holder.id,
     leaseUntil: null,
+    leaseMs: null,
     leasedAt: now,
     startedAt: null,
     timeoutAt: nodeClock(run),
     reportId,
+  }
+}
+
+/** A lease of its own, held by no session: nobody will report the start, so the claim is the start. */
+export function leasedAlone(
+  run: RunRow,
+  p: { readonly holder: string; readonly leaseMs: number; readonly now: number },
+): RunRow {
+  const firstStartedAt = run.firstStartedAt ?? p.now
+  return {
+    ...run,
+    status: 'leased',
+    leasedBy: p.holder,
+    sessionId: null,
+    leaseUntil: p.now + p.leaseMs,
+    leaseMs: p.leaseMs,
+    leasedAt: p.now,
+    startedAt: p.now,
+    firstStartedAt,
+    timeoutAt: timeoutAt({ ...run, firstStartedAt }, p.now),
+    reportId: null,
   }
 }
 
@@ -100,6 +124,7 @@ const UNLEASED = {
   leasedBy: null,
   sessionId: null,
   leaseUntil: null,
+  leaseMs: null,
   leasedAt: null,
   timeoutAt: null,
   deferred: false,
@@ -127,6 +152,7 @@ export function finished(run: RunRow, f: Finish): RunRow {
     leasedBy: null,
     sessionId: null,
     leaseUntil: null,
+    leaseMs: null,
     leasedAt: null,
     timeoutAt: null,
     deferred: false,
@@ -189,6 +215,17 @@ export function returned(run: RunRow, p: { readonly counted: boolean; readonly r
   }
 }
 
+/** Given back by its worker after a start, which stays counted. Keeps its place in line. */
+export function requeued(run: RunRow, p: { readonly error: Failure | null; readonly reportId: string }): RunRow {
+  return {
+    ...returned(run, { counted: false, reportId: p.reportId }),
+    attempt: run.attempt + 1,
+    deliveries: 0,
+    lastError: p.error?.message ?? run.lastError,
+    error: p.error === null ? run.error : JSON.stringify(p.error),
+  }
+}
+
 /** Its worker is done with it; the outcome comes later by id. Held by nobody, so nothing but a timeout ends it. */
 export function deferred(run: RunRow, p: { readonly startedAt: number | null; readonly reportId: string }): RunRow {
   const startedAt = p.startedAt ?? run.startedAt
@@ -214,6 +251,8 @@ export function redriven(run: RunRow, now: number): RunRow {
     attempt: 0,
     deliveries: 0,
     runAt: now,
+    lastError: null,
+    error: null,
     result: null,
     unknown: false,
     startedAt: null,
@@ -225,6 +264,13 @@ export function redriven(run: RunRow, now: number): RunRow {
     deadLetter: false,
     cancelRequestedAt: null,
   }
+}
+
+/** Which part of `pending` a run is in; of no use for others. */
+export function waitOf(run: Pick<RunRow, 'runAt' | 'attempt'>, now: number): RunWait {
+  if (run.runAt <= now) return 'available'
+  if (run.runAt >= HELD_AT) return 'held'
+  return run.attempt > 0 ? 'retryable' : 'scheduled'
 }
 
 /** A clock over all attempts goes on while the run waits for the next one. */

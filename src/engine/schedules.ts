@@ -1,6 +1,7 @@
 /** Cron: when a schedule fires next, and what firing does. Time zones and daylight saving are croner's business. */
 import { Cron } from 'croner'
 import { TERMINAL } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
 import { StoreConflictError } from '../store/errors.ts'
 import type { ScheduleRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
@@ -8,6 +9,7 @@ import type { EnqueueParams, ScheduleParams, StartParams } from './api.ts'
 import type { Control } from './control.ts'
 import { PetrelError } from './errors.ts'
 import type { Intake } from './intake.ts'
+import type { RunControl } from './run-control.ts'
 import type { Transactor } from './transactor.ts'
 
 export interface ScheduleDeps {
@@ -15,12 +17,14 @@ export interface ScheduleDeps {
   readonly transactor: Transactor
   readonly intake: Intake
   readonly control: Control
+  readonly runControl: RunControl
   readonly dueAt: (at: number) => void
 }
 
 interface Template {
   readonly run?: EnqueueParams
   readonly start?: StartParams
+  readonly about?: Json
 }
 
 export class Schedules {
@@ -47,7 +51,7 @@ export class Schedules {
           timezone,
           overlap: p.overlap ?? 'skip',
           enabled: p.enabled ?? true,
-          template: JSON.stringify({ run: p.run, start: p.start }),
+          template: JSON.stringify({ run: p.run, start: p.start, about: p.about } as Template),
           nextAt: p.enabled === false ? null : nextAfter(p.name, p.expression, timezone, change.now),
           lastAt: before?.lastAt ?? null,
           lastId: before?.lastId ?? null,
@@ -55,6 +59,29 @@ export class Schedules {
           tenant: p.tenant ?? null,
           createdAt: before?.createdAt ?? change.now,
         }
+        change.schedules.set(p.name, row)
+        return row
+      },
+    })
+    if (value.nextAt !== null) this.#deps.dueAt(value.nextAt)
+    return value
+  }
+
+  async enable(p: { readonly name: string; readonly enabled: boolean }): Promise<ScheduleRow> {
+    const { value } = await this.#deps.transactor.run({
+      roots: [],
+      wait: true,
+      need: { schedules: [p.name] },
+      fold: (change) => {
+        const before = change.loaded.schedules.get(p.name)
+        if (before === undefined) {
+          const about = { resource_type: 'cron', resource_id: p.name }
+          throw new PetrelError('not_found', `there is no schedule '${p.name}'`, about)
+        }
+        if (before.enabled === p.enabled) return before
+        const { name, expression, timezone } = before
+        const nextAt = p.enabled ? nextAfter(name, expression, timezone, change.now) : null
+        const row: ScheduleRow = { ...before, enabled: p.enabled, nextAt }
         change.schedules.set(p.name, row)
         return row
       },
@@ -117,7 +144,8 @@ export class Schedules {
             lastId: id ?? row.lastId,
             fireCount: row.fireCount + (id === null ? 0 : 1),
           })
-          const data = JSON.stringify({ schedule: row.name, at: row.nextAt, id })
+          const reason = id === null ? { reason: 'overlap' } : {}
+          const data = JSON.stringify({ schedule: row.name, at: row.nextAt, id, ...reason })
           change.events.push({
             runId: null,
             instanceId: null,
@@ -149,26 +177,37 @@ export class Schedules {
     const actor = `schedule ${schedule.name}`
     const instance = await this.#deps.store.read.instance(id)
     const cancel =
-      instance === null ? this.#deps.control.cancelRun({ id, actor }) : this.#deps.control.cancelInstance({ id, actor })
+      instance === null ? this.#deps.runControl.cancel({ id, actor }) : this.#deps.control.cancelInstance({ id, actor })
     await cancel.catch((error: unknown) => {
       if (!(error instanceof PetrelError && error.code === 'conflict')) throw error
     })
   }
 }
 
-/** `@every 30m` besides cron's own words. */
+/** `@every 30m`, `@every 1h30m` besides cron's own words; an interval is counted from `after`. */
 export function nextAfter(name: string, expression: string, timezone: string, after: number): number | null {
-  const every = /^@every (\d+)(s|m|h|d)$/.exec(expression)
-  if (every !== null) {
-    const unit = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }[every[2] as 's' | 'm' | 'h' | 'd']
-    return after + Number(every[1]) * unit
-  }
+  const interval = intervalOf(expression)
+  if (interval !== null) return after + interval
   try {
-    return new Cron(expression, { timezone, paused: true }).nextRun(new Date(after))?.getTime() ?? null
+    const cron = new Cron(expression, { timezone, paused: true })
+    let next = cron.nextRun(new Date(after))
+    // A time that the clocks jump over is given as the moment after the jump, which the expression does not name.
+    while (next !== null && !cron.match(next)) next = cron.nextRun(next)
+    return next?.getTime() ?? null
   } catch (error) {
     throw new PetrelError(
       'invalid_request',
       `schedule '${name}': ${(error as Error).message} (five fields as in '0 9 * * mon', an IANA time zone)`,
     )
   }
+}
+
+const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function intervalOf(expression: string): number | null {
+  const every = /^@every ((?:\d+(?:ms|s|m|h|d))+)$/.exec(expression.trim())
+  if (every === null) return null
+  const parts = (every[1] as string).matchAll(/(\d+)(ms|s|m|h|d)/g)
+  const ms = [...parts].reduce((sum, [, n, unit]) => sum + Number(n) * (UNITS[unit as string] as number), 0)
+  return ms > 0 ? ms : null
 }

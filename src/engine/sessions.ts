@@ -15,14 +15,13 @@ import type {
   SessionOptions,
   WorkerPort,
 } from '../worker/port.ts'
-import { limitKeys } from './admission.ts'
 import type { Logger } from './api.ts'
 import type { Change } from './change.ts'
+import { claim } from './claim.ts'
 import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { accepting, type Handed, type Offer } from './handoff.ts'
-import { NeedMore } from './need.ts'
 import { type Chance, reported, strayed } from './outcomes.ts'
 import { leased } from './runs.ts'
 import type { Settler } from './settle.ts'
@@ -278,6 +277,7 @@ class LocalSession implements Session {
       heartbeatAt: now,
       expiresAt: now + this.#deps.ttlMs,
       tenant,
+      holds: 'session',
     }
   }
 
@@ -304,30 +304,10 @@ class LocalSession implements Session {
   }
 
   #lease(change: Change, limit: number): readonly Delivery[] {
-    askRules(change)
-    const full = { queues: new Set<string>(), keys: new Set<string>() }
-    const taken: Delivery[] = []
-    for (const run of change.loaded.candidates) {
-      if (taken.length >= limit) break
-      const refusal = change.admission.take(run)
-      if (refusal === 'key_limit') full.keys.add(run.limitKey as string)
-      else if (refusal !== null) full.queues.add(run.queue)
-      else {
-        const row = leased(run, { id: this.id, name: this.#options.name }, change.now, null)
-        change.runs.set(row.id, row)
-        taken.push(deliveryOf(row))
-      }
-    }
+    const holder = { id: this.id, name: this.#options.name }
+    const taken = claim(change, this.filter, limit, (run) => leased(run, holder, change.now, null))
     for (const { queue } of taken) this.#queuesSeen.add(queue)
-    const fuller = full.queues.size + full.keys.size
-    const round = `full:${[...full.queues, ...full.keys].sort().join(',')}`
-    if (taken.length < limit && fuller > 0 && change.loaded.candidates.length >= limit && !change.asked.has(round)) {
-      change.asked.add(round)
-      throw new NeedMore({
-        candidates: { ...this.filter, limit, skipQueues: [...full.queues], skipLimitKeys: [...full.keys] },
-      })
-    }
-    return taken
+    return taken.map((run) => deliveryOf(run))
   }
 
   settle(report: Report): Promise<Reply> {
@@ -400,20 +380,6 @@ class LocalSession implements Session {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: 0 }).catch(() => undefined)
   }
-}
-
-/** Limits and pauses of what may be leased must be known before anything is. */
-function askRules(change: Change): void {
-  const queues = new Set<string>()
-  const limits = new Set<string>()
-  for (const run of change.loaded.candidates) {
-    if (!change.asked.has(`queue ${run.queue}`)) queues.add(run.queue)
-    for (const key of limitKeys(run)) if (!change.asked.has(`limit ${key}`)) limits.add(key)
-  }
-  if (queues.size + limits.size === 0) return
-  for (const q of queues) change.asked.add(`queue ${q}`)
-  for (const key of limits) change.asked.add(`limit ${key}`)
-  throw new NeedMore({ queues: [...queues], limits: [...limits] })
 }
 
 const UNSTORABLE = {

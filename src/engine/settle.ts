@@ -30,6 +30,8 @@ export interface Settling {
   readonly bytes: number
   /** Present on a worker's report: lets the batch load in one go what it will need, and answer a repeat. */
   readonly report: { readonly sessionId: string; readonly report: Report } | null
+  /** The run as it was given out, if that is known: serves the same foresight. */
+  readonly hint?: Delivery
   /** Called when its outcome is decided, before the caller is told. */
   readonly decided?: () => void
   /** Folds it; the value is what the caller gets. */
@@ -170,8 +172,8 @@ export class Settler {
     for (const { params } of batch) {
       runs.push(params.runId)
       if (params.instanceId !== null) instances.add(params.instanceId)
-      if (params.report === null) continue
-      const { delivery } = params.report.report
+      const delivery = params.report?.report.delivery ?? params.hint
+      if (delivery === undefined) continue
       queues.add(delivery.queue)
       for (const key of limitKeys(delivery)) limits.add(key)
       if (delivery.instanceId === null || delivery.node === null) continue

@@ -13,6 +13,8 @@ export interface Net {
   readonly name: string
   /** What the author's notation calls itself: ojs, dag, playbook, saga. Carried for projections, never read by fire. */
   readonly dialect: string
+  /** What the notation calls this shape, if it has several: chain, group, batch. Carried like `dialect`. */
+  readonly kind?: string
   readonly nodes: readonly Node[]
   /** Keys of the nodes that get a token at the start. */
   readonly entry: readonly string[]

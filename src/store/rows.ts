@@ -6,6 +6,9 @@ import type { DrainReason, InstanceOutcome, InstanceState, Phase } from '../net/
 
 export type JsonText = string
 
+/** Far beyond every clock: a run that waits to be activated is due then. */
+export const HELD_AT = Date.UTC(9999, 0, 1)
+
 export type RunStatus = 'pending' | 'leased' | 'succeeded' | 'failed' | 'cancelled'
 export type RunRole = 'work' | 'undo' | 'final'
 
@@ -26,6 +29,8 @@ export interface RunRow {
   readonly leasedBy: string | null
   /** null while the lease lives with a session, or while deferred. */
   readonly leaseUntil: number | null
+  /** Length of a lease of its own, as given or last renewed; null: held by a session, by plain SQL, or by nobody. */
+  readonly leaseMs: number | null
   readonly lastError: string | null
   readonly result: JsonText | null
   readonly createdAt: number
@@ -197,6 +202,44 @@ export interface WorkerRow {
   readonly heartbeatAt: number
   readonly expiresAt: number
   readonly tenant: string | null
+  /** lease: over HTTP, its runs have leases of their own; `id` is then the name they are leased by. */
+  readonly holds: 'session' | 'lease'
+}
+
+/** A failed execution, as the history tells it. */
+export interface RunError {
+  readonly at: number
+  /** The event that tells it: retried, failed, cancelled or returned. */
+  readonly type: string
+  /** Executions that had failed with this one. */
+  readonly attempt: number | null
+  /** A Failure. */
+  readonly error: JsonText
+  /** When it was to be tried again; null: not, or at once. */
+  readonly runAt: number | null
+}
+
+/** Runs that ended in one minute on one queue. Told after the commit, so a killed process may leave a second untold. */
+export interface TotalRow {
+  readonly queue: string
+  /** Begin of the minute; 0: all that is older than the minutes kept. */
+  readonly minute: number
+  readonly succeeded: number
+  readonly failed: number
+  readonly cancelled: number
+  /** Failed executions that were tried again. */
+  readonly retried: number
+}
+
+/** What waits and what is held on one queue. */
+export interface QueueCounts {
+  readonly queue: string
+  readonly available: number
+  readonly scheduled: number
+  readonly retryable: number
+  /** Waits to be activated. */
+  readonly held: number
+  readonly leased: number
 }
 
 /**
@@ -242,4 +285,20 @@ export interface ScheduleRow {
   readonly fireCount: number
   readonly tenant: string | null
   readonly createdAt: number
+}
+
+/** An API key. The secret is stored nowhere. */
+export interface KeyRow {
+  readonly id: string
+  /** SHA-256 of the secret, in hex. */
+  readonly hash: string
+  /** Who it stands for: recorded as actor and initiator. */
+  readonly subject: string
+  readonly scopes: readonly string[]
+  readonly roles: readonly string[]
+  /** Sees and claims only what belongs to this tenant; null: everything. */
+  readonly tenant: string | null
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
 }

@@ -3,22 +3,32 @@
  * `decide` is synchronous and may be called again (after a deadlock, a serialization failure or a lost connection
  * before commit), so it must depend on nothing but what was loaded. No SQL exists outside the two stores.
  */
+
+import type { Overview } from './overview.ts'
+import type { Registry } from './registry.ts'
 import type {
   EventRow,
   GateRow,
   InstanceRow,
   ItemChunk,
+  KeyRow,
   LimitRow,
   NetRow,
+  QueueCounts,
   QueueRow,
+  RunError,
   RunRow,
   RunStatus,
   ScheduleRow,
   SlotRow,
   StoredEvent,
+  TotalRow,
   UniqueRow,
   WorkerRow,
 } from './rows.ts'
+import type { Saved } from './saved.ts'
+import type { TreeReads } from './trees.ts'
+import type { Webhooks } from './webhooks.ts'
 
 export interface Store {
   readonly kind: 'sqlite' | 'postgres'
@@ -42,8 +52,16 @@ export interface Store {
   /** Tells other processes; coalesced, after commit, never inside a transaction. */
   wake(wake: Wake): void
 
+  /** For tests: empties every table but migrations, settings, keys, and nets (named by their content, so never wrong). */
+  reset(): Promise<void>
+
   readonly read: Reads
   readonly sweep: Sweeps
+  readonly keys: Keys
+  readonly saved: Saved
+  readonly webhooks: Webhooks
+  readonly registry: Registry
+  readonly overview: Overview
 }
 
 export interface Transaction<T> {
@@ -121,6 +139,8 @@ export interface Candidates extends ClaimFilter {
   /** Queues and limit keys found full in this transaction: their runs are passed over. */
   readonly skipQueues: readonly string[]
   readonly skipLimitKeys: readonly string[]
+  /** true: a queue named earlier comes first, whatever the priorities; needs `queues`. */
+  readonly inOrder?: boolean
 }
 
 /** Everything loaded so far. Absent things are known absent: `slots.get(k)` is null, not undefined, once asked for. */
@@ -180,6 +200,8 @@ export interface Delta {
   /** Instances whose leased runs get cancel_requested_at (if not set): their workers are asked to stop. */
   readonly signal?: readonly string[]
   readonly nets?: readonly NetRow[]
+  /** Reserved for a root and what is nested in it. A taken one is a StoreConflictError. */
+  readonly names?: readonly { readonly name: string; readonly rootId: string }[]
   readonly queues?: readonly QueueRow[]
   readonly limits?: readonly LimitRow[]
   readonly uniques?: { readonly put?: readonly UniqueRow[]; readonly remove?: readonly string[] }
@@ -198,6 +220,7 @@ export interface Wake {
 
 /** Read models. No locks; each is one statement or a few. */
 export interface Reads {
+  readonly trees: TreeReads
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
   /** Runs a session holds by the store's word. */
@@ -208,6 +231,13 @@ export interface Reads {
   listRuns(params: RunQuery): Promise<readonly RunRow[]>
   countInstances(): Promise<ReadonlyMap<string, number>>
   countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
+  /** How many a list would give in all, counted up to `atMost`: a total on a page must not read a million rows. */
+  countListedRuns(query: RunQuery, atMost: number): Promise<number>
+  countListedInstances(query: InstanceQuery, atMost: number): Promise<number>
+  /** What waits and is held, by queue. Reads every pending and leased run's entry in partial indexes, nothing else. */
+  queueCounts(params: { readonly queue: string | null }): Promise<readonly QueueCounts[]>
+  /** Ended runs by queue and minute, from `since` on, besides the sum of all before (minute 0). */
+  totals(params: { readonly queue: string | null; readonly since: number }): Promise<readonly TotalRow[]>
   /** Runs of one instance in the order they were created. */
   instanceRuns(params: {
     readonly instanceId: string
@@ -229,14 +259,30 @@ export interface Reads {
   }): Promise<readonly StoredEvent[]>
   /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
   runHistory(runId: string): Promise<readonly StoredEvent[]>
+  /** The same for many runs. Runs without history are not in the map. */
+  histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>>
+  /** Failed executions since the run was made or last redriven, oldest first, the newest `limit` of each run. */
+  errorsOf(params: {
+    readonly runIds: readonly string[]
+    readonly limit: number
+  }): Promise<ReadonlyMap<string, readonly RunError[]>>
   /** Global feed; stops before the oldest transaction in flight. */
   feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]>
+  /** The global feed through a filter. */
+  events(query: EventQuery): Promise<EventPage>
+  /** The feed shows by now whatever has an id up to this: where those begin who want only what comes. */
+  feedEnd(): Promise<number>
+  /** Id of the oldest event kept; 0: none. */
+  feedStart(): Promise<number>
   gate(id: string): Promise<GateRow | null>
   openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]>
   queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
+  /** Configured queues, and whether each is paused. */
+  queuesPaused(): Promise<ReadonlyMap<string, boolean>>
   limits(): Promise<readonly LimitRow[]>
   workers(): Promise<readonly WorkerRow[]>
   schedules(): Promise<readonly ScheduleRow[]>
+  schedule(name: string): Promise<ScheduleRow | null>
   /** Saved progress of a run. */
   checkpoint(runId: string): Promise<{ readonly state: string; readonly sequence: number } | null>
   /** Invariants that hold in every committed state; each finding names the row. */
@@ -249,10 +295,17 @@ export interface InstanceQuery {
   readonly dialect: string | null
   readonly tenant: string | null
   readonly rootsOnly: boolean
+  /** What the notation calls the shape (Net.kind): chain, group … */
+  readonly kind?: string | null
   readonly limit: number
   /** Newest first, strictly older than this id. */
   readonly before: string | null
+  /** Passed over after `before`; each costs as much as one listed. */
+  readonly offset?: number
 }
+
+/** The parts of `pending`: due now; due later and never failed; due later after a failure; waiting to be activated. */
+export type RunWait = 'available' | 'scheduled' | 'retryable' | 'held'
 
 export interface RunQuery {
   readonly status: readonly RunStatus[] | null
@@ -260,17 +313,48 @@ export interface RunQuery {
   readonly type: string | null
   readonly deadLetter: boolean | null
   readonly tenant: string | null
+  readonly instanceId?: string | null
+  readonly rootId?: string | null
+  /** Besides `status`: pending runs in one of these parts. Both null: any run. */
+  readonly wait?: readonly RunWait[] | null
+  /** Created then or later; read from the rows that the rest leaves. */
+  readonly createdFrom?: number | null
+  readonly createdBefore?: number | null
   readonly limit: number
   readonly before: string | null
+  readonly offset?: number
+}
+
+/** Conditions on events; each may be left out. Those on queue and type look the run up by its id. */
+export interface EventQuery {
+  readonly afterId: number
+  readonly limit: number
+  readonly types?: readonly string[] | null
+  readonly tenant?: string | null
+  readonly runId?: string | null
+  readonly instanceId?: string | null
+  readonly queues?: readonly string[] | null
+  readonly runTypes?: readonly string[] | null
+}
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[]
+  /** Everything up to this id has been looked at: ask after it next. */
+  readonly cursor: number
+  /** true: there may be more behind the cursor already. */
+  readonly more: boolean
 }
 
 /** Small writes that touch no instance, and look-ups of what is due. Each is one statement, SKIP LOCKED where it locks. */
 export interface Sweeps {
   /** Registers or refreshes a session. Returns what the worker must know: its state, and its runs to stop. */
   beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat>
-  /** Sessions past their time become `dead`; returns up to `limit` runs they (or dead ones before) still hold. */
+  /**
+   * Workers past their time become `dead`; returns up to `limit` runs that their sessions (or those dead before) still
+   * hold. Leases of their own end at that moment and are found by `expiredLeases`.
+   */
   lostRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  /** Foreign leases past lease_until. */
+  /** Leases past lease_until: workers' own, and foreign clients'. */
   expiredLeases(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Runs past timeout_at, or pending past expires_at. */
   overdueRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
@@ -291,6 +375,22 @@ export interface Sweeps {
   started(params: {
     readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[]
   }): Promise<readonly string[]>
+  /**
+   * Renews leases of their own that have not run out, of `holder` (null: of anybody). `leaseMs` null: each for as long
+   * as before. Returns the ids renewed; tells each as a heartbeat.
+   */
+  extendLeases(params: {
+    readonly holder: string | null
+    readonly runIds: readonly string[]
+    readonly leaseMs: number | null
+  }): Promise<readonly string[]>
+  /**
+   * A worker with leases of its own says that it lives: registered, or alive again if it was dead. Its own word may
+   * make it quiet or terminate; nothing takes that back. Returns the state that stands.
+   */
+  beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']>
+  /** Adds to the totals. */
+  addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void>
   /** Extends a foreign lease. Returns false if it is no longer held. */
   extend(params: { readonly runId: string; readonly epoch: number; readonly untilMs: number }): Promise<boolean>
   checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
@@ -315,4 +415,14 @@ export interface Beat {
   readonly state: WorkerRow['state']
   /** Runs of this session whose cancel was requested, or that it no longer holds. */
   readonly stop: readonly string[]
+}
+
+/** API keys of the server. */
+export interface Keys {
+  add(key: KeyRow): Promise<void>
+  find(id: string): Promise<KeyRow | null>
+  /** Oldest first, revoked ones too. */
+  list(): Promise<readonly KeyRow[]>
+  /** null: there is no such key, or it was revoked before. */
+  revoke(id: string): Promise<KeyRow | null>
 }

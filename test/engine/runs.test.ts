@@ -102,7 +102,7 @@ describe.each(PLACES)('runs on $name', (place) => {
   it('answers a second enqueue with the same key by the first run, for ever', async () => {
     const first = await enqueue('x', { idempotencyKey: 'k' })
     const [again] = await d.engine.enqueue([{ type: 'x', payload: null, idempotencyKey: 'k' }])
-    expect(again).toEqual({ id: first, created: false })
+    expect(again).toMatchObject({ id: first, created: false, run: { id: first } })
     await d.succeed(await d.claimOne())
     expect(await enqueue('x', { idempotencyKey: 'k' })).toBe(first)
     const both = await d.engine.enqueue([1, 2].map(() => ({ type: 'x', payload: null, idempotencyKey: 'twice' })))

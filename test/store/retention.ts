@@ -58,6 +58,10 @@ export function retentionTopic(current: Current): void {
       gates: { insert: [gate] },
       slots: { put: [{ instanceId: root.id, key: 'c:a', value: '1' }] },
       items: [{ instanceId: root.id, node: 'loop', fire: 0, first: 0, values: '[1]' }],
+      names: [
+        { name: 'old', rootId: root.id },
+        { name: 'kept', rootId: running.id },
+      ],
       events: [anEvent({ type: 'instance.started', instanceId: root.id, seq: 1, at: OLD })],
     })
     await pruneAll(store, 1_000)
@@ -72,6 +76,7 @@ export function retentionTopic(current: Current): void {
     ])
     expect(await store.read.run(run.id)).toBeNull()
     expect(await store.read.slots({ instanceId: root.id, prefix: '' })).toEqual([])
+    expect([...(await store.read.trees.nameHolders(['old', 'kept'])).keys()]).toEqual(['kept'])
     expect(await store.read.instanceRuns({ instanceId: recent.id, limit: 5, after: null })).toHaveLength(1)
   })
 

@@ -20,6 +20,7 @@ export function aRun(given: Partial<RunRow> = {}): RunRow {
     maxAttempts: 3,
     leasedBy: null,
     leaseUntil: null,
+    leaseMs: null,
     lastError: null,
     result: null,
     createdAt: T0,
@@ -166,6 +167,7 @@ export function aWorker(given: Partial<WorkerRow> = {}): WorkerRow {
     heartbeatAt: T0,
     expiresAt: T0 + 30_000,
     tenant: null,
+    holds: 'session',
     ...given,
   }
 }

@@ -6,7 +6,9 @@ import { dueTopic } from './due.ts'
 import { historyTopic } from './history.ts'
 import { keyTopic } from './keys.ts'
 import { leaseTopic } from './leases.ts'
+import { listTopic } from './lists.ts'
 import { loadTopic } from './loads.ts'
+import { ownLeaseTopic } from './own-leases.ts'
 import { processTopic } from './processes.ts'
 import { readTopic } from './reads.ts'
 import { resultTopic } from './results.ts'
@@ -15,6 +17,7 @@ import { roundTripTopic } from './round-trips.ts'
 import { schemaTopic } from './schema.ts'
 import type { OpenSubject, Subject } from './subject.ts'
 import { transactTopic } from './transact.ts'
+import { treeTopic } from './trees.ts'
 
 /** Gives the subject of the running test. */
 export type Current = () => Subject
@@ -28,8 +31,11 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   results: resultTopic,
   history: historyTopic,
   'sessions and leases': leaseTopic,
+  'leases of their own': ownLeaseTopic,
   'what is due': dueTopic,
   'read models': readTopic,
+  'trees of instances': treeTopic,
+  'lists and statistics': listTopic,
   retention: retentionTopic,
   doctor: doctorTopic,
   'several processes': processTopic,

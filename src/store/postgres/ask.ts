@@ -8,6 +8,8 @@ export interface Question<T> {
   readonly statement: Statement
   readonly values?: Fields
   readonly row: (fields: Fields) => T
+  /** Settings for this statement alone: they end with its transaction, which is this one flight. */
+  readonly settings?: Statement
 }
 
 /** Rows of a statement that may run twice: a lost connection is tried again. */
@@ -20,7 +22,8 @@ export async function ask<T>(lanes: Lanes, question: Question<T>): Promise<T[]> 
       row: (fields) => void rows.push(question.row(fields)),
     }
     try {
-      await lanes.use((lane) => fly(lane.client, [call]))
+      const calls = question.settings === undefined ? [call] : [{ statement: question.settings, values: [] }, call]
+      await lanes.use((lane) => fly(lane.client, calls))
       return rows
     } catch (error) {
       const lost = error instanceof FlightError && isConnectionLoss(causeOf(error))

@@ -61,6 +61,7 @@ export const RUN = table<RunRow>('workflow_run', {
   maxAttempts: ['int', 3],
   leasedBy: 'text',
   leaseUntil: 'time',
+  leaseMs: 'bigint',
   lastError: 'text',
   result: 'jsonb',
   createdAt: 'time',
@@ -107,6 +108,7 @@ export const RUN_CHANGES: ReadonlySet<string> = new Set<keyof RunRow>([
   'attempt',
   'leasedBy',
   'leaseUntil',
+  'leaseMs',
   'lastError',
   'result',
   'deletedAt',
@@ -232,6 +234,11 @@ export const GATE_CHANGES: ReadonlySet<string> = new Set<keyof GateRow>([
 
 export const NET = table<NetRow>('workflow_net', { hash: 'text', name: 'text', dialect: 'text', net: 'json' })
 
+export const NAME = table<{ readonly name: string; readonly rootId: string }>('workflow_name', {
+  name: 'text',
+  rootId: 'uuid',
+})
+
 export const QUEUE = table<QueueRow>('workflow_queue', { name: 'text', paused: 'bool' })
 
 export const LIMIT = table<LimitRow>('workflow_limit', {
@@ -265,6 +272,7 @@ export const WORKER = table<WorkerRow>('workflow_worker', {
   heartbeatAt: 'time',
   expiresAt: 'time',
   tenant: 'text',
+  holds: ['text', 'session'],
 })
 
 export const SCHEDULE = table<ScheduleRow>('workflow_cron', {
@@ -310,6 +318,12 @@ const DECODE: Readonly<Record<Kind, ((text: string) => unknown) | null>> = {
   bool: isTrue,
   time: parseTime,
   list: (text) => JSON.parse(text),
+}
+
+/** Some columns of a table, in its own order. */
+export function narrowed<R, K extends keyof R & string>(from: Table<R>, keys: readonly K[]): Table<Pick<R, K>> {
+  const columns = from.columns.filter(({ key }) => (keys as readonly string[]).includes(key))
+  return { name: from.name, columns: columns as unknown as readonly Column<Pick<R, K>>[] }
 }
 
 /** `r.id, r.type, …` for a SELECT whose rows `decoder` reads. */

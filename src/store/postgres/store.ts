@@ -1,20 +1,30 @@
 /** The store on PostgreSQL: for many processes and machines. */
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import type { Reads, Store, Sweeps, Transaction, Wake } from '../store.ts'
+import type { Overview } from '../overview.ts'
+import type { Registry } from '../registry.ts'
+import type { Saved } from '../saved.ts'
+import type { Keys, Reads, Store, Sweeps, Transaction, Wake } from '../store.ts'
+import type { Webhooks } from '../webhooks.ts'
 import { StoreClock } from './clock.ts'
 import { toStoreError } from './failure.ts'
 import { fly } from './flight.ts'
+import { keysOn } from './keys.ts'
 import { Lanes } from './lanes.ts'
 import { CLOCK } from './load/plain.ts'
 import { migrate } from './migrate.ts'
+import { overviewOn } from './overview.ts'
 import { PostgresReads } from './read/reads.ts'
 import { Recent } from './recent.ts'
+import { registryOn } from './registry.ts'
+import { reset } from './reset.ts'
+import { savedOn } from './saved.ts'
 import { EVERYWHERE, FOR_READS, FOR_SIGNALS, FOR_WORK, settingsCall } from './settings.ts'
 import { type Call, statement } from './statement.ts'
 import { PostgresSweeps } from './sweep/sweeps.ts'
 import { type Probe, type TransactParams, transact, transactOn } from './transact.ts'
 import { WakeListener, WakeSender } from './wake.ts'
+import { webhooksOn } from './webhooks.ts'
 
 export interface PostgresParams {
   readonly url: string
@@ -40,6 +50,11 @@ export class PostgresStore implements Store {
   readonly kind = 'postgres'
   readonly read: Reads
   readonly sweep: Sweeps
+  readonly keys: Keys
+  readonly saved: Saved
+  readonly webhooks: Webhooks
+  readonly registry: Registry
+  readonly overview: Overview
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #work: Lanes
@@ -74,6 +89,11 @@ export class PostgresStore implements Store {
       : null
     this.read = new PostgresReads(this.#reads)
     this.sweep = new PostgresSweeps({ reads: this.#reads, beats: this.#beats, recent: this.#recent })
+    this.keys = keysOn(this.#reads)
+    this.saved = savedOn(this.#reads)
+    this.webhooks = webhooksOn(this.#reads)
+    this.registry = registryOn(this.#reads)
+    this.overview = overviewOn(this.#reads)
   }
 
   async migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }> {
@@ -139,6 +159,10 @@ export class PostgresStore implements Store {
 
   wake(wake: Wake): void {
     this.#sender.send(wake)
+  }
+
+  reset(): Promise<void> {
+    return reset(this.#reads)
   }
 
   /** Tries the connection, and listens from here on. */

@@ -121,7 +121,14 @@ async function attemptFromMemory<T>(
   if (estimate === null || recalled === null) return { need: null }
   const { loading, versions } = recalled
   loading.now = estimate.now
-  const decided = transaction.decide(loading)
+  let decided: ReturnType<typeof transaction.decide>
+  try {
+    decided = transaction.decide(loading)
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    // Refused, but perhaps only by what is remembered: nobody has compared it yet.
+    return { need: null }
+  }
   if ('need' in decided) return decided
   if (!allKnown(decided.delta, versions)) return { need: null }
   const writes = writeCalls(decided.delta, loading, versions)

@@ -2,11 +2,17 @@
 import type { Store } from '../store.ts'
 import { readClock, writeOffset } from './clock.ts'
 import { Connection, type Probe } from './connection.ts'
+import { keysOn } from './keys.ts'
 import { checkSchema, migrate, readMigrations } from './migrate.ts'
+import { overviewOn } from './overview.ts'
 import { readsOn } from './read/reads.ts'
+import { registryOn } from './registry.ts'
+import { reset } from './reset.ts'
+import { savedOn } from './saved.ts'
 import { sweepsOn } from './sweep/sweeps.ts'
 import { transact } from './transact.ts'
 import { WakePoll } from './wake.ts'
+import { webhooksOn } from './webhooks.ts'
 import { DeltaWriter } from './write/apply.ts'
 
 export interface SqliteParams {
@@ -44,7 +50,13 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     onWake: (listener) => wakes.listen(listener),
     // Every commit already tells the other processes.
     wake: () => {},
+    reset: () => connection.write(() => reset(connection)),
     read: readsOn(connection),
     sweep: sweepsOn(connection),
+    keys: keysOn(connection),
+    saved: savedOn(connection),
+    webhooks: webhooksOn(connection),
+    registry: registryOn(connection),
+    overview: overviewOn(connection),
   }
 }

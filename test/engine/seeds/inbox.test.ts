@@ -92,7 +92,7 @@ describe.each(PLACES)('inbox on $name', (place) => {
     await d.succeed(await d.claimOne())
     await d.store.sweep.prune({ endedBefore: (await d.store.now()) + 1, eventsBefore: 0, limit: 1000 })
     expect(await runRow(d, (made as { id: string }).id)).toBeNull()
-    expect(await d.engine.enqueue([order])).toEqual([{ id: (made as { id: string }).id, created: false }])
+    expect(await d.engine.enqueue([order])).toEqual([{ id: (made as { id: string }).id, created: false, run: null }])
     expect(await d.claim()).toEqual([])
   })
 

@@ -262,7 +262,7 @@ describe('a workflow of jobs as a file', () => {
       jobs: [],
       ...(type === 'batch' ? { callbacks: { on_complete: { type: 'x' } } } : {}),
     })
-    await expect(readDefinition('empty.json', text)).rejects.toThrow('needs at least one job')
+    await expect(readDefinition('empty.json', text)).rejects.toThrow('jobs array must contain at least one element')
   })
 
   it('takes the jobs and callbacks of a batch', async () => {

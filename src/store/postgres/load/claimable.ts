@@ -68,16 +68,17 @@ const DUE_OF_LINE = `${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.
  * that changed between the snapshot and the lock. They are written so that no index but the primary key fits them, and
  * the ids come as an array, not a join: planned on an empty table, a join began with all that was due (3.7 s).
  */
-const candidatesSql = (anyQueue: boolean): string => `${lines(anyQueue)},
+const candidatesSql = (anyQueue: boolean, inOrder = false): string => `${lines(anyQueue)},
   best(id) AS MATERIALIZED (
     SELECT c.id FROM line l CROSS JOIN LATERAL
       (SELECT r.id, r.run_at ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $8::int) c
-    ORDER BY l.priority, c.run_at, c.id LIMIT $8::int
+    ORDER BY ${inOrder ? 'array_position($1::text[], l.queue), ' : ''}l.priority, c.run_at, c.id LIMIT $8::int
   )
   SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
   WHERE r.id = ANY (ARRAY (SELECT b.id FROM best b)) AND r.status || '' = 'pending' AND r.deleted_at IS NULL
     AND r.run_at + interval '0' <= (SELECT workflow.clock())
-  ORDER BY r.priority, r.run_at, r.id LIMIT $9::int FOR UPDATE OF r SKIP LOCKED`
+  ORDER BY ${inOrder ? 'array_position($1::text[], r.queue), ' : ''}r.priority, r.run_at, r.id LIMIT $9::int
+  FOR UPDATE OF r SKIP LOCKED`
 
 /** The LIMIT keeps this a probe per line: an EXISTS became a join that read all that was due. */
 const urgencySql = (anyQueue: boolean): string => `${lines(anyQueue)}
@@ -87,6 +88,7 @@ export const CANDIDATES: readonly [Statement, Statement] = [
   statement(candidatesSql(false)),
   statement(candidatesSql(true)),
 ]
+const IN_ORDER = statement(candidatesSql(false, true))
 const URGENCY: readonly [Statement, Statement] = [statement(urgencySql(false)), statement(urgencySql(true))]
 
 function filterValues(filter: ClaimFilter, full: Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>): (string | null)[] {
@@ -109,7 +111,7 @@ const NOTHING_FULL = { skipQueues: [], skipLimitKeys: [] }
 export function candidatesCall(filter: Candidates, row: (fields: Fields) => void): Call {
   const looked = String(filter.limit * 2 + 32)
   return {
-    statement: CANDIDATES[filter.queues === null ? 1 : 0],
+    statement: filter.queues === null ? CANDIDATES[1] : filter.inOrder === true ? IN_ORDER : CANDIDATES[0],
     values: [...filterValues(filter, filter), looked, String(filter.limit)],
     row,
   }

@@ -64,7 +64,8 @@ export const ITEMS = statement(
 )
 
 /**
- * The newest fire that has ended work decides. Items of an `each` become an object; where no run has a result, slot
+ * The newest fire that has ended work decides. Items of an `each` become an object, failed ones and those an operator
+ * cancelled (which have an error; those a drain cancelled have none) with their errors; where no run has a result, slot
  * `r:<node>` may (children's results).
  */
 export const RESULTS = statement(
@@ -74,14 +75,15 @@ export const RESULTS = statement(
          ELSE jsonb_build_object('error', coalesce(r.error::jsonb, jsonb_build_object('message', r.last_error)), 'state', 'failed') END)
        FROM workflow.workflow_run r
        WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.fire = f.fire AND r.item >= 0 AND r.role = 'work'
-         AND r.status IN ('succeeded', 'failed'))
+         AND (r.status IN ('succeeded', 'failed') OR (r.status = 'cancelled' AND r.error IS NOT NULL)))
      ELSE f.result END::text,
      (SELECT s.value::text FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = 'r:' || n.node))
    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, node, at)
    LEFT JOIN LATERAL (
      SELECT r.fire, r.item, r.result FROM workflow.workflow_run r
      WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.role = 'work'
-       AND (r.status = 'succeeded' OR (r.status = 'failed' AND r.item >= 0))
+       AND (r.status = 'succeeded'
+         OR (r.item >= 0 AND (r.status = 'failed' OR (r.status = 'cancelled' AND r.error IS NOT NULL))))
      ORDER BY r.fire DESC LIMIT 1
    ) f ON true`,
 )

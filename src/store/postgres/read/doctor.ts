@@ -62,7 +62,9 @@ const CHECKS: Readonly<Record<string, string>> = {
     WHERE status NOT IN ('pending', 'leased') AND settled_at IS NOT NULL AND lease_until IS NOT NULL`,
   attempts: `
     SELECT id, 'counts ' || attempt || ' failed attempts of ' || max_attempts || ' allowed'
-    FROM workflow.workflow_run WHERE attempt > max_attempts`,
+    FROM workflow.workflow_run r WHERE attempt > max_attempts
+      AND attempt > max_attempts + (SELECT count(*) FROM workflow.workflow_event e
+                                    WHERE e.workflow_id = r.id AND e.event_type = 'returned')`,
   limit_in_use: `
     SELECT l.key, 'counts ' || l.in_use || ' in use, but ' || coalesce(h.held, 0) || ' leased runs hold it'
     FROM workflow.workflow_limit l LEFT JOIN (

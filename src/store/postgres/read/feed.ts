@@ -11,10 +11,12 @@
  * the last id known complete. Nothing is written or locked for this, and writers never wait.
  */
 import type { StoredEvent } from '../../rows.ts'
+import type { EventPage, EventQuery } from '../../store.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'
-import { statement } from '../statement.ts'
+import { type Fields, statement } from '../statement.ts'
+import { Conditions } from './conditions.ts'
 import { EVENT_COLUMNS, eventFrom } from './event.ts'
 
 const WRITER = `l.locktype = 'relation' AND l.relation = 'workflow.workflow_event'::regclass AND l.mode = 'RowExclusiveLock'
@@ -31,7 +33,11 @@ const EVENTS = statement(
   `SELECT ${EVENT_COLUMNS} FROM workflow.workflow_event e WHERE e.id > $1::bigint AND e.id <= $2::bigint ORDER BY e.id LIMIT $3::int`,
 )
 
+const FIRST = statement('SELECT min(e.id) FROM workflow.workflow_event e WHERE e.id > $1::bigint')
+
 const PATIENCE_MS = 250
+/** Ids a filtered page looks at: with a filter that fits nothing a call must end too, and tell how far it came. */
+const LOOKED_AT = 20_000
 
 export class Feed {
   readonly #lanes: Lanes
@@ -47,6 +53,45 @@ export class Feed {
     if (seen.length >= params.limit) return seen
     await this.#advance()
     return this.#events(params, this.#complete)
+  }
+
+  /** As `read`, through a filter. What came since the last look is looked for when nothing else is left to tell. */
+  async page(query: EventQuery): Promise<EventPage> {
+    const known = this.#complete
+    const seen = await this.#page(query)
+    if (seen.more || seen.events.length >= query.limit) return seen
+    await this.#advance()
+    return this.#complete === known ? seen : this.#page(query)
+  }
+
+  async #page(query: EventQuery): Promise<EventPage> {
+    // What retention removed is not looked through.
+    const first = (await this.#first(query.afterId)) ?? query.afterId + 1
+    const from = Math.max(query.afterId, Math.min(first - 1, this.#complete))
+    const until = Math.min(this.#complete, from + LOOKED_AT)
+    if (until <= from) return { events: [], cursor: Math.max(from, query.afterId), more: false }
+    const where = conditionsOf(query, from, until)
+    const runs =
+      (query.queues ?? query.runTypes ?? null) === null ? '' : 'JOIN workflow.workflow_run r ON r.id = e.workflow_id'
+    const text = `SELECT ${EVENT_COLUMNS} FROM workflow.workflow_event e ${runs} ${where.text()}
+      ORDER BY e.id LIMIT ${where.value(String(query.limit))}::int`
+    const events = await ask(this.#lanes, { statement: statement(text), values: where.values, row: eventFrom })
+    const cursor = events.length < query.limit ? until : (events.at(-1) as StoredEvent).id
+    return { events, cursor, more: cursor < this.#complete }
+  }
+
+  async end(): Promise<number> {
+    await this.#advance()
+    return this.#complete
+  }
+
+  async start(): Promise<number> {
+    return (await this.#first(0)) ?? 0
+  }
+
+  #first(afterId: number): Promise<number | null> {
+    const row = (fields: Fields): number | null => (fields[0] ? Number(fields[0]) : null)
+    return askOne(this.#lanes, { statement: FIRST, values: [String(afterId)], row })
   }
 
   #events(params: { readonly afterId: number; readonly limit: number }, untilId: number): Promise<StoredEvent[]> {
@@ -66,4 +111,17 @@ export class Feed {
     }
     if (writers.length === 0) this.#complete = Math.max(this.#complete, last)
   }
+}
+
+function conditionsOf(query: EventQuery, from: number, until: number): Conditions {
+  const where = new Conditions()
+  where.add((n) => `e.id > ${n}::bigint`, String(from))
+  where.add((n) => `e.id <= ${n}::bigint`, String(until))
+  if (query.types) where.add((n) => `e.event_type = ANY (${n}::text[])`, textArray(query.types))
+  if (query.tenant) where.add((n) => `e.tenant = ${n}`, query.tenant)
+  if (query.runId) where.addId((n) => `e.workflow_id = ${n}::uuid`, query.runId)
+  if (query.instanceId) where.addId((n) => `e.instance_id = ${n}::uuid`, query.instanceId)
+  if (query.queues) where.add((n) => `r.queue = ANY (${n}::text[])`, textArray(query.queues))
+  if (query.runTypes) where.add((n) => `r.type = ANY (${n}::text[])`, textArray(query.runTypes))
+  return where
 }

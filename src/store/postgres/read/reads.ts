@@ -4,23 +4,31 @@ import type {
   InstanceRow,
   LimitRow,
   NetRow,
+  QueueCounts,
   QueueRow,
+  RunError,
   RunRow,
   ScheduleRow,
   SlotRow,
   StoredEvent,
+  TotalRow,
   WorkerRow,
 } from '../../rows.ts'
-import type { InstanceQuery, Reads, RunQuery } from '../../store.ts'
+import type { EventPage, EventQuery, InstanceQuery, Reads, RunQuery } from '../../store.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
 import { GATES as GATE_BY_ID, RESULTS } from '../load/plain.ts'
 import { type Fields, statement } from '../statement.ts'
+import { isUuid } from '../uuid.ts'
+import { type Conditions, instanceConditions, runConditions } from './conditions.ts'
 import { doctor } from './doctor.ts'
 import { EVENT_COLUMNS, eventFrom } from './event.ts'
 import { Feed } from './feed.ts'
+import { errorsOf, histories } from './history.ts'
+import { queueCounts, TOTALS, totalFrom } from './stats.ts'
+import { PostgresTrees } from './trees.ts'
 
 const RUNS = `SELECT ${column.selectList(column.RUN, 'r')} FROM workflow.workflow_run r`
 const INSTANCES = `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workflow.workflow_instance i`
@@ -50,16 +58,12 @@ const SLOTS = statement(
 const INSTANCE_EVENTS = statement(
   `SELECT ${EVENT_COLUMNS} FROM workflow.workflow_event e WHERE e.instance_id = $1::uuid AND e.seq > $2::int ORDER BY e.seq LIMIT $3::int`,
 )
-const RUN_HISTORY = statement(
-  `SELECT coalesce(h.event_id, 0), h.workflow_id, h.instance_id, h.seq, h.event_type, h.node, h.actor, h.tenant, h.data, h.created_at
-   FROM workflow.workflow_history h WHERE h.workflow_id = $1::uuid
-   ORDER BY date_trunc('milliseconds', h.created_at), coalesce(h.event_id, h.part * 9007199254740991), h.part`,
-)
 const OPEN_GATES = statement(`${GATES} ORDER BY g.id LIMIT $1::int`)
 const OPEN_GATES_OF = statement(`${GATES} AND g.instance_id = $2::uuid ORDER BY g.id LIMIT $1::int`)
 const QUEUES = statement(
   `SELECT n.name, coalesce(q.paused, false), coalesce(c.pending, 0), coalesce(c.leased, 0)
    FROM (SELECT name FROM workflow.workflow_queue
+         UNION SELECT queue FROM workflow.workflow_total
          UNION SELECT queue FROM workflow.workflow_run WHERE status IN ('pending', 'leased')) n
    LEFT JOIN workflow.workflow_queue q ON q.name = n.name
    LEFT JOIN (SELECT r.queue, count(*) FILTER (WHERE r.status = 'pending') AS pending, count(*) FILTER (WHERE r.status = 'leased') AS leased
@@ -67,13 +71,14 @@ const QUEUES = statement(
      ON c.queue = n.name
    ORDER BY n.name`,
 )
+const QUEUES_PAUSED = statement('SELECT q.name, q.paused FROM workflow.workflow_queue q')
 const LIMITS = statement(`SELECT ${column.selectList(column.LIMIT, 'l')} FROM workflow.workflow_limit l ORDER BY l.key`)
 const WORKERS = statement(
   `SELECT ${column.selectList(column.WORKER, 'w')} FROM workflow.workflow_worker w ORDER BY w.id`,
 )
-const SCHEDULES = statement(
-  `SELECT ${column.selectList(column.SCHEDULE, 'c')} FROM workflow.workflow_cron c ORDER BY c.name`,
-)
+const CRON = `SELECT ${column.selectList(column.SCHEDULE, 'c')} FROM workflow.workflow_cron c`
+const SCHEDULES = statement(`${CRON} ORDER BY c.name`)
+const SCHEDULE = statement(`${CRON} WHERE c.name = $1`)
 const CHECKPOINT = statement(
   'SELECT c.state, c.sequence FROM workflow.workflow_checkpoint c WHERE c.run_id = $1::uuid AND c.state IS NOT NULL',
 )
@@ -83,24 +88,29 @@ const slotFrom = column.decoder(column.SLOT)
 const countFrom = (fields: Fields): [string, number] => [fields[0] as string, Number(fields[1])]
 
 export class PostgresReads implements Reads {
+  readonly trees: PostgresTrees
   readonly #lanes: Lanes
   readonly #feed: Feed
 
   constructor(lanes: Lanes) {
     this.#lanes = lanes
     this.#feed = new Feed(lanes)
+    this.trees = new PostgresTrees(lanes)
   }
 
   async run(id: string): Promise<RunRow | null> {
+    if (!isUuid(id)) return null
     return askOne(this.#lanes, { statement: RUNS_BY_ID, values: [uuidArray([id])], row: column.runFrom })
   }
 
   async runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]> {
-    if (params.ids.length === 0) return []
-    return ask(this.#lanes, { statement: RUNS_BY_ID, values: [uuidArray(params.ids)], row: column.runFrom })
+    const ids = params.ids.filter(isUuid)
+    if (ids.length === 0) return []
+    return ask(this.#lanes, { statement: RUNS_BY_ID, values: [uuidArray(ids)], row: column.runFrom })
   }
 
   async instance(id: string): Promise<InstanceRow | null> {
+    if (!isUuid(id)) return null
     return askOne(this.#lanes, { statement: INSTANCE_BY_ID, values: [id], row: column.instanceFrom })
   }
 
@@ -110,28 +120,38 @@ export class PostgresReads implements Reads {
 
   /** One statement per set of filters in use: a plan for `state = …` must not be one for `any state`. */
   async listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]> {
-    const where = new Conditions()
-    if (params.states !== null) where.add((n) => `i.state = ANY (${n}::text[])`, textArray(params.states))
-    if (params.name !== null) where.add((n) => `i.name = ${n}`, params.name)
-    if (params.dialect !== null) where.add((n) => `i.dialect = ${n}`, params.dialect)
-    if (params.tenant !== null) where.add((n) => `i.tenant = ${n}`, params.tenant)
-    if (params.before !== null) where.add((n) => `i.id < ${n}::uuid`, params.before)
-    if (params.rootsOnly) where.conditions.push('i.parent_id IS NULL')
-    const text = `${INSTANCES} ${where.text()} ORDER BY i.id DESC LIMIT ${where.value(String(params.limit))}::int`
+    const where = instanceConditions(params)
+    const text = `${INSTANCES} ${where.text()} ORDER BY i.id DESC ${where.page(params)}`
     return ask(this.#lanes, { statement: statement(text), values: where.values, row: column.instanceFrom })
   }
 
   async listRuns(params: RunQuery): Promise<readonly RunRow[]> {
-    const where = new Conditions()
-    where.conditions.push('r.deleted_at IS NULL')
-    if (params.status !== null) where.add((n) => `r.status = ANY (${n}::text[])`, textArray(params.status))
-    if (params.queue !== null) where.add((n) => `r.queue = ${n}`, params.queue)
-    if (params.type !== null) where.add((n) => `r.type = ${n}`, params.type)
-    if (params.tenant !== null) where.add((n) => `r.tenant = ${n}`, params.tenant)
-    if (params.before !== null) where.add((n) => `r.id < ${n}::uuid`, params.before)
-    if (params.deadLetter !== null) where.conditions.push(params.deadLetter ? 'r.dead_letter' : 'NOT r.dead_letter')
-    const text = `${RUNS} ${where.text()} ORDER BY r.id DESC LIMIT ${where.value(String(params.limit))}::int`
+    const where = runConditions(params)
+    const text = `${RUNS} ${where.text()} ORDER BY r.id DESC ${where.page(params)}`
     return ask(this.#lanes, { statement: statement(text), values: where.values, row: column.runFrom })
+  }
+
+  countListedInstances(query: InstanceQuery, atMost: number): Promise<number> {
+    return this.#count('FROM workflow.workflow_instance i', instanceConditions(query), atMost)
+  }
+
+  countListedRuns(query: RunQuery, atMost: number): Promise<number> {
+    return this.#count('FROM workflow.workflow_run r', runConditions(query), atMost)
+  }
+
+  async #count(from: string, where: Conditions, atMost: number): Promise<number> {
+    const text = `SELECT count(*) FROM (SELECT ${from} ${where.text()} LIMIT ${where.value(String(atMost))}::int) x`
+    const row = (fields: Fields): number => Number(fields[0])
+    return (await askOne(this.#lanes, { statement: statement(text), values: where.values, row })) ?? 0
+  }
+
+  queueCounts(params: { readonly queue: string | null }): Promise<readonly QueueCounts[]> {
+    return queueCounts(this.#lanes, params.queue)
+  }
+
+  totals(params: { readonly queue: string | null; readonly since: number }): Promise<readonly TotalRow[]> {
+    const values = [params.queue, String(params.since)]
+    return ask(this.#lanes, { statement: TOTALS, values, row: totalFrom })
   }
 
   async countInstances(): Promise<ReadonlyMap<string, number>> {
@@ -183,7 +203,30 @@ export class PostgresReads implements Reads {
   }
 
   async runHistory(runId: string): Promise<readonly StoredEvent[]> {
-    return ask(this.#lanes, { statement: RUN_HISTORY, values: [runId], row: eventFrom })
+    return (await histories(this.#lanes, [runId])).get(runId) ?? []
+  }
+
+  histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>> {
+    return histories(this.#lanes, params.runIds)
+  }
+
+  errorsOf(params: {
+    readonly runIds: readonly string[]
+    readonly limit: number
+  }): Promise<ReadonlyMap<string, readonly RunError[]>> {
+    return errorsOf(this.#lanes, params)
+  }
+
+  events(query: EventQuery): Promise<EventPage> {
+    return this.#feed.page(query)
+  }
+
+  feedEnd(): Promise<number> {
+    return this.#feed.end()
+  }
+
+  feedStart(): Promise<number> {
+    return this.#feed.start()
   }
 
   feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]> {
@@ -215,6 +258,11 @@ export class PostgresReads implements Reads {
     return ask(this.#lanes, { statement: QUEUES, row })
   }
 
+  async queuesPaused(): Promise<ReadonlyMap<string, boolean>> {
+    const row = (fields: Fields): [string, boolean] => [fields[0] as string, fields[1] === 't']
+    return new Map(await ask(this.#lanes, { statement: QUEUES_PAUSED, row }))
+  }
+
   async limits(): Promise<readonly LimitRow[]> {
     return ask(this.#lanes, { statement: LIMITS, row: column.limitFrom })
   }
@@ -227,6 +275,10 @@ export class PostgresReads implements Reads {
     return ask(this.#lanes, { statement: SCHEDULES, row: column.scheduleFrom })
   }
 
+  async schedule(name: string): Promise<ScheduleRow | null> {
+    return askOne(this.#lanes, { statement: SCHEDULE, values: [name], row: column.scheduleFrom })
+  }
+
   async checkpoint(runId: string): Promise<{ readonly state: string; readonly sequence: number } | null> {
     const row = (fields: Fields) => ({ state: fields[0] as string, sequence: Number(fields[1]) })
     return askOne(this.#lanes, { statement: CHECKPOINT, values: [runId], row })
@@ -234,24 +286,5 @@ export class PostgresReads implements Reads {
 
   doctor(): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]> {
     return doctor(this.#lanes)
-  }
-}
-
-/** A WHERE clause with its values. */
-class Conditions {
-  readonly conditions: string[] = []
-  readonly values: string[] = []
-
-  add(condition: (parameter: string) => string, value: string): void {
-    this.conditions.push(condition(this.value(value)))
-  }
-
-  value(value: string): string {
-    this.values.push(value)
-    return `$${this.values.length}`
-  }
-
-  text(): string {
-    return this.conditions.length === 0 ? '' : `WHERE ${this.conditions.join(' AND ')}`
   }
 }

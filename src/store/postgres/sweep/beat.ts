@@ -1,4 +1,4 @@
-/** A session says that it lives, and hears what it must know. */
+/** A worker says that it lives, and hears what it must know. */
 import { statement } from '../statement.ts'
 
 /**
@@ -23,4 +23,25 @@ export const BEAT = statement(
      SELECT json_agg(r.id ORDER BY r.id) FROM workflow.workflow_run r
      WHERE r.session_id = $1::text AND r.status = 'leased' AND (r.cancel_requested_at IS NOT NULL OR b.state = 'dead')), '[]'::json)
    FROM beaten b`,
+)
+
+/**
+ * A worker with leases of its own has no session that others could take from it: the dead come back to life. How far it
+ * has gone towards its end never goes back: running, quiet, terminate.
+ */
+export const BEAT_LEASE = statement(
+  `INSERT INTO workflow.workflow_worker AS w
+     (id, name, host, pid, runtime, queues, types, concurrency, state, started_at, tenant, heartbeat_at, expires_at, holds)
+   SELECT $1::text, $2::text, $3::text, $4::int, $5::text, $6::json, $7::json, $8::int, $9::text, c.at, $10::text,
+          c.at, c.at + make_interval(secs => $11::float8 / 1000), 'lease'
+   FROM (SELECT workflow.clock() AS at) c
+   ON CONFLICT (id) DO UPDATE SET
+     name = excluded.name, host = excluded.host, pid = excluded.pid, runtime = excluded.runtime,
+     queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency, tenant = excluded.tenant,
+     heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at,
+     started_at = CASE w.state WHEN 'dead' THEN excluded.started_at ELSE w.started_at END,
+     state = CASE WHEN w.state = 'terminate' OR (w.state = 'quiet' AND excluded.state = 'running') THEN w.state
+                  ELSE excluded.state END
+   WHERE w.holds = 'lease'
+   RETURNING w.state`,
 )

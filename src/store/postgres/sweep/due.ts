@@ -5,11 +5,34 @@ import { statement } from '../statement.ts'
 const KEYS = 'SELECT r.id, r.root_id, r.instance_id FROM workflow.workflow_run r'
 const CLOCK = '(SELECT workflow.clock())'
 
-/** SKIP LOCKED: a session that is just beating is not dead. */
+/**
+ * SKIP LOCKED: a worker that is just beating is not dead. Sessions are buried at once; workers with leases of their
+ * own are named, to be buried together with their leases.
+ */
 export const BURY_SESSIONS = statement(
-  `UPDATE workflow.workflow_worker w SET state = 'dead' WHERE w.id IN (
-     SELECT d.id FROM workflow.workflow_worker d WHERE d.state <> 'dead' AND d.expires_at <= ${CLOCK} ORDER BY d.id FOR UPDATE SKIP LOCKED)
-   RETURNING w.id`,
+  `WITH over AS (
+     SELECT d.id, d.holds FROM workflow.workflow_worker d WHERE d.state <> 'dead' AND d.expires_at <= ${CLOCK}
+     ORDER BY d.id FOR UPDATE SKIP LOCKED
+   ), buried AS (
+     UPDATE workflow.workflow_worker w SET state = 'dead' FROM over o WHERE w.id = o.id AND o.holds = 'session'
+   )
+   SELECT o.id FROM over o WHERE o.holds = 'lease'`,
+)
+
+/** One statement: nobody may find the worker dead and its leases running on. */
+export const BURY_HOLDERS = statement(
+  `WITH buried AS (
+     UPDATE workflow.workflow_worker w SET state = 'dead' WHERE w.id IN (
+       SELECT d.id FROM workflow.workflow_worker d
+       WHERE d.id = ANY ($1::text[]) AND d.state <> 'dead' AND d.expires_at <= ${CLOCK} ORDER BY d.id FOR UPDATE SKIP LOCKED)
+     RETURNING w.id
+   )
+   UPDATE workflow.workflow_run r SET lease_until = ${CLOCK} WHERE r.id = ANY (ARRAY (
+     SELECT l.id FROM workflow.workflow_run l
+     WHERE l.status = 'leased' AND l.lease_until > ${CLOCK} AND l.session_id IS NULL AND l.lease_ms IS NOT NULL
+       AND l.leased_by IN (SELECT b.id FROM buried b)
+     ORDER BY l.id FOR UPDATE))
+   RETURNING r.id`,
 )
 
 /** Runs of dead sessions, and of sessions whose row is gone. */

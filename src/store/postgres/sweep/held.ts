@@ -39,6 +39,30 @@ export const EXTEND = statement(
    FROM extended e CROSS JOIN (SELECT workflow.clock() AS at) c RETURNING workflow_id`,
 )
 
+/** Locked in the order of ids like everywhere; a lease that ends while we wait for its row is left out. */
+export const EXTEND_LEASES = statement(
+  `WITH clock AS (SELECT workflow.clock() AS at),
+   held AS MATERIALIZED (
+     SELECT r.id FROM workflow.workflow_run r
+     WHERE r.id = ANY ($1::uuid[]) AND r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NOT NULL
+       AND r.lease_until > (SELECT at FROM clock) AND ($2::text IS NULL OR r.leased_by = $2::text)
+     ORDER BY r.id FOR UPDATE
+   ), extended AS (
+     UPDATE workflow.workflow_run r SET
+       lease_ms = coalesce($3::bigint, r.lease_ms),
+       lease_until = (SELECT at FROM clock) + make_interval(secs => coalesce($3::bigint, r.lease_ms) / 1000.0),
+       updated_at = now()
+     FROM held h WHERE r.id = h.id
+     RETURNING r.id, r.instance_id, r.node, r.leased_by, r.tenant, r.lease_ms
+   ), told AS (
+     INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
+     SELECT e.id, 'heartbeat', jsonb_build_object('extended_by_seconds', round(e.lease_ms / 1000.0)),
+       (SELECT at FROM clock), e.instance_id, e.node, e.leased_by, e.tenant
+     FROM extended e
+   )
+   SELECT e.id FROM extended e`,
+)
+
 export const CHECKPOINT = statement(
   `INSERT INTO workflow.workflow_checkpoint AS c (run_id, state, sequence, updated_at)
    SELECT r.id, $3::json, 1, workflow.clock() FROM workflow.workflow_run r WHERE ${HELD}

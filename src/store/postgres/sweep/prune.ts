@@ -34,7 +34,7 @@ const RUNS_OF_TREES = statement(
 )
 
 /** Keys are for ever: they move where inserts look for them. See workflow.refuse_kept_keys. */
-const REMOVE_RUNS = [
+export const REMOVE_RUNS = [
   statement('DELETE FROM workflow.workflow_checkpoint c WHERE c.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_unique u WHERE u.run_id = ANY ($1::uuid[])'),
   statement(
@@ -50,6 +50,7 @@ const REMOVE_TREES = [
   ...['workflow_slot', 'workflow_item', 'workflow_gate'].map((name) =>
     statement(`DELETE FROM workflow.${name} x WHERE x.instance_id = ANY ($1::uuid[])`),
   ),
+  statement('DELETE FROM workflow.workflow_name x WHERE x.root_id = ANY ($1::uuid[])'),
   statement(
     'WITH gone AS (DELETE FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[]) RETURNING i.id) SELECT count(*) FROM gone',
   ),

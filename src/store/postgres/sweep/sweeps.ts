@@ -1,18 +1,20 @@
 /** Look-ups of what is due, and small writes that touch no instance. */
-import type { GateRow, ScheduleRow, WorkerRow } from '../../rows.ts'
+import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../../rows.ts'
 import type { Beat, RunKey, Sweeps } from '../../store.ts'
 import { ask, askOne } from '../ask.ts'
-import { numberArray, uuidArray } from '../batch.ts'
+import { numberArray, textArray, uuidArray } from '../batch.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
 import type { Recent } from '../recent.ts'
 import type { Fields, Statement } from '../statement.ts'
 import { parseTime } from '../time.ts'
-import { BEAT } from './beat.ts'
+import { isUuid } from '../uuid.ts'
+import { BEAT, BEAT_LEASE } from './beat.ts'
 import * as due from './due.ts'
 import * as held from './held.ts'
 import { prune } from './prune.ts'
 import { recountLimits } from './recount.ts'
+import { addTotals } from './totals.ts'
 
 const runKeyFrom = (fields: Fields): RunKey => ({
   id: fields[0] as string,
@@ -62,7 +64,11 @@ export class PostgresSweeps implements Sweeps {
   }
 
   async lostRuns(params: Limited): Promise<readonly RunKey[]> {
-    await ask(this.#lanes, { statement: due.BURY_SESSIONS, row: () => null })
+    const over = await ask(this.#lanes, { statement: due.BURY_SESSIONS, row: (fields) => fields[0] as string })
+    if (over.length > 0) {
+      const row = (fields: Fields): string => fields[0] as string
+      this.#recent.forgetRuns(await ask(this.#lanes, { statement: due.BURY_HOLDERS, values: [textArray(over)], row }))
+    }
     return this.#limited(due.LOST_RUNS, params, runKeyFrom)
   }
 
@@ -113,8 +119,44 @@ export class PostgresSweeps implements Sweeps {
   }
 
   async extend(params: { readonly runId: string; readonly epoch: number; readonly untilMs: number }): Promise<boolean> {
+    this.#recent.forgetRuns([params.runId])
     const values = [params.runId, String(params.epoch), String(params.untilMs)]
     return (await askOne(this.#lanes, { statement: held.EXTEND, values, row: () => true })) ?? false
+  }
+
+  async extendLeases(params: {
+    readonly holder: string | null
+    readonly runIds: readonly string[]
+    readonly leaseMs: number | null
+  }): Promise<readonly string[]> {
+    const ids = params.runIds.filter(isUuid)
+    if (ids.length === 0) return []
+    this.#recent.forgetRuns(ids)
+    const values = [uuidArray(ids), params.holder, params.leaseMs === null ? null : String(params.leaseMs)]
+    return ask(this.#lanes, { statement: held.EXTEND_LEASES, values, row: (fields) => fields[0] as string })
+  }
+
+  async beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']> {
+    const { worker, ttlMs } = params
+    const values = [
+      worker.id,
+      worker.name,
+      worker.host,
+      String(worker.pid),
+      worker.runtime,
+      JSON.stringify(worker.queues),
+      JSON.stringify(worker.types),
+      String(worker.concurrency),
+      worker.state,
+      worker.tenant,
+      String(ttlMs),
+    ]
+    const row = (fields: Fields): WorkerRow['state'] => fields[0] as WorkerRow['state']
+    return (await askOne(this.#beats, { statement: BEAT_LEASE, values, row })) ?? 'dead'
+  }
+
+  addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void> {
+    return addTotals(this.#lanes, params.totals)
   }
 
   async checkpoint(params: {

@@ -1,14 +1,16 @@
 /** A Delta as statements: one per table and kind, in the order in which locks are taken everywhere. */
-import type { EventRow, InstanceRow, RunRow, SlotRow } from '../../rows.ts'
+import type { EventRow, InstanceRow, RunRow, SlotRow, UniqueRow } from '../../rows.ts'
 import type { Delta } from '../../store.ts'
 import { inserter, textArray, updater, upserter, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Loading } from '../load/loading.ts'
 import { type Call, statement } from '../statement.ts'
+import { REMOVE_RUNS } from '../sweep/prune.ts'
 
 const insertNets = inserter(column.NET, 'ON CONFLICT (hash) DO NOTHING')
 const insertInstances = inserter(column.INSTANCE)
 const insertRuns = inserter(column.RUN)
+const insertNames = inserter(column.NAME)
 const insertItems = upserter(column.ITEM, ['instance_id', 'node', 'fire', 'first'])
 const insertGates = inserter(column.GATE)
 const insertEvents = inserter(column.EVENT)
@@ -16,6 +18,7 @@ const putSlots = upserter(column.SLOT, ['instance_id', 'key'])
 const putQueues = upserter(column.QUEUE, ['name'])
 const putLimits = upserter(column.LIMIT, ['key'])
 const putUniques = upserter(column.UNIQUE, ['key'])
+const insertUniques = inserter(column.UNIQUE)
 const putWorkers = upserter(column.WORKER, ['id'])
 const putSchedules = upserter(column.SCHEDULE, ['name'])
 
@@ -44,7 +47,6 @@ const REMOVE_SLOTS = statement(
   `DELETE FROM workflow.workflow_slot s USING unnest($1::uuid[], $2::text[]) x(instance_id, key)
    WHERE s.instance_id = x.instance_id AND s.key = x.key`,
 )
-const REMOVE_RUNS = statement('DELETE FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[])')
 const REMOVE_UNIQUES = statement('DELETE FROM workflow.workflow_unique u WHERE u.key = ANY ($1::text[])')
 const REMOVE_SCHEDULES = statement('DELETE FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[])')
 /** Locked in the order of their ids, like everywhere; the condition on status is written so that only the place index fits. */
@@ -141,18 +143,17 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
   }
   const untouched = untouchedInstances(delta, updated)
   if (untouched.length > 0) calls.push({ statement: TOUCH_INSTANCES, values: [uuidArray(untouched)] })
-  if (given(runs?.remove))
-    calls.push({
-      statement: REMOVE_RUNS,
-      values: [
-        uuidArray(
-          sorted(
-            runs.remove,
-            byText((id) => id),
-          ),
+  if (given(runs?.remove)) {
+    const values = [
+      uuidArray(
+        sorted(
+          runs.remove,
+          byText((id) => id),
         ),
-      ],
-    })
+      ),
+    ]
+    for (const known of REMOVE_RUNS) calls.push({ statement: known, values })
+  }
   if (given(runs?.update)) {
     const call = updateRuns(
       sorted(
@@ -195,6 +196,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
     )
     if (call !== null) calls.push(call)
   }
+  if (given(delta.names)) calls.push(insertNames(sorted(delta.names, byName)))
   if (given(delta.queues))
     calls.push(
       putQueues(
@@ -225,15 +227,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
         ),
       ],
     })
-  if (given(uniques?.put))
-    calls.push(
-      putUniques(
-        sorted(
-          lastOf(uniques.put, (row) => row.key),
-          byKey,
-        ),
-      ),
-    )
+  if (given(uniques?.put)) pushUniques(uniques.put, loaded, calls)
   if (given(delta.workers?.put))
     calls.push(
       putWorkers(
@@ -255,6 +249,18 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
     )
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls
+}
+
+/** A key that was free when it was looked for must still be: whoever took it meanwhile makes this insert fail. */
+function pushUniques(rows: readonly UniqueRow[], loaded: Loading, calls: Call[]): void {
+  const last = sorted(
+    lastOf(rows, (row) => row.key),
+    byKey,
+  )
+  const fresh = last.filter((row) => !loaded.uniques.has(row.key))
+  const known = last.filter((row) => loaded.uniques.has(row.key))
+  if (fresh.length > 0) calls.push(insertUniques(fresh))
+  if (known.length > 0) calls.push(putUniques(known))
 }
 
 /** Instances whose slots change while their rows are not written. */

@@ -43,8 +43,18 @@ interface Line {
   priority: number
 }
 
-/** The best claimable runs: by priority, then run_at, then id. */
+/** The best claimable runs: by priority, then run_at, then id; in order, one queue after the other. */
 export function candidates(connection: Connection, filter: Candidates, now: number): RunRow[] {
+  if (filter.inOrder !== true || filter.queues === null) return best(connection, filter, now)
+  const chosen: RunRow[] = []
+  for (const queue of new Set(filter.queues)) {
+    const limit = filter.limit - chosen.length
+    if (limit > 0) chosen.push(...best(connection, { ...filter, queues: [queue], limit }, now))
+  }
+  return chosen
+}
+
+function best(connection: Connection, filter: Candidates, now: number): RunRow[] {
   const chosen: RunRow[] = []
   let lines = linesOf(connection, filter)
   while (lines.length > 0 && chosen.length < filter.limit) {

@@ -4,12 +4,17 @@
  */
 import type { Connection } from '../connection.ts'
 
-/** The place index gives a node's runs by fire; the newest fire that has ended work decides. */
+/**
+ * The place index gives a node's runs by fire; the newest fire that has ended work decides. An item an operator cancelled
+ * has an error and counts as failed; one that a drain cancelled has none.
+ */
 const LATEST = `SELECT fire, item, result FROM workflow_run
-  WHERE instance_id = ? AND node = ? AND role = 'work' AND (status = 'succeeded' OR (status = 'failed' AND item >= 0))
+  WHERE instance_id = ? AND node = ? AND role = 'work' AND (status = 'succeeded'
+    OR (item >= 0 AND (status = 'failed' OR (status = 'cancelled' AND error IS NOT NULL))))
   ORDER BY fire DESC LIMIT 1`
 const ITEMS = `SELECT item, status, result, error, last_error FROM workflow_run
-  WHERE instance_id = ? AND node = ? AND fire = ? AND item >= 0 AND role = 'work' AND status IN ('succeeded', 'failed')
+  WHERE instance_id = ? AND node = ? AND fire = ? AND item >= 0 AND role = 'work'
+    AND (status IN ('succeeded', 'failed') OR (status = 'cancelled' AND error IS NOT NULL))
   ORDER BY item`
 const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
 

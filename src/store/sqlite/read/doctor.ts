@@ -57,7 +57,8 @@ const CHECKS: Readonly<Record<string, string>> = {
     WHERE status NOT IN ('pending', 'leased') AND settled_at IS NOT NULL AND lease_until IS NOT NULL`,
   attempts: `
     SELECT id, 'counts ' || attempt || ' failed attempts of ' || max_attempts || ' allowed'
-    FROM workflow_run WHERE attempt > max_attempts`,
+    FROM workflow_run r WHERE attempt > max_attempts AND attempt > max_attempts
+      + (SELECT count(*) FROM workflow_event e WHERE e.workflow_id = r.id AND e.event_type = 'returned')`,
   limit_in_use: `
     SELECT key, 'counts ' || in_use || ' in use, but ' || held || ' leased runs hold it' FROM (
       SELECT l.key, l.in_use, (

@@ -1,6 +1,7 @@
 /** The read models, one statement each, outside any transaction. */
 import type { RunRow } from '../../rows.ts'
-import type { InstanceQuery, Reads, RunQuery } from '../../store.ts'
+import type { Reads } from '../../store.ts'
+import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { LAST, SLOTS_WITH } from '../load/loading.ts'
@@ -23,12 +24,13 @@ import {
 } from '../row/others.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { findViolations } from './doctor.ts'
-import { queuesWithCounts } from './queues.ts'
+import { eventPage, feedEnd, feedStart } from './feed.ts'
+import { instanceFilter, runFilter, type Where } from './filter.ts'
+import { errorsOf, HISTORY, histories } from './history.ts'
+import { queueCounts, queuesWithCounts, totals } from './queues.ts'
+import { SqliteTrees } from './trees.ts'
 
 const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
-/** An open lease belongs after what is stored, a derived `created` before it. */
-const HISTORY = `SELECT coalesce(event_id, 0), workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at
-  FROM workflow_history WHERE workflow_id = ? ORDER BY created_at, coalesce(event_id, part * 9007199254740991), part`
 
 export function readsOn(connection: Connection): Reads {
   const rows = <Row>(rowOf: (cells: Cells) => Row, sql: string, ...values: Value[]) =>
@@ -43,6 +45,10 @@ export function readsOn(connection: Connection): Reads {
       const cells = connection.statement(sql).get(...values)
       return cells === undefined ? null : rowOf(cells)
     })
+  const count = (table: string, { where, values }: Where, atMost: number): number => {
+    const sql = `SELECT count(*) FROM (SELECT 1 FROM ${table} ${where} LIMIT ?)`
+    return connection.statement(sql).get(...values, atMost)?.[0] as number
+  }
   const counts = (sql: string, ...values: Value[]) =>
     connection.read(
       () =>
@@ -55,6 +61,7 @@ export function readsOn(connection: Connection): Reads {
     )
 
   return {
+    trees: new SqliteTrees(connection),
     run: (id) => row(runOf, RUN, id),
     runs: ({ ids }) =>
       connection.read(() => {
@@ -73,20 +80,27 @@ export function readsOn(connection: Connection): Reads {
       const { where, values } = instanceFilter(query)
       return rows(
         instanceOf,
-        `SELECT ${INSTANCE_CELLS} FROM workflow_instance ${where} ORDER BY id DESC LIMIT ?`,
+        `SELECT ${INSTANCE_CELLS} FROM workflow_instance ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
         ...values,
         query.limit,
+        query.offset ?? 0,
       )
     },
-    listRuns: (query) => {
-      const { where, values } = runFilter(query)
-      return rows(
-        runOf,
-        `SELECT ${RUN_CELLS} FROM workflow_run ${where} ORDER BY id DESC LIMIT ?`,
-        ...values,
-        query.limit,
-      )
-    },
+    countListedInstances: (query, atMost) =>
+      connection.read(() => count('workflow_instance', instanceFilter(query), atMost)),
+    listRuns: (query) =>
+      connection.read(() => {
+        const { where, values } = runFilter(query, readClock(connection))
+        const sql = `SELECT ${RUN_CELLS} FROM workflow_run ${where} ORDER BY id DESC LIMIT ? OFFSET ?`
+        return connection
+          .statement(sql)
+          .all(...values, query.limit, query.offset ?? 0)
+          .map(runOf)
+      }),
+    countListedRuns: (query, atMost) =>
+      connection.read(() => count('workflow_run', runFilter(query, readClock(connection)), atMost)),
+    queueCounts: ({ queue }) => connection.read(() => queueCounts(connection, queue)),
+    totals: (params) => connection.read(() => totals(connection, params)),
     countInstances: () => counts('SELECT state, count(*) FROM workflow_instance GROUP BY state'),
     countRuns: ({ queue }) =>
       queue === null
@@ -119,9 +133,14 @@ export function readsOn(connection: Connection): Reads {
         limit,
       ),
     runHistory: (runId) => rows(eventOf, HISTORY, runId),
+    histories: ({ runIds }) => connection.read(() => histories(connection, runIds)),
+    errorsOf: (params) => connection.read(() => errorsOf(connection, params)),
     // With one writer at a time no transaction in flight can have a smaller id than a committed one.
     feed: ({ afterId, limit }) =>
       rows(eventOf, `SELECT ${EVENT_CELLS} FROM workflow_event WHERE id > ? ORDER BY id LIMIT ?`, afterId, limit),
+    events: (query) => connection.read(() => eventPage(connection, query)),
+    feedEnd: () => connection.read(() => feedEnd(connection)),
+    feedStart: () => connection.read(() => feedStart(connection)),
     gate: (id) => row(gateOf, `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`, id),
     openGates: ({ instanceId, limit }) =>
       instanceId === null
@@ -133,9 +152,17 @@ export function readsOn(connection: Connection): Reads {
             limit,
           ),
     queues: () => connection.read(() => queuesWithCounts(connection)),
+    queuesPaused: async () =>
+      new Map(
+        await rows(
+          ([name, paused]): [string, boolean] => [name as string, paused === 1],
+          'SELECT name, paused FROM workflow_queue',
+        ),
+      ),
     limits: () => rows(limitOf, `SELECT ${LIMIT_CELLS} FROM workflow_limit ORDER BY key`),
     workers: () => rows(workerOf, `SELECT ${WORKER_CELLS} FROM workflow_worker ORDER BY id`),
     schedules: () => rows(scheduleOf, `SELECT ${SCHEDULE_CELLS} FROM workflow_cron ORDER BY name`),
+    schedule: (name) => row(scheduleOf, `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`, name),
     checkpoint: (runId) =>
       row(
         ([state, sequence]) => ({ state: state as string, sequence: sequence as number }),
@@ -144,34 +171,4 @@ export function readsOn(connection: Connection): Reads {
       ),
     doctor: () => connection.read(() => findViolations(connection)),
   }
-}
-
-function instanceFilter(query: InstanceQuery) {
-  return filter([
-    [query.states === null ? null : `state IN (${query.states.map(() => '?').join(', ')})`, ...(query.states ?? [])],
-    [query.name === null ? null : 'name = ?', query.name],
-    [query.dialect === null ? null : 'dialect = ?', query.dialect],
-    [query.tenant === null ? null : 'tenant = ?', query.tenant],
-    [query.rootsOnly ? 'parent_id IS NULL' : null],
-    [query.before === null ? null : 'id < ?', query.before],
-  ])
-}
-
-function runFilter(query: RunQuery) {
-  return filter([
-    ['deleted_at IS NULL'],
-    [query.status === null ? null : `status IN (${query.status.map(() => '?').join(', ')})`, ...(query.status ?? [])],
-    [query.queue === null ? null : 'queue = ?', query.queue],
-    [query.type === null ? null : 'type = ?', query.type],
-    [query.deadLetter === null ? null : query.deadLetter ? 'dead_letter = 1' : 'dead_letter = 0'],
-    [query.tenant === null ? null : 'tenant = ?', query.tenant],
-    [query.before === null ? null : 'id < ?', query.before],
-  ])
-}
-
-/** Each term: its SQL (null: left out) and the values of its parameters. */
-function filter(terms: readonly (readonly [string | null, ...Value[]])[]): { where: string; values: Value[] } {
-  const used = terms.filter(([sql]) => sql !== null)
-  const where = used.length === 0 ? '' : `WHERE ${used.map(([sql]) => sql).join(' AND ')}`
-  return { where, values: used.flatMap(([, ...values]) => values) }
 }

@@ -80,7 +80,7 @@ export function uniqueOf(cells: Cells): UniqueRow {
 }
 
 export const WORKER_CELLS = `id, name, host, pid, runtime, queues, types, concurrency, state, started_at, heartbeat_at,
-  expires_at, tenant`
+  expires_at, tenant, holds`
 
 export function workerOf(cells: Cells): WorkerRow {
   return {
@@ -97,6 +97,7 @@ export function workerOf(cells: Cells): WorkerRow {
     heartbeatAt: cells[10] as number,
     expiresAt: cells[11] as number,
     tenant: cells[12] as string | null,
+    holds: cells[13] as WorkerRow['holds'],
   }
 }
 

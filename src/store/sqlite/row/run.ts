@@ -55,6 +55,7 @@ const RARE: readonly (readonly [string, Value])[] = [
   ['dead_letter', 0],
   ['cancel_requested_at', null],
   ['meta', null],
+  ['lease_ms', null],
 ]
 
 /** What to select, in the order `runOf` reads it. */
@@ -84,6 +85,7 @@ export function runOf(cells: Cells): RunRow {
     maxAttempts: cells[7] as number,
     leasedBy: cells[8] as string | null,
     leaseUntil: rare[1] as number | null,
+    leaseMs: rare[23] as number | null,
     lastError: rare[2] as string | null,
     result: rare[3] as string | null,
     createdAt: cells[9] as number,
@@ -147,6 +149,7 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   constant('max_attempts', 3, (run) => run.maxAttempts),
   mutable('leased_by', null, (run) => run.leasedBy),
   mutable('lease_until', null, (run) => run.leaseUntil),
+  mutable('lease_ms', null, (run) => run.leaseMs),
   mutable('last_error', null, (run) => run.lastError),
   mutable('result', null, (run) => run.result),
   fixed('created_at', (run) => run.createdAt),

@@ -12,6 +12,10 @@ const EXTEND = `UPDATE workflow_run SET lease_until = ?1, updated_at = ?2
   RETURNING instance_id, node, leased_by, tenant`
 const HEARTBEAT = `INSERT INTO workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
   VALUES (?, 'heartbeat', json_object('extended_by_seconds', CAST(? AS INTEGER)), ?, ?, ?, ?, ?)`
+const OWN_LEASE = `SELECT lease_ms, instance_id, node, leased_by, tenant FROM workflow_run
+  WHERE id = ?1 AND status = 'leased' AND session_id IS NULL AND lease_ms IS NOT NULL AND lease_until > ?2
+    AND (?3 IS NULL OR leased_by = ?3)`
+const RENEW = 'UPDATE workflow_run SET lease_ms = ?1, lease_until = ?2 + ?1, updated_at = ?2 WHERE id = ?3'
 const CHECKPOINT = `INSERT INTO workflow_checkpoint (run_id, state, sequence, updated_at) VALUES (?, ?, 1, ?)
   ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, sequence = sequence + 1, updated_at = excluded.updated_at
   RETURNING sequence`
@@ -47,6 +51,24 @@ export function extend(
   const seconds = Math.max(0, Math.round((untilMs - now) / 1000))
   connection.statement(HEARTBEAT).get(runId, seconds, now, instanceId, node, leasedBy, tenant)
   return true
+}
+
+export function extendLeases(
+  connection: Connection,
+  p: { readonly holder: string | null; readonly runIds: readonly string[]; readonly leaseMs: number | null },
+): string[] {
+  const now = readClock(connection)
+  const renewed: string[] = []
+  for (const id of new Set(p.runIds)) {
+    const cells = connection.statement(OWN_LEASE).get(id, now, p.holder)
+    if (cells === undefined) continue
+    const [length, ...about] = cells
+    const leaseMs = p.leaseMs ?? (length as number)
+    connection.statement(RENEW).get(leaseMs, now, id)
+    connection.statement(HEARTBEAT).get(id, Math.round(leaseMs / 1000), now, ...about)
+    renewed.push(id)
+  }
+  return renewed
 }
 
 export function checkpoint(

@@ -70,6 +70,7 @@ function pruneTrees(connection: Connection, before: number, limit: number): numb
 function removeTree(connection: Connection, root: string): number {
   const parts = PARTS.map((table) => `DELETE FROM ${table} WHERE instance_id IN (${MEMBERS})`)
   const removed = parts.reduce((sum, sql) => sum + remove(connection, sql, root), 0)
+  remove(connection, 'DELETE FROM workflow_name WHERE root_id = ?1', root)
   return removed + remove(connection, 'DELETE FROM workflow_instance WHERE root_id = ?1 OR id = ?1', root)
 }
 

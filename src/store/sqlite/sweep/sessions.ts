@@ -13,12 +13,29 @@ const BEAT = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues,
   ON CONFLICT (id) DO UPDATE SET queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency,
     heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at
   WHERE state <> 'dead'`
+/**
+ * A worker with leases of its own has no session that others could take from it: the dead come back to life. How far it
+ * has gone towards its end never goes back: running, quiet, terminate.
+ */
+const BEAT_LEASE = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
+    heartbeat_at, expires_at, tenant, holds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'lease')
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid,
+    runtime = excluded.runtime, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency,
+    tenant = excluded.tenant, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at,
+    started_at = CASE state WHEN 'dead' THEN excluded.started_at ELSE started_at END,
+    state = CASE WHEN state = 'terminate' OR (state = 'quiet' AND excluded.state = 'running') THEN state
+                 ELSE excluded.state END
+  WHERE holds = 'lease'`
 const STATE = 'SELECT state FROM workflow_worker WHERE id = ?'
 /** A dead session holds nothing any more, whatever the rows still say. */
 const STOP = `SELECT id FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND session_id = ? AND (cancel_requested_at IS NOT NULL OR ? = 'dead') ORDER BY id`
 const OVER = `SELECT 1 FROM workflow_worker WHERE expires_at <= ? AND state <> 'dead' LIMIT 1`
-const BURY = `UPDATE workflow_worker SET state = 'dead' WHERE expires_at <= ? AND state <> 'dead'`
+const BURY = `UPDATE workflow_worker SET state = 'dead' WHERE expires_at <= ? AND state <> 'dead' RETURNING id, holds`
+/** Its leases end with a worker that dies. */
+const END_LEASES = `UPDATE workflow_run SET lease_until = ?1
+  WHERE status = 'leased' AND lease_until IS NOT NULL AND lease_until > ?1 AND session_id IS NULL
+    AND lease_ms IS NOT NULL AND leased_by = ?2`
 /** From the sessions that hold something (jumping over the leased index), not from all that ever died. */
 const LOST = `
   WITH RECURSIVE holder (id) AS (
@@ -59,9 +76,41 @@ export function beat(connection: Connection, { worker, ttlMs }: { worker: Worker
   return { state, stop: stop.map(([id]) => id as string) }
 }
 
+export function beatLease(
+  connection: Connection,
+  { worker, ttlMs }: { readonly worker: WorkerRow; readonly ttlMs: number },
+): WorkerRow['state'] {
+  const now = readClock(connection)
+  connection
+    .statement(BEAT_LEASE)
+    .get(
+      worker.id,
+      worker.name,
+      worker.host,
+      worker.pid,
+      worker.runtime,
+      JSON.stringify(worker.queues),
+      JSON.stringify(worker.types),
+      worker.concurrency,
+      worker.state,
+      now,
+      now,
+      now + ttlMs,
+      worker.tenant,
+    )
+  return (connection.statement(STATE).get(worker.id)?.[0] ?? 'dead') as WorkerRow['state']
+}
+
+function bury(connection: Connection): void {
+  const now = readClock(connection)
+  for (const [id, holds] of connection.statement(BURY).all(now)) {
+    if (holds === 'lease') connection.statement(END_LEASES).get(now, id as string)
+  }
+}
+
 /** Takes the write lock only if a session has really run out. */
 export async function lostRuns(connection: Connection, limit: number): Promise<RunKey[]> {
   const over = await connection.read(() => connection.statement(OVER).get(readClock(connection)) !== undefined)
-  if (over) await connection.write(() => connection.statement(BURY).get(readClock(connection)))
+  if (over) await connection.write(() => bury(connection))
   return connection.read(() => connection.statement(LOST).all(limit).map(runKeyOf))
 }

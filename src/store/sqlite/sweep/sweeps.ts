@@ -4,12 +4,13 @@ import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { GATE_CELLS, gateOf, SCHEDULE_CELLS, scheduleOf } from '../row/others.ts'
-import { checkpoint, extend, progress, started } from './lease.ts'
+import { checkpoint, extend, extendLeases, progress, started } from './lease.ts'
 import { nextDueAt } from './next-due.ts'
 import { prune } from './prune.ts'
 import { recountLimits } from './recount.ts'
 import { RUN_KEY_CELLS, runKeyOf } from './run-key.ts'
-import { beat, lostRuns } from './sessions.ts'
+import { beat, beatLease, lostRuns } from './sessions.ts'
+import { addTotals } from './totals.ts'
 
 const EXPIRED_LEASES = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
   WHERE status = 'leased' AND lease_until IS NOT NULL AND lease_until <= ?1 ORDER BY lease_until LIMIT ?2`
@@ -54,6 +55,16 @@ export function sweepsOn(connection: Connection): Sweeps {
     nextDueAt: () => connection.read(() => nextDueAt(connection)),
     started: ({ runs }) => connection.write(() => started(connection, runs)),
     extend: (params) => connection.write(() => extend(connection, params)),
+    extendLeases: (params) => connection.write(() => extendLeases(connection, params)),
+    beatLease: (params) => connection.write(() => beatLease(connection, params)),
+    addTotals: ({ totals }) =>
+      totals.length === 0
+        ? Promise.resolve()
+        : connection.write(
+            () => addTotals(connection, totals),
+            // Nothing of what is remembered has changed.
+            () => undefined,
+          ),
     checkpoint: (params) => connection.write(() => checkpoint(connection, params)),
     progress: (params) => connection.write(() => progress(connection, params)),
     recountLimits: ({ keys }) => connection.write(() => recountLimits(connection, keys)),

@@ -14,8 +14,11 @@ import { putRest } from './rest.ts'
 const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?, ?, ?)
   ON CONFLICT (instance_id, key) DO UPDATE SET value = excluded.value`
 const REMOVE_SLOT = 'DELETE FROM workflow_slot WHERE instance_id = ? AND key = ?'
-const REMOVE_RUN = 'DELETE FROM workflow_run WHERE id = ?'
-const REMOVE_CHECKPOINT = 'DELETE FROM workflow_checkpoint WHERE run_id = ?'
+const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
+  SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
+const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id'].map(
+  (place) => `DELETE FROM workflow_${place} = ?`,
+)
 const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
 const INSERT_GATE = `INSERT INTO workflow_gate (id, instance_id, root_id, node, fire, scope, state, options, args, due_at,
   on_timeout, answer, answered_by, reason, created_at, answered_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -80,8 +83,7 @@ export class DeltaWriter {
   }
 
   #removeRun(id: string): void {
-    this.#connection.statement(REMOVE_RUN).get(id)
-    this.#connection.statement(REMOVE_CHECKPOINT).get(id)
+    for (const sql of [KEEP_KEY, ...REMOVE_RUN]) this.#connection.statement(sql).get(id)
   }
 
   #insertGate(gate: GateRow): void {

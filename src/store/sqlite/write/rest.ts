@@ -6,6 +6,7 @@ import { storable } from '../row/writer.ts'
 const PUT_ITEMS = `INSERT INTO workflow_item (instance_id, node, fire, first, "values") VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (instance_id, node, fire, first) DO UPDATE SET "values" = excluded."values"`
 const PUT_NET = 'INSERT OR IGNORE INTO workflow_net (hash, name, dialect, net) VALUES (?, ?, ?, ?)'
+const INSERT_NAME = 'INSERT INTO workflow_name (name, root_id) VALUES (?, ?)'
 const PUT_QUEUE = `INSERT INTO workflow_queue (name, paused) VALUES (?, ?)
   ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`
 const PUT_LIMIT = `INSERT INTO workflow_limit (key, max_concurrent, in_use, rate_per, period_ms, window_start, window_used)
@@ -19,11 +20,11 @@ const SIGNAL = `UPDATE workflow_run SET cancel_requested_at = ?
   WHERE instance_id = ? AND status = 'leased' AND cancel_requested_at IS NULL`
 const REMOVE_UNIQUE = 'DELETE FROM workflow_unique WHERE key = ?'
 const PUT_WORKER = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
-  heartbeat_at, expires_at, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  heartbeat_at, expires_at, tenant, holds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, host = excluded.host, pid = excluded.pid,
     runtime = excluded.runtime, queues = excluded.queues, types = excluded.types, concurrency = excluded.concurrency,
     state = excluded.state, heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at,
-    tenant = excluded.tenant`
+    tenant = excluded.tenant, holds = excluded.holds`
 const PUT_SCHEDULE = `INSERT INTO workflow_cron (name, expression, timezone, overlap, enabled, template, next_at, last_at,
   last_id, fire_count, tenant, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET expression = excluded.expression, timezone = excluded.timezone,
@@ -37,6 +38,7 @@ export function putRest(connection: Connection, delta: Delta, now: number): void
     connection.statement(PUT_ITEMS).get(chunk.instanceId, chunk.node, chunk.fire, chunk.first, chunk.values)
   }
   for (const net of delta.nets ?? []) connection.statement(PUT_NET).get(net.hash, net.name, net.dialect, net.net)
+  for (const { name, rootId } of delta.names ?? []) connection.statement(INSERT_NAME).get(name, rootId)
   for (const queue of delta.queues ?? []) connection.statement(PUT_QUEUE).get(queue.name, queue.paused ? 1 : 0)
   for (const limit of delta.limits ?? []) {
     connection
@@ -74,6 +76,7 @@ export function putRest(connection: Connection, delta: Delta, now: number): void
         worker.heartbeatAt,
         worker.expiresAt,
         worker.tenant,
+        worker.holds,
       )
   }
   for (const name of delta.schedules?.remove ?? []) connection.statement(REMOVE_SCHEDULE).get(name)

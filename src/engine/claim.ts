@@ -1,0 +1,75 @@
+/**
+ * Takes the best candidates that admission lets through. Sessions and workers with leases of their own both claim here.
+ * What a full queue or key leaves over is made good from the others: the store is asked again, past those.
+ */
+import type { RunRow } from '../store/rows.ts'
+import type { Candidates, Loaded } from '../store/store.ts'
+import { limitKeys } from './admission.ts'
+import type { Change } from './change.ts'
+import { NeedMore } from './need.ts'
+
+type Filter = Omit<Candidates, 'limit' | 'skipQueues' | 'skipLimitKeys'>
+
+export function claim(
+  change: Change,
+  filter: Filter,
+  limit: number,
+  lease: (run: RunRow) => RunRow,
+): readonly RunRow[] {
+  askRules(change)
+  const candidates = candidatesOf(change.loaded)
+  const full = { queues: new Set<string>(), keys: new Set<string>() }
+  const taken: RunRow[] = []
+  for (const run of candidates) {
+    if (taken.length >= limit) break
+    const refusal = change.admission.take(run)
+    if (refusal === 'key_limit') full.keys.add(run.limitKey as string)
+    else if (refusal !== null) full.queues.add(run.queue)
+    else {
+      const row = lease(run)
+      change.runs.set(row.id, row)
+      taken.push(row)
+    }
+  }
+  const fuller = full.queues.size + full.keys.size
+  const round = `full:${[...full.queues, ...full.keys].sort().join(',')}`
+  if (taken.length < limit && fuller > 0 && change.loaded.candidates.length >= limit && !change.asked.has(round)) {
+    change.asked.add(round)
+    const skip = { skipQueues: [...full.queues], skipLimitKeys: [...full.keys] }
+    throw new NeedMore({ candidates: { ...filter, limit, ...skip } })
+  }
+  return taken
+}
+
+interface Found {
+  /** As last loaded. */
+  readonly last: readonly RunRow[]
+  readonly all: readonly RunRow[]
+}
+
+const found = new WeakMap<Loaded, Found>()
+
+/** Those of earlier rounds come first: a queue that is full now had room for its first ones. */
+function candidatesOf(loaded: Loaded): readonly RunRow[] {
+  const { candidates } = loaded
+  const before = found.get(loaded)
+  if (before?.last === candidates) return before.all
+  const known = new Set(before?.all.map((run) => run.id))
+  const all = before === undefined ? candidates : [...before.all, ...candidates.filter((run) => !known.has(run.id))]
+  found.set(loaded, { last: candidates, all })
+  return all
+}
+
+/** Limits and pauses of what may be leased must be known before anything is. */
+function askRules(change: Change): void {
+  const queues = new Set<string>()
+  const limits = new Set<string>()
+  for (const run of change.loaded.candidates) {
+    if (!change.asked.has(`queue ${run.queue}`)) queues.add(run.queue)
+    for (const key of limitKeys(run)) if (!change.asked.has(`limit ${key}`)) limits.add(key)
+  }
+  if (queues.size + limits.size === 0) return
+  for (const q of queues) change.asked.add(`queue ${q}`)
+  for (const key of limits) change.asked.add(`limit ${key}`)
+  throw new NeedMore({ queues: [...queues], limits: [...limits] })
+}

@@ -1,0 +1,89 @@
+/** What the holder of a lease of its own reports: checked against the row under its lock, and either all or nothing. */
+import type { RunRow } from '../store/rows.ts'
+import type { LeaseReport, LeaseSettled } from './api.ts'
+import type { Change } from './change.ts'
+import { PetrelError } from './errors.ts'
+import { type Chance, failExecution, leaseExpired, noteLate, overdue, requeue, succeed } from './outcomes.ts'
+import { waitOf } from './runs.ts'
+
+/** A report whose parts are known to be storable. */
+export interface CheckedReport {
+  readonly report: LeaseReport
+  /** JSON text. */
+  readonly result: string | null
+  /** Names this report, should its commit be uncertain. */
+  readonly reportId: string
+}
+
+/** Fence and fold. Whatever is refused has changed nothing but a lease that had run out by itself. */
+export function settleLease(change: Change, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
+  const { report, result, reportId } = checked
+  const { runId, outcome } = report
+  const before = change.run(runId)
+  if (before === undefined) return missing(runId)
+  // Its commit was uncertain and is told again.
+  if (before.status !== 'leased' && before.reportId === reportId) return settledAs(before, change.now)
+  if (before.leaseMs !== null) {
+    leaseExpired(change, runId, chance)
+    overdue(change, runId, chance)
+  }
+  const run = change.run(runId) as RunRow
+  const refusal = refusalOf(run, report, change.now)
+  if (refusal !== null) {
+    if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report.attempt)
+    return refusal
+  }
+  const told = { startedAt: null, reportId }
+  if (outcome.kind === 'succeeded') succeed(change, run, result, told)
+  else if (outcome.kind === 'requeue') requeue(change, run, outcome.error ?? null, told)
+  else failExecution(change, run, outcome.error, false, told, chance, outcome.how, result)
+  return settledAs(change.run(runId) as RunRow, change.now)
+}
+
+function settledAs(run: RunRow, now: number): LeaseSettled {
+  return { run, retryDelayMs: run.status === 'pending' ? Math.max(0, run.runAt - now) : null }
+}
+
+function refusalOf(run: RunRow, { holder, attempt }: LeaseReport, now: number): PetrelError | null {
+  if (run.status !== 'leased')
+    return conflict(run, now, `is ${wordOf(run, now)}; only the holder of its lease may report`)
+  if (run.leaseMs === null || run.deferred) {
+    const who = run.deferred ? 'was deferred and is completed by its id' : `is held by worker ${run.leasedBy ?? '?'}`
+    return conflict(run, now, `${who}, not under a lease of its own`)
+  }
+  if (holder !== null && run.leasedBy !== holder) {
+    return conflict(run, now, `is held by worker ${run.leasedBy ?? '?'}, not by ${holder}`)
+  }
+  if (attempt !== null && attempt !== run.attempt + 1) {
+    return conflict(run, now, `is at attempt ${run.attempt + 1}, not ${attempt}`)
+  }
+  return null
+}
+
+function conflict(run: RunRow, now: number, what: string): PetrelError {
+  return new PetrelError('conflict', `run ${run.id} ${what}`, {
+    job_id: run.id,
+    current_state: run.status,
+    current: wordOf(run, now),
+    expected_state: 'leased',
+  })
+}
+
+function wordOf(run: RunRow, now: number): string {
+  return run.status === 'pending' ? waitOf(run, now) : run.status === 'leased' ? 'active' : run.status
+}
+
+export function missing(runId: string): PetrelError {
+  return new PetrelError('not_found', `there is no run ${runId}`, {
+    resource_type: 'job',
+    resource_id: runId,
+    id: runId,
+  })
+}
+
+/** A success of the very start that was given up: if the work can be undone, the undo must know of it. */
+function noteIfUndoable(change: Change, run: RunRow, attempt: number | null): void {
+  if (attempt === null || attempt !== run.attempt || run.instanceId === null || run.node === null) return
+  if (change.member(run.instanceId).net.byKey.get(run.node)?.undo === null) return
+  noteLate(change, run, run.epoch - 1)
+}

@@ -1,0 +1,168 @@
+/**
+ * Work for clients that hold a lease of their own, renewed per run, instead of a session: workers over HTTP. A lease
+ * ends by its holder's report, or at its time, or with a holder that had sent heartbeats and fell silent. At that moment
+ * it is over for everybody: a report that comes later changes nothing, even if nobody had looked yet.
+ */
+import type { RunRow, WorkerRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import type { Delivery } from '../worker/port.ts'
+import type { LeaseBeat, LeaseFetch, LeaseReport, LeaseSettled, Leases, Logger } from './api.ts'
+import type { Change } from './change.ts'
+import { deliveryOf } from './deliveries.ts'
+import { unstorable } from './edge.ts'
+import { PetrelError } from './errors.ts'
+import { Fetches } from './fetches.ts'
+import { type CheckedReport, missing, settleLease } from './lease-report.ts'
+import { type Chance, leaseExpired, unclaimed } from './outcomes.ts'
+import type { Settler } from './settle.ts'
+import type { Transactor } from './transactor.ts'
+
+/** Runs given out here whose root and place are remembered: a report then needs no look-up. */
+const REMEMBERED = 20_000
+/** Leases ended on the way of one fetch; the sweeper does the rest. */
+const EXPIRED_AT_ONCE = 100
+
+export interface LeaseDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly settler: Settler
+  readonly newId: () => string
+  readonly chance: Chance
+  readonly logger: Logger
+  readonly maxPayloadBytes: number
+  readonly noteStarts: (runs: readonly RunRow[]) => Promise<void>
+  readonly dueAt: (at: number) => void
+}
+
+type Key = Pick<Delivery, 'runId' | 'rootId' | 'instanceId'>
+
+export class LeaseDesk implements Leases {
+  readonly #deps: LeaseDeps
+  readonly #fetches: Fetches
+  readonly #known = new Map<string, Delivery>()
+
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps
+    this.#fetches = new Fetches({
+      transactor: deps.transactor,
+      taken: (runs) => this.#taken(runs),
+      giveBack: (runs) => this.#giveBack(runs),
+      expire: () => this.#expire(),
+      dueAt: deps.dueAt,
+    })
+  }
+
+  fetch(params: LeaseFetch): Promise<readonly RunRow[]> {
+    return this.#fetches.fetch(params)
+  }
+
+  async settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]> {
+    const unknown = reports.map((report) => report.runId).filter((id) => !this.#known.has(id))
+    const rows = unknown.length === 0 ? [] : await this.#deps.store.read.runs({ ids: unknown })
+    const found = new Map(rows.map((run) => [run.id, deliveryOf(run)]))
+    return Promise.all(
+      reports.map((report) => this.#settle(report, this.#known.get(report.runId) ?? found.get(report.runId))),
+    )
+  }
+
+  extend(p: Parameters<Leases['extend']>[0]): Promise<readonly string[]> {
+    return this.#deps.store.sweep.extendLeases(p)
+  }
+
+  async beat(p: LeaseBeat): Promise<{ readonly state: WorkerRow['state']; readonly extended: readonly string[] }> {
+    const { sweep } = this.#deps.store
+    const { holder, host, pid, runtime, queues, types, concurrency, state, tenant, ttlMs } = p
+    const about = { name: holder, host, pid, runtime, queues, types, concurrency, state, tenant }
+    const at = { startedAt: 0, heartbeatAt: 0, expiresAt: 0 }
+    // Alive before its leases are renewed: a sweep in between must not find it dead.
+    const stands = await sweep.beatLease({ worker: { id: holder, holds: 'lease', ...about, ...at }, ttlMs })
+    const extended = p.runIds.length === 0 ? [] : await this.extend(p)
+    return { state: stands, extended }
+  }
+
+  wake(queues: ReadonlySet<string> | null): void {
+    this.#fetches.wake(queues)
+  }
+
+  forget(): void {
+    this.#known.clear()
+  }
+
+  close(): void {
+    this.#fetches.close()
+  }
+
+  async #taken(runs: readonly RunRow[]): Promise<void> {
+    if (this.#known.size + runs.length > REMEMBERED) this.#known.clear()
+    for (const run of runs) this.#known.set(run.id, deliveryOf(run))
+    // Best effort: the report tells the instance too.
+    await this.#deps.noteStarts(runs).catch((error: unknown) => {
+      this.#deps.logger.warn({}, `noting starts: ${(error as Error).message}`)
+    })
+  }
+
+  async #giveBack(runs: readonly RunRow[]): Promise<void> {
+    await Promise.all(runs.map((run) => this.#apply({ ...run, runId: run.id }, (c) => unclaimed(c, run.id, run.epoch))))
+  }
+
+  async #expire(): Promise<boolean> {
+    const found = await this.#deps.store.sweep.expiredLeases({ limit: EXPIRED_AT_ONCE })
+    const { chance } = this.#deps
+    await Promise.all(
+      found.map((key) => this.#apply({ ...key, runId: key.id }, (c) => leaseExpired(c, key.id, chance))),
+    )
+    return found.length > 0
+  }
+
+  async #apply({ runId, rootId, instanceId }: Key, work: (change: Change) => void): Promise<void> {
+    const fold = (change: Change): 'recorded' => {
+      work(change)
+      return 'recorded'
+    }
+    const settling = { runId, rootId, instanceId, bytes: 400, report: null, fold, unstorable: fold }
+    await this.#deps.settler.settle(settling)
+  }
+
+  async #settle(report: LeaseReport, delivery: Delivery | undefined): Promise<LeaseSettled | PetrelError> {
+    if (delivery === undefined) return missing(report.runId)
+    const checked = this.#checked(report)
+    if (checked instanceof PetrelError) return checked
+    const reportId = this.#deps.newId()
+    let answer: LeaseSettled | PetrelError | null = null
+    const { runId, rootId, instanceId } = delivery
+    await this.#deps.settler.settle({
+      runId,
+      rootId,
+      instanceId,
+      bytes: (checked.result?.length ?? 0) + 400,
+      report: null,
+      hint: delivery,
+      fold: (change) => {
+        answer = settleLease(change, { ...checked, reportId }, this.#deps.chance)
+        return answer instanceof PetrelError ? 'stale' : 'recorded'
+      },
+      unstorable: () => {
+        answer = new PetrelError('unstorable', `the outcome of run ${runId} cannot be stored in this database`)
+        return 'stale'
+      },
+    })
+    this.#known.delete(runId)
+    return answer ?? missing(runId)
+  }
+
+  /** Checked before anything is touched: what cannot be stored changes nothing. */
+  #checked(report: LeaseReport): Omit<CheckedReport, 'reportId'> | PetrelError {
+    const { runId, outcome } = report
+    const [error, given] =
+      outcome.kind === 'succeeded'
+        ? [undefined, outcome.result]
+        : [outcome.error, outcome.kind === 'failed' ? outcome.result : undefined]
+    const texts = { error: JSON.stringify(error), result: JSON.stringify(given) } as const
+    for (const [what, text] of Object.entries(texts)) {
+      const refusal = text === undefined ? null : unstorable(text, this.#deps.maxPayloadBytes)
+      if (refusal === null) continue
+      return new PetrelError(refusal.code as 'unstorable', `the ${what} of run ${runId} ${refusal.message}`)
+    }
+    return { report, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
+  }
+}

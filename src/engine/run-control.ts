@@ -1,0 +1,130 @@
+/** What people and outside systems do to single runs: cancel, complete, redrive, activate, dismiss. */
+import type { Failure } from '../net/marking.ts'
+import { TERMINAL } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
+import { HELD_AT, type RunRow } from '../store/rows.ts'
+import type { Store } from '../store/store.ts'
+import type { Change } from './change.ts'
+import { unstorable } from './edge.ts'
+import { PetrelError } from './errors.ts'
+import type { Offer } from './handoff.ts'
+import { type Chance, cancelled, completed } from './outcomes.ts'
+import { redriven, waitOf } from './runs.ts'
+import type { Transactor } from './transactor.ts'
+
+export interface RunControlDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly offers: () => readonly Offer[]
+  readonly chance: Chance
+  readonly maxPayloadBytes: number
+}
+
+type OneRun = { readonly id: string; readonly actor: string | null }
+
+export class RunControl {
+  readonly #deps: RunControlDeps
+
+  constructor(deps: RunControlDeps) {
+    this.#deps = deps
+  }
+
+  cancel(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change) => cancelled(change, p.id, p.actor))
+  }
+
+  async complete(p: {
+    readonly runId: string
+    readonly outcome:
+      | { readonly kind: 'succeeded'; readonly result: Json }
+      | { readonly kind: 'failed'; readonly error: Failure }
+  }): Promise<void> {
+    const outcome =
+      p.outcome.kind === 'failed' ? p.outcome : { kind: 'succeeded' as const, result: this.#text(p.outcome.result) }
+    await this.#act(p.runId, (change) => completed(change, p.runId, outcome, this.#deps.chance))
+  }
+
+  /** The one exit of a terminal run. */
+  redrive(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.status !== 'failed' && row.status !== 'cancelled') {
+        throw refused(change, row, 'failed', 'only failed or cancelled runs are redriven')
+      }
+      if (row.instanceId !== null && !TERMINAL.has(change.member(row.instanceId).row.state)) {
+        throw new PetrelError(
+          'conflict',
+          `run ${p.id} belongs to a workflow that is still going on; it counts there as ${row.status}`,
+        )
+      }
+      const again = redriven(row, change.now)
+      change.replace(again)
+      change.runEvent(again, 'redriven', null, p.actor)
+      return again
+    })
+  }
+
+  /** What waited to be told is due now. */
+  activate(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.status !== 'pending' || row.runAt < HELD_AT) {
+        throw refused(change, row, 'held', 'only a run that waits to be activated can be')
+      }
+      const due: RunRow = { ...row, runAt: change.now }
+      change.replace(due)
+      change.runEvent(due, 'run.activated', null, p.actor)
+      return due
+    })
+  }
+
+  /** A bare run goes; of a workflow's run only the mark goes, since the workflow shows what became of it. */
+  async dismiss(p: OneRun): Promise<void> {
+    await this.#act(p.id, (change, row) => {
+      if (!row.deadLetter) throw refused(change, row, 'dead_letter', 'only a dead letter can be dismissed')
+      change.runEvent(row, 'run.dismissed', null, p.actor)
+      if (row.instanceId === null) change.removedRuns.add(row.id)
+      else change.replace({ ...row, deadLetter: false })
+    })
+  }
+
+  async #act<T>(id: string, fold: (change: Change, row: RunRow) => T): Promise<T> {
+    const { store, transactor, offers } = this.#deps
+    const found = await store.read.run(id)
+    if (found === null) throw missing(id)
+    const { rootId, instanceId } = found
+    const { value } = await transactor.run({
+      roots: rootId === null ? [] : [rootId],
+      wait: true,
+      need: { runs: [id], ...(instanceId === null ? {} : { instances: [instanceId] }) },
+      offers,
+      fold: (change) => {
+        const row = change.run(id)
+        if (row === undefined) throw missing(id)
+        return fold(change, row)
+      },
+    })
+    return value
+  }
+
+  #text(value: Json): string {
+    const text = JSON.stringify(value) as string | undefined
+    if (text === undefined) throw new PetrelError('unstorable', `result: ${typeof value} is not JSON`)
+    const error = unstorable(text, this.#deps.maxPayloadBytes)
+    if (error !== null) throw new PetrelError(error.code as 'unstorable', `result: ${error.message}`)
+    return text
+  }
+}
+
+function missing(id: string): PetrelError {
+  return new PetrelError('not_found', `there is no run ${id}`, { id, resource_type: 'job', resource_id: id })
+}
+
+function refused(change: Change, row: RunRow, expected: string, rule: string): PetrelError {
+  const current = row.status === 'pending' ? waitOf(row, change.now) : row.status
+  return new PetrelError('conflict', `run ${row.id} is ${current}; ${rule}`, {
+    state: row.status,
+    job_id: row.id,
+    current_state: row.status,
+    current,
+    expected_state: expected,
+  })
+}

@@ -1,0 +1,32 @@
+/** Lists and counts for operators. Each reads as much as it shows; none is for a hot path. */
+import type { JsonText, RunStatus } from './rows.ts'
+
+export interface UniqueHolder {
+  readonly key: string
+  readonly runId: string
+  readonly type: string
+  readonly queue: string
+  readonly status: RunStatus
+  readonly attempt: number
+  readonly runAt: number
+  readonly tenant: string | null
+  /** The key is free from then on; null: as long as its holder counts. */
+  readonly expiresAt: number | null
+  /** States of the holder in which it counts. */
+  readonly states: JsonText
+}
+
+export interface Overview {
+  /** Runs of a queue that are due or will be, by priority. */
+  priorities(params: {
+    readonly queue: string
+  }): Promise<readonly { readonly priority: number; readonly count: number }[]>
+  /** Unique keys that somebody holds, by key. */
+  uniques(params: {
+    readonly tenant: string | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<readonly UniqueHolder[]>
+  /** Tenants that have runs, by name, with how many. Reads every run that has a tenant. */
+  tenants(): Promise<readonly { readonly tenant: string; readonly runs: number }[]>
+}

@@ -1,0 +1,68 @@
+/** What has happened to runs, many at a time. */
+import type { RunError, StoredEvent } from '../../rows.ts'
+import { ask } from '../ask.ts'
+import { uuidArray } from '../batch.ts'
+import type { Lanes } from '../lanes.ts'
+import { type Fields, statement } from '../statement.ts'
+import { parseTime } from '../time.ts'
+import { isUuid } from '../uuid.ts'
+import { eventFrom } from './event.ts'
+
+/** An open lease belongs after what is stored, a derived `created` before it. */
+const HISTORIES = statement(
+  `SELECT coalesce(h.event_id, 0), h.workflow_id, h.instance_id, h.seq, h.event_type, h.node, h.actor, h.tenant, h.data, h.created_at
+   FROM workflow.workflow_history h WHERE h.workflow_id = ANY ($1::uuid[])
+   ORDER BY h.workflow_id, date_trunc('milliseconds', h.created_at), coalesce(h.event_id, h.part * 9007199254740991), h.part`,
+)
+
+/** Along the index of a run's events, newest first, back to its last redrive. */
+const ERRORS = statement(
+  `SELECT n.id, e.created_at, e.event_type, e.data ->> 'attempt', e.data -> 'error', e.data ->> 'run_at'
+   FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
+     SELECT * FROM workflow.workflow_event e
+     WHERE e.workflow_id = n.id AND e.data ? 'error' AND e.id > coalesce((
+       SELECT max(d.id) FROM workflow.workflow_event d WHERE d.workflow_id = n.id AND d.event_type = 'redriven'), 0)
+     ORDER BY e.id DESC LIMIT $2::int) e
+   ORDER BY e.id`,
+)
+
+export async function histories(
+  lanes: Lanes,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly StoredEvent[]>> {
+  const found = new Map<string, StoredEvent[]>()
+  const ids = runIds.filter(isUuid)
+  if (ids.length === 0) return found
+  for (const event of await ask(lanes, { statement: HISTORIES, values: [uuidArray(ids)], row: eventFrom })) {
+    put(found, event.runId as string, event)
+  }
+  return found
+}
+
+export async function errorsOf(
+  lanes: Lanes,
+  params: { readonly runIds: readonly string[]; readonly limit: number },
+): Promise<ReadonlyMap<string, readonly RunError[]>> {
+  const found = new Map<string, RunError[]>()
+  const ids = params.runIds.filter(isUuid)
+  if (ids.length === 0) return found
+  const row = (fields: Fields): void => put(found, fields[0] as string, errorFrom(fields))
+  await ask(lanes, { statement: ERRORS, values: [uuidArray(ids), String(params.limit)], row })
+  return found
+}
+
+function errorFrom(fields: Fields): RunError {
+  return {
+    at: parseTime(fields[1] as string),
+    type: fields[2] as string,
+    attempt: fields[3] === null ? null : Number(fields[3]),
+    error: fields[4] as string,
+    runAt: fields[5] ? Date.parse(fields[5]) : null,
+  }
+}
+
+function put<T>(into: Map<string, T[]>, key: string, value: T): void {
+  const list = into.get(key)
+  if (list === undefined) into.set(key, [value])
+  else list.push(value)
+}

@@ -1,0 +1,41 @@
+/** Empties the database, for tests. */
+import { ask } from './ask.ts'
+import { toStoreError } from './failure.ts'
+import { fly } from './flight.ts'
+import type { Lanes } from './lanes.ts'
+import { type Call, statement } from './statement.ts'
+
+/** Nets are named by their content: a process that remembers having stored one stays right. */
+const KEPT = ['workflow_migration', 'workflow_setting', 'workflow_net', 'workflow_key']
+
+/** In the order in which locks are taken everywhere; partitions go with their table. */
+const TABLES = statement(
+  `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+   WHERE n.nspname = 'workflow' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+   ORDER BY array_position('{workflow_instance,workflow_run,workflow_limit,workflow_unique}'::text[], c.relname::text), c.relname`,
+)
+const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
+const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
+const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
+
+export async function reset(lanes: Lanes): Promise<void> {
+  const tables = await ask(lanes, { statement: TABLES, row: (fields) => fields[0] as string })
+  const calls = tables
+    .filter((name) => !KEPT.includes(name))
+    .map((name): Call => ({ statement: statement(`DELETE FROM workflow.${name}`), values: [] }))
+  for (let tries = 1; ; tries++) {
+    try {
+      return await lanes.use(async (lane) => {
+        try {
+          await fly(lane.client, [BEGIN, ...calls, COMMIT])
+        } catch (error) {
+          if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => {})
+          throw error
+        }
+      })
+    } catch (error) {
+      // Work that goes on meanwhile may be in the way.
+      if (tries >= 5) throw toStoreError(error)
+    }
+  }
+}

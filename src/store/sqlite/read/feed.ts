@@ -1,0 +1,49 @@
+/** The global feed through a filter. With one writer at a time, what is committed is complete up to the greatest id. */
+import type { EventPage, EventQuery } from '../../store.ts'
+import type { Connection } from '../connection.ts'
+import type { Value } from '../driver.ts'
+import { EVENT_CELLS, eventOf } from '../row/others.ts'
+
+/** Ids a page looks at: with a filter that fits nothing a call must end too, and tell how far it came. */
+const LOOKED_AT = 20_000
+
+const CELLS = EVENT_CELLS.split(', ')
+  .map((cell) => `e.${cell}`)
+  .join(', ')
+
+export function eventPage(connection: Connection, query: EventQuery): EventPage {
+  const last = feedEnd(connection)
+  const first = connection.statement('SELECT min(id) FROM workflow_event WHERE id > ?').get(query.afterId)?.[0]
+  const from = Math.max(query.afterId, ((first as number | null) ?? query.afterId + 1) - 1)
+  const until = Math.min(last, from + LOOKED_AT)
+  if (until <= from) return { events: [], cursor: from, more: false }
+  const conditions = ['e.id > ?', 'e.id <= ?']
+  const values: Value[] = [from, until]
+  const among = (column: string, words: readonly string[] | null | undefined): void => {
+    if (!words) return
+    conditions.push(`${column} IN (${words.map(() => '?').join(', ')})`)
+    values.push(...words)
+  }
+  among('e.event_type', query.types)
+  among('e.tenant', query.tenant ? [query.tenant] : null)
+  among('e.workflow_id', query.runId ? [query.runId] : null)
+  among('e.instance_id', query.instanceId ? [query.instanceId] : null)
+  among('r.queue', query.queues)
+  among('r.type', query.runTypes)
+  const runs = query.queues || query.runTypes ? 'JOIN workflow_run r ON r.id = e.workflow_id' : ''
+  const sql = `SELECT ${CELLS} FROM workflow_event e NOT INDEXED ${runs} WHERE ${conditions.join(' AND ')} ORDER BY e.id LIMIT ?`
+  const events = connection
+    .statement(sql)
+    .all(...values, query.limit)
+    .map(eventOf)
+  const cursor = events.length < query.limit ? until : (events.at(-1)?.id ?? until)
+  return { events, cursor, more: cursor < last }
+}
+
+export function feedEnd(connection: Connection): number {
+  return (connection.statement('SELECT max(id) FROM workflow_event').get()?.[0] as number | null) ?? 0
+}
+
+export function feedStart(connection: Connection): number {
+  return (connection.statement('SELECT min(id) FROM workflow_event').get()?.[0] as number | null) ?? 0
+}

@@ -1,0 +1,78 @@
+/** Filters of lists as WHERE clauses. */
+import { HELD_AT } from '../../rows.ts'
+import type { InstanceQuery, RunQuery, RunWait } from '../../store.ts'
+import type { Value } from '../driver.ts'
+
+export interface Where {
+  readonly where: string
+  readonly values: Value[]
+}
+
+/** A condition (null: left out) and the values of its parameters. */
+type Term = readonly [string | null, ...Value[]]
+
+export function instanceFilter(query: InstanceQuery): Where {
+  return filter([
+    oneOf('state', query.states),
+    [query.name === null ? null : 'name = ?', query.name],
+    [query.dialect === null ? null : 'dialect = ?', query.dialect],
+    [query.tenant === null ? null : 'tenant = ?', query.tenant],
+    [query.rootsOnly ? 'parent_id IS NULL' : null],
+    given(query.kind, "net_hash IN (SELECT hash FROM workflow_net WHERE net ->> '$.kind' = ?)"),
+    [query.before === null ? null : 'id < ?', query.before],
+  ])
+}
+
+const TREE = `instance_id IN (
+  SELECT id FROM workflow_instance WHERE id = ? UNION ALL
+  SELECT id FROM workflow_instance WHERE parent_id IS NOT NULL AND root_id = ?)`
+
+export function runFilter(query: RunQuery, now: number): Where {
+  return filter([
+    ['deleted_at IS NULL'],
+    statusOf(query, now),
+    [query.queue === null ? null : 'queue = ?', query.queue],
+    [query.type === null ? null : 'type = ?', query.type],
+    [query.deadLetter === null ? null : query.deadLetter ? 'dead_letter = 1' : 'dead_letter = 0'],
+    [query.tenant === null ? null : 'tenant = ?', query.tenant],
+    given(query.createdFrom, 'created_at >= ?'),
+    given(query.createdBefore, 'created_at < ?'),
+    given(query.instanceId, 'instance_id = ?'),
+    query.rootId ? [TREE, query.rootId, query.rootId] : [null],
+    [query.before === null ? null : 'id < ?', query.before],
+  ])
+}
+
+function statusOf({ status, wait = null }: RunQuery, now: number): Term {
+  if (wait === null) return oneOf('status', status)
+  const parts = wait.map((part) => `(${WAITS[part]})`).join(' OR ') || 'false'
+  const waiting = `status = 'pending' AND (${parts})`
+  const times = wait.filter((part) => WAITS[part].includes('?')).map(() => now)
+  if (status === null || status.length === 0) return [waiting, ...times]
+  const [named, ...values] = oneOf('status', status)
+  return [`(${named} OR (${waiting}))`, ...values, ...times]
+}
+
+const LATER = `run_at > ? AND run_at < ${HELD_AT}`
+
+/** The parts of `pending`, which these conditions assume. A parameter is the time. */
+const WAITS: Readonly<Record<RunWait, string>> = {
+  available: 'run_at <= ?',
+  scheduled: `${LATER} AND attempt = 0`,
+  retryable: `${LATER} AND attempt > 0`,
+  held: `run_at >= ${HELD_AT}`,
+}
+
+function oneOf(column: string, words: readonly string[] | null): Term {
+  return words === null ? [null] : [`${column} IN (${words.map(() => '?').join(', ')})`, ...words]
+}
+
+function given(value: Value | undefined, condition: string): Term {
+  return value === null || value === undefined ? [null] : [condition, value]
+}
+
+function filter(terms: readonly Term[]): Where {
+  const used = terms.filter(([sql]) => sql !== null)
+  const where = used.length === 0 ? '' : `WHERE ${used.map(([sql]) => sql).join(' AND ')}`
+  return { where, values: used.flatMap(([, ...values]) => values) }
+}

@@ -1,0 +1,46 @@
+/** What has happened to runs, many at a time. */
+import type { RunError, StoredEvent } from '../../rows.ts'
+import type { Connection } from '../connection.ts'
+import { eventOf } from '../row/others.ts'
+
+/** An open lease belongs after what is stored, a derived `created` before it. */
+export const HISTORY = `SELECT coalesce(event_id, 0), workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at
+  FROM workflow_history WHERE workflow_id = ? ORDER BY created_at, coalesce(event_id, part * 9007199254740991), part`
+
+/** Along the index of a run's events, newest first, back to its last redrive. */
+const ERRORS = `SELECT created_at, event_type, data ->> '$.attempt', data -> '$.error', data ->> '$.run_at'
+  FROM workflow_event WHERE workflow_id = ?1 AND data -> '$.error' IS NOT NULL AND id > coalesce(
+    (SELECT max(id) FROM workflow_event WHERE workflow_id = ?1 AND event_type = 'redriven'), 0)
+  ORDER BY id DESC LIMIT ?2`
+
+export function histories(connection: Connection, runIds: readonly string[]): Map<string, readonly StoredEvent[]> {
+  const found = new Map<string, readonly StoredEvent[]>()
+  for (const id of runIds) {
+    const events = connection.statement(HISTORY).all(id).map(eventOf)
+    if (events.length > 0) found.set(id, events)
+  }
+  return found
+}
+
+export function errorsOf(
+  connection: Connection,
+  { runIds, limit }: { readonly runIds: readonly string[]; readonly limit: number },
+): Map<string, readonly RunError[]> {
+  const found = new Map<string, readonly RunError[]>()
+  for (const id of runIds) {
+    const errors = connection
+      .statement(ERRORS)
+      .all(id, limit)
+      .map(
+        ([at, type, attempt, error, runAt]): RunError => ({
+          at: at as number,
+          type: type as string,
+          attempt: attempt as number | null,
+          error: error as string,
+          runAt: runAt === null ? null : Date.parse(runAt as string),
+        }),
+      )
+    if (errors.length > 0) found.set(id, errors.reverse())
+  }
+  return found
+}

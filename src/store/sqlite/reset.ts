@@ -1,0 +1,19 @@
+/** Empties the database, for tests. */
+import type { Connection } from './connection.ts'
+
+/** Nets are named by their content: a process that remembers having stored one stays right. */
+const KEPT = ['workflow_migration', 'workflow_setting', 'workflow_net', 'workflow_key']
+
+export function reset(connection: Connection): void {
+  const tables = connection.statement(`SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'workflow_%'`)
+  for (const [name] of tables.all()) {
+    if (name === 'workflow_event') connection.exec(KEEP_LAST_EVENT)
+    else if (!KEPT.includes(name as string)) connection.exec(`DELETE FROM ${name}`)
+  }
+}
+
+/** The newest row stays, emptied: the next id is one more than the greatest, and ids must go on growing. */
+const KEEP_LAST_EVENT = `
+  DELETE FROM workflow_event WHERE id < (SELECT max(id) FROM workflow_event);
+  UPDATE workflow_event SET workflow_id = NULL, instance_id = NULL, seq = NULL, event_type = 'store.reset', node = NULL,
+    actor = NULL, tenant = NULL, data = NULL;`

@@ -1,0 +1,296 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HELD_AT } from '../../../src/engine/api.ts'
+import { Engine } from '../../../src/engine/engine.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { freshDatabase } from '../../services.ts'
+import { PLACES } from '../drive.ts'
+import { Desk, EXACT, until } from './desk.ts'
+
+describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
+  let desk: Desk
+  beforeEach(async () => {
+    desk = await Desk.open(place)
+  })
+  afterEach(() => desk.d.close())
+
+  it('leases to its holder and counts as a start', async () => {
+    const id = await desk.enqueue({ timeoutMs: 5000, payload: [1, 'two'] })
+    const run = await desk.fetchOne({ leaseMs: (row) => (row.id === id ? 12_000 : 1) })
+    const now = run.leasedAt as number
+    expect(run).toMatchObject({
+      id,
+      status: 'leased',
+      leasedBy: 'w1',
+      sessionId: null,
+      leaseUntil: now + 12_000,
+      leaseMs: 12_000,
+      startedAt: now,
+      firstStartedAt: now,
+      timeoutAt: now + 5000,
+      attempt: 0,
+    })
+    expect(await desk.get(id)).toEqual(run)
+    const history = await desk.d.store.read.runHistory(id)
+    expect(history.map((e) => e.type)).toEqual(['created', 'leased', 'started'])
+    expect(history[2]).toMatchObject({ actor: 'w1', data: expect.stringContaining('"attempt"') })
+    await desk.ack(id)
+    expect(await desk.history(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
+    expect(await desk.d.doctor()).toEqual([])
+  })
+
+  it('takes the queues strictly in their order, then by priority, then by age', async () => {
+    const low = await desk.enqueue({ queue: 'b', priority: 1 })
+    const late = await desk.enqueue({ queue: 'a', priority: 100 })
+    const later = await desk.enqueue({ queue: 'a', priority: 100 })
+    const urgent = await desk.enqueue({ queue: 'a', priority: 50, type: 'y' })
+    const other = await desk.enqueue({ queue: 'c', priority: 0 })
+    const first = await desk.fetch({ queues: ['a', 'b'], limit: 3 })
+    expect(first.map((r) => r.id)).toEqual([urgent, late, later])
+    expect((await desk.fetch({ queues: ['a', 'b'] })).map((r) => r.id)).toEqual([low])
+    expect((await desk.fetch({ queues: null })).map((r) => r.id)).toEqual([other])
+  })
+
+  it('serves several who ask at once, the first in full', async () => {
+    for (let i = 0; i < 5; i++) await desk.enqueue()
+    const asked = ['w1', 'w2', 'w3'].map((holder) => desk.fetch({ holder, limit: 2 }))
+    const given = await Promise.all(asked)
+    expect(given.map((runs) => runs.map((r) => r.leasedBy))).toEqual([['w1', 'w1'], ['w2', 'w2'], ['w3']])
+  })
+
+  it('never gives one run twice, whoever asks', async () => {
+    const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => desk.enqueue({ queue: `q${i % 3}` })))
+    const queues = ['q0', 'q1', 'q2']
+    const asked = Array.from({ length: 20 }, (_, i) => {
+      // Different filters stand in different lines, which claim at the same time.
+      const own = i % 4 === 0 ? null : [...queues.slice(i % 3), ...queues.slice(0, i % 3)]
+      return desk.fetch({ holder: `w${i}`, limit: 3, queues: own })
+    })
+    const given = (await Promise.all(asked)).flat().map((run) => run.id)
+    expect(given).toHaveLength(40)
+    expect(new Set(given)).toEqual(new Set(ids))
+  })
+
+  it('asks the same admission as every claim: pause, limits, tenant, types, expiry', async () => {
+    await desk.engine.pauseQueue({ queue: 'stopped', paused: true, actor: null })
+    await desk.enqueue({ queue: 'stopped' })
+    expect(await desk.fetch({ queues: ['stopped'] })).toEqual([])
+
+    await desk.engine.setLimit({ key: 'queue:narrow', maxConcurrent: 1, ratePer: null, periodMs: null })
+    for (let i = 0; i < 3; i++) await desk.enqueue({ queue: 'narrow' })
+    const wide = await desk.enqueue({ queue: 'wide' })
+    const [one, ...rest] = await desk.fetch({ queues: ['narrow', 'wide'], limit: 2 })
+    expect([one?.queue, ...rest.map((r) => r.id)]).toEqual(['narrow', wide])
+    expect(await desk.fetch({ queues: ['narrow'] })).toEqual([])
+    await desk.ack((one as { id: string }).id)
+    expect(await desk.fetch({ queues: ['narrow'] })).toHaveLength(1)
+
+    await desk.engine.setLimit({ key: 'key:k', maxConcurrent: 1, ratePer: null, periodMs: null })
+    for (let i = 0; i < 2; i++) await desk.enqueue({ queue: 'keyed', limitKey: 'k' })
+    expect(await desk.fetch({ queues: ['keyed'] })).toHaveLength(1)
+    expect(await desk.fetch({ queues: ['keyed'] })).toEqual([])
+
+    const own = await desk.enqueue({ queue: 'shared', tenant: 'acme' })
+    await desk.enqueue({ queue: 'shared', tenant: 'other' })
+    expect((await desk.fetch({ queues: ['shared'], tenant: 'acme' })).map((r) => r.id)).toEqual([own])
+
+    await desk.enqueue({ queue: 'typed', type: 'mail.send' })
+    expect(await desk.fetch({ queues: ['typed'], types: ['bill.%'] })).toEqual([])
+    expect(await desk.fetch({ queues: ['typed'], types: ['mail.%'] })).toHaveLength(1)
+
+    await desk.enqueue({ queue: 'old', expiresInMs: 1000 })
+    await desk.d.store.moveClock(1500)
+    expect(await desk.fetch({ queues: ['old'] })).toEqual([])
+    expect(await desk.d.doctor()).toEqual([])
+  })
+
+  it('keeps a rate per period', async () => {
+    await desk.engine.setLimit({ key: 'queue:slow', maxConcurrent: null, ratePer: 1, periodMs: 1000 })
+    for (let i = 0; i < 2; i++) await desk.enqueue({ queue: 'slow' })
+    expect(await desk.fetch({ queues: ['slow'] })).toHaveLength(1)
+    expect(await desk.fetch({ queues: ['slow'] })).toEqual([])
+    await desk.d.store.moveClock(1100)
+    expect(await desk.fetch({ queues: ['slow'] })).toHaveLength(1)
+  })
+
+  it('gives out what is due by the clock of the store, without a sweep', async () => {
+    const now = await desk.d.store.now()
+    const later = await desk.enqueue({ runAt: now + 60_000 })
+    const id = await desk.enqueue({ retry: EXACT, priority: 1 })
+    await desk.fetchOne()
+    await desk.nack(id)
+    const wait = (await desk.get(id)).runAt - (await desk.d.store.now())
+    await desk.d.store.moveClock(wait - 400)
+    expect(await desk.fetch()).toEqual([])
+    await desk.d.store.moveClock(wait)
+    expect((await desk.fetch()).map((r) => r.id)).toEqual([id])
+    await desk.d.store.moveClock(60_100)
+    expect((await desk.fetch()).map((r) => r.id)).toEqual([later])
+  })
+
+  it('leaves alone what waits to be activated', async () => {
+    const id = await desk.enqueue({ runAt: HELD_AT })
+    await desk.d.store.moveClock(400 * 24 * 3_600_000)
+    expect(await desk.fetch()).toEqual([])
+    expect(await desk.engine.activate({ id, actor: 'ada' })).toMatchObject({ id, status: 'pending' })
+    expect((await desk.fetch()).map((r) => r.id)).toEqual([id])
+    expect(await desk.history(id)).toEqual(['created', 'run.activated', 'leased', 'started'])
+    await expect(desk.engine.activate({ id, actor: null })).rejects.toMatchObject({
+      code: 'conflict',
+      details: { job_id: id, current_state: 'leased', expected_state: 'held' },
+    })
+    await expect(desk.engine.activate({ id: 'nothing', actor: null })).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  describe('that waits', () => {
+    it('is woken by new work', async () => {
+      const waiting = desk.fetch({ waitMs: 20_000 })
+      const other = desk.fetch({ waitMs: 20_000, queues: ['other'], holder: 'w2' })
+      const begun = Date.now()
+      const id = await desk.enqueue()
+      expect((await waiting).map((r) => r.id)).toEqual([id])
+      expect(Date.now() - begun).toBeLessThan(2000)
+      await desk.enqueue({ queue: 'other' })
+      expect(await other).toHaveLength(1)
+    })
+
+    it('is served in the order of asking', async () => {
+      const waiting = ['w1', 'w2', 'w3'].map((holder) => desk.fetch({ waitMs: 20_000, holder, limit: 1 }))
+      for (let i = 0; i < 3; i++) {
+        const id = await desk.enqueue()
+        expect((await (waiting[i] as Promise<readonly { id: string }[]>)).map((r) => r.id)).toEqual([id])
+      }
+    })
+
+    it('leaves with nothing when its time is over, when it goes away and when the engine closes', async () => {
+      expect(await desk.fetch({ waitMs: 30 })).toEqual([])
+      const away = new AbortController()
+      const waiting = desk.fetch({ waitMs: 20_000, signal: away.signal })
+      away.abort()
+      expect(await waiting).toEqual([])
+      expect(await desk.fetch({ waitMs: 20_000, signal: away.signal })).toEqual([])
+      const id = await desk.enqueue()
+      expect((await desk.fetch()).map((r) => r.id)).toEqual([id])
+      const last = desk.fetch({ waitMs: 20_000 })
+      await desk.engine.close()
+      expect(await last).toEqual([])
+    })
+
+    it('gives back what it got while it went away, as if it had never asked', async () => {
+      for (let round = 0; round < 10; round++) {
+        const away = new AbortController()
+        const id = await desk.enqueue()
+        const asked = desk.fetch({ waitMs: 20_000, signal: away.signal })
+        await new Promise((resolve) => setImmediate(resolve))
+        away.abort()
+        const got = await asked
+        if (got.length === 0) await until(async () => (await desk.get(id)).status === 'pending', 'given back')
+        const run = got.length > 0 ? (got[0] as { id: string }) : await desk.fetchOne()
+        expect(run.id).toBe(id)
+        expect((await desk.get(id)).attempt).toBe(0)
+        await desk.ack(id)
+      }
+      expect(await desk.d.doctor()).toEqual([])
+    })
+
+    it('gets a run when it becomes due, a queue that goes on, and room that becomes free', async () => {
+      const { d } = desk
+      const late = await desk.enqueue({ delayMs: 60_000 })
+      const due = desk.fetch({ waitMs: 20_000 })
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await d.pass(60_001)
+      expect((await due).map((r) => r.id)).toEqual([late])
+
+      await desk.engine.pauseQueue({ queue: 'p', paused: true, actor: null })
+      await desk.enqueue({ queue: 'p' })
+      const resumed = desk.fetch({ waitMs: 20_000, queues: ['p'] })
+      await desk.engine.pauseQueue({ queue: 'p', paused: false, actor: null })
+      expect(await resumed).toHaveLength(1)
+
+      await desk.engine.setLimit({ key: 'queue:one', maxConcurrent: 1, ratePer: null, periodMs: null })
+      const [first] = [await desk.enqueue({ queue: 'one' }), await desk.enqueue({ queue: 'one' })]
+      await desk.fetchOne({ queues: ['one'] })
+      const room = desk.fetch({ waitMs: 20_000, queues: ['one'] })
+      await desk.ack(first)
+      expect(await room).toHaveLength(1)
+    })
+  })
+
+  it('gives nothing to a worker told to be quiet', async () => {
+    await beat(desk, 'w1')
+    await desk.enqueue()
+    await desk.engine.directWorker({ id: 'w1', state: 'quiet', actor: 'ada' })
+    expect(await desk.fetch()).toEqual([])
+    expect(await desk.fetch({ holder: 'w2' })).toHaveLength(1)
+    expect((await beat(desk, 'w1')).state).toBe('quiet')
+    expect(await desk.engine.directWorker({ id: 'w1', state: 'terminate', actor: null })).toMatchObject({
+      state: 'terminate',
+    })
+    expect(await desk.engine.directWorker({ id: 'w1', state: 'quiet', actor: null })).toMatchObject({
+      state: 'terminate',
+    })
+    await expect(desk.engine.directWorker({ id: 'w9', state: 'quiet', actor: null })).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  })
+})
+
+describe.skipIf(PLACES.length < 2)('fetching on two servers of one database', () => {
+  it('never gives one run twice, and wakes those who wait at the other', async () => {
+    const database = await freshDatabase()
+    const stores = await Promise.all([openStore(database.url), openStore(database.url)])
+    await stores[0]?.migrate()
+    const engines = await Promise.all(stores.map((store) => Engine.open({ store })))
+    const [a, b] = engines as [Engine, Engine]
+    const ask = (engine: Engine, waitMs: number) =>
+      engine.leases.fetch({
+        queues: ['default'],
+        types: null,
+        limit: 2,
+        holder: 'w',
+        runtime: null,
+        tenant: null,
+        leaseMs: () => 30_000,
+        waitMs,
+      })
+    try {
+      await a.enqueue(Array.from({ length: 40 }, () => ({ type: 'x', payload: [] })))
+      const given = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i % 2 === 0 ? a : b, 0)))
+      const ids = given.flat().map((run) => run.id)
+      expect(new Set(ids).size).toBe(ids.length)
+      for (;;) {
+        const more = await ask(a, 0)
+        if (more.length === 0) break
+        ids.push(...more.map((run) => run.id))
+      }
+      expect(new Set(ids).size).toBe(40)
+      expect(ids).toHaveLength(40)
+
+      const waiting = ask(b, 20_000)
+      const begun = Date.now()
+      await a.enqueue([{ type: 'x', payload: [] }])
+      expect(await waiting).toHaveLength(1)
+      expect(Date.now() - begun).toBeLessThan(1000)
+    } finally {
+      await Promise.all(engines.map((engine) => engine.close()))
+      await Promise.all(stores.map((store) => store.close()))
+      await database.drop()
+    }
+  })
+})
+
+function beat(desk: Desk, holder: string) {
+  return desk.engine.leases.beat({
+    holder,
+    host: 'h',
+    pid: 1,
+    runtime: 'python',
+    queues: ['default'],
+    types: [],
+    concurrency: 1,
+    state: 'running',
+    tenant: null,
+    runIds: [],
+    leaseMs: null,
+    ttlMs: 30_000,
+  })
+}

@@ -1,0 +1,235 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { LeaseReport } from '../../../src/engine/api.ts'
+import { PetrelError } from '../../../src/engine/errors.ts'
+import { PLACES } from '../drive.ts'
+import { accepted, Desk, EXACT } from './desk.ts'
+
+const UNKNOWN = '01900000-0000-7000-8000-000000000000'
+
+describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
+  let desk: Desk
+  beforeEach(async () => {
+    desk = await Desk.open(place)
+  })
+  afterEach(() => desk.d.close())
+
+  it('records a success with its result', async () => {
+    const id = await desk.enqueue()
+    await desk.fetchOne()
+    const { run, retryDelayMs } = accepted(await desk.ack(id, { ok: [1] }, { holder: 'w1', attempt: 1 }))
+    expect([run.status, JSON.parse(run.result as string), retryDelayMs]).toEqual(['succeeded', { ok: [1] }, null])
+    // A database may print JSON in its own way.
+    expect({ ...(await desk.get(id)), result: null }).toEqual({ ...run, result: null })
+    expect(await desk.d.doctor()).toEqual([])
+  })
+
+  it('decides each report of a batch by itself', async () => {
+    const [a, b, c] = [await desk.enqueue(), await desk.enqueue(), await desk.enqueue({ retry: EXACT })]
+    await desk.fetch()
+    const report = (runId: string, outcome: LeaseReport['outcome']): LeaseReport => ({
+      runId,
+      holder: null,
+      attempt: null,
+      outcome,
+    })
+    const settled = await desk.engine.leases.settle([
+      report(a, { kind: 'succeeded', result: 1 }),
+      report(UNKNOWN, { kind: 'succeeded', result: 1 }),
+      report(a, { kind: 'succeeded', result: 2 }),
+      report(b, { kind: 'succeeded', result: 'x'.repeat(2_000_000) }),
+      report(c, { kind: 'failed', error: { code: 'boom', message: 'it broke' }, how: 'policy' }),
+    ])
+    expect(settled.map((s) => (s instanceof PetrelError ? s.code : s.run.status))).toEqual([
+      'succeeded',
+      'not_found',
+      'conflict',
+      'payload_too_large',
+      'pending',
+    ])
+    expect((await desk.get(a)).result).toBe('1')
+    expect((await desk.get(b)).status).toBe('leased')
+  })
+
+  describe('refuses, and changes nothing,', () => {
+    const refused = async (id: string, fence: Partial<LeaseReport>, details: object) => {
+      const outcomes: LeaseReport['outcome'][] = [
+        { kind: 'succeeded', result: null },
+        { kind: 'failed', error: { code: 'x', message: 'x' }, how: 'policy' },
+        { kind: 'requeue' },
+      ]
+      const before = await desk.picture(id)
+      for (const outcome of outcomes) {
+        const answer = await desk.settle(id, outcome, fence)
+        expect(answer).toBeInstanceOf(PetrelError)
+        expect(answer).toMatchObject({
+          code: 'conflict',
+          details: { job_id: id, expected_state: 'leased', ...details },
+        })
+      }
+      expect(await desk.picture(id)).toEqual(before)
+    }
+
+    it('a report on a run that is not there, or an id that is none', async () => {
+      for (const id of [UNKNOWN, 'nothing', '', "'; DROP TABLE x"]) {
+        const answer = await desk.ack(id)
+        expect(answer).toMatchObject({ code: 'not_found', details: { resource_type: 'job', resource_id: id } })
+      }
+    })
+
+    it('one on a run that nobody holds', async () => {
+      await refused(await desk.enqueue(), {}, { current_state: 'pending', current: 'available' })
+      await refused(await desk.enqueue({ delayMs: 60_000 }), {}, { current_state: 'pending', current: 'scheduled' })
+    })
+
+    it('one of another worker', async () => {
+      const id = await desk.enqueue()
+      await desk.fetchOne()
+      await refused(id, { holder: 'w2' }, { current_state: 'leased', current: 'active' })
+      accepted(await desk.ack(id))
+    })
+
+    it('one of another attempt', async () => {
+      const id = await desk.enqueue({ retry: { ...EXACT, initialMs: 0 } })
+      await desk.fetchOne()
+      accepted(await desk.nack(id))
+      await desk.fetchOne()
+      await refused(id, { attempt: 1 }, { current_state: 'leased' })
+      await refused(id, { attempt: 3 }, { current_state: 'leased' })
+      accepted(await desk.ack(id, null, { attempt: 2 }))
+    })
+
+    it('one on a run that a session holds', async () => {
+      const id = await desk.enqueue()
+      const delivery = await desk.d.claimOne()
+      await refused(id, {}, { current_state: 'leased' })
+      await refused(id, { holder: 'driver' }, { current_state: 'leased' })
+      expect((await desk.d.succeed(delivery)).status).toBe('recorded')
+    })
+
+    it('one on work that was deferred', async () => {
+      const id = await desk.enqueue()
+      const delivery = await desk.d.claimOne()
+      await desk.d.session.settle({
+        delivery,
+        reportId: 'r-deferred',
+        startedAt: Date.now(),
+        outcome: { kind: 'deferred' },
+        wantNext: false,
+      })
+      await refused(id, {}, { current_state: 'leased' })
+    })
+
+    it('one on a run that has ended, and a second one', async () => {
+      const id = await desk.enqueue()
+      await desk.fetchOne()
+      accepted(await desk.ack(id, 'first'))
+      await refused(id, {}, { current_state: 'succeeded' })
+      const failed = await desk.enqueue({ maxAttempts: 1 })
+      await desk.fetchOne()
+      accepted(await desk.nack(failed))
+      await refused(failed, {}, { current_state: 'failed' })
+    })
+
+    it('one on a run that was cancelled meanwhile', async () => {
+      const id = await desk.enqueue()
+      await desk.fetchOne()
+      expect((await desk.engine.cancelRun({ id, actor: 'ada' })).status).toBe('cancelled')
+      await refused(id, { holder: 'w1', attempt: 1 }, { current_state: 'cancelled' })
+    })
+
+    it('a result that cannot be stored, or an error', async () => {
+      const id = await desk.enqueue()
+      await desk.fetchOne()
+      const before = await desk.picture(id)
+      expect(await desk.ack(id, 'x'.repeat(1024 * 1024 + 1))).toMatchObject({ code: 'payload_too_large' })
+      expect(await desk.ack(id, 'nul \0 character')).toMatchObject({ code: 'unstorable' })
+      expect(await desk.nack(id, { message: 'nul \0 character' })).toMatchObject({ code: 'unstorable' })
+      expect(await desk.picture(id)).toEqual(before)
+      accepted(await desk.ack(id, 'x'.repeat(1024 * 1024 - 10)))
+    })
+  })
+
+  it('lets one of twenty acks at once win', async () => {
+    for (let round = 0; round < 5; round++) {
+      const id = await desk.enqueue()
+      await desk.fetchOne()
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => desk.ack(id, i)))
+      const won = answers.flatMap((a, i) => (a instanceof PetrelError ? [] : [i]))
+      expect(won).toHaveLength(1)
+      expect(JSON.parse((await desk.get(id)).result as string)).toBe(won[0])
+    }
+    expect(await desk.d.doctor()).toEqual([])
+  })
+
+  it('tries a failure again by its policy and tells when', async () => {
+    const id = await desk.enqueue({ retry: EXACT })
+    await desk.fetchOne()
+    const first = accepted(await desk.nack(id, { code: 'first', type: 'T' }))
+    expect(first).toMatchObject({ retryDelayMs: 1000, run: { status: 'pending', attempt: 1 } })
+    await desk.d.pass(1000)
+    await desk.fetchOne()
+    const second = accepted(await desk.nack(id, { code: 'second' }))
+    expect(second).toMatchObject({ retryDelayMs: 2000, run: { attempt: 2 } })
+    await desk.d.pass(2000)
+    await desk.fetchOne()
+    const third = accepted(await desk.nack(id, { code: 'third' }))
+    expect(third).toMatchObject({ retryDelayMs: null, run: { status: 'failed', attempt: 3, deadLetter: false } })
+    const errors = (await desk.d.store.read.errorsOf({ runIds: [id], limit: 10 })).get(id)
+    expect(errors?.map((e) => [e.type, e.attempt, JSON.parse(e.error).code])).toEqual([
+      ['retried', 1, 'first'],
+      ['retried', 2, 'second'],
+      ['failed', 3, 'third'],
+    ])
+    expect(errors?.map((e) => (e.runAt === null ? null : e.runAt - e.at))).toEqual([1000, 2000, null])
+  })
+
+  it('discards at once what is not to be retried, keeps as a dead letter what the policy keeps', async () => {
+    const [never, listed, kept] = [
+      await desk.enqueue({ retry: EXACT }),
+      await desk.enqueue({ retry: { ...EXACT, nonRetryable: ['auth.*'] } }),
+      await desk.enqueue({ retry: { ...EXACT, maxAttempts: 1, deadLetter: true } }),
+    ]
+    await desk.fetch()
+    expect(accepted(await desk.nack(never, { retryable: false })).run).toMatchObject({ status: 'failed' })
+    expect(accepted(await desk.nack(listed, { type: 'auth.denied' })).run).toMatchObject({ status: 'failed' })
+    expect(accepted(await desk.nack(kept)).run).toMatchObject({ status: 'failed', deadLetter: true })
+  })
+
+  it('lets the report decide over the head of the policy', async () => {
+    const ids = await Promise.all([1, 2, 3, 4].map(() => desk.enqueue({ retry: { ...EXACT, deadLetter: true } })))
+    const [again, thrown, dead, last] = ids as [string, string, string, string]
+    await desk.fetch()
+    expect(accepted(await desk.nack(again, { retryable: false }, 'retry'))).toMatchObject({
+      retryDelayMs: 1000,
+      run: { status: 'pending' },
+    })
+    expect(accepted(await desk.nack(thrown, {}, 'discard')).run).toMatchObject({ status: 'failed', deadLetter: false })
+    expect(accepted(await desk.nack(dead, {}, 'dead_letter')).run).toMatchObject({ status: 'failed', deadLetter: true })
+    const kept = await desk.settle(last, {
+      kind: 'failed',
+      error: { code: 'x', message: 'x' },
+      how: 'discard',
+      result: { half: true },
+    })
+    expect(JSON.parse(accepted(kept).run.result as string)).toEqual({ half: true })
+    const one = await desk.enqueue({ maxAttempts: 1 })
+    await desk.fetch()
+    expect(accepted(await desk.nack(one, {}, 'retry')).run.status).toBe('failed')
+  })
+
+  it('gives a run back at once, the start counted and its error kept', async () => {
+    const id = await desk.enqueue({ maxAttempts: 1 })
+    const next = await desk.enqueue()
+    await desk.fetchOne()
+    const error = { code: 'shutdown', message: 'worker stops', retryable: false }
+    const { run, retryDelayMs } = accepted(await desk.settle(id, { kind: 'requeue', error }))
+    expect([run.status, run.attempt, retryDelayMs]).toEqual(['pending', 1, 0])
+    const errors = (await desk.d.store.read.errorsOf({ runIds: [id], limit: 10 })).get(id)
+    expect(errors?.map((e) => [e.type, e.attempt, JSON.parse(e.error).code])).toEqual([['returned', 1, 'shutdown']])
+    // Its place in line is what it was, and it gets another start though its one attempt is spent.
+    expect((await desk.fetch({ holder: 'w2' })).map((r) => r.id)).toEqual([id, next])
+    expect(await desk.ack(id, null, { attempt: 1 })).toBeInstanceOf(PetrelError)
+    expect(accepted(await desk.nack(id)).run.status).toBe('failed')
+    expect(await desk.d.doctor()).toEqual([])
+  })
+})

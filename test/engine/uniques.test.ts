@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { EnqueueParams, UniqueParams } from '../../src/engine/api.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { openStore } from '../../src/store/open.ts'
+import { freshDatabase } from '../services.ts'
+import { net, node, PLACES } from './drive.ts'
+import { accepted, Desk, EXACT } from './leases/desk.ts'
+
+describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
+  let desk: Desk
+  beforeEach(async () => {
+    desk = await Desk.open(place)
+  })
+  afterEach(() => desk.d.close())
+
+  const unique = (given: Partial<UniqueParams> = {}): Partial<EnqueueParams> => ({
+    unique: { key: 'k', onConflict: 'reject', ...given },
+  })
+
+  it('counts a holder by the part of pending it is in', async () => {
+    const holder = await desk.enqueue({ ...unique(), retry: EXACT })
+    const duplicate = { code: 'duplicate', details: { existing: holder, existing_job_id: holder } }
+    await expect(desk.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject(duplicate)
+    await desk.fetchOne()
+    await expect(desk.enqueue(unique({ states: ['leased'] }))).rejects.toMatchObject(duplicate)
+    await desk.nack(holder)
+    await expect(desk.enqueue(unique({ states: ['retryable'] }))).rejects.toMatchObject(duplicate)
+    await expect(desk.enqueue(unique({ states: ['pending'] }))).rejects.toMatchObject(duplicate)
+    const free = await desk.enqueue(unique({ states: ['available', 'leased', 'scheduled', 'held'] }))
+    expect(free).not.toBe(holder)
+    // The newcomer holds the key now.
+    await expect(desk.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject({ details: { existing: free } })
+  })
+
+  it('counts one that has ended, if it is asked to', async () => {
+    const holder = await desk.enqueue(unique())
+    await desk.fetchOne()
+    await desk.ack(holder)
+    const states = ['succeeded'] as const
+    await expect(desk.enqueue(unique({ states }))).rejects.toMatchObject({ details: { existing: holder } })
+    const [ignored] = await desk.engine.enqueue([
+      { type: 'x', payload: [], ...unique({ states, onConflict: 'ignore' }) },
+    ])
+    expect(ignored).toMatchObject({ id: holder, created: false, run: { id: holder, status: 'succeeded' } })
+    // It stays what it is when it is replaced.
+    const next = await desk.enqueue(unique({ states, onConflict: 'replace' }))
+    expect((await desk.get(holder)).status).toBe('succeeded')
+    await expect(desk.enqueue(unique())).rejects.toMatchObject({ details: { existing: next } })
+  })
+
+  it('counts its period from the creation of the holder', async () => {
+    const holder = await desk.enqueue(unique())
+    await desk.d.pass(1000)
+    await expect(desk.enqueue(unique({ periodMs: 2000 }))).rejects.toMatchObject({ details: { existing: holder } })
+    const next = await desk.enqueue(unique({ periodMs: 900 }))
+    expect(next).not.toBe(holder)
+    expect((await desk.get(holder)).status).toBe('pending')
+  })
+
+  it('replaces a waiting holder, and an active one, which is fenced off', async () => {
+    const waiting = await desk.enqueue(unique())
+    const [second] = await desk.engine.enqueue([{ type: 'x', payload: [], ...unique({ onConflict: 'replace' }) }])
+    expect(second).toMatchObject({ created: true, replaced: waiting })
+    expect(await desk.get(waiting)).toMatchObject({ status: 'cancelled' })
+    const active = await desk.fetchOne()
+    await desk.enqueue(unique({ onConflict: 'replace' }))
+    expect(await desk.get(active.id)).toMatchObject({ status: 'cancelled', unknown: true })
+    expect(await desk.ack(active.id)).toMatchObject({ code: 'conflict' })
+    expect(await desk.d.doctor()).toEqual([])
+  })
+
+  it('replaces all but the time, if it is asked to', async () => {
+    const holder = await desk.enqueue({ ...unique(), delayMs: 60_000 })
+    const { runAt } = await desk.get(holder)
+    const next = await desk.enqueue({ ...unique({ onConflict: 'replace_except_schedule' }), payload: ['new'] })
+    expect(await desk.get(next)).toMatchObject({ runAt, payload: expect.stringContaining('new') })
+    expect((await desk.get(holder)).status).toBe('cancelled')
+    const now = await desk.enqueue(unique({ onConflict: 'replace' }))
+    expect((await desk.get(now)).runAt).toBeLessThan(runAt)
+  })
+
+  it('knows its own within one call', async () => {
+    const order = { type: 'x', payload: [], ...unique({ onConflict: 'ignore' }) } as EnqueueParams
+    const [first, second] = await desk.engine.enqueue([order, order])
+    expect(second).toMatchObject({ id: first?.id, created: false })
+    await expect(
+      desk.engine.enqueue([
+        { type: 'x', payload: [], unique: { key: 'other', onConflict: 'reject' } },
+        { type: 'x', payload: [], unique: { key: 'other', onConflict: 'reject' } },
+      ]),
+    ).rejects.toMatchObject({ code: 'duplicate' })
+  })
+
+  it('sets the limits a run brings along with it, and none if it is refused', async () => {
+    const limits = async () =>
+      (await desk.d.store.read.limits()).map((l) => [l.key, l.maxConcurrent, l.ratePer, l.periodMs, l.inUse])
+    await desk.enqueue()
+    await desk.fetchOne()
+    const id = await desk.enqueue({ limits: [{ key: 'queue:default', maxConcurrent: 2 }] })
+    // What was leased before counts.
+    expect(await limits()).toEqual([['queue:default', 2, null, null, 1]])
+    await desk.enqueue({ limitKey: 'k', limits: [{ key: 'key:k', ratePer: 1, periodMs: 1000 }] })
+    await desk.enqueue({ limits: [{ key: 'queue:default', ratePer: 5, periodMs: 100 }] })
+    const both = [
+      ['key:k', null, 1, 1000, 0],
+      ['queue:default', 2, 5, 100, 1],
+    ]
+    expect(await limits()).toEqual(both)
+    const other = [{ key: 'queue:default', maxConcurrent: 9 }]
+    await expect(desk.enqueue({ id, limits: other })).rejects.toMatchObject({ code: 'duplicate' })
+    await expect(desk.enqueue({ limits: [{ key: 'nonsense' }] })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(desk.enqueue({ limits: [{ key: 'key:k', ratePer: 1, periodMs: 0 }] })).rejects.toMatchObject({
+      code: 'invalid_request',
+    })
+    expect(await limits()).toEqual(both)
+    await desk.d.start({ net: net([node('a')]), limits: other })
+    expect((await limits())[1]).toEqual(['queue:default', 9, 5, 100, 1])
+    expect(await desk.d.doctor()).toEqual([])
+  })
+
+  it('refuses an id that is taken, or none', async () => {
+    const id = '01900000-0000-7000-8000-00000000abcd'
+    expect(await desk.enqueue({ id })).toBe(id)
+    const duplicate = { code: 'duplicate', details: { existing: id, existing_job_id: id } }
+    await expect(desk.enqueue({ id, payload: ['other'] })).rejects.toMatchObject(duplicate)
+    await desk.fetchOne()
+    accepted(await desk.ack(id))
+    await expect(desk.enqueue({ id })).rejects.toMatchObject(duplicate)
+    await expect(desk.enqueue({ id: 'mine' })).rejects.toMatchObject({ code: 'invalid_request' })
+    const other = '01900000-0000-7000-8000-00000000abce'
+    const twice = [1, 2].map(() => ({ id: other, type: 'x', payload: [] }))
+    await expect(desk.engine.enqueue(twice)).rejects.toMatchObject({ code: 'duplicate' })
+    expect(await desk.d.store.read.run(other)).toBeNull()
+  })
+})
+
+describe.skipIf(PLACES.length < 2)('unique keys on two servers of one database', () => {
+  it('are given to one of many who come at once', async () => {
+    const database = await freshDatabase()
+    const stores = await Promise.all([openStore(database.url), openStore(database.url)])
+    await stores[0]?.migrate()
+    const engines = await Promise.all(stores.map((store) => Engine.open({ store, sweep: false })))
+    try {
+      for (let round = 0; round < 20; round++) {
+        const order: EnqueueParams = { type: 'x', payload: [], unique: { key: `k${round}`, onConflict: 'ignore' } }
+        const made = await Promise.all(Array.from({ length: 6 }, (_, i) => (engines[i % 2] as Engine).enqueue([order])))
+        expect(made.flat().filter((m) => m.created)).toHaveLength(1)
+        expect(new Set(made.flat().map((m) => m.id)).size).toBe(1)
+      }
+    } finally {
+      await Promise.all(engines.map((engine) => engine.close()))
+      await Promise.all(stores.map((store) => store.close()))
+      await database.drop()
+    }
+  })
+})
