@@ -168,7 +168,7 @@ export class Petrel {
       throw new PetrelError('invalid_request', 'id and idempotencyKey name one workflow: start them one by one')
     }
     const built = workflows.map((workflow) =>
-      buildWorkflow(named(workflow, name), (args, path) => this.#checkArgs(args, path)),
+      buildWorkflow(named(workflow, name), { checkArgs: (args, path) => this.#checkArgs(args, path) }),
     )
     const key = idempotencyKey === undefined ? {} : { startKey: idempotencyKey }
     const params = built.map(({ start }) => ({ ...start, ...rest, ...key }))

@@ -1,12 +1,32 @@
 /**
- * Reads a definition part by part. A wrong part is noted with its place and what would be right, and reading goes on
+ * Reads a definition or a request body part by part. A wrong part is noted with its place and what would be right, and reading goes on
  * with a stand-in, so that one pass finds every mistake; nothing read may be used if any was noted.
  */
 import type { Json } from '../net/net.ts'
+import { parseDuration, parseIsoDuration } from './duration.ts'
 import { DefinitionError, type Mistake, type Path } from './mistakes.ts'
 import { locateMistakes, type Source } from './source.ts'
 
-export class Reader {
+/** Where mistakes go. */
+export interface Notes {
+  note(mistake: Mistake): void
+}
+
+/** Mistakes of a request body, which has paths but no lines. */
+export class BodyNotes implements Notes {
+  readonly mistakes: Mistake[] = []
+
+  note(mistake: Mistake): void {
+    this.mistakes.push(mistake)
+  }
+
+  /** The whole of a body, to be read. */
+  root(value: unknown): Part {
+    return new Part(this, value, [])
+  }
+}
+
+export class Reader implements Notes {
   readonly source: Source
   private readonly mistakes: Mistake[] = []
 
@@ -32,14 +52,14 @@ export class Reader {
   }
 }
 
-/** One part of the file: a value (undefined: not given) and the path that leads to it. */
+/** One part of what is read: a value (undefined: not given) and the path that leads to it. */
 export class Part {
-  readonly reader: Reader
+  readonly notes: Notes
   readonly value: unknown
   readonly path: Path
 
-  constructor(reader: Reader, value: unknown, path: Path) {
-    this.reader = reader
+  constructor(notes: Notes, value: unknown, path: Path) {
+    this.notes = notes
     this.value = value
     this.path = path
   }
@@ -53,12 +73,12 @@ export class Part {
   }
 
   wrong(message: string, hint: string | null = null): void {
-    this.reader.note({ path: this.path, message, hint })
+    this.notes.note({ path: this.path, message, hint })
   }
 
   get(key: string): Part {
     const object = this.isObject ? (this.value as Record<string, unknown>) : {}
-    return new Part(this.reader, Object.hasOwn(object, key) ? object[key] : undefined, [...this.path, key])
+    return new Part(this.notes, Object.hasOwn(object, key) ? object[key] : undefined, [...this.path, key])
   }
 
   has(key: string): boolean {
@@ -74,7 +94,7 @@ export class Part {
     for (const key of Object.keys(this.value as object)) {
       if (keys.includes(key)) continue
       const close = closest(key, keys)
-      this.reader.note({
+      this.notes.note({
         path: [...this.path, key],
         onKey: true,
         message: `${what} has no key '${key}'`,
@@ -93,7 +113,7 @@ export class Part {
   }
 
   items(what: string): readonly Part[] {
-    if (Array.isArray(this.value)) return this.value.map((v, i) => new Part(this.reader, v, [...this.path, i]))
+    if (Array.isArray(this.value)) return this.value.map((v, i) => new Part(this.notes, v, [...this.path, i]))
     if (this.given) this.wrong(`${what} is a list, this is ${kindOf(this.value)}`)
     return []
   }
@@ -104,9 +124,20 @@ export class Part {
     return null
   }
 
-  number(what: string, least: number): number | null {
-    if (typeof this.value === 'number' && this.value >= least) return this.value
-    if (this.given) this.wrong(`${what} is a number of at least ${least}, this is ${kindOf(this.value)}`)
+  number(what: string, least: number, most = Number.MAX_VALUE): number | null {
+    const { value } = this
+    if (typeof value === 'number' && value >= least && value <= most) return value
+    const range = most === Number.MAX_VALUE ? `of at least ${least}` : `from ${least} to ${most}`
+    if (this.given) this.wrong(`${what} is a number ${range}, this is ${kindOf(value)}`)
+    return null
+  }
+
+  whole(what: string, bounds: { readonly least: number; readonly most?: number }): number | null {
+    const { least, most = Number.MAX_SAFE_INTEGER } = bounds
+    const { value } = this
+    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
+    const range = bounds.most === undefined ? `of at least ${least}` : `from ${least} to ${most}`
+    if (this.given) this.wrong(`${what} is a whole number ${range}, this is ${kindOf(value)}`)
     return null
   }
 
@@ -140,6 +171,19 @@ export class Part {
     return ms
   }
 
+  /** Milliseconds, more than 0, of an ISO 8601 text. */
+  isoDuration(what: string): number | null {
+    const ms = parseIsoDuration(this.value)
+    if (ms !== null && ms > 0) return ms
+    if (this.given) {
+      this.wrong(
+        `${what} is an ISO 8601 duration longer than nothing, this is ${kindOf(this.value)}`,
+        'for example PT1S, PT5M or PT1H30M; at most 100 years',
+      )
+    }
+    return null
+  }
+
   json(): Json | null {
     return this.given ? this.checkJson(this.value, this.path) : null
   }
@@ -151,23 +195,9 @@ export class Part {
     if (typeof value === 'object' && (value.constructor === Object || value.constructor === undefined)) {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, this.checkJson(v, [...path, k])]))
     }
-    this.reader.note({ path, message: `${kindOf(value)} cannot be written as JSON`, hint: null })
+    this.notes.note({ path, message: `${kindOf(value)} cannot be written as JSON`, hint: null })
     return null
   }
-}
-
-const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-export function parseDuration(value: unknown): number | null {
-  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? value : null
-  if (typeof value !== 'string') return null
-  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(value.trim())
-  if (match !== null) return Math.round(Number(match[1]) * (UNITS[match[2] as string] as number))
-  // ISO 8601, without years and months: they have no fixed length.
-  const iso = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(value.trim())
-  if (iso === null || !/\d/.test(value)) return null
-  const [days = 0, hours = 0, minutes = 0, seconds = 0] = iso.slice(1).map((n) => Number(n ?? 0))
-  return Math.round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
 }
 
 export function kindOf(value: unknown): string {

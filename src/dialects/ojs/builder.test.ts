@@ -169,6 +169,47 @@ describe('nested workflows', () => {
   })
 })
 
+describe('what a workflow brings besides its net', () => {
+  it('times and envelopes of its jobs stand beside the net, so that it is shared', () => {
+    const timed = job('a', [1], { runAt: 5, expiresAt: 9, envelope: { tags: ['x'] } })
+    const one = build(chain(timed, job('b'))).start
+    expect(one.net).toBe(build(chain(job('a'), job('b'))).start.net)
+    expect(one.literals['0']).toEqual({ args: [1], runAt: 5, expiresAt: 9, meta: { petrel: { ojs: { tags: ['x'] } } } })
+    const [item] = build(group(timed)).start.items['jobs'] ?? []
+    expect(item).toEqual({
+      run: {
+        type: 'a',
+        args: [1],
+        runAt: 5,
+        expiresAt: 9,
+        retry: DEFAULT_RETRY,
+        meta: { petrel: { ojs: { tags: ['x'] } } },
+      },
+    })
+  })
+
+  it('the number of its jobs: those of nested workflows too, callbacks not', () => {
+    expect(build(chain(job('a'), job('b')))).toMatchObject({ jobs: 2, nested: false })
+    const inner = batch([job('b'), chain(job('c'), job('d'))], { onComplete: job('e') })
+    const built = build(chain(job('a'), inner, job('f')))
+    expect(built).toMatchObject({ jobs: 5, nested: true })
+    expect(built.start.literals['1']).toMatchObject({ start: { meta: { ojs: { jobs: 3 } } } })
+  })
+
+  it('the names of nested workflows, with the start keys they stand for', () => {
+    const tree = { ...chain(job('a'), { ...group(job('b')), id: 'in' }, { ...group(chain(job('c'))) }), id: 'out' }
+    const built = buildWorkflow(tree, { startKey: (id) => `k:${id}` })
+    expect(built.names).toEqual(['k:out', 'k:in'])
+    expect(built.start.literals['1']).toMatchObject({ start: { startKey: 'k:in' } })
+    expect(JSON.stringify([built.start.net, built.start.nets])).not.toContain('k:')
+  })
+
+  it('each net says what kind of workflow it is', () => {
+    const { start } = build(chain(batch([group(job('a'))], { onFailure: job('b') })))
+    expect([start.net, ...start.nets].map((net) => net.kind).sort()).toEqual(['batch', 'chain', 'group'])
+  })
+})
+
 describe('what is refused, with its place', () => {
   it.each([
     ['an empty chain', chain(), 'chain: a chain needs at least one step'],

@@ -10,9 +10,9 @@
  */
 import type { ChildStart, Item, ItemRun, Literal, StartParams } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
-import { netHash } from '../../engine/hash.ts'
-import type { Final, Json, Net, Node, RunWork, Verdict, Work } from '../../net/net.ts'
+import type { Final, Json, Net, Node, RunWork } from '../../net/net.ts'
 import type { ResultHint, Shape } from '../../worker/shape.ts'
+import { intern, jobsNode, MOST_KNOWN, newNet, plainNode, UNHANDLED } from './ojs-net.ts'
 import { type BatchTree, type ChainTree, checkJob, type GroupTree, type JobTree, retryOf, type Tree } from './tree.ts'
 
 export const MAX_LEVELS = 10
@@ -21,25 +21,44 @@ export interface Built {
   readonly start: Pick<StartParams, 'net'> & Required<Pick<StartParams, 'nets' | 'literals' | 'items'>>
   /** How the workflow's value is read out of its results. */
   readonly shape: Shape
+  /** All its jobs, those of nested workflows among them, callbacks not. */
+  readonly jobs: number
+  readonly nested: boolean
+  /** Start keys of the workflow and of those nested in it, where their author named them. */
+  readonly names: readonly string[]
 }
 
-/**
- * A lone job becomes a chain of one. Throws PetrelError naming the place of what is wrong; `checkArgs` may look at the
- * arguments of each job, and is told where it stands.
- */
-export function buildWorkflow(tree: Tree, checkArgs: (args: Json, path: string) => void = () => undefined): Built {
-  const building: Building = { nets: new Map(), checkArgs }
-  const root = tree.kind === 'job' ? ({ kind: 'chain', steps: [tree] } as const) : tree
-  const { net, hash, start, shape } = build(root, { path: root.kind, level: 1, before: null }, building)
+export interface BuildOptions {
+  /** May look at the arguments of each job, and is told where it stands. */
+  readonly checkArgs?: (args: Json, path: string) => void
+  /** The start key of a workflow that its author named. */
+  readonly startKey?: (id: string) => string
+}
+
+/** A lone job becomes a chain of one. Throws PetrelError naming the place of what is wrong. */
+export function buildWorkflow(tree: Tree, options: BuildOptions = {}): Built {
+  const { checkArgs = () => undefined, startKey = (id) => id } = options
+  const building: Building = { nets: new Map(), names: [], checkArgs, startKey }
+  const root: Composed = tree.kind === 'job' ? { kind: 'chain', steps: [tree] } : tree
+  const { net, hash, start, shape, jobs, nested } = build(root, { path: root.kind, level: 1, before: null }, building)
   building.nets.delete(hash)
   const { literals = {}, items = {} } = start
-  return { start: { net, nets: [...building.nets.values()], literals, items }, shape }
+  return {
+    start: { net, nets: [...building.nets.values()], literals, items },
+    shape,
+    jobs,
+    nested,
+    names: building.names,
+  }
 }
 
 interface Building {
   /** All nets met, by hash. */
   readonly nets: Map<string, Net>
+  /** Start keys of all that is named, the root's among them. */
+  readonly names: string[]
   readonly checkArgs: (args: Json, path: string) => void
+  readonly startKey: (id: string) => string
 }
 
 interface Where {
@@ -55,17 +74,39 @@ interface Part {
   readonly hash: string
   readonly start: ChildStart
   readonly shape: Shape
+  readonly jobs: number
+  /** true: some of the jobs are in workflows of their own. */
+  readonly nested: boolean
 }
 
-function build(tree: ChainTree | GroupTree | BatchTree, where: Where, building: Building): Part {
+type Composed = ChainTree | GroupTree | BatchTree
+
+function build(tree: Composed, where: Where, building: Building): Part {
   if (where.level > MAX_LEVELS) {
     throw new PetrelError('too_deep', `${where.path}: workflows nest at most ${MAX_LEVELS} levels deep`, {
       path: where.path,
       maxLevels: MAX_LEVELS,
     })
   }
+  if (tree.id !== undefined) building.names.push(building.startKey(tree.id))
   if (tree.kind === 'chain') return buildPlainChain(tree, where, building) ?? buildChain(tree, where, building)
   return tree.kind === 'group' ? buildGroup(tree, where, building) : buildBatch(tree, where, building)
+}
+
+/** A workflow inside another, with what its instance will keep of it. */
+function buildNested(tree: Composed, where: Where, building: Building): Part {
+  const part = build(tree, { ...where, level: where.level + 1 }, building)
+  const start = {
+    ...part.start,
+    ...(tree.id === undefined ? {} : { startKey: building.startKey(tree.id) }),
+    ...(part.nested ? { meta: aboutJobs(part.jobs) } : {}),
+  }
+  return { ...part, start }
+}
+
+/** Counting them again would mean reading everything below. */
+export function aboutJobs(jobs: number): Json {
+  return { ojs: { jobs } }
 }
 
 function buildChain(tree: ChainTree, where: Where, building: Building): Part {
@@ -74,6 +115,7 @@ function buildChain(tree: ChainTree, where: Where, building: Building): Part {
   const literals: Record<string, Literal> = {}
   const nested: Record<string, Shape> = {}
   let { before } = where
+  let jobs = 0
   for (const [i, step] of tree.steps.entries()) {
     const key = String(i)
     const path = `${where.path}.steps[${i}]`
@@ -82,28 +124,29 @@ function buildChain(tree: ChainTree, where: Where, building: Building): Part {
     const arcs = i + 1 < tree.steps.length ? [{ to: String(i + 1), when: null, args: null, set: null }] : []
     nodes.push({ ...part.node, key, next: { mode: 'first', arcs, scope: null } })
     literals[key] = part.literal
+    jobs += part.jobs
     before = part.shape
     if (before !== null) nested[key] = before
   }
   const last = String(tree.steps.length - 1)
-  const net = newNet(tree.name ?? 'chain', { nodes, entry: ['0'], finals: [], verdict: UNHANDLED })
-  return { ...intern(net, building), start: { literals }, shape: { last, of: before } }
+  const net = newNet(tree, { nodes, entry: ['0'], finals: [], verdict: UNHANDLED })
+  const shape = { last, of: before }
+  return { ...known(net, building), start: { literals }, shape, jobs, nested: Object.keys(nested).length > 0 }
 }
 
 /** Chains of jobs alone, by name and by what of each job enters the net: most starts repeat one of these. */
 const knownChains = new Map<string, { readonly net: Net; readonly hash: string }>()
 
 function buildPlainChain(tree: ChainTree, where: Where, building: Building): Part | null {
-  if (where.before !== null) return null
   let text = tree.name ?? 'chain'
   const literals: Record<string, Literal> = {}
-  for (let i = 0; i < tree.steps.length; i++) {
-    const step = tree.steps[i] as Tree
-    if (step.kind !== 'job' || step.options.meta !== undefined) return null
-    const { options } = step
+  for (const [i, step] of tree.steps.entries()) {
+    if (step.kind !== 'job') return null
+    const { meta, envelope: _, runAt: __, expiresAt: ___, ...options } = step.options
+    if (meta !== undefined || where.before !== null) return null
     text += `\n${step.type}`
     for (const name in options) text += ` ${name} ${JSON.stringify(options[name as keyof typeof options])}`
-    literals[i] = { args: step.args }
+    literals[i] = literalOf(step, {})
   }
   const entry = knownChains.get(text)
   if (entry === undefined) {
@@ -112,27 +155,22 @@ function buildPlainChain(tree: ChainTree, where: Where, building: Building): Par
     knownChains.set(text, { net: part.net, hash: part.hash })
     return part
   }
-  for (let i = 0; i < tree.steps.length; i++) {
-    building.checkArgs((tree.steps[i] as JobTree).args, `${where.path}.steps[${i}]`)
+  for (const [i, step] of tree.steps.entries()) {
+    building.checkArgs((step as JobTree).args, `${where.path}.steps[${i}]`)
   }
-  const { net, hash } = entry
-  building.nets.set(hash, net)
-  return { net, hash, start: { literals }, shape: { last: String(tree.steps.length - 1), of: null } }
+  building.nets.set(entry.hash, entry.net)
+  const shape = { last: String(tree.steps.length - 1), of: null }
+  return { ...entry, start: { literals }, shape, jobs: tree.steps.length, nested: false }
 }
 
 function buildGroup(tree: GroupTree, where: Where, building: Building): Part {
-  const { items, shape } = buildItems(tree.jobs, where, building)
-  const net = newNet(tree.name ?? 'group', {
-    nodes: [jobsNode('net')],
-    entry: ['jobs'],
-    finals: [],
-    verdict: UNHANDLED,
-  })
-  return { ...intern(net, building), start: { items: { jobs: items } }, shape }
+  const { items, ...rest } = buildItems(tree.jobs, where, building)
+  const net = newNet(tree, { nodes: [jobsNode('net')], entry: ['jobs'], finals: [], verdict: UNHANDLED })
+  return { ...known(net, building), start: { items: { jobs: items } }, ...rest }
 }
 
 function buildBatch(tree: BatchTree, where: Where, building: Building): Part {
-  const { items, shape } = buildItems(tree.jobs, where, building)
+  const { items, ...rest } = buildItems(tree.jobs, where, building)
   const nodes: Node[] = [jobsNode('route')]
   const finals: Final[] = []
   const literals: Record<string, Literal> = {}
@@ -143,39 +181,46 @@ function buildBatch(tree: BatchTree, where: Where, building: Building): Part {
   ] as const
   for (const [key, when, callback] of callbacks) {
     if (callback === null) continue
-    const at = { ...where, path: `${where.path}.${key}`, before: shape }
-    const part = buildNode(callback, at, { own: shape }, building)
+    const at = { ...where, path: `${where.path}.${key}`, before: rest.shape }
+    const part = buildNode(callback, at, { own: rest.shape }, building)
     nodes.push({ ...part.node, key })
     finals.push({ node: key, when, onFailure: 'fail' })
     literals[key] = part.literal
   }
   if (finals.length === 0) throw empty(where, 'a batch needs a callback: onComplete, onSuccess or onFailure')
   const verdict = { failedOn: 'finals', partial: false } as const
-  const net = newNet(tree.name ?? 'batch', { nodes, entry: ['jobs'], finals, verdict })
-  return { ...intern(net, building), start: { literals, items: { jobs: items } }, shape }
+  const net = newNet(tree, { nodes, entry: ['jobs'], finals, verdict })
+  return { ...known(net, building), start: { literals, items: { jobs: items } }, ...rest }
 }
 
-function buildItems(jobs: readonly Tree[], where: Where, building: Building): { items: Item[]; shape: Shape } {
+type Items = Pick<Part, 'shape' | 'jobs' | 'nested'> & { readonly items: readonly Item[] }
+
+function buildItems(jobs: readonly Tree[], where: Where, building: Building): Items {
   if (jobs.length === 0) throw empty(where, 'needs at least one job')
   const of: Record<string, Shape> = {}
+  let count = 0
   const items = jobs.map((job, i): Item => {
     const path = `${where.path}.jobs[${i}]`
     if (job.kind === 'job') {
       checkJob(job, `${path}: `)
       building.checkArgs(job.args, path)
+      count++
       return { run: itemRun(job, where.before) }
     }
-    const { hash, start, shape } = build(job, { ...where, path, level: where.level + 1 }, building)
-    of[i] = shape
-    return { child: hash, start }
+    const part = buildNested(job, { ...where, path }, building)
+    of[i] = part.shape
+    count += part.jobs
+    return { child: part.hash, start: part.start }
   })
-  return { items, shape: { each: 'jobs', count: jobs.length, of } }
+  const shape = { each: 'jobs', count: jobs.length, of }
+  return { items, shape, jobs: count, nested: Object.keys(of).length > 0 }
 }
 
 interface NodePart {
   readonly node: Node
   readonly literal: Literal
   readonly shape: Shape
+  readonly jobs: number
 }
 
 /** A job or a workflow that has a node of its own: a step of a chain, a callback of a batch. */
@@ -186,11 +231,22 @@ function buildNode(tree: Tree, where: Where, hint: ResultHint, building: Buildin
     building.checkArgs(tree.args, where.path)
     const timeout = timeoutMs === undefined ? null : ({ ms: timeoutMs, per: 'attempt' } as const)
     const node = { ...plainNode(runWork(tree)), retry: retryOf(retry), timeout }
-    return { node, literal: { args: tree.args, ...metaOf(tree, hint) }, shape: null }
+    return { node, literal: literalOf(tree, hint), shape: null, jobs: 1 }
   }
-  const { hash, start, shape } = build(tree, { ...where, level: where.level + 1 }, building)
+  const { hash, start, shape, jobs } = buildNested(tree, where, building)
   const node = plainNode({ kind: 'child', net: hash, mode: 'attached', input: null })
-  return { node, literal: { start }, shape }
+  return { node, literal: { start }, shape, jobs }
+}
+
+/** What of a job is data, not shape. */
+function literalOf(job: JobTree, hint: ResultHint): Literal {
+  const { runAt, expiresAt } = job.options
+  return {
+    args: job.args,
+    ...metaOf(job, hint),
+    ...(runAt === undefined ? {} : { runAt }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  }
 }
 
 function runWork(job: JobTree): RunWork {
@@ -199,13 +255,14 @@ function runWork(job: JobTree): RunWork {
 }
 
 function itemRun(job: JobTree, before: Shape): ItemRun {
-  const { retry, meta: _, ...rest } = job.options
+  const { retry, meta: _, envelope: __, ...rest } = job.options
   return { type: job.type, args: job.args, ...rest, retry: retryOf(retry), ...metaOf(job, { previous: before }) }
 }
 
 /** The caller's meta, with the hint only if there is something to say. */
 function metaOf(job: JobTree, hint: ResultHint): { meta?: Json } {
   const petrel = {
+    ...(job.options.envelope !== undefined && { ojs: job.options.envelope }),
     ...(hint.previous !== undefined && hint.previous !== null && { previous: hint.previous }),
     ...(hint.own !== undefined && { own: hint.own }),
     ...(hint.nodes !== undefined && Object.keys(hint.nodes).length > 0 && { nodes: { ...hint.nodes } }),
@@ -214,55 +271,8 @@ function metaOf(job: JobTree, hint: ResultHint): { meta?: Json } {
   return job.options.meta === undefined ? {} : { meta: job.options.meta }
 }
 
-function plainNode(work: Work): Node {
-  return {
-    key: '',
-    work,
-    join: 'each',
-    admit: null,
-    retry: null,
-    timeout: null,
-    onFailure: 'net',
-    undo: null,
-    next: { mode: 'first', arcs: [], scope: null },
-  }
-}
-
-function jobsNode(onFailure: 'net' | 'route'): Node {
-  const work = { kind: 'each', items: null, body: null, maxInFlight: null, failFast: false } as const
-  return { ...plainNode(work), key: 'jobs', onFailure }
-}
-
-const UNHANDLED: Verdict = { failedOn: 'unhandled', partial: false }
-
-function newNet(name: string, parts: Pick<Net, 'nodes' | 'entry' | 'finals' | 'verdict'>): Net {
-  return {
-    version: 1,
-    name,
-    dialect: 'ojs',
-    ...parts,
-    onFailure: 'abort',
-    unknown: 'ignore',
-    timeoutMs: null,
-    undoTimeoutMs: null,
-    held: 'wait',
-    noMatch: 'end',
-  }
-}
-
-/** Nets by their text, newest last: hashing and checking one again at every start would cost more than building it. */
-const known = new Map<string, { readonly net: Net; readonly hash: string }>()
-const MOST_KNOWN = 1_000
-
-function intern(net: Net, building: Building): { readonly net: Net; readonly hash: string } {
-  const text = JSON.stringify(net)
-  let entry = known.get(text)
-  if (entry === undefined) {
-    entry = { net, hash: netHash(net) }
-    const oldest = known.size >= MOST_KNOWN ? known.keys().next().value : undefined
-    if (oldest !== undefined) known.delete(oldest)
-    known.set(text, entry)
-  }
+function known(net: Net, building: Building): { readonly net: Net; readonly hash: string } {
+  const entry = intern(net)
   building.nets.set(entry.hash, entry.net)
   return entry
 }

@@ -2,6 +2,12 @@
 import { PetrelError } from '../../engine/errors.ts'
 import type { Json, Retry } from '../../net/net.ts'
 
+export const KINDS = ['chain', 'group', 'batch'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** The callbacks of a batch: names on the wire and of their nodes. */
+export const CALLBACKS = ['on_complete', 'on_success', 'on_failure'] as const
+
 export type Tree = JobTree | ChainTree | GroupTree | BatchTree
 
 export interface JobTree {
@@ -13,18 +19,24 @@ export interface JobTree {
 
 export interface ChainTree {
   readonly kind: 'chain'
+  /** Its author's name for it, unique among all workflows. */
+  readonly id?: string
   readonly name?: string
   readonly steps: readonly Tree[]
 }
 
 export interface GroupTree {
   readonly kind: 'group'
+  /** Its author's name for it, unique among all workflows. */
+  readonly id?: string
   readonly name?: string
   readonly jobs: readonly Tree[]
 }
 
 export interface BatchTree {
   readonly kind: 'batch'
+  /** Its author's name for it, unique among all workflows. */
+  readonly id?: string
   readonly name?: string
   readonly jobs: readonly Tree[]
   readonly onComplete: Tree | null
@@ -37,11 +49,17 @@ export interface JobOptions {
   /** Smaller runs earlier; default 100. */
   readonly priority?: number
   readonly delayMs?: number
+  /** Not before this moment. */
+  readonly runAt?: number
+  /** Not started by then: failed. */
+  readonly expiresAt?: number
   readonly retry?: Partial<Retry>
   /** Per attempt. */
   readonly timeoutMs?: number
   readonly limitKey?: string
   readonly meta?: { readonly [key: string]: Json }
+  /** Of a job that came over the wire: what of its envelope has no place here. Kept as meta.petrel.ojs of its run. */
+  readonly envelope?: Json
 }
 
 export const DEFAULT_RETRY: Retry = {

@@ -1,0 +1,71 @@
+/** Nested workflows whose turn has not come, or never will: shown as they are meant. */
+import type { ChildStart, ItemRun } from '../../engine/api.ts'
+import type { Net } from '../../net/net.ts'
+import { kindOf, netOf } from './nets.ts'
+import { CALLBACKS } from './tree.ts'
+import { countsWire, type Wire } from './workflow-head.ts'
+import { idOfKey } from './workflow-id.ts'
+import type { LoadedTree } from './workflow-load.ts'
+
+interface Planned {
+  readonly hash: string
+  readonly start: ChildStart
+  readonly index: number
+  readonly state: 'waiting' | 'cancelled'
+}
+
+/** A nested workflow whose turn has not come, or never will. It has no id unless its author gave it one. */
+export function plannedEntry(tree: LoadedTree, planned: Planned): Wire {
+  const { index, state } = planned
+  const net = netOf(tree.nets, planned.hash)
+  const id = planned.start.startKey === undefined ? null : idOfKey(planned.start.startKey)
+  return {
+    index,
+    type: kindOf(net),
+    state,
+    job_id: null,
+    workflow_id: id,
+    workflow: plannedWire(tree, net, planned, id),
+  }
+}
+
+function plannedWire(
+  tree: LoadedTree,
+  net: Net,
+  { start, state }: Pick<Planned, 'start' | 'state'>,
+  id: string | null,
+): Wire {
+  const isChain = kindOf(net) === 'chain'
+  const items = start.items?.['jobs'] ?? []
+  const places = isChain
+    ? net.nodes.map(({ key, work }, index) =>
+        work.kind === 'child'
+          ? plannedEntry(tree, { hash: work.net, start: start.literals?.[key]?.start ?? {}, index, state })
+          : { index, type: work.kind === 'run' ? work.type : work.kind, state, job_id: null },
+      )
+    : items.slice(0, tree.window.count).map((item, index) => {
+        const named = item as { readonly run?: ItemRun; readonly child?: string; readonly start?: ChildStart }
+        if (named.child === undefined) return { index, type: named.run?.type ?? '', state, job_id: null }
+        return plannedEntry(tree, { hash: named.child, start: named.start ?? {}, index, state })
+      })
+  const total = isChain ? net.nodes.length : items.length
+  const counted = (start.meta as { readonly ojs?: { readonly jobs?: number } } | undefined)?.ojs?.jobs
+  return {
+    ...(id === null ? {} : { id }),
+    type: kindOf(net),
+    ...(net.name === net.kind ? {} : { name: net.name }),
+    state: state === 'cancelled' ? 'cancelled' : 'pending',
+    ...countsWire(net, 0, total),
+    [isChain ? 'steps' : 'jobs']: places,
+    ...(places.length < total ? { jobs_truncated: true } : {}),
+    ...(kindOf(net) === 'batch' ? { callbacks: plannedCallbacks(net, state) } : {}),
+    metadata: { job_count: counted ?? total, completed_count: 0, failed_count: 0 },
+  }
+}
+
+function plannedCallbacks(net: Net, state: Planned['state']): Wire {
+  const fired = net.nodes.filter((node) => (CALLBACKS as readonly string[]).includes(node.key))
+  return Object.fromEntries(
+    fired.map(({ key, work }) => [key, { type: work.kind === 'run' ? work.type : work.kind, state, job_id: null }]),
+  )
+}
