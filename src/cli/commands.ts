@@ -6,6 +6,7 @@ import { defineCheck } from './commands/check.ts'
 import { defineDev } from './commands/dev.ts'
 import { defineDoctor } from './commands/doctor.ts'
 import { defineApprove, defineReject } from './commands/gates.ts'
+import { defineKeys } from './commands/keys.ts'
 import { defineLs } from './commands/ls.ts'
 import { defineMigrate } from './commands/migrate.ts'
 import { defineDead, defineQueues, defineRedrive } from './commands/queues.ts'
@@ -27,5 +28,8 @@ export const COMMANDS: readonly CommandGroup[] = [
     title: 'Instances:',
     commands: [defineLs, defineShow, defineWatch, defineCancel, defineRetry, defineApprove, defineReject],
   },
-  { title: 'Operate:', commands: [defineQueues, defineDead, defineRedrive, defineMigrate, defineDoctor, defineBench] },
+  {
+    title: 'Operate:',
+    commands: [defineQueues, defineDead, defineRedrive, defineKeys, defineMigrate, defineDoctor, defineBench],
+  },
 ]

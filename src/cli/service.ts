@@ -4,7 +4,8 @@
  * recorded by then is handed out again by whoever is left, or at the next start.
  */
 import type { EngineApi } from '../engine/api.ts'
-import type { Server } from '../server/server.ts'
+import { PetrelError } from '../engine/errors.ts'
+import type { Server, ServerOptions } from '../server/server.ts'
 import type { Handlers } from '../worker/handlers.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Shared } from './act.ts'
@@ -13,9 +14,11 @@ import { CliError } from './failure.ts'
 import { serviceLogger } from './logger.ts'
 import { packageVersion } from './version.ts'
 
+export type HttpParams = Omit<ServerOptions, 'engine' | 'version' | 'logger'> & { readonly host: string }
+
 export interface ServiceOptions {
   readonly shared: Shared
-  readonly http: { readonly port: number; readonly host: string } | null
+  readonly http: HttpParams | null
   readonly work: {
     readonly handlers: Handlers
     readonly concurrency?: number
@@ -42,7 +45,7 @@ export async function startService({ shared, http, work, graceMs }: ServiceOptio
   let server: Server | null = null
   let worker: Worker | null = null
   const stop = async (): Promise<void> => {
-    await server?.close()
+    await server?.close({ graceMs })
     await worker?.stop({ graceMs })
     await engine.close()
     await engine.store.close()
@@ -71,6 +74,14 @@ async function listening(
     return await starting
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
+    if (error instanceof PetrelError && error.details['reason'] === 'no_keys') {
+      throw new CliError(
+        'denied',
+        error.message,
+        '`petrel keys add --subject NAME --scope admin` makes one; --host 127.0.0.1 needs none; --insecure lets everyone in',
+        { host },
+      )
+    }
     if (code === 'EADDRINUSE') {
       throw new CliError(
         'invalid_request',

@@ -1,43 +1,105 @@
-/** Errors as HTTP answers: one body, the status from the one table of error codes. */
+/** Errors as HTTP answers: one body everywhere, status and hint from the one table. */
 import type { FastifyError } from 'fastify'
-import { ERROR_TABLE, type ErrorCode, PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../engine/errors.ts'
 import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
+import { OJS_WORDS, WIRE_ERRORS, type WireCode } from './error-table.ts'
+import { OjsError } from './ojs/error.ts'
+
+export interface ErrorBody {
+  readonly error: {
+    readonly code: WireCode
+    readonly type?: string
+    readonly message: string
+    readonly retryable: boolean
+    readonly details: Readonly<Record<string, unknown>>
+    readonly hint: string
+    readonly docs_url: string
+    readonly request_id: string
+  }
+}
 
 export interface ErrorAnswer {
   readonly status: number
-  readonly body: {
-    readonly error: {
-      readonly code: ErrorCode
-      readonly message: string
-      readonly details: Readonly<Record<string, unknown>>
-      readonly request_id: string
-    }
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: ErrorBody
+}
+
+export interface Asked {
+  readonly requestId: string
+  /** Path asked for: under /ojs the codes are OJS's words. */
+  readonly url: string
+}
+
+export function errorAnswer(error: unknown, { requestId, url }: Asked): ErrorAnswer {
+  const failed = classify(error)
+  const code = isOjs(url) ? (OJS_WORDS[failed.code] ?? failed.code) : failed.code
+  const body = {
+    code,
+    ...(failed.type === null ? {} : { type: failed.type }),
+    message: failed.message,
+    retryable: failed.retryable,
+    details: failed.details,
+    hint: failed.hint ?? WIRE_ERRORS[failed.code].hint,
+    docs_url: `/docs/errors#${code}`,
+    request_id: requestId,
   }
+  return { status: failed.status, headers: failed.headers, body: { error: body } }
 }
 
-export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
-  const { code, message, details } = classify(error)
-  return { status: ERROR_TABLE[code].http, body: { error: { code, message, details, request_id: requestId } } }
+export function isOjs(url: string): boolean {
+  return /^\/ojs(?:[/?]|$)/.test(url)
 }
 
-function classify(error: unknown): { code: ErrorCode; message: string; details: Readonly<Record<string, unknown>> } {
-  if (error instanceof PetrelError) return { code: error.code, message: error.message, details: error.details }
-  if (error instanceof StoreUnavailableError)
-    return { code: 'unavailable', message: error.message, details: { reason: error.code } }
+interface Failed {
+  readonly code: WireCode
+  readonly type: string | null
+  readonly status: number
+  readonly retryable: boolean
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+  readonly hint: string | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function classify(error: unknown): Failed {
+  if (error instanceof OjsError) return error
+  if (error instanceof PetrelError) return failed(error.code, error.message, { details: error.details })
+  if (error instanceof StoreUnavailableError) {
+    return failed('unavailable', error.message, { details: { reason: error.code }, headers: { 'retry-after': '1' } })
+  }
   if (error instanceof StoreUnusableError)
-    return { code: 'unusable_store', message: error.message, details: { reason: error.code } }
-  if (error instanceof StoreDataError) return { code: 'unstorable', message: error.message, details: {} }
-  const { statusCode, code, message } = error as Partial<FastifyError>
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || statusCode === 413) {
-    return { code: 'payload_too_large', message: 'the request body is larger than this server takes', details: {} }
+    return failed('unusable_store', error.message, { details: { reason: error.code } })
+  if (error instanceof StoreDataError) return failed('unstorable', error.message)
+  return fromFramework(error as Partial<FastifyError>)
+}
+
+function fromFramework({ code, statusCode, message }: Partial<FastifyError>): Failed {
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return failed('invalid_request', 'the body is of a media type this server does not read', {
+      hint: 'Send JSON, with the header "Content-Type: application/openjobspec+json" or "application/json".',
+    })
   }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return {
-      code: statusCode === 404 ? 'not_found' : 'invalid_request',
-      message: message ?? 'bad request',
-      details: {},
-    }
-  }
+  if (statusCode === 413) return failed('payload_too_large', 'the request body is larger than this server takes')
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return failed(statusCode === 404 ? 'not_found' : 'invalid_request', message ?? 'bad request')
   // What went wrong inside is for the log, not for whoever asked.
-  return { code: 'engine_error', message: 'something went wrong in the engine', details: {} }
+  return failed('engine_error', 'something went wrong in the engine')
+}
+
+function failed(
+  code: WireCode,
+  message: string,
+  more: { readonly details?: Failed['details']; readonly hint?: string; readonly headers?: Failed['headers'] } = {},
+): Failed {
+  const { status, retryable } = WIRE_ERRORS[code]
+  return {
+    code,
+    type: null,
+    status,
+    retryable,
+    message,
+    details: more.details ?? {},
+    hint: more.hint ?? null,
+    headers: more.headers ?? {},
+  }
 }

@@ -1,4 +1,7 @@
-/** GET /ojs/v1/health: 200 when this process can take and record work, 503 otherwise. */
+/**
+ * Is this process alive (/health), does its store answer (/ojs/v1/health), should it be sent requests (/ready)?
+ * 200 or 503. A process that is going down still lives, and is no longer ready.
+ */
 import type { FastifyInstance } from 'fastify'
 import type { Store } from '../store/store.ts'
 
@@ -11,17 +14,24 @@ export interface HealthOptions {
 
 const PATIENCE_MS = 2_000
 
-export function healthRoute(app: FastifyInstance, { store, version, ready }: HealthOptions): void {
-  app.get('/ojs/v1/health', async (_, reply) => {
+export function healthRoutes(app: FastifyInstance, { store, version, ready }: HealthOptions): void {
+  const uptime = (): number => Math.floor(process.uptime())
+  const open = { config: { scope: 'none' as const } }
+
+  app.get('/health', open, () => ({ status: 'ok', version, uptime_seconds: uptime() }))
+
+  app.get('/ojs/v1/health', open, async (_, reply) => {
     const backend = await askStore(store)
-    const ok = ready() && backend.status === 'ok'
+    const ok = backend.status === 'ok'
     reply.code(ok ? 200 : 503)
-    return {
-      status: ok ? 'ok' : 'unhealthy',
-      version,
-      uptime_seconds: Math.floor(process.uptime()),
-      backend,
-    }
+    return { status: ok ? (ready() ? 'ok' : 'degraded') : 'unhealthy', version, uptime_seconds: uptime(), backend }
+  })
+
+  app.get('/ready', open, async (_, reply) => {
+    const backend = await askStore(store)
+    const reason = !ready() ? 'the server is going down' : backend.status !== 'ok' ? 'the store does not answer' : null
+    reply.code(reason === null ? 200 : 503)
+    return reason === null ? { status: 'ready' } : { status: 'not_ready', reason }
   })
 }
 

@@ -9,9 +9,10 @@ export function indexRoute(
   app: FastifyInstance,
   { engine, version }: { readonly engine: EngineApi; readonly version: string },
 ): void {
-  app.get('/', async (_, reply) => {
+  app.get('/', async (request, reply) => {
     const { read } = engine.store
-    const query = { states: null, name: null, dialect: null, tenant: null, rootsOnly: true, limit: SHOWN, before: null }
+    const { tenant } = request.caller
+    const query = { states: null, name: null, dialect: null, tenant, rootsOnly: true, limit: SHOWN, before: null }
     const [rows, now] = await Promise.all([read.listInstances(query), engine.store.now()])
     reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
     reply.type('text/html; charset=utf-8')
@@ -56,7 +57,7 @@ function page(rows: readonly InstanceRow[], now: number, version: string): strin
 <body>
 <header><h1>Petrel</h1><span>${tally}</span></header>
 ${body}
-<footer>version ${escapeHtml(version)} · <a href="/v1/instances">/v1/instances</a> · <a href="/ojs/v1/health">health</a></footer>
+<footer>version ${escapeHtml(version)} · <a href="/v1/instances">/v1/instances</a> · <a href="/openapi.json">/openapi.json</a> · <a href="/metrics">/metrics</a> · <a href="/ojs/v1/health">health</a></footer>
 </body>
 </html>
 `

@@ -20,7 +20,7 @@ export function instanceRoutes(app: FastifyInstance, engine: EngineApi, closing:
       states: listParam(query, 'state', STATES),
       name: textParam(query, 'name'),
       dialect: textParam(query, 'dialect'),
-      tenant: null,
+      tenant: request.caller.tenant,
       rootsOnly: textParam(query, 'all') !== 'true',
       limit: limit + 1,
       before,
@@ -31,15 +31,21 @@ export function instanceRoutes(app: FastifyInstance, engine: EngineApi, closing:
 
   app.get<ById>('/v1/instances/:id', async (request) => {
     onlyKnown(request.query as Query, [])
-    const view = await find(engine, request.params.id)
-    const results = await engine.results(view.instance.id)
-    return { ...viewWire(view), results: Object.fromEntries([...results].map(([node, text]) => [node, json(text)])) }
+    const view = await find(engine, request)
+    const { id } = view.instance
+    const [results, about] = await Promise.all([engine.results(id), aboutOf(engine, id)])
+    return {
+      ...viewWire(view),
+      initiator: about.initiator ?? null,
+      meta: about.meta ?? null,
+      results: Object.fromEntries([...results].map(([node, text]) => [node, json(text)])),
+    }
   })
 
-  app.get<ById>('/v1/instances/:id/events', async (request, reply) => {
+  app.get<ById>('/v1/instances/:id/events', { exposeHeadRoute: false }, async (request, reply) => {
     const query = request.query as Query
     onlyKnown(query, ['after', 'limit'])
-    const { instance } = await find(engine, request.params.id)
+    const { instance } = await find(engine, request)
     const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
     if (wantsStream(request))
       return streamEvents({
@@ -60,11 +66,20 @@ export function instanceRoutes(app: FastifyInstance, engine: EngineApi, closing:
   })
 }
 
-async function find(engine: EngineApi, id: string): Promise<InstanceView> {
+async function find(engine: EngineApi, request: FastifyRequest<ById>): Promise<InstanceView> {
+  const { id } = request.params
+  const { tenant } = request.caller
   const view = isId(id) ? await engine.view(id) : null
-  if (view === null)
+  if (view === null || (tenant !== null && view.instance.tenant !== tenant))
     throw new PetrelError('not_found', `there is no instance ${id}`, { resource_type: 'instance', resource_id: id })
   return view
+}
+
+/** Who started it, and what they had to say about it. */
+async function aboutOf(engine: EngineApi, instanceId: string): Promise<{ initiator?: string; meta?: unknown }> {
+  const slots = await engine.store.read.slots({ instanceId, prefix: 'm' })
+  const text = slots.find(({ key }) => key === 'm')?.value
+  return text === undefined ? {} : JSON.parse(text)
 }
 
 function wantsStream(request: FastifyRequest): boolean {

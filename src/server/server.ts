@@ -1,11 +1,21 @@
-/** The HTTP server: routes put together, one way to answer errors, one request id per request. */
+/** The HTTP server: protocol, guards and routes put together; how it begins and how it ends. */
+import { setMaxListeners } from 'node:events'
+import websocket from '@fastify/websocket'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { EngineApi, Logger } from '../engine/api.ts'
-import { newId } from '../engine/ids.ts'
-import { errorAnswer } from './failure.ts'
-import { healthRoute } from './health.ts'
+import { PetrelError } from '../engine/errors.ts'
+import { type AuthMode, authenticate, isLoopback } from './auth.ts'
+import { errorPageRoute } from './error-page.ts'
+import { healthRoutes } from './health.ts'
 import { indexRoute } from './index-page.ts'
 import { instanceRoutes } from './instances.ts'
+import { serveMetrics } from './metrics.ts'
+import { readBodies } from './ojs/body.ts'
+import { ojsRoutes } from './ojs/routes.ts'
+import { openapiRoutes } from './openapi/routes.ts'
+import { answerBroken, answerUnrouted, requestId, speak } from './protocol.ts'
+import { guardRate } from './rate-guard.ts'
+import { type KnownRoute, RouteTable } from './route-table.ts'
 
 export interface ServerOptions {
   readonly engine: EngineApi
@@ -13,68 +23,135 @@ export interface ServerOptions {
   readonly port: number
   /** Default 127.0.0.1: nobody else until someone decides so. */
   readonly host?: string
+  /** Default: `loopback` on an address of this machine alone, `required` on any other. */
+  readonly auth?: AuthMode
   readonly maxBodyBytes?: number
+  /** Requests per minute and caller; null: any number. Default: null on loopback, else 60,000. */
+  readonly ratePerMinute?: number | null
+  /** Opens POST /ojs/v1/admin/reset, which wipes the store. */
+  readonly allowReset?: boolean
+  /** Webhooks may go to private addresses and over plain http. Default: true on an address of this machine alone. */
+  readonly allowPrivateWebhooks?: boolean
   readonly logger?: Logger
 }
 
 export interface Server {
   readonly url: string
   readonly port: number
-  close(): Promise<void>
+  readonly auth: AuthMode
+  readonly routes: readonly KnownRoute[]
+  /** Requests that still run after `graceMs` are cut off. Default 10,000. */
+  close(how?: { readonly graceMs?: number }): Promise<void>
 }
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
-/** Longer ones are someone's experiment, and end up in logs. */
-const REQUEST_ID = /^[\x21-\x7e]{1,200}$/
+const RATE_PER_MINUTE = 60_000
+const GRACE_MS = 10_000
+/** Time to send a whole request; how long an answer takes is the route's affair. */
+const REQUEST_MS = 60_000
 
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { engine, version, port, host = '127.0.0.1', logger } = options
+  const { engine, version, port, host = '127.0.0.1', logger = null } = options
+  const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
+  const local = isLoopback(host)
+  const auth = options.auth ?? (local ? 'loopback' : 'required')
+  await refuseOpenDoor({ engine, auth, local, host })
   const closing = new AbortController()
+  // Every long poll and stream listens to it.
+  setMaxListeners(0, closing.signal)
   let ready = false
   const app = Fastify({
-    bodyLimit: options.maxBodyBytes ?? MAX_BODY_BYTES,
+    bodyLimit: maxBodyBytes,
     forceCloseConnections: 'idle',
-    requestTimeout: 60_000,
-    genReqId: (request) => {
-      const given = request.headers['x-request-id']
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${newId()}`
+    requestTimeout: REQUEST_MS,
+    // Work that a worker reports while we go down is still recorded.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 1000 },
+    clientErrorHandler: answerBroken,
+    frameworkErrors: answerUnrouted,
+    genReqId: (request) => requestId(request.headers),
+  })
+  const routes = new RouteTable()
+  routes.watch(app)
+  readBodies(app)
+  speak(app, routes, logger)
+  authenticate(app, engine.store, auth)
+  // A connection kept open after its last answer would keep us waiting.
+  app.addHook('onSend', async (_, reply) => {
+    if (closing.signal.aborted) reply.header('connection', 'close')
+  })
+  await guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
+  await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
+  const metrics = serveMetrics(app, engine, version)
+  healthRoutes(app, { store: engine.store, version, ready: () => ready })
+  ojsRoutes(app, {
+    engine,
+    version,
+    closing: closing.signal,
+    logger,
+    metrics,
+    options: {
+      allowReset: options.allowReset === true,
+      maxBodyBytes,
+      allowPrivateWebhooks: options.allowPrivateWebhooks ?? local,
     },
   })
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-  })
-  answerOjs(app)
-  app.setErrorHandler((error, request, reply) => {
-    const { status, body } = errorAnswer(error, request.id)
-    if (status >= 500) logger?.error({ err: error, request: request.id, url: request.url }, 'request failed')
-    return reply.code(status).send(body)
-  })
-  app.setNotFoundHandler((request, reply) => {
-    const message = `there is no ${request.method} ${request.url.split('?', 1)[0]}`
-    return reply.code(404).send({ error: { code: 'not_found', message, details: {}, request_id: request.id } })
-  })
-  healthRoute(app, { store: engine.store, version, ready: () => ready })
   instanceRoutes(app, engine, closing.signal)
+  openapiRoutes(app, version)
+  errorPageRoute(app)
   indexRoute(app, { engine, version })
   await app.listen({ port, host })
   ready = true
   const address = app.addresses()[0] as { readonly port: number }
   return {
-    url: `http://${host === '0.0.0.0' || host === '127.0.0.1' ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    url: `http://${shownHost(host)}:${address.port}`,
     port: address.port,
-    close: async () => {
+    auth,
+    routes: routes.routes,
+    close: async ({ graceMs = GRACE_MS } = {}) => {
       ready = false
       closing.abort()
-      await app.close()
+      await closeWithin(app, graceMs)
     },
   }
 }
 
-/** Everything under /ojs speaks OJS's own media type, without a charset: its clients compare the whole text. */
-function answerOjs(app: FastifyInstance): void {
-  app.addHook('onSend', async (request, reply) => {
-    if (!request.url.startsWith('/ojs')) return
-    reply.header('ojs-version', '1.0')
-    reply.header('content-type', 'application/openjobspec+json')
+/** In-flight requests may end; what has not by then is cut off, so that nobody's slow client keeps us alive. */
+async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  try {
+    await app.close()
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Other machines can reach us: then someone must have made a key, or have said in so many words that none is wanted. */
+async function refuseOpenDoor(params: {
+  readonly engine: EngineApi
+  readonly auth: AuthMode
+  readonly local: boolean
+  readonly host: string
+}): Promise<void> {
+  const { engine, auth, local, host } = params
+  if (auth === 'loopback' && !local) {
+    throw new PetrelError('invalid_request', `${host} is not an address of this machine alone: keys are required there`)
+  }
+  if (auth !== 'required') return
+  const now = Date.now()
+  const keys = await engine.store.keys.list()
+  if (keys.some((key) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now))) return
+  throw new PetrelError('denied', `on ${host} every request needs an API key, and the store has none`, {
+    reason: 'no_keys',
   })
+}
+
+/** Only ours is agreed to; a client that offers none gets none. */
+function chooseProtocol(offered: Set<string>): string | false {
+  return offered.has('ojs.v1') ? 'ojs.v1' : false
+}
+
+function shownHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::' || host === '127.0.0.1') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
 }

@@ -7,7 +7,7 @@ import { interrupted, untilAborted } from '../interrupted.ts'
 import { type Service, startService } from '../service.ts'
 import type { Terminal } from '../terminal.ts'
 import { span } from '../words.ts'
-import { type HttpOptions, httpOptions } from './server.ts'
+import { type HttpOptions, httpOptions, httpParams } from './server.ts'
 
 interface DevOptions extends HttpOptions {
   /** commander's --no-demo. */
@@ -32,7 +32,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const handlers = demo === null ? own : demo.addDemoHandlers(own)
   const service = await startService({
     shared: options,
-    http: { port: options.port, host: options.host },
+    http: httpParams(options),
     work: handlers === null ? null : { handlers },
     graceMs: options.grace * 1000,
   })

@@ -3,12 +3,18 @@ import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.
 import { shownUrl, storeUrl } from '../connect.ts'
 import { EXIT } from '../failure.ts'
 import { interrupted, untilAborted } from '../interrupted.ts'
-import { startService } from '../service.ts'
+import { type HttpParams, startService } from '../service.ts'
 
 export interface HttpOptions extends Shared {
   readonly port: number
   readonly host: string
   readonly grace: number
+  readonly requireKey?: boolean
+  readonly insecure?: boolean
+  readonly rateLimit?: number
+  readonly maxBody?: number
+  readonly allowReset?: boolean
+  readonly allowPrivateWebhooks?: boolean
 }
 
 export function httpOptions(command: Command): Command {
@@ -21,6 +27,29 @@ export function httpOptions(command: Command): Command {
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--grace <seconds>', 'how long running work may take to end after SIGTERM', wholeNumber(0, 'grace'), 25)
+    .option('--require-key', 'want an API key on every request, also on this machine (elsewhere it always is)')
+    .addOption(new Option('--insecure', 'let everyone in without a key who can reach --host').conflicts('requireKey'))
+    .option('--rate-limit <n>', 'requests per minute and caller; 0: any number', wholeNumber(0, 'rate limit'))
+    .option('--max-body <bytes>', 'largest request body', wholeNumber(65_536, 'max body'))
+    .option('--allow-reset', 'for tests: POST /ojs/v1/admin/reset wipes the store')
+    .option(
+      '--allow-private-webhooks',
+      'webhooks may go to private addresses and over plain http (on loopback they may)',
+    )
+}
+
+/** The options of the command line as the server takes them. */
+export function httpParams(options: HttpOptions): HttpParams {
+  const auth = options.insecure === true ? 'insecure' : options.requireKey === true ? 'required' : undefined
+  return {
+    port: options.port,
+    host: options.host,
+    ...(auth === undefined ? {} : { auth }),
+    ...(options.rateLimit === undefined ? {} : { ratePerMinute: options.rateLimit === 0 ? null : options.rateLimit }),
+    ...(options.maxBody === undefined ? {} : { maxBodyBytes: options.maxBody }),
+    ...(options.allowReset === undefined ? {} : { allowReset: options.allowReset }),
+    ...(options.allowPrivateWebhooks === undefined ? {} : { allowPrivateWebhooks: options.allowPrivateWebhooks }),
+  }
 }
 
 export function defineServer(program: Command): void {
@@ -30,13 +59,21 @@ export function defineServer(program: Command): void {
       const stop = interrupted()
       const service = await startService({
         shared: options,
-        http: { port: options.port, host: options.host },
+        http: httpParams(options),
         work: null,
         graceMs: options.grace * 1000,
       })
       const url = service.server?.url ?? ''
       if (terminal.json) terminal.record({ event: 'ready', url, store: shownUrl(storeUrl(options)) })
-      else terminal.print(`listening on ${url}, store ${shownUrl(storeUrl(options))}`)
+      else {
+        terminal.print(`listening on ${url}, store ${shownUrl(storeUrl(options))}`)
+        if (service.server?.auth === 'insecure')
+          terminal.print(
+            terminal.paint('yellow', `anyone who can reach ${options.host} may do everything (--insecure)`),
+          )
+        if (options.allowReset === true)
+          terminal.print(terminal.paint('yellow', 'POST /ojs/v1/admin/reset wipes the store (--allow-reset)'))
+      }
       await untilAborted(stop.signal)
       await service.stop()
       if (terminal.json) terminal.record({ event: 'stopped' })

@@ -1,0 +1,29 @@
+/** Who sent a request, as far as the server knows. */
+
+/** read: look; enqueue: start and cancel work; work: fetch and report it; admin: everything. */
+export type Scope = 'read' | 'enqueue' | 'work' | 'admin'
+
+export const SCOPES: readonly Scope[] = ['read', 'enqueue', 'work', 'admin']
+
+export interface Caller {
+  /** Name to record as actor or initiator; null: nobody said. */
+  readonly subject: string | null
+  readonly scopes: ReadonlySet<Scope>
+  readonly roles: readonly string[]
+  /** Sees and claims only what belongs to this tenant; null: everything. */
+  readonly tenant: string | null
+  /** true: the key itself belongs to the tenant; false: the request only named one. */
+  readonly bound: boolean
+  /** false: the subject is only what the request claims (no keys in use, request from this machine). */
+  readonly verified: boolean
+}
+
+export function mayDo(caller: Caller, scope: Scope): boolean {
+  return caller.scopes.has(scope) || caller.scopes.has('admin')
+}
+
+/** Who did it, as it is written into the history. A name nobody vouches for says so. */
+export function actorOf(caller: Caller): string | null {
+  if (caller.subject === null || caller.verified) return caller.subject
+  return `${caller.subject} (unverified)`
+}

@@ -1,0 +1,41 @@
+/** GET /docs/errors: what every error code means, from the table the server answers with. */
+import type { FastifyInstance } from 'fastify'
+import { WIRE_ERRORS } from './error-table.ts'
+
+export function errorPageRoute(app: FastifyInstance): void {
+  const rows = Object.entries(WIRE_ERRORS).map(
+    ([code, { status, retryable, hint }]) =>
+      `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${retryable ? 'yes' : 'no'}</td><td>${hint.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</td></tr>`,
+  )
+  const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Petrel: errors</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2.5rem auto; padding: 0 1.25rem; }
+table { border-collapse: collapse; } th { text-align: left; font-weight: 500; }
+th, td { padding: .4rem 1rem .4rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
+tr:target { background: #fc03; }
+</style>
+</head>
+<body>
+<h1>Errors</h1>
+<p>Every error is <code>{"error": {code, message, retryable, details, hint, docs_url, request_id}}</code>. Nothing has
+changed when one is answered. Paths under /ojs use the words of the Open Job Spec.</p>
+<table>
+<thead><tr><th>code</th><th>status</th><th>try again?</th><th>what to do</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>
+</body>
+</html>
+`
+  app.get('/docs/errors', { config: { scope: 'none' } }, (_, reply) => {
+    reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+    return reply.type('text/html; charset=utf-8').send(page)
+  })
+}

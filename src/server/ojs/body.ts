@@ -1,0 +1,58 @@
+/** Bodies of requests: JSON objects, in the two media types OJS names. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { depthOf, MAX_DEPTH } from '../../engine/edge.ts'
+import { OjsError } from './error.ts'
+
+export const MEDIA_TYPE = 'application/openjobspec+json'
+
+const MEDIA_TYPES = [MEDIA_TYPE, 'application/json']
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+export function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(MEDIA_TYPES, { parseAs: 'buffer' }, (_, body: Buffer, done) => {
+    try {
+      done(null, parse(body))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+/** undefined: the body was empty, which some clients send with every POST. */
+function parse(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  let text: string
+  try {
+    text = UTF8.decode(body)
+  } catch {
+    throw new OjsError('invalid_payload', 'the body is not UTF-8')
+  }
+  if (text.trim() === '') return undefined
+  // Deeper than anything that can be stored, and than what can be printed again.
+  if (depthOf(text) > MAX_DEPTH + 20) {
+    throw new OjsError('invalid_payload', `the body is nested more than ${MAX_DEPTH} levels deep`, {
+      hint: 'Nest less deeply.',
+    })
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new OjsError('invalid_payload', `the body is not JSON: ${(error as Error).message}`)
+  }
+}
+
+export type Body = { readonly [name: string]: unknown }
+
+/** The body as an object. Empty: {} where the route needs nothing, else an error. */
+export function bodyObject(request: FastifyRequest, how: { readonly empty: 'allowed' | 'refused' }): Body {
+  const { body } = request
+  if (body === undefined || body === null) {
+    if (how.empty === 'allowed') return {}
+    throw new OjsError('invalid_payload', 'the body is empty')
+  }
+  if (typeof body === 'object' && !Array.isArray(body)) return body as Body
+  const found = Array.isArray(body) ? 'an array' : `a ${typeof body}`
+  throw new OjsError('invalid_payload', `the body is ${found}, not a JSON object`)
+}

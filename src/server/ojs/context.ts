@@ -1,0 +1,34 @@
+/** What every group of OJS routes is given, and who is asking. */
+import type { EngineApi, Logger } from '../../engine/api.ts'
+import type { Caller, Scope } from '../caller.ts'
+import type { Metrics } from '../metrics.ts'
+
+export interface OjsContext {
+  readonly engine: EngineApi
+  readonly version: string
+  /** Aborted when the server goes down: long polls answer empty, streams say goodbye. */
+  readonly closing: AbortSignal
+  readonly logger: Logger | null
+  readonly metrics: Metrics
+  readonly options: OjsOptions
+}
+
+export interface OjsOptions {
+  /** POST /ojs/v1/admin/reset wipes the store: for tests only. */
+  readonly allowReset: boolean
+  /** Longest request body in bytes. */
+  readonly maxBodyBytes: number
+  /** Webhooks may go to this machine and to private networks, and over plain http. */
+  readonly allowPrivateWebhooks: boolean
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before any handler runs. */
+    caller: Caller
+  }
+  interface FastifyContextConfig {
+    /** What a key must be allowed for this route; without it scopeOf() in auth.ts decides by method and path. */
+    scope?: Scope | 'none'
+  }
+}

@@ -1,0 +1,89 @@
+/** /ojs/v1/cron: jobs that come back by the clock. Registering a name again puts the new one in its place. */
+import type { FastifyInstance } from 'fastify'
+import { cronWire, readCron } from '../../dialects/ojs/cron.ts'
+import { BodyNotes } from '../../dialects/reader.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { ScheduleRow } from '../../store/rows.ts'
+import { actorOf, type Caller } from '../caller.ts'
+import { listParam, onlyKnown, type Query } from '../query.ts'
+import { bodyObject } from './body.ts'
+import type { OjsContext } from './context.ts'
+import { notFound, OjsError } from './error.ts'
+import { maySee } from './job-reply.ts'
+import { refuseMistakes } from './mistaken.ts'
+import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+
+type ByName = { Params: { readonly name: string } }
+
+export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
+  app.get('/ojs/v1/cron', async (request) => {
+    const query = request.query as Query
+    onlyKnown(query, ['enabled', ...PAGE_PARAMS])
+    const page = readPage(query)
+    const enabled = listParam(query, 'enabled', ['true', 'false'])
+    const all = (await engine.store.read.schedules())
+      .filter((row) => maySee(request.caller, row) && (enabled === null || enabled.includes(String(row.enabled))))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+    const { after } = page
+    const rest = (after === null ? all : all.filter((row) => row.name > after)).slice(page.offset)
+    const shown = rest.slice(0, page.limit)
+    const crons = shown.map(cronWire)
+    const last = shown.at(-1)?.name ?? null
+    return {
+      crons,
+      cron_jobs: crons,
+      pagination: pageWire({ page, total: all.length, hasMore: rest.length > shown.length, last }),
+    }
+  })
+
+  app.post('/ojs/v1/cron', async (request, reply) => {
+    const body = bodyObject(request, { empty: 'refused' })
+    const { caller } = request
+    const notes = new BodyNotes()
+    const by = { tenant: caller.tenant, initiator: actorOf(caller), now: await engine.store.now() }
+    const schedule = readCron(notes.root(body), by)
+    refuseMistakes(notes)
+    const before = await engine.store.read.schedule(schedule.name)
+    if (before !== null && !maySee(caller, before)) {
+      throw new OjsError('duplicate', `the name ${schedule.name} is taken`, { details: { field: 'name' } })
+    }
+    const row = await engine.putSchedule(schedule)
+    reply.code(before === null ? 201 : 200)
+    if (before === null) reply.header('location', `/ojs/v1/cron/${row.name}`)
+    return both(row)
+  })
+
+  app.get<ByName>('/ojs/v1/cron/:name', async (request) =>
+    both(await find(engine, request.params.name, request.caller)),
+  )
+
+  app.patch<ByName>('/ojs/v1/cron/:name', async (request) => {
+    const { name } = await find(engine, request.params.name, request.caller)
+    const { enabled } = bodyObject(request, { empty: 'refused' })
+    if (typeof enabled !== 'boolean') {
+      throw new OjsError('invalid_request', 'enabled is true or false', {
+        details: { field: 'enabled' },
+        hint: 'To change anything else, register the cron job again under its name.',
+      })
+    }
+    return both(await engine.setSchedule({ name, enabled }))
+  })
+
+  app.delete<ByName>('/ojs/v1/cron/:name', async (request) => {
+    const row = await find(engine, request.params.name, request.caller)
+    if (!(await engine.removeSchedule(row.name))) throw notFound('cron', row.name)
+    return { ...both(row), deleted: true, name: row.name }
+  })
+}
+
+async function find(engine: EngineApi, name: string, caller: Caller): Promise<ScheduleRow> {
+  const row = await engine.store.read.schedule(name)
+  if (row === null || !maySee(caller, row)) throw notFound('cron', name)
+  return row
+}
+
+/** Under the names of either form of the API. */
+function both(row: ScheduleRow): { readonly cron: object; readonly cron_job: object } {
+  const cron = cronWire(row)
+  return { cron, cron_job: cron }
+}

@@ -1,0 +1,74 @@
+/** /ojs/v1/dead-letter: jobs that failed for good and were kept for a person to decide over. */
+import type { FastifyInstance } from 'fastify'
+import { timeText } from '../../dialects/ojs/time.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { RunRow } from '../../store/rows.ts'
+import type { RunQuery } from '../../store/store.ts'
+import { actorOf, type Caller } from '../caller.ts'
+import { isId, onlyKnown, type Query, textParam } from '../query.ts'
+import type { OjsContext } from './context.ts'
+import { OjsError } from './error.ts'
+import { jobProblem, jobReplies, maySee } from './job-reply.ts'
+import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+
+type ById = { Params: { readonly id: string } }
+
+/** A total beyond it says only that there are many. */
+const MOST_COUNTED = 10_000
+
+export function deadLetterRoutes(app: FastifyInstance, { engine }: OjsContext): void {
+  app.get('/ojs/v1/dead-letter', async (request) => {
+    const params = request.query as Query
+    onlyKnown(params, ['queue', 'type', ...PAGE_PARAMS])
+    const page = readPage(params)
+    if (page.after !== null && !isId(page.after))
+      throw new OjsError('invalid_request', 'cursor is not one of this list')
+    const query: RunQuery = {
+      status: null,
+      queue: textParam(params, 'queue'),
+      type: textParam(params, 'type'),
+      deadLetter: true,
+      tenant: request.caller.tenant,
+      limit: page.limit + 1,
+      before: page.after,
+      offset: page.offset,
+    }
+    const { read } = engine.store
+    const [rows, total, now] = await Promise.all([
+      read.listRuns(query),
+      read.countListedRuns({ ...query, before: null, offset: 0 }, MOST_COUNTED),
+      engine.store.now(),
+    ])
+    const shown = rows.slice(0, page.limit)
+    return {
+      jobs: await jobReplies(engine, shown, { now, results: false }),
+      pagination: pageWire({ page, total, hasMore: rows.length > shown.length, last: shown.at(-1)?.id ?? null }),
+    }
+  })
+
+  app.post<ById>('/ojs/v1/dead-letter/:id/retry', async (request) => {
+    const { id } = await find(engine, request.params.id, request.caller)
+    const run = await engine
+      .redrive({ runId: id, actor: actorOf(request.caller) })
+      .catch((error: unknown) => Promise.reject(jobProblem(error, id, 'discarded')))
+    const [job] = await jobReplies(engine, [run], { now: run.runAt, results: false })
+    return { job: { ...job, re_enqueued_at: timeText(run.runAt) } }
+  })
+
+  app.delete<ById>('/ojs/v1/dead-letter/:id', async (request) => {
+    const { id } = await find(engine, request.params.id, request.caller)
+    await engine
+      .dismiss({ id, actor: actorOf(request.caller) })
+      .catch((error: unknown) => Promise.reject(jobProblem(error, id, 'discarded')))
+    return { deleted: true, job_id: id }
+  })
+}
+
+async function find(engine: EngineApi, id: string, caller: Caller): Promise<RunRow> {
+  const run = await engine.store.read.run(id)
+  if (run?.deadLetter === true && maySee(caller, run)) return run
+  throw new OjsError('not_found', `there is no dead letter ${id}`, {
+    details: { resource_type: 'dead_letter_job', resource_id: id },
+    hint: 'Only jobs whose retry policy says on_exhaustion "dead_letter" are kept here; GET /ojs/v1/dead-letter lists them.',
+  })
+}

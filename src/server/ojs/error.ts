@@ -1,0 +1,48 @@
+/**
+ * Errors of the OJS routes that the engine does not know. Thrown like a PetrelError; status, retryable and hint come
+ * from the one table in ../error-table.ts unless given here.
+ */
+import { WIRE_ERRORS, type WireCode } from '../error-table.ts'
+
+export interface OjsErrorHow {
+  readonly details?: Readonly<Record<string, unknown>>
+  /** What would be right; default: the hint of its code. */
+  readonly hint?: string
+  /** `error.type` on the wire, e.g. `validation_error`. */
+  readonly type?: string
+  /** Default: the status of its code. */
+  readonly status?: number
+  readonly retryable?: boolean
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export class OjsError extends Error {
+  readonly code: WireCode
+  readonly status: number
+  readonly type: string | null
+  readonly details: Readonly<Record<string, unknown>>
+  readonly hint: string | null
+  readonly retryable: boolean
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: WireCode, message: string, how: OjsErrorHow = {}) {
+    super(message)
+    const known = WIRE_ERRORS[code]
+    this.name = 'OjsError'
+    this.code = code
+    this.status = how.status ?? known.status
+    this.type = how.type ?? null
+    this.details = how.details ?? {}
+    this.hint = how.hint ?? null
+    this.retryable = how.retryable ?? known.retryable
+    this.headers = how.headers ?? {}
+  }
+}
+
+/** 404 with what clients read: resource_type and resource_id. */
+export function notFound(resource: string, id: string, hint?: string): OjsError {
+  return new OjsError('not_found', `there is no ${resource} ${id}`, {
+    details: { resource_type: resource, resource_id: id },
+    ...(hint === undefined ? {} : { hint }),
+  })
+}

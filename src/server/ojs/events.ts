@@ -1,0 +1,124 @@
+/**
+ * Events: by polling (GET /ojs/v1/events), as server-sent events on the same path and on those of one job, queue or
+ * channel, and over a WebSocket (event-socket.ts).
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { EventPlace } from '../../dialects/ojs/event-id.ts'
+import type { RunRow } from '../../store/rows.ts'
+import { isId, type Query, textParam, wholeParam } from '../query.ts'
+import { requireChannel } from './channel.ts'
+import type { OjsContext } from './context.ts'
+import { notFound } from './error.ts'
+import { type EventFilter, matches, readFilter } from './event-filter.ts'
+import { EventHub, type HubEvent, mapEvents } from './event-hub.ts'
+import { isAfter, placeCursor, readPlace, START, WHOLE } from './event-place.ts'
+import { eventSocket } from './event-socket.ts'
+import { resumePlace, stream, wantsStream } from './event-stream.ts'
+import { StreamSeats } from './stream-seats.ts'
+
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1000
+const PORTION = 200
+/** Stored events one poll looks through; a filter that finds little answers with the cursor it has come to. */
+const LOOK_THROUGH = 5_000
+
+const ENDS: ReadonlySet<string> = new Set(['job.completed', 'job.discarded', 'job.cancelled'])
+
+export function eventRoutes(app: FastifyInstance, context: OjsContext): void {
+  const hub = new EventHub(context)
+  const seats = new StreamSeats()
+  // What this process changes it tells its own listeners at once.
+  app.addHook('onResponse', async ({ method }) => {
+    if (method !== 'GET') hub.nudge()
+  })
+  // A HEAD of a stream would never end.
+  const noHead = { exposeHeadRoute: false }
+
+  app.get('/ojs/v1/events', noHead, async (request, reply) => {
+    const filter = readFilter(request.query as Query, request.caller.tenant)
+    if (!wantsStream(request)) return poll(context, request, filter)
+    const from = await resumePlace(request, hub)
+    return seats.taken(request, () => stream({ context, hub, request, reply, filter, from }))
+  })
+
+  app.get('/ojs/v1/events/stream', noHead, async (request, reply) => {
+    const filter = readFilter(request.query as Query, request.caller.tenant)
+    await requireChannel(context, filter.channel, filter.tenant)
+    const from = await resumePlace(request, hub)
+    return seats.taken(request, () => stream({ context, hub, request, reply, filter, from }))
+  })
+
+  app.get<{ Params: { readonly id: string } }>('/ojs/v1/jobs/:id/events', noHead, async (request, reply) => {
+    // Before the run is read: what ends it afterwards comes after this place.
+    const from = await resumePlace(request, hub)
+    const run = await findRun(context, request, request.params.id)
+    const filter = readFilter(request.query as Query, request.caller.tenant, `job:${run.id}`)
+    if (!wantsStream(request)) return poll(context, request, filter, run.id)
+    const ended = run.status !== 'pending' && run.status !== 'leased'
+    const only = ended ? await historyOf(context, run.id, filter, resumes(request) ? from : START) : null
+    return seats.taken(request, () => stream({ context, hub, request, reply, filter, from, only, last: endsJob }))
+  })
+
+  app.get<{ Params: { readonly name: string } }>('/ojs/v1/queues/:name/events', noHead, async (request, reply) => {
+    const filter = readFilter(request.query as Query, request.caller.tenant, `queue:${request.params.name}`)
+    if (!wantsStream(request)) return poll(context, request, filter)
+    const from = await resumePlace(request, hub)
+    return seats.taken(request, () => stream({ context, hub, request, reply, filter, from }))
+  })
+
+  eventSocket(app, context, hub, seats)
+}
+
+async function poll(context: OjsContext, request: FastifyRequest, filter: EventFilter, runId: string | null = null) {
+  const query = request.query as Query
+  const limit = wholeParam(query, 'limit', { least: 1, most: MAX_LIMIT, fallback: DEFAULT_LIMIT })
+  const after = textParam(query, 'after') ?? textParam(query, 'cursor')
+  let place: EventPlace = after === null || after === '0' ? START : readPlace(after)
+  const { engine } = context
+  const events: HubEvent[] = []
+  let more = true
+  for (let seen = 0; more && events.length < limit && seen < LOOK_THROUGH; ) {
+    const afterId = place.part === WHOLE ? place.feedId : Math.max(0, place.feedId - 1)
+    const page = await engine.store.read.events({ afterId, limit: PORTION, tenant: filter.tenant, runId })
+    seen += Math.max(page.events.length, 1)
+    more = page.more
+    let end: EventPlace = { feedId: Math.max(page.cursor, place.feedId), part: WHOLE }
+    for (const event of await mapEvents(engine, page.events)) {
+      if (!isAfter(place, event) || !matches(filter, event)) continue
+      if (events.length === limit) {
+        more = true
+        break
+      }
+      events.push(event)
+      if (events.length === limit) end = event
+    }
+    place = end
+  }
+  return { events: events.map(({ text }) => JSON.parse(text)), cursor: placeCursor(place), has_more: more }
+}
+
+/** What happened to a job that has ended: all there will be. */
+async function historyOf(
+  { engine }: OjsContext,
+  runId: string,
+  filter: EventFilter,
+  from: EventPlace,
+): Promise<readonly HubEvent[]> {
+  const { events } = await engine.store.read.events({ afterId: 0, limit: MAX_LIMIT, runId })
+  return (await mapEvents(engine, events)).filter((event) => isAfter(from, event) && matches(filter, event))
+}
+
+function resumes(request: FastifyRequest): boolean {
+  return request.headers['last-event-id'] !== undefined || (request.query as Query)['after'] !== undefined
+}
+
+function endsJob(event: HubEvent): boolean {
+  return ENDS.has(event.wire.type)
+}
+
+async function findRun({ engine }: OjsContext, request: FastifyRequest, id: string): Promise<RunRow> {
+  const run = isId(id) ? await engine.store.read.run(id) : null
+  const { tenant } = request.caller
+  if (run === null || (tenant !== null && run.tenant !== tenant)) throw notFound('job', id)
+  return run
+}

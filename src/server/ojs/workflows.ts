@@ -1,0 +1,247 @@
+/** /ojs/v1/workflows: create, look, list, cancel, retry. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { KINDS } from '../../dialects/ojs/tree.ts'
+import { asksForClock, readWorkflow } from '../../dialects/ojs/workflow.ts'
+import { type Wire, WORKFLOW_STATES, type WorkflowState } from '../../dialects/ojs/workflow-head.ts'
+import { findWorkflow, idOfKey, workflowId } from '../../dialects/ojs/workflow-id.ts'
+import { DEFAULT_WINDOW, MAX_WINDOW, type Window } from '../../dialects/ojs/workflow-load.ts'
+import { findPlanned, summariesWire, workflowWire } from '../../dialects/ojs/workflow-wire.ts'
+import type { EngineApi, StartParams } from '../../engine/api.ts'
+import { PetrelError } from '../../engine/errors.ts'
+import type { InstanceRow } from '../../store/rows.ts'
+import type { RootQuery } from '../../store/trees.ts'
+import { actorOf } from '../caller.ts'
+import { onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
+import { bodyObject } from './body.ts'
+import type { OjsContext } from './context.ts'
+import { OjsError } from './error.ts'
+import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+
+type ById = { Params: { readonly id: string } }
+
+const MOST_MISTAKES = 100
+/** A total beyond this is not worth reading so many rows for. */
+const MOST_COUNTED = 10_000
+const CANCEL_PATIENCE_MS = 10_000
+
+export function workflowRoutes(app: FastifyInstance, { engine }: OjsContext): void {
+  app.post('/ojs/v1/workflows', async (request, reply) => {
+    const row = await create(engine, request)
+    reply.code(201).header('location', `/ojs/v1/workflows/${workflowId(row)}`)
+    return both(await workflowWire(engine, row))
+  })
+
+  app.get('/ojs/v1/workflows', (request) => list(engine, request))
+
+  app.get<ById>('/ojs/v1/workflows/:id', async (request) => {
+    const query = request.query as Query
+    onlyKnown(query, ['jobs_limit', 'jobs_offset'])
+    const { id } = request.params
+    const { tenant } = request.caller
+    const window = readWindow(query)
+    const row = await findWorkflow(engine, id, tenant)
+    const wire = row === null ? await findPlanned(engine, id, tenant) : await workflowWire(engine, row, window)
+    if (wire === null) throw missing(id)
+    return both(wire)
+  })
+
+  app.get<ById>('/ojs/v1/workflows/:id/progress', async (request) => {
+    const [wire] = await summariesWire(engine, [await find(engine, request)])
+    return progressWire(wire as Wire)
+  })
+
+  app.delete<ById>('/ojs/v1/workflows/:id', (request) => cancel(engine, request))
+  app.post<ById>('/ojs/v1/workflows/:id/cancel', (request) => cancel(engine, request))
+
+  app.post<ById>('/ojs/v1/workflows/:id/retry', async (request, reply) => {
+    const old = await find(engine, request)
+    const { id } = await engine
+      .retryInstance({ id: old.id, actor: actorOf(request.caller) })
+      .catch((error: unknown) => Promise.reject(retryProblem(error, workflowId(old))))
+    reply.code(201).header('location', `/ojs/v1/workflows/${id}`)
+    return both(await workflowWire(engine, await rowOf(engine, id)))
+  })
+}
+
+/** Some clients look for the workflow under its own key, some for its fields at the top. */
+function both(workflow: Wire): Wire {
+  return { ...workflow, workflow }
+}
+
+function missing(id: string): OjsError {
+  return new OjsError('not_found', `Workflow ${id} not found`, {
+    details: { resource_type: 'workflow', resource_id: id },
+  })
+}
+
+async function find(engine: EngineApi, request: FastifyRequest<ById>): Promise<InstanceRow> {
+  const { id } = request.params
+  const { tenant } = request.caller
+  const row = await findWorkflow(engine, id, tenant)
+  if (row !== null) return row
+  const planned = await findPlanned(engine, id, tenant)
+  if (planned === null) throw missing(id)
+  if (planned['state'] === 'cancelled') throw ended(id, 'cancelled')
+  throw new OjsError('conflict', `Workflow ${id} has not begun; its turn in the workflow around it has not come`, {
+    details: { workflow_id: id, current_state: planned['state'] as string, root_id: planned['root_id'] as string },
+    hint: 'Cancel the workflow around it, or wait until this one has begun.',
+  })
+}
+
+async function rowOf(engine: EngineApi, id: string): Promise<InstanceRow> {
+  const row = await engine.store.read.instance(id)
+  if (row === null) throw missing(id)
+  return row
+}
+
+async function create(engine: EngineApi, request: FastifyRequest): Promise<InstanceRow> {
+  const body = bodyObject(request, { empty: 'refused' })
+  const now = asksForClock(body) ? await engine.store.now() : 0
+  const read = readWorkflow(body, { now, tenant: request.caller.tenant, initiator: actorOf(request.caller) })
+  if ('mistakes' in read) {
+    const shown = read.mistakes.slice(0, MOST_MISTAKES)
+    throw new OjsError('invalid_workflow', 'Workflow validation failed', {
+      details: {
+        validation_errors: shown,
+        ...(read.mistakes.length > shown.length ? { more: read.mistakes.length - shown.length } : {}),
+      },
+    })
+  }
+  const { start } = read
+  await refuseTaken(engine, start)
+  const [started] = await engine.start([start]).catch(async (error: unknown) => {
+    // Someone was faster with one of the names.
+    if (error instanceof PetrelError && error.code === 'duplicate') await refuseTaken(engine, start)
+    throw error
+  })
+  if (started === undefined) throw new Error('one workflow in, none out')
+  if (!started.created) throw taken(idOfKey(start.startKey ?? ''))
+  return rowOf(engine, started.id)
+}
+
+async function refuseTaken(engine: EngineApi, { names = [] }: StartParams): Promise<void> {
+  const [name] = names.length === 0 ? [] : (await engine.store.read.trees.nameHolders(names)).keys()
+  if (name !== undefined) throw taken(idOfKey(name))
+}
+
+function taken(id: string): OjsError {
+  return new OjsError('duplicate', `there is a workflow ${id} already`, {
+    details: { existing_workflow_id: id, resource_type: 'workflow', resource_id: id },
+    hint: 'Leave id out and the server makes one, or choose another; nested workflows count as well.',
+  })
+}
+
+async function cancel(engine: EngineApi, request: FastifyRequest<ById>): Promise<Wire> {
+  const row = await find(engine, request)
+  const cancelled = await engine
+    .cancelInstance({ id: row.id, actor: actorOf(request.caller), once: true })
+    .catch((error: unknown) => Promise.reject(cancelProblem(error, workflowId(row))))
+  return both(await workflowWire(engine, await wholly(engine, cancelled)))
+}
+
+/** Up to a thousand jobs are cancelled with the workflow itself, more in portions right after: worth waiting for. */
+async function wholly(engine: EngineApi, row: InstanceRow): Promise<InstanceRow> {
+  const giveUpAt = performance.now() + CANCEL_PATIENCE_MS
+  const windows = [{ instanceId: row.id, from: 0, count: MAX_WINDOW }]
+  let now = row
+  while (now.phase !== 'ended') {
+    const rows = await engine.store.read.trees.below({ windows, limit: MAX_WINDOW })
+    now = rows[0] ?? row
+    if (!rows.some((one) => one.more) || performance.now() > giveUpAt) break
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return now
+}
+
+function cancelProblem(error: unknown, id: string): unknown {
+  if (!(error instanceof PetrelError) || error.code !== 'conflict') return error
+  return ended(id, error.details['state'] === 'cancelling' ? 'cancelled' : String(error.details['state']))
+}
+
+function ended(id: string, state: string): OjsError {
+  return new OjsError('conflict', `Workflow ${id} is already in terminal state '${state}'`, {
+    details: { workflow_id: id, current_state: state, expected_state: 'pending or running' },
+    hint: 'What has ended cannot be cancelled.',
+  })
+}
+
+function retryProblem(error: unknown, id: string): unknown {
+  if (!(error instanceof PetrelError) || error.code !== 'conflict') return error
+  return new OjsError('conflict', `Workflow ${id} cannot be retried: ${error.message}`, {
+    details: { workflow_id: id, expected_state: 'failed or cancelled', ...error.details },
+    hint: 'Only a workflow that failed or was cancelled is retried, and always the outermost one.',
+  })
+}
+
+function readWindow(query: Query): Window {
+  const { count } = DEFAULT_WINDOW
+  return {
+    from: wholeParam(query, 'jobs_offset', { least: 0, most: 100_000_000, fallback: 0 }),
+    count: wholeParam(query, 'jobs_limit', { least: 1, most: MAX_WINDOW, fallback: count }),
+  }
+}
+
+async function list(engine: EngineApi, request: FastifyRequest): Promise<Wire> {
+  const query = request.query as Query
+  onlyKnown(query, ['name', 'type', 'state', ...PAGE_PARAMS])
+  const page = readPage(query)
+  const wanted = {
+    dialect: 'ojs',
+    name: textParam(query, 'name'),
+    tenant: request.caller.tenant,
+    kind: readWord(query, 'type', KINDS),
+    ...statesOf(readWord(query, 'state', WORKFLOW_STATES)),
+  }
+  const { trees } = engine.store.read
+  const [rows, total] = await Promise.all([
+    trees.roots({ ...wanted, limit: page.limit + 1, offset: page.offset, before: page.after }),
+    trees.countRoots(wanted, MOST_COUNTED),
+  ])
+  const shown = rows.slice(0, page.limit)
+  const pagination = pageWire({ page, total, hasMore: rows.length > page.limit, last: shown.at(-1)?.id ?? null })
+  return { workflows: [...(await summariesWire(engine, shown))], pagination: { ...pagination } }
+}
+
+function readWord<T extends string>(query: Query, name: string, words: readonly T[]): T | null {
+  const text = textParam(query, name)
+  const word = words.find((known) => known === text)
+  if (text === null || word !== undefined) return word ?? null
+  throw new OjsError('invalid_request', `${name} cannot be '${text.slice(0, 100)}'`, {
+    details: { parameter: name },
+    hint: `One of: ${words.join(', ')}.`,
+  })
+}
+
+/** What OJS calls running is nothing the row says alone: something must be due. */
+function statesOf(state: WorkflowState | null): Pick<RootQuery, 'states' | 'begun'> {
+  switch (state) {
+    case null:
+      return { states: null, begun: null }
+    case 'pending':
+      return { states: ['idle', 'queued', 'running', 'waiting'], begun: false }
+    case 'running':
+      return { states: ['running', 'waiting', 'compensating'], begun: true }
+    case 'completed':
+      return { states: ['completed'], begun: null }
+    case 'failed':
+      return { states: ['failed', 'compensated'], begun: null }
+    case 'cancelled':
+      return { states: ['cancelled', 'cancelling'], begun: null }
+  }
+}
+
+function progressWire(workflow: Wire): Wire {
+  const metadata = workflow['metadata'] as Wire
+  const [jobs, completed, failed] = ['job_count', 'completed_count', 'failed_count'].map(
+    (key) => metadata[key] as number,
+  )
+  const done = (completed ?? 0) + (failed ?? 0)
+  return {
+    workflow_id: workflow['id'] as string,
+    state: workflow['state'] as string,
+    job_count: jobs ?? 0,
+    completed_count: completed ?? 0,
+    failed_count: failed ?? 0,
+    progress: jobs === undefined || jobs === 0 ? 0 : Math.min(1, done / jobs),
+  }
+}

@@ -1,0 +1,288 @@
+/** Administration: jobs, queues, workers, statistics, tenants, limits, schemas. */
+import type { Answer, Operation, Parameter, Paths } from './operation.ts'
+import { PAGE } from './parameters.ts'
+import { anything, flag, list, object, ref, type Schema, text, time, whole } from './schema.ts'
+
+const FILTERS: readonly Parameter[] = [
+  { name: 'queue', description: 'Only of this queue.' },
+  { name: 'state', description: 'Only in these states: `available,scheduled`.' },
+  { name: 'type', description: 'Only of this type.' },
+  { name: 'since', description: 'Created then or later.', schema: time() },
+  { name: 'until', description: 'Created before.', schema: time() },
+]
+
+const OFFSETS = PAGE.filter(({ name }) => name !== 'cursor')
+const CONFIRM = flag('Must be true: this changes many jobs.')
+const FILTER = object({ queue: text(), state: text(), type: text(), since: time(), until: time() })
+
+const ok = (description: string, schema?: Schema): { readonly '200': Answer } => ({
+  '200': { description, ...(schema === undefined ? {} : { schema }) },
+})
+const items = (item: Schema): Schema => object({ items: list(item), pagination: ref('Pagination') })
+
+const admin = (
+  tag: string,
+  summary: string,
+  answers: Operation['answers'],
+  more: Partial<Operation> = {},
+): Operation => ({
+  tag,
+  summary,
+  answers,
+  ...more,
+})
+const adminJobs = (summary: string, answers: Operation['answers'], more: Partial<Operation> = {}): Operation =>
+  admin('Administration', summary, answers, more)
+
+const BULK = {
+  '200': { description: 'Done.', schema: ref('BulkOperation') },
+  '202': { description: 'Goes on; Location tells where to look.', schema: ref('BulkOperation'), headers: ['Location'] },
+} as const
+
+const bulk = (summary: string, description: string, more: { readonly [name: string]: Schema } = {}): Operation =>
+  adminJobs(summary, BULK, {
+    description,
+    body: { schema: object({ confirm: CONFIRM, filter: FILTER, ...more }, { required: ['confirm'] }) },
+  })
+
+const NOT_FOUND = { errors: ['not_found'] } as const
+const CONFLICT = { errors: ['not_found', 'conflict'] } as const
+
+const QUEUE_PATHS: Paths = {
+  '/ojs/v1/admin/queues': {
+    get: adminJobs('List queues with counts', ok('By name.', items(ref('AdminQueue'))), { query: PAGE }),
+  },
+  '/ojs/v1/admin/queues/{name}': {
+    get: adminJobs('Look at a queue and its configuration', ok('The queue.', ref('AdminQueue'))),
+  },
+  '/ojs/v1/admin/queues/{name}/pause': { post: adminJobs('Pause a queue', ok('It is paused.', ref('AdminQueue'))) },
+  '/ojs/v1/admin/queues/{name}/resume': { post: adminJobs('Resume a queue', ok('It goes on.', ref('AdminQueue'))) },
+  '/ojs/v1/admin/queues/{name}/config': {
+    get: adminJobs('Read the configuration of a queue', ok('As set.', ref('QueueConfig'))),
+    put: adminJobs('Configure a queue', ok('As set.', ref('QueueConfig')), {
+      description:
+        'What is named takes the place of what was set, null takes it away, the rest stays. A queue at its `max_depth` ' +
+        'refuses jobs with 429 QUEUE_FULL; exact on one server, with several up to what the others let in within a ' +
+        'quarter of a second. Jobs of workflows and cron are never refused.',
+      body: {
+        schema: ref('QueueSettings'),
+        example: { backpressure: { max_depth: 50000, strategy: 'reject', warning_threshold: 0.8 } },
+      },
+    }),
+  },
+  '/ojs/v1/admin/queues/{name}/jobs': {
+    delete: adminJobs('Cancel the waiting jobs of a queue', BULK, {
+      description: 'What has ended goes by retention, and is not removed here.',
+      body: {
+        schema: object({ confirm: CONFIRM, states: list(text()), older_than: time() }, { required: ['confirm'] }),
+      },
+    }),
+  },
+  '/ojs/v1/queues/{name}/priority-stats': {
+    get: admin(
+      'Queues',
+      'Count waiting jobs by priority',
+      ok(
+        'Most urgent first.',
+        object({ queue: text(), distribution: list(object({ priority: whole(), count: whole() })) }),
+      ),
+    ),
+  },
+}
+
+const JOB_PATHS: Paths = {
+  '/ojs/v1/admin/jobs': {
+    get: adminJobs('Search jobs', ok('Newest first.', items(ref('Job'))), { query: [...FILTERS, ...PAGE] }),
+  },
+  '/ojs/v1/admin/jobs/{id}': { get: adminJobs('Look at a job', ok('The whole job.', ref('Job')), NOT_FOUND) },
+  '/ojs/v1/admin/jobs/{id}/retry': {
+    post: adminJobs('Start a discarded or cancelled job anew', ok('It is available.', ref('Job')), CONFLICT),
+  },
+  '/ojs/v1/admin/jobs/{id}/cancel': { post: adminJobs('Cancel a job', ok('It is cancelled.', ref('Job')), CONFLICT) },
+  '/ojs/v1/jobs/{id}/cancel': {
+    post: admin('Jobs', 'Cancel a job (the same as DELETE)', ok('It is cancelled.', ref('Job')), CONFLICT),
+  },
+  '/ojs/v1/admin/jobs/bulk/retry': {
+    post: bulk(
+      'Start many jobs anew',
+      'Discarded ones, unless the filter names cancelled ones. Each is decided by itself.',
+    ),
+  },
+  '/ojs/v1/admin/jobs/bulk/cancel': {
+    post: bulk('Cancel many jobs', 'All that match and have not ended. Each is decided by itself.'),
+  },
+  '/ojs/v1/admin/jobs/bulk/{id}': {
+    get: adminJobs('Look at a bulk operation', ok('As far as it is.', ref('BulkOperation')), NOT_FOUND),
+  },
+  '/ojs/v1/admin/dead-letter': {
+    get: admin('Dead letters', 'Search dead letters', ok('Newest first.', items(ref('Job'))), {
+      query: [...FILTERS, ...PAGE],
+    }),
+    delete: { ...bulk('Remove dead letters', 'For good.', { older_than: time() }), tag: 'Dead letters' },
+  },
+  '/ojs/v1/admin/dead-letter/stats': {
+    get: admin(
+      'Dead letters',
+      'Count dead letters',
+      ok(
+        'Told apart while there are not too many.',
+        object({
+          total: whole(),
+          by_queue: object({}),
+          by_error_type: object({}),
+          oldest_at: time(),
+          newest_at: time(),
+        }),
+      ),
+    ),
+  },
+  '/ojs/v1/admin/dead-letter/retry': {
+    post: { ...bulk('Start many dead letters anew', 'Each is decided by itself.'), tag: 'Dead letters' },
+  },
+  '/ojs/v1/admin/dead-letter/{id}': {
+    get: admin('Dead letters', 'Look at a dead letter', ok('The job.', ref('Job')), NOT_FOUND),
+    delete: admin(
+      'Dead letters',
+      'Remove a dead letter (no answer body)',
+      { '204': { description: 'Removed.' } },
+      NOT_FOUND,
+    ),
+  },
+  '/ojs/v1/admin/dead-letter/{id}/retry': {
+    post: admin('Dead letters', 'Start a dead letter anew (admin)', ok('It is available.', ref('Job')), CONFLICT),
+  },
+}
+
+const REPORT = {
+  schema: object({ worker_id: text(), result: anything('What it made.'), error: object({}) }),
+  optional: true,
+}
+
+const WORKER_PATHS: Paths = {
+  '/ojs/v1/jobs/{id}/ack': {
+    post: admin('Workers', 'Report success of a job named in the path', ok('Recorded.', object({ job: ref('Job') })), {
+      scope: 'work',
+      body: REPORT,
+      ...CONFLICT,
+    }),
+  },
+  '/ojs/v1/jobs/{id}/nack': {
+    post: admin('Workers', 'Report failure of a job named in the path', ok('Recorded.', object({ job: ref('Job') })), {
+      scope: 'work',
+      body: REPORT,
+      ...CONFLICT,
+    }),
+  },
+  '/ojs/v1/workers/beat': {
+    post: admin(
+      'Workers',
+      'Another name of heartbeat',
+      ok('What the worker should do.', object({ state: text(), acknowledged: flag() })),
+      {
+        description: 'A worker whose state is `drain` or `quiet` gets no more jobs.',
+        body: { schema: object({ worker_id: text(), state: text() }, { required: ['worker_id'] }) },
+      },
+    ),
+  },
+  '/ojs/v1/workers/{id}/health': {
+    get: admin(
+      'Workers',
+      'Ask how a worker is',
+      {
+        ...ok('It lives: running, draining or shutting_down.', object({ worker_id: text(), state: text() })),
+        '503': { description: 'It has not beaten for too long.' },
+      },
+      NOT_FOUND,
+    ),
+  },
+  '/ojs/v1/admin/workers': {
+    get: adminJobs(
+      'List workers',
+      ok(
+        'By id.',
+        object({ items: list(ref('Worker')), summary: object({ total: whole() }), pagination: ref('Pagination') }),
+      ),
+      { query: PAGE },
+    ),
+  },
+  '/ojs/v1/admin/workers/{id}': {
+    get: adminJobs('Look at a worker and its jobs', ok('The worker.', ref('Worker')), NOT_FOUND),
+  },
+  '/ojs/v1/admin/workers/{id}/quiet': {
+    post: adminJobs(
+      'Tell a worker to take no more jobs',
+      ok('It hears of it with its next beat.', ref('Worker')),
+      NOT_FOUND,
+    ),
+  },
+  '/ojs/v1/admin/workers/{id}/terminate': {
+    post: adminJobs('Tell a worker to stop', ok('It hears of it with its next beat.', ref('Worker')), NOT_FOUND),
+  },
+}
+
+const STATS_PATHS: Paths = {
+  '/ojs/v1/admin/stats': { get: adminJobs('Numbers of the whole server', ok('As of now.', ref('Stats'))) },
+  '/ojs/v1/admin/stats/history': {
+    get: adminJobs(
+      'Ended jobs over time',
+      ok(
+        'Oldest first; up to three days back.',
+        object({ period: text(), data: list(object({ timestamp: time(), processed: whole(), failed: whole() })) }),
+      ),
+      {
+        query: [
+          { name: 'period', description: 'Length of one point: 1m, 5m, 1h or 1d.' },
+          { name: 'since', description: 'Default: an hour ago.', schema: time() },
+          { name: 'until', description: 'Default: now.', schema: time() },
+          { name: 'queue', description: 'Only of this queue.' },
+        ],
+      },
+    ),
+  },
+  '/ojs/v1/unique-jobs': {
+    get: admin(
+      'Jobs',
+      'List held unique keys',
+      ok('By key.', items(object({ key: text(), job_id: text(), state: text() }))),
+      { query: OFFSETS },
+    ),
+  },
+  '/ojs/v1/admin/tenants': {
+    get: adminJobs('List tenants', ok('By name.', items(object({ id: text(), total_jobs: whole() }))), {
+      query: OFFSETS,
+    }),
+  },
+  '/ojs/v1/admin/tenants/{id}': {
+    get: adminJobs('Look at a tenant', ok('With counts.', object({ id: text() })), NOT_FOUND),
+  },
+  '/ojs/v1/admin/tenants/{id}/stats': {
+    get: adminJobs(
+      'Count the jobs of a tenant',
+      ok('By state.', object({ tenant_id: text(), total_jobs: whole(), jobs: object({}) })),
+    ),
+  },
+  '/ojs/v1/admin/tenants/{id}/jobs': {
+    get: adminJobs('Search jobs of a tenant', ok('Newest first.', items(ref('Job'))), { query: [...FILTERS, ...PAGE] }),
+  },
+  '/ojs/v1/rate-limits': {
+    get: admin('Queues', 'List limits', ok('By key.', items(ref('RateLimit'))), { query: PAGE }),
+  },
+  '/ojs/v1/rate-limits/{key}': {
+    get: admin('Queues', 'Look at a limit', ok('The limit.', ref('RateLimit')), NOT_FOUND),
+  },
+  '/ojs/v1/crons': {
+    get: admin('Cron', 'List cron jobs (admin page)', ok('By name.', items(object({ id: text(), schedule: text() }))), {
+      query: PAGE,
+    }),
+  },
+  '/ojs/v1/crons/{id}': {
+    get: admin('Cron', 'Look at a cron job (admin page)', ok('The cron job.', object({ id: text() })), NOT_FOUND),
+    patch: admin('Cron', 'Turn a cron job on or off (admin page)', ok('The cron job.', object({ id: text() })), {
+      body: { schema: object({ enabled: flag() }, { required: ['enabled'] }) },
+      ...NOT_FOUND,
+    }),
+    delete: admin('Cron', 'Delete a cron job (admin page)', ok('Gone.', object({ deleted: flag() })), NOT_FOUND),
+  },
+}
+
+export const ADMIN_PATHS: Paths = { ...QUEUE_PATHS, ...JOB_PATHS, ...WORKER_PATHS, ...STATS_PATHS }

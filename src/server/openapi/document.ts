@@ -1,0 +1,91 @@
+/** The API as one OpenAPI 3.1 document. A test holds it to the routes the server has. */
+import { WIRE_ERRORS } from '../error-table.ts'
+import { ADMIN_PATHS } from './admin-paths.ts'
+import { ADMIN_SCHEMAS } from './admin-schemas.ts'
+import { EXTENSION_PATHS, EXTENSION_SCHEMAS } from './extension-paths.ts'
+import { JOB_PATHS } from './job-paths.ts'
+import { JOB_SCHEMAS } from './job-schemas.ts'
+import { type Method, operationObject, type Paths } from './operation.ts'
+import { ref, text } from './schema.ts'
+import { SCHEMA_PATHS } from './schema-paths.ts'
+import { SERVER_PATHS } from './server-paths.ts'
+import { CORE_SCHEMAS, WORKFLOW_SCHEMAS } from './workflow-schemas.ts'
+
+const ALL: Paths = { ...JOB_PATHS, ...SERVER_PATHS, ...EXTENSION_PATHS, ...ADMIN_PATHS, ...SCHEMA_PATHS }
+
+const TAGS: { readonly [name: string]: string } = {
+  Jobs: 'One unit of work each.',
+  Workers: 'Fetch jobs, report what became of them.',
+  Workflows: 'Chains, groups and batches of jobs, nested as deep as ten levels.',
+  Queues: 'Where jobs wait.',
+  'Dead letters': 'Jobs that failed for good and wait for a person.',
+  Cron: 'Jobs that come back by the clock.',
+  Checkpoints: 'What active jobs save and report.',
+  Webhooks: 'Events, sent to whoever subscribes.',
+  Events: 'Everything that happened and happens.',
+  Administration: 'For operators.',
+  Schemas: 'What arguments of jobs must look like.',
+  Server: 'The server itself.',
+  Instances: 'The engine’s own view of workflows in all notations.',
+}
+
+export function openapiDocument(version: string): object {
+  const paths = Object.entries(ALL).map(([path, methods]) => {
+    const operations = Object.entries(methods).map(([method, operation]) => [
+      method,
+      operationObject(path, method as Method, operation),
+    ])
+    return [path, Object.fromEntries(operations)]
+  })
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Petrel',
+      version,
+      summary: 'Jobs and workflows that survive crashes.',
+      description:
+        'Paths under /ojs speak the Open Job Spec 1.0: bodies are `application/openjobspec+json` (or `application/json`), ' +
+        'and every answer carries OJS-Version and X-Request-Id. Errors have one shape everywhere; nothing has changed when ' +
+        'one is answered. On loopback no key is needed by default; elsewhere send `Authorization: Bearer KEY`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(paths),
+    components: {
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: `petrel keys add`. Scopes: read, enqueue, work, admin.',
+        },
+      },
+      parameters: {
+        OjsVersion: {
+          name: 'OJS-Version',
+          in: 'header',
+          description: 'The version the client speaks; 1.0, or nothing.',
+          schema: text(undefined, { examples: ['1.0'] }),
+        },
+        RequestId: {
+          name: 'X-Request-Id',
+          in: 'header',
+          description: 'Comes back with the answer and is in the log; made by the server otherwise.',
+          schema: text(),
+        },
+      },
+      responses: {
+        error: errorResponse('Any other error.'),
+        ...Object.fromEntries(
+          Object.entries(WIRE_ERRORS).map(([code, { hint }]) => [code, errorResponse(`\`${code}\`. ${hint}`)]),
+        ),
+      },
+      schemas: { ...JOB_SCHEMAS, ...WORKFLOW_SCHEMAS, ...CORE_SCHEMAS, ...EXTENSION_SCHEMAS, ...ADMIN_SCHEMAS },
+    },
+  }
+}
+
+function errorResponse(description: string): object {
+  const content = { schema: ref('Error') }
+  return { description, content: { 'application/openjobspec+json': content, 'application/json': content } }
+}

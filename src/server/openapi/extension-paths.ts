@@ -1,0 +1,284 @@
+/** Checkpoints, progress and webhooks. */
+import type { Operation, Paths } from './operation.ts'
+import { PAGE } from './parameters.ts'
+import { anything, flag, list, object, ref, text, time, whole, word } from './schema.ts'
+
+const CHECKPOINT = {
+  save: {
+    tag: 'Checkpoints',
+    summary: 'Save a checkpoint',
+    description:
+      'Takes the place of the one before; `sequence` counts them. Allowed until the job has ended. With `worker_id` only ' +
+      'while that worker holds the job.',
+    scope: 'work',
+    body: {
+      schema: object(
+        { state: anything('Any JSON, up to 1 MB.'), worker_id: text('Must hold the job, if given.') },
+        { required: ['state'] },
+      ),
+      example: { state: { processed: 500, cursor: 'page-500' } },
+    },
+    answers: { '200': { description: 'It is saved.', schema: ref('Checkpoint') } },
+    errors: ['not_found', 'conflict', 'payload_too_large'],
+  },
+  look: {
+    tag: 'Checkpoints',
+    summary: 'Read the checkpoint of a job',
+    description: 'Also after the job has ended. A job that is started again shows it as `checkpoint`.',
+    answers: { '200': { description: 'The latest.', schema: ref('Checkpoint') } },
+    errors: ['not_found'],
+  },
+  remove: {
+    tag: 'Checkpoints',
+    summary: 'Delete the checkpoint of a job',
+    description: 'Also if there is none. The next one has `sequence` 1.',
+    scope: 'work',
+    answers: { '200': { description: 'There is none any more.', schema: object({ deleted: flag(), job_id: text() }) } },
+    errors: ['not_found'],
+  },
+  resume: {
+    tag: 'Checkpoints',
+    summary: 'Read the checkpoint of a job, if it has one',
+    answers: {
+      '200': {
+        description: '`has_checkpoint` says whether.',
+        schema: object({ job_id: text(), has_checkpoint: flag(), checkpoint: ref('Checkpoint') }),
+      },
+    },
+    errors: ['not_found'],
+  },
+} as const satisfies Record<string, Operation>
+
+const { save, look, remove, resume } = CHECKPOINT
+const asAlias = (operation: Operation): Operation => ({
+  ...operation,
+  summary: `${operation.summary} (official client)`,
+})
+const ALIAS = { post: asAlias(save), get: asAlias(look), delete: asAlias(remove) }
+const ALIAS_RESUME = { get: asAlias(resume) }
+
+const PROGRESS_BODY = {
+  progress: { type: 'number', description: 'From 0 to 1; beyond is put to the nearest end.' },
+  message: text('What it does at the moment.'),
+  data: anything('Whatever the handler likes to tell.'),
+  worker_id: text('Must hold the job, if given.'),
+}
+
+const SUBSCRIPTION = {
+  url: text('https, to a public address, unless the server allows others.'),
+  events: list(text(), 'Types of events; `job.*` and `*` stand for many.'),
+  filter: object({ queues: list(text()), job_types: list(text()) }),
+  active: flag('false: nothing is sent, and what happens meanwhile is not kept.'),
+  ordered: flag('One at a time; one that fails holds up those behind it.'),
+  timeout_ms: whole(undefined, { minimum: 1000, maximum: 60_000, default: 30_000 }),
+  max_attempts: whole('Then a delivery is dead.', { minimum: 1, maximum: 20, default: 8 }),
+  metadata: object({}, { description: 'For people.' }),
+}
+
+const WEBHOOK_ANSWER = { '200': { description: 'The subscription.', schema: ref('WebhookReply') } }
+
+const webhook = (summary: string, more: Partial<Operation> = {}): Operation => ({
+  tag: 'Webhooks',
+  summary,
+  scope: 'admin',
+  answers: WEBHOOK_ANSWER,
+  errors: ['not_found'],
+  ...more,
+})
+
+export const EXTENSION_PATHS: Paths = {
+  '/ojs/v1/jobs/{id}/checkpoint': {
+    put: save,
+    post: { ...save, summary: 'Save a checkpoint (the same)' },
+    get: look,
+    delete: remove,
+  },
+  '/ojs/v1/checkpoints/{id}': ALIAS,
+  '/ojs/v1/checkpoints/{id}/resume': ALIAS_RESUME,
+  '/ojs/v1/ojs/v1/checkpoints/{id}': ALIAS,
+  '/ojs/v1/ojs/v1/checkpoints/{id}/resume': ALIAS_RESUME,
+  '/ojs/v1/jobs/{id}/progress': {
+    put: {
+      tag: 'Checkpoints',
+      summary: 'Report progress',
+      description: 'Only of an active job. Told as the event `job.progress`.',
+      scope: 'work',
+      body: { schema: object(PROGRESS_BODY, { required: ['progress'] }), example: { progress: 0.5, message: 'half' } },
+      answers: { '200': { description: 'As kept.', schema: ref('Progress') } },
+      errors: ['not_found', 'conflict'],
+    },
+    get: {
+      tag: 'Checkpoints',
+      summary: 'Read the progress of a job',
+      answers: {
+        '200': { description: 'The last report; `reported` says whether there was one.', schema: ref('Progress') },
+      },
+      errors: ['not_found'],
+    },
+  },
+  '/ojs/v1/workers/progress': {
+    post: {
+      tag: 'Workers',
+      summary: 'Report progress in percent',
+      body: {
+        schema: object(
+          { job_id: text(), percentage: { type: 'number', description: 'From 0 to 100.' }, ...PROGRESS_BODY },
+          { required: ['job_id'] },
+        ),
+      },
+      answers: { '200': { description: 'As kept.', schema: ref('Progress') } },
+      errors: ['not_found', 'conflict'],
+    },
+  },
+  '/ojs/v1/jobs/{id}/result': {
+    get: {
+      tag: 'Jobs',
+      summary: 'Read what a job came to',
+      answers: {
+        '200': {
+          description: 'Its result or error, if it has ended.',
+          schema: object({ job_id: text(), state: text(), result: anything('Its result.'), error: object({}) }),
+        },
+      },
+      errors: ['not_found'],
+    },
+  },
+  '/ojs/v1/webhooks/subscriptions': {
+    post: webhook('Subscribe to events', {
+      description:
+        'From now on. Each event is sent at least once, as POST with `X-OJS-Signature: sha256=…` (HMAC-SHA256 with the ' +
+        'secret over `timestamp.body`, the timestamp from X-OJS-Timestamp) and a stable X-OJS-Delivery-ID. The secret is ' +
+        'shown in this answer only.',
+      body: {
+        schema: object(
+          { ...SUBSCRIPTION, secret: text('8 to 256 characters; made if left out.') },
+          { required: ['url', 'events'] },
+        ),
+        example: { url: 'https://example.com/hooks', events: ['job.completed', 'job.discarded'] },
+      },
+      answers: { '201': { description: 'Subscribed.', schema: ref('WebhookReply'), headers: ['Location'] } },
+      errors: [],
+    }),
+    get: webhook('List subscriptions', {
+      query: PAGE,
+      answers: {
+        '200': {
+          description: 'Oldest first, without secrets.',
+          schema: object({ subscriptions: list(ref('Webhook')), pagination: ref('Pagination') }),
+        },
+      },
+      errors: [],
+    }),
+  },
+  '/ojs/v1/webhooks/subscriptions/{id}': {
+    get: webhook('Look at a subscription'),
+    patch: webhook('Change a subscription', {
+      description: 'Made active again, it hears of what happens from then on.',
+      body: { schema: object(SUBSCRIPTION), example: { active: false } },
+    }),
+    delete: webhook('Delete a subscription', {
+      description: 'Its deliveries go with it, also those on their way.',
+      answers: { '200': { description: 'It is gone.', schema: object({ deleted: flag(), id: text() }) } },
+    }),
+  },
+  '/ojs/v1/webhooks/subscriptions/{id}/rotate-secret': {
+    post: webhook('Change the secret', {
+      description: 'For the time of grace, deliveries carry a signature with each of the two, parted by a comma.',
+      body: {
+        optional: true,
+        schema: object({
+          secret: text('Made if left out.'),
+          grace_seconds: whole(undefined, { minimum: 0, maximum: 604_800, default: 86_400 }),
+        }),
+      },
+    }),
+  },
+  '/ojs/v1/webhooks/subscriptions/{id}/test': {
+    post: webhook('Send a test event now', {
+      description: 'Of type `webhook.test`. Not kept, and not tried again.',
+      answers: {
+        '200': {
+          description: 'What came of it.',
+          schema: object({
+            success: flag(),
+            status_code: whole(),
+            error: text(),
+            response_time_ms: whole(),
+            response_body: text(),
+          }),
+        },
+      },
+    }),
+  },
+  '/ojs/v1/webhooks/subscriptions/{id}/deliveries': {
+    get: webhook('List deliveries', {
+      query: [
+        {
+          name: 'state',
+          description: 'Only in this state.',
+          schema: word(['pending', 'delivered', 'dead']),
+        },
+        ...PAGE.filter(({ name }) => name !== 'cursor'),
+      ],
+      answers: {
+        '200': { description: 'Newest event first.', schema: object({ deliveries: list(ref('WebhookDelivery')) }) },
+      },
+    }),
+  },
+  '/ojs/v1/webhooks/deliveries/{id}': {
+    get: webhook('Look at a delivery', {
+      answers: { '200': { description: 'With the event.', schema: ref('WebhookDelivery') } },
+    }),
+  },
+  '/ojs/v1/webhooks/deliveries/{id}/retry': {
+    post: webhook('Send a delivery once more', {
+      description: 'A dead or delivered one, under the same id, with all its attempts before it again.',
+      answers: { '200': { description: 'It is pending.', schema: ref('WebhookDelivery') } },
+      errors: ['not_found', 'conflict'],
+    }),
+  },
+}
+
+export const EXTENSION_SCHEMAS = {
+  Checkpoint: object(
+    {
+      job_id: text(),
+      state: anything('As it was saved.'),
+      sequence: whole('Saves since the first, or since the last deletion.'),
+      created_at: time(),
+    },
+    { required: ['job_id', 'state', 'sequence'] },
+  ),
+  Progress: object({
+    job_id: text(),
+    progress: { type: 'number', minimum: 0, maximum: 1 },
+    percentage: { type: 'number' },
+    message: text(),
+    data: anything('Whatever the handler told.'),
+    updated_at: time(),
+  }),
+  Webhook: object({
+    id: text(),
+    ...SUBSCRIPTION,
+    failure_count: whole('Failed attempts since the last success.'),
+    last_delivery_at: time(),
+    last_delivery_status: whole(),
+    created_at: time(),
+    updated_at: time(),
+  }),
+  WebhookReply: object({ subscription: ref('Webhook') }, { description: 'Its fields are at the top as well.' }),
+  WebhookDelivery: object({
+    id: text('The same for every attempt: receivers know by it what they have seen.'),
+    subscription_id: text(),
+    event_id: text(),
+    event_type: text(),
+    state: word(['pending', 'delivered', 'dead']),
+    attempts: whole(),
+    next_attempt_at: time(),
+    status_code: whole('Of the last answer.'),
+    error: text(),
+    response_time_ms: whole(),
+    created_at: time(),
+    event: object({}),
+  }),
+}

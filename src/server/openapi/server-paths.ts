@@ -1,0 +1,267 @@
+/** Workflows, events, the server itself, and the engine's own view of instances. */
+import type { Operation, Paths } from './operation.ts'
+import { EVENT_FILTERS, LAST_EVENT_ID, PAGE } from './parameters.ts'
+import { flag, object, ref, text, whole } from './schema.ts'
+
+const STREAM = { description: 'Events as they happen.', schema: text(), type: 'text/event-stream' }
+
+const WORKFLOWS: Paths = {
+  '/ojs/v1/workflows': {
+    post: {
+      tag: 'Workflows',
+      summary: 'Start a chain, group or batch',
+      body: {
+        schema: ref('WorkflowRequest'),
+        example: {
+          type: 'chain',
+          name: 'order',
+          steps: [
+            { type: 'order.check', args: [17] },
+            { type: 'order.ship', args: [17] },
+          ],
+        },
+      },
+      answers: { '201': { description: 'It has begun.', schema: ref('WorkflowReply'), headers: ['Location'] } },
+      errors: ['invalid_workflow', 'duplicate', 'validation_error'],
+    },
+    get: {
+      tag: 'Workflows',
+      summary: 'List workflows',
+      query: [
+        { name: 'name', description: 'Only of this name.' },
+        { name: 'type', description: 'Only chain, group or batch.' },
+        { name: 'state', description: 'Only in these states.' },
+        ...PAGE,
+      ],
+      answers: { '200': { description: 'Newest first.', schema: ref('WorkflowList') } },
+    },
+  },
+  '/ojs/v1/workflows/{id}': {
+    get: {
+      tag: 'Workflows',
+      summary: 'Look at a workflow',
+      description:
+        'With every step, job and callback, nested workflows in full. Of long lists of jobs a part is shown.',
+      query: [
+        {
+          name: 'jobs_limit',
+          description: 'Jobs shown of each group or batch.',
+          schema: whole(undefined, { minimum: 0 }),
+        },
+        { name: 'jobs_offset', description: 'Jobs passed over.', schema: whole(undefined, { minimum: 0 }) },
+      ],
+      answers: { '200': { description: 'The workflow as it stands.', schema: ref('WorkflowReply') } },
+      errors: ['not_found'],
+    },
+    delete: cancelling('Cancel a workflow'),
+  },
+  '/ojs/v1/workflows/{id}/cancel': { post: cancelling('Cancel a workflow, for clients that cannot send DELETE') },
+  '/ojs/v1/workflows/{id}/retry': {
+    post: {
+      tag: 'Workflows',
+      summary: 'Try a failed workflow again',
+      description:
+        'Starts a new workflow that takes over the results of what had succeeded. The old one stays as it is.',
+      answers: { '201': { description: 'The new one.', schema: ref('WorkflowReply'), headers: ['Location'] } },
+      errors: ['not_found', 'conflict'],
+    },
+  },
+  '/ojs/v1/workflows/{id}/progress': {
+    get: {
+      tag: 'Workflows',
+      summary: 'How far a workflow has come',
+      answers: { '200': { description: 'Counts, without steps and jobs.', schema: { type: 'object' } } },
+      errors: ['not_found'],
+    },
+  },
+}
+
+function cancelling(summary: string): Operation {
+  return {
+    tag: 'Workflows',
+    summary,
+    description: 'What has not begun never will; active jobs may end and be reported, and nothing follows them.',
+    answers: { '200': { description: 'It is cancelled.', schema: ref('WorkflowReply') } },
+    errors: ['not_found', 'conflict'],
+  }
+}
+
+function events(summary: string, more: Partial<Operation> = {}): Operation {
+  return {
+    tag: 'Events',
+    summary,
+    query: [
+      ...EVENT_FILTERS,
+      {
+        name: 'limit',
+        description: 'Of a page.',
+        schema: whole(undefined, { minimum: 1, maximum: 1000, default: 100 }),
+      },
+    ],
+    headers: [LAST_EVENT_ID],
+    answers: {
+      '200': {
+        description: 'A page of events; with `Accept: text/event-stream`, events as they happen.',
+        schema: ref('EventPage'),
+      },
+    },
+    ...more,
+  }
+}
+
+const EVENTS: Paths = {
+  '/ojs/v1/events': { get: events('What has happened, page by page or as a stream') },
+  '/ojs/v1/events/stream': {
+    get: events('Events as they happen', {
+      description: 'Server-sent events. Nothing is lost to a client that reconnects with Last-Event-ID.',
+      query: [{ name: 'channel', description: '`all`, `job:ID`, `queue:NAME` or `workflow:ID`.' }, ...EVENT_FILTERS],
+      answers: { '200': STREAM },
+      errors: ['not_found'],
+    }),
+  },
+  '/ojs/v1/jobs/{id}/events': { get: events('Events of one job; a stream ends with it', { errors: ['not_found'] }) },
+  '/ojs/v1/queues/{name}/events': { get: events('Events of the jobs of one queue') },
+  '/ojs/v1/ws': {
+    get: {
+      tag: 'Events',
+      summary: 'Events over a WebSocket',
+      description:
+        'Subprotocol `ojs.v1`. Send `{"action": "subscribe", "channel": "all"}`; hear `{"type": "event", …}`. ' +
+        '`unsubscribe` and `resume` (with `last_event_id`) are the other actions.',
+      answers: { '101': { description: 'The connection is a WebSocket now.' } },
+      errors: ['invalid_request'],
+    },
+  },
+}
+
+const SERVER: Paths = {
+  '/ojs/manifest': {
+    get: {
+      tag: 'Server',
+      summary: 'What this server is and can do',
+      scope: 'none',
+      answers: { '200': { description: 'The manifest.', schema: ref('Manifest') } },
+    },
+  },
+  '/ojs/v1/health': {
+    get: {
+      tag: 'Server',
+      summary: 'Does the store answer?',
+      scope: 'none',
+      answers: {
+        '200': { description: 'It does.', schema: ref('Health') },
+        '503': { description: 'It does not.', schema: ref('Health') },
+      },
+    },
+  },
+  '/health': {
+    get: {
+      tag: 'Server',
+      summary: 'Does this process live?',
+      scope: 'none',
+      answers: { '200': { description: 'It does.', schema: ref('Health') } },
+    },
+  },
+  '/ready': {
+    get: {
+      tag: 'Server',
+      summary: 'Should this process be sent requests?',
+      scope: 'none',
+      answers: {
+        '200': { description: 'Yes.', schema: ref('Ready') },
+        '503': { description: 'Not now: it is going down, or its store is away.', schema: ref('Ready') },
+      },
+    },
+  },
+  '/metrics': {
+    get: {
+      tag: 'Server',
+      summary: 'Metrics for Prometheus',
+      answers: { '200': { description: 'In its text format.', schema: text(), type: 'text/plain' } },
+    },
+  },
+  '/ojs/v1/admin/reset': {
+    post: {
+      tag: 'Server',
+      summary: 'Forget everything',
+      description: 'For tests: refused unless the server was started with --allow-reset.',
+      answers: { '200': { description: 'The store is empty; API keys stay.', schema: object({ reset: flag() }) } },
+    },
+  },
+  '/openapi.json': { get: document('This document') },
+  '/ojs/v1/openapi.json': { get: document('This document, with the media type of OJS') },
+  '/docs/errors': {
+    get: {
+      tag: 'Server',
+      summary: 'Every error code with what to do about it',
+      scope: 'none',
+      answers: { '200': { description: 'A page.', schema: text(), type: 'text/html' } },
+    },
+  },
+  '/': {
+    get: {
+      tag: 'Server',
+      summary: 'The latest instances as a page',
+      answers: { '200': { description: 'A page.', schema: text(), type: 'text/html' } },
+    },
+  },
+}
+
+function document(summary: string): Operation {
+  return {
+    tag: 'Server',
+    summary,
+    scope: 'none',
+    answers: { '200': { description: 'OpenAPI 3.1.', schema: { type: 'object' } } },
+  }
+}
+
+const INSTANCES: Paths = {
+  '/v1/instances': {
+    get: {
+      tag: 'Instances',
+      summary: 'List instances of all notations',
+      query: [
+        { name: 'state', description: 'Only in these states.' },
+        { name: 'name', description: 'Only of this name.' },
+        { name: 'dialect', description: 'Only of this notation.' },
+        { name: 'all', description: 'true: nested ones too.' },
+        {
+          name: 'limit',
+          description: 'On a page.',
+          schema: whole(undefined, { minimum: 1, maximum: 200, default: 50 }),
+        },
+        { name: 'before', description: '`next_before` of the page before.' },
+      ],
+      answers: { '200': { description: 'Newest first.', schema: ref('InstanceList') } },
+      errors: ['invalid_request'],
+    },
+  },
+  '/v1/instances/{id}': {
+    get: {
+      tag: 'Instances',
+      summary: 'Look at an instance',
+      answers: { '200': { description: 'With its runs, gates, children and results.', schema: ref('InstanceView') } },
+      errors: ['not_found'],
+    },
+  },
+  '/v1/instances/{id}/events': {
+    get: {
+      tag: 'Instances',
+      summary: 'The history of an instance, page by page or as a stream',
+      query: [
+        { name: 'after', description: 'Go on behind this seq.', schema: whole(undefined, { minimum: 0 }) },
+        {
+          name: 'limit',
+          description: 'On a page.',
+          schema: whole(undefined, { minimum: 1, maximum: 1000, default: 100 }),
+        },
+      ],
+      headers: [LAST_EVENT_ID],
+      answers: { '200': { description: 'Oldest first.', schema: ref('InstanceEvents') } },
+      errors: ['not_found'],
+    },
+  },
+}
+
+export const SERVER_PATHS: Paths = { ...WORKFLOWS, ...EVENTS, ...SERVER, ...INSTANCES }

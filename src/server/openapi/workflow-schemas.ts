@@ -1,0 +1,239 @@
+/** Workflows, events, and what the server says of itself. */
+import { anything, flag, list, nullable, object, ref, text, time, whole, word } from './schema.ts'
+
+const TYPES = ['chain', 'group', 'batch']
+const STATES = ['pending', 'running', 'completed', 'failed', 'cancelled']
+
+export const WORKFLOW_SCHEMAS = {
+  WorkflowRequest: object(
+    {
+      type: word(TYPES, 'chain: one after another. group: all at once. batch: all at once, then callbacks.'),
+      name: text(),
+      id: text('A name of your own; made by the server otherwise.'),
+      steps: list(ref('WorkflowStep'), 'Of a chain.'),
+      jobs: list(ref('WorkflowStep'), 'Of a group or batch.'),
+      callbacks: object(
+        { on_complete: ref('JobRequest'), on_success: ref('JobRequest'), on_failure: ref('JobRequest') },
+        { description: 'Of a batch: at least one. Each is made exactly once.' },
+      ),
+      options: { type: 'object' },
+      meta: { type: 'object' },
+    },
+    { required: ['type'] },
+  ),
+  WorkflowStep: {
+    anyOf: [ref('JobRequest'), ref('WorkflowRequest')],
+    description: 'A job, or another workflow: up to 10 levels.',
+  },
+  Workflow: object(
+    {
+      id: text(),
+      type: word(TYPES),
+      name: nullable(text()),
+      state: word(STATES),
+      steps: list(ref('WorkflowPlace'), 'Of a chain.'),
+      jobs: list(ref('WorkflowPlace'), 'Of a group or batch; of long lists a part.'),
+      callbacks: { type: 'object', additionalProperties: ref('WorkflowPlace') },
+      steps_total: whole(),
+      steps_completed: whole(),
+      jobs_total: whole(),
+      jobs_completed: whole(),
+      jobs_truncated: flag('Not all jobs are shown.'),
+      jobs_next_offset: whole('Send it as `jobs_offset` for the next part.'),
+      retry_of: text('The workflow that this one tries again.'),
+      tenant: text(),
+      created_at: time(),
+      metadata: ref('WorkflowMetadata'),
+    },
+    { required: ['type', 'state', 'metadata'] },
+  ),
+  WorkflowPlace: object({
+    index: whole('Place in the list; callbacks have none.'),
+    step_id: text('What its author called the step.'),
+    type: text('Of the job, or of the nested workflow.'),
+    state: word(['waiting', 'pending', 'active', 'completed', 'failed', 'cancelled']),
+    job_id: nullable(text('null: not enqueued yet, or a nested workflow.')),
+    workflow_id: nullable(text('Of a nested workflow.')),
+    workflow: ref('Workflow'),
+    result: anything('What it returned.'),
+    result_ref: text('Where to read a result that is left out here.'),
+    error: ref('WorkflowError'),
+    started_at: time(),
+    completed_at: time(),
+    cancelled_at: time(),
+  }),
+  WorkflowError: object(
+    {
+      job_id: nullable(text()),
+      code: text(),
+      message: text(),
+      attempt: whole('On which attempt it failed for good.'),
+      callback: text('Of a callback: which.'),
+    },
+    { required: ['code', 'message', 'attempt'] },
+  ),
+  WorkflowMetadata: object({
+    created_at: time(),
+    started_at: time(),
+    completed_at: time(),
+    cancelled_at: time(),
+    job_count: whole('Jobs in it, those of nested workflows too, callbacks not.'),
+    completed_count: whole(),
+    failed_count: whole(),
+    failed_step_index: whole(),
+    failed_job_ids: list(text()),
+    errors: list(ref('WorkflowError'), 'At most 100.'),
+    errors_truncated: flag(),
+    callback_errors: list(ref('WorkflowError')),
+    initiator: text('Who created it.'),
+  }),
+  WorkflowReply: object(
+    { workflow: ref('Workflow') },
+    { required: ['workflow'], description: 'The fields of the workflow stand at the top as well.' },
+  ),
+  WorkflowList: object(
+    { workflows: list(ref('Workflow')), pagination: ref('Pagination') },
+    { required: ['workflows', 'pagination'] },
+  ),
+  Event: object(
+    {
+      specversion: text(),
+      id: text('evt_ and a UUIDv7; send it as `after` or Last-Event-ID to go on behind it.'),
+      type: text('job.enqueued, job.started, job.completed, workflow.completed …'),
+      source: text(),
+      time: time(),
+      subject: text('Id of the job or workflow, name of the queue.'),
+      data: { type: 'object' },
+      event: text('Of workflow events: the type again.'),
+      workflow_id: text(),
+      workflow_type: word(TYPES),
+      workflow_name: nullable(text()),
+    },
+    { required: ['specversion', 'id', 'type', 'source', 'time', 'subject', 'data'] },
+  ),
+  EventPage: object(
+    {
+      events: list(ref('Event'), 'Oldest first.'),
+      cursor: text('Send it as `after` to go on; there is one on the last page too.'),
+      has_more: flag(),
+    },
+    { required: ['events', 'cursor', 'has_more'] },
+  ),
+  Manifest: object(
+    {
+      specversion: text(),
+      implementation: object({ name: text(), version: text(), language: text() }),
+      conformance_level: whole(),
+      protocols: list(text()),
+      backend: word(['sqlite', 'postgres']),
+      capabilities: { type: 'object', additionalProperties: flag() },
+      limits: object({ max_body_bytes: whole(), max_workflow_depth: whole() }),
+      extensions: { type: 'object' },
+      endpoints: { type: 'object', additionalProperties: text() },
+    },
+    { required: ['specversion', 'implementation', 'conformance_level', 'protocols', 'backend', 'capabilities'] },
+  ),
+  Health: object(
+    {
+      status: word(['ok', 'degraded', 'unhealthy']),
+      version: text(),
+      uptime_seconds: whole(),
+      backend: object({
+        type: word(['sqlite', 'postgres']),
+        status: word(['ok', 'unhealthy']),
+        latency_ms: { type: 'number' },
+      }),
+    },
+    { required: ['status'] },
+  ),
+  Ready: object({ status: word(['ready', 'not_ready']), reason: text() }, { required: ['status'] }),
+  Pagination: object(
+    {
+      total: whole(),
+      has_more: flag(),
+      next_cursor: nullable(text('Send it as `cursor`.')),
+      limit: whole(),
+      offset: whole(),
+      page: whole(),
+      per_page: whole(),
+    },
+    { required: ['total', 'has_more', 'next_cursor', 'limit', 'offset'] },
+  ),
+  Error: object(
+    {
+      error: object(
+        {
+          code: text('Stable; see /docs/errors.'),
+          type: text(),
+          message: text('What is wrong, and where.'),
+          retryable: flag('true: the same request may succeed later.'),
+          details: { type: 'object' },
+          hint: text('What would be right.'),
+          docs_url: text(),
+          request_id: text('Also in the server’s log.'),
+        },
+        { required: ['code', 'message', 'retryable', 'details', 'hint', 'docs_url', 'request_id'] },
+      ),
+    },
+    { required: ['error'], description: 'Nothing has changed when an error is answered.' },
+  ),
+}
+
+export const CORE_SCHEMAS = {
+  Instance: object(
+    {
+      id: text(),
+      name: text(),
+      dialect: text('The notation it was written in.'),
+      state: text(
+        'idle, queued, running, waiting, cancelling, compensating, completed, failed, cancelled, compensated',
+      ),
+      outcome: nullable(text()),
+      root_id: text(),
+      parent_id: nullable(text()),
+      tenant: nullable(text()),
+      open: whole('Runs that have not ended.'),
+      succeeded: whole(),
+      failed: whole(),
+      created_at: time(),
+      started_at: nullable(time()),
+      ended_at: nullable(time()),
+    },
+    { required: ['id', 'name', 'dialect', 'state'] },
+  ),
+  Run: object(
+    {
+      id: text(),
+      type: text(),
+      queue: text(),
+      status: word(['pending', 'leased', 'succeeded', 'failed', 'cancelled']),
+      instance_id: nullable(text()),
+      node: nullable(text()),
+      attempt: whole('Failed executions so far.'),
+      max_attempts: whole(),
+      result: anything('What it returned.'),
+      error: anything('Why it failed.'),
+    },
+    { required: ['id', 'type', 'queue', 'status'] },
+  ),
+  InstanceList: object(
+    { instances: list(ref('Instance')), next_before: nullable(text('Send it as `before`.')) },
+    { required: ['instances', 'next_before'] },
+  ),
+  InstanceView: object(
+    {
+      instance: ref('Instance'),
+      runs: list(ref('Run')),
+      gates: list({ type: 'object' }),
+      children: list(ref('Instance')),
+      initiator: nullable(text('Who started it.')),
+      meta: anything('What they added.'),
+      results: { type: 'object', description: 'By node.' },
+    },
+    { required: ['instance', 'runs', 'results'] },
+  ),
+  InstanceEvents: object(
+    { events: list({ type: 'object' }), next_after: whole('Send it as `after`.'), has_more: flag() },
+    { required: ['events', 'next_after', 'has_more'] },
+  ),
+}
