@@ -208,8 +208,8 @@ describe('mistakes in a workflow of jobs', () => {
     ['an unknown kind', 'type: chian\nsteps: []\n', "1:7 type: unknown type 'chian' (did you mean 'chain'?)"],
     ['nothing that names a notation', 'steps: []\n', '1:1 : this is no definition of any known notation'],
     ['a list', '- a\n', '1:1 : this is no definition of any known notation'],
-    ['an empty chain', 'type: chain\nsteps: []\n', '1:1 : a chain needs at least one step'],
-    ['no steps', 'type: chain\n', '1:1 : a chain needs steps'],
+    ['an empty chain', 'type: chain\nsteps: []\n', '2:8 steps: steps array must contain at least one element'],
+    ['no steps', 'type: chain\n', '1:1 steps: a chain needs steps'],
     ['jobs in a chain', 'type: chain\njobs: []\n', "2:1 jobs: a chain has no key 'jobs'"],
     ['a job without a type', 'type: chain\nsteps:\n  - args: [1]\n', '3:5 steps[0]: a job needs a type'],
     [
@@ -217,7 +217,7 @@ describe('mistakes in a workflow of jobs', () => {
       'type: group\njobs:\n  - { type: a.b, options: { que: x } }\n',
       "3:29 jobs[0].options.que: options has no key 'que' (did you mean 'queue'?)",
     ],
-    ['a batch without callbacks', 'type: batch\njobs: [{ type: a.b }]\n', '1:1 : a batch needs callbacks'],
+    ['a batch without callbacks', 'type: batch\njobs: [{ type: a.b }]\n', '1:1 callbacks: a batch needs callbacks'],
     [
       'a duration without a unit',
       'type: chain\nsteps: [{ type: a.b, timeout: "5" }]\n',
@@ -236,7 +236,7 @@ describe('mistakes in a workflow of jobs', () => {
 
   it('eleven levels are one too many, and the place is named', async () => {
     let text = '{"type":"chain","steps":[{"type":"a.b"}]}'
-    for (let i = 0; i < 10; i++) text = `{"type":"group","jobs":[${text}]}`
+    for (let i = 0; i < 5; i++) text = `{"type":"chain","steps":[{"type":"group","jobs":[${text}]}]}`
     expect(await mistakes(text)).toEqual([expect.stringContaining('workflows nest at most 10 levels deep')])
   })
 

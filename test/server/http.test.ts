@@ -198,7 +198,15 @@ describe('every answer', () => {
     const { status, body } = await get('/v1/nothing')
     expect(status).toBe(404)
     expect(body).toEqual({
-      error: { code: 'not_found', message: 'there is no GET /v1/nothing', details: {}, request_id: expect.any(String) },
+      error: {
+        code: 'not_found',
+        message: 'there is no GET /v1/nothing',
+        retryable: false,
+        details: { resource_type: 'path', resource_id: '/v1/nothing' },
+        hint: expect.stringContaining('/openapi.json'),
+        docs_url: '/docs/errors#not_found',
+        request_id: expect.any(String),
+      },
     })
   })
 

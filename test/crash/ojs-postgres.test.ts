@@ -1,0 +1,3 @@
+import { ojsCrashSuite } from './ojs.ts'
+
+ojsCrashSuite('postgres')

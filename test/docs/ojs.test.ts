@@ -1,0 +1,74 @@
+/** docs/ojs.md: its commands are run against a server and print what it says; its table of errors is the server's. */
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { OJS_WORDS, WIRE_ERRORS, type WireCode } from '../../src/server/error-table.ts'
+import { root } from '../cli/petrel.ts'
+import { serveOn } from '../server/serving.ts'
+
+const page = readFileSync(join(root, 'docs/ojs.md'), 'utf8')
+const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).status !== 0)
+
+/** Blocks after `<!-- run -->`, each with the text that follows it. */
+function blocks(): readonly { readonly code: string; readonly printed: string }[] {
+  const found = [...page.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)\n```\n\n```text\n([\s\S]*?)\n```/g)]
+  return found.map(([, code, printed]) => ({ code: code as string, printed: printed as string }))
+}
+
+/** `…` stands for anything within its line. */
+function pattern(printed: string): RegExp {
+  const escaped = printed.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/…/g, '[^\\n]*')
+  return new RegExp(`^${escaped}$`)
+}
+
+describe('docs/ojs.md', () => {
+  it.skipIf(missing.length > 0)(
+    'shows commands that print what it says',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))
+      const { server, engine, store } = await serveOn(`sqlite:${join(folder, 'petrel.db')}`)
+      try {
+        const all = blocks()
+        expect(all).toHaveLength(page.match(/<!-- run -->/g)?.length ?? 0)
+        expect(all.length).toBeGreaterThan(5)
+        // One shell for all: later blocks use what earlier ones defined.
+        const script = ['set -euo pipefail', ...all.map(({ code }) => `${code}\necho @@@`)].join('\n')
+        const { stdout } = await promisify(execFile)('bash', [
+          '-c',
+          script.replaceAll('http://127.0.0.1:7070', server.url),
+        ])
+        const printed = stdout.split('@@@\n')
+        for (const [n, block] of all.entries()) expect(printed[n]?.trim()).toMatch(pattern(block.printed))
+      } finally {
+        await server.close({ graceMs: 500 })
+        await engine.close()
+        await store.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    60_000,
+  )
+
+  it('lists every error of /ojs with its status', () => {
+    const rows = [...page.matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
+    const served = Object.entries(WIRE_ERRORS)
+      .filter(([code]) => OJS_WORDS[code as WireCode] === undefined)
+      // The engine's own words of /v1, a kind of invalid_request, and what the suite wants otherwise.
+      .filter(([code]) => code !== 'validation_error' && code !== 'queue_paused')
+      .map(([code, { status }]) => [code, status])
+    expect(rows.sort()).toEqual(served.sort())
+  })
+
+  it('and the pages around it point only to files that exist', () => {
+    const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
+    for (const name of pages) {
+      const text = readFileSync(join(root, 'docs', name), 'utf8')
+      for (const [, target] of text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+        expect([name, target, existsSync(join(root, 'docs', target as string))]).toEqual([name, target, true])
+      }
+    }
+  })
+})

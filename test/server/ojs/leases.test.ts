@@ -1,0 +1,134 @@
+/** Leases over HTTP: how long they hold, what renews and what ends them, and what a worker is told. */
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { onBothStores, type Serving, until } from '../serving.ts'
+import { ids, jobClient } from './job-client.ts'
+
+onBothStores('leases', (stage) => {
+  let s: Serving
+  beforeAll(async () => {
+    s = await stage.serve({ allowReset: true })
+  })
+  beforeEach(async () => {
+    await s.store.moveClock(0)
+    expect((await s.post('/ojs/v1/admin/reset')).status).toBe(200)
+  })
+
+  const { ack, beat, enqueue, fetchJobs, get } = jobClient(() => s)
+
+  describe('leases', () => {
+    it('end: available at once, one attempt spent, the late ack refused', async () => {
+      const id = await enqueue({ visibility_timeout_ms: 3000 })
+      await fetchJobs({ worker_id: 'w1' })
+      await s.store.moveClock(3000)
+      expect((await ack(id, { worker_id: 'w1' })).status).toBe(409)
+      const back = await until(
+        () => get(id),
+        (job) => job.state === 'available',
+      )
+      expect(back).toMatchObject({ state: 'available', attempt: 1, error: { type: 'visibility_timeout' } })
+      expect((await fetchJobs({ worker_id: 'w2' }))[0]).toMatchObject({ id, attempt: 2 })
+    })
+
+    it('end for good when no attempt is left', async () => {
+      const id = await enqueue({
+        visibility_timeout_ms: 3000,
+        retry: { max_attempts: 1, on_exhaustion: 'dead_letter' },
+      })
+      await fetchJobs()
+      await s.store.moveClock(3000)
+      await until(
+        () => get(id),
+        (job) => job.state === 'discarded',
+      )
+      expect(ids((await s.get('/ojs/v1/dead-letter')).body.jobs)).toEqual([id])
+    })
+
+    it('last as long as the fetch says, before what the job says', async () => {
+      const id = await enqueue({ visibility_timeout_ms: 3000 })
+      await fetchJobs({ visibility_timeout_ms: 60_000 })
+      await s.store.moveClock(30_000)
+      expect((await ack(id)).status).toBe(200)
+    })
+
+    it('are renewed by a heartbeat, in full, for the jobs it lists and its worker holds', async () => {
+      const [mine, other] = [await enqueue(), await enqueue()]
+      await fetchJobs({ worker_id: 'w1', visibility_timeout_ms: 3000 })
+      await fetchJobs({ worker_id: 'w2', visibility_timeout_ms: 3000 })
+      await s.store.moveClock(2000)
+      expect(await beat('w1', [mine, other, 'nonsense'])).toMatchObject({
+        state: 'running',
+        jobs_extended: [mine],
+        server_time: expect.any(String),
+      })
+      await s.store.moveClock(4500)
+      expect((await ack(mine)).status).toBe(200)
+      expect((await ack(other)).status).toBe(409)
+    })
+
+    it('end with a worker that had beaten and fell silent', async () => {
+      const id = await enqueue()
+      await fetchJobs({ worker_id: 'w1' })
+      await beat('w1', [id])
+      await s.store.moveClock(31_000)
+      const back = await until(
+        () => get(id),
+        (job) => job.state !== 'active',
+      )
+      expect(back).toMatchObject({ state: 'available', attempt: 1, error: { type: 'worker_death' } })
+    })
+
+    it('hold without any heartbeat', async () => {
+      const id = await enqueue()
+      await fetchJobs({ worker_id: 'w1' })
+      await s.store.moveClock(600_000)
+      expect((await ack(id, { worker_id: 'w1' })).status).toBe(200)
+    })
+  })
+
+  it('a timeout fails the attempt and the policy goes on', async () => {
+    const id = await enqueue({ timeout_ms: 2000, retry: { max_attempts: 2, initial_interval: 'PT1M', jitter: false } })
+    await fetchJobs()
+    await s.store.moveClock(2000)
+    const job = await until(
+      () => get(id),
+      (found) => found.state !== 'active',
+    )
+    expect(job).toMatchObject({ state: 'retryable', attempt: 1, error: { code: 'timeout' } })
+    expect((await ack(id)).status).toBe(409)
+  })
+
+  describe('directives', () => {
+    it.each(['quiet', 'terminate'])('a test makes the server say %s', async (directive) => {
+      const id = await enqueue({ metadata: { test_directive: directive } })
+      await fetchJobs({ worker_id: 'w1' })
+      expect(await beat('w1', [id])).toMatchObject({ state: directive })
+    })
+
+    it('an operator’s word stays, and such a worker gets no more jobs', async () => {
+      await enqueue()
+      await beat('w1', [])
+      await s.engine.directWorker({ id: 'w1', state: 'quiet', actor: null })
+      expect(await beat('w1', [])).toMatchObject({ state: 'quiet' })
+      expect(await fetchJobs({ worker_id: 'w1' })).toEqual([])
+      expect(await fetchJobs({ worker_id: 'w2' })).toHaveLength(1)
+    })
+
+    it('a worker that says it drains gets no more jobs', async () => {
+      await enqueue()
+      expect(await beat('w1', [], { state: 'drain' })).toMatchObject({ state: 'quiet' })
+      expect(await fetchJobs({ worker_id: 'w1' })).toEqual([])
+    })
+  })
+
+  it('directives of tests are nothing on a server that is not for tests', async () => {
+    const plain = await stage.serve()
+    const { body } = await plain.post('/ojs/v1/jobs', {
+      type: 'a',
+      args: [],
+      options: { metadata: { test_directive: 'terminate' } },
+    })
+    await plain.post('/ojs/v1/workers/fetch', { queues: ['default'], worker_id: 'w1' })
+    const reply = await plain.post('/ojs/v1/workers/heartbeat', { worker_id: 'w1', active_jobs: [body.job.id] })
+    expect(reply.body.state).toBe('running')
+  })
+})
