@@ -15,6 +15,14 @@ import { findPostgres } from './services/postgres.mjs'
 
 const keeperFile = fileURLToPath(new URL('services/keeper.mjs', import.meta.url))
 
+/** Commands that examples and documents use, by the Debian package each comes from. */
+const TOOLS = ['bash', 'curl', 'jq', 'python3']
+
+/** @returns {string[]} */
+function missingTools() {
+  return TOOLS.filter((tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).status !== 0)
+}
+
 /**
  * @typedef {{ name: string, reason: string }} Missing
  * @typedef {{ postgresUrl: string | null, natsUrl: string | null, missing: Missing[], stop(): Promise<void> }} Services
@@ -44,6 +52,7 @@ export async function startServices() {
   if (given.natsUrl === null && nats === null) {
     missing.push({ name: 'NATS', reason: 'no nats-server in PATH' })
   }
+  for (const tool of missingTools()) missing.push({ name: tool, reason: 'not in PATH' })
   if (postgres === null && nats === null) return { ...given, missing, stop: async () => {} }
 
   const keeper = await startKeeper({ postgres, nats })
@@ -55,11 +64,12 @@ export async function startServices() {
   }
 }
 
-/** As root on Debian, installs the packages of the servers that are neither named nor installed. */
+/** As root on Debian, installs the packages of servers that are neither named nor installed, and of missing tools. */
 export function installMissingServices() {
   const packages = []
   if (!process.env['PETREL_TEST_POSTGRES_URL'] && findPostgres() === null) packages.push('postgresql')
   if (!process.env['PETREL_TEST_NATS_URL'] && findNats() === null) packages.push('nats-server')
+  packages.push(...missingTools())
   if (packages.length === 0 || process.getuid?.() !== 0 || !isDebian()) return
   console.log(`Not installed: ${packages.join(', ')}. Trying apt-get …`)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }

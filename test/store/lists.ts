@@ -225,6 +225,18 @@ export function listTopic(current: Current): void {
     expect(await page({ afterId: end })).toEqual([[], all])
   })
 
+  it('says that there is more when a full page ends where the feed ended at the last look', async () => {
+    const { store } = current()
+    const events = (n: number) => Array.from({ length: n }, () => anEvent({ type: 'queue.paused' }))
+    await put(store, { events: events(2) })
+    const end = await store.read.feedEnd()
+    await put(store, { events: events(1) })
+    const page = await store.read.events({ afterId: 0, limit: 2 })
+    expect([page.events.length, page.cursor, page.more]).toEqual([2, end, true])
+    const rest = await store.read.events({ afterId: page.cursor, limit: 2 })
+    expect([rest.events.length, rest.more]).toEqual([1, false])
+  })
+
   it('is empty after a reset, and numbers events on', async () => {
     const { store } = current()
     const instance = anInstance({ netHash: 'kept' })

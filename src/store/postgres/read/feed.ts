@@ -59,9 +59,11 @@ export class Feed {
   async page(query: EventQuery): Promise<EventPage> {
     const known = this.#complete
     const seen = await this.#page(query)
-    if (seen.more || seen.events.length >= query.limit) return seen
+    if (seen.more) return seen
     await this.#advance()
-    return this.#complete === known ? seen : this.#page(query)
+    if (this.#complete === known) return seen
+    // Full up to the last id that was known: what came since is for the next page, and must be said to be there.
+    return seen.events.length >= query.limit ? { ...seen, more: true } : this.#page(query)
   }
 
   async #page(query: EventQuery): Promise<EventPage> {
