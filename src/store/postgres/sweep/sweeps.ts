@@ -24,6 +24,21 @@ const runKeyFrom = (fields: Fields): RunKey => ({
 
 const instanceKeyFrom = (fields: Fields) => ({ id: fields[0] as string, rootId: fields[1] as string })
 
+function aboutWorker(worker: WorkerRow): string[] {
+  const { id, name, host, pid, runtime, queues, types, concurrency, state } = worker
+  return [
+    id,
+    name,
+    host,
+    String(pid),
+    runtime,
+    JSON.stringify(queues),
+    JSON.stringify(types),
+    String(concurrency),
+    state,
+  ]
+}
+
 interface Limited {
   readonly limit: number
 }
@@ -42,20 +57,7 @@ export class PostgresSweeps implements Sweeps {
 
   async beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat> {
     const { worker, ttlMs } = params
-    const values = [
-      worker.id,
-      worker.name,
-      worker.host,
-      String(worker.pid),
-      worker.runtime,
-      JSON.stringify(worker.queues),
-      JSON.stringify(worker.types),
-      String(worker.concurrency),
-      worker.state,
-      String(worker.startedAt),
-      worker.tenant,
-      String(ttlMs),
-    ]
+    const values = [...aboutWorker(worker), String(worker.startedAt), worker.tenant, String(ttlMs)]
     const row = (fields: Fields): Beat => ({
       state: fields[0] as WorkerRow['state'],
       stop: JSON.parse(fields[1] as string),
@@ -138,19 +140,7 @@ export class PostgresSweeps implements Sweeps {
 
   async beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']> {
     const { worker, ttlMs } = params
-    const values = [
-      worker.id,
-      worker.name,
-      worker.host,
-      String(worker.pid),
-      worker.runtime,
-      JSON.stringify(worker.queues),
-      JSON.stringify(worker.types),
-      String(worker.concurrency),
-      worker.state,
-      worker.tenant,
-      String(ttlMs),
-    ]
+    const values = [...aboutWorker(worker), worker.tenant, String(ttlMs)]
     const row = (fields: Fields): WorkerRow['state'] => fields[0] as WorkerRow['state']
     return (await askOne(this.#beats, { statement: BEAT_LEASE, values, row })) ?? 'dead'
   }

@@ -10,7 +10,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../rows.ts'
-import type { Cells } from '../driver.ts'
+import type { Cells, Value } from '../driver.ts'
 
 export const SLOT_CELLS = 'instance_id, key, value'
 
@@ -99,6 +99,12 @@ export function workerOf(cells: Cells): WorkerRow {
     tenant: cells[12] as string | null,
     holds: cells[13] as WorkerRow['holds'],
   }
+}
+
+/** The first nine cells: who it is and how it stands. */
+export function aboutWorker(worker: WorkerRow): readonly Value[] {
+  const { id, name, host, pid, runtime, queues, types, concurrency, state } = worker
+  return [id, name, host, pid, runtime, JSON.stringify(queues), JSON.stringify(types), concurrency, state]
 }
 
 export const SCHEDULE_CELLS = `name, expression, timezone, overlap, enabled, template, next_at, last_at, last_id,

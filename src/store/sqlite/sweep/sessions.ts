@@ -6,6 +6,7 @@ import type { WorkerRow } from '../../rows.ts'
 import type { Beat, RunKey } from '../../store.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
+import { aboutWorker } from '../row/others.ts'
 import { runKeyOf } from './run-key.ts'
 
 const BEAT = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
@@ -54,23 +55,7 @@ const LOST = `
 
 export function beat(connection: Connection, { worker, ttlMs }: { worker: WorkerRow; ttlMs: number }): Beat {
   const now = readClock(connection)
-  connection
-    .statement(BEAT)
-    .get(
-      worker.id,
-      worker.name,
-      worker.host,
-      worker.pid,
-      worker.runtime,
-      JSON.stringify(worker.queues),
-      JSON.stringify(worker.types),
-      worker.concurrency,
-      worker.state,
-      worker.startedAt,
-      now,
-      now + ttlMs,
-      worker.tenant,
-    )
+  connection.statement(BEAT).get(...aboutWorker(worker), worker.startedAt, now, now + ttlMs, worker.tenant)
   const state = (connection.statement(STATE).get(worker.id)?.[0] ?? 'dead') as WorkerRow['state']
   const stop = connection.statement(STOP).all(worker.id, state)
   return { state, stop: stop.map(([id]) => id as string) }
@@ -81,23 +66,7 @@ export function beatLease(
   { worker, ttlMs }: { readonly worker: WorkerRow; readonly ttlMs: number },
 ): WorkerRow['state'] {
   const now = readClock(connection)
-  connection
-    .statement(BEAT_LEASE)
-    .get(
-      worker.id,
-      worker.name,
-      worker.host,
-      worker.pid,
-      worker.runtime,
-      JSON.stringify(worker.queues),
-      JSON.stringify(worker.types),
-      worker.concurrency,
-      worker.state,
-      now,
-      now,
-      now + ttlMs,
-      worker.tenant,
-    )
+  connection.statement(BEAT_LEASE).get(...aboutWorker(worker), now, now, now + ttlMs, worker.tenant)
   return (connection.statement(STATE).get(worker.id)?.[0] ?? 'dead') as WorkerRow['state']
 }
 

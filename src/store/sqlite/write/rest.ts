@@ -1,6 +1,7 @@
 /** The rows that change rarely: items, nets, queues, limits, unique keys, workers, schedules. All but items are upserts. */
 import type { Delta } from '../../store.ts'
 import type { Connection } from '../connection.ts'
+import { aboutWorker } from '../row/others.ts'
 import { storable } from '../row/writer.ts'
 
 const PUT_ITEMS = `INSERT INTO workflow_item (instance_id, node, fire, first, "values") VALUES (?, ?, ?, ?, ?)
@@ -62,22 +63,7 @@ export function putRest(connection: Connection, delta: Delta, now: number): void
   for (const worker of delta.workers?.put ?? []) {
     connection
       .statement(PUT_WORKER)
-      .get(
-        worker.id,
-        worker.name,
-        worker.host,
-        worker.pid,
-        worker.runtime,
-        JSON.stringify(worker.queues),
-        JSON.stringify(worker.types),
-        worker.concurrency,
-        worker.state,
-        worker.startedAt,
-        worker.heartbeatAt,
-        worker.expiresAt,
-        worker.tenant,
-        worker.holds,
-      )
+      .get(...aboutWorker(worker), worker.startedAt, worker.heartbeatAt, worker.expiresAt, worker.tenant, worker.holds)
   }
   for (const name of delta.schedules?.remove ?? []) connection.statement(REMOVE_SCHEDULE).get(name)
   for (const schedule of delta.schedules?.put ?? []) {
