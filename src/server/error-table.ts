@@ -76,11 +76,6 @@ export const WIRE_ERRORS = {
     retryable: false,
     hint: 'The message names the value and its allowed range.',
   },
-  queue_paused: {
-    status: 422,
-    retryable: true,
-    hint: 'Resume the queue, or wait until someone does.',
-  },
   rate_limited: {
     status: 429,
     retryable: true,

@@ -56,8 +56,8 @@ describe('docs/ojs.md', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
     const served = Object.entries(WIRE_ERRORS)
       .filter(([code]) => OJS_WORDS[code as WireCode] === undefined)
-      // The engine's own words of /v1, a kind of invalid_request, and what the suite wants otherwise.
-      .filter(([code]) => code !== 'validation_error' && code !== 'queue_paused')
+      // The engine's own words of /v1, and a kind of invalid_request.
+      .filter(([code]) => code !== 'validation_error')
       .map(([code, { status }]) => [code, status])
     expect(rows.sort()).toEqual(served.sort())
   })

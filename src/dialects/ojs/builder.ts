@@ -138,14 +138,18 @@ function buildChain(tree: ChainTree, where: Where, building: Building): Part {
 const knownChains = new Map<string, { readonly net: Net; readonly hash: string }>()
 
 function buildPlainChain(tree: ChainTree, where: Where, building: Building): Part | null {
+  if (where.before !== null) return null
   let text = tree.name ?? 'chain'
   const literals: Record<string, Literal> = {}
   for (const [i, step] of tree.steps.entries()) {
-    if (step.kind !== 'job') return null
-    const { meta, envelope: _, runAt: __, expiresAt: ___, ...options } = step.options
-    if (meta !== undefined || where.before !== null) return null
+    if (step.kind !== 'job' || step.options.meta !== undefined) return null
+    const { options } = step
     text += `\n${step.type}`
-    for (const name in options) text += ` ${name} ${JSON.stringify(options[name as keyof typeof options])}`
+    // Not copied without them first: a start does this for every step.
+    for (const name in options) {
+      if (name !== 'envelope' && name !== 'runAt' && name !== 'expiresAt')
+        text += ` ${name} ${JSON.stringify(options[name as keyof typeof options])}`
+    }
     literals[i] = literalOf(step, {})
   }
   const entry = knownChains.get(text)

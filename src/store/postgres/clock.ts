@@ -1,8 +1,8 @@
 /**
  * What this process knows of the store's clock. A transaction that loads anything reads the clock on the way. One that
- * loads nothing decides on an estimate: the last reading plus the time since it arrived here, which is never ahead of
- * the server (the reading was older when it arrived) unless the two machines' clocks run apart; workflow.expect_clock
- * refuses the writes if it is ahead all the same, or if the offset was moved.
+ * is decided from memory (recent.ts) goes by an estimate: the last reading plus the time since it arrived here, which is
+ * never ahead of the server (the reading was older when it arrived) unless the two machines' clocks run apart;
+ * workflow.expect_rows refuses the writes if it is ahead all the same, or if the offset was moved.
  */
 import type { Fields } from './statement.ts'
 
