@@ -58,7 +58,8 @@ async function main(options) {
       continue
     }
     try {
-      const report = await measureStore({ store, url: server?.url ?? '', chosen, options, profiles })
+      const onThis = chosen.filter(({ stores }) => stores?.includes(store) ?? true)
+      const report = await measureStore({ store, url: server?.url ?? '', chosen: onThis, options, profiles })
       reports.push(report)
       printTable(report, chosen, print)
       printBare(report, print)

@@ -24,8 +24,10 @@
  *   run(bench: Bench): Promise<Figures>,
  *   counted?: boolean,
  *   opensItself?: boolean,
+ *   stores?: readonly ('sqlite' | 'postgres')[],
  * }} Workload
  * `size.quick`: null leaves it out. `counted`: once more with the meter on, to count rows and WAL bytes. `opensItself`: gets no open Petrel.
+ * `stores`: runs on these only.
  */
 import bareChains from './workloads/bare-chains.mjs'
 import chains from './workloads/chains.mjs'
@@ -37,6 +39,19 @@ import { groups } from './workloads/groups.mjs'
 import latency from './workloads/latency.mjs'
 import longChain from './workloads/long-chain.mjs'
 import startUp from './workloads/start-up.mjs'
+import triggers from './workloads/triggers.mjs'
 
 /** @type {readonly Workload[]} */
-export const workloads = [chains, bareChains, drain, fanOut, commit, latency, longChain, enqueue, ...groups, startUp]
+export const workloads = [
+  chains,
+  bareChains,
+  drain,
+  fanOut,
+  commit,
+  latency,
+  longChain,
+  enqueue,
+  ...groups,
+  startUp,
+  triggers,
+]

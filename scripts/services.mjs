@@ -15,12 +15,29 @@ import { findPostgres } from './services/postgres.mjs'
 
 const keeperFile = fileURLToPath(new URL('services/keeper.mjs', import.meta.url))
 
-/** Commands that examples and documents use, by the Debian package each comes from. */
-const TOOLS = ['bash', 'curl', 'jq', 'python3']
+/**
+ * Commands that examples, documents and clients need: how each says that it is there, and the Debian packages it comes
+ * from. Go's race detector links with a C compiler. Debian's psycopg2 belongs to Debian's own Python.
+ * @typedef {{ readonly command?: string, readonly probe: readonly string[], readonly packages: readonly string[] }} Tool
+ * @type {{ readonly [name: string]: Tool }}
+ */
+const TOOLS = {
+  bash: { probe: ['--version'], packages: ['bash'] },
+  curl: { probe: ['--version'], packages: ['curl'] },
+  jq: { probe: ['--version'], packages: ['jq'] },
+  python3: { probe: ['--version'], packages: ['python3'] },
+  psql: { probe: ['--version'], packages: ['postgresql-client'] },
+  sqlite3: { probe: ['--version'], packages: ['sqlite3'] },
+  psycopg2: { command: '/usr/bin/python3', probe: ['-c', 'import psycopg2'], packages: ['python3-psycopg2'] },
+  go: { probe: ['version'], packages: ['golang-go'] },
+  gcc: { probe: ['--version'], packages: ['gcc', 'libc6-dev'] },
+}
 
 /** @returns {string[]} */
 function missingTools() {
-  return TOOLS.filter((tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).status !== 0)
+  const isMissing = (/** @type {string} */ name, /** @type {Tool} */ { command = name, probe }) =>
+    spawnSync(command, probe, { stdio: 'ignore' }).status !== 0
+  return Object.entries(TOOLS).flatMap(([name, tool]) => (isMissing(name, tool) ? [name] : []))
 }
 
 /**
@@ -52,7 +69,7 @@ export async function startServices() {
   if (given.natsUrl === null && nats === null) {
     missing.push({ name: 'NATS', reason: 'no nats-server in PATH' })
   }
-  for (const tool of missingTools()) missing.push({ name: tool, reason: 'not in PATH' })
+  for (const tool of missingTools()) missing.push({ name: tool, reason: 'not installed' })
   if (postgres === null && nats === null) return { ...given, missing, stop: async () => {} }
 
   const keeper = await startKeeper({ postgres, nats })
@@ -69,7 +86,7 @@ export function installMissingServices() {
   const packages = []
   if (!process.env['PETREL_TEST_POSTGRES_URL'] && findPostgres() === null) packages.push('postgresql')
   if (!process.env['PETREL_TEST_NATS_URL'] && findNats() === null) packages.push('nats-server')
-  packages.push(...missingTools())
+  packages.push(...missingTools().flatMap((tool) => TOOLS[tool]?.packages ?? []))
   if (packages.length === 0 || process.getuid?.() !== 0 || !isDebian()) return
   console.log(`Not installed: ${packages.join(', ')}. Trying apt-get …`)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }

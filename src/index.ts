@@ -26,8 +26,17 @@ export {
   type WorkOptions,
 } from './client/petrel.ts'
 export { type StepContext, type Stored, type Task, task } from './client/task.ts'
-export type { EngineApi, InstanceView, Logger, Retention, ScheduleParams, UniqueParams } from './engine/api.ts'
+export type {
+  EngineApi,
+  GateView,
+  InstanceView,
+  Logger,
+  Retention,
+  ScheduleParams,
+  UniqueParams,
+} from './engine/api.ts'
 export { type ErrorCode, PetrelError } from './engine/errors.ts'
+export type { GateOptions } from './engine/gate-options.ts'
 export type { Failure, InstanceOutcome, InstanceState } from './net/marking.ts'
 export type { Json, Retry } from './net/net.ts'
 export type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from './store/rows.ts'

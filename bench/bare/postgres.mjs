@@ -11,17 +11,17 @@ const SETTINGS =
   '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_sort=off'
 
 const INSERT_RUNS = `INSERT INTO workflow.workflow_run (id, type, payload, status, run_at, leased_by, created_at,
-    instance_id, root_id, node, fire, session_id, leased_at, report_id)
-  SELECT x.id, $1, x.payload, 'leased', $2, $3, $2, x.instance_id, x.instance_id, x.node, x.fire, $4, $2, x.report_id
+    instance_id, root_id, node, fire, session_id, leased_at, report_id, engine_turn)
+  SELECT x.id, $1, x.payload, 'leased', $2, $3, $2, x.instance_id, x.instance_id, x.node, x.fire, $4, $2, x.report_id, true
   FROM unnest($5::uuid[], $6::jsonb[], $7::uuid[], $8::text[], $9::int4[], $10::text[])
     x(id, payload, instance_id, node, fire, report_id)`
-const INSERT_EVENTS = `INSERT INTO workflow.workflow_event (workflow_id, instance_id, seq, event_type, node, data, created_at)
-  SELECT x.workflow_id, x.instance_id, x.seq, x.event_type, x.node, x.data, $1
+const INSERT_EVENTS = `INSERT INTO workflow.workflow_event (workflow_id, instance_id, seq, event_type, node, data, created_at, engine)
+  SELECT x.workflow_id, x.instance_id, x.seq, x.event_type, x.node, x.data, $1, true
   FROM unnest($2::uuid[], $3::uuid[], $4::int4[], $5::text[], $6::text[], $7::jsonb[])
     x(workflow_id, instance_id, seq, event_type, node, data)`
 const FINISH_RUNS = `UPDATE workflow.workflow_run r SET status = 'succeeded', leased_by = NULL, result = x.result, epoch = 1,
     session_id = NULL, leased_at = NULL, started_at = $1, first_started_at = $1, finished_at = $1, settled_at = $1,
-    done_seq = x.done_seq, report_id = x.report_id, updated_at = now()
+    done_seq = x.done_seq, report_id = x.report_id, updated_at = now(), engine_turn = NOT r.engine_turn
   FROM unnest($2::uuid[], $3::jsonb[], $4::int4[], $5::text[]) x(id, result, done_seq, report_id) WHERE r.id = x.id`
 const ADVANCE = (/** @type {string} */ more) => `UPDATE workflow.workflow_instance r
   SET fires = x.fires, succeeded = x.succeeded, event_seq = x.seq${more}

@@ -3,7 +3,7 @@
 import { NAME, NET, SESSION, TYPE } from './rows.mjs'
 
 const EVENTS = 16
-const EVENT_ROW = '(?, ?, ?, ?, ?, ?, ?)'
+const EVENT_ROW = '(?, ?, ?, ?, ?, ?, ?, 1)'
 
 /** @param {any} database */
 export function bareSqlite(database) {
@@ -22,12 +22,13 @@ export function bareSqlite(database) {
   const insertSlot = prepared(`INSERT INTO workflow_slot (instance_id, key, value) VALUES (?, 'a:0', ?)`)
   const insertRun = prepared(
     `INSERT INTO workflow_run (id, type, payload, status, run_at, leased_by, created_at, instance_id, root_id, node, fire,
-       session_id, leased_at, report_id, updated_at) VALUES (?, ?, ?, 'leased', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       session_id, leased_at, report_id, updated_at, engine_turn)
+     VALUES (?, ?, ?, 'leased', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
   )
   const finishRun = prepared(
     `UPDATE workflow_run SET status = 'succeeded', leased_by = NULL, result = ?, epoch = 1, session_id = NULL,
        leased_at = NULL, started_at = ?, first_started_at = ?, finished_at = ?, settled_at = ?, done_seq = ?,
-       report_id = ?, updated_at = ? WHERE id = ?`,
+       report_id = ?, updated_at = ?, engine_turn = NOT engine_turn WHERE id = ?`,
   )
   const advanceInstance = {
     first: prepared(
@@ -39,7 +40,8 @@ export function bareSqlite(database) {
          phase = 'ended', outcome = 'success', live = 0, open = 0 WHERE id = ?`,
     ),
   }
-  const into = 'INSERT INTO workflow_event (workflow_id, instance_id, seq, event_type, node, data, created_at) VALUES'
+  const into =
+    'INSERT INTO workflow_event (workflow_id, instance_id, seq, event_type, node, data, created_at, engine) VALUES'
   const insertEvent = prepared(`${into} ${EVENT_ROW}`)
   const insertEvents = prepared(`${into} ${Array(EVENTS).fill(EVENT_ROW).join(', ')}`)
 

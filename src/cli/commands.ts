@@ -1,19 +1,25 @@
 /** The table of commands. A new one is a file in commands/ and a line here. */
 import type { DefineCommand } from './act.ts'
+import { defineApprove, defineReject } from './commands/answer.ts'
 import { defineBench } from './commands/bench.ts'
 import { defineCancel } from './commands/cancel.ts'
 import { defineCheck } from './commands/check.ts'
 import { defineDev } from './commands/dev.ts'
 import { defineDoctor } from './commands/doctor.ts'
-import { defineApprove, defineReject } from './commands/gates.ts'
+import { defineGates, defineLink } from './commands/gates.ts'
+import { defineGrants } from './commands/grants.ts'
 import { defineKeys } from './commands/keys.ts'
 import { defineLs } from './commands/ls.ts'
 import { defineMigrate } from './commands/migrate.ts'
 import { defineDead, defineQueues, defineRedrive } from './commands/queues.ts'
+import { defineRegistry } from './commands/registry.ts'
 import { defineRetry } from './commands/retry.ts'
 import { defineRun } from './commands/run.ts'
+import { defineRuns } from './commands/runs.ts'
+import { defineSchedules } from './commands/schedules.ts'
 import { defineServer } from './commands/server.ts'
 import { defineShow } from './commands/show.ts'
+import { defineSubmit } from './commands/submit.ts'
 import { defineWatch } from './commands/watch.ts'
 import { defineWorker } from './commands/worker.ts'
 
@@ -26,8 +32,10 @@ export const COMMANDS: readonly CommandGroup[] = [
   { title: 'Run:', commands: [defineDev, defineServer, defineWorker, defineRun, defineCheck] },
   {
     title: 'Instances:',
-    commands: [defineLs, defineShow, defineWatch, defineCancel, defineRetry, defineApprove, defineReject],
+    commands: [defineLs, defineShow, defineWatch, defineCancel, defineRetry],
   },
+  { title: 'Gates:', commands: [defineGates, defineApprove, defineReject, defineLink] },
+  { title: 'Inbox:', commands: [defineSubmit, defineRuns, defineRegistry, defineSchedules, defineGrants] },
   {
     title: 'Operate:',
     commands: [defineQueues, defineDead, defineRedrive, defineKeys, defineMigrate, defineDoctor, defineBench],

@@ -63,10 +63,10 @@ export function reportFailure(terminal: Terminal, error: unknown): number {
 }
 
 /** `file:line:column: what is wrong`, and below it what would be right. */
-export function problemLines(error: DefinitionError): readonly string[] {
+export function problemLines(error: Pick<DefinitionError, 'file' | 'problems'>, kind = ''): readonly string[] {
   return error.problems.flatMap((p) => {
     const where = `${error.file}:${p.line}:${p.column}:`
-    const first = `${where} ${p.path === '' ? '' : `${p.path}: `}${p.message}`
+    const first = `${where} ${kind}${p.path === '' ? '' : `${p.path}: `}${p.message}`
     return p.hint === null ? [first] : [first, `  ${p.hint}`]
   })
 }

@@ -4,13 +4,13 @@
  * recorded by then is handed out again by whoever is left, or at the next start.
  */
 import type { EngineApi } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
 import type { Server, ServerOptions } from '../server/server.ts'
+import type { WorkerMetrics } from '../server/worker-metrics.ts'
 import type { Handlers } from '../worker/handlers.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Shared } from './act.ts'
 import { connect } from './connect.ts'
-import { CliError } from './failure.ts'
+import { listening } from './listening.ts'
 import { serviceLogger } from './logger.ts'
 import { packageVersion } from './version.ts'
 
@@ -24,7 +24,10 @@ export interface ServiceOptions {
     readonly concurrency?: number
     readonly queues?: readonly string[]
     readonly name?: string
+    readonly runtime?: string
   } | null
+  /** Where a process without a server shows its metrics; null: nowhere. */
+  readonly metrics?: { readonly host: string; readonly port: number } | null
   readonly graceMs: number
 }
 
@@ -32,10 +35,12 @@ export interface Service {
   readonly engine: EngineApi
   readonly server: Server | null
   readonly worker: Worker | null
+  readonly metrics: WorkerMetrics | null
   stop(): Promise<void>
 }
 
-export async function startService({ shared, http, work, graceMs }: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { shared, http, work, graceMs } = options
   const logger = await serviceLogger()
   const serverModule = http === null ? null : import('../server/server.ts')
   const workerModule = work === null ? null : import('../worker/worker.ts')
@@ -44,16 +49,26 @@ export async function startService({ shared, http, work, graceMs }: ServiceOptio
   const engine = await connect(shared, { create: true, engine: { logger } })
   let server: Server | null = null
   let worker: Worker | null = null
+  let metrics: WorkerMetrics | null = null
   const stop = async (): Promise<void> => {
     await server?.close({ graceMs })
     await worker?.stop({ graceMs })
+    await metrics?.close()
     await engine.close()
     await engine.store.close()
   }
   try {
     if (http !== null && serverModule !== null) {
       const { startServer } = await serverModule
-      server = await listening(startServer({ engine, version: packageVersion(), ...http, logger }), http)
+      server = await listening(startServer({ engine, version: packageVersion(), ...http, logger }), {
+        ...http,
+        option: '--port',
+      })
+    }
+    if (options.metrics) {
+      const { serveWorkerMetrics } = await import('../server/worker-metrics.ts')
+      const place = { ...options.metrics, option: '--metrics-port' as const }
+      metrics = await listening(serveWorkerMetrics({ engine, version: packageVersion(), ...options.metrics }), place)
     }
     if (work !== null && workerModule !== null) {
       const { Worker } = await workerModule
@@ -63,48 +78,5 @@ export async function startService({ shared, http, work, graceMs }: ServiceOptio
     await stop()
     throw error
   }
-  return { engine, server, worker, stop }
-}
-
-async function listening(
-  starting: Promise<Server>,
-  { port, host }: { readonly port: number; readonly host: string },
-): Promise<Server> {
-  try {
-    return await starting
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (error instanceof PetrelError && error.details['reason'] === 'no_keys') {
-      throw new CliError(
-        'denied',
-        error.message,
-        '`petrel keys add --subject NAME --scope admin` makes one; --host 127.0.0.1 needs none; --insecure lets everyone in',
-        { host },
-      )
-    }
-    if (code === 'EADDRINUSE') {
-      throw new CliError(
-        'invalid_request',
-        `port ${port} is taken by another process`,
-        `name a free one: --port ${port === 65535 ? 7071 : port + 1}, or --port 0 for any`,
-        { port },
-      )
-    }
-    if (code === 'EACCES')
-      throw new CliError(
-        'invalid_request',
-        `port ${port} may not be used by this user`,
-        'name one above 1023 with --port',
-        { port },
-      )
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw new CliError(
-        'invalid_request',
-        `this machine has no address ${host}`,
-        '--host 127.0.0.1 for this machine alone, 0.0.0.0 for all of its addresses',
-        { host },
-      )
-    }
-    throw error
-  }
+  return { engine, server, worker, metrics, stop }
 }

@@ -50,13 +50,15 @@ export interface StartOptions {
 }
 
 export interface WorkOptions extends Omit<WorkerOptions, 'handlers'> {
-  /** Only these types; default: all that have a handler now. */
+  /** Only these, types or prefixes such as `billing.%`; default: all that have a handler now. */
   readonly types?: readonly string[]
 }
 
 export interface Answer {
   readonly answer?: Json
   readonly actor?: string
+  /** Roles of the actor, where the gate asks for some. */
+  readonly roles?: readonly string[]
   readonly reason?: string
 }
 

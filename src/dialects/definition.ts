@@ -1,12 +1,19 @@
 /** What a dialect makes of a file, and the table of dialects. A new notation joins by a line in DIALECTS. */
 import type { StartParams } from '../engine/api.ts'
-import { DefinitionError } from './mistakes.ts'
+import type { Trigger } from './dag/workflow.ts'
+import { DefinitionError, type LocatedMistake } from './mistakes.ts'
 import { closest } from './reader.ts'
 import { locateMistakes, readSource, type Source } from './source.ts'
 
 export interface Definition {
   readonly dialect: string
   readonly name: string
+  /** As its author counts them. */
+  readonly version?: string
+  /** What starts it by itself. */
+  readonly trigger?: Trigger
+  /** What is valid but will cause trouble. */
+  readonly warnings?: readonly LocatedMistake[]
   /** Everything an instance needs but its input and its identity. */
   readonly start: Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator'>
 }
@@ -26,6 +33,12 @@ export const DIALECTS: readonly Dialect[] = [
     mark: 'kind: Net',
     detect: (value) => value['kind'] === 'Net',
     load: async () => (await import('./net/parse.ts')).parseNet,
+  },
+  {
+    name: 'dag',
+    mark: 'kind: Workflow',
+    detect: (value) => value['kind'] === 'Workflow',
+    load: async () => (await import('./dag/parse.ts')).parseDag,
   },
   {
     name: 'ojs',
@@ -50,6 +63,6 @@ function unknownDialect(value: unknown): Parameters<typeof locateMistakes>[1][nu
   const { kind, type } = (value ?? {}) as { readonly kind?: unknown; readonly type?: unknown }
   const [key, word] = kind !== undefined ? ['kind', kind] : ['type', type]
   if (typeof word !== 'string') return { path: [], message: 'this is no definition of any known notation', hint }
-  const near = closest(word, key === 'kind' ? ['Net'] : ['chain', 'group', 'batch'])
+  const near = closest(word, key === 'kind' ? ['Net', 'Workflow'] : ['chain', 'group', 'batch'])
   return { path: [key], message: `unknown ${key} '${word}'`, hint: near === null ? hint : `did you mean '${near}'?` }
 }

@@ -1,15 +1,18 @@
 /**
- * Who may be handed out. Claim and hand-off both ask here, under the locks of their transaction: the queue runs, the
- * queue's and the key's limits have room. A finishing run gives its room back first, so that it passes to the next.
+ * Who may be handed out, and to whom. Claim and hand-off both ask here, under the locks of their transaction: the type is
+ * open to the taker's runtime, the queue runs, the queue's and the key's limits have room. A finishing run gives its room
+ * back first, so that it passes to the next.
  */
+import type { Listing } from '../store/registry.ts'
 import type { LimitRow, QueueRow, RunRow } from '../store/rows.ts'
 import type { LimitParams } from './api.ts'
 import { PetrelError } from './errors.ts'
 
-export type Refusal = 'paused' | 'queue_limit' | 'key_limit'
+export type Refusal = 'closed' | 'paused' | 'queue_limit' | 'key_limit'
 
 export class Admission {
   readonly #queues: ReadonlyMap<string, QueueRow>
+  readonly #listing: (type: string) => Listing | null
   readonly #limits = new Map<string, LimitRow>()
   readonly #now: number
   readonly #changed = new Set<string>()
@@ -20,16 +23,25 @@ export class Admission {
 
   constructor(p: {
     readonly queues: ReadonlyMap<string, QueueRow>
+    readonly listing: (type: string) => Listing | null
     readonly limits: ReadonlyMap<string, LimitRow>
     readonly now: number
   }) {
     this.#queues = p.queues
+    this.#listing = p.listing
     this.#now = p.now
     for (const [key, row] of p.limits) this.#limits.set(key, row)
   }
 
-  /** Takes the room if there is any. */
-  take(run: RunRow): Refusal | null {
+  /** Types in no registry are open to all; listed ones to workers that state their runtime, while they are enabled. */
+  isOpen(type: string, runtime: string | null): boolean {
+    const listing = this.#listing(type)
+    return listing === null || (listing.enabled && listing.runtime === runtime)
+  }
+
+  /** Takes the room if there is any. `runtime`: the taker's. */
+  take(run: RunRow, runtime: string | null): Refusal | null {
+    if (!this.isOpen(run.type, runtime)) return 'closed'
     if (this.#queues.get(run.queue)?.paused === true) return 'paused'
     const keys = limitKeys(run)
     for (const key of keys) {
@@ -39,8 +51,9 @@ export class Admission {
     return null
   }
 
-  /** A lease ended. The rate stays spent: it counts leases begun. */
+  /** A lease ended, as it was when it was held. The rate stays spent: it counts leases begun. */
   release(run: RunRow): void {
+    if (!holdsRoom(run)) return
     for (const key of limitKeys(run)) this.#add(key, -1)
   }
 
@@ -99,6 +112,11 @@ export class Admission {
     this.#limits.set(key, fresh)
     return fresh
   }
+}
+
+/** Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled. */
+export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'>): boolean {
+  return run.sessionId !== null || run.leaseMs !== null || run.deferred
 }
 
 export function limitKeys(run: { readonly queue: string; readonly limitKey: string | null }): readonly string[] {

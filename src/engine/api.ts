@@ -14,6 +14,10 @@ import type {
 import type { RunWait, Store } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type { PetrelError } from './errors.ts'
+import type { InboxScheduling } from './inbox-schedules.ts'
+import type { RunObserver } from './observers.ts'
+import type { TypeRegistry } from './type-registry.ts'
+import type { Standing } from './votes.ts'
 
 export { HELD_AT } from '../store/rows.ts'
 
@@ -68,10 +72,14 @@ export interface EnqueueParams {
   readonly idempotencyKey?: string
   readonly unique?: UniqueParams
   readonly limitKey?: string
+  /** true: as if put in by plain SQL. Its type is dotted and ends in a version, such as .v1. */
+  readonly inbox?: boolean
   /** Limits it brings along: set in the transaction that creates it, not if it is not created. */
   readonly limits?: readonly LimitParams[]
   readonly meta?: Json
   readonly tenant?: string
+  /** Who puts it in; told with its `created` event. */
+  readonly actor?: string
 }
 
 /** A limit by its key, `queue:<name>` or `key:<limit key>`. What is left out stays as it is, or unlimited if it is new. */
@@ -198,6 +206,8 @@ export interface Leases {
     readonly runIds: readonly string[]
     /** null: as long as it was given out for, or last renewed for. */
     readonly leaseMs: number | null
+    /** In the order of runIds: only leases under these epochs. */
+    readonly epochs?: readonly number[]
   }): Promise<readonly string[]>
   /**
    * A worker says that it lives, and renews. From the first beat on it must beat: silent for `ttlMs`, it is dead and
@@ -262,6 +272,10 @@ export interface LeaseReport {
   readonly holder: string | null
   /** Given: it must be the current start, counted from 1. */
   readonly attempt: number | null
+  /** Given: it must be the current lease's. A run given back and taken again is at the same attempt, not the same epoch. */
+  readonly epoch?: number | null
+  /** Names the report: sent again, it is answered as it was the first time, unless the run has been given out since. */
+  readonly reportId?: string
   readonly outcome: LeaseOutcome
 }
 
@@ -275,8 +289,10 @@ export type LeaseOutcome =
       /** What it made before it failed; kept if the failure is final. */
       readonly result?: Json
     }
-  /** Claimable again at once. */
+  /** Claimable again at once; the start stays counted. */
   | { readonly kind: 'requeue'; readonly error?: Failure }
+  /** Claimable again at once, as if it had not been given out. */
+  | { readonly kind: 'released' }
 
 export interface LeaseSettled {
   readonly run: RunRow
@@ -284,10 +300,42 @@ export interface LeaseSettled {
   readonly retryDelayMs: number | null
 }
 
+export interface GateAnswer {
+  readonly gateId: string
+  readonly approved: boolean
+  readonly answer?: Json
+  /** Who votes; null: nobody says, which a gate that asks for a quorum or roles refuses. */
+  readonly actor: string | null
+  readonly roles?: readonly string[]
+  readonly reason?: string
+  /** Id of the signed link the vote came by. */
+  readonly link?: string
+  /** Decides, whatever quorum, roles and form say: for dry runs. */
+  readonly force?: boolean
+}
+
+export interface GateLink {
+  readonly gateId: string
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly expiresAt: number
+  /** Id of the link. */
+  readonly link: string
+  readonly actor: string | null
+}
+
+export interface GateView {
+  readonly gate: GateRow
+  readonly instance: InstanceRow
+  readonly standing: Standing
+}
+
 export interface EngineApi {
   readonly store: Store
   readonly workers: WorkerPort
   readonly leases: Leases
+  readonly registry: TypeRegistry
+  readonly inboxSchedules: InboxScheduling
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]>
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
   /** Completes deferred work by its run id. */
@@ -304,13 +352,11 @@ export interface EngineApi {
     readonly once?: boolean
   }): Promise<InstanceRow>
   cancelRun(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
-  answerGate(params: {
-    readonly gateId: string
-    readonly approved: boolean
-    readonly answer?: Json
-    readonly actor: string | null
-    readonly reason?: string
-  }): Promise<InstanceRow>
+  /** One person's vote; with it the gate may be decided. */
+  answerGate(params: GateAnswer): Promise<InstanceRow>
+  /** Tells in the history that somebody was given a signed link; whoever makes the link calls this first. */
+  noteLink(params: GateLink): Promise<void>
+  gate(id: string): Promise<GateView | null>
   patchContext(params: {
     readonly instanceId: string
     readonly set: { readonly [name: string]: Json }
@@ -324,6 +370,11 @@ export interface EngineApi {
   redrive(params: { readonly runId: string; readonly actor: string | null }): Promise<RunRow>
   /** A run that waits at HELD_AT becomes due. */
   activate(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
+  /**
+   * Out of sight, for good by retention: a run that waits is never handed out, of a workflow it counts as cancelled.
+   * What a worker holds is a conflict.
+   */
+  deleteRun(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
   /** Removes a dead-lettered run for good. */
   dismiss(params: { readonly id: string; readonly actor: string | null }): Promise<void>
   pauseQueue(params: { readonly queue: string; readonly paused: boolean; readonly actor: string | null }): Promise<void>
@@ -338,6 +389,8 @@ export interface EngineApi {
   queueStats(params: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]>
   /** What this process has done since it opened the engine: numbers that only grow. */
   counters(): Readonly<Record<string, number>>
+  /** From now on, tells of every run that this process hands out or ends. Returns what undoes it. */
+  observe(observer: RunObserver): () => void
   /** For tests: empties the store. */
   reset(): Promise<void>
   putSchedule(params: ScheduleParams): Promise<ScheduleRow>
@@ -346,6 +399,8 @@ export interface EngineApi {
   view(instanceId: string): Promise<InstanceView | null>
   /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
   results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
+  /** What came before a run in its workflow, by node key (JSON text); empty for a bare run. */
+  resultsBefore(run: RunRow): Promise<ReadonlyMap<string, string | null>>
   net(hash: string): Promise<Net | null>
   /** Resolves when the instance (or bare run) has ended. */
   ended(params: {

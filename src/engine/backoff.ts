@@ -39,12 +39,12 @@ function growth(retry: Retry, n: number): number {
   }
 }
 
-/** Whether the policy would try this failure again, were there attempts left. */
+/** Whether the policy would try this failure again, were there attempts left. One without a category is the worker's own: `agent`. */
 export function retryable(retry: Retry, error: Failure): boolean {
   if (error.retryable === false) return false
   const names = [error.code, error.type].filter((n) => n !== undefined)
   if (retry.nonRetryable.some((pattern) => names.some((name) => matches(pattern, name)))) return false
-  return retry.retryOn === null || (error.category !== undefined && retry.retryOn.includes(error.category))
+  return retry.retryOn === null || retry.retryOn.includes(error.category ?? 'agent')
 }
 
 function matches(pattern: string, name: string): boolean {

@@ -27,10 +27,12 @@ import type { Admission } from './admission.ts'
 import { type ChildSpec, childInstance, ITEMS_PER_CHUNK } from './births.ts'
 import { factsOf } from './facts.ts'
 import { closeGate, openGate } from './gates.ts'
+import { iso, leaseStory, reasonOf } from './lease-story.ts'
 import { NeedMore, needOf } from './need.ts'
 import type { Nets } from './nets.ts'
 import { runOf } from './orders.ts'
-import { type Finish, finished, redriven } from './runs.ts'
+import { type Finish, finished, placeOf, redriven } from './runs.ts'
+import { abandonUnattended } from './unattended.ts'
 
 /** An instance taken up in this transaction. */
 export interface Member {
@@ -169,6 +171,8 @@ export class Change {
       this.event(member, member.row.state === 'waiting' ? 'instance.waiting' : 'instance.resumed', null, null)
     }
     for (const effect of effects) this.#perform(member, effect)
+    // What was claimed while a cancel worked through its chunks has not heard of it yet; this was the last of them.
+    if (happening.kind === 'continue' && isUnwanted(member.row)) this.#perform(member, { do: 'signal-active' })
   }
 
   #perform(member: Member, effect: Effect): void {
@@ -193,7 +197,7 @@ export class Change {
         return closeGate(this, member, effect.id)
       case 'signal-active':
         this.signalled.add(member.row.id)
-        return this.#abandonDeferred(member)
+        return abandonUnattended(this, member)
       case 'deadline':
         member.row = { ...member.row, deadlineAt: effect.inMs === null ? null : this.now + effect.inMs }
         return
@@ -205,7 +209,7 @@ export class Change {
   }
 
   /** A new run, unless an earlier instance already did this work: then its result is taken over. */
-  addRun(run: RunRow): void {
+  addRun(run: RunRow, actor: string | null = null): void {
     this.newRuns.set(run.id, run)
     if (run.status === 'succeeded' && run.instanceId !== null) {
       this.runEvent(run, 'created', { taken_over: true })
@@ -214,7 +218,7 @@ export class Change {
       return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome: { kind: 'succeeded' } })
     }
     this.#created.set(run.id, this.events.length)
-    this.runEvent(run, 'created', run.runAt > this.now ? { run_at: iso(run.runAt) } : null)
+    this.runEvent(run, 'created', run.runAt > this.now ? { run_at: iso(run.runAt) } : null, actor)
   }
 
   /** The `created` event of a run that is handed out at once tells its lease as well. */
@@ -249,22 +253,6 @@ export class Change {
     this.runEvent(row, 'redriven', null)
   }
 
-  /** Nobody holds deferred work, so nobody would hear the signal: it ends here, its outcome unknown. */
-  #abandonDeferred(member: Member): void {
-    if (member.isNew) return
-    const { id } = member.row
-    const waiting = this.loaded.deferred.get(id)
-    if (waiting === undefined) throw new NeedMore({ deferred: [{ instanceId: id, limit: ABANDON_CHUNK }] })
-    const code = member.row.reason === 'deadline' ? 'timeout' : 'cancelled'
-    const error: Failure = { code, message: 'given up while it was deferred' }
-    for (const { id: runId } of waiting) {
-      const run = this.run(runId) ?? waiting.find((r) => r.id === runId)
-      if (run?.status !== 'leased') continue
-      const row = this.finish(run, { ...CANCELLED_UNSTARTED, status: 'failed', now: this.now, error, unknown: true })
-      this.follow(id, { kind: 'ended', place: placeOf(row), outcome: { kind: 'unknown', error } })
-    }
-  }
-
   #cancelUnstarted(id: string): void {
     const run = this.run(id) ?? this.#unstartedRow(id)
     this.finish(run, { ...CANCELLED_UNSTARTED, now: this.now })
@@ -284,7 +272,7 @@ export class Change {
     const member = run.instanceId === null ? null : this.member(run.instanceId)
     const row = finished(run, { ...how, seq: member === null ? null : member.seq + 1 })
     const data: Record<string, Json> = leaseStory(run, how.startedAt)
-    if (how.error !== null) data.error = how.error as unknown as Json
+    if (how.error !== null) Object.assign(data, reasonOf(how.error), { error: how.error })
     if (how.status !== 'succeeded') data.attempt = row.attempt
     this.replace(row)
     this.runEvent(row, how.status, Object.keys(data).length === 0 ? null : data)
@@ -454,9 +442,6 @@ export class Change {
   }
 }
 
-/** Deferred runs given up at a time; more than this wait in one instance only in theory. */
-const ABANDON_CHUNK = 10_000
-
 const CANCELLED_UNSTARTED = {
   status: 'cancelled',
   result: null,
@@ -468,41 +453,14 @@ const CANCELLED_UNSTARTED = {
   failure: false,
 } as const
 
+/** Whatever is still open in it is active, and need not go on. */
+function isUnwanted({ phase, reason, open, more }: InstanceRow): boolean {
+  return phase === 'drain' && open > 0 && !more && (reason === 'cancel' || reason === 'deadline')
+}
+
 function outcomeOf(child: InstanceRow, error: Failure | null): Outcome {
   if (child.state === 'completed') return { kind: 'succeeded' }
   if (child.state === 'cancelled') return { kind: 'cancelled' }
   const fallback: Failure = { code: 'child_failed', message: `the nested workflow ended ${child.state}` }
   return { kind: 'failed', error: error ?? fallback }
-}
-
-export function placeOf(run: RunRow): Place {
-  return { node: run.node ?? '', fire: run.fire, item: run.item, role: run.role, scope: run.scope }
-}
-
-/** What the event that ends a lease must tell of it. */
-export function leaseStory(run: RunRow, startedAt: number | null): Record<string, Json> {
-  const story: Record<string, Json> = {}
-  // A lease of its own was told when it began.
-  if (run.leaseMs !== null) return story
-  // A hand-off was told with the run's creation; only then does a leased run carry a report id.
-  if (run.leasedAt !== null && run.reportId === null) {
-    story.leased_at = iso(run.leasedAt)
-    story.leased_by = run.leasedBy
-  }
-  const started = startedAt ?? run.startedAt
-  if (started !== null) story.started_at = iso(started)
-  return story
-}
-
-let lastMs = 0
-let lastIso = new Date(0).toISOString()
-
-/** A transaction asks for the same moment again and again. */
-export function iso(ms: number | null): string | null {
-  if (ms === null) return null
-  if (ms !== lastMs) {
-    lastMs = ms
-    lastIso = new Date(ms).toISOString()
-  }
-  return lastIso
 }

@@ -1,11 +1,13 @@
 /**
  * Takes the best candidates that admission lets through. Sessions and workers with leases of their own both claim here.
- * What a full queue or key leaves over is made good from the others: the store is asked again, past those.
+ * What a full queue or key leaves over is made good from the others: the store is asked again, past those. A candidate
+ * that a foreign client moved to another queue or type while it was being locked is left to those who ask for it there.
  */
 import type { RunRow } from '../store/rows.ts'
 import type { Candidates, Loaded } from '../store/store.ts'
 import { limitKeys } from './admission.ts'
 import type { Change } from './change.ts'
+import { accepting } from './filter.ts'
 import { NeedMore } from './need.ts'
 
 type Filter = Omit<Candidates, 'limit' | 'skipQueues' | 'skipLimitKeys'>
@@ -18,11 +20,14 @@ export function claim(
 ): readonly RunRow[] {
   askRules(change)
   const candidates = candidatesOf(change.loaded)
+  const accepts = accepting(filter)
   const full = { queues: new Set<string>(), keys: new Set<string>() }
   const taken: RunRow[] = []
   for (const run of candidates) {
     if (taken.length >= limit) break
-    const refusal = change.admission.take(run)
+    if (!accepts(run)) continue
+    const refusal = change.admission.take(run, filter.runtime)
+    if (refusal === 'closed') continue
     if (refusal === 'key_limit') full.keys.add(run.limitKey as string)
     else if (refusal !== null) full.queues.add(run.queue)
     else {

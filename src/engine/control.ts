@@ -2,17 +2,17 @@
 import type { Happening, Place } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import type { GateRow, InstanceRow, RunRow, WorkerRow } from '../store/rows.ts'
+import type { InstanceRow, RunRow, WorkerRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
 import { checkLimit } from './admission.ts'
 import type { LimitParams, Started } from './api.ts'
 import { bear, itemsWithoutNames, literalsWithoutNames } from './births.ts'
-import { type Change, placeOf } from './change.ts'
-import { unstorable } from './edge.ts'
+import type { Change } from './change.ts'
+import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
-import { answerGate } from './gates.ts'
 import type { Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
+import { placeOf } from './runs.ts'
 import type { Transactor } from './transactor.ts'
 
 export interface ControlDeps {
@@ -49,26 +49,10 @@ export class Control {
     })
   }
 
-  async answerGate(
-    p: {
-      readonly gateId: string
-      readonly approved: boolean
-      readonly answer?: Json
-      readonly reason?: string
-    } & Actor,
-  ): Promise<InstanceRow> {
-    const [found] = await this.#gates(p.gateId)
-    const answer = p.answer === undefined ? null : this.#text(p.answer, 'answer')
-    return this.#onInstance(found.instanceId, { gates: [p.gateId] }, (change) => {
-      const gate = change.loaded.gates.get(p.gateId) as GateRow
-      answerGate(change, gate, { ...p, answer, reason: p.reason ?? null })
-    })
-  }
-
   async patchContext(
     p: { readonly instanceId: string; readonly set: { readonly [name: string]: Json } } & Actor,
   ): Promise<InstanceRow> {
-    this.#text(p.set as Json, 'set')
+    storableText(p.set as Json, 'set', this.#deps.maxPayloadBytes)
     return this.#onInstance(p.instanceId, {}, (change) => {
       const { row } = change.member(p.instanceId)
       if (TERMINAL.has(row.state)) {
@@ -121,7 +105,7 @@ export class Control {
         retryOf: p.id,
         actor: p.actor,
         input: facts.slot('in') ?? null,
-        meta: facts.slot('m') ?? null,
+        meta: retriedBy(facts.slot('m') ?? null, p.actor),
         literals: literalsWithoutNames(literals),
         items,
       })
@@ -219,14 +203,6 @@ export class Control {
     await this.#deps.store.sweep.recountLimits({ keys: [p.key] })
   }
 
-  #text(value: Json, what: string): string {
-    const text = JSON.stringify(value) as string | undefined
-    if (text === undefined) throw new PetrelError('unstorable', `${what}: ${typeof value} is not JSON`)
-    const error = unstorable(text, this.#deps.maxPayloadBytes)
-    if (error !== null) throw new PetrelError(error.code as 'unstorable', `${what}: ${error.message}`)
-    return text
-  }
-
   async #onInstance(id: string, need: Need, fold: (change: Change) => void): Promise<InstanceRow> {
     const found = await this.#instance(id)
     const { value } = await this.#act(found.rootId, { instances: [id], ...need }, (change) => {
@@ -246,12 +222,12 @@ export class Control {
     if (row === null) throw new PetrelError('not_found', `there is no instance ${id}`, { id })
     return row
   }
+}
 
-  async #gates(id: string): Promise<readonly [GateRow]> {
-    const gate = await this.#deps.store.read.gate(id)
-    if (gate === null) throw new PetrelError('not_found', `there is no gate ${id}`, { id })
-    return [gate]
-  }
+/** Whoever has a workflow done again began it as much as the one before. */
+function retriedBy(meta: Json | null, actor: string | null): Json | null {
+  if (actor === null) return meta
+  return { ...(typeof meta === 'object' && !Array.isArray(meta) ? meta : {}), retried_by: actor }
 }
 
 function happenBy(change: Change, id: string, happening: Happening, event: string, actor: string | null): void {

@@ -1,5 +1,6 @@
 /** JSON from outside, checked before it meets a batch: what one store could not hold must not fail its neighbours. */
 import type { Failure } from '../net/marking.ts'
+import { PetrelError } from './errors.ts'
 
 export const MAX_DEPTH = 200
 
@@ -27,6 +28,20 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
     return { code: 'unstorable', message: 'contains half of a surrogate pair, which is not text', retryable: false }
   }
   return null
+}
+
+/** A value from outside as the text that is stored. `place`: how its giver calls it, for the message. */
+export function storableText(
+  value: unknown,
+  place: string,
+  maxBytes: number,
+  details: Readonly<Record<string, unknown>> = {},
+): string {
+  const text = JSON.stringify(value) as string | undefined
+  if (text === undefined) throw new PetrelError('unstorable', `${place}: ${typeof value} is not JSON`, details)
+  const error = unstorable(text, maxBytes)
+  if (error !== null) throw new PetrelError(error.code as 'unstorable', `${place}: ${error.message}`, details)
+  return text
 }
 
 /** Deepest nesting, by one pass over the text; strings are skipped. */

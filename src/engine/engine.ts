@@ -6,13 +6,15 @@ import type { Net } from '../net/net.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../store/rows.ts'
 import type { Store, Wake } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
-import { limitKeys } from './admission.ts'
 import type {
   CallerTransaction,
   EngineApi,
   EngineOptions,
   Enqueued,
   EnqueueParams,
+  GateAnswer,
+  GateLink,
+  GateView,
   InstanceView,
   Leases,
   Logger,
@@ -21,13 +23,19 @@ import type {
   Started,
   StartParams,
 } from './api.ts'
+import { Beginnings } from './beginnings.ts'
+import { consequencesOf } from './consequences.ts'
 import { Control } from './control.ts'
+import { deliveryOf } from './deliveries.ts'
 import { PetrelError } from './errors.ts'
 import { newEvaluator } from './evaluator.ts'
+import { GateDesk } from './gate-desk.ts'
 import { newId } from './ids.ts'
+import { InboxScheduleDesk, type InboxScheduling } from './inbox-schedules.ts'
 import { Intake } from './intake.ts'
 import { LeaseDesk } from './leases.ts'
 import { Nets } from './nets.ts'
+import { type RunObserver, tellObservers, tellPoll } from './observers.ts'
 import { Results } from './results.ts'
 import { RunControl } from './run-control.ts'
 import { Schedules } from './schedules.ts'
@@ -36,6 +44,7 @@ import { Settler } from './settle.ts'
 import { Sweeper } from './sweeper.ts'
 import { Totals } from './totals.ts'
 import { type Committed, Transactor } from './transactor.ts'
+import { type TypeRegistry, typeRegistryOn } from './type-registry.ts'
 import { viewOf } from './view.ts'
 import { Waiters } from './waiters.ts'
 import { follow } from './watch.ts'
@@ -48,6 +57,8 @@ export class Engine implements EngineApi {
   readonly store: Store
   readonly workers: WorkerPort
   readonly leases: Leases
+  readonly registry: TypeRegistry
+  readonly inboxSchedules: InboxScheduling
   readonly #logger: Logger
   readonly #nets: Nets
   readonly #transactor: Transactor
@@ -57,11 +68,14 @@ export class Engine implements EngineApi {
   readonly #leases: LeaseDesk
   readonly #totals: Totals
   readonly #control: Control
+  readonly #gates: GateDesk
   readonly #runControl: RunControl
   readonly #schedules: Schedules
   readonly #sweeper: Sweeper
   readonly #waiters: Waiters
+  readonly #beginnings: Beginnings
   readonly #results: Results
+  readonly #observers = new Set<RunObserver>()
   readonly #unsubscribe: () => void
   #poll: NodeJS.Timeout | null = null
   #closed = false
@@ -95,6 +109,11 @@ export class Engine implements EngineApi {
     this.#transactor.clockOffsetMs = storeNow - Date.now()
     this.#results = new Results(store, this.#nets)
     this.#waiters = new Waiters(store)
+    const polled = <T>(worker: string, claim: Promise<T>): Promise<T> =>
+      this.#observers.size === 0 ? claim : tellPoll(this.#observers, worker, claim)
+    this.#beginnings = new Beginnings(this.#transactor)
+    const noteStarts = async (runIds: readonly string[]): Promise<void> =>
+      this.#beginnings.note(await store.read.runs({ ids: runIds }))
     this.#sessions = new Sessions({
       store,
       transactor: this.#transactor,
@@ -107,8 +126,9 @@ export class Engine implements EngineApi {
       heartbeatMs: options.heartbeatMs ?? Math.max(100, Math.floor(ttlMs / 4)),
       maxPayloadBytes,
       probe,
-      noteStarts: async (runIds) => this.#noteStarts(await store.read.runs({ ids: runIds })),
+      noteStarts,
       dueAt: (at) => this.#wakeAt(at),
+      polled,
     })
     this.workers = this.#sessions
     const offers = (): ReturnType<Sessions['offers']> => this.#sessions.offers([])
@@ -137,11 +157,14 @@ export class Engine implements EngineApi {
       chance,
       logger,
       maxPayloadBytes,
-      noteStarts: (runs) => this.#noteStarts(runs),
+      noteStarts: (runs) => this.#beginnings.note(runs),
       dueAt: (at) => this.#wakeAt(at),
+      polled,
     })
     this.leases = this.#leases
+    this.registry = typeRegistryOn(store, () => this.#wake(null))
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
+    this.#gates = new GateDesk({ store, transactor: this.#transactor, offers, maxPayloadBytes })
     this.#runControl = new RunControl({ store, transactor: this.#transactor, offers, chance, maxPayloadBytes })
     this.#schedules = new Schedules({
       store,
@@ -151,13 +174,26 @@ export class Engine implements EngineApi {
       runControl: this.#runControl,
       dueAt: (at) => this.#sweeper.dueAt(at),
     })
+    const inboxSchedules = new InboxScheduleDesk({
+      store,
+      transactor: this.#transactor,
+      newId,
+      maxPayloadBytes,
+      offers,
+      dueAt: (at) => this.#sweeper.dueAt(at),
+      logger,
+      probe,
+    })
+    this.inboxSchedules = inboxSchedules
     this.#sweeper = new Sweeper({
       store,
       transactor: this.#transactor,
       settler: this.#settler,
       schedules: this.#schedules,
+      inboxSchedules,
       offers,
       wake: () => this.#wake(null),
+      noteStarts,
       chance,
       logger,
       pollMs,
@@ -191,8 +227,16 @@ export class Engine implements EngineApi {
     return this.#runControl.cancel(p).finally(() => this.#tellControl())
   }
 
-  answerGate(p: Parameters<EngineApi['answerGate']>[0]): Promise<InstanceRow> {
-    return this.#control.answerGate(p)
+  answerGate(p: GateAnswer): Promise<InstanceRow> {
+    return this.#gates.answer(p)
+  }
+
+  noteLink(p: GateLink): Promise<void> {
+    return this.#gates.noteLink(p)
+  }
+
+  gate(id: string): Promise<GateView | null> {
+    return this.#gates.view(id)
   }
 
   patchContext(p: Parameters<EngineApi['patchContext']>[0]): Promise<InstanceRow> {
@@ -215,6 +259,13 @@ export class Engine implements EngineApi {
     return this.#runControl.activate(p)
   }
 
+  async deleteRun(p: Parameters<EngineApi['deleteRun']>[0]): Promise<RunRow> {
+    const run = await this.#runControl.delete(p)
+    // It will never end: whoever waits for it is told.
+    await this.#waiters.look([run.id])
+    return run
+  }
+
   dismiss(p: Parameters<EngineApi['dismiss']>[0]): Promise<void> {
     return this.#runControl.dismiss(p)
   }
@@ -231,11 +282,16 @@ export class Engine implements EngineApi {
     return this.#totals.counters()
   }
 
+  observe(observer: RunObserver): () => void {
+    this.#observers.add(observer)
+    return () => this.#observers.delete(observer)
+  }
+
   async reset(): Promise<void> {
     this.#totals.forget()
     await this.#totals.flush()
     await this.store.reset()
-    this.#begun.clear()
+    this.#beginnings.forget()
     this.#leases.forget()
   }
 
@@ -269,6 +325,10 @@ export class Engine implements EngineApi {
     const recent = nodes === undefined ? null : this.#waiters.recentResults(instanceId, nodes)
     if (recent !== null) return recent
     return this.#results.ofInstance(instanceId, nodes ?? null)
+  }
+
+  async resultsBefore(run: RunRow): Promise<ReadonlyMap<string, string | null>> {
+    return (await this.#results.before(deliveryOf(run))).byNode
   }
 
   async net(hash: string): Promise<Net | null> {
@@ -309,26 +369,6 @@ export class Engine implements EngineApi {
     this.#unsubscribe()
   }
 
-  readonly #begun = new Set<string>()
-
-  /** Long work: its instance learns that it has begun while it goes on, not when it ends. */
-  async #noteStarts(runs: readonly RunRow[]): Promise<void> {
-    const fresh = runs.filter((run) => run.instanceId !== null && !this.#begun.has(run.instanceId))
-    if (fresh.length === 0) return
-    if (this.#begun.size > 20_000) this.#begun.clear()
-    await this.#transactor.run({
-      roots: [...new Set(fresh.map((run) => run.rootId as string))],
-      wait: true,
-      need: { instances: fresh.map((run) => run.instanceId as string) },
-      fold: (change) => {
-        // An instance that is gone has nothing to learn.
-        for (const run of fresh)
-          if (change.loaded.locked.has(run.rootId as string)) change.noteStart(run, run.startedAt)
-      },
-    })
-    for (const run of fresh) this.#begun.add(run.instanceId as string)
-  }
-
   readonly #listeners = new Set<() => void>()
 
   #onCommit(listener: () => void): () => void {
@@ -349,37 +389,15 @@ export class Engine implements EngineApi {
   #told({ change, handed }: Committed<unknown>): void {
     this.#nets.stored(change.netRows.keys())
     this.#sessions.handed(handed)
-    const queues = new Set<string>()
-    let soonest = Number.POSITIVE_INFINITY
-    for (const run of change.newRuns.values()) if (run.instanceId === null) this.#waiters.born(run.id)
     this.#totals.count(change)
-    const { limits } = change.loaded
-    const runs = [...change.newRuns.values(), ...change.runs.values()]
-    for (const run of runs) {
-      if (run.status === 'pending') {
-        if (run.runAt <= change.now) queues.add(run.queue)
-        else soonest = Math.min(soonest, run.runAt)
-        if (run.expiresAt !== null) soonest = Math.min(soonest, run.expiresAt)
-      } else {
-        if (run.timeoutAt !== null) soonest = Math.min(soonest, run.timeoutAt)
-        if (run.leaseUntil !== null) soonest = Math.min(soonest, run.leaseUntil)
-      }
-      // A lease that ended without its worker's word: he must be told to stop.
-      const before = change.loaded.runs.get(run.id)
-      if (before !== undefined && before.sessionId !== null && run.epoch !== before.epoch && run.reportId === null) {
-        this.#sessions.lost(before.sessionId, run.id, before.timeoutAt !== null && before.timeoutAt <= change.now)
-      }
+    if (this.#observers.size > 0) tellObservers(this.#observers, change)
+    const { queues, soonest, lost } = consequencesOf(change)
+    for (const { sessionId, runId, late } of lost) this.#sessions.lost(sessionId, runId, late)
+    for (const run of change.newRuns.values()) if (run.instanceId === null) this.#waiters.born(run.id)
+    for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
       if (run.instanceId === null && run.settledAt !== null) this.#waiters.tell(run.id, run.status)
-      // Room under a limit became free: somebody may wait for it.
-      const freed = limits.size > 0 && before?.status === 'leased' && run.status !== 'leased'
-      if (freed && limitKeys(run).some((key) => limits.has(key))) queues.add(run.queue)
     }
-    for (const gate of change.newGates.values()) if (gate.dueAt !== null) soonest = Math.min(soonest, gate.dueAt)
-    for (const { row, isNew } of change.members.values()) {
-      if (isNew) this.#waiters.born(row.id)
-      if (row.deadlineAt !== null) soonest = Math.min(soonest, row.deadlineAt)
-      if (row.more) soonest = change.now
-    }
+    for (const { row, isNew } of change.members.values()) if (isNew) this.#waiters.born(row.id)
     for (const id of change.endedIds) {
       const member = change.members.get(id)
       if (member !== undefined) this.#waiters.tell(id, member.row.state, change.plainResults(id))
@@ -414,10 +432,13 @@ export class Engine implements EngineApi {
   }
 
   #woken(wake: Wake): void {
-    const anything = wake.queues === undefined && wake.ended === undefined && wake.control !== true
+    const anything =
+      wake.queues === undefined && wake.ended === undefined && wake.control !== true && wake.outside !== true
+    if (anything || wake.outside === true) this.#sweeper.outside()
+    if (anything) this.#sessions.compare()
     if (anything || (wake.queues?.length ?? 0) > 0) this.#wake(anything ? null : new Set(wake.queues))
     if (wake.control === true) void this.#sessions.beatNow()
-    const look = anything ? this.#waiters.lookAll() : this.#waiters.look(wake.ended ?? [])
+    const look = anything ? this.#waiters.lookAnew() : this.#waiters.look(wake.ended ?? [])
     look.catch((error: unknown) => this.#logger.warn({}, `looking for ended work: ${(error as Error).message}`))
     for (const listener of this.#listeners) listener()
   }

@@ -4,10 +4,14 @@ import type { Json } from '../net/net.ts'
 import type { GateRow } from '../store/rows.ts'
 import type { Change, Member } from './change.ts'
 import { PetrelError } from './errors.ts'
+import { type EscalationStage, gateOptions } from './gate-options.ts'
+import { checkVote, standingOf, type Vote, verdictOf, votesOf } from './votes.ts'
 
 export function openGate(change: Change, member: Member, place: Place, args: Json | null): void {
   const node = member.net.byKey.get(place.node)
   if (node?.work.kind !== 'gate') throw new Error(`node '${place.node}' is no gate`)
+  const options = JSON.stringify(node.work.options)
+  const first = gateOptions(options).escalate?.[0]
   const gate: GateRow = {
     id: change.deps.newId(),
     instanceId: member.row.id,
@@ -16,13 +20,16 @@ export function openGate(change: Change, member: Member, place: Place, args: Jso
     fire: place.fire,
     scope: place.scope,
     state: 'open',
-    options: JSON.stringify(node.work.options),
+    options,
     args: args === null ? null : JSON.stringify(args),
     dueAt: node.work.timeoutMs === null ? null : change.now + node.work.timeoutMs,
     onTimeout: node.work.onTimeout,
     answer: null,
     answeredBy: null,
     reason: null,
+    votes: '[]',
+    escalated: 0,
+    escalateAt: first === undefined ? null : change.now + first.after,
     createdAt: change.now,
     answeredAt: null,
   }
@@ -41,8 +48,35 @@ export function closeGate(change: Change, member: Member, id: string): void {
   change.event(member, 'gate.closed', gate.node, { gate: id })
 }
 
-/** Decides a gate under the lock; used for people and for the clock. */
-export function answerGate(
+/** Counts a vote under the lock, and decides the gate if that was the one it took. */
+export function castVote(
+  change: Change,
+  gate: GateRow,
+  p: { readonly vote: Omit<Vote, 'at'>; readonly initiators: readonly string[] },
+): void {
+  refuseDecided(gate)
+  const vote: Vote = { ...p.vote, at: change.now }
+  checkVote(gate, vote, p.initiators)
+  const voted: GateRow = { ...gate, votes: JSON.stringify([...votesOf(gate), vote]) }
+  const { by, roles, reason, link } = vote
+  const data = {
+    gate: gate.id,
+    approved: vote.approved,
+    ...whoOf(by, roles, reason),
+    ...(link === null ? {} : { link }),
+  }
+  change.event(change.member(gate.instanceId), 'gate.voted', gate.node, data, by)
+  const verdict = verdictOf(standingOf(voted, p.initiators))
+  if (verdict === null) {
+    change.gates.set(gate.id, voted)
+    return
+  }
+  const answer = vote.answer === undefined ? null : JSON.stringify(vote.answer)
+  decideGate(change, voted, { approved: verdict === 'approved', answer, reason, actor: by, roles })
+}
+
+/** Decides a gate, whatever its votes say: they have decided, time has run out, or it is a dry run. */
+export function decideGate(
   change: Change,
   gate: GateRow,
   p: {
@@ -50,11 +84,10 @@ export function answerGate(
     readonly answer: string | null
     readonly reason: string | null
     readonly actor: string | null
+    readonly roles: readonly string[]
   },
 ): void {
-  if (gate.state !== 'open') {
-    throw new PetrelError('conflict', `gate ${gate.id} is already ${gate.state}`, { state: gate.state })
-  }
+  refuseDecided(gate)
   const member = change.member(gate.instanceId)
   const state = p.approved ? 'approved' : 'rejected'
   change.gates.set(gate.id, {
@@ -65,11 +98,43 @@ export function answerGate(
     reason: p.reason,
     answeredAt: change.now,
   })
-  change.event(member, `gate.${state}`, gate.node, { gate: gate.id, actor: p.actor, reason: p.reason })
+  const data = { gate: gate.id, ...whoOf(p.actor, p.roles, p.reason) }
+  change.event(member, `gate.${state}`, gate.node, data, p.actor)
   if (p.approved) member.slots.set(`r:${gate.node}`, p.answer === null ? null : (JSON.parse(p.answer) as Json))
   const place: Place = { node: gate.node, fire: gate.fire, item: -1, role: 'work', scope: gate.scope }
   const who = p.actor === null ? '' : ` by ${p.actor}`
   const why = p.reason === null ? '' : `: ${p.reason}`
   const error = p.approved ? null : { code: 'rejected', message: `rejected${who}${why}` }
   change.happen(gate.instanceId, { kind: 'answered', place, approved: p.approved, error })
+}
+
+/** What time does to an open gate, checked again under the lock: the decision, else the stages that are due. */
+export function ripenGate(change: Change, gate: GateRow): void {
+  if (gate.state !== 'open') return
+  if (gate.dueAt !== null && gate.dueAt <= change.now) {
+    const reason = gate.votes === '[]' ? 'nobody answered in time' : 'not enough votes in time'
+    decideGate(change, gate, { approved: gate.onTimeout === 'approve', answer: null, reason, actor: null, roles: [] })
+    return
+  }
+  const { escalate = [] } = gateOptions(gate.options)
+  let escalated = gate.escalated
+  for (; escalated < escalate.length; escalated++) {
+    const { after, roles } = escalate[escalated] as EscalationStage
+    if (gate.createdAt + after > change.now) break
+    const data = { gate: gate.id, stage: escalated + 1, ...(roles === undefined ? {} : { roles }) }
+    change.event(change.member(gate.instanceId), 'gate.escalated', gate.node, data)
+  }
+  if (escalated === gate.escalated) return
+  const next = escalate[escalated]
+  const escalateAt = next === undefined ? null : gate.createdAt + next.after
+  change.gates.set(gate.id, { ...gate, escalated, escalateAt })
+}
+
+export function refuseDecided(gate: GateRow): void {
+  if (gate.state === 'open') return
+  throw new PetrelError('conflict', `gate ${gate.id} is already ${gate.state}`, { state: gate.state })
+}
+
+function whoOf(actor: string | null, roles: readonly string[], reason: string | null): { readonly [k: string]: Json } {
+  return { actor, reason, ...(roles.length === 0 ? {} : { roles }) }
 }

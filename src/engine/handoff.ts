@@ -44,8 +44,11 @@ export function handOff(
   if (offers.length === 0) return handed
   for (const run of change.newRuns.values()) {
     if (run.status !== 'pending' || run.runAt > change.now) continue
-    const offer = offers.find((o, i) => wants(o, run, urgency[i] ?? null))
-    if (offer === undefined || change.admission.take(run) !== null) continue
+    const { admission } = change
+    const offer = offers.find(
+      (o, i) => wants(o, run, urgency[i] ?? null) && admission.isOpen(run.type, o.filter.runtime),
+    )
+    if (offer === undefined || admission.take(run, offer.filter.runtime) !== null) continue
     const reportId = offer.reports.shift() ?? null
     if (reportId === null) offer.room--
     const row = bornLeased(run, offer.holder, change.now, reportId ?? UNASKED)
@@ -59,19 +62,4 @@ function wants(offer: Offer, run: RunRow, waiting: number | null): boolean {
   if (offer.reports.length === 0 && offer.room <= 0) return false
   if (waiting !== null && (waiting < run.priority || offer.streak >= MAX_STREAK)) return false
   return offer.accepts(run)
-}
-
-/** Whether a filter takes a run; the same rule as the stores' claim. */
-export function accepting(filter: ClaimFilter): (run: RunRow) => boolean {
-  const queues = filter.queues === null ? null : new Set(filter.queues)
-  const exact = new Set<string>()
-  const prefixes: string[] = []
-  for (const type of filter.types ?? []) {
-    if (type.endsWith('%')) prefixes.push(type.slice(0, -1))
-    else exact.add(type)
-  }
-  return (run) =>
-    (queues === null || queues.has(run.queue)) &&
-    (filter.tenant === null || filter.tenant === run.tenant) &&
-    (filter.types === null || exact.has(run.type) || prefixes.some((p) => run.type.startsWith(p)))
 }

@@ -9,10 +9,11 @@ import { INBOX_RETRY } from './backoff.ts'
 import { type Batch, Batcher } from './batcher.ts'
 import { bear } from './births.ts'
 import type { Change } from './change.ts'
-import { unstorable } from './edge.ts'
+import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { isId } from './ids.ts'
+import { checkInboxRun } from './inbox-run.ts'
 import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
 import { newRun } from './runs.ts'
@@ -84,7 +85,8 @@ export class Intake {
     if (typeof params.type !== 'string' || params.type === '') {
       throw new PetrelError('invalid_request', `enqueue[${index}].type: a run needs a type, e.g. 'email.send'`)
     }
-    const payload = this.#text(params.payload, `enqueue[${index}].payload`)
+    if (params.inbox === true) checkInboxRun(params, `enqueue[${index}]`)
+    const payload = storableText(params.payload, `enqueue[${index}].payload`, this.#deps.maxPayloadBytes)
     const retry: Retry = {
       ...INBOX_RETRY,
       ...params.retry,
@@ -114,18 +116,14 @@ export class Intake {
         uniqueKey: params.unique?.key ?? null,
         limitKey: params.limitKey ?? null,
         tenant: params.tenant ?? null,
-        meta: params.meta === undefined ? null : this.#text(params.meta, `enqueue[${index}].meta`),
+        meta:
+          params.meta === undefined
+            ? null
+            : storableText(params.meta, `enqueue[${index}].meta`, this.#deps.maxPayloadBytes),
+        inbox: params.inbox ?? false,
       },
     )
     return { params, run, bytes: payload.length + 300 }
-  }
-
-  #text(value: Json, place: string): string {
-    const text = JSON.stringify(value) as string | undefined
-    if (text === undefined) throw new PetrelError('unstorable', `${place}: ${typeof value} is not JSON`)
-    const error = unstorable(text, this.#deps.maxPayloadBytes)
-    if (error !== null) throw new PetrelError(error.code as 'unstorable', `${place}: ${error.message}`)
-    return text
   }
 
   /** `unsure`: an earlier commit of these calls may have happened; what is there already is only answered. */
@@ -172,11 +170,12 @@ export class Intake {
     const all = [params.net, ...(params.nets ?? [])]
     const hashes = all.map((net) => nets.admit(net))
     checkNesting(params, hashes, all, this.#deps.maxDepth)
-    const bytes = this.#text((params.input ?? null) as Json, 'start.input').length
-    this.#text((params.literals ?? null) as unknown as Json, 'start.literals')
+    const bytes = storableText((params.input ?? null) as Json, 'start.input', this.#deps.maxPayloadBytes).length
+    storableText((params.literals ?? null) as unknown as Json, 'start.literals', this.#deps.maxPayloadBytes)
     let items = 0
     for (const [node, list] of Object.entries(params.items ?? {})) {
-      for (const [i, item] of list.entries()) items += this.#text(item as Json, `start.items.${node}[${i}]`).length
+      for (const [i, item] of list.entries())
+        items += storableText(item as Json, `start.items.${node}[${i}]`, this.#deps.maxPayloadBytes).length
     }
     return {
       params,
@@ -299,7 +298,7 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
     ...(params.expiresInMs === undefined ? {} : { expiresAt: change.now + params.expiresInMs }),
   }
   for (const limit of params.limits ?? []) change.admission.set(limit)
-  change.addRun(run)
+  change.addRun(run, params.actor)
   return { id: run.id, created: true, run, ...(claimed?.replaced == null ? {} : { replaced: claimed.replaced }) }
 }
 

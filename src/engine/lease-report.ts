@@ -3,7 +3,8 @@ import type { RunRow } from '../store/rows.ts'
 import type { LeaseReport, LeaseSettled } from './api.ts'
 import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
-import { type Chance, failExecution, leaseExpired, noteLate, overdue, requeue, succeed } from './outcomes.ts'
+import { type Chance, failExecution, giveBack, leaseExpired, noteLate, overdue, requeue, succeed } from './outcomes.ts'
+import { finishedOutside } from './outside.ts'
 import { waitOf } from './runs.ts'
 
 /** A report whose parts are known to be storable. */
@@ -30,12 +31,14 @@ export function settleLease(change: Change, checked: CheckedReport, chance: Chan
   const run = change.run(runId) as RunRow
   const refusal = refusalOf(run, report, change.now)
   if (refusal !== null) {
-    if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report.attempt)
+    if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report)
+    finishedOutside(change, runId)
     return refusal
   }
   const told = { startedAt: null, reportId }
   if (outcome.kind === 'succeeded') succeed(change, run, result, told)
   else if (outcome.kind === 'requeue') requeue(change, run, outcome.error ?? null, told)
+  else if (outcome.kind === 'released') giveBack(change, run, false, told)
   else failExecution(change, run, outcome.error, false, told, chance, outcome.how, result)
   return settledAs(change.run(runId) as RunRow, change.now)
 }
@@ -44,7 +47,7 @@ function settledAs(run: RunRow, now: number): LeaseSettled {
   return { run, retryDelayMs: run.status === 'pending' ? Math.max(0, run.runAt - now) : null }
 }
 
-function refusalOf(run: RunRow, { holder, attempt }: LeaseReport, now: number): PetrelError | null {
+function refusalOf(run: RunRow, { holder, attempt, epoch = null }: LeaseReport, now: number): PetrelError | null {
   if (run.status !== 'leased')
     return conflict(run, now, `is ${wordOf(run, now)}; only the holder of its lease may report`)
   if (run.leaseMs === null || run.deferred) {
@@ -54,6 +57,7 @@ function refusalOf(run: RunRow, { holder, attempt }: LeaseReport, now: number): 
   if (holder !== null && run.leasedBy !== holder) {
     return conflict(run, now, `is held by worker ${run.leasedBy ?? '?'}, not by ${holder}`)
   }
+  if (epoch !== null && epoch !== run.epoch) return conflict(run, now, 'was given out again since')
   if (attempt !== null && attempt !== run.attempt + 1) {
     return conflict(run, now, `is at attempt ${run.attempt + 1}, not ${attempt}`)
   }
@@ -82,8 +86,9 @@ export function missing(runId: string): PetrelError {
 }
 
 /** A success of the very start that was given up: if the work can be undone, the undo must know of it. */
-function noteIfUndoable(change: Change, run: RunRow, attempt: number | null): void {
-  if (attempt === null || attempt !== run.attempt || run.instanceId === null || run.node === null) return
-  if (change.member(run.instanceId).net.byKey.get(run.node)?.undo === null) return
+function noteIfUndoable(change: Change, run: RunRow, { attempt, epoch = null }: LeaseReport): void {
+  if (run.instanceId === null || run.node === null) return
+  const theVeryStart = epoch === null ? attempt !== null && attempt === run.attempt : epoch + 1 === run.epoch
+  if (!theVeryStart || change.member(run.instanceId).net.byKey.get(run.node)?.undo === null) return
   noteLate(change, run, run.epoch - 1)
 }

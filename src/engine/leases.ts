@@ -12,6 +12,7 @@ import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { Fetches } from './fetches.ts'
+import { checkFilter } from './filter.ts'
 import { type CheckedReport, missing, settleLease } from './lease-report.ts'
 import { type Chance, leaseExpired, unclaimed } from './outcomes.ts'
 import type { Settler } from './settle.ts'
@@ -32,6 +33,8 @@ export interface LeaseDeps {
   readonly maxPayloadBytes: number
   readonly noteStarts: (runs: readonly RunRow[]) => Promise<void>
   readonly dueAt: (at: number) => void
+  /** Notes that a worker asked for work; the fetch goes on as it is. */
+  readonly polled: <T>(worker: string, fetch: Promise<T>) => Promise<T>
 }
 
 type Key = Pick<Delivery, 'runId' | 'rootId' | 'instanceId'>
@@ -52,8 +55,9 @@ export class LeaseDesk implements Leases {
     })
   }
 
-  fetch(params: LeaseFetch): Promise<readonly RunRow[]> {
-    return this.#fetches.fetch(params)
+  async fetch(params: LeaseFetch): Promise<readonly RunRow[]> {
+    checkFilter(params)
+    return this.#deps.polled(params.holder, this.#fetches.fetch(params))
   }
 
   async settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]> {
@@ -70,6 +74,7 @@ export class LeaseDesk implements Leases {
   }
 
   async beat(p: LeaseBeat): Promise<{ readonly state: WorkerRow['state']; readonly extended: readonly string[] }> {
+    checkFilter({ types: p.types, runtime: null })
     const { sweep } = this.#deps.store
     const { holder, host, pid, runtime, queues, types, concurrency, state, tenant, ttlMs } = p
     const about = { name: holder, host, pid, runtime, queues, types, concurrency, state, tenant }
@@ -127,7 +132,7 @@ export class LeaseDesk implements Leases {
     if (delivery === undefined) return missing(report.runId)
     const checked = this.#checked(report)
     if (checked instanceof PetrelError) return checked
-    const reportId = this.#deps.newId()
+    const reportId = report.reportId ?? this.#deps.newId()
     let answer: LeaseSettled | PetrelError | null = null
     const { runId, rootId, instanceId } = delivery
     await this.#deps.settler.settle({
@@ -156,7 +161,9 @@ export class LeaseDesk implements Leases {
     const [error, given] =
       outcome.kind === 'succeeded'
         ? [undefined, outcome.result]
-        : [outcome.error, outcome.kind === 'failed' ? outcome.result : undefined]
+        : outcome.kind === 'released'
+          ? []
+          : [outcome.error, outcome.kind === 'failed' ? outcome.result : undefined]
     const texts = { error: JSON.stringify(error), result: JSON.stringify(given) } as const
     for (const [what, text] of Object.entries(texts)) {
       const refusal = text === undefined ? null : unstorable(text, this.#deps.maxPayloadBytes)

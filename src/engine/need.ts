@@ -1,10 +1,10 @@
 /** How the parts of a fold ask for what was not loaded. */
-import type { Missing } from '../net/facts.ts'
+import { type Missing, Unloaded } from '../net/facts.ts'
 import type { Need } from '../store/store.ts'
 import { PetrelError } from './errors.ts'
 
 /** Thrown by anything that meets something not loaded; caught once per root. */
-export class NeedMore extends Error {
+export class NeedMore extends Unloaded {
   readonly need: Need
   constructor(need: Need) {
     super('need more')
@@ -12,7 +12,7 @@ export class NeedMore extends Error {
   }
 }
 
-/** What fire lacks, in the store's words. */
+/** What fire lacks, in the store's words. Several at once are results of one join. */
 export function needOf(instanceId: string, missing: readonly Missing[]): Need {
   const m = missing[0]
   if (m === undefined) throw new PetrelError('engine_error', 'fire asked for nothing')
@@ -24,7 +24,7 @@ export function needOf(instanceId: string, missing: readonly Missing[]): Need {
     case 'topSlot':
       return { topSlot: [{ instanceId, prefix: m.prefix }] }
     case 'result':
-      return { results: [{ instanceId, node: m.node }] }
+      return { results: missing.flatMap((one) => (one.fact === 'result' ? { instanceId, node: one.node } : [])) }
     case 'items':
       return { items: [{ instanceId, node: m.node, fire: m.fire, from: m.from, count: m.count }] }
     case 'unstarted':

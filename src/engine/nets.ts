@@ -1,9 +1,10 @@
 /** Compiled nets by hash, and which net an instance runs: both only speed things up, the store has the truth. */
 import type { CompiledNet } from '../net/compile.ts'
-import { compileNet, indexNet } from '../net/compile.ts'
+import { compileNet, indexNet, NetError } from '../net/compile.ts'
 import type { Evaluate } from '../net/facts.ts'
 import type { Net } from '../net/net.ts'
 import type { NetRow } from '../store/rows.ts'
+import { gateProblems } from './gate-options.ts'
 import { netHash } from './hash.ts'
 
 const CACHED_NETS = 1000
@@ -25,10 +26,17 @@ export class Nets {
     let hash = this.#hashes.get(net)
     if (hash === undefined) {
       hash = netHash(net)
-      if (!this.#compiled.has(hash)) this.#keep(hash, compileNet(net, this.#evaluate))
+      if (!this.#compiled.has(hash)) this.#keep(hash, this.#check(net))
       this.#hashes.set(net, hash)
     } else if (!this.#compiled.has(hash)) this.#keep(hash, indexNet(net))
     return hash
+  }
+
+  #check(net: Net): CompiledNet {
+    const compiled = compileNet(net, this.#evaluate)
+    const problems = gateProblems(net)
+    if (problems.length > 0) throw new NetError(net.name, problems)
+    return compiled
   }
 
   /** The row to store with the first instance that uses the net; null once it is known to be there. */

@@ -70,6 +70,7 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     deadLetter: false,
     cancelRequestedAt: null,
     meta: order.meta === null ? null : JSON.stringify(order.meta),
+    inbox: false,
   }
   return takenOver(change, member, run) ?? run
 }

@@ -1,17 +1,20 @@
 /**
- * What becomes of one run: reported by its worker, completed by id, lost, timed out, expired, finished from outside or
- * cancelled. Each is checked against the row under its lock (the fence) and either changes run and instance together
- * or changes nothing.
+ * What becomes of one run: reported by its worker, completed by id, lost, timed out, expired or cancelled; outside.ts
+ * has those that foreign clients end. Each is checked against the row under its lock (the fence) and either changes run
+ * and instance together or changes nothing.
  */
 import type { Failure } from '../net/marking.ts'
-import type { Json, Retry } from '../net/net.ts'
+import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Reply, Report } from '../worker/port.ts'
-import { backoffMs, INBOX_RETRY, retryable } from './backoff.ts'
-import { type Change, iso, leaseStory, placeOf } from './change.ts'
+import { backoffMs, retryable } from './backoff.ts'
+import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
+import { iso, leaseStory, reasonOf } from './lease-story.ts'
 import { NeedMore } from './need.ts'
-import { deferred, MAX_DELIVERIES, requeued, retried, returned } from './runs.ts'
+import { finishedOutside } from './outside.ts'
+import { policyOf } from './policy.ts'
+import { deferred, MAX_DELIVERIES, placeOf, requeued, retried, returned } from './runs.ts'
 
 export interface Chance {
   readonly random: () => number
@@ -48,6 +51,7 @@ export function reported(
       return 'recorded'
     }
     if (outcome.kind === 'succeeded') noteLate(change, run, delivery.epoch)
+    finishedOutside(change, run.id)
     return 'stale'
   }
   const told: Told = { startedAt: report.startedAt, reportId }
@@ -115,9 +119,10 @@ export function leaseExpired(change: Change, runId: string, chance: Chance): voi
 
 function expiry(change: Change, run: RunRow): Failure {
   const category = 'transient'
-  // Plain SQL holds it: only the row tells who, and it never beat.
-  if (run.leaseMs === null) return { code: 'lease_expired', message: 'the lease ran out', category }
   const holder = run.leasedBy ?? ''
+  const silent = `worker ${holder} neither ended it nor extended its lease in time`
+  // Plain SQL holds it: only the row tells who, and it never beat.
+  if (run.leaseMs === null) return { code: 'lease_expired', message: silent, category }
   const worker = change.loaded.sessions.get(holder)
   if (worker === undefined && !change.asked.has(`worker ${holder}`)) {
     change.asked.add(`worker ${holder}`)
@@ -127,6 +132,8 @@ function expiry(change: Change, run: RunRow): Failure {
     const code = 'worker_death'
     return { code, type: code, message: `worker ${holder} stopped sending heartbeats`, category }
   }
+  // The inbox has one word for it, whoever held the lease.
+  if (run.inbox) return { code: 'lease_expired', message: silent, category }
   const code = 'visibility_timeout'
   return { code, type: code, message: `neither ended nor renewed within ${run.leaseMs} ms`, category }
 }
@@ -145,41 +152,6 @@ export function overdue(change: Change, runId: string, chance: Chance): void {
   } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
     endRun(change, run, 'failed', { code: 'expired', message: 'not started before it expired' }, false, UNTOLD, false)
   }
-}
-
-/** A foreign client wrote the end into the row; the instance learns of it here. */
-export function finishedOutside(change: Change, runId: string): void {
-  const run = change.run(runId)
-  if (run === undefined || run.settledAt !== null) return
-  if (run.status !== 'succeeded' && run.status !== 'failed' && run.status !== 'cancelled') return
-  if (run.sessionId !== null || run.leaseMs !== null) change.admission.release(run)
-  const message = run.lastError ?? `${run.status} from outside`
-  const error: Failure | null = run.status === 'failed' ? { code: 'handler_error', message } : null
-  const row: RunRow = {
-    ...run,
-    leasedBy: null,
-    leaseUntil: null,
-    leaseMs: null,
-    sessionId: null,
-    epoch: run.epoch + 1,
-    settledAt: change.now,
-    finishedAt: run.finishedAt ?? change.now,
-    error: error === null ? run.error : JSON.stringify(error),
-  }
-  change.replace(row)
-  change.runEvent(row, run.status, { outside: true, ...(error === null ? {} : { error: error as unknown as Json }) })
-  if (row.status === 'succeeded') change.recordResult(row)
-  if (row.instanceId === null) {
-    change.endedIds.push(row.id)
-    return
-  }
-  const outcome =
-    row.status === 'succeeded'
-      ? { kind: 'succeeded' as const }
-      : error === null
-        ? { kind: 'cancelled' as const }
-        : { kind: 'failed' as const, error }
-  change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
 }
 
 /** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
@@ -248,6 +220,7 @@ export function failExecution(
   change.replace(row)
   const data = {
     ...leaseStory(run, told.startedAt),
+    ...reasonOf(error),
     attempt: row.attempt,
     error: error as unknown as Json,
     run_at: iso(row.runAt),
@@ -291,7 +264,7 @@ function defer(change: Change, run: RunRow, told: Told): void {
 }
 
 /** Not started: goes back as it was, or, if its instance is ending, not at all. */
-function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): void {
+export function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): void {
   if (ending(change, run)) {
     const row = change.finish(run, {
       status: 'cancelled',
@@ -344,13 +317,8 @@ function ending(change: Change, run: RunRow): boolean {
 export function noteLate(change: Change, run: RunRow, epoch: number): void {
   if (!run.unknown || run.epoch !== epoch + 1 || run.instanceId === null || run.status === 'succeeded') return
   change.runEvent(run, 'late_success', null)
-  change.replace({ ...run, unknown: false })
   change.happen(run.instanceId, { kind: 'late', place: placeOf(run) })
-}
-
-function policyOf(change: Change, run: RunRow): Retry {
-  if (run.retry !== null) return JSON.parse(run.retry) as Retry
-  if (run.instanceId === null || run.node === null) return INBOX_RETRY
-  const node = change.member(run.instanceId).net.byKey.get(run.node)
-  return (run.role === 'undo' ? node?.undo?.retry : node?.retry) ?? { ...INBOX_RETRY, maxAttempts: run.maxAttempts }
+  // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
+  finishedOutside(change, run.id)
+  change.replace({ ...(change.run(run.id) as RunRow), unknown: false })
 }

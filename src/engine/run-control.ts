@@ -1,14 +1,15 @@
-/** What people and outside systems do to single runs: cancel, complete, redrive, activate, dismiss. */
+/** What people and outside systems do to single runs: cancel, complete, redrive, activate, delete, dismiss. */
 import type { Failure } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { HELD_AT, type RunRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Change } from './change.ts'
-import { unstorable } from './edge.ts'
+import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { type Chance, cancelled, completed } from './outcomes.ts'
+import { finishedOutside } from './outside.ts'
 import { redriven, waitOf } from './runs.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -40,7 +41,9 @@ export class RunControl {
       | { readonly kind: 'failed'; readonly error: Failure }
   }): Promise<void> {
     const outcome =
-      p.outcome.kind === 'failed' ? p.outcome : { kind: 'succeeded' as const, result: this.#text(p.outcome.result) }
+      p.outcome.kind === 'failed'
+        ? p.outcome
+        : { kind: 'succeeded' as const, result: storableText(p.outcome.result, 'result', this.#deps.maxPayloadBytes) }
     await this.#act(p.runId, (change) => completed(change, p.runId, outcome, this.#deps.chance))
   }
 
@@ -50,6 +53,7 @@ export class RunControl {
       if (row.status !== 'failed' && row.status !== 'cancelled') {
         throw refused(change, row, 'failed', 'only failed or cancelled runs are redriven')
       }
+      if (row.deletedAt !== null) throw refused(change, row, 'failed', 'and deleted: nobody would be given it')
       if (row.instanceId !== null && !TERMINAL.has(change.member(row.instanceId).row.state)) {
         throw new PetrelError(
           'conflict',
@@ -76,6 +80,19 @@ export class RunControl {
     })
   }
 
+  /** Deleted once, it stays as it is. */
+  delete(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.deletedAt !== null) return row
+      if (row.status === 'leased') throw refused(change, row, 'pending', 'cancel it first')
+      const ended = row.status === 'pending' && row.instanceId !== null ? cancelled(change, p.id, p.actor) : row
+      const deleted: RunRow = { ...ended, deletedAt: change.now }
+      change.replace(deleted)
+      change.runEvent(deleted, 'run.deleted', null, p.actor)
+      return deleted
+    })
+  }
+
   /** A bare run goes; of a workflow's run only the mark goes, since the workflow shows what became of it. */
   async dismiss(p: OneRun): Promise<void> {
     await this.#act(p.id, (change, row) => {
@@ -97,20 +114,13 @@ export class RunControl {
       need: { runs: [id], ...(instanceId === null ? {} : { instances: [instanceId] }) },
       offers,
       fold: (change) => {
+        finishedOutside(change, id)
         const row = change.run(id)
         if (row === undefined) throw missing(id)
         return fold(change, row)
       },
     })
     return value
-  }
-
-  #text(value: Json): string {
-    const text = JSON.stringify(value) as string | undefined
-    if (text === undefined) throw new PetrelError('unstorable', `result: ${typeof value} is not JSON`)
-    const error = unstorable(text, this.#deps.maxPayloadBytes)
-    if (error !== null) throw new PetrelError(error.code as 'unstorable', `result: ${error.message}`)
-    return text
   }
 }
 

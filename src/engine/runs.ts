@@ -1,5 +1,5 @@
 /** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
-import type { Failure } from '../net/marking.ts'
+import type { Failure, Place } from '../net/marking.ts'
 import { HELD_AT, type JsonText, type RunRow } from '../store/rows.ts'
 import type { RunWait } from '../store/store.ts'
 
@@ -63,8 +63,13 @@ export function newRun(required: NewRun, rest: Partial<RunRow>): RunRow {
     deadLetter: false,
     cancelRequestedAt: null,
     meta: null,
+    inbox: false,
     ...rest,
   }
+}
+
+export function placeOf(run: RunRow): Place {
+  return { node: run.node ?? '', fire: run.fire, item: run.item, role: run.role, scope: run.scope }
 }
 
 export interface Holder {
@@ -170,6 +175,29 @@ export function finished(run: RunRow, f: Finish): RunRow {
     doneSeq: f.seq,
     reportId: f.reportId,
     deadLetter: f.deadLetter,
+  }
+}
+
+/** Ended by a foreign client: its lease is cleared away. The epoch was bumped with the write that ended it. */
+export function settled(
+  run: RunRow,
+  p: {
+    readonly now: number
+    readonly seq: number | null
+    readonly error: Failure | null
+    readonly deadLetter: boolean
+  },
+): RunRow {
+  return {
+    ...run,
+    ...UNLEASED,
+    lastError: p.error?.message ?? null,
+    error: p.error === null ? null : JSON.stringify(p.error),
+    finishedAt: run.finishedAt ?? p.now,
+    settledAt: p.now,
+    doneSeq: p.seq,
+    reportId: null,
+    deadLetter: p.deadLetter,
   }
 }
 

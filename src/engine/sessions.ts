@@ -3,7 +3,7 @@
  * beats; when it stops, the sweeper of any process takes them back.
  */
 import { hostname } from 'node:os'
-import type { RunRow, WorkerRow } from '../store/rows.ts'
+import type { WorkerRow } from '../store/rows.ts'
 import type { ClaimFilter, Need, Store } from '../store/store.ts'
 import type {
   Delivery,
@@ -21,14 +21,13 @@ import { claim } from './claim.ts'
 import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
-import { accepting, type Handed, type Offer } from './handoff.ts'
-import { type Chance, reported, strayed } from './outcomes.ts'
+import { accepting, checkFilter } from './filter.ts'
+import type { Handed, Offer } from './handoff.ts'
+import { Holdings } from './holdings.ts'
+import { type Chance, reported } from './outcomes.ts'
 import { leased } from './runs.ts'
 import type { Settler } from './settle.ts'
 import type { Transactor } from './transactor.ts'
-
-/** A leased run its worker does not know of for this long was lost on the way. */
-const STRAY_AFTER_MS = 5000
 
 /** How long a look at the queue counts: hand-offs may pass over a run that another process enqueued this short ago. */
 const LOOK_LASTS_MS = 20
@@ -49,6 +48,8 @@ export interface SessionDeps {
   readonly noteStarts: (runIds: readonly string[]) => Promise<void>
   /** A rate limit refused: look again then. */
   readonly dueAt: (at: number) => void
+  /** Notes that a worker asked for work; the claim goes on as it is. */
+  readonly polled: <T>(worker: string, claim: Promise<T>) => Promise<T>
 }
 
 export class Sessions implements WorkerPort {
@@ -60,6 +61,7 @@ export class Sessions implements WorkerPort {
   }
 
   async open(options: SessionOptions, inbox: SessionInbox): Promise<Session> {
+    checkFilter(options)
     const session = new LocalSession(this.#deps, options, inbox, (before, now) => {
       this.#open.delete(before)
       if (now !== null) this.#open.set(now, session)
@@ -111,6 +113,11 @@ export class Sessions implements WorkerPort {
     await Promise.all([...this.#open.values()].map((s) => s.beat()))
   }
 
+  /** Somebody has committed something, perhaps the end of runs that are held here. Writes nothing. */
+  compare(): void {
+    for (const session of this.#open.values()) session.holdings.compareSoon()
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#open.values()].map((s) => s.close()))
   }
@@ -119,6 +126,7 @@ export class Sessions implements WorkerPort {
 class LocalSession implements Session {
   id: string
   readonly inbox: SessionInbox
+  readonly holdings: Holdings
   readonly filter: ClaimFilter
   /** Settles in a row that handed something over; a claim begins anew. */
   streak = 0
@@ -133,7 +141,6 @@ class LocalSession implements Session {
   #state: WorkerRow['state'] = 'running'
   #timer: NodeJS.Timeout | null = null
   #closed = false
-  #claiming = false
   /** Something may wait in the queue: set by a wake or a full claim, cleared by a claim that took all there was. */
   #othersWait = true
   /** What the store last said of the queue. A wake makes it worthless. */
@@ -143,8 +150,6 @@ class LocalSession implements Session {
   }
   /** Queues it got work from, when it takes from all: their settings are loaded with the next claim at once. */
   readonly #queuesSeen = new Set<string>()
-  /** Runs whose report is on its way to the store. */
-  readonly #reporting = new Set<string>()
 
   constructor(
     deps: SessionDeps,
@@ -155,6 +160,7 @@ class LocalSession implements Session {
     this.#deps = deps
     this.#options = options
     this.inbox = inbox
+    this.holdings = new Holdings(deps, inbox, () => this.id)
     this.id = deps.newId()
     const { queues, types, tenant, runtime } = options
     this.filter = { queues, types, tenant, runtime }
@@ -200,7 +206,7 @@ class LocalSession implements Session {
     try {
       const { state, stop } = await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: this.#deps.ttlMs })
       if (stop.length > 0) this.inbox.stop(stop.map((runId) => ({ runId, reason: 'cancel' as const })))
-      await this.#compareHoldings()
+      await this.holdings.compare()
       if (state === 'dead' && !this.#closed) return await this.#beginAnew()
       this.#beatenAt = performance.now()
       if (state === 'quiet' || state === 'terminate') this.#state = state
@@ -231,35 +237,6 @@ class LocalSession implements Session {
     return performance.now() - this.#beatenAt > this.#deps.ttlMs
   }
 
-  /** What the store says we hold against what the worker says he holds. */
-  async #compareHoldings(): Promise<void> {
-    const claiming = this.#claiming
-    const holdings = this.inbox.holding()
-    if (holdings.length === 0 && claiming) return
-    const rows = await this.#deps.store.read.heldBy(this.id)
-    const ours = new Set(rows.map((r) => r.id))
-    const held = new Set(this.inbox.holding())
-    // Ended by another process: our worker must stop.
-    const lost = holdings.filter((id) => !ours.has(id) && held.has(id) && !this.#reporting.has(id))
-    if (lost.length > 0) this.inbox.stop(lost.map((runId) => ({ runId, reason: 'lost' as const })))
-    // Leased to us by a commit whose answer never came: nobody works on it.
-    if (claiming || this.#claiming) return
-    const before = this.#deps.transactor.nowMs - STRAY_AFTER_MS
-    const strays = rows.filter(
-      (r) => !held.has(r.id) && !this.#reporting.has(r.id) && r.startedAt === null && (r.leasedAt ?? 0) < before,
-    )
-    await Promise.all(strays.map((run) => this.#giveBack(run)))
-  }
-
-  async #giveBack(run: RunRow): Promise<void> {
-    const { id: runId, rootId, instanceId } = run
-    const fold = (change: Change): 'recorded' => {
-      strayed(change, runId, this.id, run.epoch)
-      return 'recorded'
-    }
-    await this.#deps.settler().settle({ runId, rootId, instanceId, bytes: 400, report: null, fold, unstorable: fold })
-  }
-
   #row(): WorkerRow {
     const { name, runtime, queues, types, concurrency, tenant } = this.#options
     const now = this.#deps.transactor.nowMs
@@ -288,14 +265,13 @@ class LocalSession implements Session {
     const candidates = { ...this.filter, limit, skipQueues: [], skipLimitKeys: [] }
     const queues = this.filter.queues ?? [...this.#queuesSeen]
     const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
-    this.#claiming = true
+    this.holdings.claiming = true
     this.#othersWait = false
     this.#lastLook = null
-    const { value, change } = await transactor
-      .run({ roots: [], wait: false, need, fold: (c) => this.#lease(c, limit) })
-      .finally(() => {
-        this.#claiming = false
-      })
+    const claiming = transactor.run({ roots: [], wait: false, need, fold: (c) => this.#lease(c, limit) })
+    const { value, change } = await this.#deps.polled(this.#options.name, claiming).finally(() => {
+      this.holdings.claiming = false
+    })
     this.streak = 0
     if (value.length >= limit || change.loaded.candidates.length > value.length) this.#othersWait = true
     if (change.admission.retryAt !== null) this.#deps.dueAt(change.admission.retryAt)
@@ -313,7 +289,7 @@ class LocalSession implements Session {
   settle(report: Report): Promise<Reply> {
     const { delivery } = report
     const checked = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
-    this.#reporting.add(delivery.runId)
+    this.holdings.reporting.add(delivery.runId)
     const session = { id: this.id, held: (id: string) => this.#held(id) }
     return this.#deps.settler().settle({
       runId: delivery.runId,
@@ -321,7 +297,7 @@ class LocalSession implements Session {
       instanceId: delivery.instanceId,
       bytes: checked.outcome.kind === 'succeeded' ? (checked.outcome.result?.length ?? 0) + 200 : 400,
       report: { sessionId: this.id, report: checked },
-      decided: () => this.#reporting.delete(delivery.runId),
+      decided: () => this.holdings.reporting.delete(delivery.runId),
       fold: (change) => reported(change, session, checked, this.#deps.chance),
       unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), this.#deps.chance),
     })
@@ -378,6 +354,7 @@ class LocalSession implements Session {
     this.#closed = true
     this.#renamed(this.id, null)
     if (this.#timer !== null) clearTimeout(this.#timer)
+    this.holdings.close()
     await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: 0 }).catch(() => undefined)
   }
 }

@@ -6,23 +6,31 @@ import type { Store } from '../store/store.ts'
 import type { Logger, Retention } from './api.ts'
 import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
-import { answerGate } from './gates.ts'
+import { ripenGate } from './gates.ts'
 import type { Offer } from './handoff.ts'
-import { type Chance, finishedOutside, leaseExpired, lost, overdue } from './outcomes.ts'
+import type { InboxScheduleDesk } from './inbox-schedules.ts'
+import { type Chance, leaseExpired, lost, overdue } from './outcomes.ts'
+import { finishedOutside } from './outside.ts'
 import type { Schedules } from './schedules.ts'
 import type { Settler } from './settle.ts'
 import type { Transactor } from './transactor.ts'
 
 const CHUNK = 500
 const PRUNE_EVERY_MS = 60_000
+/** Something due already (a retry that another process will take, say) must not make us spin. */
+const AHEAD_MS = 20
+const LOOK_AHEAD_EVERY_MS = 100
 
 export interface SweeperDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly settler: Settler
   readonly schedules: Schedules
+  readonly inboxSchedules: InboxScheduleDesk
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
+  /** These runs have begun: their instances do not know yet. */
+  readonly noteStarts: (runIds: readonly string[]) => Promise<void>
   readonly chance: Chance
   readonly logger: Logger
   readonly pollMs: number
@@ -38,6 +46,11 @@ export class Sweeper {
   #nextAt = Number.POSITIVE_INFINITY
   #sweeping: Promise<void> | null = null
   #again = false
+  #looking: Promise<void> | null = null
+  #lookAgain = false
+  #ahead: NodeJS.Timeout | null = null
+  /** false: another process does it. */
+  #started = false
   #closed = false
   #prunedAt = 0
 
@@ -46,6 +59,7 @@ export class Sweeper {
   }
 
   start(): void {
+    this.#started = true
     this.#sleepUntil(this.#deps.transactor.nowMs)
   }
 
@@ -57,7 +71,55 @@ export class Sweeper {
   async close(): Promise<void> {
     this.#closed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
+    if (this.#ahead !== null) clearTimeout(this.#ahead)
     await this.#sweeping
+    await this.#looking
+  }
+
+  /**
+   * Foreign clients may have ended runs, or put in what is due soon. What they ended is settled now, not with the next
+   * pass; if there is nothing, this is one look at an empty index. Calls that come while it looks make it look once more.
+   */
+  outside(): void {
+    if (!this.#started || this.#closed) return
+    this.#lookAgain = true
+    this.#looking ??= this.#lookOutside()
+  }
+
+  async #lookOutside(): Promise<void> {
+    try {
+      while (this.#lookAgain && !this.#closed) {
+        this.#lookAgain = false
+        await this.#outside()
+      }
+      this.#lookAheadSoon()
+    } catch (error) {
+      // The next pass finds them.
+      this.#deps.logger.warn({}, `settling what ended outside: ${(error as Error).message}`)
+    } finally {
+      this.#looking = null
+    }
+  }
+
+  /** When the next thing is due costs more to find out, so it is not asked after every wake. */
+  #lookAheadSoon(): void {
+    if (this.#ahead !== null || this.#closed) return
+    const look = async (): Promise<void> => {
+      const due = await this.#deps.store.sweep.nextDueAt()
+      if (due !== null) this.dueAt(Math.max(due, this.#deps.transactor.nowMs + AHEAD_MS))
+    }
+    this.#ahead = setTimeout(() => {
+      this.#ahead = null
+      // The next pass asks again.
+      look().catch(() => undefined)
+    }, LOOK_AHEAD_EVERY_MS).unref()
+  }
+
+  #outside(): Promise<void> {
+    return this.#runs(
+      () => this.#deps.store.sweep.unsettledRuns({ limit: CHUNK }),
+      (c, id) => finishedOutside(c, id),
+    )
   }
 
   /** One full pass now; tests and dry runs call it after moving the clock. */
@@ -96,8 +158,7 @@ export class Sweeper {
       const now = await store.now()
       transactor.clockOffsetMs = now - Date.now()
       const due = await store.sweep.nextDueAt()
-      // Something due already (a retry that another process will take, say) must not make us spin.
-      if (due !== null) next = Math.min(next, Math.max(due, now + 20))
+      if (due !== null) next = Math.min(next, Math.max(due, now + AHEAD_MS))
     } catch (error) {
       if (!this.#closed) logger.warn({}, `sweep failed, trying again: ${(error as Error).message}`)
     }
@@ -119,10 +180,9 @@ export class Sweeper {
       () => sweep.overdueRuns({ limit: CHUNK }),
       (c, id) => overdue(c, id, chance),
     )
-    await this.#runs(
-      () => sweep.unsettledRuns({ limit: CHUNK }),
-      (c, id) => finishedOutside(c, id),
-    )
+    await this.#outside()
+    const begun = await sweep.begunOutside({ limit: CHUNK })
+    if (begun.length > 0) await this.#deps.noteStarts(begun.map((run) => run.id))
     for (const { id, rootId } of await sweep.overdueInstances({ limit: CHUNK })) {
       await this.#onRoot(rootId, id, (change) => {
         const { deadlineAt } = change.member(id).row
@@ -136,6 +196,7 @@ export class Sweeper {
     }
     await this.#gates()
     for (const schedule of await sweep.dueSchedules({ limit: CHUNK })) await this.#deps.schedules.fire(schedule)
+    for (const row of await store.inboxSchedules.due({ limit: CHUNK })) await this.#deps.inboxSchedules.fire(row)
     this.#deps.wake()
     await this.#prune()
   }
@@ -175,7 +236,10 @@ export class Sweeper {
 
   async #gates(): Promise<void> {
     const { store, transactor, offers } = this.#deps
-    for (const due of await store.sweep.overdueGates({ limit: CHUNK })) {
+    const limit = CHUNK
+    // Decisions first: a gate that is decided escalates no more.
+    const ripe = [...(await store.sweep.overdueGates({ limit })), ...(await store.sweep.escalatingGates({ limit }))]
+    for (const due of new Map(ripe.map((gate) => [gate.id, gate])).values()) {
       await transactor
         .run({
           roots: [due.rootId],
@@ -184,13 +248,7 @@ export class Sweeper {
           offers,
           fold: (change) => {
             const gate = change.loaded.gates.get(due.id)
-            if (gate === undefined || gate.state !== 'open' || gate.dueAt === null || gate.dueAt > change.now) return
-            answerGate(change, gate, {
-              approved: gate.onTimeout === 'approve',
-              answer: null,
-              actor: null,
-              reason: 'nobody answered in time',
-            })
+            if (gate !== undefined) ripenGate(change, gate)
           },
         })
         .catch((error: unknown) => {

@@ -77,7 +77,8 @@ export class Transactor {
         // A store that had to begin anew has forgotten what earlier rounds asked for.
         if (loaded !== seen) known = new Known(act.need)
         seen = loaded
-        const admission = new Admission({ queues: loaded.queues, limits: loaded.limits, now: loaded.now })
+        const { queues, limits, now } = loaded
+        const admission = new Admission({ queues, limits, now, listing: (type) => loaded.listing(type) })
         const change = new Change(loaded, admission, this.#deps, known.things)
         const pass = new Pass()
         let value: T | undefined

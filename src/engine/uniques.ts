@@ -49,6 +49,8 @@ function holderOf(change: Change, unique: UniqueParams, taken: ReadonlyMap<strin
     change.asked.add(`run ${id}`)
     throw new NeedMore({ runs: [id] })
   }
+  // Deleted by hand, it will never run.
+  if (run.deletedAt !== null && run.status === 'pending') return null
   if (unique.periodMs !== undefined && run.createdAt + unique.periodMs <= change.now) return null
   const states: readonly string[] = unique.states ?? DEFAULT_LIVE
   const counts = states.includes(run.status) || (run.status === 'pending' && states.includes(waitOf(run, change.now)))

@@ -88,8 +88,16 @@ export class Waiters {
     return recent !== undefined && nodes.every((node) => recent.has(node)) ? recent : null
   }
 
+  /** These may have ended in another process. Whoever asks later must not wait for news that has come already. */
   async look(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.#born.delete(id)
     for (const id of ids) if (this.#waiting.has(id)) await this.#check(id)
+  }
+
+  /** Anything may have ended in another process. */
+  async lookAnew(): Promise<void> {
+    this.#born.clear()
+    await this.lookAll()
   }
 
   async lookAll(): Promise<void> {
@@ -121,12 +129,20 @@ export class Waiters {
     if (first === undefined) return
     if (first.kind === 'instance') {
       const row = await this.#store.read.instance(id)
-      if (row === null) throw new PetrelError('not_found', `there is no instance ${id}`)
-      if (TERMINAL.has(row.state)) this.tell(id, row.state)
+      if (row === null) this.#refuse(id, `there is no instance ${id}`)
+      else if (TERMINAL.has(row.state)) this.tell(id, row.state)
     } else {
       const row = await this.#store.read.run(id)
-      if (row === null) throw new PetrelError('not_found', `there is no run ${id}`)
-      if (ENDED_RUN.has(row.status)) this.tell(id, row.status)
+      if (row === null) this.#refuse(id, `there is no run ${id}`)
+      else if (ENDED_RUN.has(row.status)) this.tell(id, row.status)
+      else if (row.deletedAt !== null && row.status === 'pending') this.#refuse(id, `run ${id} was deleted`)
     }
+  }
+
+  /** What is not there will never end. */
+  #refuse(id: string, why: string): void {
+    const all = this.#waiting.get(id) ?? []
+    this.#waiting.delete(id)
+    for (const waiter of all) waiter.reject(new PetrelError('not_found', why))
   }
 }

@@ -39,6 +39,12 @@ describe('a template', () => {
     expect((rendered({ who: '{{ user.name }}', fixed }) as { fixed: unknown }).fixed).toBe(fixed)
   })
 
+  it('looks up any number of values: only what computes costs steps', () => {
+    const many = Array.from({ length: 20_000 }, () => '{{ user.name }}')
+    expect(rendered(many)).toEqual(many.map(() => 'Ada'))
+    expect(() => rendered(many.map(() => '{{ user.name | upper }}'))).toThrow('more than 10000 steps')
+  })
+
   it('leaves keys alone, even __proto__', () => {
     const value = rendered(JSON.parse('{"__proto__": "{{ user }}", "{{ a }}": 1}'))
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)

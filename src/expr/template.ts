@@ -2,10 +2,11 @@ import type { Json } from '../net/net.ts'
 import { parseBlocks } from './blocks.ts'
 import { type Budget, DEPTH_LIMIT, Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
+import { attribute } from './lookup.ts'
 import { mergeNames, type Name, namesInBlocks } from './names.ts'
 import { guardSource, scanTemplate } from './scan.ts'
-import type { Block, Placed } from './syntax.ts'
-import { toJson } from './value.ts'
+import type { Block, Node, Placed } from './syntax.ts'
+import { toJson, type Value } from './value.ts'
 import { type Scope, Walk } from './walk.ts'
 
 export interface Template {
@@ -17,6 +18,8 @@ export interface Template {
 type Part =
   | { readonly kind: 'fixed'; readonly value: Json }
   | { readonly kind: 'native'; readonly value: Placed; readonly path: string }
+  /** A name and keys below it. Costs no steps: how many there are is the author's text, whatever the data. */
+  | { readonly kind: 'lookup'; readonly node: Lookup }
   | { readonly kind: 'text'; readonly blocks: readonly Block[]; readonly path: string }
   | { readonly kind: 'array'; readonly items: readonly Part[] }
   | { readonly kind: 'object'; readonly entries: readonly (readonly [string, Part])[] }
@@ -55,9 +58,18 @@ function compileText(source: string, path: string, names: (readonly Name[])[]): 
     const blocks = parseBlocks(scanTemplate(source))
     names.push(namesInBlocks(blocks))
     const [only, ...others] = blocks
-    if (only?.kind === 'output' && others.length === 0) return { kind: 'native', value: only.value, path }
+    if (only?.kind === 'output' && others.length === 0) {
+      const { node } = only.value
+      return isLookup(node) ? { kind: 'lookup', node } : { kind: 'native', value: only.value, path }
+    }
     return { kind: 'text', blocks, path }
   })
+}
+
+type Lookup = Extract<Node, { readonly kind: 'name' | 'attribute' }>
+
+function isLookup(node: Node): node is Lookup {
+  return node.kind === 'name' || (node.kind === 'attribute' && isLookup(node.object))
 }
 
 /** One budget covers the whole template. */
@@ -70,6 +82,8 @@ function renderPart(part: Part, scope: Scope, meter: Meter): Json {
   switch (part.kind) {
     case 'fixed':
       return part.value
+    case 'lookup':
+      return toJson(lookUp(part.node, scope), meter)
     case 'native':
       return within(part.path, () => renderNative(part.value, scope, meter))
     case 'text':
@@ -79,6 +93,11 @@ function renderPart(part: Part, scope: Scope, meter: Meter): Json {
     case 'object':
       return Object.fromEntries(part.entries.map(([key, item]) => [key, renderPart(item, scope, meter)]))
   }
+}
+
+function lookUp(node: Lookup, scope: Scope): Value {
+  if (node.kind === 'attribute') return attribute(lookUp(node.object as Lookup, scope), node.name)
+  return Object.hasOwn(scope, node.name) ? scope[node.name] : undefined
 }
 
 function renderNative(value: Placed, scope: Scope, meter: Meter): Json {

@@ -1,6 +1,6 @@
 /** The marking while one happening is folded into it: mutable counters, slots over facts, effects in order. */
 import type { CompiledNet } from './compile.ts'
-import type { Evaluate, Facts, Missing } from './facts.ts'
+import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Effect, Failure, Marking, Place } from './marking.ts'
 import type { Json, Node } from './net.ts'
 
@@ -15,10 +15,10 @@ export type Todo =
   | { readonly t: 'context' }
 
 /** Thrown when a fact is not loaded; caught by fire, which asks for it. */
-export class MissingFact extends Error {
-  readonly missing: Missing
-  constructor(missing: Missing) {
-    super(`missing fact ${missing.fact}`)
+export class MissingFact extends Unloaded {
+  readonly missing: readonly Missing[]
+  constructor(...missing: readonly Missing[]) {
+    super(`missing ${missing.map(({ fact }) => fact).join(', ')}`)
     this.missing = missing
   }
 }
@@ -97,12 +97,6 @@ export class Draft {
     if (stored === null || (top !== null && top.key > stored.key)) return top
     if (this.slots.get(stored.key) === null) return this.slotsWith(prefix).at(-1) ?? null
     return stored
-  }
-
-  result(node: string): Json {
-    const value = this.facts.result(node)
-    if (value === undefined) throw new MissingFact({ fact: 'result', node })
-    return value
   }
 
   items(node: string, fire: number, from: number, count: number): readonly Json[] {

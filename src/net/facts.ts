@@ -1,6 +1,12 @@
 /** What fire may know beyond the marking, and how it says that it lacks something. */
 import type { Expr, Json } from './net.ts'
 
+/**
+ * A fact cannot be told before more is loaded, and undefined would not say what. fire lets it pass: whoever gave the
+ * facts throws it, and catches it.
+ */
+export class Unloaded extends Error {}
+
 /** Each method answers undefined for "not loaded"; fire then stops and asks for it. */
 export interface Facts {
   /** null: known to be absent. */

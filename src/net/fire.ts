@@ -4,7 +4,7 @@
  */
 import type { CompiledNet } from './compile.ts'
 import { Abandoned, Draft, MissingFact } from './draft.ts'
-import type { Evaluate, Facts, Missing } from './facts.ts'
+import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
 import type { Json } from './net.ts'
 import {
@@ -43,7 +43,8 @@ export function fire(
     goOn(d)
     return { fired: { marking: d.m, slots: d.slots, effects: d.effects } }
   } catch (error) {
-    if (error instanceof MissingFact) return { missing: [error.missing] }
+    if (error instanceof MissingFact) return { missing: error.missing }
+    if (error instanceof Unloaded) throw error
     const abandoned =
       error instanceof Abandoned
         ? error
@@ -79,7 +80,8 @@ function fail(
       end(d, 'failed', 'failed')
     }
   } catch (second) {
-    if (second instanceof MissingFact) return { missing: [second.missing] }
+    if (second instanceof MissingFact) return { missing: second.missing }
+    if (second instanceof Unloaded) throw second
     d.m.phase = 'ended'
     d.m.state = 'failed'
     d.m.outcome = 'failed'

@@ -1,7 +1,7 @@
 /** Guards, sets and arguments: gathers the facts an expression names, then lets the evaluator decide. */
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
-import type { Scope } from './facts.ts'
+import { type Missing, type Scope, Unloaded } from './facts.ts'
 import type { Expr, Json, Node } from './net.ts'
 
 export interface Surroundings {
@@ -35,16 +35,22 @@ function guarded<T>(spot: Spot, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (error instanceof MissingFact) throw error
+    if (error instanceof Unloaded) throw error
     const why = error instanceof Error ? error.message : String(error)
     throw new Abandoned(spot.node, { code: 'guard_error', message: `node '${spot.node}', ${spot.what}: ${why}` })
   }
 }
 
-/** Only what the expression names is read. A bare name is a node's result, else a key of the input. */
+/** Only what the expression names is read. A bare name is a node's result, else a key of the input. What is missing of a join's many results is asked for at once. */
 function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surroundings): Scope {
   const scope: Record<string, Json> = {}
   const part = (name: string): Record<string, Json> => (scope[name] ??= {}) as Record<string, Json>
+  const missing: Missing[] = []
+  const result = (node: string): Json => {
+    const known = d.facts.result(node)
+    if (known === undefined) missing.push({ fact: 'result', node })
+    return known ?? null
+  }
   for (const path of names) {
     const [root, key] = path
     if (root === undefined) continue
@@ -61,8 +67,8 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
     else if (root === 'item' && around.item !== undefined) scope.item = around.item
     else if (root === 'results') {
       if (key === undefined) throw new Error("'results' needs the name of a node: results.<node>")
-      part('results')[key] = d.net.byKey.has(key) ? d.result(key) : null
-    } else if (d.net.byKey.has(root)) scope[root] = d.result(root)
+      part('results')[key] = d.net.byKey.has(key) ? result(key) : null
+    } else if (d.net.byKey.has(root)) scope[root] = result(root)
     else {
       const input = d.slot('in')
       if (input !== null && typeof input === 'object' && !Array.isArray(input) && Object.hasOwn(input, root)) {
@@ -70,6 +76,7 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
       }
     }
   }
+  if (missing.length > 0) throw new MissingFact(...missing)
   return scope
 }
 

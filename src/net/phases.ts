@@ -4,6 +4,7 @@
  */
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
+import type { Missing } from './facts.ts'
 import { payloadOf } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
 import type { Json } from './net.ts'
@@ -58,7 +59,7 @@ export function cancelUnstarted(d: Draft): void {
   if (children.length === CANCEL_CHUNK) m.more = true
 }
 
-function known<T>(fact: T | undefined, missing: MissingFact['missing']): T {
+function known<T>(fact: T | undefined, missing: Missing): T {
   if (fact === undefined) throw new MissingFact(missing)
   return fact
 }

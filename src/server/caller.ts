@@ -1,4 +1,5 @@
 /** Who sent a request, as far as the server knows. */
+import { UNVERIFIED } from '../engine/votes.ts'
 
 /** read: look; enqueue: start and cancel work; work: fetch and report it; admin: everything. */
 export type Scope = 'read' | 'enqueue' | 'work' | 'admin'
@@ -25,5 +26,5 @@ export function mayDo(caller: Caller, scope: Scope): boolean {
 /** Who did it, as it is written into the history. A name nobody vouches for says so. */
 export function actorOf(caller: Caller): string | null {
   if (caller.subject === null || caller.verified) return caller.subject
-  return `${caller.subject} (unverified)`
+  return `${caller.subject}${UNVERIFIED}`
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../engine/api.ts'
 import type { InstanceRow } from '../store/rows.ts'
+import { escapeHtml } from './html.ts'
 
 const SHOWN = 50
 
@@ -78,16 +79,4 @@ function table(rows: readonly InstanceRow[], now: number): string {
 ${lines.join('\n')}
 </tbody>
 </table>`
-}
-
-const ENTITIES: { readonly [char: string]: string } = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ENTITIES[char] as string)
 }

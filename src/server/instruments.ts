@@ -4,6 +4,8 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { EngineApi } from '../engine/api.ts'
+import type { RunMeter } from './run-meter.ts'
+import { measureRuns } from './run-metrics.ts'
 import type { Tally } from './tally.ts'
 
 const STALE_MS = 10_000
@@ -29,13 +31,14 @@ export interface Measured {
   readonly version: string
   readonly streams: Tally
   readonly inFlight: Tally
+  readonly meter: RunMeter
 }
 
 export class Instruments {
   readonly registry = new Registry()
   readonly durations: Histogram
 
-  constructor({ engine, version, streams, inFlight }: Measured) {
+  constructor({ engine, version, streams, inFlight, meter }: Measured) {
     const registers = [this.registry]
     collectDefaultMetrics({ register: this.registry })
     const info = { name: 'petrel_info', help: 'Always 1; says what runs.', labelNames: ['version', 'store'], registers }
@@ -50,7 +53,14 @@ export class Instruments {
     this.#tally('petrel_http_requests_in_flight', 'Requests that are being answered.', ['method', 'route'], inFlight)
     this.#tally('petrel_event_streams', 'Event streams open to this process, by kind.', ['kind'], streams)
     this.#measureEngine(engine)
-    this.#measureQueues(engine)
+    const errors = new Counter({
+      name: 'petrel_store_read_errors_total',
+      help: 'Times the store could not be read for these metrics.',
+      registers,
+    })
+    const failed = (): void => errors.inc()
+    this.#measureQueues(engine, failed)
+    measureRuns({ registry: this.registry, meter, store: engine.store, allWorkers: true, failed })
   }
 
   #tally(name: string, help: string, labelNames: readonly string[], tally: Tally): void {
@@ -79,13 +89,8 @@ export class Instruments {
     }
   }
 
-  #measureQueues(engine: EngineApi): void {
+  #measureQueues(engine: EngineApi, failed: () => void): void {
     let readAt = Number.NEGATIVE_INFINITY
-    const errors = new Counter({
-      name: 'petrel_store_read_errors_total',
-      help: 'Times the queues could not be read for these metrics.',
-      registers: [this.registry],
-    })
     const waiting = new Gauge({
       name: 'petrel_queue_runs',
       help: 'Runs that have not ended, by queue and state. Of the whole store, at most ten seconds old.',
@@ -101,7 +106,7 @@ export class Instruments {
             for (const state of STATES) waiting.set({ queue: counts.queue, state }, counts[state])
           }
         } catch {
-          errors.inc()
+          failed()
         }
       },
     })

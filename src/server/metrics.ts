@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../engine/api.ts'
 import type { Instruments } from './instruments.ts'
+import { RunMeter } from './run-meter.ts'
 import { Tally } from './tally.ts'
 
 export interface Metrics {
@@ -15,11 +16,13 @@ export interface Metrics {
 export function serveMetrics(app: FastifyInstance, engine: EngineApi, version: string): Metrics {
   const streams = new Tally()
   const inFlight = new Tally()
+  const meter = new RunMeter()
+  const unmeter = engine.observe(meter)
   let loading: Promise<Instruments> | null = null
   let instruments: Instruments | null = null
   const load = (): Promise<Instruments> => {
     loading ??= import('./instruments.ts').then((module) => {
-      instruments = new module.Instruments({ engine, version, streams, inFlight })
+      instruments = new module.Instruments({ engine, version, streams, inFlight, meter })
       return instruments
     })
     return loading
@@ -41,7 +44,10 @@ export function serveMetrics(app: FastifyInstance, engine: EngineApi, version: s
     reply.header('content-type', 'text/plain')
     return Buffer.from(text)
   })
-  app.addHook('onClose', async () => instruments?.registry.clear())
+  app.addHook('onClose', async () => {
+    unmeter()
+    instruments?.registry.clear()
+  })
   return { streams }
 }
 

@@ -6,9 +6,13 @@ import type { EngineApi, Logger } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
 import { type AuthMode, authenticate, isLoopback } from './auth.ts'
 import { errorPageRoute } from './error-page.ts'
+import { decideRoutes } from './gates/decide.ts'
+import { gateRoutes } from './gates/routes.ts'
 import { healthRoutes } from './health.ts'
+import { inboxRoutes } from './inbox/routes.ts'
 import { indexRoute } from './index-page.ts'
 import { instanceRoutes } from './instances.ts'
+import { LongPolls } from './long-polls.ts'
 import { serveMetrics } from './metrics.ts'
 import { readBodies } from './ojs/body.ts'
 import { ojsRoutes } from './ojs/routes.ts'
@@ -96,7 +100,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       allowPrivateWebhooks: options.allowPrivateWebhooks ?? local,
     },
   })
+  inboxRoutes(app, { engine, longPolls: new LongPolls(closing.signal) })
   instanceRoutes(app, engine, closing.signal)
+  gateRoutes(app, engine)
+  await app.register((inner, _, done) => {
+    decideRoutes(inner, engine, logger)
+    done()
+  })
   openapiRoutes(app, version)
   errorPageRoute(app)
   indexRoute(app, { engine, version })

@@ -1,5 +1,6 @@
 /** Rows as /v1 and `--json` show them: one shape for both, names in snake_case, times as RFC 3339. */
-import type { InstanceView } from '../engine/api.ts'
+import type { GateView, InstanceView } from '../engine/api.ts'
+import { type Vote, votesOf } from '../engine/votes.ts'
 import type { InstanceState } from '../net/marking.ts'
 import type { GateRow, InstanceRow, RunRow, StoredEvent } from '../store/rows.ts'
 
@@ -85,8 +86,36 @@ export function gateWire(row: GateRow): Wire {
     answer: json(row.answer),
     answered_by: row.answeredBy,
     reason: row.reason,
+    votes: votesOf(row).map(voteWire),
+    escalated: row.escalated,
+    escalates_at: row.state === 'open' ? time(row.escalateAt) : null,
     created_at: time(row.createdAt),
     answered_at: time(row.answeredAt),
+  }
+}
+
+function voteWire({ by, roles, at, approved, answer = null, reason, link }: Vote): Wire {
+  return { by, roles, at: time(at), approved, answer, reason, link }
+}
+
+/** With how it stands: what it takes, and who is still missing. */
+export function gateViewWire({ gate, instance, standing }: GateView): Wire {
+  const { options, quorum, seats, approvals, rejections, roles, missing, excluded } = standing
+  return {
+    ...gateWire(gate),
+    title: options.title ?? null,
+    description: options.description ?? null,
+    form: options.form ?? null,
+    instance: { id: instance.id, name: instance.name, state: instance.state, root_id: instance.rootId },
+    standing: {
+      quorum,
+      seats,
+      approvals,
+      rejections,
+      /** Approvals that are still needed, and of whom: those named, anybody with one of the roles, or simply anybody. */
+      missing: gate.state === 'open' ? { approvals: quorum - approvals, names: missing, roles } : null,
+      excluded,
+    },
   }
 }
 

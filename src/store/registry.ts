@@ -1,4 +1,7 @@
-/** What operators write down for everybody: settings of queues, schemas of arguments. Few rows, rarely written. */
+/**
+ * What operators write down for everybody: settings of queues, schemas of arguments, who may execute a type. Few rows,
+ * rarely written.
+ */
 import type { JsonText } from './rows.ts'
 
 export interface QueueConfigRow {
@@ -18,7 +21,47 @@ export interface SchemaRow {
   readonly createdBy: string | null
 }
 
+/** A type that only one runtime may execute, or nobody for now (upstream's workflow_registry). */
+export interface RuntimeRow {
+  /** The type. */
+  readonly workflowName: string
+  readonly intentType: string
+  /** The word its workers state: node, go, python … */
+  readonly runtime: string
+  readonly isEnabled: boolean
+  readonly description: string | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** What is null or left out stays as it is, or has its default if the type was not listed. */
+export interface RuntimeChange {
+  readonly workflowName: string
+  /** A type that was not listed needs one. */
+  readonly runtime: string | null
+  /** Default true. */
+  readonly isEnabled: boolean | null
+  /** Default `workflow`. */
+  readonly intentType: string | null
+  /** null: none any more. */
+  readonly description?: string | null
+  readonly actor: string | null
+}
+
+/** As admission needs it. */
+export interface Listing {
+  readonly runtime: string
+  readonly enabled: boolean
+}
+
 export interface Registry {
+  /** By name; `pending`: runs of the type that wait, due or not. */
+  runtimes(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
+  runtime(workflowName: string): Promise<RuntimeRow | null>
+  /** Written with an event that names the actor. null: it was not listed, and no runtime is given. */
+  putRuntime(change: RuntimeChange): Promise<RuntimeRow | null>
+  /** The type is open to all again. The row stays, marked as deleted. false: it was not listed. */
+  removeRuntime(params: { readonly workflowName: string; readonly actor: string | null }): Promise<boolean>
   queueConfigs(): Promise<readonly QueueConfigRow[]>
   putQueueConfig(row: QueueConfigRow): Promise<void>
   /** All, or those for one type, oldest first. */

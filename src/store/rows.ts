@@ -84,6 +84,8 @@ export interface RunRow {
   readonly cancelRequestedAt: number | null
   /** Unknown envelope fields, tags, initiator … of the one who enqueued it. */
   readonly meta: JsonText | null
+  /** Put in by plain SQL or as an inbox run: its type is versioned, and it is listed by age. */
+  readonly inbox: boolean
 }
 
 /** The narrow row that every settle rewrites. Input, context, errors and results lie in slots. */
@@ -159,6 +161,12 @@ export interface GateRow {
   readonly answer: JsonText | null
   readonly answeredBy: string | null
   readonly reason: string | null
+  /** A JSON list of votes (engine/votes.ts), oldest first. */
+  readonly votes: JsonText
+  /** Stages of its escalation that have begun. */
+  readonly escalated: number
+  /** When the next stage begins; null: none is left. */
+  readonly escalateAt: number | null
   readonly createdAt: number
   readonly answeredAt: number | null
 }

@@ -4,8 +4,10 @@
  * before commit), so it must depend on nothing but what was loaded. No SQL exists outside the two stores.
  */
 
+import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
+import type { InboxSchedules } from './inbox-schedules.ts'
 import type { Overview } from './overview.ts'
-import type { Registry } from './registry.ts'
+import type { Listing, Registry } from './registry.ts'
 import type {
   EventRow,
   GateRow,
@@ -62,6 +64,7 @@ export interface Store {
   readonly webhooks: Webhooks
   readonly registry: Registry
   readonly overview: Overview
+  readonly inboxSchedules: InboxSchedules
 }
 
 export interface Transaction<T> {
@@ -85,8 +88,8 @@ export interface Need {
   readonly topSlot?: readonly { readonly instanceId: string; readonly prefix: string }[]
   /** Pending runs of an instance (new, scheduled or between attempts): what a drain cancels at once. Locked. */
   readonly unstarted?: readonly { readonly instanceId: string; readonly limit: number }[]
-  /** Deferred runs of an instance. Locked. */
-  readonly deferred?: readonly { readonly instanceId: string; readonly limit: number }[]
+  /** Leased runs of an instance that no worker of ours holds: deferred, or held by plain SQL. Locked. */
+  readonly unattended?: readonly { readonly instanceId: string; readonly limit: number }[]
   /** Attached children that are not ending already (phase forward or final). */
   readonly openChildren?: readonly { readonly instanceId: string; readonly limit: number }[]
   readonly gates?: readonly string[]
@@ -125,12 +128,12 @@ export interface Need {
   readonly handedBy?: readonly { readonly sessionId: string; readonly reportId: string }[]
 }
 
-/** Which runs a worker may take. Queues and types are exact names; a type ending in `.%` or `%` is a prefix; null: any. */
+/** Which runs a worker may take. Queues are exact names, types as type-filter.ts reads them; null: any. */
 export interface ClaimFilter {
   readonly queues: readonly string[] | null
   readonly types: readonly string[] | null
   readonly tenant: string | null
-  /** Types of the registry bound to another runtime are left out. */
+  /** Types that the registry binds to another runtime are left out; null: all that it binds to any. */
   readonly runtime: string | null
 }
 
@@ -146,6 +149,8 @@ export interface Candidates extends ClaimFilter {
 /** Everything loaded so far. Absent things are known absent: `slots.get(k)` is null, not undefined, once asked for. */
 export interface Loaded {
   readonly now: number
+  /** What the registry says of a type; null: nothing. Need not be asked for: whoever hands out work must know it. */
+  listing(type: string): Listing | null
   readonly locked: ReadonlySet<string>
   readonly runs: ReadonlyMap<string, RunRow>
   readonly instances: ReadonlyMap<string, InstanceRow>
@@ -155,7 +160,7 @@ export interface Loaded {
   readonly slotsWith: ReadonlyMap<string, readonly SlotRow[]>
   readonly topSlot: ReadonlyMap<string, SlotRow | null>
   readonly unstarted: ReadonlyMap<string, readonly RunRow[]>
-  readonly deferred: ReadonlyMap<string, readonly RunRow[]>
+  readonly unattended: ReadonlyMap<string, readonly RunRow[]>
   readonly openChildren: ReadonlyMap<string, readonly InstanceRow[]>
   readonly gates: ReadonlyMap<string, GateRow>
   readonly openGates: ReadonlyMap<string, readonly GateRow[]>
@@ -216,6 +221,8 @@ export interface Wake {
   readonly ended?: readonly string[]
   /** Cancel requests, pauses, worker directives: sessions should beat now. */
   readonly control?: boolean
+  /** A foreign client ended runs: they wait to be settled. Only the database says so (its triggers), no process does. */
+  readonly outside?: boolean
 }
 
 /** Read models. No locks; each is one statement or a few. */
@@ -229,6 +236,10 @@ export interface Reads {
   net(hash: string): Promise<NetRow | null>
   listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]>
   listRuns(params: RunQuery): Promise<readonly RunRow[]>
+  /** Inbox runs, newest first. */
+  listInbox(query: InboxQuery): Promise<InboxPage>
+  /** What waits and what is held, by type. Reads as much as queueCounts does. */
+  typeDepths(): Promise<readonly TypeDepth[]>
   countInstances(): Promise<ReadonlyMap<string, number>>
   countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
   /** How many a list would give in all, counted up to `atMost`: a total on a page must not read a million rows. */
@@ -276,6 +287,7 @@ export interface Reads {
   feedStart(): Promise<number>
   gate(id: string): Promise<GateRow | null>
   openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]>
+  listGates(query: GateQuery): Promise<readonly GateRow[]>
   queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
   /** Configured queues, and whether each is paused. */
   queuesPaused(): Promise<ReadonlyMap<string, boolean>>
@@ -302,6 +314,15 @@ export interface InstanceQuery {
   readonly before: string | null
   /** Passed over after `before`; each costs as much as one listed. */
   readonly offset?: number
+}
+
+export interface GateQuery {
+  readonly states: readonly string[] | null
+  readonly instanceId: string | null
+  readonly tenant: string | null
+  readonly limit: number
+  /** Newest first, strictly older than this id. */
+  readonly before: string | null
 }
 
 /** The parts of `pending`: due now; due later and never failed; due later after a failure; waiting to be activated. */
@@ -362,8 +383,12 @@ export interface Sweeps {
     readonly limit: number
   }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
   overdueGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
+  /** Open gates whose escalation has a stage that is due. */
+  escalatingGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
   /** Terminal runs finished by foreign clients and not yet settled. */
   unsettledRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
+  /** Runs that foreign clients have begun, of instances that do not know yet that they have begun. */
+  begunOutside(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Instances with a cascade cut off. */
   unfinishedCascades(params: {
     readonly limit: number
@@ -377,12 +402,14 @@ export interface Sweeps {
   }): Promise<readonly string[]>
   /**
    * Renews leases of their own that have not run out, of `holder` (null: of anybody). `leaseMs` null: each for as long
-   * as before. Returns the ids renewed; tells each as a heartbeat.
+   * as before. `epochs`, in the order of `runIds`: only leases under these. Returns the ids renewed; tells each as a
+   * heartbeat.
    */
   extendLeases(params: {
     readonly holder: string | null
     readonly runIds: readonly string[]
     readonly leaseMs: number | null
+    readonly epochs?: readonly number[]
   }): Promise<readonly string[]>
   /**
    * A worker with leases of its own says that it lives: registered, or alive again if it was dead. Its own word may
@@ -391,13 +418,17 @@ export interface Sweeps {
   beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']>
   /** Adds to the totals. */
   addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void>
-  /** Extends a foreign lease. Returns false if it is no longer held. */
-  extend(params: { readonly runId: string; readonly epoch: number; readonly untilMs: number }): Promise<boolean>
   checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
   progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean>
-  /** Sets in_use of these limits to what is leased: first locks the rows, then counts in a later statement. */
+  /**
+   * Sets in_use of these limits to what holds room under them: first locks the rows, then counts in a later statement.
+   * Foreign clients take no room, whatever they lease.
+   */
   recountLimits(params: { readonly keys: readonly string[] }): Promise<void>
-  /** Deletes ended instances, bare runs and events older than the cut, in chunks; keeps for-ever idempotency keys. Returns rows removed. */
+  /**
+   * Deletes ended instances, bare runs that ended or were deleted, and events older than the cut, in chunks; keeps
+   * for-ever idempotency keys. Returns rows removed.
+   */
   prune(params: {
     readonly endedBefore: number
     readonly eventsBefore: number
@@ -425,4 +456,6 @@ export interface Keys {
   list(): Promise<readonly KeyRow[]>
   /** null: there is no such key, or it was revoked before. */
   revoke(id: string): Promise<KeyRow | null>
+  /** The secret that links are signed with, the same for every process: the first that anybody offers stays. */
+  signing(fresh: string): Promise<string>
 }

@@ -1,49 +1,60 @@
-/** Handlers by type: exact names, or prefixes written with a trailing `%` (`billing.%`). The longest match decides. */
+/**
+ * Handlers by type: exact names, or prefixes written with a trailing `%` (`billing.%`; store/type-filter.ts has the
+ * rules). The name wins over a prefix, the longer prefix over the shorter.
+ */
 import { PetrelError } from '../engine/errors.ts'
+import { readTypeFilter } from '../engine/filter.ts'
+import type { TypeFilter } from '../store/type-filter.ts'
 import type { Context } from './context.ts'
 
 /** Runs one unit of work. What it returns is the result, what it throws the failure. */
 export type Handler = (args: never, ctx: Context<never>) => unknown
 
+/** As it was written, and what does it. */
+interface Entry {
+  readonly text: string
+  readonly handler: Handler
+}
+
 export class Handlers {
-  readonly #exact = new Map<string, Handler>()
-  /** Longest prefix first. */
-  #prefixes: { readonly prefix: string; readonly handler: Handler }[] = []
+  readonly #exact = new Map<string, Entry>()
+  /** By prefix, the longest first. */
+  #prefixes = new Map<string, Entry>()
 
   add(type: string, handler: Handler): void {
-    checkType(type)
+    const filter = readType(type)
     if (typeof handler !== 'function') {
       throw new PetrelError('invalid_request', `the handler of '${type}' must be a function, not ${typeof handler}`)
     }
-    if (this.types().includes(type)) throw new PetrelError('conflict', `there is a handler for '${type}' already`)
-    if (!type.endsWith('%')) {
-      this.#exact.set(type, handler)
-      return
-    }
-    this.#prefixes.push({ prefix: type.slice(0, -1), handler })
-    this.#prefixes.sort((a, b) => b.prefix.length - a.prefix.length)
+    if (this.#has(filter)) throw new PetrelError('conflict', `there is a handler for '${type}' already`)
+    this.#set(filter, { text: type, handler })
   }
 
+  /** Of a run's type. */
   find(type: string): Handler | null {
-    const exact = this.#exact.get(type)
-    if (exact !== undefined) return exact
-    for (const { prefix, handler } of this.#prefixes) if (type.startsWith(prefix)) return handler
-    return null
+    return (this.#exact.get(type) ?? this.#underPrefix(type))?.handler ?? null
   }
 
   /** As they were added: what a worker claims. */
   types(): readonly string[] {
-    return [...this.#exact.keys(), ...this.#prefixes.map((p) => `${p.prefix}%`)]
+    return this.entries().map(([text]) => text)
   }
 
-  /** A copy that later additions do not change; `types`: only these, each of which must have a handler. */
+  entries(): readonly (readonly [type: string, handler: Handler])[] {
+    return [...this.#exact.values(), ...this.#prefixes.values()].map(({ text, handler }) => [text, handler])
+  }
+
+  /**
+   * A copy that later additions do not change. `types`: only these, each of which must have a handler. Of a prefix it
+   * takes all handlers under it: what has none is not claimed.
+   */
   select(types: readonly string[] | null): Handlers {
     const selected = new Handlers()
     for (const type of types ?? this.types()) {
-      checkType(type)
-      const handler = type.endsWith('%') ? this.#handlerOfPrefix(type) : this.find(type)
-      if (handler === null) throw new PetrelError('invalid_request', `there is no handler for '${type}'`)
-      if (!selected.types().includes(type)) selected.add(type, handler)
+      const filter = readType(type)
+      const found = this.#select(filter, type)
+      if (found.length === 0) throw new PetrelError('invalid_request', `there is no handler for '${type}'`)
+      for (const [each, entry] of found) selected.#set(each, entry)
     }
     if (selected.types().length === 0) {
       throw new PetrelError('invalid_request', 'a worker needs at least one handler: call handle(type, handler) first')
@@ -51,16 +62,41 @@ export class Handlers {
     return selected
   }
 
-  #handlerOfPrefix(type: string): Handler | null {
-    return this.#prefixes.find((p) => type.startsWith(p.prefix))?.handler ?? null
+  #select(filter: TypeFilter, text: string): (readonly [TypeFilter, Entry])[] {
+    if ('exact' in filter) {
+      const handler = this.find(filter.exact)
+      return handler === null ? [] : [[filter, { text, handler }]]
+    }
+    const found: (readonly [TypeFilter, Entry])[] = []
+    for (const [exact, entry] of this.#exact) if (exact.startsWith(filter.prefix)) found.push([{ exact }, entry])
+    for (const [prefix, entry] of this.#prefixes) if (prefix.startsWith(filter.prefix)) found.push([{ prefix }, entry])
+    const whole = this.#underPrefix(filter.prefix)
+    if (whole !== null) found.push([filter, { text, handler: whole.handler }])
+    return found
+  }
+
+  #underPrefix(type: string): Entry | null {
+    for (const [prefix, entry] of this.#prefixes) if (type.startsWith(prefix)) return entry
+    return null
+  }
+
+  #has(filter: TypeFilter): boolean {
+    return 'exact' in filter ? this.#exact.has(filter.exact) : this.#prefixes.has(filter.prefix)
+  }
+
+  #set(filter: TypeFilter, entry: Entry): void {
+    if ('exact' in filter) this.#exact.set(filter.exact, entry)
+    else if (this.#prefixes.has(filter.prefix)) this.#prefixes.set(filter.prefix, entry)
+    else {
+      const all = [...this.#prefixes, [filter.prefix, entry] as const]
+      this.#prefixes = new Map(all.sort(([a], [b]) => b.length - a.length))
+    }
   }
 }
 
-function checkType(type: string): void {
+function readType(type: string): TypeFilter {
   if (typeof type !== 'string' || type === '' || type.length > 255) {
     throw new PetrelError('invalid_request', 'a type is a text of 1 to 255 characters')
   }
-  if (type.slice(0, -1).includes('%')) {
-    throw new PetrelError('invalid_request', `'%' is allowed only at the end of a type: '${type}'`)
-  }
+  return readTypeFilter(type, 'type')
 }

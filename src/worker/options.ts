@@ -14,6 +14,8 @@ export interface WorkerOptions {
   /** Default: host and process id. */
   readonly name?: string
   readonly tenant?: string | null
+  /** What the registry calls this kind of worker: of the types it lists, those of this runtime are taken. Default node. */
+  readonly runtime?: string
   /** Runs are fetched ahead for about this long. Default 50; 0: never ahead. */
   readonly prefetchMs?: number
   /** Runs fetched ahead at most. Default 500. */
@@ -36,6 +38,7 @@ export function settingsOf(options: WorkerOptions): WorkerSettings {
     queues: options.queues ?? null,
     name: options.name ?? `${hostname()}:${process.pid}`,
     tenant: options.tenant ?? null,
+    runtime: options.runtime ?? 'node',
     prefetchMs: options.prefetchMs ?? 50,
     maxPrefetch: options.prefetchMs === 0 ? 0 : (options.maxPrefetch ?? 500),
     pollMs: options.pollMs ?? 2_000,

@@ -11,10 +11,11 @@ export interface WorkerPort {
 
 export interface SessionOptions {
   readonly name: string
+  /** Compared with the registry's; types that it does not list are open to all. */
   readonly runtime: string
   /** null: all queues. */
   readonly queues: readonly string[] | null
-  /** Exact types, or prefixes ending in `%`. null: all types. */
+  /** Exact types, or prefixes such as `billing.%` (store/type-filter.ts). null: all types. */
   readonly types: readonly string[] | null
   readonly concurrency: number
   readonly tenant: string | null

@@ -64,4 +64,14 @@ describe('examples', () => {
       { node: 'report', outcome: 'succeeded' },
     ])
   })
+
+  it('onboarding.workflow.yaml as a dry run, and with its outcomes: undone newest first', async () => {
+    const file = example('onboarding.workflow.yaml')
+    expect((await sh.petrel('check', file, '--strict')).code).toBe(0)
+    expect((await sh.petrel('run', file, '--mock')).code).toBe(0)
+    const { code, json } = await sh.petrel('run', file, '--mock', example('onboarding.outcomes.yaml'), '--json')
+    expect(code).toBe(1)
+    const undone = json().trace.filter((s: any) => s.role === 'undo')
+    expect(undone.map((s: any) => s.node)).toEqual(['provision-workspace', 'create-account'])
+  })
 })

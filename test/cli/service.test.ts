@@ -141,6 +141,29 @@ describe('petrel worker', () => {
     await stop(worker)
   })
 
+  it('takes listed types only if it states their runtime, and at once when they are opened to it', async () => {
+    const data = ['--data', 'runtimes']
+    await sh.petrel('migrate', ...data)
+    expect((await sh.petrel('registry', 'set', 'test.echo', 'go', ...data)).code).toBe(0)
+    const node = sh.start('worker', '--handlers', handlers, '--json', ...data)
+    await node.until(/"event":"ready"/)
+    const file = sh.write('echo.yaml', 'type: chain\nname: echo\nsteps:\n  - { type: test.echo, args: [1] }\n')
+    const waiting = await sh.petrel('run', file, ...data)
+    expect(waiting.out).toContain("waits for a worker of runtime 'go' that handles 'test.echo'")
+    const [{ id }] = (await sh.petrel('ls', '--json', ...data)).json().instances
+    const go = sh.start('worker', '--handlers', handlers, '--runtime', 'go', '--types', 'test.%', '--json', ...data)
+    expect((await sh.petrel('watch', id, ...data)).code).toBe(0)
+    await stop(go)
+    await sh.petrel('registry', 'disable', 'test.echo', ...data)
+    expect((await sh.petrel('run', file, ...data)).out).toContain("type 'test.echo' is disabled in the registry")
+    const [{ id: next }] = (await sh.petrel('ls', '--json', ...data)).json().instances
+    await sh.petrel('registry', 'set', 'test.echo', 'node', ...data)
+    await sh.petrel('registry', 'enable', 'test.echo', ...data)
+    expect((await sh.petrel('watch', next, ...data)).code).toBe(0)
+    await stop(node)
+    expect((await sh.petrel('doctor', ...data)).code).toBe(0)
+  })
+
   it('refuses a type without a handler', async () => {
     const { code, err } = await sh.petrel('worker', '--handlers', handlers, '--types', 'no.such')
     expect([code, err]).toEqual([2, expect.stringContaining("there is no handler for 'no.such'")])

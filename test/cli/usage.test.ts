@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/store/sqlite/driver.ts'
-import { shell } from './petrel.ts'
+import { root, shell } from './petrel.ts'
 
 const ESCAPE = '\u001b'
 const sh = shell()
@@ -32,6 +32,13 @@ describe('help', () => {
       'Exit codes: 0 ok · 1 the work failed · 2 wrong usage or an invalid definition · 3 not found · 4 denied',
     )
     console.log(`petrel --help took ${Math.round(ms)} ms`)
+  })
+
+  it('names the commands that docs/cli.md tells of, and no others', async () => {
+    const table = readFileSync(join(root, 'docs/cli.md'), 'utf8').split('## Commands')[1]?.split('\n## ')[0] ?? ''
+    const told = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell]) => cell?.match(/`[a-z]+/g) ?? [])
+    const listed = (await sh.petrel('--help')).out.matchAll(/^ {2}([a-z]+) /gm)
+    expect([...new Set(told.map((word) => word.slice(1)))].sort()).toEqual([...listed].map(([, name]) => name).sort())
   })
 
   it('of a command names its options', async () => {

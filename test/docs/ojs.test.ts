@@ -1,28 +1,16 @@
 /** docs/ojs.md: its commands are run against a server and print what it says; its table of errors is the server's. */
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { OJS_WORDS, WIRE_ERRORS, type WireCode } from '../../src/server/error-table.ts'
 import { root } from '../cli/petrel.ts'
 import { serveOn } from '../server/serving.ts'
+import { runPage } from './blocks.ts'
 
 const page = readFileSync(join(root, 'docs/ojs.md'), 'utf8')
 const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).status !== 0)
-
-/** Blocks after `<!-- run -->`, each with the text that follows it. */
-function blocks(): readonly { readonly code: string; readonly printed: string }[] {
-  const found = [...page.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)\n```\n\n```text\n([\s\S]*?)\n```/g)]
-  return found.map(([, code, printed]) => ({ code: code as string, printed: printed as string }))
-}
-
-/** `…` stands for anything within its line. */
-function pattern(printed: string): RegExp {
-  const escaped = printed.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/…/g, '[^\\n]*')
-  return new RegExp(`^${escaped}$`)
-}
 
 describe('docs/ojs.md', () => {
   it.skipIf(missing.length > 0)(
@@ -31,17 +19,7 @@ describe('docs/ojs.md', () => {
       const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))
       const { server, engine, store } = await serveOn(`sqlite:${join(folder, 'petrel.db')}`)
       try {
-        const all = blocks()
-        expect(all).toHaveLength(page.match(/<!-- run -->/g)?.length ?? 0)
-        expect(all.length).toBeGreaterThan(5)
-        // One shell for all: later blocks use what earlier ones defined.
-        const script = ['set -euo pipefail', ...all.map(({ code }) => `${code}\necho @@@`)].join('\n')
-        const { stdout } = await promisify(execFile)('bash', [
-          '-c',
-          script.replaceAll('http://127.0.0.1:7070', server.url),
-        ])
-        const printed = stdout.split('@@@\n')
-        for (const [n, block] of all.entries()) expect(printed[n]?.trim()).toMatch(pattern(block.printed))
+        await runPage(page, { replace: { 'http://127.0.0.1:7070': server.url } })
       } finally {
         await server.close({ graceMs: 500 })
         await engine.close()

@@ -190,7 +190,9 @@ describe.each(PLACES)('workflows on $name', (place) => {
   it('waits at a gate and goes on when it is answered', async () => {
     const gated = net([
       node('a', ['ok']),
-      node('ok', ['b'], { work: { kind: 'gate', options: { form: 1 }, timeoutMs: 60_000, onTimeout: 'reject' } }),
+      node('ok', ['b'], {
+        work: { kind: 'gate', options: { title: 'Go on?' }, timeoutMs: 60_000, onTimeout: 'reject' },
+      }),
       node('b'),
     ])
     const id = await d.start({ net: gated })

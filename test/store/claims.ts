@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { RunRow } from '../../src/store/rows.ts'
 import type { Candidates, ClaimFilter, Store } from '../../src/store/store.ts'
+import { typeMatcher } from '../../src/store/type-filter.ts'
 import { aRun, T0 } from './rows.ts'
 import { load, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
@@ -78,15 +80,17 @@ export function claimTopic(current: Current): void {
 
   it('matches exact types and prefixes; every other character means itself', async () => {
     const { store } = current()
-    const types = ['a.b', 'a.b.c', 'aXb', 'a_b', 'a%b', 'a%c', 'a\\b', 'ab', 'b', '100%.x', 'ünï.x', 'ünï.y', 'a']
+    const types = ['a.b', 'a.b.c', 'aXb', 'a_b', 'a%b', 'a%c', 'a%', 'a\\b', 'ab', 'b', '100%.x', 'ünï.x', 'ünï.y', 'a']
     await enqueue(store, ...types.map((type, index) => ({ type, runAt: T0 - 1_000 + index })))
     expect(await claimable(store, { types: ['a.b'] })).toEqual(['a.b'])
     expect(await claimable(store, { types: ['a.%'] })).toEqual(['a.b', 'a.b.c'])
     expect(await claimable(store, { types: ['a_%'] })).toEqual(['a_b'])
-    expect(await claimable(store, { types: ['a%%'] })).toEqual(['a%b', 'a%c'])
-    expect(await claimable(store, { types: ['a\\%'] })).toEqual(['a\\b'])
-    expect(await claimable(store, { types: ['a_b'] })).toEqual(['a_b'])
-    expect(await claimable(store, { types: ['100%.%'] })).toEqual(['100%.x'])
+    expect(await claimable(store, { types: ['a\\_%'] })).toEqual(['a_b'])
+    expect(await claimable(store, { types: ['a\\%%'] })).toEqual(['a%b', 'a%c', 'a%'])
+    expect(await claimable(store, { types: ['a\\%'] })).toEqual(['a%'])
+    expect(await claimable(store, { types: ['a\\\\%'] })).toEqual(['a\\b'])
+    expect(await claimable(store, { types: ['a_b', 'a\\b'] })).toEqual(['a_b', 'a\\b'])
+    expect(await claimable(store, { types: ['100\\%.%'] })).toEqual(['100%.x'])
     expect(await claimable(store, { types: ['ünï.%'] })).toEqual(['ünï.x', 'ünï.y'])
     expect(await claimable(store, { types: ['%'] })).toEqual(types)
     expect(await claimable(store, { types: ['a%', 'a.%', 'a.b', 'b'] })).toEqual(
@@ -94,6 +98,53 @@ export function claimTopic(current: Current): void {
     )
     expect(await claimable(store, { types: ['c', 'c%', 'A.%'] })).toEqual([])
     expect(await claimable(store, { types: [] })).toEqual([])
+  })
+
+  it('a prefix ends where its bytes end, in whatever script and up to the last character there is', async () => {
+    const { store } = current()
+    const last = '\u{10FFFF}'
+    const types = [
+      'å.1',
+      'å',
+      'a\u030a.1',
+      'z',
+      `p${last}${last}.1`,
+      `p${last}.2`,
+      'p.3',
+      'p\uFFFD',
+      'q',
+      '\u{1F426}.x',
+      '\uE000.y',
+    ]
+    await enqueue(store, ...types.map((type, index) => ({ type, runAt: T0 - 1_000 + index })))
+    for (const prefix of ['å', 'p', `p${last}`, '\u{1F426}', '\uE000', 'a', '']) {
+      const wanted = types.filter((type) => type.startsWith(prefix))
+      expect(await claimable(store, { types: [`${prefix}%`] }), prefix).toEqual(wanted)
+      expect(await claimable(store, { types: [`${prefix}%`], queues: ['default'] }), prefix).toEqual(wanted)
+    }
+  })
+
+  it('takes by any filters exactly the types they match', async () => {
+    const { store } = current()
+    const name = fc.string({
+      unit: fc.constantFrom('a', 'b', '.', '_', '%', '\\', 'ü', '\u{1F426}'),
+      minLength: 1,
+      maxLength: 4,
+    })
+    const types = [...new Set(fc.sample(name, { numRuns: 300, seed: 7 }))]
+    await enqueue(store, ...types.map((type, index) => ({ type, runAt: T0 - 1_000 + index })))
+    const escaped = name.map((text) => text.replace(/[%_\\]/g, '\\$&'))
+    const filter = fc.oneof(
+      escaped.map((text) => `${text}%`),
+      escaped.filter((text) => text.includes('%')),
+      name.filter((text) => !text.includes('%')),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(filter, { maxLength: 4 }), async (filters) => {
+        expect(await claimable(store, { types: filters }, 1_000)).toEqual(types.filter(typeMatcher(filters)))
+      }),
+      { numRuns: 100 },
+    )
   })
 
   it('keeps to its queues', async () => {
@@ -153,7 +204,7 @@ export function claimTopic(current: Current): void {
     expect(await mostUrgent(store, { tenant: 'acme' }, { tenant: 'none' })).toEqual([5, null])
   })
 
-  it('obeys the registry: disabled types never, other runtimes only where that is not asked', async () => {
+  it('obeys the registry: disabled types never, listed ones only for their runtime, the others for all', async () => {
     const { store, sql } = current()
     await enqueue(
       store,
@@ -167,7 +218,8 @@ export function claimTopic(current: Current): void {
       ('go', 'go', TRUE), ('node', 'node', TRUE), ('off', 'node', FALSE), ('gone', 'go', FALSE)`)
     await sql(`UPDATE workflow_registry SET deleted_at = created_at WHERE workflow_name = 'gone'`)
     expect((await claimable(store, { runtime: 'node' })).sort()).toEqual(['free', 'gone', 'node'])
-    expect((await claimable(store)).sort()).toEqual(['free', 'go', 'gone', 'node'])
+    expect((await claimable(store, { runtime: 'go' })).sort()).toEqual(['free', 'go', 'gone'])
+    expect((await claimable(store)).sort()).toEqual(['free', 'gone'])
     expect(await claimable(store, { types: ['off'] })).toEqual([])
     expect(await mostUrgent(store, { runtime: 'node' }, { types: ['off'] })).toEqual([100, null])
   })
@@ -175,11 +227,13 @@ export function claimTopic(current: Current): void {
   it('claims what a plain INSERT enqueued', async () => {
     const { store, sql } = current()
     await store.moveClock(0)
-    await sql(`INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('mail.send', '{"to":"b"}', 'raw-1')`)
+    await sql(
+      `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('mail.send.v1', '{"to":"b"}', 'raw-1')`,
+    )
     const filter = { ...NONE_FULL, queues: ['default'], types: ['mail.%'], tenant: null, runtime: 'node', limit: 5 }
     const [run] = (await load(store, { candidates: filter })).candidates
     expect(run).toMatchObject({
-      type: 'mail.send',
+      type: 'mail.send.v1',
       status: 'pending',
       idempotencyKey: 'raw-1',
       queue: 'default',

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { RunRow } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   aGate,
@@ -163,6 +164,70 @@ export function doctorTopic(current: Current): void {
     expect(await store.read.doctor()).toEqual([])
     await setClock(store, 3_600_000)
     expect(await subjects(store)).toEqual([worker.id])
+  })
+
+  it('finds what foreign clients ended or let go of while no engine was there', async () => {
+    const { store } = current()
+    const [ended, fresh] = [T0, T0 + 119_000].map((finishedAt) => aRun({ status: 'succeeded', finishedAt }))
+    const held = { status: 'leased', leasedBy: 'go-1' } as const
+    const [over, running] = [T0, T0 + 119_000].map((leaseUntil) => aRun({ ...held, leaseUntil }))
+    await put(store, { runs: { insert: [ended, fresh, over, running] as RunRow[] } })
+    await setClock(store, 120_000)
+    expect(await store.read.doctor()).toEqual([
+      {
+        check: 'unsettled',
+        subject: ended?.id,
+        finding: 'was ended as succeeded by a foreign client 120 s ago, and no engine has settled it',
+      },
+      {
+        check: 'lease_over',
+        subject: over?.id,
+        finding: 'is leased by go-1, whose lease ran out 120 s ago, and no engine has taken it back',
+      },
+    ])
+  })
+
+  it('finds deleted steps that their workflow waits for', async () => {
+    const { store } = current()
+    const running = anInstance({ open: 2 })
+    const [deleted, fine] = [aStep(running, 'a', { deletedAt: T0 }), aStep(running, 'b')]
+    await put(store, { instances: { insert: [running] }, runs: { insert: [deleted, fine, aRun({ deletedAt: T0 })] } })
+    expect(await subjects(store)).toEqual([deleted.id])
+  })
+
+  it('says where foreign clients go past a pause or a limit, which do not bind them', async () => {
+    const { store } = current()
+    const foreign = (given: Partial<RunRow>): RunRow =>
+      aRun({ status: 'leased', leasedBy: 'go-1', leaseUntil: T0 + 60_000, ...given })
+    await put(store, {
+      queues: [
+        { name: 'mail', paused: true },
+        { name: 'media', paused: false },
+      ],
+      limits: [
+        aLimit('key:stripe', { maxConcurrent: 1, inUse: 0 }),
+        aLimit('queue:media', { maxConcurrent: 1, inUse: 0 }),
+        aLimit('queue:mail', { maxConcurrent: null, inUse: 0 }),
+      ],
+      runs: {
+        insert: [
+          ...['mail', 'mail', 'media', 'other'].map((queue) => foreign({ queue })),
+          ...['stripe', 'stripe'].map((limitKey) => foreign({ queue: 'other', limitKey })),
+        ],
+      },
+    })
+    expect(await store.read.doctor()).toEqual([
+      {
+        check: 'paused_but_held',
+        subject: 'mail',
+        finding: 'is paused, but foreign clients hold 2 of its runs: a pause does not bind plain SQL',
+      },
+      {
+        check: 'limit_passed',
+        subject: 'key:stripe',
+        finding: 'allows 1 at the same time, but besides 0 foreign clients hold 2: limits do not bind plain SQL',
+      },
+    ])
   })
 
   it('bounds what it says, in sentences', async () => {

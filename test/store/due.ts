@@ -70,6 +70,24 @@ export function dueTopic(current: Current): void {
     expect(ids(await store.sweep.overdueGates({ limit: 10 }))).toEqual([gate.id])
   })
 
+  it('finds open gates whose escalation is due, and says when the next is', async () => {
+    const { store } = current()
+    const instance = anInstance()
+    const gates = [
+      aGate(instance, { escalateAt: T0 + 5_000 }),
+      aGate(instance, { node: 'b', escalateAt: T0 + 3_000, state: 'approved' }),
+      aGate(instance, { node: 'c', escalateAt: T0 + 9_000 }),
+    ]
+    await put(store, { instances: { insert: [instance] }, gates: { insert: gates } })
+    expect(await store.sweep.nextDueAt()).toBe(T0 + 5_000)
+    expect(await store.sweep.escalatingGates({ limit: 10 })).toEqual([])
+    await setClock(store, 10_000)
+    expect(ids(await store.sweep.escalatingGates({ limit: 10 }))).toEqual([gates[0]!.id, gates[2]!.id])
+    expect(await store.sweep.escalatingGates({ limit: 1 })).toHaveLength(1)
+    await put(store, { gates: { update: [{ ...gates[0]!, escalated: 1, escalateAt: null }] } })
+    expect(ids(await store.sweep.escalatingGates({ limit: 10 }))).toEqual([gates[2]!.id])
+  })
+
   it('finds what a foreign client finished by plain SQL, once it is not yet settled', async () => {
     const { store, sql } = current()
     const instance = anInstance()

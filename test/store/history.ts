@@ -143,11 +143,11 @@ export function historyTopic(current: Current): void {
 
   it('begins with created, also for a run inserted by plain SQL', async () => {
     const { store, sql } = current()
-    await sql(`INSERT INTO workflow_run (type, payload) VALUES ('a', '{}')`)
+    await sql(`INSERT INTO workflow_run (type, payload) VALUES ('a.v1', '{}')`)
     const [run] = await store.read.listRuns({
       status: null,
       queue: null,
-      type: 'a',
+      type: 'a.v1',
       deadLetter: null,
       tenant: null,
       limit: 1,

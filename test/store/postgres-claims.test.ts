@@ -4,6 +4,7 @@ import { candidatesCall, urgencyCall } from '../../src/store/postgres/load/claim
 import { FOR_WORK } from '../../src/store/postgres/settings.ts'
 import type { Call } from '../../src/store/postgres/statement.ts'
 import type { Candidates } from '../../src/store/store.ts'
+import { typeMatcher } from '../../src/store/type-filter.ts'
 import { postgresUrl } from '../services.ts'
 import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
 import { aRun } from './rows.ts'
@@ -89,6 +90,9 @@ describe.skipIf(postgresUrl() === null)('postgres: the cost of a claim', () => {
     },
   }
 
+  /** The claim of prefixes that LIKE would read otherwise, or that end within a script. */
+  const UNUSUAL = ['mail\\_%', '100\\%.%', 'back\\\\%', '\u{1F426}.%', 'å%', '%']
+
   function calls(): (readonly [string, Call])[] {
     return Object.entries(FILTERS).flatMap(([name, filter]) => [
       [`claim of ${name}`, candidatesCall(filter, () => {})] as const,
@@ -122,10 +126,10 @@ describe.skipIf(postgresUrl() === null)('postgres: the cost of a claim', () => {
       return costs
     }
     const before = await measure()
-    await foreign.query(`INSERT INTO workflow_run (type, payload, run_at, priority)
-      SELECT 'mail.send', '{}', now() + interval '1 day' + n * interval '1 ms', 100 FROM generate_series(1, 200000) n`)
-    await foreign.query(`INSERT INTO workflow_run (type, payload, run_at)
-      SELECT 'other.type' || n % 3, '{}', now() - interval '1 day' FROM generate_series(1, 200000) n`)
+    await foreign.query(`INSERT INTO workflow_run (type, payload, run_at, priority, engine_turn)
+      SELECT 'mail.send', '{}', now() + interval '1 day' + n * interval '1 ms', 100, true FROM generate_series(1, 200000) n`)
+    await foreign.query(`INSERT INTO workflow_run (type, payload, run_at, engine_turn)
+      SELECT 'other.type' || n % 3, '{}', now() - interval '1 day', true FROM generate_series(1, 200000) n`)
     const after = await measure()
     for (const [name, cost] of Object.entries(before)) {
       // a deeper index costs a page more per probe, no more
@@ -135,6 +139,46 @@ describe.skipIf(postgresUrl() === null)('postgres: the cost of a claim', () => {
     const loaded = await load(store, { candidates: FILTERS['a prefix of any queue']! })
     expect(loaded.candidates.map((run) => run.id)).toEqual(due.slice(0, 10).map((run) => run.id))
   }, 120_000)
+
+  it('prefixes with special characters and of other scripts are ranges of the same index', async () => {
+    const { store } = subject
+    const types = [
+      'mail_x',
+      'mail-x',
+      '100%.a',
+      '100x.a',
+      'back\\a',
+      'backa',
+      '\u{1F426}.a',
+      '\u{1F427}.a',
+      'å.a',
+      'a\u030a.a',
+    ]
+    const now = await store.now()
+    await put(store, { runs: { insert: types.map((type) => aRun({ type, priority: 1, runAt: now - 1_000 })) } })
+    for (const text of UNUSUAL) {
+      const filter: Candidates = { ...FILTERS['a prefix of a queue']!, types: [text] }
+      const call = candidatesCall(filter, () => {})
+      await explain(call)
+      const { plan, touched } = await explain(call)
+      const scans = plan.filter((node) => node['Relation Name'] === 'workflow_run')
+      expect(
+        scans.every((node) => /^Index/.test(node['Node Type'])),
+        text,
+      ).toBe(true)
+      expect(
+        scans.some((node) => node['Index Name'] === 'idx_workflow_run_type_prefix'),
+        text,
+      ).toBe(true)
+      expect(touched, text).toBeLessThan(1_000)
+      const loaded = await load(store, { candidates: filter })
+      const found = loaded.candidates.map((run) => run.type).filter((type) => types.includes(type))
+      expect(found.sort(), text).toEqual(types.filter(typeMatcher([text])).sort())
+      // LIKE agrees, where an underscore is written as one.
+      const liked = await subject.foreign.query('SELECT t FROM unnest($1::text[]) t WHERE t LIKE $2', [types, text])
+      expect(liked.rows.map((row) => row.t).sort(), text).toEqual(found)
+    }
+  })
 
   it('two claimers share the work instead of waiting for each other', async () => {
     const { store, foreign } = subject

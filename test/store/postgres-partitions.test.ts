@@ -63,7 +63,7 @@ describe.skipIf(postgresUrl() === null)('postgres: event partitions', () => {
     const { store, foreign } = subject
     await store.moveClock(10 * WEEK)
     await foreign.query('BEGIN')
-    await foreign.query(`INSERT INTO workflow_event (event_type) VALUES ('cron.fired')`)
+    await foreign.query(`INSERT INTO workflow_event (event_type, engine) VALUES ('cron.fired', true)`)
     const before = await partitions()
     expect(await prune((await store.now()) - 2 * WEEK)).toBe(0)
     expect(await partitions()).toEqual(before)

@@ -28,6 +28,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
   async function settle(
     store: PostgresStore,
     more: Need = {},
+    look: (loaded: Loaded) => void = () => {},
   ): Promise<
     { readonly fires: number; readonly slot: string | null | undefined; readonly status: string | undefined }[]
   > {
@@ -46,6 +47,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
       wait: true,
       need,
       decide: (loaded: Loaded) => {
+        look(loaded)
         const row = loaded.instances.get(instance.id) as InstanceRow
         const held = loaded.runs.get(run.id)
         expect(loaded.slots.get(`${instance.id}/c:none`)).toBeNull()
@@ -97,6 +99,26 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
       { fires: 1, slot: '1', status: 'leased' },
       { fires: 1, slot: '7', status: 'leased' },
     ])
+  })
+
+  it('is refused when the registry was changed, by whomever, and remembers what it says from then on', async () => {
+    const { store, foreign } = subject
+    const said: unknown[] = []
+    const settleSaying = async (): Promise<unknown[]> => {
+      said.length = 0
+      await settle(store, {}, (loaded) => said.push(loaded.listing('a.v1')))
+      return [...said]
+    }
+    expect(await settleSaying()).toEqual([null])
+    await foreign.query(`INSERT INTO workflow_registry (workflow_name, runtime) VALUES ('a.v1', 'go')`)
+    const go = { runtime: 'go', enabled: true }
+    expect(await settleSaying()).toEqual([null, go])
+    expect(await settleSaying()).toEqual([go])
+    await foreign.query(`UPDATE workflow_registry SET is_enabled = false`)
+    expect(await settleSaying()).toEqual([go, { runtime: 'go', enabled: false }])
+    await foreign.query('TRUNCATE workflow_registry')
+    expect(await settleSaying()).toEqual([{ runtime: 'go', enabled: false }, null])
+    expect(await settleSaying()).toEqual([null])
   })
 
   it('is refused when a foreign client wrote the run, by plain SQL', async () => {

@@ -228,7 +228,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
     it('knows that a write cut off before COMMIT did not happen', async () => {
       const { store, foreign } = subject
       await foreign.query('BEGIN')
-      await foreign.query(`INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a', '{}', 'k')`)
+      await foreign.query(`INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a.v1', '{}', 'k')`)
       const writing = put(store, { runs: { insert: [aRun({ idempotencyKey: 'k' })] } })
       await subject.untilWaiting('petrel work', 1)
       await subject.kill('work')

@@ -44,7 +44,7 @@ describe.skipIf(postgresUrl() === null)('postgres: what other processes hear', (
     const { store, foreign } = subject
     await put(store, { events: [anEvent({ type: 'cron.fired' })] })
     await foreign.query('BEGIN')
-    await foreign.query(`INSERT INTO workflow_event (event_type) VALUES ('queue.paused')`)
+    await foreign.query(`INSERT INTO workflow_event (event_type, engine) VALUES ('queue.paused', true)`)
     await put(store, { events: [anEvent({ type: 'queue.resumed' })] })
     const other = await subject.open()
     const types = async (reader: PostgresSubject['store']) =>

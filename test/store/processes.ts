@@ -70,7 +70,9 @@ export function processTopic(current: Current): void {
     expect(await seen()).toEqual(['leased', T0 + 5, 1, 1, '1'])
     await put(other, { instances: { update: [{ ...instance, fires: 2 }] }, slots: { put: [slot('2')] } })
     expect(await seen()).toEqual(['leased', T0 + 5, 1, 2, '2'])
-    await sql(`UPDATE workflow_run SET status = 'cancelled', epoch = 7 WHERE id = '${run.id}'`)
+    await sql(
+      `UPDATE workflow_run SET status = 'cancelled', epoch = 7, engine_turn = NOT engine_turn WHERE id = '${run.id}'`,
+    )
     expect(await seen()).toEqual(['cancelled', T0 + 5, 7, 2, '2'])
     const refused = {
       instances: { update: [{ ...instance, fires: 3 }], insert: [instance] },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { InstanceQuery, RunQuery } from '../../src/store/store.ts'
+import type { GateQuery, InstanceQuery, RunQuery } from '../../src/store/store.ts'
 import { aGate, aLeasedRun, aLimit, anEndedInstance, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { ids, put } from './subject.ts'
 import type { Current } from './suite.ts'
@@ -115,6 +115,31 @@ export function readTopic(current: Current): void {
     expect(await store.read.gate(newId())).toBeNull()
     expect(ids(await store.read.openGates({ instanceId: null, limit: 10 }))).toEqual(ids(gates))
     expect(ids(await store.read.openGates({ instanceId: b.id, limit: 10 }))).toEqual([gates[1]!.id])
+  })
+
+  it('lists gates newest first, by state, instance and tenant, page by page', async () => {
+    const { store } = current()
+    const [a, b] = [anInstance({ tenant: 'acme' }), anInstance()]
+    const gates = [aGate(a), aGate(b), aGate(a, { node: 'x', state: 'rejected' }), aGate(b, { node: 'y' })]
+    await put(store, { instances: { insert: [a, b] }, gates: { insert: gates } })
+    const list = async (given: Partial<GateQuery>) =>
+      ids(
+        await store.read.listGates({ states: null, instanceId: null, tenant: null, limit: 10, before: null, ...given }),
+      )
+    const [first, second, third, fourth] = ids(gates)
+    expect(await list({})).toEqual([fourth, third, second, first])
+    expect(await list({ limit: 2, before: fourth as string })).toEqual([third, second])
+    expect(await list({ states: ['open'] })).toEqual([fourth, second, first])
+    expect(await list({ states: ['open', 'rejected'], instanceId: a.id })).toEqual([third, first])
+    expect(await list({ tenant: 'acme' })).toEqual([third, first])
+    expect(await list({ states: ['open'], tenant: 'nobody' })).toEqual([])
+  })
+
+  it('keeps the first secret that is offered for signing, whoever offers', async () => {
+    const { store } = current()
+    const offered = await Promise.all(['one', 'two', 'three'].map((secret) => store.keys.signing(secret)))
+    expect(new Set(offered).size).toBe(1)
+    expect(await store.keys.signing('late')).toBe(offered[0])
   })
 
   it('counts what waits in queues and what is held, configured or not', async () => {

@@ -304,7 +304,17 @@ export function roundTripTopic(current: Current): void {
       runs: { remove: [run.id] },
       gates: {
         update: [
-          { ...gate, state: 'approved', answer: '{"ok":1}', answeredBy: 'ann', reason: 'fine', answeredAt: T0 + 1 },
+          {
+            ...gate,
+            state: 'approved',
+            answer: '{"ok":1}',
+            answeredBy: 'ann',
+            reason: 'fine',
+            votes: '[{"by":"ann"}]',
+            escalated: 2,
+            escalateAt: T0 + 7,
+            answeredAt: T0 + 1,
+          },
         ],
       },
       nets: [{ hash: 'h1', name: 'never', dialect: 'dag', net: '{}' }],
@@ -329,6 +339,9 @@ export function roundTripTopic(current: Current): void {
       state: 'approved',
       answeredBy: 'ann',
       reason: 'fine',
+      votes: '[{"by":"ann"}]',
+      escalated: 2,
+      escalateAt: T0 + 7,
       answeredAt: T0 + 1,
     })
     expect(loaded.nets.get('h1')!.name).toBe('order')

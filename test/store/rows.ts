@@ -57,6 +57,7 @@ export function aRun(given: Partial<RunRow> = {}): RunRow {
     deadLetter: false,
     cancelRequestedAt: null,
     meta: null,
+    inbox: false,
     ...given,
   }
 }
@@ -133,6 +134,9 @@ export function aGate(instance: InstanceRow, given: Partial<GateRow> = {}): Gate
     answer: null,
     answeredBy: null,
     reason: null,
+    votes: '[]',
+    escalated: 0,
+    escalateAt: null,
     createdAt: T0,
     answeredAt: null,
     ...given,

@@ -72,7 +72,7 @@ export function schemaTopic(current: Current): void {
 
   it('refuses a second plain INSERT under an idempotency key, quietly where asked to', async () => {
     const { sql } = current()
-    const insert = `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a', '{}', 'k1')`
+    const insert = `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a.v1', '{}', 'k1')`
     await sql(insert)
     await expect(sql(insert)).rejects.toThrow()
     await sql(`${insert} ON CONFLICT (idempotency_key) DO NOTHING`)

@@ -226,7 +226,7 @@ describe('sqlite: wakes', () => {
     await put(subject.store, { runs: { insert: [aRun()] } })
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(heard).toBe(0)
-    await subject.sql(`INSERT INTO workflow_run (type, payload) VALUES ('a', '{}')`)
+    await subject.sql(`INSERT INTO workflow_run (type, payload) VALUES ('a.v1', '{}')`)
     await woken
     await subject.close()
   })
@@ -248,7 +248,7 @@ describe('sqlite: another program', () => {
     await store.moveClock(0)
     const woken = new Promise((resolve) => store.onWake(resolve))
     const path = join(folder, 'petrel.db')
-    plainSql(path, `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('mail.send', '{}', 'k')`)
+    plainSql(path, `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('mail.send.v1', '{}', 'k')`)
     await woken
     const filter = {
       queues: null,
@@ -260,7 +260,7 @@ describe('sqlite: another program', () => {
       skipLimitKeys: [],
     }
     const [run] = (await load(store, { candidates: filter })).candidates
-    expect(run).toMatchObject({ type: 'mail.send', idempotencyKey: 'k', queue: 'default' })
+    expect(run).toMatchObject({ type: 'mail.send.v1', idempotencyKey: 'k', queue: 'default' })
     const history = plainSql(path, 'SELECT event_type FROM workflow_history')
     expect(history.trim()).toBe('created')
     await subject.close()

@@ -4,6 +4,7 @@ import { claimTopic } from './claims.ts'
 import { doctorTopic } from './doctor.ts'
 import { dueTopic } from './due.ts'
 import { historyTopic } from './history.ts'
+import { inboxTopic } from './inbox.ts'
 import { keyTopic } from './keys.ts'
 import { leaseTopic } from './leases.ts'
 import { listTopic } from './lists.ts'
@@ -11,6 +12,7 @@ import { loadTopic } from './loads.ts'
 import { ownLeaseTopic } from './own-leases.ts'
 import { processTopic } from './processes.ts'
 import { readTopic } from './reads.ts'
+import { registryTopic } from './registry.ts'
 import { resultTopic } from './results.ts'
 import { retentionTopic } from './retention.ts'
 import { roundTripTopic } from './round-trips.ts'
@@ -27,6 +29,7 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   'round trips': roundTripTopic,
   keys: keyTopic,
   claims: claimTopic,
+  'the registry': registryTopic,
   loads: loadTopic,
   results: resultTopic,
   history: historyTopic,
@@ -36,6 +39,7 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   'read models': readTopic,
   'trees of instances': treeTopic,
   'lists and statistics': listTopic,
+  'lists of the inbox': inboxTopic,
   retention: retentionTopic,
   doctor: doctorTopic,
   'several processes': processTopic,

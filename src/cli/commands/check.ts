@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import type { Definition } from '../../dialects/definition.ts'
 import { DefinitionError } from '../../dialects/mistakes.ts'
-import { act, jsonOption } from '../act.ts'
+import { act, jsonOption, type Shared } from '../act.ts'
 import { EXIT, problemLines } from '../failure.ts'
 import { readDefinitionFile } from '../file.ts'
 import type { Terminal } from '../terminal.ts'
@@ -11,16 +12,23 @@ export function defineCheck(program: Command): void {
     .command('check')
     .argument('<file...>', 'definitions (YAML or JSON)')
     .description('validate definitions; problems are printed as FILE:LINE:COLUMN')
-  jsonOption(command).action(act<object, readonly [readonly string[]]>((terminal, _, files) => check(terminal, files)))
+    .option('--strict', 'warnings are problems')
+  jsonOption(command).action(act<CheckOptions, readonly [readonly string[]]>(check))
 }
 
-async function check(terminal: Terminal, files: readonly string[]): Promise<number> {
+interface CheckOptions extends Shared {
+  readonly strict?: boolean
+}
+
+async function check(terminal: Terminal, options: CheckOptions, files: readonly string[]): Promise<number> {
   const { namesOf } = await import('../run/names.ts')
   const answers: object[] = []
   let wrong = 0
   for (const file of files) {
     try {
       const definition = await readDefinitionFile(file)
+      if (options.strict === true) refuseWarnings(file, definition)
+      const warnings = definition.warnings ?? []
       const { nodes, types } = namesOf(definition)
       answers.push({
         file,
@@ -29,10 +37,13 @@ async function check(terminal: Terminal, files: readonly string[]): Promise<numb
         name: definition.name,
         types: [...types],
         problems: [],
+        warnings,
       })
       terminal.print(
-        `${file}: ${terminal.paint('green', 'valid')}, ${definition.dialect} '${definition.name}', ${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}`,
+        `${file}: ${terminal.paint('green', 'valid')}, ${definition.dialect} '${definition.name}', ${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}${warnings.length === 0 ? '' : `, ${count(warnings.length, 'warning')}`}`,
       )
+      for (const line of problemLines({ file, problems: warnings }, `${terminal.paint('yellow', 'warning')}: `))
+        terminal.print(line)
     } catch (error) {
       if (!(error instanceof DefinitionError)) throw error
       wrong++
@@ -42,4 +53,8 @@ async function check(terminal: Terminal, files: readonly string[]): Promise<numb
   }
   if (terminal.json) terminal.data(files.length === 1 ? answers[0] : answers)
   return wrong === 0 ? EXIT.ok : EXIT.usage
+}
+
+function refuseWarnings(file: string, { warnings = [] }: Definition): void {
+  if (warnings.length > 0) throw new DefinitionError(file, warnings)
 }

@@ -1,66 +1,153 @@
-/** approve, reject: answers to a gate. */
-import type { Command } from 'commander'
-import type { Json } from '../../net/net.ts'
+/** gates ls | show: what waits for people. link: a signed link by which one person decides. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { GateView } from '../../engine/api.ts'
+import { gateOptions } from '../../engine/gate-options.ts'
+import { standingOf } from '../../engine/votes.ts'
+import { GATE_STATES } from '../../server/gates/states.ts'
 import { isId } from '../../server/query.ts'
-import { instanceWire } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { gateViewWire, gateWire } from '../../server/wire.ts'
+import type { GateRow } from '../../store/rows.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'
-import { CliError, EXIT } from '../failure.ts'
+import { EXIT } from '../failure.ts'
 import { actor, noSuch } from '../lookup.ts'
-import { paintState } from '../words.ts'
+import { spanMs } from '../span.ts'
+import { harmless, type Terminal } from '../terminal.ts'
+import { ago, brief, clock, paintState, span } from '../words.ts'
+import { gateView } from './answer.ts'
 
-interface AnswerOptions extends Shared {
-  readonly reason?: string
-  readonly answer?: string
-  readonly as?: string
+interface ListOptions extends Shared {
+  readonly state: readonly string[]
+  readonly instance?: string
+  readonly limit: number
 }
 
-export function defineApprove(program: Command): void {
-  defineAnswer(program, 'approve', 'let an instance go on past a gate', true)
+interface LinkOptions extends Shared {
+  readonly subject: string
+  readonly role?: readonly string[]
+  readonly expires: number
+  readonly url: string
 }
 
-export function defineReject(program: Command): void {
-  defineAnswer(program, 'reject', 'refuse a gate', false)
-}
+const WEEK_MS = 7 * 86_400_000
 
-function defineAnswer(program: Command, name: string, description: string, approved: boolean): void {
-  const command = program
-    .command(name)
-    .argument('<gate>', 'gate id, as `petrel show` prints it')
-    .description(description)
-    .option('--reason <text>', 'kept with the answer')
-    .option('--answer <json>', 'value the gate gives as its result')
-    .option('--as <name>', 'who answers; default: the user of this shell')
-  jsonOption(storeOptions(command)).action(
-    act<AnswerOptions, readonly [string]>((terminal, options, gateId) =>
+export function defineGates(program: Command): void {
+  const gates = program.command('gates').description('what waits for people: ls, show')
+  const ls = gates
+    .command('ls', { isDefault: true })
+    .description('list gates, newest first')
+    .option('--state <states>', `comma-separated: ${GATE_STATES.join(', ')}, or all`, states, ['open'])
+    .option('--instance <id>', 'only of this instance')
+    .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 50)
+  jsonOption(storeOptions(ls)).action(
+    act<ListOptions>((terminal, options) =>
+      withEngine(options, async ({ store }) => {
+        const { instance = null, limit, state } = options
+        if (instance !== null && !isId(instance)) throw noSuch('instance', instance)
+        const query = { instanceId: instance, tenant: null, limit, before: null }
+        const rows = await store.read.listGates({ ...query, states: state.includes('all') ? null : state })
+        if (terminal.json) terminal.data({ gates: rows.map(gateWire) })
+        else list(terminal, rows, await store.now())
+        return EXIT.ok
+      }),
+    ),
+  )
+  const show = gates.command('show').argument('<gate>', 'gate id').description('how a gate stands, with its votes')
+  jsonOption(storeOptions(show)).action(
+    act<Shared, readonly [string]>((terminal, options, gateId) =>
       withEngine(options, async (engine) => {
-        if (!isId(gateId)) throw noSuch('gate', gateId)
-        const row = await engine.answerGate({
-          gateId,
-          approved,
-          actor: options.as ?? actor(),
-          ...(options.answer === undefined ? {} : { answer: parseAnswer(options.answer) }),
-          ...(options.reason === undefined ? {} : { reason: options.reason }),
-        })
-        if (terminal.json) terminal.data({ instance: instanceWire(row) })
-        else
-          terminal.print(
-            `${approved ? 'approved' : 'rejected'}; ${row.name} ${row.id} is ${paintState(terminal, row.state)}`,
-          )
+        const view = await gateView(engine, gateId)
+        if (terminal.json) terminal.data({ gate: gateViewWire(view) })
+        else print(terminal, view, await engine.store.now())
         return EXIT.ok
       }),
     ),
   )
 }
 
-function parseAnswer(text: string): Json {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new CliError(
-      'invalid_request',
-      `--answer is not JSON: ${(error as Error).message}`,
-      `for example --answer '{"amount": 10}'`,
+export function defineLink(program: Command): void {
+  const command = program
+    .command('link')
+    .argument('<gate>', 'gate id')
+    .description('make a link by which one person decides a gate, once')
+    .requiredOption('--subject <name>', 'who decides with it')
+    .option('--role <roles...>', 'roles of the subject')
+    .addOption(
+      new Option('--expires <span>', 'good for this long, such as 12h or 7d').argParser(spanMs).default(WEEK_MS, '7d'),
+    )
+    .option('--url <base>', 'address of the server as the person reaches it', baseUrl, 'http://localhost:7070')
+  jsonOption(storeOptions(command)).action(
+    act<LinkOptions, readonly [string]>((terminal, options, gateId) =>
+      withEngine(options, async (engine) => {
+        const { gate } = await gateView(engine, gateId)
+        const { makeLink } = await import('../../server/gates/link.ts')
+        const { subject, role = [], expires, url: base } = options
+        const expiresInSeconds = Math.ceil(expires / 1000)
+        const made = await makeLink(engine, { gateId: gate.id, subject, roles: role, expiresInSeconds, actor: actor() })
+        const url = base + made.path
+        const expiresAt = new Date(made.expiresAt).toISOString()
+        if (terminal.json) terminal.data({ url, path: made.path, link: made.id, expires_at: expiresAt })
+        else {
+          terminal.print(url)
+          terminal.error(`Whoever has this link decides as ${subject}, once, until ${clock(made.expiresAt)}.`)
+        }
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function list(terminal: Terminal, rows: readonly GateRow[], now: number): void {
+  if (rows.length === 0) return terminal.print('no gates')
+  terminal.table(
+    [
+      { title: 'GATE' },
+      { title: 'NODE' },
+      { title: 'STATE' },
+      { title: 'VOTES' },
+      { title: 'DUE' },
+      { title: 'TITLE' },
+    ],
+    rows.map((gate) => {
+      const { approvals, quorum } = standingOf(gate, [])
+      const due = gate.state !== 'open' || gate.dueAt === null ? '–' : `in ${span(Math.max(0, gate.dueAt - now))}`
+      const title = gateOptions(gate.options).title ?? ''
+      return [gate.id, gate.node, paintState(terminal, gate.state), `${approvals}/${quorum}`, due, brief(title, 40)]
+    }),
+  )
+}
+
+function print(terminal: Terminal, { gate, instance, standing }: GateView, now: number): void {
+  const { options, votes, quorum, approvals, roles, missing, excluded } = standing
+  const line = (name: string, value: string): void => terminal.print(`${name.padEnd(10)} ${harmless(value)}`)
+  terminal.print(`${harmless(options.title ?? gate.node)}  ${paintState(terminal, gate.state)}`)
+  if (options.description !== undefined) terminal.print(harmless(options.description))
+  line('instance', `${instance.name} ${instance.id}, node ${gate.node}`)
+  line('approvals', `${approvals} of ${quorum}`)
+  if (gate.state === 'open') {
+    if (missing !== null) line('missing', missing.join(', ') || 'nobody of those named')
+    if (roles !== null) line('roles', roles.join(', '))
+    if (excluded.length > 0) line('not', excluded.join(', '))
+    if (gate.dueAt !== null) line('due', `in ${span(Math.max(0, gate.dueAt - now))}, then ${gate.onTimeout}`)
+    if (gate.escalateAt !== null) line('escalates', `in ${span(Math.max(0, gate.escalateAt - now))}`)
+  }
+  for (const { by, approved, at, reason } of votes) {
+    const word = paintState(terminal, approved ? 'approved' : 'rejected')
+    terminal.print(
+      `${harmless(by ?? 'somebody')} ${word} ${ago(at, now)}${reason === null ? '' : `: ${brief(reason)}`}`,
     )
   }
+  if (gate.state === 'open') terminal.print(terminal.paint('dim', `petrel approve ${gate.id}`))
+}
+
+function states(text: string): readonly string[] {
+  const given = text.split(',').filter(Boolean)
+  const wrong = given.find((state) => ![...GATE_STATES, 'all'].includes(state))
+  if (wrong === undefined) return given
+  throw new InvalidArgumentError(`there is no state '${wrong}'; one of ${GATE_STATES.join(', ')}, all.`)
+}
+
+function baseUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:\/\/[^?#]+$/.test(text)) return text.replace(/\/+$/, '')
+  throw new InvalidArgumentError('an address such as https://petrel.example.com.')
 }

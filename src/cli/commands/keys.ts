@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { connectStore } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
+import { spanMs } from '../span.ts'
 import type { Terminal } from '../terminal.ts'
 import { ago, clock } from '../words.ts'
 
@@ -156,13 +157,4 @@ function scopes(text: string, before: readonly string[] = []): readonly string[]
 function oneLine(text: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(text)) return text
   throw new InvalidArgumentError('up to 200 printable ASCII characters.')
-}
-
-const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-function spanMs(text: string): number {
-  const found = /^(\d{1,6})([mhd])$/.exec(text)
-  const ms = found === null ? 0 : Number(found[1]) * (UNITS[found[2] as string] as number)
-  if (ms > 0) return ms
-  throw new InvalidArgumentError('a number and m, h or d, such as 12h or 90d.')
 }

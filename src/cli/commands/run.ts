@@ -6,6 +6,7 @@ import { connect } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
 import { readDefinitionFile, readText } from '../file.ts'
 import { interrupted } from '../interrupted.ts'
+import { jsonArgument } from '../json-argument.ts'
 import type { Terminal } from '../terminal.ts'
 import { span } from '../words.ts'
 
@@ -42,9 +43,11 @@ file says otherwise per node key or type:
   ship: { delay: 2h }
   approve: { approve: false, reason: too dear, after: 1d }`
 
+const INPUT_EXAMPLE = `for example --input '{"order": 1}' or --input @order.json`
+
 async function run(terminal: Terminal, options: RunOptions, file: string): Promise<number> {
   const definition = await readDefinitionFile(file)
-  const input = options.input === undefined ? null : parseInput(options.input)
+  const input = options.input === undefined ? null : jsonArgument(options.input, '--input', INPUT_EXAMPLE)
   const handlers =
     options.handlers === undefined ? null : await (await import('../run/handlers.ts')).loadHandlers(options.handlers)
   const stop = interrupted()
@@ -131,19 +134,4 @@ async function end(
     }
   }
   return view.instance.endedAt === null ? EXIT.failed : exitOf(view.instance)
-}
-
-function parseInput(given: string): Json {
-  const fromFile = given.startsWith('@')
-  const text = fromFile ? readText(given.slice(1)) : given
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const what = fromFile ? `the input file ${given.slice(1)}` : '--input'
-    throw new CliError(
-      'invalid_request',
-      `${what} is not JSON: ${(error as Error).message}`,
-      `for example --input '{"order": 1}' or --input @order.json`,
-    )
-  }
 }

@@ -11,7 +11,10 @@ interface WorkerOptions extends Shared {
   readonly types?: readonly string[]
   readonly concurrency?: number
   readonly name?: string
+  readonly runtime?: string
   readonly grace: number
+  readonly metricsPort?: number
+  readonly metricsHost: string
 }
 
 const byComma = (text: string): readonly string[] =>
@@ -26,15 +29,22 @@ export function defineWorker(program: Command): void {
     .description('work on what is due, with the handlers of a module')
     .requiredOption('--handlers <module>', 'ES module whose default export maps types to handlers')
     .option('--queues <names>', 'only these queues, by comma', byComma)
-    .option('--types <types>', 'only these types, by comma; TYPE.% is a prefix', byComma)
+    .option('--types <types>', 'only these types, by comma; billing.% is a prefix', byComma)
     .option('--concurrency <n>', 'runs at the same time (default: 10)', wholeNumber(1, 'concurrency'))
     .option('--name <name>', 'shown beside the work it holds (default: host and process id)')
+    .option('--runtime <word>', 'what the registry calls workers like this one (default: node)')
+    .option(
+      '--metrics-port <port>',
+      'serve GET /metrics for Prometheus there; 0: any free port',
+      wholeNumber(0, 'port'),
+    )
+    .option('--metrics-host <address>', 'address of the metrics', '127.0.0.1')
     .option('--grace <seconds>', 'how long running work may take to end after SIGTERM', wholeNumber(0, 'grace'), 25)
   jsonOption(storeOptions(command)).action(
     act<WorkerOptions>(async (terminal, options) => {
       const { loadHandlers } = await import('../run/handlers.ts')
       const handlers = (await loadHandlers(options.handlers)).select(options.types ?? null)
-      const { queues, concurrency, name } = options
+      const { queues, concurrency, name, runtime, metricsPort, metricsHost } = options
       const stop = interrupted()
       const service = await startService({
         shared: options,
@@ -44,16 +54,27 @@ export function defineWorker(program: Command): void {
           ...(queues === undefined ? {} : { queues }),
           ...(concurrency === undefined ? {} : { concurrency }),
           ...(name === undefined ? {} : { name }),
+          ...(runtime === undefined ? {} : { runtime }),
         },
+        metrics: metricsPort === undefined ? null : { host: metricsHost, port: metricsPort },
         graceMs: options.grace * 1000,
       })
       const types = handlers.types()
+      const shown = service.metrics === null ? null : `http://${metricsHost}:${service.metrics.port}/metrics`
       if (terminal.json)
-        terminal.record({ event: 'ready', types, queues: queues ?? null, store: shownUrl(storeUrl(options)) })
-      else
+        terminal.record({
+          event: 'ready',
+          types,
+          queues: queues ?? null,
+          store: shownUrl(storeUrl(options)),
+          ...(shown === null ? {} : { metrics: shown }),
+        })
+      else {
         terminal.print(
           `working on ${types.join(', ')}, queues ${queues?.join(', ') ?? 'all'}, store ${shownUrl(storeUrl(options))}`,
         )
+        if (shown !== null) terminal.print(`metrics on ${shown}`)
+      }
       await untilAborted(stop.signal)
       if (!terminal.json) terminal.print('stopping: what is being worked on may end')
       await service.stop()

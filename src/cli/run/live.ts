@@ -3,6 +3,7 @@ import type { Definition } from '../../dialects/definition.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { Json } from '../../net/net.ts'
 import type { Handlers } from '../../worker/handlers.ts'
+import { actor } from '../lookup.ts'
 import type { Terminal } from '../terminal.ts'
 import { follow, pause } from './follow.ts'
 import { type Wait, waitsOf } from './waits.ts'
@@ -32,7 +33,8 @@ export async function liveRun(params: LiveRun): Promise<LiveEnd> {
   const done = new AbortController()
   const signal = AbortSignal.any([params.signal, done.signal])
   try {
-    const [started] = await engine.start([{ ...definition.start, ...(input === null ? {} : { input }) }])
+    const asked = { ...definition.start, ...(input === null ? {} : { input }), initiator: actor() }
+    const [started] = await engine.start([asked])
     const { id } = started as { readonly id: string }
     const waiting = params.wait ? null : untilItOnlyWaits(engine, id, signal)
     const following = follow({ engine, terminal, id, signal })

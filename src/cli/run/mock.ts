@@ -115,7 +115,7 @@ function mocked(failure: Failure): Error {
 /** The handlers given, counted, and a stand-in for every other type. */
 function withStandIns(own: Handlers | null, standIns: StandIns): Handlers {
   const handlers = new Handlers()
-  for (const type of own?.types() ?? []) handlers.add(type, standIns.counted(own?.find(type) as Handler))
+  for (const [type, handler] of own?.entries() ?? []) handlers.add(type, standIns.counted(handler))
   if (!handlers.types().includes('%')) handlers.add('%', standIns.counted(standIns.answer))
   return handlers
 }
@@ -190,6 +190,7 @@ class Pilot {
         gateId: gate.id,
         approved: answer.approved,
         actor: 'dry run',
+        force: true,
         ...(answer.answer === null ? {} : { answer: answer.answer }),
         ...(answer.reason === null ? {} : { reason: answer.reason }),
       })

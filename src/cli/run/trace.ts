@@ -34,6 +34,7 @@ const RUN_EVENTS: { readonly [type: string]: string } = {
 
 const OTHER_EVENTS: { readonly [type: string]: string } = {
   'gate.opened': 'waiting',
+  'gate.escalated': 'escalated',
   'gate.approved': 'approved',
   'gate.rejected': 'rejected',
   'gate.closed': 'closed',

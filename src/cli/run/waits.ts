@@ -2,11 +2,13 @@
 import type { EngineApi } from '../../engine/api.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { json } from '../../server/wire.ts'
+import type { RuntimeRow } from '../../store/registry.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../store/rows.ts'
+import { typeMatcher } from '../../store/type-filter.ts'
 import { brief, placeOf } from '../words.ts'
 
 export interface Wait {
-  readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue'
+  readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue' | 'registry'
   /** What to name when answering it: a gate, a run, a node, a type or a queue. */
   readonly id: string
   readonly instance: string
@@ -21,15 +23,16 @@ const LOOKED_AT = 500
 export async function waitsOf(engine: EngineApi, rootId: string): Promise<readonly Wait[] | null> {
   const { read } = engine.store
   const now = await engine.store.now()
-  const [workers, queues] = await Promise.all([read.workers(), read.queues()])
+  const [workers, queues, listed] = await Promise.all([read.workers(), read.queues(), engine.registry.list()])
   const alive = workers.filter((w) => w.state === 'running' && w.expiresAt > now)
   const paused = new Set(queues.filter((q) => q.paused).map((q) => q.name))
+  const registry = new Map(listed.map((row) => [row.workflowName, row]))
   const waits: Wait[] = []
   for (const instance of await openTree(engine, rootId)) {
     if (instance.more) return null
     for (const run of await read.instanceRuns({ instanceId: instance.id, limit: LOOKED_AT, after: null })) {
       if (run.status !== 'pending' && run.status !== 'leased') continue
-      const wait = waitOfRun(run, now, alive, paused)
+      const wait = waitOfRun(run, now, { alive, paused, registry })
       if (wait === null) return null
       waits.push(wait)
     }
@@ -50,7 +53,13 @@ async function openTree(engine: EngineApi, rootId: string): Promise<readonly Ins
   return open
 }
 
-function waitOfRun(run: RunRow, now: number, alive: readonly WorkerRow[], paused: ReadonlySet<string>): Wait | null {
+interface Rules {
+  readonly alive: readonly WorkerRow[]
+  readonly paused: ReadonlySet<string>
+  readonly registry: ReadonlyMap<string, RuntimeRow>
+}
+
+function waitOfRun(run: RunRow, now: number, { alive, paused, registry }: Rules): Wait | null {
   const at = { instance: run.instanceId ?? '', node: run.node }
   if (run.status === 'leased') {
     if (!run.deferred) return null
@@ -70,16 +79,29 @@ function waitOfRun(run: RunRow, now: number, alive: readonly WorkerRow[], paused
       text: `${placeOf(run)} waits in queue '${run.queue}', which is paused`,
     }
   }
-  if (alive.some((worker) => serves(worker, run))) return null
-  return { ...at, kind: 'worker', id: run.type, text: `${placeOf(run)} waits for a worker that handles '${run.type}'` }
+  const listing = registry.get(run.type)
+  if (listing?.isEnabled === false) {
+    return {
+      ...at,
+      kind: 'registry',
+      id: run.type,
+      text: `${placeOf(run)} waits: type '${run.type}' is disabled in the registry`,
+    }
+  }
+  const fitting = listing === undefined ? alive : alive.filter((worker) => worker.runtime === listing.runtime)
+  if (fitting.some((worker) => serves(worker, run))) return null
+  const of = listing === undefined ? '' : ` of runtime '${listing.runtime}'`
+  return {
+    ...at,
+    kind: 'worker',
+    id: run.type,
+    text: `${placeOf(run)} waits for a worker${of} that handles '${run.type}'`,
+  }
 }
 
 function serves(worker: WorkerRow, run: RunRow): boolean {
   const queue = worker.queues.length === 0 || worker.queues.includes(run.queue)
-  const type =
-    worker.types.length === 0 ||
-    worker.types.some((t) => (t.endsWith('%') ? run.type.startsWith(t.slice(0, -1)) : t === run.type))
-  return queue && type
+  return queue && typeMatcher(worker.types.length === 0 ? null : worker.types)(run.type)
 }
 
 async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<readonly Wait[]> {

@@ -16,9 +16,9 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
   const workflow = subjects.workflow(run.instanceId)
   const error = data['error'] === undefined ? undefined : errorObject(data['error'] as unknown as Failure)
   const startedAt = moment(data['started_at'])
-  const attempt = typeof data['attempt'] === 'number' ? data['attempt'] : run.attempt + 1
+  const attempt = attemptOf(event, data, run)
   const start = (at: number): Telling => ({
-    ...job('job.started', { worker_id: data['leased_by'] ?? run.leasedBy, attempt }),
+    ...job('job.started', { worker_id: data['leased_by'] ?? data['worker_id'] ?? run.leasedBy, attempt }),
     at: Math.min(at, event.at),
   })
   const begun = (at: number): readonly Telling[] => [...becameDue(run, attempt, job), start(at)]
@@ -29,8 +29,11 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
       return [...entered(event, data, job), ...callbackFired(workflow, run)]
     case 'redriven':
       return [job('job.enqueued', { redriven: true })]
+    case 'leased':
+      return begun(event.at)
     case 'started':
-      return begun(startedAt ?? event.at)
+      // A foreign client's claim is told twice; its first line, the lease, knows the attempt.
+      return data['attempt'] === undefined ? [] : begun(startedAt ?? event.at)
     case 'succeeded': {
       const result = run.result === null ? null : (JSON.parse(run.result) as Json)
       const done = run.omitted ? { result_ref: `/ojs/v1/jobs/${run.id}` } : { result }
@@ -75,6 +78,12 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
     default:
       return []
   }
+}
+
+/** Counted from the first start. The line of a foreign client's lease counts failures. */
+function attemptOf(event: StoredEvent, data: EventData, run: RunBrief): number {
+  if (typeof data['attempt'] !== 'number') return run.attempt + 1
+  return event.type === 'leased' ? data['attempt'] + 1 : data['attempt']
 }
 
 function belonging(subjects: Subjects, run: RunBrief): EventData {

@@ -3,6 +3,7 @@ import type { LeaseBeat, LeaseFetch, LeaseReport } from '../../engine/api.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'
+import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
 import { LONGEST_MS } from '../duration.ts'
 import { kindOf, type Part } from '../reader.ts'
 import { keptMeta } from './envelope.ts'
@@ -23,10 +24,9 @@ export type FetchAsked = Omit<LeaseFetch, 'tenant' | 'signal'>
  */
 export function readFetch(part: Part): FetchAsked {
   const visibility = part.get('visibility_timeout_ms').whole('visibility_timeout_ms', { least: 1, most: LONGEST_MS })
-  const types = part.get('types')
   return {
     queues: readQueues(part.get('queues')),
-    types: types.given ? types.items('types').flatMap((item) => item.text('a type') ?? []) : null,
+    types: readTypes(part.get('types')),
     limit: part.get('count').whole('count', { least: 1, most: MOST_FETCHED }) ?? 1,
     holder: readWorkerId(part.get('worker_id')) ?? UNNAMED,
     runtime: part.get('runtime').text('runtime'),
@@ -50,6 +50,23 @@ function readQueues(part: Part): readonly string[] {
     if (typeof item.value === 'string' && isQueueName(item.value)) return item.value
     item.wrong(`a queue is a name in lower case, this is ${kindOf(item.value)}`)
     return []
+  })
+}
+
+/** Types, or prefixes such as `billing.%`. */
+function readTypes(part: Part): readonly string[] | null {
+  if (!part.given) return null
+  return part.items('types').flatMap((item) => {
+    const text = item.text('a type')
+    if (text === null) return []
+    try {
+      parseTypeFilter(text)
+      return text
+    } catch (error) {
+      if (!(error instanceof TypeFilterError)) throw error
+      item.wrong(error.message)
+      return []
+    }
   })
 }
 

@@ -5,21 +5,19 @@ import { stateBeforeCancel } from '../../dialects/ojs/state.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { RunRow } from '../../store/rows.ts'
-import type { RunQuery } from '../../store/store.ts'
 import { actorOf } from '../caller.ts'
-import { isId, onlyKnown, type Query } from '../query.ts'
+import { onlyKnown, type Query } from '../query.ts'
 import { type Body, bodyObject } from './body.ts'
 import { BulkOperations, type BulkParams, type Operation, operationWire } from './bulk.ts'
 import type { OjsContext } from './context.ts'
 import { notFound, OjsError } from './error.ts'
+import { jobPage, MOST_COUNTED } from './job-page.ts'
 import { JOB_FILTERS, type JobFilter, readJobFilter, readTime, WAITING } from './job-query.ts'
 import { findRun, jobProblem, jobReplies } from './job-reply.ts'
-import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+import { PAGE_PARAMS } from './paging.ts'
 
 type ById = { Params: { readonly id: string } }
 
-/** A total beyond it says only that there are many. */
-const MOST_COUNTED = 10_000
 /** Dead letters that are read to tell them apart; of more only the number is told. */
 const MOST_SORTED = 1_000
 
@@ -172,25 +170,9 @@ function sees(request: FastifyRequest, operation: Operation): boolean {
 
 /** Also for /admin/tenants. */
 export async function list({ engine }: OjsContext, request: FastifyRequest, filter: JobFilter): Promise<object> {
-  const page = readPage(request.query as Query)
-  if (page.after !== null && !isId(page.after)) throw new OjsError('invalid_request', 'cursor is not one of this list')
-  const query: RunQuery = { ...filter, limit: page.limit + 1, before: page.after, offset: page.offset }
-  const { read } = engine.store
-  const [rows, total, now] = await Promise.all([
-    read.listRuns(query),
-    read.countListedRuns({ ...query, before: null, offset: 0 }, MOST_COUNTED),
-    engine.store.now(),
-  ])
-  const shown = rows.slice(0, page.limit)
-  const items = await jobReplies(engine, shown, { now, results: false })
-  return {
-    items,
-    jobs: items,
-    pagination: {
-      ...pageWire({ page, total, hasMore: rows.length > shown.length, last: shown.at(-1)?.id ?? null }),
-      ...(total >= MOST_COUNTED ? { total_is_at_least: true } : {}),
-    },
-  }
+  const { jobs, total, pagination } = await jobPage(engine, request.query as Query, filter)
+  const many = total >= MOST_COUNTED ? { total_is_at_least: true } : {}
+  return { items: jobs, jobs, pagination: { ...pagination, ...many } }
 }
 
 async function detail({ engine }: OjsContext, request: FastifyRequest<ById>): Promise<JsonObject> {

@@ -3,47 +3,29 @@ import type { FastifyInstance } from 'fastify'
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { RunRow } from '../../store/rows.ts'
-import type { RunQuery } from '../../store/store.ts'
 import { actorOf, type Caller } from '../caller.ts'
-import { isId, onlyKnown, type Query, textParam } from '../query.ts'
+import { onlyKnown, type Query, textParam } from '../query.ts'
 import type { OjsContext } from './context.ts'
 import { OjsError } from './error.ts'
+import { jobPage } from './job-page.ts'
 import { jobProblem, jobReplies, maySee } from './job-reply.ts'
-import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+import { PAGE_PARAMS } from './paging.ts'
 
 type ById = { Params: { readonly id: string } }
-
-/** A total beyond it says only that there are many. */
-const MOST_COUNTED = 10_000
 
 export function deadLetterRoutes(app: FastifyInstance, { engine }: OjsContext): void {
   app.get('/ojs/v1/dead-letter', async (request) => {
     const params = request.query as Query
     onlyKnown(params, ['queue', 'type', ...PAGE_PARAMS])
-    const page = readPage(params)
-    if (page.after !== null && !isId(page.after))
-      throw new OjsError('invalid_request', 'cursor is not one of this list')
-    const query: RunQuery = {
+    const filter = {
       status: null,
       queue: textParam(params, 'queue'),
       type: textParam(params, 'type'),
       deadLetter: true,
       tenant: request.caller.tenant,
-      limit: page.limit + 1,
-      before: page.after,
-      offset: page.offset,
     }
-    const { read } = engine.store
-    const [rows, total, now] = await Promise.all([
-      read.listRuns(query),
-      read.countListedRuns({ ...query, before: null, offset: 0 }, MOST_COUNTED),
-      engine.store.now(),
-    ])
-    const shown = rows.slice(0, page.limit)
-    return {
-      jobs: await jobReplies(engine, shown, { now, results: false }),
-      pagination: pageWire({ page, total, hasMore: rows.length > shown.length, last: shown.at(-1)?.id ?? null }),
-    }
+    const { jobs, pagination } = await jobPage(engine, params, filter)
+    return { jobs, pagination }
   })
 
   app.post<ById>('/ojs/v1/dead-letter/:id/retry', async (request) => {

@@ -1,29 +1,14 @@
-/**
- * JSON Schemas of arguments. A schema describes the list of arguments; one of type `object` describes the first of them.
- * Draft 2020-12 if it says so or has `prefixItems`, else draft 7. `format` is not checked, and nothing is loaded from
- * elsewhere.
- */
-import { Ajv, type ValidateFunction } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+/** JSON Schemas of arguments. A schema describes the list of arguments; one of type `object` describes the first of them. */
+import type { ValidateFunction } from 'ajv'
 import type { JobAsked } from '../../dialects/ojs/job.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { compileSchema, misfitsOf } from '../../engine/json-schema.ts'
 import type { SchemaRow } from '../../store/registry.ts'
 import { OjsError } from './error.ts'
 
 const MOST_KEPT = 500
 /** A schema that was deleted on another server is still used for so long. */
 const KEEP_MS = 2_000
-const MOST_TOLD = 20
-const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
-
-/** Throws if it is no JSON Schema. */
-export function compile(schema: unknown): ValidateFunction {
-  const { $schema, prefixItems } = schema as { readonly $schema?: unknown; readonly prefixItems?: unknown }
-  const draft2020 = typeof $schema === 'string' ? $schema.includes('2020-12') : prefixItems !== undefined
-  // One of its own for each: schemas must not meet under the same $id.
-  const { $schema: _, ...rest } = schema as Record<string, unknown>
-  return new (draft2020 ? Ajv2020 : Ajv)(OPTIONS).compile(rest)
-}
 
 export class Schemas {
   readonly #engine: EngineApi
@@ -50,12 +35,9 @@ export class Schemas {
       const { check, row } = await this.#find(uri)
       if (check === null || row === null) continue
       const first = (JSON.parse(row.schema) as { readonly type?: unknown }).type === 'object'
-      if (check(first ? job.args[0] : job.args)) continue
       const at = [...pathOf(index), 'args', ...(first ? [0] : [])].join('.')
-      const errors = (check.errors ?? []).slice(0, MOST_TOLD).map((error) => ({
-        path: `${at}${error.instancePath.replaceAll('/', '.')}`,
-        message: error.message ?? error.keyword,
-      }))
+      const errors = misfitsOf(check, first ? job.args[0] : job.args, at)
+      if (errors.length === 0) continue
       throw new OjsError('schema_validation', `${errors[0]?.path ?? at}: ${errors[0]?.message ?? 'does not fit'}`, {
         details: { schema: uri, validation_errors: errors },
         hint: `GET /ojs/v1/schemas/${encodeURIComponent(uri)} shows what the arguments must be.`,
@@ -68,7 +50,7 @@ export class Schemas {
     if (known !== undefined && known.until > performance.now()) return known
     const row = await this.#engine.store.registry.schemaByUri(uri)
     const same = row !== null && known?.row?.schema === row.schema
-    const check = row === null ? null : same ? known.check : compile(JSON.parse(row.schema))
+    const check = row === null ? null : same ? known.check : compileSchema(JSON.parse(row.schema))
     const found = { row, check, until: performance.now() + KEEP_MS }
     if (this.#known.size >= MOST_KEPT) this.#known.clear()
     this.#known.set(uri, found)

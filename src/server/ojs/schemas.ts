@@ -7,6 +7,7 @@ import { readType } from '../../dialects/ojs/names.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { compileSchema } from '../../engine/json-schema.ts'
 import type { Json } from '../../net/net.ts'
 import type { SchemaRow } from '../../store/registry.ts'
 import { actorOf } from '../caller.ts'
@@ -16,7 +17,7 @@ import type { OjsContext } from './context.ts'
 import { notFound, OjsError } from './error.ts'
 import { refuseMistakes } from './mistaken.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
-import { compile, schemasOf } from './schema-check.ts'
+import { schemasOf } from './schema-check.ts'
 
 type ByType = { Params: { readonly type: string } }
 type ByVersion = { Params: { readonly type: string; readonly version: string } }
@@ -130,7 +131,7 @@ function checkSchema(schema: unknown): void {
     throw new OjsError('payload_too_large', `a schema has at most ${MAX_BYTES} bytes`, { details: { field: 'schema' } })
   }
   try {
-    compile(schema)
+    compileSchema(schema)
   } catch (error) {
     throw new OjsError('invalid_request', `schema is no JSON Schema: ${(error as Error).message}`, {
       details: { field: 'schema' },

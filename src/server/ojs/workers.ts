@@ -10,11 +10,11 @@ import type { PetrelError } from '../../engine/errors.ts'
 import type { RunRow } from '../../store/rows.ts'
 import type { Caller } from '../caller.ts'
 import { errorAnswer } from '../failure.ts'
+import { LongPolls } from '../long-polls.ts'
 import { type Body, bodyObject } from './body.ts'
 import type { OjsContext } from './context.ts'
 import { notFound, OjsError } from './error.ts'
 import { jobProblem, jobReplies, maySee } from './job-reply.ts'
-import { LongPolls } from './long-polls.ts'
 import { refuseMistakes } from './mistaken.ts'
 
 const MOST_REPORTS = 1000

@@ -3,6 +3,9 @@ import { WIRE_ERRORS } from '../error-table.ts'
 import { ADMIN_PATHS } from './admin-paths.ts'
 import { ADMIN_SCHEMAS } from './admin-schemas.ts'
 import { EXTENSION_PATHS, EXTENSION_SCHEMAS } from './extension-paths.ts'
+import { GATE_PATHS, GATE_SCHEMAS } from './gate-paths.ts'
+import { INBOX_PATHS } from './inbox-paths.ts'
+import { INBOX_SCHEMAS } from './inbox-schemas.ts'
 import { JOB_PATHS } from './job-paths.ts'
 import { JOB_SCHEMAS } from './job-schemas.ts'
 import { type Method, operationObject, type Paths } from './operation.ts'
@@ -11,7 +14,15 @@ import { SCHEMA_PATHS } from './schema-paths.ts'
 import { SERVER_PATHS } from './server-paths.ts'
 import { CORE_SCHEMAS, WORKFLOW_SCHEMAS } from './workflow-schemas.ts'
 
-const ALL: Paths = { ...JOB_PATHS, ...SERVER_PATHS, ...EXTENSION_PATHS, ...ADMIN_PATHS, ...SCHEMA_PATHS }
+const ALL: Paths = {
+  ...JOB_PATHS,
+  ...SERVER_PATHS,
+  ...EXTENSION_PATHS,
+  ...ADMIN_PATHS,
+  ...SCHEMA_PATHS,
+  ...INBOX_PATHS,
+  ...GATE_PATHS,
+}
 
 const TAGS: { readonly [name: string]: string } = {
   Jobs: 'One unit of work each.',
@@ -27,6 +38,10 @@ const TAGS: { readonly [name: string]: string } = {
   Schemas: 'What arguments of jobs must look like.',
   Server: 'The server itself.',
   Instances: 'The engine’s own view of workflows in all notations.',
+  Gates: 'What waits for the decision of people.',
+  Inbox: 'Runs of the table that any service may write to, and workers in any language.',
+  Registry: 'Which runtime executes a type, and whether it is enabled.',
+  Schedules: 'Runs that are submitted by the clock.',
 }
 
 export function openapiDocument(version: string): object {
@@ -80,7 +95,15 @@ export function openapiDocument(version: string): object {
           Object.entries(WIRE_ERRORS).map(([code, { hint }]) => [code, errorResponse(`\`${code}\`. ${hint}`)]),
         ),
       },
-      schemas: { ...JOB_SCHEMAS, ...WORKFLOW_SCHEMAS, ...CORE_SCHEMAS, ...EXTENSION_SCHEMAS, ...ADMIN_SCHEMAS },
+      schemas: {
+        ...JOB_SCHEMAS,
+        ...WORKFLOW_SCHEMAS,
+        ...CORE_SCHEMAS,
+        ...EXTENSION_SCHEMAS,
+        ...ADMIN_SCHEMAS,
+        ...INBOX_SCHEMAS,
+        ...GATE_SCHEMAS,
+      },
     },
   }
 }

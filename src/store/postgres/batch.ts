@@ -126,11 +126,19 @@ function shapeOf<R>(columns: readonly Column<R>[], shared: Shared | null): strin
   return shape
 }
 
-/** Inserts rows; `onConflict` is appended. A column equal to its default in every row is left to the table. */
-export function inserter<R>(into: Table<R>, onConflict = ''): (rows: readonly R[]) => Call {
+/**
+ * Inserts rows; `onConflict` is appended. A column equal to its default in every row is left to the table. `mark` names
+ * a column that is true in whatever the engine inserts.
+ */
+export function inserter<R>(into: Table<R>, onConflict = '', mark?: string): (rows: readonly R[]) => Call {
   const shapes = new Shapes<R>(into.columns, (columns, shared) => {
-    const names = columns.map((column) => column.name).join(', ')
-    return `INSERT INTO ${into.name} (${names}) SELECT ${columns.map((column) => `x.${column.name}`).join(', ')} FROM ${source(columns, shared)} ${onConflict}`
+    const names = columns.map((column) => column.name)
+    const values = names.map((name) => `x.${name}`)
+    if (mark !== undefined) {
+      names.push(mark)
+      values.push('true')
+    }
+    return `INSERT INTO ${into.name} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${source(columns, shared)} ${onConflict}`
   })
   // a default applies only where there is none to overwrite: an upsert carries every column
   const fixed = onConflict.includes('UPDATE')

@@ -98,6 +98,7 @@ export const RUN = table<RunRow>('workflow_run', {
   deadLetter: ['bool', false],
   cancelRequestedAt: 'time',
   meta: 'json',
+  inbox: ['bool', false],
 })
 
 /** The columns of a run that change after its insert. */
@@ -216,6 +217,9 @@ export const GATE = table<GateRow>('workflow_gate', {
   answer: 'json',
   answeredBy: 'text',
   reason: 'text',
+  votes: ['json', '[]'],
+  escalated: ['int', 0],
+  escalateAt: 'time',
   createdAt: 'time',
   answeredAt: 'time',
 })
@@ -229,6 +233,9 @@ export const GATE_CHANGES: ReadonlySet<string> = new Set<keyof GateRow>([
   'answer',
   'answeredBy',
   'reason',
+  'votes',
+  'escalated',
+  'escalateAt',
   'answeredAt',
 ])
 

@@ -19,6 +19,11 @@ const LIST = statement(`SELECT ${COLUMNS} FROM workflow.workflow_key ORDER BY cr
 const REVOKE = statement(
   `UPDATE workflow.workflow_key SET revoked_at = workflow.clock() WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
 )
+/** Two processes may offer at the same time: the second waits for the first, and finds its secret. */
+const OFFER_SECRET = statement(
+  `INSERT INTO workflow.workflow_setting (key, value) VALUES ('link_secret', $1) ON CONFLICT (key) DO NOTHING`,
+)
+const SECRET = statement(`SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'link_secret'`)
 
 export function keysOn(lanes: Lanes): Keys {
   return {
@@ -37,6 +42,14 @@ export function keysOn(lanes: Lanes): Keys {
     },
     find: (id) => askOne(lanes, { statement: FIND, values: [id], row: keyFrom }),
     list: () => ask(lanes, { statement: LIST, row: keyFrom }),
+    signing: async (fresh) => {
+      const read = (): Promise<string | null> =>
+        askOne(lanes, { statement: SECRET, values: [], row: ([value]) => value as string })
+      const known = await read()
+      if (known !== null) return known
+      await ask(lanes, { statement: OFFER_SECRET, values: [fresh], row: () => null })
+      return (await read()) as string
+    },
     revoke: (id) => askOne(lanes, { statement: REVOKE, values: [id], row: keyFrom }),
   }
 }

@@ -7,19 +7,20 @@
  *
  * Slots have no version of their own: whoever writes a slot writes its instance too (write/apply.ts sees to it).
  * Limits and queues are not remembered at all: a transaction assumes that nothing limits or pauses what it handles,
- * except where it lately met the contrary.
+ * except where it lately met the contrary. The registry is remembered whole (listings.ts).
  */
 import type { InstanceRow, RunRow } from '../rows.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { textArray, uuidArray } from './batch.ts'
 import type { Estimate } from './clock.ts'
+import type { Listings } from './listings.ts'
 import { Loading } from './load/loading.ts'
 import { type Call, statement } from './statement.ts'
 import type { Versions } from './write/apply.ts'
 
 const EXPECT_ROWS = statement(
   `SELECT workflow.expect_rows($1::float8, $2::float8,
-     $3::uuid[], $4::xid[], $5::uuid[], $6::xid[], $7::text[], $8::text[])`,
+     $3::uuid[], $4::xid[], $5::uuid[], $6::xid[], $7::text[], $8::text[], $9::text)`,
 )
 
 const MOST = 20_000
@@ -47,10 +48,10 @@ export interface Recalled {
   readonly loading: Loading
   readonly versions: Versions
   /**
-   * Refuses the writes unless clock, rules and those rows are as assumed that no update checks; `version` is told the
-   * transaction's own.
+   * Refuses the writes unless clock, registry, rules and those rows are as assumed that no update checks; `version` is
+   * told the transaction's own.
    */
-  guard(clock: Estimate, version: (xid: string) => void): Call
+  guard(clock: Estimate, listings: Listings, version: (xid: string) => void): Call
 }
 
 /** The parts of a Need that can be answered from memory. */
@@ -97,7 +98,11 @@ export class Recent {
     }
     const { queues = [], limits = [] } = need
     const versions = { instances, runs, checked: new Set<string>() }
-    return { loading, versions, guard: (clock, version) => guardCall({ clock, versions, queues, limits }, version) }
+    return {
+      loading,
+      versions,
+      guard: (clock, listings, version) => guardCall({ clock, listings, versions, queues, limits }, version),
+    }
   }
 
   /** Something of this was not as assumed: load it next time. */
@@ -181,6 +186,7 @@ export class Recent {
 function guardCall(
   assumed: {
     readonly clock: Estimate
+    readonly listings: Listings
     readonly versions: Versions
     readonly queues: readonly string[]
     readonly limits: readonly string[]
@@ -210,6 +216,7 @@ function guardCall(
       versions(runs, assumed.versions.runs),
       textArray(assumed.queues),
       textArray(assumed.limits),
+      assumed.listings.version,
     ],
     row: (fields) => version(fields[0] as string),
   }

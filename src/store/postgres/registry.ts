@@ -1,7 +1,8 @@
-/** Settings of queues, schemas of arguments. */
+/** Settings of queues, schemas of arguments; who may execute a type: runtimes.ts. */
 import type { QueueConfigRow, Registry, SchemaRow } from '../registry.ts'
 import { ask, askOne } from './ask.ts'
 import type { Lanes } from './lanes.ts'
+import { runtimesOn } from './runtimes.ts'
 import { type Fields, statement } from './statement.ts'
 import { parseTime } from './time.ts'
 
@@ -26,6 +27,7 @@ const REMOVE = statement('DELETE FROM workflow.workflow_schema WHERE uri = $1 RE
 
 export function registryOn(lanes: Lanes): Registry {
   return {
+    ...runtimesOn(lanes),
     queueConfigs: () => ask(lanes, { statement: CONFIGS, row: configFrom }),
     putQueueConfig: async ({ name, config, updatedAt, updatedBy }) => {
       await ask(lanes, { statement: PUT_CONFIG, values: [name, config, String(updatedAt), updatedBy], row: () => null })

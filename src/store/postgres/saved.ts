@@ -41,8 +41,8 @@ const PROGRESS = statement(
      ON CONFLICT (run_id) DO UPDATE SET progress = excluded.progress, updated_at = excluded.updated_at
      RETURNING ${COLUMNS}
    ), told AS (
-     INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
-     SELECT run.id, 'progress', $2::jsonb, (SELECT at FROM clock), run.instance_id, run.node, run.leased_by, run.tenant
+     INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant, engine)
+     SELECT run.id, 'progress', $2::jsonb, (SELECT at FROM clock), run.instance_id, run.node, run.leased_by, run.tenant, true
      FROM run JOIN put ON put.run_id = run.id
    )
    SELECT put.*, run.status FROM run LEFT JOIN put ON true`,

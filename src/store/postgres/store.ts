@@ -1,6 +1,7 @@
 /** The store on PostgreSQL: for many processes and machines. */
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
+import type { InboxSchedules } from '../inbox-schedules.ts'
 import type { Overview } from '../overview.ts'
 import type { Registry } from '../registry.ts'
 import type { Saved } from '../saved.ts'
@@ -9,8 +10,10 @@ import type { Webhooks } from '../webhooks.ts'
 import { StoreClock } from './clock.ts'
 import { toStoreError } from './failure.ts'
 import { fly } from './flight.ts'
+import { inboxSchedulesOn } from './inbox-schedules.ts'
 import { keysOn } from './keys.ts'
 import { Lanes } from './lanes.ts'
+import { KnownListings } from './listings.ts'
 import { CLOCK } from './load/plain.ts'
 import { migrate } from './migrate.ts'
 import { overviewOn } from './overview.ts'
@@ -55,6 +58,7 @@ export class PostgresStore implements Store {
   readonly webhooks: Webhooks
   readonly registry: Registry
   readonly overview: Overview
+  readonly inboxSchedules: InboxSchedules
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #work: Lanes
@@ -79,6 +83,7 @@ export class PostgresStore implements Store {
       lanes: this.#work,
       clock: this.#clock,
       recent: this.#recent,
+      listings: new KnownListings(),
       probe: params.probe ?? null,
       prologue: direct ? [] : [settingsCall(forWork)],
     }
@@ -94,6 +99,7 @@ export class PostgresStore implements Store {
     this.webhooks = webhooksOn(this.#reads)
     this.registry = registryOn(this.#reads)
     this.overview = overviewOn(this.#reads)
+    this.inboxSchedules = inboxSchedulesOn(this.#reads)
   }
 
   async migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }> {

@@ -1,11 +1,11 @@
 /**
  * The one way anything changes.
  *
- *   flight 1   BEGIN, clock, lock roots, load the need
+ *   flight 1   BEGIN, lock roots, load the need, clock and version of the registry
  *   decide     as often as it asks for more, one flight each
  *   flight 2   all writes, COMMIT                             (ROLLBACK when there is nothing to write: no fsync)
  *
- * When all it needs is remembered (recent.ts), it is one flight: BEGIN, expect the clock and the rows to be as assumed,
+ * When all it needs is remembered (recent.ts), it is one flight: BEGIN, expect clock, registry and rows to be as assumed,
  * all writes, COMMIT. Whatever does not fit that (rows changed meanwhile, more is needed, nothing to write) takes the
  * way above. Both ways call the same `decide`.
  *
@@ -20,6 +20,7 @@ import { nowFrom, type StoreClock } from './clock.ts'
 import { causeOf, isCollision, isConnectionLoss, isServerError, LOCKED, ROWS_CHANGED, toStoreError } from './failure.ts'
 import { FlightError, fly } from './flight.ts'
 import type { Lane, Lanes } from './lanes.ts'
+import type { KnownListings } from './listings.ts'
 import { Loading } from './load/loading.ts'
 import { CLOCK } from './load/plain.ts'
 import type { Recent } from './recent.ts'
@@ -32,6 +33,7 @@ export interface TransactParams {
   readonly lanes: Lanes
   readonly clock: StoreClock
   readonly recent: Recent
+  readonly listings: KnownListings
   readonly probe: Probe | null
   /** Sent after each BEGIN; settings that a pooler does not take at the start of a connection. */
   readonly prologue: readonly Call[]
@@ -81,11 +83,13 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
   if ('result' in remembered) return remembered.result
   const { client } = lane
   const loading = new Loading()
+  let registry = ''
   const clockCall: Call = {
     statement: CLOCK,
     values: [],
     row: (fields) => {
       loading.now = params.clock.read(fields)
+      registry = fields[2] ?? ''
     },
   }
   const calls = [
@@ -94,7 +98,9 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
     ...(remembered.need === null ? [] : loading.calls(remembered.need)),
   ]
   try {
-    await fly(client, [...openingOf(params, lane), clockCall, ...calls])
+    // The clock comes last: what the registry says counts once the locks are held, not when the wait for them began.
+    await fly(client, [...openingOf(params, lane), ...calls, clockCall])
+    loading.listings = await params.listings.at(registry, (asked) => fly(client, asked))
     for (;;) {
       const decided = transaction.decide(loading)
       if ('delta' in decided) {
@@ -121,6 +127,8 @@ async function attemptFromMemory<T>(
   if (estimate === null || recalled === null) return { need: null }
   const { loading, versions } = recalled
   loading.now = estimate.now
+  const listings = params.listings.latest
+  loading.listings = listings
   let decided: ReturnType<typeof transaction.decide>
   try {
     decided = transaction.decide(loading)
@@ -134,7 +142,7 @@ async function attemptFromMemory<T>(
   const writes = writeCalls(decided.delta, loading, versions)
   if (writes.length === 0) return { need: null }
   let version = ''
-  const guard = recalled.guard(estimate, (xid) => {
+  const guard = recalled.guard(estimate, listings, (xid) => {
     version = xid
   })
   const opening = [...openingOf(params, lane), guard]

@@ -13,6 +13,7 @@ import { StoreUnavailableError, StoreUnusableError } from '../errors.ts'
 import { type Database, openDatabase, prepareArrays, type Statement } from './driver.ts'
 import { isBusy, storeFailure } from './failure.ts'
 import { Recent } from './row/recent.ts'
+import { forgetTriggers } from './triggers.ts'
 
 export type Probe = (point: 'before-commit' | 'after-commit') => void
 
@@ -64,7 +65,13 @@ export class Connection {
       if (!this.memory) this.#database.exec('PRAGMA journal_mode = WAL')
       this.#database.exec(SETTINGS)
     })
+    await this.forgetTriggers()
     this.#ready = true
+  }
+
+  /** Once the schema is as it will be. */
+  async forgetTriggers(): Promise<void> {
+    await this.patiently(() => forgetTriggers(this.#database))
   }
 
   /** Prepared once, kept for the life of the connection. */

@@ -17,6 +17,8 @@ export interface Database {
   readonly isTransaction: boolean
   exec(sql: string): void
   prepare(sql: string): Statement
+  /** Absent where the binding knows no such mode: then it is off. */
+  enableDefensive?(on: boolean): void
   close(): void
 }
 

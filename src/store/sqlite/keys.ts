@@ -11,6 +11,9 @@ const FIND = `SELECT ${COLUMNS} FROM workflow_key WHERE id = ?`
 const LIST = `SELECT ${COLUMNS} FROM workflow_key ORDER BY created_at, id`
 /** The first revocation stays: when a key stopped being good is a fact. */
 const REVOKE = `UPDATE workflow_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING ${COLUMNS}`
+/** Two processes may offer at the same time: the second finds the first's. */
+const OFFER_SECRET = `INSERT INTO workflow_setting (key, value) VALUES ('link_secret', ?) ON CONFLICT (key) DO NOTHING`
+const SECRET = `SELECT value FROM workflow_setting WHERE key = 'link_secret'`
 
 export function keysOn(connection: Connection): Keys {
   const found = (cells: Cells | undefined): KeyRow | null => (cells === undefined ? null : keyOf(cells))
@@ -24,6 +27,15 @@ export function keysOn(connection: Connection): Keys {
       }),
     find: (id) => connection.read(() => found(connection.statement(FIND).get(id))),
     list: () => connection.read(() => connection.statement(LIST).all().map(keyOf)),
+    signing: async (fresh) => {
+      const read = (): unknown => connection.statement(SECRET).get()?.[0]
+      const known = await connection.read(read)
+      if (known !== undefined) return known as string
+      return connection.write(() => {
+        connection.statement(OFFER_SECRET).get(fresh)
+        return read() as string
+      })
+    },
     revoke: (id) => connection.write(() => found(connection.statement(REVOKE).get(readClock(connection), id))),
   }
 }

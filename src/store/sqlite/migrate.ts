@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { StoreUnusableError } from '../errors.ts'
 import type { Connection } from './connection.ts'
+import { RECALL_TRIGGERS } from './triggers.ts'
 
 interface Migration {
   readonly version: number
@@ -58,10 +59,11 @@ export function checkSchema(connection: Connection, migrations: readonly Migrati
 /** Under the write lock, so two processes that start together apply each migration once. */
 export async function migrate(connection: Connection): Promise<{ applied: readonly string[]; version: number }> {
   const migrations = await readMigrations()
-  return connection.write(() => {
+  const done = await connection.write(() => {
     const present = checkSchema(connection, migrations)
     const missing = migrations.filter((migration) => !present.has(migration.version))
     if (missing.length > 0) {
+      connection.exec(RECALL_TRIGGERS)
       connection.exec(`CREATE TABLE IF NOT EXISTS workflow_migration (
         version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
       ) STRICT`)
@@ -74,4 +76,7 @@ export async function migrate(connection: Connection): Promise<{ applied: readon
     }
     return { applied: missing.map((migration) => migration.name), version: migrations.at(-1)?.version ?? 0 }
   })
+  // Also when another process has just done it: this one has read the new schema, with its triggers.
+  await connection.forgetTriggers()
+  return done
 }

@@ -1,7 +1,8 @@
-/** Settings of queues, schemas of arguments. */
+/** Settings of queues, schemas of arguments; who may execute a type: runtimes.ts. */
 import type { QueueConfigRow, Registry, SchemaRow } from '../registry.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
+import { runtimesOn } from './runtimes.ts'
 
 const CONFIGS = 'SELECT name, config, updated_at, updated_by FROM workflow_queue_config ORDER BY name'
 const PUT_CONFIG = `INSERT INTO workflow_queue_config (name, config, updated_at, updated_by) VALUES (?, ?, ?, ?)
@@ -15,6 +16,7 @@ const REMOVE = 'DELETE FROM workflow_schema WHERE uri = ? RETURNING uri'
 export function registryOn(connection: Connection): Registry {
   const write = <T>(work: () => T): Promise<T> => connection.write(work, () => undefined)
   return {
+    ...runtimesOn(connection),
     queueConfigs: () => connection.read(() => connection.statement(CONFIGS).all().map(configOf)),
     putQueueConfig: ({ name, config, updatedAt, updatedBy }) =>
       write(() => void connection.statement(PUT_CONFIG).get(name, config, updatedAt, updatedBy)),

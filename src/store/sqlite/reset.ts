@@ -5,12 +5,17 @@ import type { Connection } from './connection.ts'
 const KEPT = ['workflow_migration', 'workflow_setting', 'workflow_net', 'workflow_key']
 
 export function reset(connection: Connection): void {
+  connection.exec(END_ALL)
   const tables = connection.statement(`SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'workflow_%'`)
   for (const [name] of tables.all()) {
     if (name === 'workflow_event') connection.exec(KEEP_LAST_EVENT)
     else if (!KEPT.includes(name as string)) connection.exec(`DELETE FROM ${name}`)
   }
 }
+
+/** What has not ended cannot be deleted. */
+const END_ALL = `UPDATE workflow_run SET status = 'cancelled', engine_turn = NOT engine_turn
+  WHERE status = 'pending' OR status = 'leased'`
 
 /** The newest row stays, emptied: the next id is one more than the greatest, and ids must go on growing. */
 const KEEP_LAST_EVENT = `

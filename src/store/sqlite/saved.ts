@@ -15,8 +15,8 @@ const REMOVE = 'UPDATE workflow_checkpoint SET state = NULL, sequence = 0, updat
 const PROGRESS = `INSERT INTO workflow_checkpoint (run_id, progress, updated_at) VALUES (?, ?, ?)
   ON CONFLICT (run_id) DO UPDATE SET progress = excluded.progress, updated_at = excluded.updated_at
   RETURNING ${CELLS}`
-const TELL = `INSERT INTO workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
-  VALUES (?, 'progress', ?, ?, ?, ?, ?, ?)`
+const TELL = `INSERT INTO workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant, engine)
+  VALUES (?, 'progress', ?, ?, ?, ?, ?, ?, 1)`
 
 export function savedOn(connection: Connection): Saved {
   // Nothing that is remembered of runs changes here.

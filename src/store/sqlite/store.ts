@@ -2,6 +2,7 @@
 import type { Store } from '../store.ts'
 import { readClock, writeOffset } from './clock.ts'
 import { Connection, type Probe } from './connection.ts'
+import { inboxSchedulesOn } from './inbox-schedules.ts'
 import { keysOn } from './keys.ts'
 import { checkSchema, migrate, readMigrations } from './migrate.ts'
 import { overviewOn } from './overview.ts'
@@ -58,5 +59,6 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     webhooks: webhooksOn(connection),
     registry: registryOn(connection),
     overview: overviewOn(connection),
+    inboxSchedules: inboxSchedulesOn(connection),
   }
 }

@@ -3,24 +3,29 @@
  * jump from one queue to the next, one type to the next, one priority to the next, each jump one index probe; then the
  * first due rows of each (queue, type, priority) are taken. The cost is the number of distinct keys that wait, never
  * the number of rows: a million runs of other types or of tomorrow cost nothing. Prefixes need no LIKE, hence no
- * escaping: a prefix is a range of types in byte order.
+ * escaping: a prefix is a range of types in byte order. Types that the registry closes to this runtime are passed over
+ * here, before anything is locked or counted: however many wait, they take nobody's place.
  */
 import type { Candidates, ClaimFilter } from '../../store.ts'
+import { splitTypeFilters } from '../../type-filter.ts'
 import { textArray } from '../batch.ts'
 import { RUN, selectList } from '../columns.ts'
 import { type Call, type Fields, type Statement, statement } from '../statement.ts'
 
-const WAITING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
+export const WAITING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
 
-/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over. */
-function lines(anyQueue: boolean): string {
-  const queues = anyQueue
-    ? `queue_scan(queue) AS (
+/** Queues in which something waits. */
+export const QUEUE_SCAN = `queue_scan(queue) AS (
          (SELECT r.queue ${WAITING} ORDER BY r.queue LIMIT 1)
          UNION ALL
          SELECT n.queue FROM queue_scan s CROSS JOIN LATERAL
            (SELECT r.queue ${WAITING} AND r.queue > s.queue ORDER BY r.queue LIMIT 1) n
-       ), named_queue(queue) AS (SELECT queue FROM queue_scan WHERE $1::text[] IS NULL)`
+       )`
+
+/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over. */
+function lines(anyQueue: boolean): string {
+  const queues = anyQueue
+    ? `${QUEUE_SCAN}, named_queue(queue) AS (SELECT queue FROM queue_scan WHERE $1::text[] IS NULL)`
     : 'named_queue(queue) AS (SELECT unnest($1::text[]))'
   return `WITH RECURSIVE ${queues},
     open_queue(queue) AS MATERIALIZED (
@@ -45,7 +50,7 @@ function lines(anyQueue: boolean): string {
       ) k
       WHERE NOT EXISTS (
         SELECT FROM workflow.workflow_registry g WHERE g.workflow_name = k.type AND g.deleted_at IS NULL
-          AND (NOT g.is_enabled OR g.runtime <> $5::text))
+          AND (NOT g.is_enabled OR g.runtime IS DISTINCT FROM $5::text))
     ),
     line(queue, type, priority) AS (
       SELECT k.queue, k.type, n.priority FROM kind k CROSS JOIN LATERAL
@@ -92,13 +97,11 @@ const IN_ORDER = statement(candidatesSql(false, true))
 const URGENCY: readonly [Statement, Statement] = [statement(urgencySql(false)), statement(urgencySql(true))]
 
 function filterValues(filter: ClaimFilter, full: Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>): (string | null)[] {
-  const types = filter.types ?? ['%']
-  const exact = types.filter((type) => !type.endsWith('%'))
-  const prefixes = types.filter((type) => type.endsWith('%')).map((type) => type.slice(0, -1))
+  const { exact, prefixes } = splitTypeFilters(filter.types)
   return [
     filter.queues === null ? null : textArray([...new Set(filter.queues)]),
-    textArray([...new Set(exact)]),
-    textArray([...new Set(prefixes)]),
+    textArray([...exact]),
+    textArray([...prefixes]),
     filter.tenant,
     filter.runtime,
     textArray(full.skipQueues),

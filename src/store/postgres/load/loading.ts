@@ -1,4 +1,5 @@
 /** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
+import type { Listing } from '../../registry.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -14,6 +15,7 @@ import type {
 import type { Loaded, Need } from '../../store.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
+import type { Listings } from '../listings.ts'
 import type { Call, Fields } from '../statement.ts'
 import { candidatesCall, urgencyCall } from './claimable.ts'
 import * as locked from './locked.ts'
@@ -36,7 +38,7 @@ export class Loading implements Loaded {
   readonly slotsWith = new Map<string, SlotRow[]>()
   readonly topSlot = new Map<string, SlotRow | null>()
   readonly unstarted = new Map<string, RunRow[]>()
-  readonly deferred = new Map<string, RunRow[]>()
+  readonly unattended = new Map<string, RunRow[]>()
   readonly openChildren = new Map<string, InstanceRow[]>()
   readonly gates = new Map<string, GateRow>()
   readonly openGates = new Map<string, GateRow[]>()
@@ -58,8 +60,15 @@ export class Loading implements Loaded {
   readonly handedBy = new Map<string, RunRow[]>()
   /** Runs as they are under this transaction's lock: an update writes only what differs from them. */
   readonly heldRuns = new Map<string, RunRow>()
+  /** null: in a transaction of the caller's, which hands nothing out. */
+  listings: Listings | null = null
   /** Asked for with a lock: their rows come with it, or not at all. */
   readonly #roots = new Set<string>()
+
+  listing(type: string): Listing | null {
+    if (this.listings === null) throw new Error(`nobody has asked what the registry says of '${type}'`)
+    return this.listings.types.get(type) ?? null
+  }
 
   roots(ids: readonly string[], wait: boolean): Call[] {
     if (ids.length === 0) return []
@@ -108,13 +117,14 @@ export class Loading implements Loaded {
       const values = [uuidArray(unstarted.map((n) => n.instanceId)), numberArray(unstarted.map((n) => n.limit))]
       calls.push({ statement: locked.UNSTARTED_RUNS, values, row })
     }
-    if (need.deferred !== undefined && need.deferred.length > 0) {
-      for (const { instanceId } of need.deferred) this.deferred.set(instanceId, [])
+    if (need.unattended !== undefined && need.unattended.length > 0) {
+      const ids = need.unattended.map((n) => n.instanceId)
+      for (const id of ids) this.unattended.set(id, [])
       const row = (fields: Fields): void => {
         const run = this.#hold(fields)
-        this.deferred.get(run.instanceId as string)?.push(run)
+        this.unattended.get(run.instanceId as string)?.push(run)
       }
-      calls.push({ statement: locked.DEFERRED_RUNS, values: [uuidArray(need.deferred.map((n) => n.instanceId))], row })
+      calls.push({ statement: locked.UNATTENDED_RUNS, values: [uuidArray(ids)], row })
     }
     if (candidates !== undefined) {
       this.candidates = []

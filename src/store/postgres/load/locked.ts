@@ -35,10 +35,14 @@ export const UNSTARTED_RUNS = statement(
    )) AND r.status || '' = 'pending' ORDER BY r.id FOR UPDATE`,
 )
 
-/** Deferred runs of instances. Rare, and an instance has few runs in flight: the place index finds them. */
-export const DEFERRED_RUNS = statement(
+/**
+ * Deferred runs of instances, and those that plain SQL holds. Rare, and an instance has few runs in flight: the place
+ * index finds them.
+ */
+export const UNATTENDED_RUNS = statement(
   `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
-   WHERE r.instance_id = ANY ($1::uuid[]) AND r.status || '' = 'leased' AND r.deferred ORDER BY r.id FOR UPDATE`,
+   WHERE r.instance_id = ANY ($1::uuid[]) AND r.status || '' = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NULL
+   ORDER BY r.id FOR UPDATE`,
 )
 
 export const LIMITS = statement(

@@ -5,10 +5,11 @@
 import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
 import { statement } from '../statement.ts'
 
-/** The transaction's clock: now() in microseconds, and the offset. */
+/** The transaction's clock: now() in microseconds, and the offset; with them the version of the registry. */
 export const CLOCK = statement(
   `SELECT (extract(epoch FROM now()) * 1000)::float8,
-          (SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms')`,
+          (SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms'),
+          (SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'registry_version')`,
 )
 
 export const INSTANCES = statement(

@@ -1,6 +1,6 @@
 /** Filters of lists as WHERE clauses. Only what is asked for is named, so that each set of filters has its own plan. */
 import { HELD_AT } from '../../rows.ts'
-import type { InstanceQuery, RunQuery, RunWait } from '../../store.ts'
+import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../store.ts'
 import { textArray } from '../batch.ts'
 import { isUuid } from '../uuid.ts'
 
@@ -48,6 +48,19 @@ export function instanceConditions(query: InstanceQuery): Conditions {
     const nets = (n: string): string => `SELECT n.hash FROM workflow.workflow_net n WHERE n.net ->> 'kind' = ${n}`
     where.add((n) => `i.net_hash IN (${nets(n)})`, query.kind)
   }
+  return where
+}
+
+export function gateConditions(query: GateQuery): Conditions {
+  const where = new Conditions()
+  const { states, instanceId, tenant, before } = query
+  // Spelled out: only then the index of open gates is known to fit.
+  if (states?.join() === 'open') where.conditions.push("g.state = 'open'")
+  else if (states !== null) where.add((n) => `g.state = ANY (${n}::text[])`, textArray(states))
+  if (instanceId !== null) where.addId((n) => `g.instance_id = ${n}::uuid`, instanceId)
+  const tenants = 'SELECT i.tenant FROM workflow.workflow_instance i WHERE i.id = g.instance_id'
+  if (tenant !== null) where.add((n) => `(${tenants}) = ${n}`, tenant)
+  if (before !== null) where.addId((n) => `g.id < ${n}::uuid`, before)
   return where
 }
 

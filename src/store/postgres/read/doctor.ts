@@ -6,6 +6,8 @@ import { toStoreError } from '../failure.ts'
 import { fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
 import { type Call, statement } from '../statement.ts'
+import { ROOM_HELD } from '../sweep/recount.ts'
+import { INBOX_CHECKS } from './inbox-checks.ts'
 
 const MOST = 100
 /** Dead sessions must be swept within this time. */
@@ -68,9 +70,9 @@ const CHECKS: Readonly<Record<string, string>> = {
   limit_in_use: `
     SELECT l.key, 'counts ' || l.in_use || ' in use, but ' || coalesce(h.held, 0) || ' leased runs hold it'
     FROM workflow.workflow_limit l LEFT JOIN (
-      SELECT key, count(*) AS held FROM workflow.workflow_run r
+      SELECT key, count(*) AS held FROM ${ROOM_HELD} r
       CROSS JOIN LATERAL (VALUES ('queue:' || r.queue), ('key:' || r.limit_key)) k(key)
-      WHERE r.status = 'leased' AND k.key IS NOT NULL GROUP BY key) h ON h.key = l.key
+      WHERE k.key IS NOT NULL GROUP BY key) h ON h.key = l.key
     WHERE l.max_concurrent IS NOT NULL AND l.in_use <> coalesce(h.held, 0)`,
   event_order: `
     SELECT i.id, 'has numbered ' || i.event_seq || ' events, but the stored ones run from ' || min(e.seq) || ' to '
@@ -92,6 +94,13 @@ const CHECKS: Readonly<Record<string, string>> = {
   run_without_instance: `
     SELECT r.id, 'belongs to instance ' || instance_id || ', which does not exist' FROM workflow.workflow_run r
     WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT FROM workflow.workflow_instance i WHERE i.id = r.instance_id)`,
+  registry_disabled: `
+    SELECT r.id, 'of type ' || r.type || ', which the registry disables, was taken by ' || coalesce(r.leased_by, 'nobody') || ' at '
+      || to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || ': a worker on plain SQL, which the registry '
+      || 'cannot hold back; stop that worker or take the type out of what it claims, or enable the type'
+    FROM workflow.workflow_run r JOIN workflow.workflow_registry g ON g.workflow_name = r.type
+    WHERE r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NULL AND NOT r.deferred
+      AND g.deleted_at IS NULL AND NOT g.is_enabled AND r.started_at > g.updated_at`,
   dead_session_holds: `
     SELECT w.id, 'has been dead since ' || extract(epoch FROM c.at - w.expires_at)::bigint || ' s ago but still holds '
       || count(*) || ' runs'
@@ -100,7 +109,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     WHERE w.expires_at < c.at - ${SWEEP_GRACE} GROUP BY w.id, c.at`,
 }
 
-const STATEMENTS = Object.entries(CHECKS).map(
+const STATEMENTS = Object.entries({ ...CHECKS, ...INBOX_CHECKS }).map(
   ([check, sql]) => [check, statement(`SELECT * FROM (${sql}) found LIMIT ${MOST}`)] as const,
 )
 const BEGIN: Call = { statement: statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), values: [] }

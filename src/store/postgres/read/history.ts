@@ -20,7 +20,7 @@ const ERRORS = statement(
   `SELECT n.id, e.created_at, e.event_type, e.data ->> 'attempt', e.data -> 'error', e.data ->> 'run_at'
    FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
      SELECT * FROM workflow.workflow_event e
-     WHERE e.workflow_id = n.id AND e.data ? 'error' AND e.id > coalesce((
+     WHERE e.workflow_id = n.id AND e.engine AND e.data ? 'error' AND e.id > coalesce((
        SELECT max(d.id) FROM workflow.workflow_event d WHERE d.workflow_id = n.id AND d.event_type = 'redriven'), 0)
      ORDER BY e.id DESC LIMIT $2::int) e
    ORDER BY e.id`,

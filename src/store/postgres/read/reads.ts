@@ -1,4 +1,5 @@
 /** Read models. No locks; each is one statement or a few. */
+import type { InboxPage, InboxQuery, TypeDepth } from '../../inbox.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -14,7 +15,7 @@ import type {
   TotalRow,
   WorkerRow,
 } from '../../rows.ts'
-import type { EventPage, EventQuery, InstanceQuery, Reads, RunQuery } from '../../store.ts'
+import type { EventPage, EventQuery, GateQuery, InstanceQuery, Reads, RunQuery } from '../../store.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
@@ -22,17 +23,19 @@ import type { Lanes } from '../lanes.ts'
 import { GATES as GATE_BY_ID, RESULTS } from '../load/plain.ts'
 import { type Fields, statement } from '../statement.ts'
 import { isUuid } from '../uuid.ts'
-import { type Conditions, instanceConditions, runConditions } from './conditions.ts'
+import { type Conditions, gateConditions, instanceConditions, runConditions } from './conditions.ts'
 import { doctor } from './doctor.ts'
 import { EVENT_COLUMNS, eventFrom } from './event.ts'
 import { Feed } from './feed.ts'
 import { errorsOf, histories } from './history.ts'
+import { listInbox, typeDepths } from './inbox.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
 import { PostgresTrees } from './trees.ts'
 
 const RUNS = `SELECT ${column.selectList(column.RUN, 'r')} FROM workflow.workflow_run r`
 const INSTANCES = `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workflow.workflow_instance i`
-const GATES = `SELECT ${column.selectList(column.GATE, 'g')} FROM workflow.workflow_gate g WHERE g.state = 'open'`
+const ANY_GATES = `SELECT ${column.selectList(column.GATE, 'g')} FROM workflow.workflow_gate g`
+const GATES = `${ANY_GATES} WHERE g.state = 'open'`
 
 const RUNS_BY_ID = statement(`${RUNS} WHERE r.id = ANY ($1::uuid[]) ORDER BY array_position($1::uuid[], r.id)`)
 const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::text AND r.status = 'leased'`)
@@ -129,6 +132,14 @@ export class PostgresReads implements Reads {
     const where = runConditions(params)
     const text = `${RUNS} ${where.text()} ORDER BY r.id DESC ${where.page(params)}`
     return ask(this.#lanes, { statement: statement(text), values: where.values, row: column.runFrom })
+  }
+
+  listInbox(query: InboxQuery): Promise<InboxPage> {
+    return listInbox(this.#lanes, query)
+  }
+
+  typeDepths(): Promise<readonly TypeDepth[]> {
+    return typeDepths(this.#lanes)
   }
 
   countListedInstances(query: InstanceQuery, atMost: number): Promise<number> {
@@ -246,6 +257,12 @@ export class PostgresReads implements Reads {
     return instanceId === null
       ? ask(this.#lanes, { statement: OPEN_GATES, values: [String(limit)], row: column.gateFrom })
       : ask(this.#lanes, { statement: OPEN_GATES_OF, values: [String(limit), instanceId], row: column.gateFrom })
+  }
+
+  async listGates(query: GateQuery): Promise<readonly GateRow[]> {
+    const where = gateConditions(query)
+    const text = `${ANY_GATES} ${where.text()} ORDER BY g.id DESC ${where.page(query)}`
+    return ask(this.#lanes, { statement: statement(text), values: where.values, row: column.gateFrom })
   }
 
   async queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]> {

@@ -27,7 +27,7 @@ export const BURY_HOLDERS = statement(
        WHERE d.id = ANY ($1::text[]) AND d.state <> 'dead' AND d.expires_at <= ${CLOCK} ORDER BY d.id FOR UPDATE SKIP LOCKED)
      RETURNING w.id
    )
-   UPDATE workflow.workflow_run r SET lease_until = ${CLOCK} WHERE r.id = ANY (ARRAY (
+   UPDATE workflow.workflow_run r SET lease_until = ${CLOCK}, engine_turn = NOT r.engine_turn WHERE r.id = ANY (ARRAY (
      SELECT l.id FROM workflow.workflow_run l
      WHERE l.status = 'leased' AND l.lease_until > ${CLOCK} AND l.session_id IS NULL AND l.lease_ms IS NOT NULL
        AND l.leased_by IN (SELECT b.id FROM buried b)
@@ -63,8 +63,20 @@ export const OVERDUE_GATES = statement(
    WHERE g.state = 'open' AND g.due_at <= ${CLOCK} ORDER BY g.due_at LIMIT $1::int`,
 )
 
+export const ESCALATING_GATES = statement(
+  `SELECT ${selectList(GATE, 'g')} FROM workflow.workflow_gate g
+   WHERE g.state = 'open' AND g.escalate_at <= ${CLOCK} ORDER BY g.escalate_at LIMIT $1::int`,
+)
+
 export const UNSETTLED_RUNS = statement(
   `${KEYS} WHERE r.settled_at IS NULL AND r.status IN ('succeeded', 'failed', 'cancelled') ORDER BY r.id LIMIT $1::int`,
+)
+
+/** Along the index of leases that have an end: foreign clients' and those of workers over HTTP, which tell starts themselves. */
+export const BEGUN_OUTSIDE = statement(
+  `${KEYS} JOIN workflow.workflow_instance i ON i.id = r.instance_id AND i.started_at IS NULL
+   WHERE r.status = 'leased' AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL
+     AND r.started_at IS NOT NULL LIMIT $1::int`,
 )
 
 export const UNFINISHED_CASCADES = statement(
@@ -104,5 +116,7 @@ export const NEXT_DUE = statement(
      (SELECT min(r.lease_until) FROM workflow.workflow_run r WHERE r.status = 'leased' AND r.lease_until IS NOT NULL),
      (SELECT min(i.deadline_at) FROM workflow.workflow_instance i WHERE i.deadline_at IS NOT NULL AND i.ended_at IS NULL),
      (SELECT min(g.due_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.due_at IS NOT NULL),
-     (SELECT min(c.next_at) FROM workflow.workflow_cron c WHERE c.enabled AND c.next_at IS NOT NULL))`,
+     (SELECT min(g.escalate_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.escalate_at IS NOT NULL),
+     (SELECT min(c.next_at) FROM workflow.workflow_cron c WHERE c.enabled AND c.next_at IS NOT NULL),
+     (SELECT min(s.next_run_at) FROM workflow.workflow_schedule s WHERE s.enabled AND s.deleted_at IS NULL))`,
 )

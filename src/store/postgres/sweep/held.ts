@@ -19,25 +19,13 @@ export const STARTED = statement(
      first_started_at = coalesce(r.first_started_at, h.at),
      timeout_at = CASE WHEN r.timeout_per = 'node' THEN coalesce(r.first_started_at, h.at) ELSE h.at END
                   + make_interval(secs => r.timeout_ms / 1000.0),
-     updated_at = now()
+     updated_at = now(), engine_turn = NOT r.engine_turn
    FROM held h WHERE r.id = h.id AND h.known IS NOT TRUE
    )
    SELECT h.id FROM held h`,
 )
 
 const HELD = "r.id = $1::uuid AND r.epoch = $2::int AND r.status = 'leased'"
-
-export const EXTEND = statement(
-  `WITH extended AS (
-     UPDATE workflow.workflow_run r SET lease_until = to_timestamp($3::float8 / 1000), updated_at = now()
-     WHERE ${HELD} AND r.lease_until IS NOT NULL RETURNING r.id, r.instance_id, r.node, r.leased_by, r.tenant, r.lease_until
-   )
-   INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
-   SELECT e.id, 'heartbeat',
-     jsonb_build_object('extended_by_seconds', greatest(0, round(extract(epoch FROM e.lease_until - c.at)))),
-     c.at, e.instance_id, e.node, e.leased_by, e.tenant
-   FROM extended e CROSS JOIN (SELECT workflow.clock() AS at) c RETURNING workflow_id`,
-)
 
 /** Locked in the order of ids like everywhere; a lease that ends while we wait for its row is left out. */
 export const EXTEND_LEASES = statement(
@@ -46,18 +34,19 @@ export const EXTEND_LEASES = statement(
      SELECT r.id FROM workflow.workflow_run r
      WHERE r.id = ANY ($1::uuid[]) AND r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NOT NULL
        AND r.lease_until > (SELECT at FROM clock) AND ($2::text IS NULL OR r.leased_by = $2::text)
+       AND ($4::int4[] IS NULL OR (r.id, r.epoch) IN (SELECT x.id, x.epoch FROM unnest($1::uuid[], $4::int4[]) x(id, epoch)))
      ORDER BY r.id FOR UPDATE
    ), extended AS (
      UPDATE workflow.workflow_run r SET
        lease_ms = coalesce($3::bigint, r.lease_ms),
        lease_until = (SELECT at FROM clock) + make_interval(secs => coalesce($3::bigint, r.lease_ms) / 1000.0),
-       updated_at = now()
+       updated_at = now(), engine_turn = NOT r.engine_turn
      FROM held h WHERE r.id = h.id
      RETURNING r.id, r.instance_id, r.node, r.leased_by, r.tenant, r.lease_ms
    ), told AS (
-     INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
+     INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant, engine)
      SELECT e.id, 'heartbeat', jsonb_build_object('extended_by_seconds', round(e.lease_ms / 1000.0)),
-       (SELECT at FROM clock), e.instance_id, e.node, e.leased_by, e.tenant
+       (SELECT at FROM clock), e.instance_id, e.node, e.leased_by, e.tenant, true
      FROM extended e
    )
    SELECT e.id FROM extended e`,

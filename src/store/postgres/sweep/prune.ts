@@ -1,6 +1,6 @@
 /**
- * Retention, in chunks: trees whose root ended before the cut, bare runs that finished before it, and the event
- * partitions before theirs. SKIP LOCKED: several pruners share the work, and what is being touched is not old.
+ * Retention, in chunks: trees whose root ended before the cut, bare runs that finished or were deleted before it, and the
+ * event partitions before theirs. SKIP LOCKED: several pruners share the work, and what is being touched is not old.
  */
 import type pg from 'pg'
 import { uuidArray } from '../batch.ts'
@@ -26,6 +26,14 @@ const OLD_RUNS = statement(
    WHERE r.instance_id IS NULL AND r.finished_at < to_timestamp($1::float8 / 1000) AND r.settled_at IS NOT NULL
      AND r.status IN ('succeeded', 'failed', 'cancelled') AND NOT r.dead_letter
    ORDER BY r.finished_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
+)
+
+/** Deleted by hand: whatever became of it, unless a worker still has it. */
+const DELETED_RUNS = statement(
+  `SELECT r.id FROM workflow.workflow_run r
+   WHERE r.deleted_at < to_timestamp($1::float8 / 1000) AND r.instance_id IS NULL
+     AND (r.status = 'pending' OR r.settled_at IS NOT NULL)
+   ORDER BY r.deleted_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
 )
 
 /** A tree goes run by run before it goes itself, so that no call takes long however big it is. */
@@ -102,14 +110,17 @@ async function pruneRows(client: pg.Client, { endedBefore, limit }: PruneParams)
   const over = (statements: readonly Statement[], ids: readonly string[]): Call[] =>
     ids.length === 0 ? [] : statements.map((known) => ({ statement: known, values: [uuidArray(ids)], row: count }))
 
-  const runs: string[] = []
+  const old: string[] = []
   const trees: string[] = []
   const values = [String(endedBefore), String(limit)]
   await fly(client, [
     BEGIN,
     { statement: OLD_TREES, values, row: list(trees) },
-    { statement: OLD_RUNS, values, row: list(runs) },
+    { statement: OLD_RUNS, values, row: list(old) },
+    { statement: DELETED_RUNS, values, row: list(old) },
   ])
+  // A run may be both old and deleted.
+  const runs = [...new Set(old)]
   const left = limit - runs.length
   let whole: readonly string[] = []
   if (trees.length > 0 && left > 0) {

@@ -1,4 +1,4 @@
-/** Sets in_use of limits to what is leased. */
+/** Sets in_use of limits to what holds room under them. */
 import { textArray } from '../batch.ts'
 import { toStoreError } from '../failure.ts'
 import { fly } from '../flight.ts'
@@ -6,11 +6,27 @@ import type { Lanes } from '../lanes.ts'
 import { LIMITS } from '../load/locked.ts'
 import { type Call, statement } from '../statement.ts'
 
+const RUN = 'SELECT r.queue, r.limit_key FROM workflow.workflow_run r'
+
+/**
+ * Queue and limit key of every run that holds room: leased by a worker of ours, or deferred by one. What a foreign
+ * client ended meanwhile gives its room back only when it is settled; what a foreign client leased never took any. Each
+ * part reads along an index that holds little else.
+ */
+export const ROOM_HELD = `(
+  ${RUN} WHERE r.status = 'leased' AND r.session_id IS NOT NULL
+  UNION ALL
+  ${RUN} WHERE r.status = 'leased' AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NOT NULL
+  UNION ALL
+  ${RUN} WHERE r.status = 'leased' AND r.deferred AND r.session_id IS NULL AND r.lease_until IS NULL
+  UNION ALL
+  ${RUN} WHERE r.settled_at IS NULL AND r.status IN ('succeeded', 'failed', 'cancelled')
+    AND (r.session_id IS NOT NULL OR r.lease_ms IS NOT NULL OR r.deferred))`
+
 /** Counted in a later statement than the lock: whoever held it before has committed what he leased or gave back. */
 const RECOUNT = statement(
   `UPDATE workflow.workflow_limit l SET in_use = (
-     SELECT count(*) FROM workflow.workflow_run r
-     WHERE r.status = 'leased' AND ('queue:' || r.queue = l.key OR 'key:' || r.limit_key = l.key))
+     SELECT count(*) FROM ${ROOM_HELD} r WHERE 'queue:' || r.queue = l.key OR 'key:' || r.limit_key = l.key)
    WHERE l.key = ANY ($1::text[])`,
 )
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }

@@ -90,8 +90,16 @@ export class PostgresSweeps implements Sweeps {
     return this.#limited(due.OVERDUE_GATES, params, gateFrom)
   }
 
+  escalatingGates(params: Limited): Promise<readonly GateRow[]> {
+    return this.#limited(due.ESCALATING_GATES, params, gateFrom)
+  }
+
   unsettledRuns(params: Limited): Promise<readonly RunKey[]> {
     return this.#limited(due.UNSETTLED_RUNS, params, runKeyFrom)
+  }
+
+  begunOutside(params: Limited): Promise<readonly RunKey[]> {
+    return this.#limited(due.BEGUN_OUTSIDE, params, runKeyFrom)
   }
 
   unfinishedCascades(params: Limited): Promise<readonly { readonly id: string; readonly rootId: string }[]> {
@@ -120,21 +128,22 @@ export class PostgresSweeps implements Sweeps {
     return ask(this.#lanes, { statement: held.STARTED, values, row: (fields) => fields[0] as string })
   }
 
-  async extend(params: { readonly runId: string; readonly epoch: number; readonly untilMs: number }): Promise<boolean> {
-    this.#recent.forgetRuns([params.runId])
-    const values = [params.runId, String(params.epoch), String(params.untilMs)]
-    return (await askOne(this.#lanes, { statement: held.EXTEND, values, row: () => true })) ?? false
-  }
-
   async extendLeases(params: {
     readonly holder: string | null
     readonly runIds: readonly string[]
     readonly leaseMs: number | null
+    readonly epochs?: readonly number[]
   }): Promise<readonly string[]> {
     const ids = params.runIds.filter(isUuid)
     if (ids.length === 0) return []
     this.#recent.forgetRuns(ids)
-    const values = [uuidArray(ids), params.holder, params.leaseMs === null ? null : String(params.leaseMs)]
+    const epochs = params.epochs?.filter((_, at) => isUuid(params.runIds[at] ?? ''))
+    const values = [
+      uuidArray(ids),
+      params.holder,
+      params.leaseMs === null ? null : String(params.leaseMs),
+      epochs === undefined ? null : numberArray(epochs),
+    ]
     return ask(this.#lanes, { statement: held.EXTEND_LEASES, values, row: (fields) => fields[0] as string })
   }
 

@@ -9,11 +9,11 @@ import { REMOVE_RUNS } from '../sweep/prune.ts'
 
 const insertNets = inserter(column.NET, 'ON CONFLICT (hash) DO NOTHING')
 const insertInstances = inserter(column.INSTANCE)
-const insertRuns = inserter(column.RUN)
+const insertRuns = inserter(column.RUN, '', 'engine_turn')
 const insertNames = inserter(column.NAME)
 const insertItems = upserter(column.ITEM, ['instance_id', 'node', 'fire', 'first'])
 const insertGates = inserter(column.GATE)
-const insertEvents = inserter(column.EVENT)
+const insertEvents = inserter(column.EVENT, '', 'engine')
 const putSlots = upserter(column.SLOT, ['instance_id', 'key'])
 const putQueues = upserter(column.QUEUE, ['name'])
 const putLimits = upserter(column.LIMIT, ['key'])
@@ -31,7 +31,7 @@ const updateRuns = updater({
   table: column.RUN,
   id: column.RUN.columns[0] as column.Column<RunRow>,
   changes: column.RUN_CHANGES,
-  also: 'updated_at = now()',
+  also: 'updated_at = now(), engine_turn = NOT r.engine_turn',
 })
 const updateGates = updater({
   table: column.GATE,
@@ -51,7 +51,7 @@ const REMOVE_UNIQUES = statement('DELETE FROM workflow.workflow_unique u WHERE u
 const REMOVE_SCHEDULES = statement('DELETE FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[])')
 /** Locked in the order of their ids, like everywhere; the condition on status is written so that only the place index fits. */
 const SIGNAL = statement(
-  `UPDATE workflow.workflow_run r SET cancel_requested_at = (SELECT workflow.clock())
+  `UPDATE workflow.workflow_run r SET cancel_requested_at = (SELECT workflow.clock()), engine_turn = NOT r.engine_turn
    WHERE r.id = ANY (ARRAY (
      SELECT l.id FROM workflow.workflow_run l
      WHERE l.instance_id = ANY ($1::uuid[]) AND l.status || '' = 'leased' AND l.cancel_requested_at IS NULL

@@ -2,19 +2,31 @@
  * Finds claimable runs. The claim index is ordered (queue, type, priority, run_at, id); we jump in it from one
  * (queue, type) to the next and from one priority to the next, so the cost is the number of distinct queues, types and
  * priorities that wait, never the number of rows: a million runs of other types or of tomorrow cost nothing.
- * Prefixes need no LIKE, hence no escaping: a prefix is a range of types.
+ * Prefixes need no LIKE, hence no escaping: a prefix is a range of types in byte order, which is left by the first type
+ * that does not begin with it. Types that the registry closes to this runtime are passed over here: however many wait,
+ * they take nobody's place.
  */
 import type { RunRow } from '../../rows.ts'
 import type { Candidates, ClaimFilter } from '../../store.ts'
+import { splitTypeFilters } from '../../type-filter.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 
-const WAITING = `FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
+export const WAITING = `FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
   WHERE status = 'pending' AND deleted_at IS NULL`
-const NEXT_QUEUE = `SELECT queue ${WAITING} AND queue > ? ORDER BY queue LIMIT 1`
-const FIRST_TYPE = `SELECT type ${WAITING} AND queue = ? AND type >= ? AND type < ? ORDER BY type LIMIT 1`
-const NEXT_TYPE = `SELECT type ${WAITING} AND queue = ? AND type > ? AND type < ? ORDER BY type LIMIT 1`
+/** The jumps stay inside SQLite: bytes that are no text would come back as other bytes, and be jumped to for ever. */
+const QUEUES = `WITH RECURSIVE waiting(name) AS (
+    SELECT (SELECT queue ${WAITING} ORDER BY queue LIMIT 1)
+    UNION ALL
+    SELECT (SELECT queue ${WAITING} AND queue > w.name ORDER BY queue LIMIT 1) FROM waiting w WHERE w.name IS NOT NULL)
+  SELECT name FROM waiting WHERE name IS NOT NULL`
+export const WAITING_TYPES = `WITH RECURSIVE waiting(name) AS (
+    SELECT (SELECT type ${WAITING} AND queue = ?1 AND type >= ?2 ORDER BY type LIMIT 1)
+    UNION ALL
+    SELECT (SELECT type ${WAITING} AND queue = ?1 AND type > w.name ORDER BY type LIMIT 1)
+    FROM waiting w WHERE substr(w.name, 1, length(?2)) = ?2)
+  SELECT name FROM waiting WHERE substr(name, 1, length(?2)) = ?2`
 const NEXT_PRIORITY = `SELECT priority ${WAITING} AND queue = ? AND type = ? AND priority > ? ORDER BY priority LIMIT 1`
 const DUE = `${WAITING} AND queue = ?1 AND type = ?2 AND priority = ?3 AND run_at <= ?4
   AND (expires_at IS NULL OR expires_at > ?4) AND (?5 IS NULL OR tenant = ?5)
@@ -28,10 +40,7 @@ const DUE_RUNS = `SELECT ${RUN_CELLS} ${DUE} ${FIRST}`
 const DUE_KEYS = `SELECT id, run_at ${DUE} ${FIRST}`
 const PAUSED = 'SELECT 1 FROM workflow_queue WHERE name = ? AND paused = 1'
 const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL
-  AND (is_enabled = 0 OR (? IS NOT NULL AND runtime <> ?))`
-
-/** Sorts after every text that has something in front of it. */
-const LAST = '\u{10FFFF}'
+  AND (is_enabled = 0 OR runtime IS NOT ?)`
 
 /** A filter, with the queues and limit keys that are full if it is for a claim. */
 type Wanted = ClaimFilter & Partial<Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>>
@@ -110,36 +119,30 @@ function advance(connection: Connection, line: Line): boolean {
 
 function linesOf(connection: Connection, filter: Wanted): Line[] {
   const lines: Line[] = []
-  const seen = new Set<string>()
+  const { exact, prefixes } = splitTypeFilters(filter.types)
   for (const queue of filter.queues === null ? waitingQueues(connection) : new Set(filter.queues)) {
     if (filter.skipQueues?.includes(queue) || connection.statement(PAUSED).get(queue) !== undefined) continue
-    for (const pattern of filter.types ?? ['%']) {
-      for (const type of waitingTypes(connection, queue, pattern)) {
-        const line = { queue, type, priority: Number.MIN_SAFE_INTEGER }
-        const name = `${queue}\n${type}`
-        if (seen.has(name) || !advance(connection, line)) continue
-        seen.add(name)
-        if (connection.statement(BARRED).get(type, filter.runtime, filter.runtime) === undefined) lines.push(line)
-      }
+    const types = new Set(exact)
+    for (const prefix of prefixes) for (const type of waitingTypes(connection, queue, prefix)) types.add(type)
+    for (const type of types) {
+      const line = { queue, type, priority: Number.MIN_SAFE_INTEGER }
+      if (!advance(connection, line)) continue
+      if (connection.statement(BARRED).get(type, filter.runtime) === undefined) lines.push(line)
     }
   }
   return lines
 }
 
 export function waitingQueues(connection: Connection): string[] {
-  const queues: string[] = []
-  const next = connection.statement(NEXT_QUEUE)
-  for (let cells = next.get(''); cells !== undefined; cells = next.get(cells[0] as string))
-    queues.push(cells[0] as string)
-  return queues
+  return connection
+    .statement(QUEUES)
+    .all()
+    .map(([name]) => name as string)
 }
 
-export function waitingTypes(connection: Connection, queue: string, pattern: string): string[] {
-  if (!pattern.endsWith('%')) return [pattern]
-  const prefix = pattern.slice(0, -1)
-  const types: string[] = []
-  const next = connection.statement(NEXT_TYPE)
-  let cells = connection.statement(FIRST_TYPE).get(queue, prefix, prefix + LAST)
-  for (; cells !== undefined; cells = next.get(queue, cells[0] as string, prefix + LAST)) types.push(cells[0] as string)
-  return types
+export function waitingTypes(connection: Connection, queue: string, prefix: string): string[] {
+  return connection
+    .statement(WAITING_TYPES)
+    .all(queue, prefix)
+    .map(([name]) => name as string)
 }

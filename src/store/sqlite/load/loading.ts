@@ -1,4 +1,5 @@
 /** Everything one transaction has loaded. The maps are filled as `decide` asks; the rows are also the base of updates. */
+import type { Listing } from '../../registry.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -41,6 +42,7 @@ const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
 const QUEUE = `SELECT ${QUEUE_CELLS} FROM workflow_queue WHERE name = ?`
 const LIMIT = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
+const LISTING = 'SELECT runtime, is_enabled FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL'
 const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
 export const SLOTS_WITH = `SELECT ${SLOT_CELLS} FROM workflow_slot
   WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key`
@@ -49,9 +51,9 @@ const TOP_SLOT = `SELECT ${SLOT_CELLS} FROM workflow_slot
 /** `LIMIT ? + 0`: see claimable.ts. */
 const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
   WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
-/** Deferred runs are leased by no session: the smallest part of that index. */
-const DEFERRED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
-  WHERE status = 'leased' AND session_id IS NULL AND deferred = 1 AND instance_id = ? ORDER BY id LIMIT ? + 0`
+/** Deferred, or held by plain SQL: leased by no session, the smallest part of that index. */
+const UNATTENDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
+  WHERE status = 'leased' AND session_id IS NULL AND lease_ms IS NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
   WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
     AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
@@ -84,7 +86,7 @@ export class Loading implements Loaded {
   readonly slotsWith = new Map<string, readonly SlotRow[]>()
   readonly topSlot = new Map<string, SlotRow | null>()
   readonly unstarted = new Map<string, readonly RunRow[]>()
-  readonly deferred = new Map<string, readonly RunRow[]>()
+  readonly unattended = new Map<string, readonly RunRow[]>()
   readonly openChildren = new Map<string, readonly InstanceRow[]>()
   readonly gates = new Map<string, GateRow>()
   readonly openGates = new Map<string, readonly GateRow[]>()
@@ -108,11 +110,20 @@ export class Loading implements Loaded {
   /** Every row seen in this transaction, however it was asked for: an update writes what differs from it. */
   readonly knownRuns = new Map<string, RunRow>()
   readonly knownInstances = new Map<string, InstanceRow>()
+  readonly #listings = new Map<string, Listing>()
   readonly #connection: Connection
 
   constructor(connection: Connection, now: number) {
     this.#connection = connection
     this.now = now
+  }
+
+  listing(type: string): Listing | null {
+    this.#rule(`type ${type}`, type, this.#listings, LISTING, ([runtime, enabled]) => ({
+      runtime: runtime as string,
+      enabled: enabled !== 0,
+    }))
+    return this.#listings.get(type) ?? null
   }
 
   /** The write lock is the file's, so every root that exists is ours at once. */
@@ -139,10 +150,10 @@ export class Loading implements Loaded {
     if (need.places) for (const wanted of need.places) this.#place(wanted)
     if (need.childPlaces) for (const wanted of need.childPlaces) this.#childPlace(wanted)
     if (need.unstarted) for (const { instanceId, limit } of need.unstarted) this.#unstarted(instanceId, limit)
-    if (need.deferred) {
-      for (const { instanceId, limit } of need.deferred) {
-        const rows = this.#connection.statement(DEFERRED).all(instanceId, limit).map(runOf)
-        this.deferred.set(instanceId, this.#seen(rows))
+    if (need.unattended) {
+      for (const { instanceId, limit } of need.unattended) {
+        const rows = this.#connection.statement(UNATTENDED).all(instanceId, limit).map(runOf)
+        this.unattended.set(instanceId, this.#seen(rows))
       }
     }
     if (need.openChildren) this.#openChildren(need.openChildren)

@@ -4,6 +4,8 @@
  */
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
+import { holdersOf } from '../sweep/recount.ts'
+import { INBOX_CHECKS } from './inbox-checks.ts'
 
 const MOST = 100
 /** Dead sessions must be swept within this time. */
@@ -61,10 +63,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       + (SELECT count(*) FROM workflow_event e WHERE e.workflow_id = r.id AND e.event_type = 'returned')`,
   limit_in_use: `
     SELECT key, 'counts ' || in_use || ' in use, but ' || held || ' leased runs hold it' FROM (
-      SELECT l.key, l.in_use, (
-        SELECT count(*) FROM workflow_run r WHERE r.status = 'leased'
-          AND ('queue:' || r.queue = l.key OR 'key:' || r.limit_key = l.key)) AS held
-      FROM workflow_limit l WHERE l.max_concurrent IS NOT NULL) WHERE in_use <> held`,
+      SELECT l.key, l.in_use, (SELECT count(*) FROM (${holdersOf('l.key')})) AS held FROM workflow_limit l WHERE l.max_concurrent IS NOT NULL) WHERE in_use <> held`,
   event_order: `
     SELECT i.id, 'has numbered ' || i.event_seq || ' events, but the stored ones run from ' || min(e.seq) || ' to '
       || max(e.seq) || ' and are ' || count(e.seq)
@@ -85,6 +84,13 @@ const CHECKS: Readonly<Record<string, string>> = {
   run_without_instance: `
     SELECT id, 'belongs to instance ' || instance_id || ', which does not exist' FROM workflow_run r
     WHERE instance_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workflow_instance i WHERE i.id = r.instance_id)`,
+  registry_disabled: `
+    SELECT r.id, 'of type ' || r.type || ', which the registry disables, was taken by ' || coalesce(r.leased_by, 'nobody') || ' at '
+      || strftime('%Y-%m-%dT%H:%M:%SZ', r.started_at / 1000, 'unixepoch') || ': a worker on plain SQL, which the registry '
+      || 'cannot hold back; stop that worker or take the type out of what it claims, or enable the type'
+    FROM workflow_run r JOIN workflow_registry g ON g.workflow_name = r.type
+    WHERE r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NULL AND r.deferred = 0
+      AND g.deleted_at IS NULL AND g.is_enabled = 0 AND r.started_at > g.updated_at`,
   dead_session_holds: `
     SELECT w.id, 'has been dead since ' || CAST((?1 - w.expires_at) / 1000 AS INTEGER) || ' s ago but still holds ' || count(*) || ' runs'
     FROM workflow_worker w JOIN workflow_run r ON r.session_id = w.id AND r.status = 'leased'
@@ -93,7 +99,7 @@ const CHECKS: Readonly<Record<string, string>> = {
 
 export function findViolations(connection: Connection): { check: string; subject: string; finding: string }[] {
   const now = readClock(connection)
-  return Object.entries(CHECKS).flatMap(([check, sql]) => {
+  return Object.entries({ ...CHECKS, ...INBOX_CHECKS }).flatMap(([check, sql]) => {
     const statement = connection.statement(`SELECT * FROM (${sql}) LIMIT ${MOST}`)
     return statement
       .all(...(sql.includes('?1') ? [now] : []))

@@ -1,6 +1,6 @@
 /** Filters of lists as WHERE clauses. */
 import { HELD_AT } from '../../rows.ts'
-import type { InstanceQuery, RunQuery, RunWait } from '../../store.ts'
+import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../store.ts'
 import type { Value } from '../driver.ts'
 
 export interface Where {
@@ -22,6 +22,18 @@ export function instanceFilter(query: InstanceQuery): Where {
     [query.before === null ? null : 'id < ?', query.before],
   ])
 }
+
+export function gateFilter(query: GateQuery): Where {
+  return filter([
+    // Spelled out: only then the index of open gates is known to fit.
+    query.states?.join() === 'open' ? ["state = 'open'"] : oneOf('state', query.states),
+    [query.instanceId === null ? null : 'instance_id = ?', query.instanceId],
+    [query.tenant === null ? null : TENANTS, query.tenant],
+    [query.before === null ? null : 'id < ?', query.before],
+  ])
+}
+
+const TENANTS = '(SELECT tenant FROM workflow_instance i WHERE i.id = workflow_gate.instance_id) = ?'
 
 const TREE = `instance_id IN (
   SELECT id FROM workflow_instance WHERE id = ? UNION ALL

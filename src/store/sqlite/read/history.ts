@@ -9,7 +9,7 @@ export const HISTORY = `SELECT coalesce(event_id, 0), workflow_id, instance_id, 
 
 /** Along the index of a run's events, newest first, back to its last redrive. */
 const ERRORS = `SELECT created_at, event_type, data ->> '$.attempt', data -> '$.error', data ->> '$.run_at'
-  FROM workflow_event WHERE workflow_id = ?1 AND data -> '$.error' IS NOT NULL AND id > coalesce(
+  FROM workflow_event WHERE workflow_id = ?1 AND engine = 1 AND data -> '$.error' IS NOT NULL AND id > coalesce(
     (SELECT max(id) FROM workflow_event WHERE workflow_id = ?1 AND event_type = 'redriven'), 0)
   ORDER BY id DESC LIMIT ?2`
 

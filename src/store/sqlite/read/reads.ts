@@ -25,8 +25,9 @@ import {
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { findViolations } from './doctor.ts'
 import { eventPage, feedEnd, feedStart } from './feed.ts'
-import { instanceFilter, runFilter, type Where } from './filter.ts'
+import { gateFilter, instanceFilter, runFilter, type Where } from './filter.ts'
 import { errorsOf, HISTORY, histories } from './history.ts'
+import { listInbox, typeDepths } from './inbox.ts'
 import { queueCounts, queuesWithCounts, totals } from './queues.ts'
 import { SqliteTrees } from './trees.ts'
 
@@ -99,6 +100,8 @@ export function readsOn(connection: Connection): Reads {
       }),
     countListedRuns: (query, atMost) =>
       connection.read(() => count('workflow_run', runFilter(query, readClock(connection)), atMost)),
+    listInbox: (query) => connection.read(() => listInbox(connection, query)),
+    typeDepths: () => connection.read(() => typeDepths(connection)),
     queueCounts: ({ queue }) => connection.read(() => queueCounts(connection, queue)),
     totals: (params) => connection.read(() => totals(connection, params)),
     countInstances: () => counts('SELECT state, count(*) FROM workflow_instance GROUP BY state'),
@@ -151,6 +154,11 @@ export function readsOn(connection: Connection): Reads {
             instanceId,
             limit,
           ),
+    listGates: (query) => {
+      const { where, values } = gateFilter(query)
+      const sql = `SELECT ${GATE_CELLS} FROM workflow_gate ${where} ORDER BY id DESC LIMIT ?`
+      return rows(gateOf, sql, ...values, query.limit)
+    },
     queues: () => connection.read(() => queuesWithCounts(connection)),
     queuesPaused: async () =>
       new Map(

@@ -19,7 +19,7 @@ export function slotOf(cells: Cells): SlotRow {
 }
 
 export const GATE_CELLS = `id, instance_id, root_id, node, fire, scope, state, options, args, due_at, on_timeout, answer,
-  answered_by, reason, created_at, answered_at`
+  answered_by, reason, votes, escalated, escalate_at, created_at, answered_at`
 
 export function gateOf(cells: Cells): GateRow {
   return {
@@ -37,8 +37,11 @@ export function gateOf(cells: Cells): GateRow {
     answer: cells[11] as string | null,
     answeredBy: cells[12] as string | null,
     reason: cells[13] as string | null,
-    createdAt: cells[14] as number,
-    answeredAt: cells[15] as number | null,
+    votes: cells[14] as string,
+    escalated: cells[15] as number,
+    escalateAt: cells[16] as number | null,
+    createdAt: cells[17] as number,
+    answeredAt: cells[18] as number | null,
   }
 }
 

@@ -19,7 +19,7 @@ export class Recent {
   readonly instances = new Map<string, InstanceRow>()
   /** Key: `${instanceId}/${slot key}`; null: known absent. */
   readonly slots = new Map<string, string | null>()
-  /** Queues and limits known to have no row, as `queue <name>` and `limit <key>`. */
+  /** Queues, limits and types known to have no row, as `queue <name>`, `limit <key>` and `type <name>`. */
   readonly ruleless = new Set<string>()
   /** null: not read yet. */
   clockOffsetMs: number | null = null

@@ -56,6 +56,7 @@ const RARE: readonly (readonly [string, Value])[] = [
   ['cancel_requested_at', null],
   ['meta', null],
   ['lease_ms', null],
+  ['inbox', 0],
 ]
 
 /** What to select, in the order `runOf` reads it. */
@@ -122,6 +123,7 @@ export function runOf(cells: Cells): RunRow {
     deadLetter: rare[20] === 1,
     cancelRequestedAt: rare[21] as number | null,
     meta: rare[22] as string | null,
+    inbox: rare[24] === 1,
   }
 }
 
@@ -186,4 +188,5 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   mutable('dead_letter', 0, (run) => (run.deadLetter ? 1 : 0)),
   mutable('cancel_requested_at', null, (run) => run.cancelRequestedAt),
   constant('meta', null, (run) => run.meta),
+  constant('inbox', 0, (run) => (run.inbox ? 1 : 0)),
 ]

@@ -25,7 +25,7 @@ export class RowWriter<Row extends { readonly id: string }> {
   readonly #fixed: readonly Column<Row>[]
   readonly #optional: readonly Column<Row>[]
   readonly #mutable: readonly Column<Row>[]
-  /** true: the table has updated_at, written with every change. */
+  /** true: the table has updated_at, written with every change, and engine_turn, which tells our writes from others'. */
   readonly #stamped: boolean
   readonly #inserts = new Map<number, Statement>()
   readonly #updates = new Map<number, Statement>()
@@ -105,15 +105,20 @@ export class RowWriter<Row extends { readonly id: string }> {
   #insertText(columns: readonly Column<Row>[]): string {
     const names = columns.map((column) => column.name)
     if (this.#stamped) names.push('updated_at')
-    return `INSERT INTO ${this.#table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`
+    const values = names.map(() => '?')
+    if (this.#stamped) {
+      names.push('engine_turn')
+      values.push('1')
+    }
+    return `INSERT INTO ${this.#table} (${names.join(', ')}) VALUES (${values.join(', ')})`
   }
 
   #prepareUpdate(shape: number): Statement {
     const names = this.#mutable.filter((_, index) => hasBit(shape, index)).map((column) => column.name)
     if (this.#stamped) names.push('updated_at')
-    return this.#connection.statement(
-      `UPDATE ${this.#table} SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
-    )
+    const changes = names.map((name) => `${name} = ?`)
+    if (this.#stamped) changes.push('engine_turn = NOT engine_turn')
+    return this.#connection.statement(`UPDATE ${this.#table} SET ${changes.join(', ')} WHERE id = ?`)
   }
 }
 

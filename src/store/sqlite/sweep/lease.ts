@@ -1,4 +1,5 @@
 /** What the holder of a run reports while it works. The epoch is the fence: a holder that lost its lease changes nothing. */
+import type { Sweeps } from '../../store.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 
@@ -6,16 +7,14 @@ const HELD = `SELECT leased_at, started_at FROM workflow_run WHERE id = ? AND ep
 /** A clock per start, or one from the first start over all attempts. */
 const STARTED = `UPDATE workflow_run SET started_at = ?1, first_started_at = coalesce(first_started_at, ?1),
     timeout_at = CASE timeout_per WHEN 'node' THEN coalesce(first_started_at, ?1) ELSE ?1 END + timeout_ms,
-    updated_at = ?2 WHERE id = ?3`
-const EXTEND = `UPDATE workflow_run SET lease_until = ?1, updated_at = ?2
-  WHERE id = ?3 AND epoch = ?4 AND status = 'leased' AND lease_until IS NOT NULL
-  RETURNING instance_id, node, leased_by, tenant`
-const HEARTBEAT = `INSERT INTO workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant)
-  VALUES (?, 'heartbeat', json_object('extended_by_seconds', CAST(? AS INTEGER)), ?, ?, ?, ?, ?)`
+    updated_at = ?2, engine_turn = NOT engine_turn WHERE id = ?3`
+const HEARTBEAT = `INSERT INTO workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant, engine)
+  VALUES (?, 'heartbeat', json_object('extended_by_seconds', CAST(? AS INTEGER)), ?, ?, ?, ?, ?, 1)`
 const OWN_LEASE = `SELECT lease_ms, instance_id, node, leased_by, tenant FROM workflow_run
   WHERE id = ?1 AND status = 'leased' AND session_id IS NULL AND lease_ms IS NOT NULL AND lease_until > ?2
-    AND (?3 IS NULL OR leased_by = ?3)`
-const RENEW = 'UPDATE workflow_run SET lease_ms = ?1, lease_until = ?2 + ?1, updated_at = ?2 WHERE id = ?3'
+    AND (?3 IS NULL OR leased_by = ?3) AND (?4 IS NULL OR epoch = ?4)`
+const RENEW = `UPDATE workflow_run SET lease_ms = ?1, lease_until = ?2 + ?1, updated_at = ?2,
+    engine_turn = NOT engine_turn WHERE id = ?3`
 const CHECKPOINT = `INSERT INTO workflow_checkpoint (run_id, state, sequence, updated_at) VALUES (?, ?, 1, ?)
   ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, sequence = sequence + 1, updated_at = excluded.updated_at
   RETURNING sequence`
@@ -40,35 +39,19 @@ export function started(
   return held
 }
 
-export function extend(
-  connection: Connection,
-  { runId, epoch, untilMs }: { readonly runId: string; readonly epoch: number; readonly untilMs: number },
-): boolean {
+export function extendLeases(connection: Connection, p: Parameters<Sweeps['extendLeases']>[0]): string[] {
   const now = readClock(connection)
-  const cells = connection.statement(EXTEND).get(untilMs, now, runId, epoch)
-  if (cells === undefined) return false
-  const [instanceId, node, leasedBy, tenant] = cells as [string | null, string | null, string | null, string | null]
-  const seconds = Math.max(0, Math.round((untilMs - now) / 1000))
-  connection.statement(HEARTBEAT).get(runId, seconds, now, instanceId, node, leasedBy, tenant)
-  return true
-}
-
-export function extendLeases(
-  connection: Connection,
-  p: { readonly holder: string | null; readonly runIds: readonly string[]; readonly leaseMs: number | null },
-): string[] {
-  const now = readClock(connection)
-  const renewed: string[] = []
-  for (const id of new Set(p.runIds)) {
-    const cells = connection.statement(OWN_LEASE).get(id, now, p.holder)
-    if (cells === undefined) continue
+  const renewed = new Set<string>()
+  for (const [at, id] of p.runIds.entries()) {
+    const cells = connection.statement(OWN_LEASE).get(id, now, p.holder, p.epochs?.[at] ?? null)
+    if (cells === undefined || renewed.has(id)) continue
     const [length, ...about] = cells
     const leaseMs = p.leaseMs ?? (length as number)
     connection.statement(RENEW).get(leaseMs, now, id)
     connection.statement(HEARTBEAT).get(id, Math.round(leaseMs / 1000), now, ...about)
-    renewed.push(id)
+    renewed.add(id)
   }
-  return renewed
+  return [...renewed]
 }
 
 export function checkpoint(

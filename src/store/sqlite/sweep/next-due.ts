@@ -14,7 +14,11 @@ const TIMERS = `SELECT min(at) FROM (
   UNION ALL
   SELECT min(due_at) FROM workflow_gate WHERE state = 'open' AND due_at IS NOT NULL
   UNION ALL
-  SELECT min(next_at) FROM workflow_cron WHERE enabled = 1 AND next_at IS NOT NULL)`
+  SELECT min(escalate_at) FROM workflow_gate WHERE state = 'open' AND escalate_at IS NOT NULL
+  UNION ALL
+  SELECT min(next_at) FROM workflow_cron WHERE enabled = 1 AND next_at IS NOT NULL
+  UNION ALL
+  SELECT min(next_run_at) FROM workflow_schedule WHERE enabled = 1 AND deleted_at IS NULL)`
 const PRIORITIES = `SELECT priority FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
   WHERE status = 'pending' AND deleted_at IS NULL AND queue = ? AND type = ? AND priority > ? ORDER BY priority LIMIT 1`
 const NEXT_RUN = `SELECT run_at FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
@@ -27,7 +31,7 @@ export function nextDueAt(connection: Connection): number | null {
   let next = connection.statement(TIMERS).get()?.[0] as number | null
   const priorities = connection.statement(PRIORITIES)
   for (const queue of waitingQueues(connection)) {
-    for (const type of waitingTypes(connection, queue, '%')) {
+    for (const type of waitingTypes(connection, queue, '')) {
       let cells = priorities.get(queue, type, Number.MIN_SAFE_INTEGER)
       for (; cells !== undefined; cells = priorities.get(queue, type, cells[0] as number)) {
         const at = connection.statement(NEXT_RUN).get(queue, type, cells[0] as number, now)?.[0] as number | undefined

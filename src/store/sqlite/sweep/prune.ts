@@ -1,7 +1,8 @@
 /**
  * Retention, in chunks: at most about `limit` rows per call, so that no call holds the file for long. A tree of
  * instances goes when its root and all its members ended before the cut; its rows first, the instances last, so that a
- * tree half gone is still a tree. Idempotency keys outlive their runs. Dead letters wait for an operator.
+ * tree half gone is still a tree. Idempotency keys outlive their runs. Dead letters wait for an operator; a bare run that
+ * was deleted goes by the time of that.
  */
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
@@ -17,6 +18,10 @@ const RUNS_OF_TREE = `SELECT id FROM workflow_run WHERE instance_id IN (${MEMBER
 const BARE_RUNS = `SELECT id FROM workflow_run
   WHERE instance_id IS NULL AND finished_at IS NOT NULL AND finished_at < ?1 AND settled_at IS NOT NULL
     AND dead_letter = 0 AND status IN ('succeeded', 'failed', 'cancelled') ORDER BY finished_at LIMIT ?2`
+/** Deleted by hand: whatever became of it, unless a worker still has it. */
+const DELETED_RUNS = `SELECT id FROM workflow_run INDEXED BY idx_workflow_run_deleted_at
+  WHERE deleted_at IS NOT NULL AND deleted_at < ?1 AND instance_id IS NULL
+    AND (status = 'pending' OR settled_at IS NOT NULL) ORDER BY deleted_at LIMIT ?2 + 0`
 const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
   SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
 /** Oldest first, so that what remains of an instance's numbered events is always its end. */
@@ -40,15 +45,16 @@ interface Cut {
 
 export function prune(connection: Connection, { endedBefore, eventsBefore, limit }: Cut): number {
   let left = limit
-  left -= pruneBareRuns(connection, endedBefore, left)
+  left -= pruneBareRuns(connection, BARE_RUNS, endedBefore, left)
+  if (left > 0) left -= pruneBareRuns(connection, DELETED_RUNS, endedBefore, left)
   if (left > 0) left -= pruneTrees(connection, endedBefore, left)
   if (left > 0) left -= pruneEvents(connection, eventsBefore, left)
   if (left > 0) left -= remove(connection, DEAD_SESSIONS, endedBefore)
   return limit - left
 }
 
-function pruneBareRuns(connection: Connection, before: number, limit: number): number {
-  const ids = connection.statement(BARE_RUNS).all(before, limit)
+function pruneBareRuns(connection: Connection, which: string, before: number, limit: number): number {
+  const ids = connection.statement(which).all(before, limit)
   return ids.reduce((removed, [id]) => removed + removeRun(connection, id as string), 0)
 }
 

@@ -1,10 +1,22 @@
-/** Sets limits right from what is really leased: after foreign clients have taken or ended runs past them. */
+/** Sets limits right from what really holds room under them. */
 import type { Connection } from '../connection.ts'
 
-const RECOUNT = `UPDATE workflow_limit SET in_use = (
-    SELECT count(*) FROM workflow_run run INDEXED BY idx_workflow_run_leased
-    WHERE run.status = 'leased' AND ('queue:' || run.queue = workflow_limit.key OR 'key:' || run.limit_key = workflow_limit.key))
-  WHERE key = ?`
+/**
+ * Who holds room: leased by a worker of ours, or deferred by one. What a foreign client ended meanwhile gives its room
+ * back only when it is settled; what a foreign client leased never took any.
+ */
+const HOLDS_ROOM = '(run.session_id IS NOT NULL OR run.lease_ms IS NOT NULL OR run.deferred = 1)'
+const UNSETTLED = "run.settled_at IS NULL AND run.status <> 'pending' AND run.status <> 'leased'"
+
+/** Runs that hold room under a limit; two parts, each along its own index. `key` is the SQL of the limit's key. */
+export function holdersOf(key: string): string {
+  const under = `${HOLDS_ROOM} AND ('queue:' || run.queue = ${key} OR 'key:' || run.limit_key = ${key})`
+  return `SELECT run.id FROM workflow_run run INDEXED BY idx_workflow_run_leased WHERE run.status = 'leased' AND ${under}
+    UNION ALL
+    SELECT run.id FROM workflow_run run INDEXED BY idx_workflow_run_unsettled WHERE ${UNSETTLED} AND ${under}`
+}
+
+const RECOUNT = `UPDATE workflow_limit SET in_use = (SELECT count(*) FROM (${holdersOf('workflow_limit.key')})) WHERE key = ?`
 
 export function recountLimits(connection: Connection, keys: readonly string[]): void {
   for (const key of keys) connection.statement(RECOUNT).get(key)

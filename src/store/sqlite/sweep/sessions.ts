@@ -34,7 +34,7 @@ const STOP = `SELECT id FROM workflow_run INDEXED BY idx_workflow_run_leased
 const OVER = `SELECT 1 FROM workflow_worker WHERE expires_at <= ? AND state <> 'dead' LIMIT 1`
 const BURY = `UPDATE workflow_worker SET state = 'dead' WHERE expires_at <= ? AND state <> 'dead' RETURNING id, holds`
 /** Its leases end with a worker that dies. */
-const END_LEASES = `UPDATE workflow_run SET lease_until = ?1
+const END_LEASES = `UPDATE workflow_run SET lease_until = ?1, engine_turn = NOT engine_turn
   WHERE status = 'leased' AND lease_until IS NOT NULL AND lease_until > ?1 AND session_id IS NULL
     AND lease_ms IS NOT NULL AND leased_by = ?2`
 /** From the sessions that hold something (jumping over the leased index), not from all that ever died. */

@@ -4,7 +4,7 @@ import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { GATE_CELLS, gateOf, SCHEDULE_CELLS, scheduleOf } from '../row/others.ts'
-import { checkpoint, extend, extendLeases, progress, started } from './lease.ts'
+import { checkpoint, extendLeases, progress, started } from './lease.ts'
 import { nextDueAt } from './next-due.ts'
 import { prune } from './prune.ts'
 import { recountLimits } from './recount.ts'
@@ -25,8 +25,16 @@ const OVERDUE_INSTANCES = `SELECT id, root_id FROM workflow_instance
   WHERE deadline_at IS NOT NULL AND ended_at IS NULL AND deadline_at <= ?1 ORDER BY deadline_at LIMIT ?2`
 const OVERDUE_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate
   WHERE state = 'open' AND due_at IS NOT NULL AND due_at <= ?1 ORDER BY due_at LIMIT ?2`
+const ESCALATING_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate
+  WHERE state = 'open' AND escalate_at IS NOT NULL AND escalate_at <= ?1 ORDER BY escalate_at LIMIT ?2`
 const UNSETTLED_RUNS = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
   WHERE settled_at IS NULL AND status <> 'pending' AND status <> 'leased' ORDER BY id LIMIT ?`
+/** Along the index of leases that have an end: foreign clients', and those of workers over HTTP, which tell starts themselves. */
+const BEGUN_OUTSIDE = `SELECT run.id, run.root_id, run.instance_id
+  FROM workflow_run run INDEXED BY idx_workflow_run_lease_until
+  JOIN workflow_instance instance ON instance.id = run.instance_id AND instance.started_at IS NULL
+  WHERE run.status = 'leased' AND run.lease_until IS NOT NULL AND run.session_id IS NULL AND run.lease_ms IS NULL
+    AND run.started_at IS NOT NULL LIMIT ?`
 const UNFINISHED = 'SELECT id, root_id FROM workflow_instance WHERE more = 1 ORDER BY id LIMIT ?'
 const DUE_SCHEDULES = `SELECT ${SCHEDULE_CELLS} FROM workflow_cron
   WHERE enabled = 1 AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at, name LIMIT ?2`
@@ -49,12 +57,13 @@ export function sweepsOn(connection: Connection): Sweeps {
     overdueRuns: ({ limit }) => connection.read(() => overdueRuns(connection, limit)),
     overdueInstances: ({ limit }) => due(instanceKeyOf, OVERDUE_INSTANCES, limit),
     overdueGates: ({ limit }) => due(gateOf, OVERDUE_GATES, limit),
+    escalatingGates: ({ limit }) => due(gateOf, ESCALATING_GATES, limit),
     unsettledRuns: ({ limit }) => find(runKeyOf, UNSETTLED_RUNS, limit),
+    begunOutside: ({ limit }) => find(runKeyOf, BEGUN_OUTSIDE, limit),
     unfinishedCascades: ({ limit }) => find(instanceKeyOf, UNFINISHED, limit),
     dueSchedules: ({ limit }) => due(scheduleOf, DUE_SCHEDULES, limit),
     nextDueAt: () => connection.read(() => nextDueAt(connection)),
     started: ({ runs }) => connection.write(() => started(connection, runs)),
-    extend: (params) => connection.write(() => extend(connection, params)),
     extendLeases: (params) => connection.write(() => extendLeases(connection, params)),
     beatLease: (params) => connection.write(() => beatLease(connection, params)),
     addTotals: ({ totals }) =>

@@ -16,14 +16,18 @@ const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?,
 const REMOVE_SLOT = 'DELETE FROM workflow_slot WHERE instance_id = ? AND key = ?'
 const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
   SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
+/** Only what has ended can be deleted: a trigger holds plain SQL to that. */
+const END_RUN = `UPDATE workflow_run SET status = 'cancelled', engine_turn = NOT engine_turn
+  WHERE id = ? AND (status = 'pending' OR status = 'leased')`
 const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id'].map(
   (place) => `DELETE FROM workflow_${place} = ?`,
 )
 const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
 const INSERT_GATE = `INSERT INTO workflow_gate (id, instance_id, root_id, node, fire, scope, state, options, args, due_at,
-  on_timeout, answer, answered_by, reason, created_at, answered_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  on_timeout, answer, answered_by, reason, votes, escalated, escalate_at, created_at, answered_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const UPDATE_GATE = `UPDATE workflow_gate SET state = ?, due_at = ?, answer = ?, answered_by = ?, reason = ?,
-  answered_at = ? WHERE id = ?`
+  votes = ?, escalated = ?, escalate_at = ?, answered_at = ? WHERE id = ?`
 
 export class DeltaWriter {
   readonly #connection: Connection
@@ -83,7 +87,7 @@ export class DeltaWriter {
   }
 
   #removeRun(id: string): void {
-    for (const sql of [KEEP_KEY, ...REMOVE_RUN]) this.#connection.statement(sql).get(id)
+    for (const sql of [KEEP_KEY, END_RUN, ...REMOVE_RUN]) this.#connection.statement(sql).get(id)
   }
 
   #insertGate(gate: GateRow): void {
@@ -104,15 +108,19 @@ export class DeltaWriter {
         gate.answer,
         gate.answeredBy,
         gate.reason,
+        gate.votes,
+        gate.escalated,
+        gate.escalateAt,
         gate.createdAt,
         gate.answeredAt,
       )
   }
 
   #updateGate(gate: GateRow): void {
+    const { state, dueAt, answer, answeredBy, reason, votes, escalated, escalateAt, answeredAt } = gate
     this.#connection
       .statement(UPDATE_GATE)
-      .get(gate.state, gate.dueAt, gate.answer, gate.answeredBy, gate.reason, gate.answeredAt, gate.id)
+      .get(state, dueAt, answer, answeredBy, reason, votes, escalated, escalateAt, answeredAt, gate.id)
   }
 }
 

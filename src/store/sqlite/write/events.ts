@@ -5,8 +5,8 @@ import type { Value } from '../driver.ts'
 
 const CHUNK = 16
 const INTO =
-  'INSERT INTO workflow_event (workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at) VALUES'
-const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?)'
+  'INSERT INTO workflow_event (workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at, engine) VALUES'
+const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, 1)'
 const INSERT_ONE = `${INTO} ${ROW}`
 const INSERT_CHUNK = `${INTO} ${Array(CHUNK).fill(ROW).join(', ')}`
 

@@ -1,0 +1,109 @@
+package petrel_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"petrel"
+)
+
+// road is a TCP connection to the server that can be closed for a while.
+type road struct {
+	address string
+	target  string
+
+	mu       sync.Mutex
+	listener net.Listener
+	open     map[net.Conn]struct{}
+}
+
+func newRoad(t *testing.T) *road {
+	t.Helper()
+	parsed, err := url.Parse(serverURL)
+	must(t, err)
+	r := &road{address: "127.0.0.1:0", target: parsed.Host, open: map[net.Conn]struct{}{}}
+	r.connect(t)
+	t.Cleanup(r.cut)
+	return r
+}
+
+func (r *road) connect(t *testing.T) {
+	t.Helper()
+	listener, err := net.Listen("tcp", r.address)
+	must(t, err)
+	r.mu.Lock()
+	r.listener, r.address = listener, listener.Addr().String()
+	r.mu.Unlock()
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go r.carry(in)
+		}
+	}()
+}
+
+func (r *road) carry(in net.Conn) {
+	defer in.Close()
+	out, err := net.Dial("tcp", r.target)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	r.mu.Lock()
+	r.open[in] = struct{}{}
+	r.mu.Unlock()
+	go func() {
+		_, _ = io.Copy(out, in)
+		out.Close()
+	}()
+	_, _ = io.Copy(in, out)
+	r.mu.Lock()
+	delete(r.open, in)
+	r.mu.Unlock()
+}
+
+func (r *road) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listener.Close()
+	for connection := range r.open {
+		connection.Close()
+	}
+}
+
+// A worker outlives broken connections and reports what it did meanwhile.
+func TestAWorkerOutlivesTheAbsenceOfItsServer(t *testing.T) {
+	t.Parallel()
+	road, client, own := newRoad(t), newClient(t), domain()
+	begun, goOn := make(chan string, 1), make(chan struct{})
+	var output lines
+	remote := newClient(t, petrel.WithBaseURL("http://"+road.address))
+	runWorker(t, remote, petrel.WorkerConfig{LeaseDuration: 20 * time.Second, Concurrency: 2, Logger: &output}, handles{
+		own + ".waits.v1": func(ctx context.Context, run *petrel.Run) (any, error) {
+			begun <- run.ID
+			<-goOn
+			return "done meanwhile", nil
+		},
+		own + ".next.v1": func(context.Context, *petrel.Run) (any, error) { return nil, nil },
+	})
+	first := submit(t, client, own+".waits.v1", nil)
+	await(t, "the run", begun)
+	road.cut()
+	output.await(t, "claiming work: ")
+	close(goOn)
+	next := submit(t, client, own+".next.v1", nil)
+	road.connect(t)
+	if run := awaitRun(t, client, first, is(petrel.StatusSucceeded)); run.Attempt != 0 {
+		t.Errorf("%+v", run)
+	}
+	awaitRun(t, client, next, is(petrel.StatusSucceeded))
+	output.await(t, "claiming work again")
+}

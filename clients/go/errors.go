@@ -1,0 +1,103 @@
+package petrel
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+var (
+	// ErrNotFound is matched by an APIError that says there is no such run.
+	ErrNotFound = errors.New("petrel: not found")
+	// ErrConflict is matched by an APIError that says the run's state does not allow it.
+	ErrConflict = errors.New("petrel: conflict")
+	// ErrRunCancelled: someone cancelled the run while it was worked on.
+	ErrRunCancelled = errors.New("petrel: the run was cancelled")
+	// ErrLeaseLost: the lease ended, and another worker may have the run.
+	ErrLeaseLost = errors.New("petrel: the lease of the run was lost")
+	// ErrStopping: the worker stops, and the handler did not end within the grace.
+	ErrStopping = errors.New("petrel: the worker is stopping")
+	// ErrNotLeased: the run was not handed to this process by a worker, or its handler has returned.
+	ErrNotLeased = errors.New("petrel: the run is not being worked on here")
+)
+
+// APIError is an answer of the server that refuses a request. Nothing has changed when it is answered.
+type APIError struct {
+	// Status is the HTTP status.
+	Status int
+	// Code is stable: invalid_request, not_found, conflict … GET /docs/errors of the server lists them.
+	// Empty where something between us and the server answered.
+	Code    string
+	Message string
+	// Details say more about some codes, for instance the field that is wrong.
+	Details map[string]any
+	// Hint says what a person can do about it.
+	Hint string
+	// RequestID finds the request in the server's log.
+	RequestID string
+	// RetryAfter is how long the server asked to wait; 0 where it did not.
+	RetryAfter time.Duration
+}
+
+func (e *APIError) Error() string {
+	if e.Code == "" {
+		return fmt.Sprintf("petrel: HTTP %d: %s", e.Status, e.Message)
+	}
+	return fmt.Sprintf("petrel: %s (%s, HTTP %d)", e.Message, e.Code, e.Status)
+}
+
+// Is lets errors.Is tell a missing run and a conflict by their statuses.
+func (e *APIError) Is(target error) bool {
+	return (target == ErrNotFound && e.Status == http.StatusNotFound) ||
+		(target == ErrConflict && e.Status == http.StatusConflict)
+}
+
+// apiError reads a refusal; a body that is not ours is quoted, so that a proxy's page can be recognised.
+func apiError(response *http.Response, body []byte) *APIError {
+	refusal := &APIError{
+		Status:     response.StatusCode,
+		RequestID:  response.Header.Get("X-Request-Id"),
+		RetryAfter: retryAfter(response.Header.Get("Retry-After"), time.Now()),
+	}
+	var wire struct {
+		Error struct {
+			Code    string         `json:"code"`
+			Message string         `json:"message"`
+			Details map[string]any `json:"details"`
+			Hint    string         `json:"hint"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(body, &wire); err == nil && wire.Error.Code != "" {
+		refusal.Code = wire.Error.Code
+		refusal.Message = wire.Error.Message
+		refusal.Details = wire.Error.Details
+		refusal.Hint = wire.Error.Hint
+		return refusal
+	}
+	refusal.Message = http.StatusText(response.StatusCode)
+	if text := shorten(string(body), 200); text != "" {
+		refusal.Message += ": " + text
+	}
+	return refusal
+}
+
+// NonRetryable wraps an error of a handler that will not go away: the run fails for good, with attempts left. The
+// wrapped error is found by errors.Is and errors.As. NonRetryable(nil) is nil.
+func NonRetryable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &nonRetryable{err}
+}
+
+type nonRetryable struct{ err error }
+
+func (e *nonRetryable) Error() string { return e.err.Error() }
+func (e *nonRetryable) Unwrap() error { return e.err }
+
+func isNonRetryable(err error) bool {
+	var found *nonRetryable
+	return errors.As(err, &found)
+}

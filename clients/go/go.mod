@@ -1,0 +1,3 @@
+module petrel
+
+go 1.19

@@ -1,0 +1,148 @@
+package petrel
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Submission is the answer to Submit.
+type Submission struct {
+	ID string `json:"id"`
+	// Created is false where the idempotency key was taken: ID is the run that has it. After a retry that may be the
+	// very run this call made.
+	Created bool `json:"created"`
+	// Run is nil where the key belongs to a run that has been pruned.
+	Run *Run `json:"run"`
+}
+
+type submission struct {
+	Type           string     `json:"type"`
+	Payload        any        `json:"payload"`
+	IdempotencyKey *string    `json:"idempotency_key,omitempty"`
+	Priority       *int       `json:"priority,omitempty"`
+	RunAt          *time.Time `json:"run_at,omitempty"`
+	MaxAttempts    *int       `json:"max_attempts,omitempty"`
+	Queue          string     `json:"queue,omitempty"`
+}
+
+// SubmitOption says more about a run than its type and payload.
+type SubmitOption func(*submission)
+
+// WithIdempotencyKey makes sure that one run at most is ever made with this key, and lets Submit be retried. An empty
+// key is refused by the server.
+func WithIdempotencyKey(key string) SubmitOption {
+	return func(s *submission) { s.IdempotencyKey = &key }
+}
+
+// WithPriority puts a run before those of a larger number; the default is 100.
+func WithPriority(priority int) SubmitOption {
+	return func(s *submission) { s.Priority = &priority }
+}
+
+// WithRunAt lets the run wait until then. The zero time is no wait.
+func WithRunAt(at time.Time) SubmitOption {
+	return func(s *submission) {
+		if at.IsZero() {
+			s.RunAt = nil
+			return
+		}
+		utc := at.UTC()
+		s.RunAt = &utc
+	}
+}
+
+// WithMaxAttempts bounds the executions, the first one included; the default is 3.
+func WithMaxAttempts(attempts int) SubmitOption {
+	return func(s *submission) { s.MaxAttempts = &attempts }
+}
+
+// WithQueue puts the run into a queue; the empty name is the default one.
+func WithQueue(queue string) SubmitOption {
+	return func(s *submission) { s.Queue = queue }
+}
+
+// Submit records a run. The type is dotted and ends in a version, such as "billing.invoice.v1". The payload is encoded
+// by encoding/json; JSON that is encoded already is passed as json.RawMessage.
+func (c *Client) Submit(ctx context.Context, runType string, payload any, options ...SubmitOption) (*Submission, error) {
+	body := submission{Type: runType, Payload: payload}
+	for _, option := range options {
+		option(&body)
+	}
+	var answer Submission
+	_, err := c.do(ctx, request{
+		method: http.MethodPost,
+		path:   "/v1/runs",
+		body:   body,
+		once:   body.IdempotencyKey == nil,
+	}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	return &answer, nil
+}
+
+type runAnswer struct {
+	Run *Run `json:"run"`
+}
+
+// Get returns the run as it is now.
+func (c *Client) Get(ctx context.Context, id string) (*Run, error) {
+	var answer runAnswer
+	if _, err := c.do(ctx, request{method: http.MethodGet, path: runPath(id, "")}, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Run, nil
+}
+
+// Events returns the whole history of the run, the oldest first.
+func (c *Client) Events(ctx context.Context, id string) ([]Event, error) {
+	var answer struct {
+		Events []Event `json:"events"`
+	}
+	if _, err := c.do(ctx, request{method: http.MethodGet, path: runPath(id, "/events")}, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Events, nil
+}
+
+// Cancel ends a run that has not ended; a worker that has it is told with its next heartbeat. ErrConflict where it had
+// ended before.
+func (c *Client) Cancel(ctx context.Context, id string) (*Run, error) {
+	var answer runAnswer
+	said, err := c.do(ctx, request{method: http.MethodPost, path: runPath(id, "/cancel"), body: struct{}{}}, &answer)
+	if err == nil {
+		return answer.Run, nil
+	}
+	// The first try may have done it, though its answer was lost.
+	if said.sent > 1 && errors.Is(err, ErrConflict) {
+		if run, readErr := c.Get(ctx, id); readErr == nil && run.Status == StatusCancelled {
+			return run, nil
+		}
+	}
+	return nil, err
+}
+
+// Delete hides a run that nobody works on: it is not claimed, and not listed unless asked for. It stays readable by its
+// id. ErrConflict while it is leased: cancel it first.
+func (c *Client) Delete(ctx context.Context, id string) (*Run, error) {
+	var answer runAnswer
+	if _, err := c.do(ctx, request{method: http.MethodDelete, path: runPath(id, "")}, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Run, nil
+}
+
+// runPath escapes what a caller gave as an id: it must not become another path. An empty one must not become the list.
+func runPath(id, rest string) string {
+	escaped := url.PathEscape(id)
+	switch escaped {
+	case "":
+		escaped = "-"
+	case ".", "..":
+		escaped = "%2E" + escaped[1:]
+	}
+	return "/v1/runs/" + escaped + rest
+}

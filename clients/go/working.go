@@ -1,0 +1,290 @@
+package petrel
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	// abandonAfter is what a handler has to return in after its context was cancelled because the worker stops.
+	abandonAfter = time.Second
+	// reportWithin bounds the last reports after that, so that a process without a server can still end.
+	reportWithin = 3 * time.Second
+	// hangUpAfter is how long the last claim may take to be answered.
+	hangUpAfter = time.Second
+	// unhandledPause keeps a run that nobody here can do from going back and forth.
+	unhandledPause = time.Second
+)
+
+// claimRetry is how a worker comes back to a server that is away: soon enough to be unnoticed after a restart.
+var claimRetry = Retry{MinDelay: 200 * time.Millisecond, MaxDelay: 5 * time.Second}
+
+// claimAll asks for as many runs as there are free slots, for as long as the context of the claims lives; that of the
+// asking lives on until the last claim is answered. The error is a refusal that no waiting can mend.
+func (w *Worker) claimAll(claims, asking, reports context.Context, types []string) error {
+	failures := 0
+	for {
+		free := w.takeSlots(claims)
+		if free == 0 {
+			return nil
+		}
+		beganAt := time.Now()
+		w.waiting.Store(true)
+		runs, err := w.client.claim(asking, w.claimBody(types, free))
+		w.waiting.Store(false)
+		w.giveSlots(free - len(runs))
+		for _, run := range runs {
+			w.running.Add(1)
+			go w.work(claims, reports, run)
+		}
+		switch {
+		case claims.Err() != nil:
+			return nil
+		case err != nil && isPermanent(err):
+			return err
+		case err != nil:
+			failures++
+			if failures == 1 {
+				w.config.Logger.Printf("petrel: claiming work: %v; trying on", err)
+			}
+			pause(claims, claimWait(failures, err, w.jitter))
+		default:
+			if failures > 0 {
+				w.config.Logger.Printf("petrel: claiming work again, after %d tries in vain", failures)
+			}
+			failures = 0
+			// A server that goes down answers its waiting requests at once.
+			if len(runs) == 0 && time.Since(beganAt) < w.config.PollWait/2 {
+				pause(claims, w.jitter.within(claimRetry.MinDelay))
+			}
+		}
+	}
+}
+
+// endAsking has the last claim answered when no more are wanted. It asks for that more than once, since the claim may
+// be still on its way; a claim that is not answered in time is hung up.
+func (w *Worker) endAsking(claims, asking context.Context, hangUp context.CancelFunc) {
+	<-claims.Done()
+	bounded, cancel := context.WithTimeout(asking, hangUpAfter)
+	defer cancel()
+	for known := true; bounded.Err() == nil; pause(bounded, hangUpAfter/20) {
+		// A server that does not know the request leaves it to the hanging up.
+		if known && w.waiting.Load() {
+			known = !errors.Is(w.client.stopClaims(bounded, w.config.WorkerID), ErrNotFound)
+		}
+	}
+	hangUp()
+}
+
+func (w *Worker) claimBody(types []string, limit int) claimBody {
+	return claimBody{
+		WorkerID:     w.config.WorkerID,
+		Types:        types,
+		Queues:       w.config.Queues,
+		Runtime:      w.config.Runtime,
+		LeaseSeconds: int(w.config.LeaseDuration / time.Second),
+		Limit:        limit,
+		WaitSeconds:  int(w.config.PollWait / time.Second),
+	}
+}
+
+// takeSlots waits for a free slot and takes all that are free then; 0: the context ended.
+func (w *Worker) takeSlots(ctx context.Context) int {
+	select {
+	case <-ctx.Done():
+		return 0
+	case w.slots <- struct{}{}:
+	}
+	for taken := 1; ; taken++ {
+		if taken == mostPerClaim {
+			return taken
+		}
+		select {
+		case w.slots <- struct{}{}:
+		default:
+			return taken
+		}
+	}
+}
+
+func (w *Worker) giveSlots(count int) {
+	for ; count > 0; count-- {
+		select {
+		case <-w.slots:
+		default:
+		}
+	}
+}
+
+// isPermanent tells what the next claim would be answered too: a wrong key, a wrong filter, a server of another kind.
+func isPermanent(err error) bool {
+	var refused *APIError
+	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 &&
+		refused.Status != http.StatusRequestTimeout && refused.Status != http.StatusTooManyRequests
+}
+
+func claimWait(failures int, err error, j *jitter) time.Duration {
+	wait := claimRetry.backoff(failures, j)
+	var refused *APIError
+	if errors.As(err, &refused) && refused.RetryAfter > wait {
+		return refused.RetryAfter
+	}
+	return wait
+}
+
+// work brings one run from its claim to its report.
+func (w *Worker) work(claims, reports context.Context, claimed *claimedRun) {
+	defer w.running.Done()
+	defer w.giveSlots(1)
+	ctx, cancel := context.WithCancel(reports)
+	defer cancel()
+	run := &claimed.Run
+	h := &held{
+		client:  w.client,
+		id:      run.ID,
+		lease:   lease{w.config.WorkerID, claimed.Epoch},
+		seconds: int(w.config.LeaseDuration / time.Second),
+		cancel:  cancel,
+		beatAt:  time.Now(),
+	}
+	handler := w.handlers.find(run.Type)
+	if claims.Err() != nil || handler == nil {
+		w.giveBack(claims, reports, h, run)
+		return
+	}
+	run.held = h
+	w.hold(h)
+	defer w.drop(h)
+	beats, endBeats := context.WithCancel(reports)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		h.keep(beats, w.config.Logger)
+	}()
+	outcomes := make(chan outcome, 1)
+	go call(ctx, handler, run, func(ended outcome) { outcomes <- ended })
+	w.settle(reports, h, run, outcomes)
+	endBeats()
+	<-kept
+}
+
+// giveBack returns a run that came too late, or that nobody here can do.
+func (w *Worker) giveBack(claims, reports context.Context, h *held, run *Run) {
+	if err := h.client.release(reports, h.id, h.lease); err != nil {
+		w.config.Logger.Printf("petrel: run %s: releasing: %v", h.id, err)
+	}
+	if claims.Err() == nil {
+		w.config.Logger.Printf("petrel: run %s: no handler for %s; released", h.id, run.Type)
+		pause(claims, unhandledPause)
+	}
+}
+
+// settle waits for the handler and reports what became of it.
+func (w *Worker) settle(reports context.Context, h *held, run *Run, outcomes <-chan outcome) {
+	ended, returned := w.await(outcomes)
+	h.setReturned()
+	if !returned {
+		w.config.Logger.Printf("petrel: run %s: the handler of %s ignores its context; left behind", h.id, run.Type)
+		ended = outcome{err: ErrStopping}
+	}
+	if ended.stack != "" {
+		w.config.Logger.Printf("petrel: run %s: %v\n%s", h.id, ended.err, ended.stack)
+	}
+	if h.isGone() {
+		if returned && ended.err == nil {
+			w.config.Logger.Printf("petrel: run %s: %v; its result is dropped", h.id, h.interruption())
+		}
+		return
+	}
+	if err := h.report(reports, ended); err != nil {
+		w.config.Logger.Printf("petrel: run %s: reporting: %v", h.id, err)
+	}
+}
+
+// await returns what the handler made; false: it goes on although the worker has to end.
+func (w *Worker) await(outcomes <-chan outcome) (outcome, bool) {
+	select {
+	case ended := <-outcomes:
+		return ended, true
+	case <-w.cutting:
+	}
+	timer := time.NewTimer(abandonAfter)
+	defer timer.Stop()
+	select {
+	case ended := <-outcomes:
+		return ended, true
+	case <-timer.C:
+		return outcome{}, false
+	}
+}
+
+func (w *Worker) hold(h *held) {
+	w.mu.Lock()
+	w.holding[h] = struct{}{}
+	w.mu.Unlock()
+	select {
+	case <-w.cutting:
+		// Those held before were interrupted when the cutting began.
+		h.interrupt(ErrStopping)
+	default:
+	}
+}
+
+func (w *Worker) drop(h *held) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.holding, h)
+}
+
+// drain waits for the handlers, until the grace is over; then it interrupts them and waits for their last reports.
+func (w *Worker) drain(ctx context.Context, refused bool, giveUp context.CancelFunc) {
+	idle := make(chan struct{})
+	go func() {
+		w.running.Wait()
+		close(idle)
+	}()
+	ended := ctx.Done()
+	if refused {
+		closed := make(chan struct{})
+		close(closed)
+		ended = closed
+	}
+	var grace <-chan time.Time
+	for cutting := false; !cutting; {
+		select {
+		case <-idle:
+			return
+		case <-ended:
+			ended = nil
+			timer := time.NewTimer(w.config.StopGrace)
+			defer timer.Stop()
+			grace = timer.C
+		case <-grace:
+			w.cut()
+		case <-w.cutting:
+			cutting = true
+		}
+	}
+	w.interruptAll()
+	timer := time.AfterFunc(abandonAfter+reportWithin, giveUp)
+	defer timer.Stop()
+	<-idle
+}
+
+func (w *Worker) interruptAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cutShort = len(w.holding) > 0
+	for h := range w.holding {
+		h.interrupt(ErrStopping)
+	}
+}
+
+// detached has the values of a context, but neither its end nor its deadline.
+type detached struct{ context.Context }
+
+func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (detached) Done() <-chan struct{}       { return nil }
+func (detached) Err() error                  { return nil }

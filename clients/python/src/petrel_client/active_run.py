@@ -1,0 +1,58 @@
+"""A run as its handler sees it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Optional
+
+from .hold import Hold
+
+
+class ActiveRun:
+    """What to do, and whether to go on with it.
+
+    The lease is renewed while the handler runs; there is nothing to do for that. `id` is the same on every attempt:
+    use it as the key that makes effects happen once.
+    """
+
+    def __init__(self, hold: Hold, stopping: threading.Event) -> None:
+        run = hold.claim.run
+        self._hold = hold
+        self._stopping = stopping
+        self.id: str = run.id
+        self.type: str = run.type
+        self.payload: Any = run.payload
+        #: failed executions before this one: 0 the first time
+        self.attempt: int = run.attempt
+        self.max_attempts: int = run.max_attempts
+        self.idempotency_key: Optional[str] = run.idempotency_key
+        self.queue: str = run.queue
+        #: the workflow it is a step of, and which step
+        self.instance_id: Optional[str] = run.instance_id
+        self.node: Optional[str] = run.node
+        #: results of the steps before it; only over HTTP
+        self.parent_results: Any = hold.claim.parent_results
+
+    @property
+    def lost(self) -> bool:
+        """The run is not ours any more; what this handler returns will not be recorded."""
+        return self._hold.lost
+
+    @property
+    def stopping(self) -> bool:
+        """The worker is going down: be done within its grace, or raise `Release`."""
+        return self._stopping.is_set()
+
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled the run. Asks Petrel, at most twice a second; call it as often as you like."""
+        return self._hold.look()
+
+    def heartbeat(self, seconds: Optional[float] = None) -> None:
+        """Renews the lease now, for its usual length, or `seconds` if that is longer.
+
+        LeaseLost: stop, the run is not yours any more.
+        """
+        self._hold.beat(seconds)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.type} {self.id} attempt {self.attempt}>"

@@ -1,0 +1,109 @@
+"""A worker's hold on a run.
+
+held    from the claim on. Heartbeats are sent and an outcome may be reported.
+lost    Petrel said that the lease is not ours any more: it ran out and was taken, or the run was cancelled or ended
+        by somebody else. Nothing more is said about the run; its handler may look at `lost` and stop.
+ended   the outcome was recorded, or the run was given back.
+
+Held is left once, to either of the others; neither is left. No answer leaves nothing: whoever asked tries again, and
+the run stays held, since only Petrel knows whether the lease has really been taken.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Callable, Optional
+
+from .errors import LeaseLost, Unavailable
+from .transport import Claim, Transport
+
+log = logging.getLogger("petrel_client")
+
+#: `is_cancelled` asks no more often than this; in between it answers what it knows.
+LOOK_SECONDS = 0.5
+
+
+class Hold:
+    def __init__(self, transport: Transport, claim: Claim, lease_seconds: float) -> None:
+        self.claim = claim
+        self.lease_seconds = lease_seconds
+        self.lost = False
+        self.cancelled = False
+        self._transport = transport
+        self._ended = False
+        self._looked_at = float("-inf")
+        #: until when the handler wants it, where that is longer than the lease
+        self._wanted_until = float("-inf")
+        # A heartbeat and a report do not overtake each other: one sent after the end would look like a lost lease.
+        self._lock = threading.Lock()
+
+    @property
+    def held(self) -> bool:
+        return not (self.lost or self._ended)
+
+    def beat(self, seconds: Optional[float] = None) -> None:
+        """Begins the lease anew. LeaseLost: it is not ours; Unavailable: nobody knows."""
+        with self._lock:
+            self._require()
+            if seconds is not None:
+                self._wanted_until = time.monotonic() + seconds
+            try:
+                self.cancelled |= self._transport.heartbeat(self.claim, self._seconds())
+                self._looked_at = time.monotonic()
+            except LeaseLost as error:
+                self._lose(error)
+                raise
+
+    def look(self) -> bool:
+        """Whether the run was cancelled, as far as that can be known."""
+        if self.cancelled or not self.held or time.monotonic() - self._looked_at < LOOK_SECONDS:
+            return self.cancelled
+        with self._lock:
+            if self.held:
+                try:
+                    self.cancelled |= self._transport.check(self.claim, self._seconds())
+                    self._looked_at = time.monotonic()
+                except LeaseLost as error:
+                    self._lose(error)
+                except Unavailable as error:
+                    log.debug("%s: cannot look whether it was cancelled: %s", self, error)
+        return self.cancelled
+
+    def report(self, say: Callable[[Claim], None]) -> bool:
+        """Says how it ended, if the run is still held. False: it was not, and nothing has changed."""
+        with self._lock:
+            if not self.held:
+                return False
+            try:
+                say(self.claim)
+            except LeaseLost as error:
+                self._lose(error)
+                return False
+            self._ended = True
+            return True
+
+    def abandon(self) -> None:
+        """Says nothing more; the lease will run out."""
+        with self._lock:
+            self._ended = True
+
+    def _seconds(self) -> float:
+        """Never shorter than the lease, whose heartbeats come by its thirds, nor than what the handler asked for."""
+        return max(self.lease_seconds, round(self._wanted_until - time.monotonic(), 3))
+
+    def _require(self) -> None:
+        if not self.held:
+            raise LeaseLost(f"{self} is no longer held", code="conflict")
+
+    def _lose(self, error: LeaseLost) -> None:
+        self.lost = True
+        if error.run_status == "cancelled":
+            self.cancelled = True
+            log.info("%s was cancelled", self)
+        else:
+            log.warning("%s is lost: %s", self, error.message)
+
+    def __str__(self) -> str:
+        return f"{self.claim.run.type} {self.claim.run.id}"

@@ -1,0 +1,1 @@
+"""Petrel over HTTP, with nothing but the standard library."""

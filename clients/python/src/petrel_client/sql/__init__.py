@@ -1,0 +1,1 @@
+"""Petrel by plain SQL on its Postgres tables, through psycopg2."""

@@ -1,0 +1,73 @@
+/** approve, reject: one person's vote on a gate. */
+import type { Command } from 'commander'
+import type { EngineApi, GateView } from '../../engine/api.ts'
+import { isId } from '../../server/query.ts'
+import { gateViewWire, instanceWire } from '../../server/wire.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { EXIT } from '../failure.ts'
+import { jsonArgument } from '../json-argument.ts'
+import { actor, noSuch } from '../lookup.ts'
+import { count, paintState } from '../words.ts'
+
+interface AnswerOptions extends Shared {
+  readonly reason?: string
+  readonly answer?: string
+  readonly as?: string
+  readonly role?: readonly string[]
+}
+
+export function defineApprove(program: Command): void {
+  defineAnswer(program, 'approve', 'vote for a gate: let an instance go on past it', true)
+}
+
+export function defineReject(program: Command): void {
+  defineAnswer(program, 'reject', 'vote against a gate', false)
+}
+
+function defineAnswer(program: Command, name: string, description: string, approved: boolean): void {
+  const command = program
+    .command(name)
+    .argument('<gate>', 'gate id, as `petrel gates` prints it')
+    .description(description)
+    .option('--reason <text>', 'kept with the vote')
+    .option('--answer <json>', 'value the gate gives as its result: JSON, @FILE, or - for standard input')
+    .option('--as <name>', 'who votes; default: the user of this shell')
+    .option('--role <roles...>', 'roles of whoever votes')
+  jsonOption(storeOptions(command)).action(
+    act<AnswerOptions, readonly [string]>((terminal, options, gateId) =>
+      withEngine(options, async (engine) => {
+        if (!isId(gateId)) throw noSuch('gate', gateId)
+        const answer = options.answer
+        const row = await engine.answerGate({
+          gateId,
+          approved,
+          actor: options.as ?? actor(),
+          roles: options.role ?? [],
+          ...(answer === undefined
+            ? {}
+            : { answer: jsonArgument(answer, '--answer', `for example --answer '{"amount": 10}'`) }),
+          ...(options.reason === undefined ? {} : { reason: options.reason }),
+        })
+        const view = await gateView(engine, gateId)
+        if (terminal.json) terminal.data({ gate: gateViewWire(view), instance: instanceWire(row) })
+        else if (view.gate.state === 'open') {
+          const { quorum, approvals, rejections } = view.standing
+          const against = rejections === 0 ? '' : `, ${rejections} against`
+          const word = approved ? 'approval' : 'rejection'
+          terminal.print(`your ${word} counts; ${approvals} of ${count(quorum, 'approval')}${against}`)
+        } else {
+          const state = paintState(terminal, row.state)
+          terminal.print(`${view.gate.state}; ${row.name} ${row.id} is ${state}`)
+        }
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+export async function gateView(engine: EngineApi, gateId: string): Promise<GateView> {
+  const view = isId(gateId) ? await engine.gate(gateId) : null
+  if (view === null) throw noSuch('gate', gateId)
+  return view
+}

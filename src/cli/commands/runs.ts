@@ -1,0 +1,155 @@
+/** runs ls | show | events | cancel | delete: what lies in the inbox, and what became of it. */
+import type { Command } from 'commander'
+import type { EngineApi } from '../../engine/api.ts'
+import { readInboxQuery, STATUSES } from '../../server/inbox/list.ts'
+import { inboxRunWire, runEventWire } from '../../server/inbox/wire.ts'
+import { isId } from '../../server/query.ts'
+import type { RunRow } from '../../store/rows.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { EXIT } from '../failure.ts'
+import { noSuchRun } from '../inbox.ts'
+import { actor } from '../lookup.ts'
+import type { Terminal } from '../terminal.ts'
+import { ago, brief, clock, paintState, placeOf, runState } from '../words.ts'
+
+interface LsOptions extends Shared {
+  readonly type?: string
+  readonly status?: string
+  readonly key?: string
+  readonly queue?: string
+  readonly deleted?: boolean
+  readonly limit: number
+  readonly before?: string
+}
+
+export function defineRuns(program: Command): void {
+  const runs = program.command('runs').description('runs of the inbox: ls, show, events, cancel, delete')
+  defineLs(runs)
+  one(runs, 'show', 'show a run', async (terminal, _, run) => show(terminal, run))
+  one(runs, 'events', 'its whole history', events)
+  one(runs, 'cancel', 'cancel a run, also one that a worker holds', async (terminal, engine, { id }) =>
+    told(terminal, await engine.cancelRun({ id, actor: actor() })),
+  )
+  one(runs, 'delete', 'hide a run from workers and lists; its key stays taken', async (terminal, engine, { id }) =>
+    told(terminal, await engine.deleteRun({ id, actor: actor() }), 'deleted'),
+  )
+}
+
+function defineLs(runs: Command): void {
+  const ls = runs
+    .command('ls')
+    .description('list runs, newest first')
+    .option('--type <type>', 'only of this type, or with this prefix: billing.%')
+    .option('--status <status>', `one or more, by comma: ${STATUSES.join(', ')}`)
+    .option('--key <key>', 'the one with this idempotency key')
+    .option('--queue <name>', 'only of this queue')
+    .option('--deleted', 'those that were deleted')
+    .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
+    .option('--before <place>', 'where the page before said that the next one begins')
+  jsonOption(storeOptions(ls)).action(
+    act<LsOptions>(async (terminal, options) => {
+      const { type, status, key, queue, deleted, limit, before } = options
+      const query = readInboxQuery(
+        {
+          type,
+          status,
+          idempotency_key: key,
+          queue,
+          deleted: deleted === true ? 'true' : 'false',
+          limit: String(limit),
+          before,
+        },
+        null,
+      )
+      const page = await withEngine(options, (engine) => engine.store.read.listInbox(query))
+      if (terminal.json) terminal.data({ runs: page.runs.map(inboxRunWire), next_before: page.next })
+      else if (page.runs.length === 0) terminal.print('no runs')
+      else {
+        table(terminal, page.runs)
+        if (page.next !== null) terminal.print(terminal.paint('dim', `older ones: --before ${page.next}`))
+      }
+      return EXIT.ok
+    }),
+  )
+}
+
+function table(terminal: Terminal, runs: readonly RunRow[]): void {
+  const now = Date.now()
+  terminal.table(
+    [
+      { title: 'RUN' },
+      { title: 'TYPE' },
+      { title: 'STATE' },
+      { title: 'FAILED', align: 'right' },
+      { title: 'BY' },
+      { title: 'CREATED' },
+      { title: 'ERROR' },
+    ],
+    runs.map((run) => [
+      run.id,
+      run.type,
+      paintState(terminal, runState(run, now)),
+      `${run.attempt}/${run.maxAttempts}`,
+      brief(run.leasedBy ?? '', 30),
+      ago(run.createdAt, now),
+      brief(run.lastError ?? ''),
+    ]),
+  )
+}
+
+type Act = (terminal: Terminal, engine: EngineApi, run: RunRow) => Promise<void>
+
+function one(runs: Command, name: string, description: string, work: Act): void {
+  const command = runs.command(name).argument('<id>', 'as runs ls shows it').description(description)
+  jsonOption(storeOptions(command)).action(
+    act<Shared, readonly [string]>((terminal, options, id) =>
+      withEngine(options, async (engine) => {
+        const run = isId(id) ? await engine.store.read.run(id.toLowerCase()) : null
+        if (run === null) throw noSuchRun(id)
+        await work(terminal, engine, run)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function show(terminal: Terminal, run: RunRow): void {
+  if (terminal.json) return terminal.data({ run: inboxRunWire(run) })
+  const lines: readonly (readonly [string, string | null])[] = [
+    ['id', run.id],
+    ['key', run.idempotencyKey],
+    ['instance', run.instanceId === null ? null : `${run.instanceId} at ${placeOf(run)}`],
+    ['queue', `${run.queue}, priority ${run.priority}`],
+    ['tenant', run.tenant],
+    ['created', clock(run.createdAt)],
+    ['due', run.status === 'pending' ? clock(run.runAt) : null],
+    ['failed', `${run.attempt} of ${run.maxAttempts} executions`],
+    [
+      'held by',
+      run.leasedBy === null
+        ? null
+        : `${run.leasedBy}${run.leaseUntil === null ? '' : ` until ${clock(run.leaseUntil)}`}`,
+    ],
+    ['payload', brief(run.payload, 200)],
+    ['result', run.result === null ? null : brief(run.result, 200)],
+    ['error', run.lastError === null ? null : brief(run.lastError, 200)],
+    ['deleted', run.deletedAt === null ? null : clock(run.deletedAt)],
+  ]
+  terminal.print(`${terminal.paint('bold', run.type)}  ${paintState(terminal, runState(run, Date.now()))}`)
+  for (const [name, value] of lines) if (value !== null) terminal.print(`${name.padEnd(9)} ${brief(value, 600)}`)
+}
+
+async function events(terminal: Terminal, engine: EngineApi, { id }: RunRow): Promise<void> {
+  const history = await engine.store.read.runHistory(id)
+  if (terminal.json) return terminal.data({ events: history.map(runEventWire) })
+  terminal.table(
+    [{ title: 'AT' }, { title: 'EVENT' }, { title: 'BY' }, { title: 'DATA' }],
+    history.map((e) => [clock(e.at), e.type, brief(e.actor ?? ''), e.data === null ? '' : brief(e.data, 80)]),
+  )
+}
+
+async function told(terminal: Terminal, run: RunRow, word: string = run.status): Promise<void> {
+  if (terminal.json) terminal.data({ run: inboxRunWire(run) })
+  else terminal.print(`run ${run.id} (${run.type}) is ${paintState(terminal, word)}`)
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { EXIT } from '../failure.ts'
+import { correct, number } from '../inbox.ts'
+import { jsonArgument } from '../json-argument.ts'
+import { actor } from '../lookup.ts'
+
+interface SubmitOptions extends Shared {
+  readonly key?: string
+  readonly priority?: number
+  readonly runAt?: string
+  readonly maxAttempts?: number
+  readonly queue?: string
+}
+
+export function defineSubmit(program: Command): void {
+  const command = program
+    .command('submit')
+    .argument('<type>', 'dotted, ending in a version: billing.invoice.v1')
+    .argument('[payload]', 'JSON, @FILE, or - for standard input', '{}')
+    .description('put a run into the inbox')
+    .option('--key <key>', 'idempotency key: a second submit under it answers with the first run')
+    .option('--priority <n>', 'smaller is earlier (default: 100)', number('priority'))
+    .option('--run-at <time>', 'not before then: 2030-01-31T09:00:00Z')
+    .option('--max-attempts <n>', 'executions in all (default: 3)', number('max attempts'))
+    .option('--queue <name>', 'where it waits (default: default)')
+  jsonOption(storeOptions(command)).action(
+    act<SubmitOptions, readonly [string, string]>(async (terminal, options, type, payload) => {
+      const { readSubmit, submit } = await import('../../server/inbox/submit.ts')
+      const { submitWire } = await import('../../server/inbox/wire.ts')
+      const made = await correct('submit', () => {
+        const params = readSubmit({
+          type,
+          payload: jsonArgument(payload, 'the payload', `for example '{"order": 7}', @order.json or -`),
+          ...(options.key === undefined ? {} : { idempotency_key: options.key }),
+          ...(options.priority === undefined ? {} : { priority: options.priority }),
+          ...(options.runAt === undefined ? {} : { run_at: options.runAt }),
+          ...(options.maxAttempts === undefined ? {} : { max_attempts: options.maxAttempts }),
+          ...(options.queue === undefined ? {} : { queue: options.queue }),
+        })
+        return withEngine(options, (engine) => submit(engine, { tenant: null, actor: actor() }, params, () => {}))
+      })
+      if (terminal.json) terminal.data(submitWire(made))
+      else if (made.created) terminal.print(`run ${made.id} (${type}) is ${made.run?.status ?? 'pending'}`)
+      else
+        terminal.print(`the key is taken by run ${made.id}${made.run === null ? '' : `, which is ${made.run.status}`}`)
+      return EXIT.ok
+    }),
+  )
+}

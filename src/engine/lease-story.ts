@@ -1,0 +1,38 @@
+/** What events tell of leases: to keep writes few, the event that ends a lease tells all of it. */
+import type { Failure } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
+import type { RunRow } from '../store/rows.ts'
+
+/** What the event that ends a lease must tell of it. */
+export function leaseStory(run: RunRow, startedAt: number | null): Record<string, Json> {
+  const story: Record<string, Json> = {}
+  // Leases of their own and of foreign clients (which have no leasedAt) are told when they begin, deferred ones when
+  // they are deferred.
+  if (run.leaseMs !== null || run.leasedAt === null || run.deferred) return story
+  // A hand-off was told with the run's creation; only then does a leased run carry a report id.
+  if (run.reportId === null) {
+    story.leased_at = iso(run.leasedAt)
+    story.leased_by = run.leasedBy
+  }
+  const started = startedAt ?? run.startedAt
+  if (started !== null) story.started_at = iso(started)
+  return story
+}
+
+/** A foreign worker fell silent: nobody but the store could tell, and upstream's readers look for the word here. */
+export function reasonOf(error: Failure): { readonly reason?: string } {
+  return error.code === 'lease_expired' ? { reason: error.code } : {}
+}
+
+let lastMs = 0
+let lastIso = new Date(0).toISOString()
+
+/** A transaction asks for the same moment again and again. */
+export function iso(ms: number | null): string | null {
+  if (ms === null) return null
+  if (ms !== lastMs) {
+    lastMs = ms
+    lastIso = new Date(ms).toISOString()
+  }
+  return lastIso
+}

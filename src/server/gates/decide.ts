@@ -1,0 +1,125 @@
+/**
+ * GET and POST /gates/decide/:token: one person decides one gate by a signed link. A browser gets pages; whoever asks
+ * for JSON gets JSON. Looking changes nothing, so that programs which open links in mails do not decide.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { EngineApi, GateView, Logger } from '../../engine/api.ts'
+import { PetrelError } from '../../engine/errors.ts'
+import type { Json } from '../../net/net.ts'
+import { errorAnswer } from '../failure.ts'
+import { readBody } from '../inbox/fields.ts'
+import { bodyObject } from '../ojs/body.ts'
+import { gateViewWire, instanceWire, type Wire } from '../wire.ts'
+import { answerFrom, shapeOf } from './form.ts'
+import { DECIDE_PATH, type Invitation, readLink } from './link.ts'
+import { decidePage, refusalPage } from './page.ts'
+import { decidedWire, readAnswer } from './routes.ts'
+
+type ByToken = { Params: { readonly token: string } }
+
+interface Decision {
+  readonly approved: boolean
+  readonly answer?: Json
+  readonly reason?: string
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+const LARGEST_FORM = 1024 * 1024
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+/** On an app of its own: only here a form may be sent, and only here errors are pages. */
+export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Logger | null): void {
+  const path = `${DECIDE_PATH}:token`
+  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: LARGEST_FORM }, (_, body, done) => {
+    done(null, new URLSearchParams(body as string))
+  })
+  app.addHook('onRequest', async (_, reply) => {
+    reply.header('content-security-policy', POLICY)
+    reply.header('referrer-policy', 'no-referrer')
+    reply.header('x-robots-tag', 'noindex')
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const { status, headers, body } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
+    // Without the token: whoever reads logs need not be able to decide.
+    if (status >= 500) logger?.error({ err: error, request: request.id, url: DECIDE_PATH }, 'request failed')
+    reply.code(status).headers(headers)
+    if (wantsPage(request)) return page(reply, refusalPage(body.error.message, status))
+    return reply.type('application/json; charset=utf-8').send(body)
+  })
+
+  app.get<ByToken>(path, { config: { scope: 'none' } }, async (request, reply) => {
+    const invitation = await readLink(engine.store, request.params.token)
+    const view = await found(engine, invitation)
+    if (!wantsPage(request)) return { gate: gateViewWire(view), invitation: invitationWire(invitation) }
+    return page(reply, decidePage({ view, invitation, now: await engine.store.now(), problem: null, sent: null }))
+  })
+
+  app.post<ByToken>(path, { config: { scope: 'none' } }, async (request, reply) => {
+    const invitation = await readLink(engine.store, request.params.token)
+    const view = await found(engine, invitation)
+    const sent = request.body instanceof URLSearchParams ? request.body : null
+    try {
+      const decision = sent === null ? decisionOf(request) : decisionSent(view, sent)
+      const { gateId, subject, roles, id: link } = invitation
+      const instance = await engine.answerGate({ ...decision, gateId, actor: subject, roles, link })
+      if (!wantsPage(request)) return decidedWire(await found(engine, invitation), instanceWire(instance))
+    } catch (error) {
+      // What was filled in is not lost to a mistake.
+      if (sent === null || !wantsPage(request) || !(error instanceof PetrelError)) throw error
+      const { status } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
+      const problem = error.message.replaceAll(/\banswer\.(?=\w)/g, '')
+      const now = await engine.store.now()
+      return page(
+        reply.code(status),
+        decidePage({ view: await found(engine, invitation), invitation, now, problem, sent }),
+      )
+    }
+    return reply.redirect(request.url, 303)
+  })
+}
+
+async function found(engine: EngineApi, { gateId }: Invitation): Promise<GateView> {
+  const view = await engine.gate(gateId)
+  if (view === null) throw new PetrelError('not_found', `there is no gate ${gateId} any more`, { id: gateId })
+  return view
+}
+
+function decisionOf(request: FastifyRequest): Decision {
+  const body = bodyObject(request, { empty: 'refused' })
+  return readBody(body, ['decision', 'answer', 'reason'], 'a decision', (part) => {
+    const choice = part.get('decision')
+    if (!choice.given) choice.wrong('decision is missing', 'approve or reject')
+    return { approved: choice.choice('decision', ['approve', 'reject']) === 'approve', ...readAnswer(part) }
+  })
+}
+
+function decisionSent(view: GateView, sent: URLSearchParams): Decision {
+  const word = sent.get('decision')
+  if (word !== 'approve' && word !== 'reject') throw new PetrelError('invalid_request', 'approve or reject?')
+  const reason = (sent.get('reason') ?? '').trim()
+  const about = reason === '' ? {} : { reason }
+  if (word === 'reject') return { approved: false, ...about }
+  const answer = answerSent(view, sent)
+  return { approved: true, ...about, ...(answer === undefined ? {} : { answer }) }
+}
+
+function answerSent(view: GateView, sent: URLSearchParams): Json | undefined {
+  try {
+    return answerFrom(shapeOf(view.standing.options.form), sent)
+  } catch (error) {
+    throw new PetrelError('invalid_request', `the answer is not JSON: ${(error as Error).message}`)
+  }
+}
+
+function invitationWire({ id, subject, roles, expiresAt }: Invitation): Wire {
+  return { link: id, subject, roles, expires_at: new Date(expiresAt).toISOString() }
+}
+
+function wantsPage(request: FastifyRequest): boolean {
+  return (request.headers.accept ?? '').includes('text/html')
+}
+
+function page(reply: FastifyReply, text: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(text)
+}

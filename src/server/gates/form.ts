@@ -1,0 +1,98 @@
+/** A form's JSON Schema as fields of an HTML page: a flat object of plain values. Anything else is asked for as JSON. */
+import type { Json } from '../../net/net.ts'
+
+export interface Field {
+  readonly name: string
+  readonly label: string
+  readonly description: string | null
+  readonly required: boolean
+  readonly kind: 'text' | 'long' | 'number' | 'integer' | 'flag' | 'choice'
+  readonly choices: readonly Json[]
+  readonly initial: Json | undefined
+  readonly least: number | null
+  readonly most: number | null
+}
+
+/** `fields`: these; `json`: the whole answer in one box; `none`: nothing is asked. */
+export type FormShape =
+  | { readonly ask: 'fields'; readonly fields: readonly Field[] }
+  | { readonly ask: 'json' }
+  | { readonly ask: 'none' }
+
+type Schema = { readonly [key: string]: Json }
+
+const LONG_TEXT = 120
+
+export function shapeOf(form: Json | undefined): FormShape {
+  if (form === undefined || form === true) return { ask: 'none' }
+  if (!isSchema(form) || form['type'] !== 'object' || !isSchema(form['properties'])) return { ask: 'json' }
+  const required = Array.isArray(form['required']) ? form['required'] : []
+  const fields = Object.entries(form['properties']).map(([name, schema]) =>
+    isSchema(schema) ? fieldOf(name, schema, required.includes(name)) : null,
+  )
+  // A key that has no field could never be filled in.
+  const all = fields.every((field) => field !== null) && required.every((name) => fields.some((f) => f?.name === name))
+  return all ? { ask: 'fields', fields } : { ask: 'json' }
+}
+
+function fieldOf(name: string, schema: Schema, required: boolean): Field | null {
+  const kind = kindOf(schema)
+  if (kind === null) return null
+  const text = kind === 'text' || kind === 'long'
+  return {
+    name,
+    label: typeof schema['title'] === 'string' ? schema['title'] : name,
+    description: typeof schema['description'] === 'string' ? schema['description'] : null,
+    required,
+    kind,
+    choices: Array.isArray(schema['enum']) ? schema['enum'] : [],
+    initial: schema['default'],
+    least: numberOf(schema[text ? 'minLength' : 'minimum']),
+    most: numberOf(schema[text ? 'maxLength' : 'maximum']),
+  }
+}
+
+function kindOf(schema: Schema): Field['kind'] | null {
+  const { enum: choices, type } = schema as { readonly enum?: Json; readonly type?: Json }
+  if (Array.isArray(choices)) return choices.every((choice) => typeof choice !== 'object') ? 'choice' : null
+  if (type === 'string') return (numberOf(schema['maxLength']) ?? 0) > LONG_TEXT ? 'long' : 'text'
+  if (type === 'number' || type === 'integer') return type
+  return type === 'boolean' ? 'flag' : null
+}
+
+/** The answer that a sent form gives; undefined: none. What is no number stays a text, for the schema to complain of. */
+export function answerFrom(shape: FormShape, sent: URLSearchParams): Json | undefined {
+  if (shape.ask === 'none') return undefined
+  if (shape.ask === 'json') {
+    const text = sent.get('answer') ?? ''
+    return text.trim() === '' ? undefined : JSON.parse(text)
+  }
+  const answer: Record<string, Json> = {}
+  for (const field of shape.fields) {
+    const text = sent.get(inputName(field.name))
+    const value = fieldValue(field, text)
+    if (value !== undefined) answer[field.name] = value
+  }
+  return answer
+}
+
+export function inputName(name: string): string {
+  return `answer.${name}`
+}
+
+function fieldValue({ kind, choices, required }: Field, text: string | null): Json | undefined {
+  if (kind === 'flag') return text !== null
+  if (text === null || (text === '' && !(required && kind !== 'choice'))) return undefined
+  if (kind === 'choice') return choices[Number(text)]
+  if (kind === 'text' || kind === 'long') return text.replaceAll('\r\n', '\n')
+  const value = Number(text)
+  return text.trim() === '' ? undefined : Number.isFinite(value) ? value : text
+}
+
+function isSchema(value: Json | undefined): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function numberOf(value: Json | undefined): number | null {
+  return typeof value === 'number' ? value : null
+}

@@ -1,0 +1,98 @@
+/**
+ * Links that let one person decide one gate without a key. The token is a JWT (HS256) that names the person, the roles,
+ * the gate, when it ends, and itself; the secret is made once per store. A link works once because a person votes once.
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { EngineApi } from '../../engine/api.ts'
+import { PetrelError } from '../../engine/errors.ts'
+import type { Store } from '../../store/store.ts'
+import { isId } from '../query.ts'
+
+export const DECIDE_PATH = '/gates/decide/'
+export const LONGEST_LINK_SECONDS = 366 * 86_400
+
+const AUDIENCE = 'petrel:gate'
+/** The router gives up on longer ones. */
+const LONGEST_TOKEN = 1000
+
+export interface LinkAsked {
+  readonly gateId: string
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly expiresInSeconds: number
+  /** Who makes it. */
+  readonly actor: string | null
+}
+
+export interface MadeLink {
+  readonly id: string
+  readonly path: string
+  readonly expiresAt: number
+}
+
+/** What a good token says. */
+export interface Invitation {
+  readonly id: string
+  readonly gateId: string
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly expiresAt: number
+}
+
+export async function makeLink(engine: EngineApi, asked: LinkAsked): Promise<MadeLink> {
+  const { gateId, subject, roles, expiresInSeconds, actor } = asked
+  if (expiresInSeconds > LONGEST_LINK_SECONDS)
+    throw new PetrelError('invalid_request', 'a link is good for a year at most')
+  const { SignJWT } = await import('jose')
+  const id = randomUUID()
+  const now = Math.floor((await engine.store.now()) / 1000)
+  const token = await new SignJWT({ gate: gateId, roles: [...roles] })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setAudience(AUDIENCE)
+    .setSubject(subject)
+    .setJti(id)
+    .setIssuedAt(now)
+    .setExpirationTime(now + expiresInSeconds)
+    .sign(await secretOf(engine.store))
+  if (token.length > LONGEST_TOKEN)
+    throw new PetrelError('invalid_request', 'subject and roles are too long for a link')
+  const expiresAt = (now + expiresInSeconds) * 1000
+  await engine.noteLink({ gateId, subject, roles, expiresAt, link: id, actor })
+  return { id, path: `${DECIDE_PATH}${token}`, expiresAt }
+}
+
+/** Throws `denied` for what we did not sign and for what has expired; what is no token at all is not found. */
+export async function readLink(store: Store, token: string): Promise<Invitation> {
+  if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)) {
+    throw new PetrelError('not_found', 'there is no such link; is it whole?', { reason: 'malformed' })
+  }
+  const { jwtVerify, errors } = await import('jose')
+  const how = { algorithms: ['HS256'], audience: AUDIENCE, currentDate: new Date(await store.now()) }
+  try {
+    const { payload } = await jwtVerify(token, await secretOf(store), how)
+    const { gate, sub, jti, exp, roles } = payload
+    if (typeof gate === 'string' && isId(gate) && sub !== undefined && jti !== undefined && exp !== undefined) {
+      return { id: jti, gateId: gate, subject: sub, roles: (roles ?? []) as string[], expiresAt: exp * 1000 }
+    }
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) {
+      const at = new Date((error.payload.exp ?? 0) * 1000).toISOString()
+      throw new PetrelError('denied', `this link expired at ${at}; ask for a new one`, { reason: 'expired', at })
+    }
+    if (!(error instanceof errors.JOSEError)) throw error
+  }
+  throw new PetrelError('denied', 'this link is not one that was made here, or it was changed', { reason: 'forged' })
+}
+
+const SECRETS = new WeakMap<Store, Promise<Uint8Array>>()
+
+function secretOf(store: Store): Promise<Uint8Array> {
+  let secret = SECRETS.get(store)
+  if (secret === undefined) {
+    const fresh = randomBytes(32).toString('base64url')
+    secret = store.keys.signing(fresh).then((text) => Buffer.from(text, 'base64url'))
+    secret.catch(() => SECRETS.delete(store))
+    SECRETS.set(store, secret)
+  }
+  return secret
+}

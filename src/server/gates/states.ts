@@ -1,0 +1,2 @@
+/** Where a gate can stand. */
+export const GATE_STATES: readonly string[] = ['open', 'approved', 'rejected', 'closed']

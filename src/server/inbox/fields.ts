@@ -1,0 +1,110 @@
+/** Fields of bodies that several routes read. What is wrong is noted with its place, and nothing is done then. */
+import { parseMoment } from '../../dialects/ojs/time.ts'
+import { BodyNotes, kindOf, type Part } from '../../dialects/reader.ts'
+import { HELD_AT } from '../../engine/api.ts'
+import { LONGEST_KEY, LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../../engine/inbox-run.ts'
+import type { Json } from '../../net/net.ts'
+import type { Body } from '../ojs/body.ts'
+import { refuseMistakes } from '../ojs/mistaken.ts'
+
+/** What an integer column holds. */
+const INTEGER = { least: -(2 ** 31), most: 2 ** 31 - 1 }
+
+/** Reads a whole body: every mistake in it is answered at once. */
+export function readBody<T>(body: Body, keys: readonly string[], what: string, read: (part: Part) => T): T {
+  const notes = new BodyNotes()
+  const part = notes.root(body)
+  part.hasOnly(keys, what)
+  const asked = read(part)
+  refuseMistakes(notes)
+  return asked
+}
+
+export function readType(part: Part): string {
+  const { value } = part
+  if (typeof value === 'string' && value.length <= LONGEST_NAME && VERSIONED.test(value) && storable(value)) {
+    return value
+  }
+  part.wrong(
+    part.given ? `type is dotted and ends in a version, this is ${kindOf(value)}` : 'type is missing',
+    `such as billing.invoice.v1: no spaces, at most ${LONGEST_NAME} characters`,
+  )
+  return '?'
+}
+
+export function readKey(part: Part): string | null {
+  return readLine(part, 'idempotency_key', LONGEST_KEY)
+}
+
+export function readQueue(part: Part): string | null {
+  return readLine(part, 'queue', LONGEST_NAME)
+}
+
+/** null: none was given, or a wrong one. */
+export function readName(part: Part, what: string): string | null {
+  return readLine(part, what, LONGEST_NAME)
+}
+
+/** The same where one must be given. */
+export function needName(part: Part, what: string, hint: string): string {
+  if (!part.given) part.wrong(`${what} is missing`, hint)
+  return readName(part, what) ?? '?'
+}
+
+/** The word a worker states and the registry compares. */
+export function readRuntime(part: Part): string | null {
+  const name = readName(part, 'runtime')
+  if (name === null || name === name.trim()) return name
+  part.wrong(`runtime has no spaces around it, this is ${kindOf(name)}`, 'a name such as node, go or python')
+  return null
+}
+
+function readLine(part: Part, what: string, longest: number): string | null {
+  if (!part.given) return null
+  const { value } = part
+  // Counted as the databases count: characters, not halves of them.
+  if (
+    typeof value === 'string' &&
+    value !== '' &&
+    storable(value) &&
+    [...value.slice(0, 2 * longest + 2)].length <= longest
+  ) {
+    return value
+  }
+  const found = typeof value === 'string' && value.length > longest ? `${value.length} characters long` : kindOf(value)
+  part.wrong(
+    `${what} is a text of 1 to ${longest} characters, this is ${found}`,
+    'any characters but NUL; leave it out for none',
+  )
+  return null
+}
+
+/** What no database takes as a text. */
+function storable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed()
+}
+
+export function readPriority(part: Part): number | null {
+  return part.whole('priority', INTEGER)
+}
+
+export function readMaxAttempts(part: Part): number | null {
+  return part.whole('max_attempts', { least: 1, most: MOST_ATTEMPTS })
+}
+
+export function readTime(part: Part, what: string): number | null {
+  if (!part.given) return null
+  const moment = typeof part.value === 'string' && !part.value.startsWith('+') ? parseMoment(part.value, 0) : null
+  if (moment !== null && moment.at >= 0 && moment.at < HELD_AT) return moment.at
+  part.wrong(
+    `${what} is a date and time between 1970 and 9999, this is ${kindOf(part.value)}`,
+    'RFC 3339 with a time zone, such as 2030-01-31T09:00:00Z',
+  )
+  return null
+}
+
+/** Any JSON value; the one who asks must say which, be it null. */
+export function needPayload(part: Part): Json {
+  if (part.value === undefined) part.wrong('payload is missing', 'any JSON value, such as {}')
+  return (part.value ?? null) as Json
+}

@@ -1,0 +1,48 @@
+/** Which runs a list shows, from its query string. */
+import { PetrelError } from '../../engine/errors.ts'
+import type { InboxQuery } from '../../store/inbox.ts'
+import { parseInboxCursor } from '../../store/inbox.ts'
+import type { RunStatus } from '../../store/rows.ts'
+import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
+import { listParam, type Query, textParam, wholeParam } from '../query.ts'
+
+export const RUN_PARAMS = ['type', 'status', 'idempotency_key', 'queue', 'deleted', 'limit', 'before'] as const
+
+export const STATUSES: readonly RunStatus[] = ['pending', 'leased', 'succeeded', 'failed', 'cancelled']
+
+export function readInboxQuery(query: Query, tenant: string | null): InboxQuery {
+  const [deleted] = listParam(query, 'deleted', ['false', 'true', 'all']) ?? ['false']
+  const before = textParam(query, 'before')
+  const cursor = before === null ? null : parseInboxCursor(before)
+  if (before !== null && cursor === null) {
+    throw new PetrelError('invalid_request', 'before is what a page gave as next_before', { parameter: 'before' })
+  }
+  return {
+    type: typeParam(query),
+    status: listParam(query, 'status', STATUSES) as readonly RunStatus[] | null,
+    idempotencyKey: storableParam(query, 'idempotency_key'),
+    queue: storableParam(query, 'queue'),
+    deleted: deleted === 'all' ? null : deleted === 'true',
+    tenant,
+    limit: wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 }),
+    before: cursor,
+  }
+}
+
+function typeParam(query: Query): InboxQuery['type'] {
+  const text = textParam(query, 'type')
+  if (text === null) return null
+  try {
+    return parseTypeFilter(text)
+  } catch (error) {
+    if (!(error instanceof TypeFilterError)) throw error
+    throw new PetrelError('invalid_request', `type: ${error.message}`, { parameter: 'type' })
+  }
+}
+
+/** A text that no row can hold is refused here: one store would find nothing, the other break. */
+function storableParam(query: Query, name: string): string | null {
+  const text = textParam(query, name)
+  if (text === null || (!text.includes('\u0000') && text.isWellFormed())) return text
+  throw new PetrelError('invalid_request', `${name} holds a character that no ${name} can have`, { parameter: name })
+}

@@ -1,0 +1,63 @@
+/** /v1/runs: submit, look, list, history, cancel, delete. */
+import type { FastifyInstance } from 'fastify'
+import type { EngineApi } from '../../engine/api.ts'
+import { actorOf, type Caller } from '../caller.ts'
+import { bodyObject } from '../ojs/body.ts'
+import { onlyKnown, type Query } from '../query.ts'
+import { readBody } from './fields.ts'
+import { RUN_PARAMS, readInboxQuery } from './list.ts'
+import { findRun, knownId, runProblem } from './run-problem.ts'
+import { readSubmit, type Submitter, submit } from './submit.ts'
+import { inboxRunWire, runEventWire, submitWire } from './wire.ts'
+
+type ById = { Params: { readonly id: string } }
+
+export function runRoutes(app: FastifyInstance, engine: EngineApi): void {
+  app.post('/v1/runs', async (request, reply) => {
+    const body = bodyObject(request, { empty: 'refused' })
+    const made = await submit(engine, byOf(request.caller), readSubmit(body), (headers) => reply.headers(headers))
+    reply.code(made.created ? 201 : 200)
+    if (made.created) reply.header('location', `/v1/runs/${made.id}`)
+    return submitWire(made)
+  })
+
+  app.get('/v1/runs', async (request) => {
+    const query = request.query as Query
+    onlyKnown(query, RUN_PARAMS)
+    const asked = readInboxQuery(query, request.caller.tenant)
+    const page = await engine.store.read.listInbox(asked)
+    return { runs: page.runs.map(inboxRunWire), next_before: page.next }
+  })
+
+  app.get<ById>('/v1/runs/:id', async (request) => {
+    onlyKnown(request.query as Query, [])
+    return { run: inboxRunWire(await findRun(engine, request.params.id, request.caller)) }
+  })
+
+  app.get<ById>('/v1/runs/:id/events', async (request) => {
+    onlyKnown(request.query as Query, [])
+    const { id } = await findRun(engine, request.params.id, request.caller)
+    return { events: (await engine.store.read.runHistory(id)).map(runEventWire) }
+  })
+
+  app.post<ById>('/v1/runs/:id/cancel', async (request) => {
+    readBody(bodyObject(request, { empty: 'allowed' }), [], 'a cancel', () => null)
+    const id = await knownId(engine, request.params.id, request.caller)
+    const cancelled = await engine
+      .cancelRun({ id, actor: actorOf(request.caller) })
+      .catch((error: unknown) => Promise.reject(runProblem(error, id, 'change')))
+    return { run: inboxRunWire(cancelled) }
+  })
+
+  app.delete<ById>('/v1/runs/:id', async (request) => {
+    const id = await knownId(engine, request.params.id, request.caller)
+    const deleted = await engine
+      .deleteRun({ id, actor: actorOf(request.caller) })
+      .catch((error: unknown) => Promise.reject(runProblem(error, id, 'change')))
+    return { run: inboxRunWire(deleted) }
+  })
+}
+
+function byOf(caller: Caller): Submitter {
+  return { tenant: caller.tenant, actor: actorOf(caller) }
+}

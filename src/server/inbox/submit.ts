@@ -1,0 +1,74 @@
+/** A run comes in: read, checked, and written once however often it is sent. */
+import type { EngineApi, Enqueued, EnqueueParams } from '../../engine/api.ts'
+import { PetrelError } from '../../engine/errors.ts'
+import { boundsOf } from '../ojs/backpressure.ts'
+import type { Body } from '../ojs/body.ts'
+import { OjsError } from '../ojs/error.ts'
+import {
+  needPayload,
+  readBody,
+  readKey,
+  readMaxAttempts,
+  readPriority,
+  readQueue,
+  readTime,
+  readType,
+} from './fields.ts'
+
+const SUBMITTED = ['type', 'payload', 'idempotency_key', 'priority', 'run_at', 'max_attempts', 'queue']
+
+export function readSubmit(body: Body): EnqueueParams {
+  return readBody(body, SUBMITTED, 'a run', (part) => {
+    const key = readKey(part.get('idempotency_key'))
+    const priority = readPriority(part.get('priority'))
+    const runAt = readTime(part.get('run_at'), 'run_at')
+    const maxAttempts = readMaxAttempts(part.get('max_attempts'))
+    const queue = readQueue(part.get('queue'))
+    return {
+      type: readType(part.get('type')),
+      payload: needPayload(part.get('payload')),
+      inbox: true,
+      ...(key === null ? {} : { idempotencyKey: key }),
+      ...(priority === null ? {} : { priority }),
+      ...(runAt === null ? {} : { runAt }),
+      ...(maxAttempts === null ? {} : { maxAttempts }),
+      ...(queue === null ? {} : { queue }),
+    }
+  })
+}
+
+export interface Submitter {
+  readonly tenant: string | null
+  readonly actor: string | null
+}
+
+/** Written, or found under its key. A bounded queue that is full refuses it, as it refuses jobs. */
+export async function submit(
+  engine: EngineApi,
+  { tenant, actor }: Submitter,
+  params: EnqueueParams,
+  tell: (headers: Readonly<Record<string, string>>) => void,
+): Promise<Enqueued> {
+  const own = { ...params, ...(tenant === null ? {} : { tenant }), ...(actor === null ? {} : { actor }) }
+  const one = new Map([[params.queue ?? 'default', 1]])
+  const [made] = await boundsOf(engine)
+    .admit(one, () => engine.enqueue([own]), tell)
+    .catch((error: unknown) => Promise.reject(named(error)))
+  if (made === undefined) throw new Error('one run in, none out')
+  if (made.created || made.run?.tenant === tenant || tenant === null) return made
+  // Keys are unique in the whole table: whose run has this one, or had it, is nobody else's affair.
+  throw new OjsError('duplicate', 'idempotency_key: this key is taken, and not by a run of this tenant', {
+    details: { field: 'idempotency_key' },
+    hint: 'Begin the keys of a tenant with its name.',
+  })
+}
+
+/** The engine names the place in its list of one; here it is the body. */
+function named(error: unknown): unknown {
+  if (!(error instanceof PetrelError)) return error
+  const place = /^enqueue\[0\]\.(\w+): /.exec(error.message)
+  if (place === null) return error
+  const [prefix, field] = place
+  const message = `${field}: ${error.message.slice(prefix.length)}`
+  return new PetrelError(error.code, message, { ...error.details, field })
+}

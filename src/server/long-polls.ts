@@ -1,0 +1,41 @@
+/** Requests that wait: each ends when its client hangs up or says so, all of them when the server stops. */
+import type { FastifyReply } from 'fastify'
+
+export class LongPolls {
+  /** Thousands may wait at a time, so the server's own signal has one listener, not one for each. */
+  readonly #waiting = new Map<AbortController, string | null>()
+  readonly #closing: AbortSignal
+
+  constructor(closing: AbortSignal) {
+    this.#closing = closing
+    closing.addEventListener('abort', () => {
+      for (const poll of this.#waiting.keys()) poll.abort()
+    })
+  }
+
+  /** `name`: whose it is, for `stop`. */
+  async during<T>(
+    reply: FastifyReply,
+    work: (signal: AbortSignal) => Promise<T>,
+    name: string | null = null,
+  ): Promise<T> {
+    const poll = new AbortController()
+    const hungUp = (): void => poll.abort()
+    if (this.#closing.aborted || reply.raw.destroyed) poll.abort()
+    reply.raw.once('close', hungUp)
+    this.#waiting.set(poll, name)
+    try {
+      return await work(poll.signal)
+    } finally {
+      this.#waiting.delete(poll)
+      reply.raw.off('close', hungUp)
+    }
+  }
+
+  /** Ends those of one name; they are answered. How many there were. */
+  stop(name: string): number {
+    const own = [...this.#waiting].filter(([, whose]) => whose === name)
+    for (const [poll] of own) poll.abort()
+    return own.length
+  }
+}

@@ -1,0 +1,59 @@
+/** Lists and counts of inbox runs: what was put in by plain SQL, over HTTP or by a client of the table. */
+import type { RunRow, RunStatus } from './rows.ts'
+import type { TypeFilter } from './type-filter.ts'
+
+export interface InboxQuery {
+  /** null: any; the same for all the others. */
+  readonly type: TypeFilter | null
+  readonly status: readonly RunStatus[] | null
+  readonly idempotencyKey: string | null
+  readonly queue: string | null
+  /** true: only what was deleted. */
+  readonly deleted: boolean | null
+  readonly tenant: string | null
+  readonly limit: number
+  /** Only what comes behind it in a list. */
+  readonly before: InboxCursor | null
+}
+
+/** A place in the list: newest first, and among equals the greater id. */
+export interface InboxCursor {
+  /** Microseconds since the epoch: what plain SQL inserts is that exact. */
+  readonly createdUs: number
+  readonly id: string
+}
+
+export interface InboxPage {
+  readonly runs: readonly RunRow[]
+  /** Where the next page begins; null: this is the last. */
+  readonly next: string | null
+}
+
+/** Runs that have not ended, of one type. */
+export interface TypeDepth {
+  readonly type: string
+  readonly status: 'pending' | 'leased'
+  readonly count: number
+}
+
+const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/** null: nothing this server ever gave. */
+export function parseInboxCursor(text: string): InboxCursor | null {
+  const found = CURSOR.exec(text)
+  const createdUs = Number(found?.[1])
+  return found === null || !Number.isSafeInteger(createdUs) ? null : { createdUs, id: found[2] as string }
+}
+
+/** From one more row than was asked for: whether there is more, and where it begins. */
+export function inboxPage(
+  rows: readonly { readonly run: RunRow; readonly createdUs: number }[],
+  limit: number,
+): InboxPage {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    runs: shown.map(({ run }) => run),
+    next: rows.length > limit && last !== undefined ? `${last.createdUs}-${last.run.id}` : null,
+  }
+}

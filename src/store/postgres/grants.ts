@@ -1,0 +1,94 @@
+/**
+ * The rights of a client that works on the inbox by plain SQL, and no others. Columns are named one by one: what is the
+ * engine's (epoch, engine_turn, instance_id …) cannot be forged, so the triggers can tell the engine's writes from the
+ * client's. Nobody outside deletes.
+ */
+
+/** What a producer says of new work. status and attempt may only be what they are by default; the trigger says so. */
+const INSERT_RUN = [
+  'id',
+  'type',
+  'payload',
+  'status',
+  'priority',
+  'run_at',
+  'idempotency_key',
+  'attempt',
+  'max_attempts',
+  'queue',
+]
+
+/** What a worker reports, and what a producer may wish while a run waits. */
+const UPDATE_RUN = [
+  'type',
+  'payload',
+  'status',
+  'priority',
+  'run_at',
+  'attempt',
+  'max_attempts',
+  'queue',
+  'leased_by',
+  'lease_until',
+  'last_error',
+  'result',
+  'updated_at',
+  'deleted_at',
+]
+
+const INSERT_EVENT = ['workflow_id', 'event_type', 'data']
+
+const SCHEDULE = [
+  'type',
+  'payload',
+  'schedule',
+  'timezone',
+  'next_run_at',
+  'last_run_at',
+  'enabled',
+  'priority',
+  'max_attempts',
+  'updated_at',
+  'deleted_at',
+]
+
+/** NAMEDATALEN − 1: PostgreSQL cuts off what is longer, and would mean another role. */
+const LONGEST_NAME = 63
+
+/** SQL for a superuser, or an owner of the schema who may alter roles. The role must exist; running it again changes nothing. */
+export function grantsFor(role: string): string {
+  const to = roleIdentifier(role)
+  return `-- Rights of ${to.replaceAll('\n', ' ').replaceAll('\r', ' ')} on Petrel's inbox: to put work in, to execute it, to read.
+-- Make the role first: CREATE ROLE <name> LOGIN PASSWORD '<password>';
+BEGIN;
+REVOKE ALL ON ALL TABLES IN SCHEMA workflow FROM ${to};
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA workflow FROM ${to};
+REVOKE ALL ON SCHEMA workflow FROM ${to};
+GRANT USAGE ON SCHEMA workflow TO ${to};
+GRANT SELECT, INSERT (${INSERT_RUN.join(', ')}),
+  UPDATE (${UPDATE_RUN.join(', ')})
+  ON workflow.workflow_run TO ${to};
+GRANT SELECT, INSERT (${INSERT_EVENT.join(', ')}) ON workflow.workflow_event TO ${to};
+GRANT USAGE ON SEQUENCE workflow.workflow_event_id_seq TO ${to};
+GRANT SELECT, INSERT (id, ${SCHEDULE.join(', ')}),
+  UPDATE (${SCHEDULE.join(', ')})
+  ON workflow.workflow_schedule TO ${to};
+GRANT SELECT ON workflow.workflow_registry, workflow.workflow_history, workflow.workflow_step TO ${to};
+-- Upstream's clients send times without a zone and mean UTC, and name no schema.
+ALTER ROLE ${to} SET timezone = 'UTC';
+ALTER ROLE ${to} SET search_path = workflow;
+COMMIT;
+`
+}
+
+/** Quoted, so that whatever it contains stays a name. */
+function roleIdentifier(role: string): string {
+  if (role === '' || role.includes('\0') || Buffer.byteLength(role) > LONGEST_NAME) {
+    throw new RangeError(`a role has a name of 1 to ${LONGEST_NAME} bytes without NUL, not ${JSON.stringify(role)}`)
+  }
+  // PostgreSQL takes "public" for everybody even in quotes, and keeps pg_ and none for itself.
+  if (role === 'public' || role === 'none' || role.startsWith('pg_')) {
+    throw new RangeError(`${role} is not a role of one client: rights would go to others too`)
+  }
+  return `"${role.replaceAll('"', '""')}"`
+}

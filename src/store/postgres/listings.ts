@@ -1,0 +1,37 @@
+/**
+ * The registry as this process last read it. Every change of the table, whoever makes it, moves a version in the settings
+ * (a trigger sees to that). A transaction reads the version along with the clock, or has it checked along with its
+ * writes (expect_rows); only when it has moved the table is read again, whole: it is small, and what a transaction will
+ * hand out is not known before.
+ */
+import type { Listing } from '../registry.ts'
+import { type Call, statement } from './statement.ts'
+
+/** In one snapshot; one row without a type if nothing is listed. */
+const LISTED = statement(
+  `SELECT (SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'registry_version'), g.workflow_name, g.runtime, g.is_enabled
+   FROM (VALUES (1)) one LEFT JOIN workflow.workflow_registry g ON g.deleted_at IS NULL`,
+)
+
+export interface Listings {
+  readonly version: string
+  readonly types: ReadonlyMap<string, Listing>
+}
+
+export class KnownListings {
+  latest: Listings = { version: '', types: new Map() }
+
+  /** Those of a version that a transaction met; `fly` asks on its connection. */
+  async at(version: string, fly: (calls: readonly Call[]) => Promise<unknown>): Promise<Listings> {
+    if (this.latest.version === version) return this.latest
+    const types = new Map<string, Listing>()
+    let read = ''
+    const row: Call['row'] = ([found, type, runtime, enabled]) => {
+      read = found ?? ''
+      if (type != null) types.set(type, { runtime: runtime as string, enabled: enabled === 't' })
+    }
+    await fly([{ statement: LISTED, values: [], row }])
+    this.latest = { version: read, types }
+    return this.latest
+  }
+}

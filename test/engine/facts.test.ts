@@ -1,0 +1,72 @@
+/** What a template names is there when it is rendered, however much of it must be loaded first. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { netHash } from '../../src/engine/hash.ts'
+import type { Transaction } from '../../src/store/store.ts'
+import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
+
+describe.each(PLACES)('facts of templates on $name', (place) => {
+  let d: Drive
+  beforeEach(async () => {
+    d = await Drive.open(place)
+  })
+  afterEach(async () => {
+    expect(await d.doctor()).toEqual([])
+    await d.close()
+  })
+
+  it('names the results of a nested workflow', async () => {
+    const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
+    const outer = net([
+      node('sub', ['z'], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }),
+      node('z', [], { work: run('z', { args: { before: '{{ results.sub.y }}' } }) }),
+    ])
+    const id = await d.start({ net: outer, nets: [inner] })
+    const seen: string[] = []
+    await d.work((w) => {
+      seen.push(w.payload)
+      return { by: w.node }
+    })
+    expect([await d.state(id), await d.error(id)]).toEqual(['completed', null])
+    expect(JSON.parse(seen.at(-1) as string)).toEqual({ before: { by: 'y' } })
+  })
+
+  it('asks for all the results of a wide join at once', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `n${i}`)
+    const args = Object.fromEntries(names.map((name) => [name, `{{ results.${name} }}`]))
+    const join = node('join', [], { join: 'count', work: run('join', { args }) })
+    const id = await d.start({ net: net([...names.map((name) => node(name, ['join'])), join], { entry: names }) })
+    const parts = await d.claim()
+    for (const part of parts.slice(1)) await d.succeed(part, part.node)
+    let rounds = 0
+    const transact = d.store.transact.bind(d.store)
+    d.store.transact = <T>(params: Transaction<T>): Promise<T> => {
+      const decide: typeof params.decide = (loaded) => {
+        rounds++
+        return params.decide(loaded)
+      }
+      return transact({ ...params, decide })
+    }
+    await d.succeed(parts[0] as (typeof parts)[number], parts[0]?.node ?? null)
+    expect(rounds).toBeLessThan(8)
+    const joined = await d.claimOne()
+    expect(JSON.parse(joined.payload)).toEqual(Object.fromEntries(names.map((name) => [name, name])))
+    await d.succeed(joined)
+    expect(await d.state(id)).toBe('completed')
+  })
+
+  it('an error without a category counts as the agent’s own where categories decide', async () => {
+    const retry = { ...ONCE, maxAttempts: 3 }
+    const tried = async (retryOn: readonly string[]): Promise<number> => {
+      const id = await d.start({ net: net([node('a', [], { retry: { ...retry, retryOn } })]) })
+      let executions = 0
+      for (let one = await d.claim(1); one.length > 0; one = await d.claim(1)) {
+        executions++
+        await d.fail(one[0] as NonNullable<(typeof one)[0]>)
+      }
+      expect(await d.state(id)).toBe('failed')
+      return executions
+    }
+    expect(await tried(['agent'])).toBe(3)
+    expect(await tried(['transient', 'external'])).toBe(1)
+  })
+})

@@ -1,0 +1,28 @@
+// @ts-check
+/**
+ * An engine and nothing else, to be killed. It stops itself, having said so, the k-th time it passes a named point:
+ *
+ *   { dist, url, arm: { point, at } | null } → { ready }, { stopped: point }
+ */
+import { writeSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+
+const { dist, url, arm } = JSON.parse(/** @type {string} */ (process.argv[2]))
+const load = (/** @type {string} */ file) => import(pathToFileURL(`${dist}/${file}`).href)
+const [{ openStore }, { Engine }] = await Promise.all([load('store/open.js'), load('engine/engine.js')])
+
+const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
+
+let passed = 0
+function trap(/** @type {string} */ point) {
+  if (arm === null || arm.point !== point || ++passed < arm.at) return
+  say({ stopped: point })
+  // Nothing of this process moves any more, as if the machine had stopped here.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
+
+const store = await openStore(url, { probe: trap })
+await Engine.open({ store, probe: trap, pollMs: 60_000 })
+say({ ready: true })
+// The engine's own timers keep no process alive.
+setInterval(() => {}, 1 << 30)

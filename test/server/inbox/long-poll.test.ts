@@ -1,0 +1,121 @@
+/** Claims that wait: they end with the first run, with their time, with their caller, and with the server. */
+import { expect, it } from 'vitest'
+import { onBothStores, type Serving, until } from '../serving.ts'
+
+onBothStores('claims that wait', (stage) => {
+  it('are answered as soon as something comes', async () => {
+    const s = await stage.serve()
+    const waiting = s.post('/v1/runs/claim', { worker_id: 'w', types: ['soon.%'], wait_seconds: 30 })
+    await inFlight(s, 1)
+    const began = performance.now()
+    const { id } = (await s.post('/v1/runs', { type: 'soon.a.v1', payload: {} })).body
+    expect((await waiting).body.runs.map((run: any) => run.id)).toEqual([id])
+    expect(performance.now() - began).toBeLessThan(5000)
+  })
+
+  it('answer with nothing when their time is over', async () => {
+    const s = await stage.serve()
+    const { status, body } = await s.post('/v1/runs/claim', { worker_id: 'w', types: ['never.%'], wait_seconds: 0.2 })
+    expect([status, body]).toEqual([200, { runs: [] }])
+  })
+
+  it('of a caller who hung up take nothing', async () => {
+    const s = await stage.serve()
+    const gone = new AbortController()
+    const body = { worker_id: 'gone', types: ['gone.%'], wait_seconds: 30 }
+    const asked = Array.from({ length: 5 }, () =>
+      s.ask('POST', '/v1/runs/claim', { body, signal: gone.signal }).catch(() => null),
+    )
+    await inFlight(s, 5)
+    gone.abort()
+    await Promise.all(asked)
+    await inFlight(s, 0)
+    const { id } = (await s.post('/v1/runs', { type: 'gone.a.v1', payload: {} })).body
+    const taken = await s.post('/v1/runs/claim', { worker_id: 'here', types: ['gone.%'] })
+    expect(taken.body.runs).toMatchObject([{ id, attempt: 0, epoch: 0, leased_by: 'here' }])
+  })
+
+  it('of a caller who hangs up during the claim give back what they took, and no attempt is spent', async () => {
+    const s = await stage.serve()
+    const { id } = (await s.post('/v1/runs', { type: 'back.a.v1', payload: {} })).body
+    const gone = new AbortController()
+    const { leases } = s.engine
+    const fetch = leases.fetch.bind(leases)
+    // Hangs up between the commit of the claim and its answer.
+    leases.fetch = async (params) => {
+      const runs = await fetch(params)
+      gone.abort()
+      await inFlight(s, 0)
+      return runs
+    }
+    const body = { worker_id: 'gone', types: ['back.%'] }
+    await s.ask('POST', '/v1/runs/claim', { body, signal: gone.signal }).catch(() => null)
+    const run = await until(
+      async () => (await s.get(`/v1/runs/${id}`)).body.run,
+      (found) => found.status === 'pending',
+    )
+    expect(run).toMatchObject({ status: 'pending', attempt: 0, leased_by: null })
+    const { events } = (await s.get(`/v1/runs/${id}/events`)).body
+    expect(events.map((event: any) => event.type)).toEqual(['created', 'leased', 'started', 'returned'])
+  })
+
+  it('of a worker that says it stops are answered with nothing, and those of others wait on', async () => {
+    const s = await stage.serve()
+    const wait = (worker: string, headers = {}) =>
+      s.post('/v1/runs/claim', { worker_id: worker, types: ['stop.%'], wait_seconds: 30 }, headers)
+    const stop = async (worker: string) => (await s.post('/v1/runs/claim/stop', { worker_id: worker })).body
+    const mine = [wait('w'), wait('w')]
+    const other = wait('v')
+    const tenants = wait('w', { 'x-ojs-tenant': 't' })
+    await inFlight(s, 4)
+    expect(await stop('nobody')).toEqual({ stopped: 0 })
+    expect(await stop('w')).toEqual({ stopped: 2 })
+    expect((await Promise.all(mine)).map(({ body }) => body)).toEqual([{ runs: [] }, { runs: [] }])
+    expect(await stop('w')).toEqual({ stopped: 0 })
+    const { id } = (await s.post('/v1/runs', { type: 'stop.a.v1', payload: {} })).body
+    expect((await other).body.runs).toMatchObject([{ id, leased_by: 'v', attempt: 0, epoch: 0 }])
+    const theirs = await s.post('/v1/runs/claim/stop', { worker_id: 'w' }, { 'x-ojs-tenant': 't' })
+    expect(theirs.body).toEqual({ stopped: 1 })
+    expect((await tenants).body).toEqual({ runs: [] })
+  })
+
+  it('of a worker that says it stops lose nothing: a run that comes just then is answered, or there for the next', async () => {
+    const s = await stage.serve()
+    const claim = s.post('/v1/runs/claim', { worker_id: 'w', types: ['race.%'], wait_seconds: 30 })
+    await inFlight(s, 1)
+    const [made, stopped] = await Promise.all([
+      s.post('/v1/runs', { type: 'race.a.v1', payload: {} }),
+      s.post('/v1/runs/claim/stop', { worker_id: 'w' }),
+    ])
+    const { runs } = (await claim).body
+    const run = await until(
+      async () => (await s.get(`/v1/runs/${made.body.id}`)).body.run,
+      (found) => found.status === (runs.length === 1 ? 'leased' : 'pending'),
+    )
+    // Either the claim was answered with it, or it is there for the next.
+    expect([runs.length, run.status, run.attempt, stopped.status]).toEqual([
+      runs.length,
+      runs.length === 1 ? 'leased' : 'pending',
+      0,
+      200,
+    ])
+  })
+
+  it('end when the server goes down', async () => {
+    const s = await stage.serve()
+    const waiting = s.post('/v1/runs/claim', { worker_id: 'w', types: ['down.%'], wait_seconds: 30 })
+    await inFlight(s, 1)
+    const began = performance.now()
+    await s.server.close()
+    expect((await waiting).body).toEqual({ runs: [] })
+    expect(performance.now() - began).toBeLessThan(5000)
+  })
+})
+
+async function inFlight(s: Serving, count: number): Promise<void> {
+  const line = `in_flight{method="POST",route="/v1/runs/claim"} ${count}`
+  await until(
+    async () => (await s.get('/metrics')).text,
+    (text) => text.includes(line),
+  )
+}
