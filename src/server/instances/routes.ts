@@ -1,10 +1,10 @@
 /** GET /v1/instances, /v1/instances/:id, /v1/instances/:id/events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { EngineApi, InstanceView } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
-import { isId, listParam, onlyKnown, type Query, textParam, wholeParam } from './query.ts'
-import { streamEvents } from './stream.ts'
-import { eventWire, instanceWire, json, STATES, viewWire } from './wire.ts'
+import type { EngineApi, InstanceView } from '../../engine/api.ts'
+import { PetrelError } from '../../engine/errors.ts'
+import { isId, listParam, onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
+import { streamEvents } from '../stream.ts'
+import { eventWire, instanceWire, json, STATES, viewWire } from '../wire.ts'
 
 type ById = { Params: { readonly id: string } }
 
