@@ -28,7 +28,7 @@ async function measure(workload) {
   const from = performance.now()
   const sdk = await internal('index.js')
   const loadMs = performance.now() - from
-  const bench = { sdk, url: store.url, store, size, meter, loadMs, given, internal }
+  const bench = { sdk, url: store.url, dist, store, size, meter, loadMs, given, internal }
   const figures = await (workload.opensItself
     ? workload.run({ ...bench, petrel: /** @type {any} */ (null) })
     : withPetrel(sdk, bench, workload))

@@ -9,6 +9,7 @@
  *   petrel: import('../src/index.ts').Petrel,
  *   sdk: typeof import('../src/index.ts'),
  *   url: string,
+ *   dist: string,
  *   store: import('./stores/store.mjs').BenchStore,
  *   size: number,
  *   meter: import('./meter.mjs').Meter,
@@ -32,6 +33,7 @@
 import bareChains from './workloads/bare-chains.mjs'
 import chains from './workloads/chains.mjs'
 import commit from './workloads/commit.mjs'
+import { dags } from './workloads/dag.mjs'
 import drain from './workloads/drain.mjs'
 import enqueue from './workloads/enqueue.mjs'
 import fanOut from './workloads/fan-out.mjs'
@@ -52,6 +54,7 @@ export const workloads = [
   longChain,
   enqueue,
   ...groups,
+  ...dags,
   startUp,
   triggers,
 ]

@@ -97,6 +97,34 @@ type nonRetryable struct{ err error }
 func (e *nonRetryable) Error() string { return e.err.Error() }
 func (e *nonRetryable) Unwrap() error { return e.err }
 
+// InCategory wraps an error of a handler and says what kind it is: transient, agent, timeout, validation, external or
+// governance. What a workflow makes of a failure depends on it. An error type of yours may have a method
+// Category() string instead. InCategory(category, nil) is nil.
+func InCategory(category string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &categorized{category, err}
+}
+
+type categorized struct {
+	category string
+	err      error
+}
+
+func (e *categorized) Error() string    { return e.err.Error() }
+func (e *categorized) Unwrap() error    { return e.err }
+func (e *categorized) Category() string { return e.category }
+
+// categoryOf returns the category nearest to the outside; empty: nobody said.
+func categoryOf(err error) string {
+	var found interface{ Category() string }
+	if errors.As(err, &found) {
+		return found.Category()
+	}
+	return ""
+}
+
 func isNonRetryable(err error) bool {
 	var found *nonRetryable
 	return errors.As(err, &found)

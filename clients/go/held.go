@@ -237,7 +237,7 @@ const (
 )
 
 func failureOf(ended outcome) failure {
-	failed := failure{Message: shorten(ended.err.Error(), longestMessage)}
+	failed := failure{Message: shorten(ended.err.Error(), longestMessage), Category: categoryOf(ended.err)}
 	if ended.stack != "" {
 		failed.Code = "panic"
 		failed.Details = map[string]any{"stack": shorten(ended.stack, longestStack)}

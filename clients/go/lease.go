@@ -86,9 +86,11 @@ func (c *Client) complete(ctx context.Context, id string, held lease, result any
 
 // failure is what a handler's error is on the wire.
 type failure struct {
-	Message string         `json:"message"`
-	Code    string         `json:"code,omitempty"`
-	Details map[string]any `json:"details,omitempty"`
+	Message string `json:"message"`
+	Code    string `json:"code,omitempty"`
+	// Category is left to the server where the handler says none.
+	Category string         `json:"category,omitempty"`
+	Details  map[string]any `json:"details,omitempty"`
 }
 
 // fail leaves the word about retrying out unless it is no: a yes would overrule the policy of a workflow's step.

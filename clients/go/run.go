@@ -63,9 +63,11 @@ type Run struct {
 
 // RunError is what went wrong with a run.
 type RunError struct {
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Category is transient, agent, timeout, validation, external or governance; empty where nobody said.
+	Category string         `json:"category"`
+	Details  map[string]any `json:"details"`
 }
 
 // Decode reads the payload into value, as json.Unmarshal does.

@@ -91,6 +91,35 @@ func TestANonRetryableFailureIsFinal(t *testing.T) {
 	}
 }
 
+// The kind of an error is kept with the run, whether it was wrapped or says it itself.
+func TestTheCategoryOfAnErrorIsKept(t *testing.T) {
+	t.Parallel()
+	client, own := newClient(t), domain()
+	runWorker(t, client, petrel.WorkerConfig{}, handles{
+		own + ".wrapped.v1": func(context.Context, *petrel.Run) (any, error) {
+			return nil, fmt.Errorf("sending: %w", petrel.NonRetryable(petrel.InCategory("governance", errors.New("not allowed"))))
+		},
+		own + ".own.v1": func(context.Context, *petrel.Run) (any, error) { return nil, petrel.NonRetryable(badInput{}) },
+		own + ".none.v1": func(context.Context, *petrel.Run) (any, error) {
+			return nil, petrel.NonRetryable(errors.New("whatever"))
+		},
+	})
+	for kind, want := range map[string]string{"wrapped": "governance", "own": "validation", "none": ""} {
+		run := awaitRun(t, client, submit(t, client, own+"."+kind+".v1", nil), is(petrel.StatusFailed))
+		if run.Error == nil || run.Error.Category != want {
+			t.Errorf("%s: %+v", kind, run.Error)
+		}
+	}
+	if petrel.InCategory("external", nil) != nil {
+		t.Error("no error has no category")
+	}
+}
+
+type badInput struct{}
+
+func (badInput) Error() string    { return "no amount" }
+func (badInput) Category() string { return "validation" }
+
 // A panic is a failure with the stack in its details.
 func TestAPanicIsAFailureWithItsStack(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,7 @@
  * error codes. A stack is shown only with PETREL_DEBUG=1.
  */
 import { DefinitionError } from '../dialects/mistakes.ts'
-import { ERROR_TABLE, type ErrorCode, PetrelError } from '../engine/errors.ts'
+import { ERROR_TABLE, type ErrorCode, knownHint, PetrelError } from '../engine/errors.ts'
 import { StoreError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
 import { harmless, type Terminal } from './terminal.ts'
 
@@ -30,12 +30,14 @@ export interface Failed {
 export function describeFailure(error: unknown): Failed {
   if (error instanceof CliError) return failed(error.code, error.message, error.hint, error.details)
   if (error instanceof DefinitionError) {
-    return failed('invalid_request', `${error.file} is not a valid definition`, `petrel check ${error.file}`, {
+    return failed('invalid_definition', `${error.file} is not a valid definition`, `petrel check ${error.file}`, {
       file: error.file,
       problems: error.problems,
     })
   }
-  if (error instanceof PetrelError) return failed(error.code, error.message, hintFor(error.code), error.details)
+  if (error instanceof PetrelError) {
+    return failed(error.code, error.message, knownHint(error.details) ?? hintFor(error.code), error.details)
+  }
   if (error instanceof StoreUnusableError) {
     return failed('unusable_store', error.message, storeHint(error.code), { reason: error.code })
   }
@@ -65,7 +67,7 @@ export function reportFailure(terminal: Terminal, error: unknown): number {
 /** `file:line:column: what is wrong`, and below it what would be right. */
 export function problemLines(error: Pick<DefinitionError, 'file' | 'problems'>, kind = ''): readonly string[] {
   return error.problems.flatMap((p) => {
-    const where = `${error.file}:${p.line}:${p.column}:`
+    const where = `${p.file ?? error.file}:${p.line}:${p.column}:`
     const first = `${where} ${kind}${p.path === '' ? '' : `${p.path}: `}${p.message}`
     return p.hint === null ? [first] : [first, `  ${p.hint}`]
   })
@@ -80,6 +82,7 @@ function hasKnownCode(error: unknown): error is Error & { readonly code: ErrorCo
 }
 
 function hintFor(code: ErrorCode): string | null {
+  if (code === 'unknown_event') return '`petrel definitions` shows which events start what'
   if (code === 'not_found') return '`petrel ls` lists the instances, `petrel show ID` the runs and gates of one'
   if (code === 'unavailable') return 'is the database up and reachable? The command may be tried again'
   if (code === 'engine_error') return 'PETREL_DEBUG=1 shows where it happened; `petrel doctor` checks the database'

@@ -1,7 +1,7 @@
-/** What the commands of the inbox share. */
+/** What commands share that ask what the HTTP API is asked. */
 import { InvalidArgumentError } from 'commander'
-import { PetrelError } from '../engine/errors.ts'
-import { OjsError } from '../server/ojs/error.ts'
+import { ERROR_TABLE, type ErrorCode, PetrelError } from '../engine/errors.ts'
+import { RequestError } from '../server/request-error.ts'
 import { CliError } from './failure.ts'
 
 /** The rules are those of the HTTP API; what they say would be right is worth a line here, too. */
@@ -10,13 +10,18 @@ export async function correct<T>(command: string, work: () => T | Promise<T>): P
     return await work()
   } catch (error) {
     const help = `petrel ${command} --help`
-    if (error instanceof OjsError) {
-      const code = error.code === 'QUEUE_FULL' ? 'unavailable' : 'invalid_request'
-      throw new CliError(code, error.message, error.hint ?? help, error.details)
+    if (error instanceof RequestError) {
+      throw new CliError(codeOf(error), error.message, error.hint ?? help, error.details)
     }
     if (error instanceof CliError || !(error instanceof PetrelError) || error.code !== 'invalid_request') throw error
     throw new CliError(error.code, error.message, help, error.details)
   }
+}
+
+/** Words of HTTP that the shell has none for are mistakes in what was asked. */
+function codeOf({ code }: RequestError): ErrorCode {
+  if (code === 'QUEUE_FULL') return 'unavailable'
+  return Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : 'invalid_request'
 }
 
 export function number(what: string): (text: string) => number {

@@ -12,6 +12,8 @@ function program(): Command {
   const root = new Command('petrel')
     .description('A durable workflow engine.')
     .version(packageVersion(), '-V, --version')
+    // Behind a command, --version is the command's own.
+    .enablePositionalOptions()
     .helpCommand(false)
     .addHelpText('after', HELP)
     .showHelpAfterError(false)

@@ -2,12 +2,15 @@
 import type { StartParams } from '../engine/api.ts'
 import type { Trigger } from './dag/workflow.ts'
 import { DefinitionError, type LocatedMistake } from './mistakes.ts'
+import { Others, type ReadOptions } from './others.ts'
 import { closest } from './reader.ts'
 import { locateMistakes, readSource, type Source } from './source.ts'
 
 export interface Definition {
   readonly dialect: string
   readonly name: string
+  /** false: its author gave it none; the name is that of its file, or of its kind. */
+  readonly named?: boolean
   /** As its author counts them. */
   readonly version?: string
   /** What starts it by itself. */
@@ -24,7 +27,7 @@ export interface Dialect {
   readonly mark: string
   detect(value: { readonly [key: string]: unknown }): boolean
   /** Loaded when a file of this dialect is met. Throws DefinitionError with every mistake. */
-  load(): Promise<(source: Source) => Definition>
+  load(): Promise<(source: Source, others: Others) => Definition | Promise<Definition>>
 }
 
 export const DIALECTS: readonly Dialect[] = [
@@ -49,13 +52,21 @@ export const DIALECTS: readonly Dialect[] = [
 ]
 
 /** `file` is only named in errors. */
-export async function readDefinition(file: string, text: string): Promise<Definition> {
+export async function readDefinition(file: string, text: string, options: ReadOptions = {}): Promise<Definition> {
+  return read(
+    file,
+    text,
+    Others.of(options, (found, others) => read(found.file, found.text, others)),
+  )
+}
+
+async function read(file: string, text: string, others: Others): Promise<Definition> {
   const source = readSource(file, text)
   const { value } = source
   const object = typeof value === 'object' && value !== null && !Array.isArray(value)
   const dialect = object ? DIALECTS.find((d) => d.detect(value as { [key: string]: unknown })) : undefined
   if (dialect === undefined) throw new DefinitionError(file, locateMistakes(source, [unknownDialect(value)]))
-  return (await dialect.load())(source)
+  return (await dialect.load())(source, others)
 }
 
 function unknownDialect(value: unknown): Parameters<typeof locateMistakes>[1][number] {

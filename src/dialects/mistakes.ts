@@ -14,22 +14,30 @@ export interface Mistake {
   readonly onKey?: boolean
   readonly message: string
   readonly hint: string | null
+  /** The rule of soundness it breaks, for programs: `no_timeout`, `dead_step`. */
+  readonly rule?: string
 }
 
 export interface LocatedMistake extends TextPlace {
+  /** Left out: the file that was asked for. Else one that it is made of. */
+  readonly file?: string
   /** Dotted path inside the definition; '' is the whole of it. */
   readonly path: string
   readonly message: string
   readonly hint: string | null
+  readonly rule?: string
 }
 
-/** Every mistake of one file at once. */
+/** Every mistake of one file, and of those it is made of, at once. */
 export class DefinitionError extends Error {
-  readonly code = 'invalid_request'
+  readonly code = 'invalid_definition'
   readonly file: string
   readonly problems: readonly LocatedMistake[]
   constructor(file: string, problems: readonly LocatedMistake[]) {
-    const lines = problems.map((p) => `  ${p.line}:${p.column} ${p.path === '' ? '' : `${p.path}: `}${p.message}`)
+    const lines = problems.map((p) => {
+      const where = p.file === undefined ? '' : `${p.file}:`
+      return `  ${where}${p.line}:${p.column} ${p.path === '' ? '' : `${p.path}: `}${p.message}`
+    })
     super(`${file} is not a valid definition:\n${lines.join('\n')}`)
     this.name = 'DefinitionError'
     this.file = file

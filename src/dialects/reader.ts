@@ -4,7 +4,7 @@
  */
 import type { Json } from '../net/net.ts'
 import { parseDuration, parseIsoDuration } from './duration.ts'
-import { DefinitionError, type Mistake, type Path } from './mistakes.ts'
+import { DefinitionError, type LocatedMistake, type Mistake, type Path } from './mistakes.ts'
 import { locateMistakes, type Source } from './source.ts'
 
 /** Where mistakes go. */
@@ -29,6 +29,7 @@ export class BodyNotes implements Notes {
 export class Reader implements Notes {
   readonly source: Source
   private readonly mistakes: Mistake[] = []
+  private readonly elsewhere: LocatedMistake[] = []
 
   constructor(source: Source) {
     this.source = source
@@ -42,14 +43,25 @@ export class Reader implements Notes {
     this.mistakes.push(mistake)
   }
 
+  /** Mistakes of a file that this one is made of: they refuse both. */
+  noteElsewhere(mistakes: readonly LocatedMistake[]): void {
+    this.elsewhere.push(...mistakes)
+  }
+
   get clean(): boolean {
-    return this.mistakes.length === 0
+    return this.mistakes.length === 0 && this.elsewhere.length === 0
   }
 
   throwIfWrong(): void {
     if (this.clean) return
-    throw new DefinitionError(this.source.file, locateMistakes(this.source, this.mistakes))
+    const { file } = this.source
+    throw new DefinitionError(file, [...locateMistakes(this.source, this.mistakes), ...once(this.elsewhere)])
   }
+}
+
+/** Two files may be made of the same third one. */
+export function once(mistakes: readonly LocatedMistake[]): readonly LocatedMistake[] {
+  return [...new Map(mistakes.map((m) => [`${m.file}:${m.line}:${m.column}:${m.message}`, m])).values()]
 }
 
 /** One part of what is read: a value (undefined: not given) and the path that leads to it. */
@@ -106,7 +118,7 @@ export class Part {
 
   entries(what: string): readonly (readonly [string, Part])[] {
     if (!this.isObject) {
-      if (this.given) this.wrong(`${what} is a mapping, this is ${kindOf(this.value)}`)
+      if (this.given) this.wrong(`${what} is a mapping, this is ${kindOf(this.value)}`, 'write { name: value }')
       return []
     }
     return Object.keys(this.value as object).map((key) => [key, this.get(key)] as const)
@@ -114,13 +126,13 @@ export class Part {
 
   items(what: string): readonly Part[] {
     if (Array.isArray(this.value)) return this.value.map((v, i) => new Part(this.notes, v, [...this.path, i]))
-    if (this.given) this.wrong(`${what} is a list, this is ${kindOf(this.value)}`)
+    if (this.given) this.wrong(`${what} is a list, this is ${kindOf(this.value)}`, `write [${shown(this.value)}]`)
     return []
   }
 
   text(what: string): string | null {
     if (typeof this.value === 'string' && this.value !== '') return this.value
-    if (this.given) this.wrong(`${what} is a text, this is ${kindOf(this.value)}`)
+    if (this.given) this.wrong(`${what} is a text, this is ${kindOf(this.value)}`, textHint(this.value))
     return null
   }
 
@@ -128,7 +140,7 @@ export class Part {
     const { value } = this
     if (typeof value === 'number' && value >= least && value <= most) return value
     const range = most === Number.MAX_VALUE ? `of at least ${least}` : `from ${least} to ${most}`
-    if (this.given) this.wrong(`${what} is a number ${range}, this is ${kindOf(value)}`)
+    if (this.given) this.wrong(`${what} is a number ${range}, this is ${kindOf(value)}`, `for example ${least}`)
     return null
   }
 
@@ -137,13 +149,13 @@ export class Part {
     const { value } = this
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
     const range = bounds.most === undefined ? `of at least ${least}` : `from ${least} to ${most}`
-    if (this.given) this.wrong(`${what} is a whole number ${range}, this is ${kindOf(value)}`)
+    if (this.given) this.wrong(`${what} is a whole number ${range}, this is ${kindOf(value)}`, `for example ${least}`)
     return null
   }
 
   flag(what: string): boolean | null {
     if (typeof this.value === 'boolean') return this.value
-    if (this.given) this.wrong(`${what} is true or false, this is ${kindOf(this.value)}`)
+    if (this.given) this.wrong(`${what} is true or false, this is ${kindOf(this.value)}`, 'write true or false')
     return null
   }
 
@@ -195,7 +207,7 @@ export class Part {
     if (typeof value === 'object' && (value.constructor === Object || value.constructor === undefined)) {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, this.checkJson(v, [...path, k])]))
     }
-    this.notes.note({ path, message: `${kindOf(value)} cannot be written as JSON`, hint: null })
+    this.notes.note({ path, message: `${kindOf(value)} cannot be written as JSON`, hint: 'write it as a text' })
     return null
   }
 }
@@ -207,6 +219,16 @@ export function kindOf(value: unknown): string {
   if (typeof value === 'string')
     return value === '' ? 'an empty text' : `'${value.length > 40 ? `${value.slice(0, 37)}…` : value}'`
   return String(value)
+}
+
+/** A single value as the one item of a list. */
+function shown(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 40) : '…'
+}
+
+function textHint(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean') return `write it in quotes: '${value}'`
+  return value === '' ? 'leave it out, or say something' : 'write one text'
 }
 
 /** The name meant by a slip of the keyboard; null: none is near. */
@@ -221,14 +243,19 @@ export function closest(word: string, words: readonly string[]): string | null {
   return best
 }
 
+/** Letters left out, put in, replaced, or swapped with their neighbour. */
 function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1
-      next.push(Math.min((next[j - 1] as number) + 1, (row[j] as number) + 1, (row[j - 1] as number) + same))
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swap = swapped ? (before[j - 2] as number) + 1 : Number.POSITIVE_INFINITY
+      next.push(Math.min((next[j - 1] as number) + 1, (row[j] as number) + 1, (row[j - 1] as number) + same, swap))
     }
+    before = row
     row = next
   }
   return row[b.length] as number

@@ -1,8 +1,9 @@
 /**
- * A definition file as its author wrote it: the value, and where in the text each part of it stands. JSON is read as
- * the YAML it also is, so both give the same line numbers and the same errors.
+ * A definition file as its author wrote it: the value, and where in the text each part of it stands. JSON that is in
+ * order is read as such; what is wrong with other JSON is told as of the YAML it also is.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { readJson } from './json-text.ts'
 import { DefinitionError, type LocatedMistake, type Mistake, type Path, pathText, type TextPlace } from './mistakes.ts'
 
 export interface Source {
@@ -23,11 +24,16 @@ export function readSource(file: string, text: string): Source {
     ])
   }
   const lines = new LineCounter()
-  const document = parse(file, text, lines)
   const at = (offset: number): TextPlace => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
+  const json = readJson(text)
+  if (json !== null) {
+    for (let start = 0; start >= 0; start = afterLine(text, start)) lines.addNewLine(start)
+    return { file, value: json.value, locate: (path, onKey) => at(json.offsetOf(path, onKey ?? false)) }
+  }
+  const document = parse(file, text, lines)
   const problems: LocatedMistake[] = document.errors
     .slice(0, MAX_SYNTAX_ERRORS)
     .map((error) => mistakeAt(at(error.pos[0]), firstLine(error.message), syntaxHint(error.code)))
@@ -36,9 +42,21 @@ export function readSource(file: string, text: string): Source {
   return { file, value: toValue(file, document), locate: (path, onKey) => at(offsetOf(document, path, onKey ?? false)) }
 }
 
+/** -1: this line is the last. */
+function afterLine(text: string, start: number): number {
+  const end = text.indexOf('\n', start)
+  return end < 0 ? -1 : end + 1
+}
+
 export function locateMistakes(source: Source, mistakes: readonly Mistake[]): readonly LocatedMistake[] {
   return mistakes
-    .map((m) => ({ ...source.locate(m.path, m.onKey), path: pathText(m.path), message: m.message, hint: m.hint }))
+    .map((m) => ({
+      ...source.locate(m.path, m.onKey),
+      path: pathText(m.path),
+      message: m.message,
+      hint: m.hint,
+      ...(m.rule === undefined ? {} : { rule: m.rule }),
+    }))
     .sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
@@ -48,7 +66,9 @@ function parse(file: string, text: string, lineCounter: LineCounter): Document {
   } catch (error) {
     // The parser recurses; a file nested thousands of levels deep exhausts the stack.
     if (!(error instanceof RangeError)) throw error
-    throw new DefinitionError(file, [mistakeAt({ line: 1, column: 1 }, 'the file is nested too deeply', null)])
+    throw new DefinitionError(file, [
+      mistakeAt({ line: 1, column: 1 }, 'the file is nested too deeply', 'fewer levels'),
+    ])
   }
 }
 
@@ -58,7 +78,9 @@ function toValue(file: string, document: Document): unknown {
   } catch (error) {
     // Aliases that multiply each other, or refer to nothing.
     const message = error instanceof Error ? firstLine(error.message) : String(error)
-    throw new DefinitionError(file, [mistakeAt({ line: 1, column: 1 }, message, null)])
+    throw new DefinitionError(file, [
+      mistakeAt({ line: 1, column: 1 }, message, 'write out what the aliases stand for'),
+    ])
   }
 }
 
@@ -93,7 +115,7 @@ function offsetOf(document: Document, path: Path, onKey: boolean): number {
       const last = i === path.length - 1
       offset = (last && onKey ? key : (value ?? key)) ?? offset
       // An empty value stands where the next line begins; its key says more.
-      if (isScalar(pair.value) && pair.value.source === '' && key !== null) offset = key
+      if (isEmpty(pair.value) && key !== null) offset = key
     } else if (isSeq(node)) {
       node = node.items[Number(part)]
       offset = rangeStart(node) ?? offset
@@ -102,20 +124,26 @@ function offsetOf(document: Document, path: Path, onKey: boolean): number {
   return offset
 }
 
+function isEmpty(node: unknown): boolean {
+  return isScalar(node) && node.range?.[0] === node.range?.[1]
+}
+
 function rangeStart(node: unknown): number | null {
   const range = (node as { readonly range?: readonly number[] | null } | null | undefined)?.range
   return range?.[0] ?? null
 }
 
-function mistakeAt(place: TextPlace, message: string, hint: string | null): LocatedMistake {
+function mistakeAt(place: TextPlace, message: string, hint: string): LocatedMistake {
   return { ...place, path: '', message, hint }
 }
 
-function syntaxHint(code: string): string | null {
+function syntaxHint(code: string): string {
   if (code === 'TAB_AS_INDENT') return 'indent with spaces'
   if (code === 'DUPLICATE_KEY') return 'keep one of the two'
   if (code === 'MULTIPLE_DOCS') return 'one file holds one definition'
-  return null
+  if (code === 'BAD_INDENT') return 'begin it below the line it belongs to'
+  if (code === 'MISSING_CHAR') return 'close what was opened: quotes, brackets or braces'
+  return 'look at the indentation, the quotes and the brackets of this line and the one before'
 }
 
 function firstLine(text: string): string {

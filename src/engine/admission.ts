@@ -7,6 +7,7 @@ import type { Listing } from '../store/registry.ts'
 import type { LimitRow, QueueRow, RunRow } from '../store/rows.ts'
 import type { LimitParams } from './api.ts'
 import { PetrelError } from './errors.ts'
+import { isSlotKey } from './slots.ts'
 
 export type Refusal = 'closed' | 'paused' | 'queue_limit' | 'key_limit'
 
@@ -18,6 +19,8 @@ export class Admission {
   readonly #changed = new Set<string>()
   /** Keys that had no limit before: what is leased already is counted after the commit. */
   readonly born = new Set<string>()
+  /** Limits of instances under which room may have come: those who wait for it are let in after the commit. */
+  readonly freed = new Set<string>()
   /** When a rate window that refused somebody opens again. */
   retryAt: number | null = null
 
@@ -45,7 +48,7 @@ export class Admission {
     if (this.#queues.get(run.queue)?.paused === true) return 'paused'
     const keys = limitKeys(run)
     for (const key of keys) {
-      if (!this.#hasRoom(key)) return key.startsWith('queue:') ? 'queue_limit' : 'key_limit'
+      if (!this.hasRoom(key)) return key.startsWith('queue:') ? 'queue_limit' : 'key_limit'
     }
     for (const key of keys) this.#add(key, 1)
     return null
@@ -55,6 +58,12 @@ export class Admission {
   release(run: RunRow): void {
     if (!holdsRoom(run)) return
     for (const key of limitKeys(run)) this.#add(key, -1)
+  }
+
+  /** An instance begins (1) or has ended (-1) under its limit. */
+  count(key: string, n: 1 | -1): void {
+    this.#add(key, n)
+    if (n < 0) this.freed.add(key)
   }
 
   /** Sets a limit. One that says what holds already is not written again: many runs bring the same one. */
@@ -71,7 +80,9 @@ export class Admission {
     }
     const { maxConcurrent, ratePer, periodMs } = row
     if (before?.maxConcurrent === maxConcurrent && before.ratePer === ratePer && before.periodMs === periodMs) return
-    if (before === undefined) this.born.add(p.key)
+    // What executes under a limit of instances was counted from its first one on.
+    if (isSlotKey(p.key)) this.freed.add(p.key)
+    else if (before === undefined) this.born.add(p.key)
     this.#limits.set(p.key, row)
     this.#changed.add(p.key)
   }
@@ -80,7 +91,7 @@ export class Admission {
     return [...this.#changed].sort().map((key) => this.#limits.get(key) as LimitRow)
   }
 
-  #hasRoom(key: string): boolean {
+  hasRoom(key: string): boolean {
     const row = this.#window(key)
     if (row === undefined) return true
     if (row.maxConcurrent !== null && row.inUse >= row.maxConcurrent) return false
@@ -125,8 +136,13 @@ export function limitKeys(run: { readonly queue: string; readonly limitKey: stri
 }
 
 export function checkLimit(p: LimitParams): void {
-  if (!p.key.startsWith('queue:') && !p.key.startsWith('key:')) {
-    throw new PetrelError('invalid_request', `limit '${p.key}': the key is 'queue:<name>' or 'key:<limit key>'`)
+  const isSlot = isSlotKey(p.key)
+  if (!p.key.startsWith('queue:') && !p.key.startsWith('key:') && !isSlot) {
+    const keys = "'queue:<name>', 'key:<limit key>' or 'workflow:<tenant>:<name>'"
+    throw new PetrelError('invalid_request', `limit '${p.key}': the key is ${keys}`)
+  }
+  if (isSlot && ((p.ratePer ?? null) !== null || (p.periodMs ?? null) !== null)) {
+    throw new PetrelError('invalid_request', `limit '${p.key}': instances have no rate, only maxConcurrent`)
   }
   if ((p.ratePer ?? null) !== null && !((p.periodMs ?? 0) > 0)) {
     throw new PetrelError('invalid_request', `limit '${p.key}': a rate needs periodMs, more than 0`)

@@ -13,11 +13,14 @@ import type {
 } from '../store/rows.ts'
 import type { RunWait, Store } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
+import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './definitions.ts'
 import type { PetrelError } from './errors.ts'
 import type { InboxScheduling } from './inbox-schedules.ts'
 import type { RunObserver } from './observers.ts'
+import type { Planned, Startable } from './plans.ts'
 import type { TypeRegistry } from './type-registry.ts'
 import type { Standing } from './votes.ts'
+import type { Why, WhyRun } from './why.ts'
 
 export { HELD_AT } from '../store/rows.ts'
 
@@ -82,10 +85,13 @@ export interface EnqueueParams {
   readonly actor?: string
 }
 
-/** A limit by its key, `queue:<name>` or `key:<limit key>`. What is left out stays as it is, or unlimited if it is new. */
+/**
+ * A limit by its key, `queue:<name>` or `key:<limit key>`, or of the instances of a workflow (slotKey), which has no rate.
+ * What is left out stays as it is, or unlimited if it is new.
+ */
 export interface LimitParams {
   readonly key: string
-  /** Leased at the same time. */
+  /** Leased, or executing, at the same time. */
   readonly maxConcurrent?: number | null
   /** Leases per period. */
   readonly ratePer?: number | null
@@ -135,6 +141,13 @@ export interface StartParams {
   readonly names?: readonly string[]
   /** As of EnqueueParams. */
   readonly limits?: readonly LimitParams[]
+  /** false: it stays idle, with nothing due, until startInstance. */
+  readonly start?: boolean
+  /**
+   * Instances of this workflow (its name and tenant) that may execute at once, from now on; one for which there is no
+   * room waits in the queue, first queued first. Left out: it needs no room and takes none.
+   */
+  readonly slots?: number
   readonly tenant?: string
   readonly initiator?: string
   readonly meta?: Json
@@ -338,6 +351,12 @@ export interface EngineApi {
   readonly inboxSchedules: InboxScheduling
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]>
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
+  /** What a definition is stored as; refuses what a start would refuse. */
+  planDefinition(start: Startable): Planned
+  /** Starts a deployed definition by its name. */
+  startDefinition(params: StartDefinition): Promise<DefinitionStarted>
+  /** The same for something that happened: idle instances of that name start; only if there are none, a new one does. */
+  triggerDefinition(params: TriggerDefinition): Promise<readonly Triggered[]>
   /** Completes deferred work by its run id. */
   complete(params: {
     readonly runId: string
@@ -362,8 +381,13 @@ export interface EngineApi {
     readonly set: { readonly [name: string]: Json }
     readonly actor: string | null
   }): Promise<InstanceRow>
-  /** Starts a new instance that takes over finished results of a failed, cancelled or partial one. */
-  retryInstance(params: { readonly id: string; readonly actor: string | null }): Promise<Started>
+  /** An idle instance is queued, and begins at once if there is room. One in any other state is a conflict. */
+  startInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
+  /**
+   * Starts a new instance that takes over finished results of a failed, cancelled or partial one. `input` replaces
+   * what the old one was given.
+   */
+  retryInstance(params: { readonly id: string; readonly actor: string | null; readonly input?: Json }): Promise<Started>
   /** Goes on in place with an instance that stopped (saga policy stop). */
   resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   /** A failed, cancelled or dead-lettered run goes back to pending, attempt 0. */
@@ -397,6 +421,14 @@ export interface EngineApi {
   setSchedule(params: { readonly name: string; readonly enabled: boolean }): Promise<ScheduleRow>
   removeSchedule(name: string): Promise<boolean>
   view(instanceId: string): Promise<InstanceView | null>
+  /** What each node that has not ended waits for, a page at a time; null: there is no such instance. */
+  why(params: {
+    readonly instanceId: string
+    /** `next` of the page before. */
+    readonly after?: string | null
+    readonly limit?: number
+  }): Promise<Why | null>
+  whyRun(run: RunRow): Promise<WhyRun>
   /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
   results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
   /** What came before a run in its workflow, by node key (JSON text); empty for a bare run. */

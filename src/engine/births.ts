@@ -5,7 +5,8 @@ import type { InstanceRow } from '../store/rows.ts'
 import type { ChildStart, Literal } from './api.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
-import { chunkOf, literalOf } from './orders.ts'
+import { chunkOf, literalOf, placesAround, wasUndone } from './orders.ts'
+import { beginOrWait } from './slots.ts'
 
 export const ITEMS_PER_CHUNK = 500
 
@@ -22,17 +23,22 @@ export interface Birth {
   readonly meta: Json | null
   readonly literals: { readonly [node: string]: Literal } | null
   readonly items: { readonly [node: string]: readonly Json[] } | null
+  /** The limit under which it executes; left out: none. */
+  readonly slotKey?: string | null
+  /** true: it stays idle until somebody starts it. */
+  readonly idle?: boolean
 }
 
-/** Takes up a new instance in this transaction and lets it start. */
+/** Takes up a new instance in this transaction and lets it start, unless it is to be idle. */
 export function bear(change: Change, birth: Birth): Member {
   const net = change.net(birth.netHash)
-  const { parent } = birth
+  const { timeoutMs } = net.net
+  const { parent, idle = false } = birth
   const attached = parent?.attached === true
   // The marking of newMarking(), written out: spreading it stood out in the profile of every start.
   const row: InstanceRow = {
     phase: 'forward',
-    state: 'queued',
+    state: idle ? 'idle' : 'queued',
     outcome: null,
     reason: null,
     live: 0,
@@ -65,7 +71,9 @@ export function bear(change: Change, birth: Birth): Member {
     createdAt: change.now,
     startedAt: null,
     endedAt: null,
-    deadlineAt: null,
+    deadlineAt: idle || timeoutMs === null ? null : change.now + timeoutMs,
+    slotKey: birth.slotKey ?? null,
+    queuedAt: null,
   }
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
   if (birth.input !== null) member.slots.set('in', birth.input)
@@ -78,7 +86,7 @@ export function bear(change: Change, birth: Birth): Member {
   change.members.set(row.id, member)
   change.deps.nets.remember(row.id, birth.netHash)
   change.event(member, 'instance.created', null, null, birth.actor)
-  change.follow(row.id, { kind: 'start' })
+  if (!idle) beginOrWait(change, member)
   return member
 }
 
@@ -144,8 +152,8 @@ function earlierChild(change: Change, parent: Member, spec: ChildSpec): Instance
   if (retryOf === null || !spec.attached || spec.place.role !== 'work') return null
   const key = { instanceId: retryOf, node: spec.place.node, item: spec.place.item }
   const found = change.loaded.childPlaces.get(`${key.instanceId}/${key.node}/${key.item}`)
-  if (found === undefined) throw new NeedMore({ childPlaces: [key] })
-  return found
+  if (found === undefined) throw new NeedMore({ childPlaces: placesAround(parent, key) })
+  return found?.state === 'completed' && wasUndone(change, parent, key) ? null : found
 }
 
 /** The names in a start belong to the tree they were reserved for; what repeats that tree goes without. */

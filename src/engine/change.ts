@@ -6,9 +6,10 @@
 import type { CompiledNet } from '../net/compile.ts'
 import type { Evaluate, Facts } from '../net/facts.ts'
 import { fire } from '../net/fire.ts'
-import type { Effect, Failure, Happening, Outcome, Place } from '../net/marking.ts'
+import type { Effect, Failure, Happening, InstanceState, Outcome, Place } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import { isExecuting } from '../net/transitions.ts'
 import type {
   EventRow,
   GateRow,
@@ -22,16 +23,17 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../store/rows.ts'
-import type { Delta, Loaded } from '../store/store.ts'
+import type { Delta, Loaded, Need } from '../store/store.ts'
 import type { Admission } from './admission.ts'
 import { type ChildSpec, childInstance, ITEMS_PER_CHUNK } from './births.ts'
 import { factsOf } from './facts.ts'
-import { closeGate, openGate } from './gates.ts'
+import { closeGate, openAppeal, openGate } from './gates.ts'
 import { iso, leaseStory, reasonOf } from './lease-story.ts'
 import { NeedMore, needOf } from './need.ts'
 import type { Nets } from './nets.ts'
 import { runOf } from './orders.ts'
-import { type Finish, finished, placeOf, redriven } from './runs.ts'
+import { type Redrive, redrive } from './redrives.ts'
+import { type Finish, finished, placeOf } from './runs.ts'
 import { abandonUnattended } from './unattended.ts'
 
 /** An instance taken up in this transaction. */
@@ -81,8 +83,12 @@ export class Change {
   readonly results = new Map<string, string | null>()
   readonly itemResults = new Map<string, Map<number, string | null>>()
   readonly endedIds: string[] = []
+  /** Limits under which this transaction found or put somebody in the queue. */
+  readonly queuedUnder = new Set<string>()
   /** Things asked for that may simply not exist. */
   readonly asked: Set<string>
+  /** Must be loaded before this pass counts, though nothing that was folded after it depends on it. */
+  readonly lacking: Need[] = []
   #queue: { readonly id: string; readonly happening: Happening }[] = []
   readonly #created = new Map<string, number>()
 
@@ -156,12 +162,22 @@ export class Change {
   #fold(id: string, happening: Happening): void {
     const member = this.member(id)
     const result = fire(member.net, member.row, this.facts(member), happening, this.deps.evaluate)
-    if ('missing' in result) throw new NeedMore(needOf(id, result.missing))
+    if ('missing' in result) {
+      const need = needOf(id, result.missing)
+      if (result.ahead === null) throw new NeedMore(need)
+      // This pass is thrown away, but goes on: what the rest of it lacks is loaded in the same go.
+      this.lacking.push(need)
+      member.row = result.ahead.marking as InstanceRow
+      for (const [key, value] of result.ahead.slots) member.slots.set(key, value)
+      return
+    }
     const { marking, slots, effects } = result.fired
     const before = member.row.state
     // fire was given the row itself as the marking, so what it returns is the whole row.
     member.row = marking as InstanceRow
     member.dirty = true
+    if (happening.kind === 'resume' && member.row.phase !== 'ended') member.row = { ...member.row, endedAt: null }
+    if (member.row.slotKey !== null) this.#countSlot(member.row.slotKey, before, member.row.state)
     for (const [key, value] of slots) member.slots.set(key, value)
     // The moment of a cancel: the instance ends only with what was active then.
     if (before !== member.row.state && before !== 'cancelling' && member.row.reason === 'cancel') {
@@ -175,6 +191,16 @@ export class Change {
     if (happening.kind === 'continue' && isUnwanted(member.row)) this.#perform(member, { do: 'signal-active' })
   }
 
+  #countSlot(key: string, before: InstanceState, after: InstanceState): void {
+    const n = Number(isExecuting(after)) - Number(isExecuting(before))
+    if (n === 0) return
+    if (!this.loaded.limits.has(key) && !this.asked.has(`limit ${key}`)) {
+      this.asked.add(`limit ${key}`)
+      throw new NeedMore({ limits: [key] })
+    }
+    this.admission.count(key, n > 0 ? 1 : -1)
+  }
+
   #perform(member: Member, effect: Effect): void {
     switch (effect.do) {
       case 'run':
@@ -183,12 +209,14 @@ export class Change {
         return this.#addChild(member, effect)
       case 'gate':
         return openGate(this, member, effect.place, effect.args)
+      case 'appeal':
+        return openAppeal(this, member, effect)
       case 'items': {
         member.items.set(`${effect.node}/${effect.fire}`, { first: effect.from, values: effect.values })
         return this.freeze(member, effect.node, effect.fire, effect.from, effect.values)
       }
       case 'redrive':
-        return this.#redrive(effect.place)
+        return redrive(this, member, effect)
       case 'cancel-run':
         return this.#cancelUnstarted(effect.id)
       case 'cancel-child':
@@ -208,9 +236,18 @@ export class Change {
     }
   }
 
-  /** A new run, unless an earlier instance already did this work: then its result is taken over. */
+  /**
+   * A new run, unless an earlier instance already did this work: then its result is taken over. One that was given what
+   * it must not be has failed before anybody could take it.
+   */
   addRun(run: RunRow, actor: string | null = null): void {
     this.newRuns.set(run.id, run)
+    if (run.status === 'failed' && run.instanceId !== null) {
+      const error = JSON.parse(run.error ?? 'null') as Failure
+      this.runEvent(run, 'created', null)
+      this.runEvent(run, 'failed', { error: error as unknown as Json, attempt: run.attempt })
+      return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome: { kind: 'failed', error } })
+    }
     if (run.status === 'succeeded' && run.instanceId !== null) {
       this.runEvent(run, 'created', { taken_over: true })
       this.runEvent(run, 'succeeded', null)
@@ -242,16 +279,8 @@ export class Change {
     childInstance(this, member, spec)
   }
 
-  /** Runs that a resume sends back to work, by place. */
-  readonly redrives = new Map<string, RunRow>()
-
-  #redrive(place: Place): void {
-    const run = this.redrives.get(`${place.node}/${place.fire}/${place.item}`)
-    if (run === undefined) throw new Error(`no run at node '${place.node}'`)
-    const row = redriven(run, this.now)
-    this.replace(row)
-    this.runEvent(row, 'redriven', null)
-  }
+  /** Runs at hand that what happens may send back to work, by place. */
+  readonly redrives = new Map<string, Redrive>()
 
   #cancelUnstarted(id: string): void {
     const run = this.run(id) ?? this.#unstartedRow(id)
@@ -341,7 +370,20 @@ export class Change {
     parent.slots.set(row.parentItem < 0 ? `r:${row.parentNode}` : `r:${row.parentNode}/${row.parentItem}`, {
       $child: row.id,
     })
-    this.follow(row.parentId, { kind: 'ended', place, outcome: outcomeOf(member.row, error as Failure | null) })
+    const outcome = outcomeOf(member.row, error as Failure | null)
+    if (place.item < 0 && place.role === 'work') this.#tellEnd(parent, row, outcome)
+    this.follow(row.parentId, { kind: 'ended', place, outcome })
+  }
+
+  /** A run's end is an event of its instance by itself; that of a child is one of the child's. */
+  #tellEnd(parent: Member, child: InstanceRow, outcome: Outcome): void {
+    this.event(parent, outcome.kind === 'succeeded' ? 'node.completed' : 'node.failed', child.parentNode, {
+      child: child.id,
+      name: child.name,
+      state: child.state,
+      duration_ms: this.now - child.createdAt,
+      ...('error' in outcome ? { error: outcome.error as unknown as Json } : {}),
+    })
   }
 
   event(member: Member, type: string, node: string | null, data: Json | null, actor: string | null = null): void {

@@ -5,6 +5,8 @@ import type { Change } from './change.ts'
 export interface Consequences {
   /** Something became claimable there, or room under a limit free. */
   readonly queues: ReadonlySet<string>
+  /** Limits of instances under which there is room now: whoever is queued there may begin. */
+  readonly slots: readonly string[]
   /** When the next thing is due that this commit wrote; infinite: nothing is. */
   readonly soonest: number
   /** Leases of sessions that ended without their worker's word; `late`: by a timeout. */
@@ -41,5 +43,6 @@ export function consequencesOf(change: Change): Consequences {
     if (row.deadlineAt !== null) soonest = Math.min(soonest, row.deadlineAt)
     if (row.more) soonest = change.now
   }
-  return { queues, soonest, lost }
+  const slots = [...change.admission.freed].filter((key) => change.admission.hasRoom(key))
+  return { queues, slots, soonest, lost }
 }

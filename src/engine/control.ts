@@ -2,6 +2,7 @@
 import type { Happening, Place } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import { followersOf, mayFollow, mayResume } from '../net/transitions.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
 import { checkLimit } from './admission.ts'
@@ -12,7 +13,9 @@ import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
+import { bring } from './redrives.ts'
 import { placeOf } from './runs.ts'
+import { checkRoomToResume, isSlotKey, slotNeed, startIdle } from './slots.ts'
 import type { Transactor } from './transactor.ts'
 
 export interface ControlDeps {
@@ -65,8 +68,27 @@ export class Control {
     })
   }
 
+  async startInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
+    const { slotKey } = await this.#instance(p.id)
+    return this.#onInstance(p.id, slotNeed([slotKey]), (change) => {
+      const member = change.member(p.id)
+      const { state } = member.row
+      if (!mayFollow(state, 'queued')) {
+        const allowed = followersOf(state)
+        const next = allowed.length === 0 ? 'it has ended' : `it can become ${allowed.join(', ')}`
+        throw new PetrelError('conflict', `instance ${p.id} is ${state}; only an idle one can be started (${next})`, {
+          state,
+          allowed,
+        })
+      }
+      startIdle(change, member, p.actor)
+    })
+  }
+
   /** A new instance of the same net that takes over what the old one had finished. */
-  async retryInstance(p: { readonly id: string } & Actor): Promise<Started> {
+  async retryInstance(p: { readonly id: string; readonly input?: Json } & Actor): Promise<Started> {
+    const edited = p.input !== undefined
+    if (edited) storableText(p.input, 'input', this.#deps.maxPayloadBytes)
     const old = await this.#instance(p.id)
     if (!TERMINAL.has(old.state))
       throw new PetrelError('conflict', `instance ${p.id} is still ${old.state}; cancel it first`, { state: old.state })
@@ -83,6 +105,7 @@ export class Control {
       instances: [p.id],
       slotsWith: ['a:', 'n:'].map((prefix) => ({ instanceId: p.id, prefix })),
       slots: [{ instanceId: p.id, keys: ['in', 'm'] }],
+      ...slotNeed([old.slotKey]),
     }
     await this.#act(null, need, (change) => {
       const member = change.member(p.id)
@@ -104,12 +127,14 @@ export class Control {
         startKey: null,
         retryOf: p.id,
         actor: p.actor,
-        input: facts.slot('in') ?? null,
+        input: (edited ? p.input : facts.slot('in')) ?? null,
         meta: retriedBy(facts.slot('m') ?? null, p.actor),
         literals: literalsWithoutNames(literals),
         items,
+        slotKey: old.slotKey,
       })
-      change.event(born, 'instance.retries', null, { retry_of: p.id, ...(p.actor === null ? {} : { actor: p.actor }) })
+      const by = p.actor === null ? {} : { actor: p.actor }
+      change.event(born, 'instance.retries', null, { retry_of: p.id, ...by, ...(edited ? { input_edited: true } : {}) })
       change.pump()
     })
     return { id, created: true }
@@ -118,20 +143,22 @@ export class Control {
   /** Goes on in place where an instance stopped without undo. */
   async resumeInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
     const runs = await this.#stoppedRuns(p.id)
-    return this.#onInstance(p.id, { runs: runs.map((r) => r.id) }, (change) => {
+    const { slotKey } = await this.#instance(p.id)
+    const need = { runs: runs.map((r) => r.id), ...slotNeed([slotKey]) }
+    return this.#onInstance(p.id, need, (change) => {
       const { row, net } = change.member(p.id)
-      const stopped = row.state === 'failed' && (row.reason === 'stop' || row.reason === 'failure')
-      if (!stopped || net.net.finals.length > 0) {
+      if (!mayResume(net.net, row)) {
         throw new PetrelError(
           'conflict',
           `instance ${p.id} is ${row.state} and did not stop in a way that can be resumed; retry it instead`,
           { state: row.state },
         )
       }
+      checkRoomToResume(change, row)
       const places: Place[] = []
       for (const { id } of runs) {
         const run = change.run(id) as RunRow
-        change.redrives.set(`${run.node}/${run.fire}/${run.item}`, run)
+        bring(change, run)
         places.push(placeOf(run))
       }
       happenBy(change, p.id, { kind: 'resume', places }, 'instance.resume_requested', p.actor)
@@ -196,7 +223,7 @@ export class Control {
     await this.#deps.transactor.run({
       roots: [],
       wait: true,
-      need: { limits: [p.key] },
+      need: isSlotKey(p.key) ? { heldLimits: [p.key] } : { limits: [p.key] },
       fold: (change) => change.admission.set(p),
     })
     // Runs leased before the limit existed count against it too.

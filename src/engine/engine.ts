@@ -26,9 +26,11 @@ import type {
 import { Beginnings } from './beginnings.ts'
 import { consequencesOf } from './consequences.ts'
 import { Control } from './control.ts'
+import { DefinitionDesk, type DefinitionStarted, type Triggered } from './definitions.ts'
 import { deliveryOf } from './deliveries.ts'
 import { PetrelError } from './errors.ts'
 import { newEvaluator } from './evaluator.ts'
+import { Foresight } from './foresight.ts'
 import { GateDesk } from './gate-desk.ts'
 import { newId } from './ids.ts'
 import { InboxScheduleDesk, type InboxScheduling } from './inbox-schedules.ts'
@@ -36,11 +38,13 @@ import { Intake } from './intake.ts'
 import { LeaseDesk } from './leases.ts'
 import { Nets } from './nets.ts'
 import { type RunObserver, tellObservers, tellPoll } from './observers.ts'
+import { type Planned, Plans, type Startable } from './plans.ts'
 import { Results } from './results.ts'
 import { RunControl } from './run-control.ts'
 import { Schedules } from './schedules.ts'
 import { Sessions } from './sessions.ts'
 import { Settler } from './settle.ts'
+import { SlotDesk } from './slot-desk.ts'
 import { Sweeper } from './sweeper.ts'
 import { Totals } from './totals.ts'
 import { type Committed, Transactor } from './transactor.ts'
@@ -48,6 +52,7 @@ import { type TypeRegistry, typeRegistryOn } from './type-registry.ts'
 import { viewOf } from './view.ts'
 import { Waiters } from './waiters.ts'
 import { follow } from './watch.ts'
+import { type Why, WhyDesk, type WhyRun } from './why.ts'
 
 const MIN_PAYLOAD_BYTES = 64 * 1024
 export const MAX_DEPTH = 10
@@ -70,11 +75,14 @@ export class Engine implements EngineApi {
   readonly #control: Control
   readonly #gates: GateDesk
   readonly #runControl: RunControl
+  readonly #definitions: DefinitionDesk
   readonly #schedules: Schedules
+  readonly #slots: SlotDesk
   readonly #sweeper: Sweeper
   readonly #waiters: Waiters
   readonly #beginnings: Beginnings
   readonly #results: Results
+  readonly #why: WhyDesk
   readonly #observers = new Set<RunObserver>()
   readonly #unsubscribe: () => void
   #poll: NodeJS.Timeout | null = null
@@ -134,7 +142,7 @@ export class Engine implements EngineApi {
     const offers = (): ReturnType<Sessions['offers']> => this.#sessions.offers([])
     this.#settler = new Settler({
       transactor: this.#transactor,
-      nets: this.#nets,
+      foresight: new Foresight(this.#nets, evaluate),
       logger,
       lanes: store.kind === 'postgres' ? 3 : 1,
       offers: (reports) => this.#sessions.offers(reports),
@@ -165,13 +173,24 @@ export class Engine implements EngineApi {
     this.registry = typeRegistryOn(store, () => this.#wake(null))
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
     this.#gates = new GateDesk({ store, transactor: this.#transactor, offers, maxPayloadBytes })
+    this.#why = new WhyDesk({ store, nets: this.#nets, gate: (id) => this.#gates.view(id) })
     this.#runControl = new RunControl({ store, transactor: this.#transactor, offers, chance, maxPayloadBytes })
+    this.#definitions = new DefinitionDesk({
+      store,
+      transactor: this.#transactor,
+      intake: this.#intake,
+      plans: new Plans(store, this.#nets),
+      offers,
+      probe,
+    })
     this.#schedules = new Schedules({
       store,
       transactor: this.#transactor,
       intake: this.#intake,
       control: this.#control,
       runControl: this.#runControl,
+      definitions: this.#definitions,
+      logger,
       dueAt: (at) => this.#sweeper.dueAt(at),
     })
     const inboxSchedules = new InboxScheduleDesk({
@@ -185,12 +204,14 @@ export class Engine implements EngineApi {
       probe,
     })
     this.inboxSchedules = inboxSchedules
+    this.#slots = new SlotDesk({ store, transactor: this.#transactor, nets: this.#nets, offers, logger, probe })
     this.#sweeper = new Sweeper({
       store,
       transactor: this.#transactor,
       settler: this.#settler,
       schedules: this.#schedules,
       inboxSchedules,
+      slots: this.#slots,
       offers,
       wake: () => this.#wake(null),
       noteStarts,
@@ -213,6 +234,18 @@ export class Engine implements EngineApi {
 
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]> {
     return this.#intake.start(params, this.#on(on))
+  }
+
+  planDefinition(start: Startable): Planned {
+    return this.#definitions.plan(start)
+  }
+
+  startDefinition(p: Parameters<EngineApi['startDefinition']>[0]): Promise<DefinitionStarted> {
+    return this.#definitions.start(p)
+  }
+
+  triggerDefinition(p: Parameters<EngineApi['triggerDefinition']>[0]): Promise<readonly Triggered[]> {
+    return this.#definitions.trigger(p)
   }
 
   complete(p: Parameters<EngineApi['complete']>[0]): Promise<void> {
@@ -241,6 +274,10 @@ export class Engine implements EngineApi {
 
   patchContext(p: Parameters<EngineApi['patchContext']>[0]): Promise<InstanceRow> {
     return this.#control.patchContext(p)
+  }
+
+  startInstance(p: Parameters<EngineApi['startInstance']>[0]): Promise<InstanceRow> {
+    return this.#control.startInstance(p)
   }
 
   retryInstance(p: Parameters<EngineApi['retryInstance']>[0]): Promise<Started> {
@@ -321,6 +358,14 @@ export class Engine implements EngineApi {
     return viewOf(this.store, instanceId)
   }
 
+  why(p: Parameters<EngineApi['why']>[0]): Promise<Why | null> {
+    return this.#why.instance({ instanceId: p.instanceId, after: p.after ?? null, limit: p.limit ?? 50 })
+  }
+
+  whyRun(run: RunRow): Promise<WhyRun> {
+    return this.#why.run(run)
+  }
+
   async results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
     const recent = nodes === undefined ? null : this.#waiters.recentResults(instanceId, nodes)
     if (recent !== null) return recent
@@ -332,8 +377,10 @@ export class Engine implements EngineApi {
   }
 
   async net(hash: string): Promise<Net | null> {
+    const known = this.#nets.get(hash)
+    if (known !== undefined) return known.net
     const row = await this.store.read.net(hash)
-    return row === null ? null : (JSON.parse(row.net) as Net)
+    return row === null ? null : this.#nets.load(row).net
   }
 
   ended(p: Parameters<EngineApi['ended']>[0]): ReturnType<EngineApi['ended']> {
@@ -363,6 +410,7 @@ export class Engine implements EngineApi {
     await this.#intake.idle()
     this.#settler.close()
     await this.#settler.idle()
+    await this.#slots.idle()
     await this.#sessions.close()
     await this.#totals.flush()
     this.#waiters.close()
@@ -391,7 +439,7 @@ export class Engine implements EngineApi {
     this.#sessions.handed(handed)
     this.#totals.count(change)
     if (this.#observers.size > 0) tellObservers(this.#observers, change)
-    const { queues, soonest, lost } = consequencesOf(change)
+    const { queues, slots, soonest, lost } = consequencesOf(change)
     for (const { sessionId, runId, late } of lost) this.#sessions.lost(sessionId, runId, late)
     for (const run of change.newRuns.values()) if (run.instanceId === null) this.#waiters.born(run.id)
     for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
@@ -407,6 +455,7 @@ export class Engine implements EngineApi {
     if (queues.size > 0 || change.endedIds.length > 0) {
       this.store.wake({ queues: [...queues], ended: change.endedIds })
     }
+    this.#slots.freed(slots)
     if (change.signalled.size > 0) this.#tellControl()
     for (const listener of this.#listeners) listener()
   }

@@ -6,10 +6,12 @@
 export const ERROR_TABLE = {
   invalid_request: { http: 400, exit: 2 },
   invalid_net: { http: 400, exit: 2 },
+  invalid_definition: { http: 400, exit: 2 },
   payload_too_large: { http: 413, exit: 2 },
   unstorable: { http: 400, exit: 2 },
   too_deep: { http: 400, exit: 2 },
   not_found: { http: 404, exit: 3 },
+  unknown_event: { http: 404, exit: 3 },
   conflict: { http: 409, exit: 1 },
   duplicate: { http: 409, exit: 1 },
   stale_lease: { http: 409, exit: 1 },
@@ -30,4 +32,12 @@ export class PetrelError extends Error {
     this.code = code
     this.details = details
   }
+}
+
+/** Whoever looked for a name in vain says in `known` which there are. */
+export function knownHint({ known, resource_type }: PetrelError['details']): string | null {
+  if (!Array.isArray(known)) return null
+  if (known.length === 0)
+    return resource_type === 'definition' ? 'Deploy it first: petrel deploy FILE, or POST /v1/definitions.' : null
+  return `There are: ${known.slice(0, 10).join(', ')}${known.length > 10 ? ' …' : '.'}`
 }

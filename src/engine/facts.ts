@@ -1,6 +1,6 @@
 /** The facts fire asks for: what was loaded, with this transaction's own changes on top. */
 import type { Facts } from '../net/facts.ts'
-import type { Json } from '../net/net.ts'
+import type { Json, Node } from '../net/net.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
@@ -66,6 +66,11 @@ export function factsOf(change: Change, member: Member): Facts {
       for (const run of change.newRuns.values()) {
         if (run.instanceId === id && run.status === 'pending') ids.push(run.id)
       }
+      // What went back or will be tried again in this very transaction still lies in the store as leased.
+      const known = new Set(ids)
+      for (const run of change.runs.values()) {
+        if (run.instanceId === id && run.status === 'pending' && !known.has(run.id)) ids.push(run.id)
+      }
       return ids.slice(0, limit)
     },
     openChildren(limit) {
@@ -125,16 +130,31 @@ function resultOf(change: Change, member: Member, node: string): Json | undefine
   return items
 }
 
-function childResults(change: Change, id: string): Json {
+/** Of one that did not complete, nothing: whoever goes on without it gets what a skipped step leaves. */
+function childResults(change: Change, id: string): Json | undefined {
+  // Noted, not thrown: a join of many nested workflows asks for all of them at once.
+  if (!change.members.has(id) && !change.loaded.instances.has(id)) {
+    change.lacking.push({ instances: [id] })
+    return undefined
+  }
   const child = change.member(id)
+  if (child.row.state !== 'completed') return null
   const results: Record<string, Json> = {}
-  for (const node of child.net.net.nodes) {
+  const nodes = child.net.net.nodes.filter(hasResult)
+  for (const node of nodes) {
     const value = resultOf(change, child, node.key)
-    if (value === undefined)
-      throw new NeedMore({ results: child.net.net.nodes.map((n) => ({ instanceId: id, node: n.key })) })
+    if (value === undefined) {
+      change.lacking.push({ results: nodes.map((n) => ({ instanceId: id, node: n.key })) })
+      return undefined
+    }
     results[node.key] = value
   }
   return results
+}
+
+/** A pass only routes. */
+export function hasResult(node: Node | undefined): boolean {
+  return node?.work.kind !== 'pass'
 }
 
 export function isChildRef(value: Json): value is { $child: string } {

@@ -1,8 +1,7 @@
 /** What a gate asks for. Written by a notation into the net, kept as it is with each gate; unknown keys are kept too. */
-import type { ValidateFunction } from 'ajv'
-import type { Json, Net } from '../net/net.ts'
+import type { GateWork, Json, Net } from '../net/net.ts'
 import type { Problem } from '../net/validate.ts'
-import { compileSchema } from './json-schema.ts'
+import { schemaProblem } from './json-schema.ts'
 
 export interface GateOptions {
   readonly title?: string
@@ -29,7 +28,6 @@ export interface EscalationStage {
 
 const MOST_NAMES = 1000
 const LONGEST_NAME = 200
-const MOST_KEPT = 200
 
 /** Options that were checked before they were stored. A gate of an older net may have none. */
 export function gateOptions(text: string): GateOptions {
@@ -57,43 +55,24 @@ export function checkGateOptions(options: Json, timeoutMs: number | null = null)
   return problems
 }
 
-/** All gates of a net, with the path of each mistake. */
+/** All gates of a net, those of appeals among them, with the path of each mistake. */
 export function gateProblems(net: Net): readonly Problem[] {
-  return net.nodes.flatMap(({ key, work }) =>
-    work.kind !== 'gate'
-      ? []
-      : checkGateOptions(work.options, work.timeoutMs).map(({ path, message }) => ({
-          path: `nodes.${key}.work.options${path === '' ? '' : `.${path}`}`,
-          message,
-        })),
-  )
-}
-
-const forms = new Map<string, ValidateFunction>()
-
-/** The check of a form, compiled once for as long as it is among the latest. */
-export function formCheck(form: Json): ValidateFunction {
-  const text = JSON.stringify(form)
-  let check = forms.get(text)
-  if (check === undefined) {
-    check = compileSchema(form)
-    if (forms.size >= MOST_KEPT) forms.clear()
-    forms.set(text, check)
-  }
-  return check
+  const problemsAt = (at: string, { options, timeoutMs }: GateWork): readonly Problem[] =>
+    checkGateOptions(options, timeoutMs).map(({ path, message }) => ({
+      path: `${at}.options${path === '' ? '' : `.${path}`}`,
+      message,
+    }))
+  return net.nodes.flatMap(({ key, work, appeal }) => [
+    ...(work.kind === 'gate' ? problemsAt(`nodes.${key}.work`, work) : []),
+    ...(appeal === undefined ? [] : problemsAt(`nodes.${key}.appeal`, appeal)),
+  ])
 }
 
 type Report = (path: string, message: string) => void
 
 function checkForm(form: Json, report: Report): void {
-  if (typeof form !== 'boolean' && (typeof form !== 'object' || form === null || Array.isArray(form))) {
-    return report('form', 'a JSON Schema: an object, or true')
-  }
-  try {
-    formCheck(form)
-  } catch (error) {
-    report('form', `not a JSON Schema: ${(error as Error).message}`)
-  }
+  const problem = schemaProblem(form)
+  if (problem !== null) report('form', problem)
 }
 
 function checkNames(names: Json, path: string, report: Report): boolean {

@@ -1,16 +1,43 @@
 /** Gates: opened by a node, answered by people or by the clock, closed when nobody need answer. */
-import type { Place } from '../net/marking.ts'
-import type { Json } from '../net/net.ts'
-import type { GateRow } from '../store/rows.ts'
+import type { Effect, Place } from '../net/marking.ts'
+import type { GateWork, Json } from '../net/net.ts'
+import type { GateRow, RunRow } from '../store/rows.ts'
 import type { Change, Member } from './change.ts'
 import { PetrelError } from './errors.ts'
 import { type EscalationStage, gateOptions } from './gate-options.ts'
+import { NeedMore } from './need.ts'
+import { bring, endedAt } from './redrives.ts'
 import { checkVote, standingOf, type Vote, verdictOf, votesOf } from './votes.ts'
 
 export function openGate(change: Change, member: Member, place: Place, args: Json | null): void {
-  const node = member.net.byKey.get(place.node)
-  if (node?.work.kind !== 'gate') throw new Error(`node '${place.node}' is no gate`)
-  const options = JSON.stringify(node.work.options)
+  const work = member.net.byKey.get(place.node)?.work
+  if (work?.kind !== 'gate') throw new Error(`node '${place.node}' is no gate`)
+  open(change, member, { place, work, args, why: {} })
+}
+
+/** Governance forbade a run: people may overrule it. Which run it is lies with the gate, for when they have decided. */
+export function openAppeal(change: Change, member: Member, effect: Extract<Effect, { do: 'appeal' }>): void {
+  const { place, of, error } = effect
+  const work = member.net.byKey.get(place.node)?.appeal
+  if (work === undefined) throw new Error(`node '${place.node}' has no appeal`)
+  const run = endedAt(change, member, of).id
+  const { code, message, category = null } = error
+  const why = { appeal: true, step: place.node, run, error: { code, message, category } }
+  open(change, member, { place, work, args: { step: place.node, run, error: error as unknown as Json }, why })
+}
+
+function open(
+  change: Change,
+  member: Member,
+  p: {
+    readonly place: Place
+    readonly work: GateWork
+    readonly args: Json | null
+    readonly why: { readonly [k: string]: Json }
+  },
+): void {
+  const { place, work, args } = p
+  const options = JSON.stringify(work.options)
   const first = gateOptions(options).escalate?.[0]
   const gate: GateRow = {
     id: change.deps.newId(),
@@ -22,8 +49,8 @@ export function openGate(change: Change, member: Member, place: Place, args: Jso
     state: 'open',
     options,
     args: args === null ? null : JSON.stringify(args),
-    dueAt: node.work.timeoutMs === null ? null : change.now + node.work.timeoutMs,
-    onTimeout: node.work.onTimeout,
+    dueAt: work.timeoutMs === null ? null : change.now + work.timeoutMs,
+    onTimeout: work.onTimeout,
     answer: null,
     answeredBy: null,
     reason: null,
@@ -34,7 +61,7 @@ export function openGate(change: Change, member: Member, place: Place, args: Jso
     answeredAt: null,
   }
   change.newGates.set(gate.id, gate)
-  change.event(member, 'gate.opened', place.node, { gate: gate.id })
+  change.event(member, 'gate.opened', place.node, { gate: gate.id, ...p.why })
 }
 
 /** The instance ends or turns back: nobody needs to answer any more. */
@@ -89,6 +116,7 @@ export function decideGate(
 ): void {
   refuseDecided(gate)
   const member = change.member(gate.instanceId)
+  const appealed = member.net.byKey.get(gate.node)?.work.kind === 'gate' ? null : appealedRun(change, gate)
   const state = p.approved ? 'approved' : 'rejected'
   change.gates.set(gate.id, {
     ...gate,
@@ -100,12 +128,23 @@ export function decideGate(
   })
   const data = { gate: gate.id, ...whoOf(p.actor, p.roles, p.reason) }
   change.event(member, `gate.${state}`, gate.node, data, p.actor)
-  if (p.approved) member.slots.set(`r:${gate.node}`, p.answer === null ? null : (JSON.parse(p.answer) as Json))
+  if (appealed !== null) bring(change, appealed, { gate: gate.id }, p.actor)
+  else if (p.approved) member.slots.set(`r:${gate.node}`, p.answer === null ? null : (JSON.parse(p.answer) as Json))
   const place: Place = { node: gate.node, fire: gate.fire, item: -1, role: 'work', scope: gate.scope }
   const who = p.actor === null ? '' : ` by ${p.actor}`
   const why = p.reason === null ? '' : `: ${p.reason}`
-  const error = p.approved ? null : { code: 'rejected', message: `rejected${who}${why}` }
+  const details = appealed === null ? {} : { details: { gate: gate.id, by: p.actor, reason: p.reason } }
+  const error = p.approved ? null : { code: 'rejected', message: `rejected${who}${why}`, ...details }
   change.happen(gate.instanceId, { kind: 'answered', place, approved: p.approved, error })
+}
+
+function appealedRun(change: Change, gate: GateRow): RunRow {
+  const { run: id } = JSON.parse(gate.args ?? '{}') as { readonly run: string }
+  const run = change.run(id)
+  if (run !== undefined) return run
+  if (change.asked.has(id)) throw new PetrelError('engine_error', `run ${id}, which gate ${gate.id} is about, is gone`)
+  change.asked.add(id)
+  throw new NeedMore({ runs: [id] })
 }
 
 /** What time does to an open gate, checked again under the lock: the decision, else the stages that are due. */

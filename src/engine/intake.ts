@@ -17,6 +17,7 @@ import { checkInboxRun } from './inbox-run.ts'
 import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
 import { newRun } from './runs.ts'
+import { checkSlots, slotKey, slotNeed } from './slots.ts'
 import type { Transactor } from './transactor.ts'
 import { claimUnique } from './uniques.ts'
 
@@ -75,6 +76,11 @@ export class Intake {
     const births = params.map((p) => this.#birthing(p))
     if (on === undefined) return this.#starts.add(births)
     return (await this.#startAll([births], false, on))[0] as readonly Started[]
+  }
+
+  /** Refuses what a start would refuse; gives the hashes of its nets, its own first. */
+  check(params: StartParams): readonly string[] {
+    return this.#birthing(params).hashes
   }
 
   async idle(): Promise<void> {
@@ -161,16 +167,23 @@ export class Intake {
     return value
   }
 
+  /** Refuses an input or meta that cannot be stored; how long they are. */
+  checkGiven({ input = null, meta = null }: { readonly input?: Json; readonly meta?: Json }): number {
+    const most = this.#deps.maxPayloadBytes
+    return storableText(input, 'start.input', most).length + storableText(meta, 'start.meta', most).length
+  }
+
   #birthing(params: StartParams): Birthing {
     const { nets } = this.#deps
     if (params.id !== undefined && !isId(params.id)) {
       throw new PetrelError('invalid_request', `start.id: a UUID in lower case, e.g. ${this.#deps.newId()}`)
     }
     for (const limit of params.limits ?? []) checkLimit(limit)
+    if (params.slots !== undefined) checkSlots(params.slots)
     const all = [params.net, ...(params.nets ?? [])]
     const hashes = all.map((net) => nets.admit(net))
     checkNesting(params, hashes, all, this.#deps.maxDepth)
-    const bytes = storableText((params.input ?? null) as Json, 'start.input', this.#deps.maxPayloadBytes).length
+    const bytes = this.checkGiven(params)
     storableText((params.literals ?? null) as unknown as Json, 'start.literals', this.#deps.maxPayloadBytes)
     let items = 0
     for (const [node, list] of Object.entries(params.items ?? {})) {
@@ -199,6 +212,7 @@ export class Intake {
         need: {
           ...(startKeys.length === 0 ? {} : { startKeys }),
           ...instancesToKnow(calls.flat(), unsure),
+          ...slotNeed(calls.flat().map(({ params }) => slotKeyOf(params))),
           ...rulesOf(
             calls.flat().flatMap((b) => this.#firstOrders(b)),
             calls.flat(),
@@ -249,6 +263,8 @@ export class Intake {
     }
     for (const name of params.names ?? []) change.names.push({ name, rootId: birth.id })
     for (const limit of params.limits ?? []) change.admission.set(limit)
+    const slot = slotKeyOf(params)
+    if (slot !== null && params.slots !== undefined) change.admission.set({ key: slot, maxConcurrent: params.slots })
     const about: Record<string, Json> = {}
     if (params.initiator !== undefined) about.initiator = params.initiator
     if (params.meta !== undefined) about.meta = params.meta
@@ -264,6 +280,8 @@ export class Intake {
       meta: Object.keys(about).length === 0 ? null : about,
       literals: params.literals ?? null,
       items: (params.items as { readonly [node: string]: readonly Json[] } | undefined) ?? null,
+      slotKey: slot,
+      idle: params.start === false,
     })
     change.pump()
     return { id: birth.id, created: true }
@@ -300,6 +318,10 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
   for (const limit of params.limits ?? []) change.admission.set(limit)
   change.addRun(run, params.actor)
   return { id: run.id, created: true, run, ...(claimed?.replaced == null ? {} : { replaced: claimed.replaced }) }
+}
+
+function slotKeyOf({ slots, net, tenant }: StartParams): string | null {
+  return slots === undefined ? null : slotKey(net.name, tenant ?? null)
 }
 
 function same(a: RunRow, b: RunRow): boolean {

@@ -3,7 +3,8 @@ import type { RunRow } from '../store/rows.ts'
 import type { LeaseReport, LeaseSettled } from './api.ts'
 import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
-import { type Chance, failExecution, giveBack, leaseExpired, noteLate, overdue, requeue, succeed } from './outcomes.ts'
+import { lastExecution, noteLate } from './late.ts'
+import { type Chance, failExecution, giveBack, leaseExpired, overdue, requeue, succeed } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
 import { waitOf } from './runs.ts'
 
@@ -31,7 +32,7 @@ export function settleLease(change: Change, checked: CheckedReport, chance: Chan
   const run = change.run(runId) as RunRow
   const refusal = refusalOf(run, report, change.now)
   if (refusal !== null) {
-    if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report)
+    if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report, result)
     finishedOutside(change, runId)
     return refusal
   }
@@ -86,9 +87,15 @@ export function missing(runId: string): PetrelError {
 }
 
 /** A success of the very start that was given up: if the work can be undone, the undo must know of it. */
-function noteIfUndoable(change: Change, run: RunRow, { attempt, epoch = null }: LeaseReport): void {
-  if (run.instanceId === null || run.node === null) return
-  const theVeryStart = epoch === null ? attempt !== null && attempt === run.attempt : epoch + 1 === run.epoch
+function noteIfUndoable(
+  change: Change,
+  run: RunRow,
+  { attempt, epoch = null }: LeaseReport,
+  result: string | null,
+): void {
+  const last = lastExecution(run)
+  if (run.instanceId === null || run.node === null || last === null) return
+  const theVeryStart = epoch === null ? attempt !== null && attempt === run.attempt : epoch === last
   if (!theVeryStart || change.member(run.instanceId).net.byKey.get(run.node)?.undo === null) return
-  noteLate(change, run, run.epoch - 1)
+  noteLate(change, run, last, result)
 }

@@ -12,19 +12,28 @@ export class NeedMore extends Unloaded {
   }
 }
 
-/** What fire lacks, in the store's words. Several at once are results of one join. */
+/** What fire lacks, in the store's words. */
 export function needOf(instanceId: string, missing: readonly Missing[]): Need {
-  const m = missing[0]
-  if (m === undefined) throw new PetrelError('engine_error', 'fire asked for nothing')
+  if (missing.length === 0) throw new PetrelError('engine_error', 'fire asked for nothing')
+  // Results and slots come by the thousand, where many steps join; of the others there is one at a time.
+  const results = missing.flatMap((m) => (m.fact === 'result' ? [{ instanceId, node: m.node }] : []))
+  const keys = missing.flatMap((m) => (m.fact === 'slot' ? [m.key] : []))
+  const other = missing.find((m) => m.fact !== 'result' && m.fact !== 'slot')
+  return {
+    ...(other === undefined ? {} : needOfOne(instanceId, other as Other)),
+    ...(results.length === 0 ? {} : { results }),
+    ...(keys.length === 0 ? {} : { slots: [{ instanceId, keys }] }),
+  }
+}
+
+type Other = Exclude<Missing, { readonly fact: 'result' | 'slot' }>
+
+function needOfOne(instanceId: string, m: Other): Need {
   switch (m.fact) {
-    case 'slot':
-      return { slots: [{ instanceId, keys: [m.key] }] }
     case 'slotsWith':
       return { slotsWith: [{ instanceId, prefix: m.prefix }] }
     case 'topSlot':
       return { topSlot: [{ instanceId, prefix: m.prefix }] }
-    case 'result':
-      return { results: missing.flatMap((one) => (one.fact === 'result' ? { instanceId, node: one.node } : [])) }
     case 'items':
       return { items: [{ instanceId, node: m.node, fire: m.fire, from: m.from, count: m.count }] }
     case 'unstarted':

@@ -6,12 +6,16 @@ import type { Net } from '../net/net.ts'
 import type { NetRow } from '../store/rows.ts'
 import { gateProblems } from './gate-options.ts'
 import { netHash } from './hash.ts'
+import { schemaProblems } from './node-schemas.ts'
 
 const CACHED_NETS = 1000
+/** Nodes and arcs of all of them: the largest net has 110,000, which take about 40 MB. */
+const CACHED_PARTS = 1_000_000
 const REMEMBERED_INSTANCES = 20_000
 
 export class Nets {
   readonly #compiled = new Map<string, CompiledNet>()
+  #parts = 0
   readonly #ofInstance = new Map<string, string>()
   readonly #stored = new Set<string>()
   readonly #hashes = new WeakMap<Net, string>()
@@ -34,7 +38,7 @@ export class Nets {
 
   #check(net: Net): CompiledNet {
     const compiled = compileNet(net, this.#evaluate)
-    const problems = gateProblems(net)
+    const problems = [...gateProblems(net), ...schemaProblems(net)]
     if (problems.length > 0) throw new NetError(net.name, problems)
     return compiled
   }
@@ -56,7 +60,16 @@ export class Nets {
 
   load(row: NetRow): CompiledNet {
     const net = indexNet(JSON.parse(row.net) as Net)
+    this.#stored.add(row.hash)
     this.#keep(row.hash, net)
+    return net
+  }
+
+  /** One that was checked before it was stored: it may be started as it is. */
+  adopt(row: NetRow): Net {
+    const { net } = this.#compiled.get(row.hash) ?? this.load(row)
+    this.#hashes.set(net, row.hash)
+    this.#stored.add(row.hash)
     return net
   }
 
@@ -71,7 +84,25 @@ export class Nets {
   }
 
   #keep(hash: string, net: CompiledNet): void {
-    if (this.#compiled.size >= CACHED_NETS) this.#compiled.clear()
+    if (this.#compiled.has(hash)) return
+    this.#parts += partsOf(net)
+    this.#makeRoom((known) => this.#stored.has(known))
+    // Those the store does not have yet are needed until it has; too many of them are starts that failed.
+    this.#makeRoom(() => true)
     this.#compiled.set(hash, net)
   }
+
+  /** The oldest go first. */
+  #makeRoom(mayGo: (hash: string) => boolean): void {
+    for (const [hash, net] of this.#compiled) {
+      if (this.#compiled.size < CACHED_NETS && this.#parts <= CACHED_PARTS) return
+      if (!mayGo(hash)) continue
+      this.#compiled.delete(hash)
+      this.#parts -= partsOf(net)
+    }
+  }
+}
+
+function partsOf({ net }: CompiledNet): number {
+  return net.nodes.reduce((sum, node) => sum + 1 + node.next.arcs.length, 0)
 }

@@ -6,6 +6,7 @@ import type { ItemRun, Literal } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
+import { inputFailure } from './node-schemas.ts'
 
 /** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
 const NODES_PER_CHUNK = 32
@@ -72,7 +73,22 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     meta: order.meta === null ? null : JSON.stringify(order.meta),
     inbox: false,
   }
-  return takenOver(change, member, run) ?? run
+  return takenOver(change, member, run) ?? refused(change, member, run) ?? run
+}
+
+/** What it would be given does not fit: it has failed as it is born. */
+function refused(change: Change, member: Member, run: RunRow): RunRow | null {
+  const error = inputFailure(change, run)
+  if (error === null) return null
+  return {
+    ...run,
+    status: 'failed',
+    lastError: error.message,
+    error: JSON.stringify(error),
+    finishedAt: change.now,
+    settledAt: change.now,
+    doneSeq: member.seq + 2,
+  }
 }
 
 interface Order {
@@ -136,14 +152,36 @@ function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect
   const { undo } = node
   if (undo === null) throw new Error(`node '${node.key}' has no undo`)
   const policy = { work: undo.work, retry: undo.retry, ownRetry: null, timeout: undo.timeout, meta: null }
-  if (effect.rendered) return { ...policy, payload: JSON.stringify(effect.args) }
+  if (effect.rendered && undo.given === undefined) return { ...policy, payload: JSON.stringify(effect.args) }
   const { item } = effect.place
-  const done = change.loaded.places.get(`${member.row.id}/${node.key}/${item}`)
-  if (done === undefined) throw new NeedMore({ places: [{ instanceId: member.row.id, node: node.key, item }] })
+  const done = doneAt(change, member, node.key, item)
+  if (effect.rendered) {
+    const given = JSON.parse(done?.payload ?? 'null') as Json
+    return { ...policy, payload: JSON.stringify(withAt(effect.args, undo.given ?? [], given)) }
+  }
   const key = `${member.row.id}/${node.key}`
   const fresh = item < 0 ? change.results.get(key) : change.itemResults.get(key)?.get(item)
   const result = fresh ?? done?.result ?? 'null'
   return { ...policy, payload: `{"args":${done?.payload ?? 'null'},"result":${result}}` }
+}
+
+/** The run whose work is undone; one born in this very transaction is not in the store yet. */
+function doneAt(change: Change, member: Member, node: string, item: number): RunRow | null {
+  const instanceId = member.row.id
+  const stored = change.loaded.places.get(`${instanceId}/${node}/${item}`)
+  if (stored === undefined) throw new NeedMore({ places: [{ instanceId, node, item }] })
+  if (stored !== null) return stored
+  for (const run of change.newRuns.values()) {
+    if (run.instanceId === instanceId && run.node === node && run.item === item && run.role === 'work') return run
+  }
+  return null
+}
+
+function withAt(value: Json | null, path: readonly string[], given: Json): Json {
+  const [key, ...rest] = path
+  if (key === undefined) return given
+  const object = (value ?? {}) as { readonly [key: string]: Json }
+  return { ...object, [key]: withAt(object[key] ?? null, rest, given) }
 }
 
 /** An instance that retries another begins where that one failed: what it had finished is not done again. */
@@ -152,8 +190,8 @@ function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {
   if (retryOf === null || run.role !== 'work') return null
   const key = { instanceId: retryOf, node: run.node as string, item: run.item }
   const before = change.loaded.places.get(`${key.instanceId}/${key.node}/${key.item}`)
-  if (before === undefined) throw new NeedMore({ places: [key] })
-  if (before === null || before.status !== 'succeeded') return null
+  if (before === undefined) throw new NeedMore({ places: placesAround(member, key) })
+  if (before === null || before.status !== 'succeeded' || wasUndone(change, member, key)) return null
   return {
     ...run,
     payload: before.payload,
@@ -166,6 +204,39 @@ function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {
     settledAt: change.now,
     doneSeq: member.seq + 2,
   }
+}
+
+/** Whether a rollback of the earlier instance took this back, or tried to: a place leaves its list when its undo begins. */
+export function wasUndone(change: Change, { net }: Member, { instanceId, node, item }: PlaceKey): boolean {
+  if (net.byKey.get(node)?.undo === null) return false
+  const earlier = change.loaded.instances.get(instanceId)
+  if (earlier === undefined) throw new NeedMore({ instances: [instanceId] })
+  if (earlier.outcome !== 'rolled_back_partial') return earlier.outcome === 'rolled_back'
+  const left = change.loaded.slotsWith.get(`${instanceId}/u:`)
+  if (left === undefined) throw new NeedMore({ slotsWith: [{ instanceId, prefix: 'u:' }] })
+  return !left.some(({ value }) => {
+    const place = JSON.parse(value) as { readonly node: string; readonly item: number }
+    return place.node === node && place.item === item
+  })
+}
+
+/** Places of an earlier instance looked up at a time: every one of thousands will be asked for next. */
+const PLACES_AT_ONCE = 500
+
+export interface PlaceKey {
+  readonly instanceId: string
+  readonly node: string
+  readonly item: number
+}
+
+/** The place asked for and its neighbours: nodes in the order of the net, or items of the same list. */
+export function placesAround({ net }: Pick<Member, 'net'>, { instanceId, node, item }: PlaceKey): readonly PlaceKey[] {
+  const portion = (at: number): number => at - (at % PLACES_AT_ONCE)
+  if (item >= 0) {
+    return Array.from({ length: PLACES_AT_ONCE }, (_, i) => ({ instanceId, node, item: portion(item) + i }))
+  }
+  const first = portion(net.position.get(node) ?? 0)
+  return net.net.nodes.slice(first, first + PLACES_AT_ONCE).map(({ key }) => ({ instanceId, node: key, item: -1 }))
 }
 
 export function literalOf(change: Change, member: Member, node: string): Literal | null {

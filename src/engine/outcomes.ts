@@ -10,8 +10,10 @@ import type { Reply, Report } from '../worker/port.ts'
 import { backoffMs, retryable } from './backoff.ts'
 import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
+import { noteLate } from './late.ts'
 import { iso, leaseStory, reasonOf } from './lease-story.ts'
 import { NeedMore } from './need.ts'
+import { outputFailure } from './node-schemas.ts'
 import { finishedOutside } from './outside.ts'
 import { policyOf } from './policy.ts'
 import { deferred, MAX_DELIVERIES, placeOf, requeued, retried, returned } from './runs.ts'
@@ -50,7 +52,7 @@ export function reported(
       }
       return 'recorded'
     }
-    if (outcome.kind === 'succeeded') noteLate(change, run, delivery.epoch)
+    if (outcome.kind === 'succeeded') noteLate(change, run, delivery.epoch, outcome.result)
     finishedOutside(change, run.id)
     return 'stale'
   }
@@ -167,8 +169,14 @@ export function cancelled(change: Change, runId: string, actor: string | null): 
   return endRun(change, run, 'cancelled', { code: 'cancelled', message: `cancelled${by}` }, active, UNTOLD, false)
 }
 
+/** A result that does not fit its schema is none: the work has failed, and would return the same again. */
 export function succeed(change: Change, run: RunRow, result: string | null, told: Told): void {
   change.noteStart(run, told.startedAt ?? run.startedAt)
+  const misfit = outputFailure(change, run, result)
+  if (misfit !== null) {
+    endRun(change, run, 'failed', misfit, false, told, policyOf(change, run).deadLetter)
+    return
+  }
   const row = change.finish(run, {
     status: 'succeeded',
     now: change.now,
@@ -202,7 +210,8 @@ export function failExecution(
   const failures = run.attempt + 1
   const oneClock = error.code === 'timeout' && run.timeoutPer === 'node'
   const wanted = how === 'retry' || (how === 'policy' && retryable(retry, error))
-  const again = failures < run.maxAttempts && wanted && !oneClock && !ending(change, run)
+  const again =
+    failures < run.maxAttempts && wanted && !oneClock && !appealable(change, run, error) && !ending(change, run)
   if (!again) {
     const deadLetter = how === 'dead_letter' || (how !== 'discard' && retry.deadLetter)
     endRun(change, run, 'failed', error, unknown, told, deadLetter, result)
@@ -306,19 +315,15 @@ export function unclaimed(change: Change, runId: string, epoch: number): void {
   giveBack(change, before, false, UNTOLD)
 }
 
+/** What governance forbids is for people to allow, not for another try. */
+function appealable(change: Change, run: RunRow, { category }: Failure): boolean {
+  if (category !== 'governance' || run.role !== 'work' || run.instanceId === null || run.node === null) return false
+  return change.member(run.instanceId).net.byKey.get(run.node)?.appeal !== undefined
+}
+
 /** In a drain nothing is tried again. */
 function ending(change: Change, run: RunRow): boolean {
   if (run.cancelRequestedAt !== null) return true
   if (run.instanceId === null) return false
   return change.member(run.instanceId).row.phase === 'drain'
-}
-
-/** The work took effect after it had been given up: an undo must know, an operator too. */
-export function noteLate(change: Change, run: RunRow, epoch: number): void {
-  if (!run.unknown || run.epoch !== epoch + 1 || run.instanceId === null || run.status === 'succeeded') return
-  change.runEvent(run, 'late_success', null)
-  change.happen(run.instanceId, { kind: 'late', place: placeOf(run) })
-  // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
-  finishedOutside(change, run.id)
-  change.replace({ ...(change.run(run.id) as RunRow), unknown: false })
 }

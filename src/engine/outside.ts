@@ -8,10 +8,14 @@ import type { Failure, Outcome } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Change } from './change.ts'
+import { storableText } from './edge.ts'
 import { leaseStory } from './lease-story.ts'
 import { NeedMore } from './need.ts'
+import { outputFailure } from './node-schemas.ts'
 import { policyOf } from './policy.ts'
 import { placeOf, settled } from './runs.ts'
+
+const LONGEST_TOLD = 65_536
 
 /** Does nothing to any other run, and nothing a second time. */
 export function finishedOutside(change: Change, runId: string): void {
@@ -20,10 +24,12 @@ export function finishedOutside(change: Change, runId: string): void {
   const story = run.instanceId === null ? {} : untold(change, run)
   change.admission.release(run)
   change.noteStart(run, begunAt(change, run))
-  const error = run.status === 'succeeded' ? null : errorOf(run)
-  const deadLetter = run.status === 'failed' && policyOf(change, run).deadLetter
+  const misfit = run.status === 'succeeded' ? outputFailure(change, run, run.result) : null
+  const ended: RunRow = misfit === null ? run : { ...run, status: 'failed', result: null, attempt: run.attempt + 1 }
+  const error = misfit ?? (ended.status === 'succeeded' ? null : errorOf(ended))
+  const deadLetter = ended.status === 'failed' && policyOf(change, ended).deadLetter
   const seq = run.instanceId === null ? null : change.member(run.instanceId).seq + 1
-  const row = settled(run, { now: change.now, seq, error, deadLetter })
+  const row = settled(ended, { now: change.now, seq, error, deadLetter })
   change.replace(row)
   if (row.instanceId === null) {
     change.endedIds.push(row.id)
@@ -55,11 +61,33 @@ function begunAt(change: Change, run: RunRow): number | null {
 }
 
 function errorOf(run: RunRow): Failure {
+  const told = run.status === 'failed' ? toldIn(run.lastError) : null
+  if (told !== null) return told
   const stored = run.error === null ? null : (JSON.parse(run.error) as Partial<Failure> | null)
   const { code, message } = stored ?? {}
   if (typeof code === 'string' && typeof message === 'string') return { ...stored, code, message }
   const fallback = run.status === 'failed' ? 'handler_error' : 'cancelled'
   return { code: fallback, message: run.lastError ?? `${run.status} by a foreign client` }
+}
+
+/** `last_error` is all that a client can write about a failure; as a JSON object it says more than a message. */
+function toldIn(text: string | null): Failure | null {
+  if (text === null || !text.startsWith('{') || text.length > LONGEST_TOLD) return null
+  try {
+    const { message, code, category, details } = JSON.parse(text) as { readonly [key: string]: Json | undefined }
+    if (typeof message !== 'string') return null
+    const told: Failure = {
+      code: typeof code === 'string' && code !== '' ? code : 'handler_error',
+      message,
+      ...(typeof category === 'string' ? { category } : {}),
+      ...(details === undefined ? {} : { details }),
+    }
+    // As a text it could be stored; what its escapes stand for may not be.
+    storableText(told as unknown as Json, 'last_error', 2 * LONGEST_TOLD)
+    return told
+  } catch {
+    return null
+  }
 }
 
 function outcomeOf(change: Change, run: RunRow, error: Failure | null): Outcome {

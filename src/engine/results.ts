@@ -4,15 +4,24 @@ import type { Json } from '../net/net.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Delivery, ParentResults } from '../worker/port.ts'
-import { isChildRef } from './facts.ts'
+import { hasResult, isChildRef } from './facts.ts'
 import type { Nets } from './nets.ts'
 
 type ByNode = ReadonlyMap<string, string | null>
 
+/** Nodes that come before a node, by node; `names`: how many in all. */
+interface Ancestors {
+  readonly of: Map<string, readonly string[]>
+  names: number
+}
+
+/** Kept per net: in a chain of thousands the lists of all nodes together would be millions of names. */
+const MOST_NAMES = 100_000
+
 export class Results {
   readonly #store: Store
   readonly #nets: Nets
-  readonly #ancestors = new WeakMap<CompiledNet, Map<string, readonly string[]>>()
+  readonly #ancestors = new WeakMap<CompiledNet, Ancestors>()
 
   constructor(store: Store, nets: Nets) {
     this.#store = store
@@ -22,7 +31,7 @@ export class Results {
   /** By node key, JSON text; `nodes`: only these. An each: an object keyed by item index. A nested workflow: see `nested`. */
   async ofInstance(instanceId: string, nodes: readonly string[] | null): Promise<ByNode> {
     const net = this.#nets.ofInstance(instanceId) ?? (await this.#lookUp(instanceId)).net
-    return this.#read(instanceId, net, nodes ?? net.net.nodes.map((n) => n.key))
+    return this.#read(instanceId, net, nodes ?? net.net.nodes.filter(hasResult).map((n) => n.key))
   }
 
   /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */
@@ -54,9 +63,9 @@ export class Results {
   }
 
   #ancestorsOf(net: CompiledNet, node: string): readonly string[] {
-    const known = this.#ancestors.get(net) ?? new Map<string, readonly string[]>()
+    const known: Ancestors = this.#ancestors.get(net) ?? { of: new Map(), names: 0 }
     this.#ancestors.set(net, known)
-    const remembered = known.get(node)
+    const remembered = known.of.get(node)
     if (remembered !== undefined) return remembered
     const found = new Set<string>()
     const todo = [...(net.sources.get(node) ?? [])]
@@ -65,8 +74,13 @@ export class Results {
       found.add(key)
       todo.push(...(net.sources.get(key) ?? []))
     }
-    const list = [...found]
-    known.set(node, list)
+    const list = [...found].filter((key) => hasResult(net.byKey.get(key)))
+    if (known.names + list.length > MOST_NAMES) {
+      known.of.clear()
+      known.names = 0
+    }
+    known.of.set(node, list)
+    known.names += list.length
     return list
   }
 
@@ -125,5 +139,5 @@ export class Results {
 
 function workNodes(net: CompiledNet): readonly string[] {
   const finals = new Set(net.net.finals.map((f) => f.node))
-  return net.net.nodes.filter((n) => !finals.has(n.key)).map((n) => n.key)
+  return net.net.nodes.filter((n) => hasResult(n) && !finals.has(n.key)).map((n) => n.key)
 }

@@ -5,8 +5,9 @@ import type { Json } from '../net/net.ts'
 import { StoreConflictError } from '../store/errors.ts'
 import type { ScheduleRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
-import type { EnqueueParams, ScheduleParams, StartParams } from './api.ts'
+import type { EnqueueParams, Logger, ScheduleParams, StartParams } from './api.ts'
 import type { Control } from './control.ts'
+import type { DefinitionDesk } from './definitions.ts'
 import { PetrelError } from './errors.ts'
 import type { Intake } from './intake.ts'
 import type { RunControl } from './run-control.ts'
@@ -18,6 +19,8 @@ export interface ScheduleDeps {
   readonly intake: Intake
   readonly control: Control
   readonly runControl: RunControl
+  readonly definitions: DefinitionDesk
+  readonly logger: Logger
   readonly dueAt: (at: number) => void
 }
 
@@ -25,7 +28,12 @@ interface Template {
   readonly run?: EnqueueParams
   readonly start?: StartParams
   readonly about?: Json
+  /** Of the schedule's tenant: the latest version there is when it fires. */
+  readonly definition?: string
 }
+
+/** How the schedules of deployed definitions are called. */
+export const OF_DEFINITIONS = 'workflow:'
 
 export class Schedules {
   readonly #deps: ScheduleDeps
@@ -37,6 +45,10 @@ export class Schedules {
   async put(p: ScheduleParams): Promise<ScheduleRow> {
     if ((p.run === undefined) === (p.start === undefined)) {
       throw new PetrelError('invalid_request', `schedule '${p.name}': give either run or start`)
+    }
+    if (p.name.startsWith(OF_DEFINITIONS)) {
+      const message = `schedule '${p.name}': names that begin with ${OF_DEFINITIONS} belong to deployed definitions; deploy one with this trigger`
+      throw new PetrelError('invalid_request', message)
     }
     const timezone = p.timezone ?? 'UTC'
     const { value } = await this.#deps.transactor.run({
@@ -111,12 +123,15 @@ export class Schedules {
     if (busy && schedule.overlap === 'skip') return this.#advance(schedule, null, 'cron.skipped')
     if (busy && schedule.overlap === 'cancel_previous') await this.#cancelPrevious(schedule)
     const id = await this.#create(schedule, schedule.nextAt)
+    if (id === null) return this.#advance(schedule, null, 'cron.skipped', 'refused')
     await this.#advance(schedule, id, 'cron.triggered')
   }
 
-  async #create(schedule: ScheduleRow, at: number): Promise<string> {
-    const { run, start } = JSON.parse(schedule.template) as Template
+  /** null: what it should start cannot be started. */
+  async #create(schedule: ScheduleRow, at: number): Promise<string | null> {
+    const { run, start, definition } = JSON.parse(schedule.template) as Template
     const key = `cron:${schedule.name}:${at}`
+    if (definition !== undefined) return this.#trigger(schedule, definition, key, at)
     const tenant = schedule.tenant === null ? {} : { tenant: schedule.tenant }
     if (run !== undefined) {
       const [made] = await this.#deps.intake.enqueue([{ ...run, ...tenant, idempotencyKey: key }])
@@ -126,7 +141,28 @@ export class Schedules {
     return made?.id as string
   }
 
-  async #advance(schedule: ScheduleRow, id: string | null, event: string): Promise<void> {
+  /** Its latest version by now. One that cannot be started must not keep the other schedules from firing. */
+  async #trigger(schedule: ScheduleRow, name: string, key: string, at: number): Promise<string | null> {
+    try {
+      const started = await this.#deps.definitions.trigger({
+        of: { tenant: schedule.tenant, name },
+        key,
+        input: null,
+        trigger: { kind: 'schedule', schedule: schedule.name, at: new Date(at).toISOString() },
+        actor: `schedule ${schedule.name}`,
+      })
+      return started[0]?.id ?? null
+    } catch (error) {
+      if (!(error instanceof PetrelError) || error.code === 'unavailable') throw error
+      this.#deps.logger.warn(
+        { schedule: schedule.name },
+        `schedule '${schedule.name}' could not fire: ${error.message}`,
+      )
+      return null
+    }
+  }
+
+  async #advance(schedule: ScheduleRow, id: string | null, event: string, why = 'overlap'): Promise<void> {
     await this.#deps.transactor
       .run({
         roots: [],
@@ -144,7 +180,7 @@ export class Schedules {
             lastId: id ?? row.lastId,
             fireCount: row.fireCount + (id === null ? 0 : 1),
           })
-          const reason = id === null ? { reason: 'overlap' } : {}
+          const reason = id === null ? { reason: why } : {}
           const data = JSON.stringify({ schedule: row.name, at: row.nextAt, id, ...reason })
           change.events.push({
             runId: null,

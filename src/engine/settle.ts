@@ -7,19 +7,15 @@
  * One bad outcome never fails its neighbours: a batch the store refuses is halved until the offender is alone, and that
  * run fails as `unstorable`. While the store is away batches wait and are sent again; report ids make that safe.
  */
-import type { CompiledNet } from '../net/compile.ts'
 import { StoreDataError, StoreUnavailableError } from '../store/errors.ts'
 import type { RunRow } from '../store/rows.ts'
-import type { Need } from '../store/store.ts'
 import type { Delivery, Reply, Report } from '../worker/port.ts'
-import { limitKeys } from './admission.ts'
 import type { Logger } from './api.ts'
 import { type Batch, Batcher } from './batcher.ts'
 import type { Change } from './change.ts'
 import { deliveryOf } from './deliveries.ts'
+import type { Expected, Foresight } from './foresight.ts'
 import type { Offer } from './handoff.ts'
-import type { Nets } from './nets.ts'
-import { chunkOf } from './orders.ts'
 import type { Act, Pass, Transactor } from './transactor.ts'
 
 /** One thing to settle. */
@@ -54,7 +50,7 @@ const PATIENCE = 20
 
 export class Settler {
   readonly #transactor: Transactor
-  readonly #nets: Nets
+  readonly #foresight: Foresight
   readonly #logger: Logger
   readonly #offers: (reports: readonly { readonly sessionId: string; readonly reportId: string }[]) => readonly Offer[]
   readonly #lanes: readonly Batcher<Settling, Settled>[]
@@ -63,13 +59,13 @@ export class Settler {
 
   constructor(p: {
     readonly transactor: Transactor
-    readonly nets: Nets
+    readonly foresight: Foresight
     readonly logger: Logger
     readonly lanes: number
     readonly offers: (reports: readonly { readonly sessionId: string; readonly reportId: string }[]) => readonly Offer[]
   }) {
     this.#transactor = p.transactor
-    this.#nets = p.nets
+    this.#foresight = p.foresight
     this.#logger = p.logger
     this.#offers = p.offers
     this.#lanes = Array.from(
@@ -141,7 +137,7 @@ export class Settler {
     const act: Act<{ readonly statuses: Map<Entry, Reply['status']>; readonly skipped: Entry[] }> = {
       roots: [...roots.keys()].filter((root) => root !== ''),
       wait: patient,
-      need: this.#needOf(batch),
+      need: this.#foresight.needOf(batch.map(expected)),
       offers: () => this.#offers(reports),
       fold: (change, pass) => foldRoots(change, pass, roots, patient, unstorable),
     }
@@ -161,41 +157,10 @@ export class Settler {
       setTimeout(() => this.#lanes[lane]?.again(value.skipped), 1)
     }
   }
+}
 
-  /** Everything a plain outcome touches, in one load: a chain step must not cost a second round trip. */
-  #needOf(batch: readonly Entry[]): Need {
-    const runs: string[] = []
-    const instances = new Set<string>()
-    const slots = new Map<string, string[]>()
-    const queues = new Set<string>()
-    const limits = new Set<string>()
-    for (const { params } of batch) {
-      runs.push(params.runId)
-      if (params.instanceId !== null) instances.add(params.instanceId)
-      const delivery = params.report?.report.delivery ?? params.hint
-      if (delivery === undefined) continue
-      queues.add(delivery.queue)
-      for (const key of limitKeys(delivery)) limits.add(key)
-      if (delivery.instanceId === null || delivery.node === null) continue
-      const net = this.#nets.ofInstance(delivery.instanceId)
-      if (net === undefined) continue
-      const touched = slotsTouched(net, delivery)
-      const keys = slots.get(delivery.instanceId)
-      if (keys === undefined) slots.set(delivery.instanceId, touched)
-      else for (const key of touched) if (!keys.includes(key)) keys.push(key)
-      for (const { queue, limitKey } of ordersAfter(net, delivery.node)) {
-        queues.add(queue)
-        for (const key of limitKeys({ queue, limitKey })) limits.add(key)
-      }
-    }
-    return {
-      runs,
-      instances: [...instances],
-      slots: [...slots].map(([instanceId, keys]) => ({ instanceId, keys })),
-      queues: [...queues],
-      limits: [...limits],
-    }
-  }
+function expected({ params: { runId, instanceId, report, hint } }: Entry): Expected {
+  return { runId, instanceId, delivery: report?.report.delivery ?? hint }
 }
 
 function foldRoots(
@@ -222,34 +187,6 @@ function foldRoots(
     }
   })
   return { statuses, skipped }
-}
-
-/** Slots that the end of this work reads: its scopes, the joins and literal arguments of what comes next. */
-function slotsTouched(net: CompiledNet, delivery: Delivery): string[] {
-  const keys: string[] = []
-  if (delivery.scope !== '') for (const id of delivery.scope.split('.')) keys.push(`s:${id}`)
-  const node = net.byKey.get(delivery.node as string)
-  if (node === undefined || delivery.item >= 0) return keys
-  for (const arc of node.next.arcs) {
-    const target = net.byKey.get(arc.to)
-    if (target === undefined) continue
-    if (target.join === 'count') keys.push(`j:${arc.to}`)
-    if (target.work.kind === 'run' || target.work.kind === 'child') keys.push(`a:${chunkOf({ net }, arc.to)}`)
-  }
-  return keys
-}
-
-function ordersAfter(net: CompiledNet, key: string): { readonly queue: string; readonly limitKey: string | null }[] {
-  const orders: { queue: string; limitKey: string | null }[] = []
-  for (const arc of net.byKey.get(key)?.next.arcs ?? []) {
-    const work = net.byKey.get(arc.to)?.work
-    if (work?.kind === 'run') orders.push(work)
-  }
-  for (const final of net.net.finals) {
-    const work = net.byKey.get(final.node)?.work
-    if (work?.kind === 'run') orders.push(work)
-  }
-  return orders
 }
 
 function handedBefore(change: Change, from: Settling['report']): Delivery | null {

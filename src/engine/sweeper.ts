@@ -13,6 +13,7 @@ import { type Chance, leaseExpired, lost, overdue } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
 import type { Schedules } from './schedules.ts'
 import type { Settler } from './settle.ts'
+import type { SlotDesk } from './slot-desk.ts'
 import type { Transactor } from './transactor.ts'
 
 const CHUNK = 500
@@ -27,6 +28,7 @@ export interface SweeperDeps {
   readonly settler: Settler
   readonly schedules: Schedules
   readonly inboxSchedules: InboxScheduleDesk
+  readonly slots: SlotDesk
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
   /** These runs have begun: their instances do not know yet. */
@@ -195,6 +197,7 @@ export class Sweeper {
       })
     }
     await this.#gates()
+    await this.#deps.slots.sweep()
     for (const schedule of await sweep.dueSchedules({ limit: CHUNK })) await this.#deps.schedules.fire(schedule)
     for (const row of await store.inboxSchedules.due({ limit: CHUNK })) await this.#deps.inboxSchedules.fire(row)
     this.#deps.wake()

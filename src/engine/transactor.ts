@@ -88,6 +88,7 @@ export class Transactor {
           if (!(error instanceof NeedMore)) throw error
           pass.needs.push(error.need)
         }
+        pass.needs.push(...change.lacking)
         const rules = unknownRules(change, offers.length > 0, known)
         if (rules !== null) pass.needs.push(rules)
         if (pass.needs.length > 0) return { need: merge(pass.needs) }
@@ -118,6 +119,7 @@ class Known {
     this.limits = new Set(need.limits)
     for (const queue of this.queues) this.things.add(`queue ${queue}`)
     for (const key of this.limits) this.things.add(`limit ${key}`)
+    for (const key of need.heldLimits ?? []) this.things.add(`limit ${key}`)
   }
 }
 
@@ -147,9 +149,18 @@ export function merge(needs: readonly Need[]): Need {
   const merged: Record<string, unknown> = {}
   for (const need of needs) {
     for (const [part, wanted] of Object.entries(need as Parts)) {
-      if (Array.isArray(wanted)) merged[part] = [...((merged[part] as unknown[] | undefined) ?? []), ...wanted]
-      else merged[part] = wanted
+      if (!Array.isArray(wanted)) merged[part] = wanted
+      else {
+        const all = (merged[part] ??= []) as unknown[]
+        for (const one of wanted) all.push(one)
+      }
     }
   }
-  return merged as Need
+  const { results, ...rest } = merged as Need
+  return results === undefined ? rest : { ...rest, results: onceEach(results) }
+}
+
+/** Joins side by side wait for the same results. */
+function onceEach(results: NonNullable<Need['results']>): NonNullable<Need['results']> {
+  return [...new Map(results.map((one) => [`${one.instanceId}/${one.node}`, one])).values()]
 }

@@ -9,8 +9,8 @@
 import type { Json } from '../net/net.ts'
 import type { GateRow } from '../store/rows.ts'
 import { PetrelError } from './errors.ts'
-import { formCheck, type GateOptions, gateOptions } from './gate-options.ts'
-import { misfitsOf } from './json-schema.ts'
+import { type GateOptions, gateOptions } from './gate-options.ts'
+import { checkOf, misfitsOf } from './json-schema.ts'
 
 export interface Vote {
   /** null: nobody said. Only where the gate does not mind. */
@@ -145,7 +145,7 @@ function checkRight(gate: GateRow, { by, roles }: Vote, options: GateOptions): v
 
 function checkForm({ form }: GateOptions, vote: Vote): void {
   if (form === undefined || (!vote.approved && vote.answer === undefined)) return
-  const misfits = misfitsOf(formCheck(form), vote.answer ?? null, 'answer')
+  const misfits = misfitsOf(checkOf(form), vote.answer ?? null, 'answer')
   if (misfits.length === 0) return
   throw new PetrelError('invalid_request', misfits.map(({ path, message }) => `${path}: ${message}`).join('; '), {
     validation_errors: misfits,

@@ -52,11 +52,32 @@ function isFixed(part: Part): boolean {
   return part.kind === 'fixed'
 }
 
+interface Text {
+  readonly blocks: readonly Block[]
+  readonly names: readonly Name[]
+}
+
+/** Texts lately parsed: in a large workflow a thousand steps name the same results. */
+const parsedTexts = new Map<string, Text>()
+const MOST_KEPT = 20_000
+const LONGEST_KEPT = 200
+
+function parseText(source: string): Text {
+  const known = parsedTexts.get(source)
+  if (known !== undefined) return known
+  guardSource(source)
+  const blocks = parseBlocks(scanTemplate(source))
+  const text = { blocks, names: namesInBlocks(blocks) }
+  if (source.length > LONGEST_KEPT) return text
+  if (parsedTexts.size >= MOST_KEPT) parsedTexts.clear()
+  parsedTexts.set(source, text)
+  return text
+}
+
 function compileText(source: string, path: string, names: (readonly Name[])[]): Part {
   return within(path, () => {
-    guardSource(source)
-    const blocks = parseBlocks(scanTemplate(source))
-    names.push(namesInBlocks(blocks))
+    const { blocks, names: named } = parseText(source)
+    names.push(named)
     const [only, ...others] = blocks
     if (only?.kind === 'output' && others.length === 0) {
       const { node } = only.value

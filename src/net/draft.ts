@@ -1,8 +1,9 @@
 /** The marking while one happening is folded into it: mutable counters, slots over facts, effects in order. */
 import type { CompiledNet } from './compile.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
-import type { Effect, Failure, Marking, Place } from './marking.ts'
+import type { Effect, Failure, InstanceState, Marking, Place } from './marking.ts'
 import type { Json, Node } from './net.ts'
+import { mayFollow } from './transitions.ts'
 
 /** Tokens and items one fire may move; the rest is cut off and goes on with `continue`. */
 export const MOVES_PER_FIRE = 1000
@@ -47,7 +48,11 @@ export class Draft {
   /** Lists just evaluated, not yet frozen in items. */
   readonly fresh = new Map<number, readonly Json[]>()
   moves = MOVES_PER_FIRE
+  /** How much of `todo` is of the portion of a cascade taken up here; null: none was. */
+  portion: number | null = null
   contextChanged = false
+  /** Results that arguments of new work name and that are not loaded. Nothing else depends on them. */
+  readonly lacking: Missing[] = []
 
   constructor(net: CompiledNet, marking: Marking, facts: Facts, evaluate: Evaluate) {
     this.net = net
@@ -60,6 +65,14 @@ export class Draft {
     const node = this.net.byKey.get(key)
     if (node === undefined) throw new Error(`the net has no node '${key}'`)
     return node
+  }
+
+  /** The one way to another state. A step that the table does not have is an error of ours, not of the workflow. */
+  enter(state: InstanceState): void {
+    const { m } = this
+    if (m.state === state) return
+    if (!mayFollow(m.state, state)) throw new Error(`an instance that is ${m.state} cannot become ${state}`)
+    m.state = state
   }
 
   slot(key: string): Json {
@@ -109,9 +122,9 @@ export class Draft {
     this.effects.push({ do: 'event', type, node, data })
   }
 
-  /** Adds a piece of ended work to what an undo would take back. */
-  joinUndo(place: Place): void {
-    this.put(`u:${pad(++this.m.doneSeq)}`, { ...place })
+  /** Adds a piece of ended work to what an undo would take back. `result`: of one told late, which is recorded nowhere else. */
+  joinUndo(place: Place, result?: Json): void {
+    this.put(`u:${pad(++this.m.doneSeq)}`, { ...place, ...(result === undefined ? {} : { result }) })
   }
 }
 

@@ -2,6 +2,7 @@
  * fire: one happening in, a new marking out. Pure and total: an exception anywhere fails that one instance
  * (`engine_error`), a fact not loaded is asked for.
  */
+import { takeUp } from './cascade.ts'
 import type { CompiledNet } from './compile.ts'
 import { Abandoned, Draft, MissingFact } from './draft.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
@@ -19,7 +20,9 @@ import {
   stopUndo,
   undoEnded,
 } from './phases.ts'
-import { discardHeld, emit, failNode, itemEnded, moveTokens, succeedNode, takeUpCascade } from './tokens.ts'
+import { type Appeal, appeals, takeAppeal, upheld } from './reruns.ts'
+import { discardHeld, emit, failNode, itemEnded, moveTokens, rerun, succeedNode } from './tokens.ts'
+import { mayResume } from './transitions.ts'
 
 export interface Fired {
   readonly marking: Marking
@@ -28,7 +31,10 @@ export interface Fired {
   readonly effects: readonly Effect[]
 }
 
-export type FireResult = { readonly fired: Fired } | { readonly missing: readonly Missing[] }
+/** `ahead`: what will come of it but for its effects, if only arguments of new work are missing. */
+export type FireResult =
+  | { readonly fired: Fired }
+  | { readonly missing: readonly Missing[]; readonly ahead: Pick<Fired, 'marking' | 'slots'> | null }
 
 export function fire(
   net: CompiledNet,
@@ -41,10 +47,12 @@ export function fire(
   try {
     take(d, happening)
     goOn(d)
+    if (d.lacking.length > 0) return { missing: d.lacking, ahead: { marking: d.m, slots: d.slots } }
     return { fired: { marking: d.m, slots: d.slots, effects: d.effects } }
   } catch (error) {
-    if (error instanceof MissingFact) return { missing: error.missing }
+    if (error instanceof MissingFact) return { missing: [...d.lacking, ...error.missing], ahead: null }
     if (error instanceof Unloaded) throw error
+    if (d.lacking.length > 0) return { missing: d.lacking, ahead: null }
     const abandoned =
       error instanceof Abandoned
         ? error
@@ -70,7 +78,9 @@ function fail(
     if (happening.kind === 'ended' && happening.place.role === 'work') count(d, happening.place, happening.outcome)
     if (happening.kind === 'answered' && d.m.phase === 'forward') {
       d.m.gates--
-      count(d, happening.place, happening.approved ? { kind: 'succeeded' } : { kind: 'failed', error })
+      const appeal = takeAppeal(d, happening.place)
+      const good = happening.approved && appeal === null
+      count(d, appeal?.place ?? happening.place, good ? { kind: 'succeeded' } : { kind: 'failed', error })
     }
     if (d.m.phase === 'forward') {
       drain(d, error.code === 'engine_error' ? 'engine_error' : 'failure', error, node)
@@ -80,7 +90,7 @@ function fail(
       end(d, 'failed', 'failed')
     }
   } catch (second) {
-    if (second instanceof MissingFact) return { missing: second.missing }
+    if (second instanceof MissingFact) return { missing: second.missing, ahead: null }
     if (second instanceof Unloaded) throw second
     d.m.phase = 'ended'
     d.m.state = 'failed'
@@ -91,9 +101,15 @@ function fail(
   return { fired: { marking: d.m, slots: d.slots, effects: d.effects } }
 }
 
+/** Of what has not even been queued nothing can have ended, been answered or run out. */
+const HEARD_WHILE_IDLE: ReadonlySet<Happening['kind']> = new Set(['queue', 'patched', 'cancel'])
+
 function take(d: Draft, happening: Happening): void {
   const { m } = d
+  if (m.state === 'idle' && !HEARD_WHILE_IDLE.has(happening.kind)) return
   switch (happening.kind) {
+    case 'queue':
+      return queue(d)
     case 'start':
       return start(d)
     case 'ended':
@@ -101,7 +117,7 @@ function take(d: Draft, happening: Happening): void {
     case 'answered':
       return answered(d, happening.place, happening.approved, happening.error)
     case 'late':
-      return late(d, happening.place)
+      return late(d, happening.place, happening.result)
     case 'patched':
       if (m.phase === 'ended') return
       for (const [name, value] of Object.entries(happening.set)) d.put(`c:${name}`, value)
@@ -113,7 +129,7 @@ function take(d: Draft, happening: Happening): void {
     case 'deadline':
       return deadline(d)
     case 'continue':
-      if (m.phase === 'forward') takeUpCascade(d)
+      if (m.phase === 'forward') takeUp(d)
       else if (m.phase === 'drain' && m.more) {
         cancelUnstarted(d)
         leaveDrainIfEmpty(d)
@@ -130,12 +146,20 @@ function take(d: Draft, happening: Happening): void {
   }
 }
 
+/** The deadline runs from here: whoever makes an instance queued from the first sets it likewise. */
+function queue(d: Draft): void {
+  if (d.m.state !== 'idle') return
+  d.enter('queued')
+  const { timeoutMs } = d.net.net
+  if (timeoutMs !== null) d.effects.push({ do: 'deadline', inMs: timeoutMs })
+}
+
+/** An idle instance is queued first, never started at once. */
 function start(d: Draft): void {
   const { m, net } = d
-  if (m.state !== 'idle' && m.state !== 'queued') return
-  m.state = 'running'
+  if (m.state !== 'queued') return
+  d.enter('running')
   m.live = net.net.entry.length
-  if (net.net.timeoutMs !== null) d.effects.push({ do: 'deadline', inMs: net.net.timeoutMs })
   for (const key of net.net.entry) emit(d, key, '', null)
 }
 
@@ -148,6 +172,7 @@ function ended(d: Draft, place: Place, outcome: Outcome): void {
     m.open--
     return leaveDrainIfEmpty(d)
   }
+  if (m.phase === 'forward' && (appeals(d, place, outcome) || rerun(d, place, outcome))) return
   count(d, place, outcome)
   if (m.phase === 'drain') {
     if (m.reason === 'stop' && outcome.kind === 'succeeded') d.put(`p:${place.fire}`, { ...place })
@@ -178,23 +203,39 @@ function answered(d: Draft, place: Place, approved: boolean, error: Failure | nu
   const { m } = d
   if (m.phase !== 'forward') return
   m.gates--
-  count(d, place, approved ? { kind: 'succeeded' } : { kind: 'failed', error: error ?? REJECTED })
+  const appeal = takeAppeal(d, place)
+  if (appeal !== null) return appealAnswered(d, appeal, approved, error)
+  const failed = { kind: 'failed', error: error ?? REJECTED } as const
+  if (!approved && rerun(d, place, failed)) return
+  count(d, place, approved ? { kind: 'succeeded' } : failed)
   if (approved) succeedNode(d, place)
-  else failNode(d, place, error ?? REJECTED)
+  else failNode(d, place, failed.error)
+}
+
+/** The gate goes; in its place among the open the run is back at work, or the work has failed after all. */
+function appealAnswered(d: Draft, appeal: Appeal, approved: boolean, rejection: Failure | null): void {
+  const { place } = appeal
+  if (approved) {
+    d.effects.push({ do: 'redrive', place, because: 'approved' })
+    return
+  }
+  const error = upheld(appeal.error, rejection)
+  count(d, place, { kind: 'failed', error })
+  failNode(d, place, error)
 }
 
 const REJECTED: Failure = { code: 'rejected', message: 'the gate was rejected' }
 
 /** A worker finished after all, though its outcome had been recorded as unknown. */
-function late(d: Draft, place: Place): void {
+function late(d: Draft, place: Place, result?: Json): void {
   d.event('late_success', place.node, { ...place })
   if (d.m.phase === 'ended' || d.net.net.unknown === 'undo') return
-  if (d.node(place.node).undo !== null) d.joinUndo(place)
+  if (d.node(place.node).undo !== null) d.joinUndo(place, result)
 }
 
 function deadline(d: Draft): void {
   const { m } = d
-  if (m.state === 'idle' || m.state === 'queued') {
+  if (m.state === 'queued') {
     d.put('e', failureJson(TIMED_OUT, null))
     end(d, 'failed', 'timed_out')
   } else if (m.phase === 'forward') drain(d, 'deadline', TIMED_OUT, null)
@@ -206,11 +247,10 @@ function deadline(d: Draft): void {
 
 const TIMED_OUT: Failure = { code: 'timeout', message: 'the instance did not end by its deadline' }
 
-/** The one way back: an instance that stopped without undo or finals goes on at the places that did not succeed. */
+/** The one way back, which the table of states does not have: it goes on at the places that did not succeed. */
 function resume(d: Draft, places: readonly Place[]): void {
   const { m, net } = d
-  if (m.phase !== 'ended' || m.state !== 'failed' || net.net.finals.length > 0) return
-  if (m.reason !== 'stop' && m.reason !== 'failure') return
+  if (m.phase !== 'ended' || !mayResume(net.net, m)) return
   m.phase = 'forward'
   m.state = 'running'
   m.outcome = null
@@ -219,7 +259,7 @@ function resume(d: Draft, places: readonly Place[]): void {
   d.event('instance.resumed', null, places.length)
   for (const place of places) {
     m.open++
-    d.effects.push({ do: 'redrive', place })
+    d.effects.push({ do: 'redrive', place, because: 'resumed' })
   }
   for (const parked of d.slotsWith('p:')) {
     d.put(parked.key, null)
@@ -240,7 +280,7 @@ function goOn(d: Draft): void {
   }
   if (phaseOf(d) !== 'forward') return
   if (m.live === 0 && !m.more) return enterFinal(d)
-  m.state = m.open === m.gates && m.gates + m.held > 0 && !m.more ? 'waiting' : 'running'
+  d.enter(m.open === m.gates && m.gates + m.held > 0 && !m.more ? 'waiting' : 'running')
 }
 
 /** Reads the phase anew: the functions above change it. */

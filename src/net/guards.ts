@@ -11,6 +11,8 @@ export interface Surroundings {
   readonly event: Json | null
   /** The item of an each whose arguments are rendered. */
   readonly item?: Json
+  /** The result of the node itself, where none is recorded: its success came late. */
+  readonly own?: { readonly node: string; readonly result: Json }
 }
 
 /** Where an expression stands, for the message someone will read at night. */
@@ -47,6 +49,7 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
   const part = (name: string): Record<string, Json> => (scope[name] ??= {}) as Record<string, Json>
   const missing: Missing[] = []
   const result = (node: string): Json => {
+    if (node === around.own?.node) return around.own.result
     const known = d.facts.result(node)
     if (known === undefined) missing.push({ fact: 'result', node })
     return known ?? null
@@ -80,17 +83,28 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
   return scope
 }
 
-/** What new work is given: the node's own template rendered, else the token's args and no word about the rest. */
+/**
+ * What new work is given: the node's own template rendered, else the token's args and no word about the rest. Where it
+ * lacks results the draft notes which, and goes on with a stand-in, so that all joins of a fire ask at once.
+ */
 export function payloadOf(
   d: Draft,
   template: Json | null,
   args: Json | null,
   item: Json | undefined,
   spot: Spot,
+  own?: Surroundings['own'],
 ): { readonly args: Json | null; readonly rendered: boolean } {
   if (template === null) return { args, rendered: false }
-  const around: Surroundings = { args: () => args, event: null, ...(item === undefined ? {} : { item }) }
-  return { args: render(d, template, around, spot), rendered: true }
+  const given = { ...(item === undefined ? {} : { item }), ...(own === undefined ? {} : { own }) }
+  const around: Surroundings = { args: () => args, event: null, ...given }
+  try {
+    return { args: render(d, template, around, spot), rendered: true }
+  } catch (error) {
+    if (!(error instanceof MissingFact) || error.missing.some(({ fact }) => fact !== 'result')) throw error
+    for (const missing of error.missing) d.lacking.push(missing)
+    return { args: null, rendered: true }
+  }
 }
 
 const usesArgs = new WeakMap<Node, boolean>()

@@ -88,11 +88,14 @@ export type Outcome =
   | { readonly kind: 'cancelled' }
 
 export type Happening =
+  /** An idle instance is to begin as soon as there is room. */
+  | { readonly kind: 'queue' }
   | { readonly kind: 'start' }
   | { readonly kind: 'ended'; readonly place: Place; readonly outcome: Outcome }
   | { readonly kind: 'answered'; readonly place: Place; readonly approved: boolean; readonly error: Failure | null }
   /** A success reported for work that had already been recorded as unknown. */
-  | { readonly kind: 'late'; readonly place: Place }
+  /** `result`: what it returned, for its undo. */
+  | { readonly kind: 'late'; readonly place: Place; readonly result?: Json }
   | { readonly kind: 'patched'; readonly set: { readonly [name: string]: Json } }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'deadline' }
@@ -111,9 +114,11 @@ export type Effect =
       readonly rendered: boolean
       readonly item: Json | null
     }
-  /** The run at this place goes back to work under the same id. */
-  | { readonly do: 'redrive'; readonly place: Place }
+  /** The run at this place goes back to work under the same id: an operator, an approved appeal or the net's policy. */
+  | { readonly do: 'redrive'; readonly place: Place; readonly because: 'resumed' | 'approved' | 'policy' }
   | { readonly do: 'gate'; readonly place: Place; readonly args: Json | null }
+  /** The gate of an appeal, at a place of its own, for the run at `of`. */
+  | { readonly do: 'appeal'; readonly place: Place; readonly of: Place; readonly error: Failure }
   | {
       readonly do: 'child'
       readonly place: Place

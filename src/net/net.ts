@@ -19,8 +19,8 @@ export interface Net {
   /** Keys of the nodes that get a token at the start. */
   readonly entry: readonly string[]
   readonly finals: readonly Final[]
-  /** Answer to an instance deadline, and to a failure whose node says `net`. */
-  readonly onFailure: 'abort' | 'compensate'
+  /** Answer to a failure whose node says `net`, and to an instance deadline. retry: once more from the start, then abort. */
+  readonly onFailure: 'abort' | 'compensate' | 'retry'
   readonly verdict: Verdict
   /** What becomes of work whose outcome nobody knows: treated as failed, stop without undo, or undone as if it had happened. */
   readonly unknown: 'ignore' | 'stop' | 'undo'
@@ -57,6 +57,20 @@ export interface Node {
   readonly onFailure: 'net' | 'abort' | 'skip' | 'compensate' | 'route'
   readonly undo: Undo | null
   readonly next: Next
+  /**
+   * Who is asked when governance forbids the work of a run: approved, the same run goes back to work; rejected, it has
+   * failed. Left out: nobody is asked. (Left out, not null, so that nets without it keep the hash they have.)
+   */
+  readonly appeal?: GateWork
+  /** Left out: nothing is checked. */
+  readonly schema?: NodeSchema
+}
+
+/** JSON Schemas that the engine holds a node's runs to; not its undo. Opaque to the net. */
+export interface NodeSchema {
+  /** `path` leads to the value inside the arguments; [] is all of them. What is not there counts as null. */
+  readonly input: { readonly path: readonly string[]; readonly schema: Json } | null
+  readonly output: Json | null
 }
 
 export type Work = RunWork | GateWork | PassWork | ChildWork | EachWork
@@ -141,6 +155,11 @@ export interface Timeout {
 
 export interface Undo {
   readonly work: RunWork
+  /**
+   * Where in the rendered arguments what the work was given is put, as its run has it: rendering it again could give
+   * something else, for a retried instance may have another input. Left out: nowhere.
+   */
+  readonly given?: readonly [string, ...string[]]
   readonly retry: Retry | null
   readonly timeout: Timeout | null
 }

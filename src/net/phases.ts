@@ -2,33 +2,38 @@
  * Leaving the forward phase: drain, undo, final, verdict. docs/net.md tells when each is entered and left; every
  * function here is called with the draft in the phase its name says it leaves or enters.
  */
+import { drop } from './cascade.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
 import type { Missing } from './facts.ts'
 import { payloadOf } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
 import type { Json } from './net.ts'
+import { dropAppeals } from './reruns.ts'
 
 /** Rows a drain cancels at a time. */
 const CANCEL_CHUNK = 1000
 
 export function drain(d: Draft, reason: DrainReason, error: Failure, node: string | null): void {
   const { m } = d
-  if (m.phase !== 'forward' && !(m.phase === 'final' && reason === 'cancel')) return
+  const cancelsFinals = m.phase === 'final' && reason === 'cancel' && m.state !== 'compensating'
+  if (m.phase !== 'forward' && !cancelsFinals) return
   if (m.phase === 'forward') d.put('e', failureJson(error, node))
+  dropAppeals(d)
   m.phase = 'drain'
   m.reason = reason
-  d.todo.length = 0
-  if (m.more) d.put('q', null)
-  m.more = false
+  drop(d)
   if (m.held > 0) {
     for (const held of d.slotsWith('h:')) d.put(held.key, null)
     m.held = 0
   }
   d.effects.push({ do: 'deadline', inMs: null })
-  if (reason === 'cancel') m.state = 'cancelling'
-  else if (undoDue(d)) m.state = 'compensating'
-  else m.state = 'running'
+  if (reason === 'cancel') d.enter('cancelling')
+  else {
+    // Also what waited, or could not even begin, is at work while it drains.
+    d.enter('running')
+    if (undoDue(d)) d.enter('compensating')
+  }
   d.event('instance.draining', node, { reason, error: failureJson(error, node) })
   // After a failure what runs may end well; after a cancel or a deadline nobody wants it any more.
   if (m.open > 0 && (reason === 'cancel' || reason === 'deadline')) d.effects.push({ do: 'signal-active' })
@@ -78,7 +83,7 @@ function undoDue(d: Draft): boolean {
 
 function enterUndo(d: Draft): void {
   d.m.phase = 'undo'
-  d.m.state = 'compensating'
+  d.enter('compensating')
   d.event('instance.compensating', null, null)
   if (d.net.net.undoTimeoutMs !== null) d.effects.push({ do: 'deadline', inMs: d.net.net.undoTimeoutMs })
   nextUndo(d)
@@ -93,11 +98,12 @@ function nextUndo(d: Draft): void {
   }
   // The place leaves the list with the run that undoes it, so that no crash or repeat can open a second one.
   d.put(top.key, null)
-  const done = top.value as unknown as Place
+  const { result, ...done } = top.value as unknown as Place & { readonly result?: Json }
+  const own = result === undefined ? undefined : { node: done.node, result }
   const work = d.node(done.node).undo?.work
   let payload: ReturnType<typeof payloadOf>
   try {
-    payload = payloadOf(d, work?.args ?? null, null, undefined, { node: done.node, what: 'args of its undo' })
+    payload = payloadOf(d, work?.args ?? null, null, undefined, { node: done.node, what: 'args of its undo' }, own)
   } catch (error) {
     if (!(error instanceof Abandoned)) throw error
     return stopUndo(d, done.node, error.failure)
@@ -139,7 +145,7 @@ export function enterFinal(d: Draft): void {
     } else continue
     m.open++
   }
-  if (!undone && m.state === 'waiting') m.state = 'running'
+  if (!undone && m.state === 'waiting') d.enter('running')
   if (m.open === 0) reachVerdict(d)
 }
 
@@ -177,7 +183,7 @@ function reachVerdict(d: Draft): void {
 
 export function end(d: Draft, state: InstanceState, outcome: InstanceOutcome): void {
   d.m.phase = 'ended'
-  d.m.state = state
+  d.enter(state)
   d.m.outcome = outcome
   d.m.more = false
   d.effects.push({ do: 'deadline', inMs: null }, { do: 'end', state, outcome })

@@ -2,12 +2,14 @@
  * The forward phase: a token arrives (join, admission), a node fires, work ends, arcs are tried, scopes close.
  * Tokens wait in draft.todo, never on the call stack, so that a cascade of any length is flat and can be cut off.
  */
+import { putOff } from './cascade.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned, pad } from './draft.ts'
 import { namesArgs, payloadOf, render, type Surroundings, truth, value } from './guards.ts'
-import type { Failure, Place } from './marking.ts'
+import type { Failure, Outcome, Place } from './marking.ts'
 import type { EachWork, Json, Node } from './net.ts'
 import { drain, failureJson } from './phases.ts'
+import { markSecondTime, mayRerun, rerunDue } from './reruns.ts'
 
 /** A fork: `live` tokens on their way to `cont`. An each: `live` items not ended. */
 type ScopeSlot =
@@ -32,37 +34,28 @@ interface Ending {
 
 const SUCCEEDED: Ending = { status: 'succeeded', error: null }
 
-/** Moves tokens until none is left or the budget of this fire is spent; the rest goes to slot `q`. */
+/** Moves tokens until none is left or the budget of this fire is spent; the rest is put off. */
 export function moveTokens(d: Draft): void {
   for (;;) {
     while (d.todo.length > 0 && d.m.phase === 'forward') {
-      if (d.moves <= 0) return cutOff(d)
+      if (d.moves <= 0 || othersFirst(d)) return putOff(d)
       d.moves--
+      if (d.portion !== null && d.portion > 0) d.portion--
       const next = d.todo.shift() as Draft['todo'][number]
       if (next.t === 'token') arrive(d, next.node, next.scope, next.args)
       else if (next.t === 'issue') issueItems(d, next.fire)
       else d.contextChanged = true
     }
     if (d.m.phase !== 'forward' || !d.contextChanged || d.m.held === 0) return
+    if (othersFirst(d)) return putOff(d)
     d.contextChanged = false
     retryHeld(d)
   }
 }
 
-function cutOff(d: Draft): void {
-  if (d.contextChanged) d.todo.push({ t: 'context' })
-  const before = d.m.more ? ((d.slot('q') as Json[] | null) ?? []) : []
-  d.put('q', [...before, ...(d.todo as unknown as Json[])])
-  d.todo.length = 0
-  d.m.more = true
-}
-
-export function takeUpCascade(d: Draft): void {
-  if (!d.m.more) return
-  const queued = (d.slot('q') ?? []) as unknown as Draft['todo']
-  d.todo.push(...queued)
-  d.put('q', null)
-  d.m.more = false
+/** The portion taken up is done, and others wait that were made before what it made. */
+function othersFirst(d: Draft): boolean {
+  return d.portion === 0 && d.m.more
 }
 
 export function emit(d: Draft, node: string, scope: string, args: Json | null): void {
@@ -146,7 +139,7 @@ function fireNode(d: Draft, node: Node, scope: string, args: Json | null): void 
     return route(d, node, scope, () => args, SUCCEEDED)
   }
   m.open++
-  if (args !== null && namesArgs(d, node)) d.put(`t:${fire}`, args)
+  if (args !== null && keepsArgs(d, node)) d.put(`t:${fire}`, args)
   const spot = { node: node.key, what: 'args' }
   if (work.kind === 'run') {
     d.effects.push({ do: 'run', place, ...payloadOf(d, work.args, args, undefined, spot), item: null })
@@ -259,7 +252,7 @@ export function succeedNode(d: Draft, place: Place): void {
 export function failNode(d: Draft, place: Place, error: Failure, args?: () => Json | null): void {
   const node = d.node(place.node)
   const action = node.onFailure === 'net' ? d.net.net.onFailure : node.onFailure
-  if (action === 'abort') drain(d, 'failure', error, node.key)
+  if (action === 'abort' || action === 'retry') drain(d, 'failure', error, node.key)
   else if (action === 'compensate') drain(d, 'compensate', error, node.key)
   else
     route(d, node, place.scope, args ?? argsOf(d, node, place), {
@@ -268,9 +261,38 @@ export function failNode(d: Draft, place: Place, error: Failure, args?: () => Js
     })
 }
 
-/** Args that the arcs name outlive their token in slot `t:<fire>`, until the arcs are tried. */
+/** true: by the net's policy the work is done once more, so it has not failed yet. */
+export function rerun(d: Draft, place: Place, outcome: Outcome): boolean {
+  const error = rerunDue(d, place, outcome)
+  const node = d.node(place.node)
+  const { work } = node
+  if (error === null || (work.kind === 'each' && childItem(d, work, place))) return false
+  d.event('node.rerun', node.key, { because: 'policy', error: failureJson(error, node.key) })
+  if (work.kind === 'run' || work.kind === 'each') {
+    markSecondTime(d, place)
+    d.effects.push({ do: 'redrive', place, because: 'policy' })
+    return true
+  }
+  d.m.open--
+  const args = argsOf(d, node, place)()
+  fireNode(d, node, place.scope, args)
+  markSecondTime(d, { ...place, fire: d.m.fires })
+  return true
+}
+
+function childItem(d: Draft, work: EachWork, { node, item }: Place): boolean {
+  if (work.body !== null) return work.body.kind === 'child'
+  return childOf(work, d.items(node, 0, item, 1)[0] ?? null) !== null
+}
+
+/** For the arcs that name them, and for a gate or child that is fired anew. */
+function keepsArgs(d: Draft, node: Node): boolean {
+  return namesArgs(d, node) || (mayRerun(d, node) && node.work.kind !== 'run')
+}
+
+/** Args that somebody will ask for outlive their token in slot `t:<fire>`, until the arcs are tried. */
 function argsOf(d: Draft, node: Node, place: Place): () => Json | null {
-  if (!namesArgs(d, node)) return () => null
+  if (!keepsArgs(d, node)) return () => null
   const slot = `t:${place.fire}`
   const args = d.slot(slot)
   if (args !== null) d.put(slot, null)

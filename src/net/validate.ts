@@ -1,6 +1,6 @@
 /** What a net must satisfy before it is stored. Every problem names its place and what would be right. */
 import type { Evaluate } from './facts.ts'
-import type { Json, Net, Node, Retry } from './net.ts'
+import type { Json, Net, Node, Retry, Work } from './net.ts'
 
 export interface Problem {
   readonly path: string
@@ -17,8 +17,10 @@ export function findProblems(net: Net, evaluate: Evaluate | null): readonly Prob
   const problems: Problem[] = []
   const report: Report = (path, message) => problems.push({ path, message })
   if (net.nodes.length === 0) report('nodes', 'a net needs at least one node')
-  if (net.nodes.length > MAX_NODES) {
-    report('nodes', `${net.nodes.length} nodes; at most ${MAX_NODES} are allowed: use an each or child nets`)
+  // A pass node costs no more than its arcs do, and those are bounded.
+  const working = net.nodes.filter((n) => n.work.kind !== 'pass').length
+  if (working > MAX_NODES) {
+    report('nodes', `${working} nodes; at most ${MAX_NODES} are allowed: use an each or child nets`)
   }
   const arcs = net.nodes.reduce((sum, n) => sum + n.next.arcs.length, 0)
   if (arcs > MAX_ARCS) report('nodes', `${arcs} arcs; at most ${MAX_ARCS} are allowed`)
@@ -81,6 +83,13 @@ function checkNode(node: Node, byKey: ReadonlyMap<string, Node>, report: Report,
   if (work.kind === 'child') template(`${at}.work.input`, work.input)
   if (work.kind === 'run' && work.type === '') report(`${at}.work.type`, 'a run needs a type')
   if (work.kind === 'gate') checkMs(work.timeoutMs, `${at}.work.timeoutMs`, report)
+  checkMs(node.appeal?.timeoutMs ?? null, `${at}.appeal.timeoutMs`, report)
+  if (node.appeal !== undefined && work.kind !== 'run') {
+    report(`${at}.appeal`, `only a run is appealed, node '${node.key}' is a ${work.kind}`)
+  }
+  if (node.schema !== undefined && !makesRuns(work)) {
+    report(`${at}.schema`, `schemas are for runs, node '${node.key}' makes none`)
+  }
   if (work.kind === 'each') {
     expression(`${at}.work.items`, work.items)
     if (work.maxInFlight !== null && !(Number.isInteger(work.maxInFlight) && work.maxInFlight >= 1)) {
@@ -93,6 +102,10 @@ function checkNode(node: Node, byKey: ReadonlyMap<string, Node>, report: Report,
       report(`${at}.work.body`, 'an each over an expression needs a body; only literal items can name their own work')
     }
   }
+}
+
+function makesRuns(work: Work): boolean {
+  return work.kind === 'run' || (work.kind === 'each' && work.body?.kind !== 'child')
 }
 
 function checkRetry(retry: Retry | null, path: string, report: Report): void {
@@ -132,6 +145,7 @@ function checkFinals(net: Net, byKey: ReadonlyMap<string, Node>, report: Report)
     } else if (node.work.kind === 'child' && node.work.mode === 'detached') {
       report(`finals[${i}].node`, 'a child that is a final is attached')
     }
+    if (node?.appeal !== undefined) report(`finals[${i}].node`, `a final is not appealed, node '${final.node}' is`)
     if (seen.has(final.node)) report(`finals[${i}].node`, `node '${final.node}' is a final twice`)
     seen.add(final.node)
   }
@@ -178,7 +192,11 @@ function checkPassCycles(net: Net, byKey: ReadonlyMap<string, Node>, report: Rep
 function checkCountJoins(net: Net, byKey: ReadonlyMap<string, Node>, report: Report): void {
   const sources = new Map<string, Node[]>()
   for (const node of net.nodes) {
-    for (const arc of node.next.arcs) sources.set(arc.to, [...(sources.get(arc.to) ?? []), node])
+    for (const arc of node.next.arcs) {
+      const before = sources.get(arc.to)
+      if (before === undefined) sources.set(arc.to, [node])
+      else before.push(node)
+    }
   }
   const entry = new Set(net.entry)
   const counted = net.nodes.filter((n) => n.join === 'count')
@@ -187,14 +205,15 @@ function checkCountJoins(net: Net, byKey: ReadonlyMap<string, Node>, report: Rep
       report(`nodes.${node.key}.join`, 'an entry node that counts its incoming arcs must have none')
     }
   }
+  // Looked at once per node, not once per arc that leads away from it.
+  const guarded = new Set(net.nodes.filter((n) => n.next.arcs.some((a) => a.when !== null)))
   const before = new Set<string>()
   const todo = [...counted]
   for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
     for (const source of sources.get(node.key) ?? []) {
       const at = `nodes.${source.key}`
       const arcs = source.next.arcs
-      if (arcs.some((a) => a.when !== null))
-        report(`${at}.next`, `guards are not allowed on the way to count join '${node.key}'`)
+      if (guarded.has(source)) report(`${at}.next`, `guards are not allowed on the way to count join '${node.key}'`)
       if (source.next.mode === 'first' && arcs.length > 1) {
         report(`${at}.next.mode`, `'first' leaves arcs out on the way to count join '${node.key}'; use 'every'`)
       }
@@ -225,11 +244,12 @@ export function findCycle(nodes: readonly Node[], next: (node: Node) => readonly
   const state = new Map<Node, 'open' | 'done'>()
   for (const root of nodes) {
     if (state.has(root)) continue
-    const path: { readonly node: Node; readonly left: Node[] }[] = [{ node: root, left: [...next(root)] }]
+    const path: { readonly node: Node; readonly next: readonly Node[]; taken: number }[] = []
+    path.push({ node: root, next: next(root), taken: 0 })
     state.set(root, 'open')
     while (path.length > 0) {
       const top = path[path.length - 1] as (typeof path)[number]
-      const to = top.left.shift()
+      const to = top.next[top.taken++]
       if (to === undefined) {
         state.set(top.node, 'done')
         path.pop()
@@ -238,7 +258,7 @@ export function findCycle(nodes: readonly Node[], next: (node: Node) => readonly
         return [...keys.slice(keys.indexOf(to.key)), to.key]
       } else if (!state.has(to)) {
         state.set(to, 'open')
-        path.push({ node: to, left: [...next(to)] })
+        path.push({ node: to, next: next(to), taken: 0 })
       }
     }
   }

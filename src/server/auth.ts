@@ -15,7 +15,7 @@ import type { KeyRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import { judgeKey, splitKey } from './api-key.ts'
 import { type Caller, mayDo, SCOPES, type Scope } from './caller.ts'
-import { OjsError } from './ojs/error.ts'
+import { RequestError } from './request-error.ts'
 
 export type AuthMode = 'loopback' | 'required' | 'insecure'
 
@@ -38,6 +38,7 @@ export function scopeOf(method: string, path: string | undefined, given: Scope |
   if (/^\/ojs\/v1\/(?:jobs|workflows)(?:\/|$)/.test(path)) return 'enqueue'
   if (/^\/v1\/runs\/(?:claim(?:\/stop)?|:id\/(?:heartbeat|complete|fail|release))$/.test(path)) return 'work'
   if (/^\/v1\/runs(?:\/|$)/.test(path)) return 'enqueue'
+  if (/^\/v1\/(?:instances|events)(?:\/|$)/.test(path)) return 'enqueue'
   // Who may decide which gate, its roles say.
   if (/^\/v1\/gates\/:id\/(?:approve|reject)$/.test(path)) return 'enqueue'
   return 'admin'
@@ -51,7 +52,7 @@ function isShared(path: string | undefined): boolean {
 
 export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode): void {
   const keys = new KnownKeys(store)
-  const refusals = new WeakMap<FastifyRequest, OjsError>()
+  const refusals = new WeakMap<FastifyRequest, RequestError>()
   app.decorateRequest('caller')
   // Does not refuse yet: requests with wrong keys count for the rate guard, which stands between this hook and the next.
   app.addHook('onRequest', async (request) => {
@@ -61,7 +62,7 @@ export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode)
     try {
       request.caller = await identify(request, keys, mode)
     } catch (error) {
-      if (!(error instanceof OjsError)) throw error
+      if (!(error instanceof RequestError)) throw error
       refusals.set(request, error)
     }
   })
@@ -71,13 +72,13 @@ export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode)
     const refusal = refusals.get(request)
     if (refusal !== undefined) throw refusal
     if (!mayDo(request.caller, needed)) {
-      throw new OjsError('permission_denied', `this key is not allowed to ${needed}`, {
+      throw new RequestError('permission_denied', `this key is not allowed to ${needed}`, {
         details: { required_scope: needed, scopes: [...request.caller.scopes] },
         hint: `Use a key with the scope ${needed}: petrel keys add --scope ${needed} --subject NAME`,
       })
     }
     if (request.caller.bound && isShared(request.routeOptions.url)) {
-      throw new OjsError('permission_denied', 'this key belongs to one tenant, and this tells of or changes all', {
+      throw new RequestError('permission_denied', 'this key belongs to one tenant, and this tells of or changes all', {
         details: { tenant: request.caller.tenant },
         hint: 'Use a key that is bound to no tenant.',
       })
@@ -99,7 +100,7 @@ async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode
     }
   }
   if (mode === 'required') {
-    throw new OjsError('unauthenticated', 'this server wants an API key', {
+    throw new RequestError('unauthenticated', 'this server wants an API key', {
       headers: { 'www-authenticate': 'Bearer realm="petrel"' },
     })
   }
@@ -119,7 +120,7 @@ function bearerOf(request: FastifyRequest): string | null {
   if (authorization === undefined) return null
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
   if (token !== undefined) return token
-  throw new OjsError('unauthenticated', 'the Authorization header is not "Bearer KEY"', {
+  throw new RequestError('unauthenticated', 'the Authorization header is not "Bearer KEY"', {
     headers: { 'www-authenticate': 'Bearer realm="petrel"' },
   })
 }
@@ -129,12 +130,12 @@ function tenantOf(request: FastifyRequest, bound: string | null): string | null 
   const header = request.headers['x-ojs-tenant'] ?? request.headers['x-ojs-tenant-id']
   if (header === undefined || header === '') return bound
   if (typeof header !== 'string' || !TENANT.test(header)) {
-    throw new OjsError('invalid_request', 'X-OJS-Tenant is not the name of a tenant', {
+    throw new RequestError('invalid_request', 'X-OJS-Tenant is not the name of a tenant', {
       hint: 'Up to 128 letters, digits, and . _ : - after the first.',
     })
   }
   if (bound === null || bound === header) return header
-  throw new OjsError('permission_denied', `this key belongs to another tenant than ${header}`, {
+  throw new RequestError('permission_denied', `this key belongs to another tenant than ${header}`, {
     details: { tenant: bound },
     hint: 'Leave X-OJS-Tenant out, or use a key of that tenant.',
   })
@@ -144,12 +145,12 @@ function claimedActor(request: FastifyRequest, mode: AuthMode): string | null {
   const header = request.headers['x-petrel-actor']
   if (header === undefined || header === '') return null
   if (mode !== 'loopback' || !isLoopback(request.socket.remoteAddress ?? '')) {
-    throw new OjsError('permission_denied', 'X-Petrel-Actor is taken only from this machine', {
+    throw new RequestError('permission_denied', 'X-Petrel-Actor is taken only from this machine', {
       hint: 'Use an API key: its subject is the name that is recorded.',
     })
   }
   if (typeof header === 'string' && NAME.test(header)) return header
-  throw new OjsError('invalid_request', 'X-Petrel-Actor is up to 200 printable ASCII characters')
+  throw new RequestError('invalid_request', 'X-Petrel-Actor is up to 200 printable ASCII characters')
 }
 
 const PASSED_ON = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
@@ -158,7 +159,7 @@ const PASSED_ON = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-i
 function refuseOutsiders(request: FastifyRequest): void {
   const passedOn = PASSED_ON.find((name) => request.headers[name] !== undefined)
   if (passedOn !== undefined) {
-    throw new OjsError(
+    throw new RequestError(
       'permission_denied',
       `a proxy passed this request on (${passedOn}); without keys that is refused`,
       {
@@ -168,13 +169,13 @@ function refuseOutsiders(request: FastifyRequest): void {
   }
   const { host } = request.headers
   if (host !== undefined && !isLocalName(host)) {
-    throw new OjsError('permission_denied', `this server answers without a key only as localhost, not as ${host}`, {
+    throw new RequestError('permission_denied', `this server answers without a key only as localhost, not as ${host}`, {
       hint: 'Ask for localhost or 127.0.0.1, or start the server with --require-key and send an API key.',
     })
   }
   const { origin } = request.headers
   if (origin !== undefined && origin !== `http://${host}`) {
-    throw new OjsError('permission_denied', `a page of ${origin} may not use this server without a key`, {
+    throw new RequestError('permission_denied', `a page of ${origin} may not use this server without a key`, {
       hint: 'Start the server with --require-key and send an API key.',
     })
   }
@@ -220,8 +221,8 @@ class KnownKeys {
   }
 }
 
-function refused(message: string): OjsError {
-  return new OjsError('unauthenticated', message, {
+function refused(message: string): RequestError {
+  return new RequestError('unauthenticated', message, {
     headers: { 'www-authenticate': 'Bearer realm="petrel", error="invalid_token"' },
     hint: '`petrel keys ls` lists the keys; `petrel keys add` makes a new one.',
   })

@@ -26,6 +26,11 @@ export const WIRE_ERRORS = {
     retryable: false,
     hint: 'details.validation_errors lists every mistake with its path in the body.',
   },
+  invalid_definition: {
+    status: 400,
+    retryable: false,
+    hint: 'details.problems lists every mistake with its line and column; `petrel check FILE` prints the same.',
+  },
   schema_validation: {
     status: 400,
     retryable: false,
@@ -45,6 +50,11 @@ export const WIRE_ERRORS = {
     status: 404,
     retryable: false,
     hint: 'Check the id and the path; what has ended is removed after the retention time.',
+  },
+  unknown_event: {
+    status: 404,
+    retryable: false,
+    hint: 'details.known lists the events that deployed definitions wait for.',
   },
   method_not_allowed: {
     status: 405,
@@ -143,6 +153,8 @@ export const OJS_WORDS: Partial<Record<WireCode, WireCode>> = {
   stale_lease: 'conflict',
   denied: 'permission_denied',
   invalid_net: 'invalid_workflow',
+  invalid_definition: 'invalid_workflow',
+  unknown_event: 'not_found',
   too_deep: 'invalid_workflow',
   unstorable: 'invalid_payload',
 }

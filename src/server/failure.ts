@@ -1,9 +1,10 @@
 /** Errors as HTTP answers: one body everywhere, status and hint from the one table. */
 import type { FastifyError } from 'fastify'
-import { PetrelError } from '../engine/errors.ts'
+import { DefinitionError } from '../dialects/mistakes.ts'
+import { knownHint, PetrelError } from '../engine/errors.ts'
 import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
 import { OJS_WORDS, WIRE_ERRORS, type WireCode } from './error-table.ts'
-import { OjsError } from './ojs/error.ts'
+import { RequestError } from './request-error.ts'
 
 export interface ErrorBody {
   readonly error: {
@@ -62,8 +63,12 @@ interface Failed {
 }
 
 function classify(error: unknown): Failed {
-  if (error instanceof OjsError) return error
-  if (error instanceof PetrelError) return failed(error.code, error.message, { details: error.details })
+  if (error instanceof RequestError) return error
+  if (error instanceof DefinitionError) return ofDefinition(error)
+  if (error instanceof PetrelError) {
+    const hint = knownHint(error.details)
+    return failed(error.code, error.message, { details: error.details, ...(hint === null ? {} : { hint }) })
+  }
   if (error instanceof StoreUnavailableError) {
     return failed('unavailable', error.message, { details: { reason: error.code }, headers: { 'retry-after': '1' } })
   }
@@ -71,6 +76,22 @@ function classify(error: unknown): Failed {
     return failed('unusable_store', error.message, { details: { reason: error.code } })
   if (error instanceof StoreDataError) return failed('unstorable', error.message)
   return fromFramework(error as Partial<FastifyError>)
+}
+
+/** A text that is wrong everywhere need not be told everything. */
+const MOST_LISTED = 100
+
+/** The first mistake in the message, all of them in the details, in the shape the CLI prints with --json. */
+function ofDefinition({ code, file, problems }: DefinitionError): Failed {
+  const [first] = problems
+  const where = first === undefined ? file : `${first.file ?? file}:${first.line}:${first.column}`
+  const what =
+    first === undefined ? 'not a valid definition' : `${first.path === '' ? '' : `${first.path}: `}${first.message}`
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  return failed(code, `${where}: ${what}${more}`, {
+    details: { file, problems: problems.slice(0, MOST_LISTED) },
+    ...(first?.hint == null ? {} : { hint: first.hint }),
+  })
 }
 
 function fromFramework({ code, statusCode, message }: Partial<FastifyError>): Failed {

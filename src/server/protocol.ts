@@ -7,9 +7,9 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../engine/api.ts'
 import { newId } from '../engine/ids.ts'
+import { MEDIA_TYPE } from './body.ts'
 import { errorAnswer, isOjs } from './failure.ts'
-import { MEDIA_TYPE } from './ojs/body.ts'
-import { OjsError } from './ojs/error.ts'
+import { RequestError } from './request-error.ts'
 import type { RouteTable } from './route-table.ts'
 
 /** Longer ones are someone's experiment, and end up in logs. */
@@ -46,12 +46,12 @@ export function speak(app: FastifyInstance, routes: RouteTable, logger: Logger |
     const path = request.url.split('?', 1)[0] as string
     const methods = routes.methodsOf(path)
     if (methods.length === 0) {
-      throw new OjsError('not_found', `there is no ${request.method} ${path}`, {
+      throw new RequestError('not_found', `there is no ${request.method} ${path}`, {
         details: { resource_type: 'path', resource_id: path },
         hint: 'GET /openapi.json lists every path of this server.',
       })
     }
-    throw new OjsError('method_not_allowed', `${path} does not know ${request.method}`, {
+    throw new RequestError('method_not_allowed', `${path} does not know ${request.method}`, {
       details: { allowed: methods },
       headers: { allow: methods.join(', ') },
     })
@@ -61,7 +61,7 @@ export function speak(app: FastifyInstance, routes: RouteTable, logger: Logger |
 function checkVersion(request: FastifyRequest): void {
   const asked = request.headers['ojs-version']
   if (asked === undefined || (typeof asked === 'string' && SPOKEN.test(asked.trim()))) return
-  throw new OjsError('unsupported', `OJS-Version ${String(asked).slice(0, 40)} is not spoken here`, {
+  throw new RequestError('unsupported', `OJS-Version ${String(asked).slice(0, 40)} is not spoken here`, {
     details: { supported_versions: ['1.0'] },
     hint: 'Send "OJS-Version: 1.0", or leave the header out.',
   })
@@ -99,7 +99,7 @@ export function answerBroken(error: Error & { readonly code?: string }, socket: 
   }
   const id = requestId({})
   const code = status.startsWith('405') ? 'method_not_allowed' : 'invalid_request'
-  const { body } = errorAnswer(new OjsError(code, message), { requestId: id, url: '/ojs' })
+  const { body } = errorAnswer(new RequestError(code, message), { requestId: id, url: '/ojs' })
   const text = JSON.stringify(body)
   socket.end(
     [

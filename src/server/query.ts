@@ -18,6 +18,13 @@ export function textParam(query: Query, name: string): string | null {
   throw new PetrelError('invalid_request', `${name} is given more than once`, { parameter: name })
 }
 
+/** A text that no row can hold is refused here: one store would find nothing, the other break. */
+export function storableParam(query: Query, name: string): string | null {
+  const text = textParam(query, name)
+  if (text === null || (!text.includes('\u0000') && text.isWellFormed())) return text
+  throw new PetrelError('invalid_request', `${name} holds a character that no ${name} can have`, { parameter: name })
+}
+
 /** `a,b` or repeated. */
 export function listParam(query: Query, name: string, allowed: readonly string[]): readonly string[] | null {
   const value = query[name]

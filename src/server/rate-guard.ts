@@ -3,7 +3,7 @@
  * behind two servers a caller gets twice as much.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { OjsError } from './ojs/error.ts'
+import { RequestError } from './request-error.ts'
 
 const WINDOW_MS = 60_000
 /** Callers remembered; the longest silent one is forgotten first. */
@@ -28,7 +28,7 @@ export async function guardRate(app: FastifyInstance, perMinute: number | null):
     reply.header('x-ratelimit-remaining', remaining)
     reply.header('x-ratelimit-reset', Math.floor(Date.now() / 1000) + seconds)
     if (!isExceeded) return
-    throw new OjsError('rate_limited', `more than ${perMinute} requests in a minute`, {
+    throw new RequestError('rate_limited', `more than ${perMinute} requests in a minute`, {
       details: { limit: perMinute, window_seconds: WINDOW_MS / 1000, retry_after_seconds: seconds },
       headers: { 'retry-after': String(seconds) },
     })

@@ -2,10 +2,15 @@
 import { setMaxListeners } from 'node:events'
 import websocket from '@fastify/websocket'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { Catalog } from '../definitions/catalog.ts'
+import { Events } from '../definitions/events.ts'
 import type { EngineApi, Logger } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
 import { type AuthMode, authenticate, isLoopback } from './auth.ts'
+import { readBodies } from './body.ts'
+import { definitionRoutes } from './definitions/routes.ts'
 import { errorPageRoute } from './error-page.ts'
+import { eventRoutes } from './events/routes.ts'
 import { decideRoutes } from './gates/decide.ts'
 import { gateRoutes } from './gates/routes.ts'
 import { healthRoutes } from './health.ts'
@@ -14,7 +19,6 @@ import { indexRoute } from './index-page.ts'
 import { instanceRoutes } from './instances/routes.ts'
 import { LongPolls } from './long-polls.ts'
 import { serveMetrics } from './metrics.ts'
-import { readBodies } from './ojs/body.ts'
 import { ojsRoutes } from './ojs/routes.ts'
 import { openapiRoutes } from './openapi/routes.ts'
 import { answerBroken, answerUnrouted, requestId, speak } from './protocol.ts'
@@ -101,7 +105,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   })
   inboxRoutes(app, { engine, longPolls: new LongPolls(closing.signal) })
-  instanceRoutes(app, engine, closing.signal)
+  const catalog = new Catalog({ engine, logger })
+  definitionRoutes(app, catalog)
+  eventRoutes(app, new Events({ engine, logger }))
+  instanceRoutes(app, { engine, catalog, closing: closing.signal })
   gateRoutes(app, engine)
   await app.register((inner, _, done) => {
     decideRoutes(inner, engine, logger)

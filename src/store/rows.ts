@@ -127,6 +127,10 @@ export interface InstanceRow {
   readonly startedAt: number | null
   readonly endedAt: number | null
   readonly deadlineAt: number | null
+  /** The limit under which it executes; null: none. Only roots have one: what is nested counts with its root. */
+  readonly slotKey: string | null
+  /** When it entered the queue; null: it did not have to wait there. */
+  readonly queuedAt: number | null
 }
 
 export interface SlotRow {
@@ -183,10 +187,10 @@ export interface QueueRow {
   readonly paused: boolean
 }
 
-/** A concurrency and/or rate limit. Key is `queue:<name>` or `key:<limit key>`. */
+/** A concurrency and/or rate limit. Key is `queue:<name>`, `key:<limit key>` or `workflow:<tenant>:<name>`. */
 export interface LimitRow {
   readonly key: string
-  /** Leased at the same time; null: unlimited. */
+  /** Leased (instances of a workflow: executing) at the same time; null: unlimited. */
   readonly maxConcurrent: number | null
   readonly inUse: number
   /** Leases per period; null: no rate. */

@@ -4,6 +4,7 @@
  * before commit), so it must depend on nothing but what was loaded. No SQL exists outside the two stores.
  */
 
+import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from './definitions.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
 import type { InboxSchedules } from './inbox-schedules.ts'
 import type { Overview } from './overview.ts'
@@ -29,6 +30,7 @@ import type {
   WorkerRow,
 } from './rows.ts'
 import type { Saved } from './saved.ts'
+import type { StepReads } from './steps.ts'
 import type { TreeReads } from './trees.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -65,6 +67,7 @@ export interface Store {
   readonly registry: Registry
   readonly overview: Overview
   readonly inboxSchedules: InboxSchedules
+  readonly definitions: Definitions
 }
 
 export interface Transaction<T> {
@@ -112,6 +115,13 @@ export interface Need {
   readonly queues?: readonly string[]
   /** Locked FOR UPDATE, ordered by key. */
   readonly limits?: readonly string[]
+  /**
+   * The same, after those; held even where there is no row: an unlimited one is made. Two that bring the same new limit
+   * come one after the other.
+   */
+  readonly heldLimits?: readonly string[]
+  /** Slot keys: is any instance queued under them? */
+  readonly queuedUnder?: readonly string[]
   /** The best claimable runs, best first, locked FOR UPDATE SKIP LOCKED. */
   readonly candidates?: Candidates
   /** Smallest priority among claimable runs that this filter matches. Reads only. */
@@ -124,6 +134,8 @@ export interface Need {
   readonly uniques?: readonly string[]
   readonly sessions?: readonly string[]
   readonly schedules?: readonly string[]
+  /** All versions of these names; the names are locked, whether or not there are any. */
+  readonly definitions?: readonly DefinitionName[]
   /** Leased runs handed to a session by a report: answers a repeated report. */
   readonly handedBy?: readonly { readonly sessionId: string; readonly reportId: string }[]
 }
@@ -174,6 +186,7 @@ export interface Loaded {
   readonly nets: ReadonlyMap<string, NetRow>
   readonly queues: ReadonlyMap<string, QueueRow>
   readonly limits: ReadonlyMap<string, LimitRow>
+  readonly queuedUnder: ReadonlyMap<string, boolean>
   readonly candidates: readonly RunRow[]
   /** In the order of `need.urgency`; null: nothing is pending. */
   readonly urgency: readonly (number | null)[]
@@ -184,6 +197,8 @@ export interface Loaded {
   readonly uniques: ReadonlyMap<string, UniqueRow>
   readonly sessions: ReadonlyMap<string, WorkerRow>
   readonly schedules: ReadonlyMap<string, ScheduleRow>
+  /** By definitionKey, oldest first. */
+  readonly definitions: ReadonlyMap<string, readonly DefinitionHead[]>
   /** Key: `${sessionId}/${reportId}`. */
   readonly handedBy: ReadonlyMap<string, readonly RunRow[]>
 }
@@ -212,6 +227,12 @@ export interface Delta {
   readonly uniques?: { readonly put?: readonly UniqueRow[]; readonly remove?: readonly string[] }
   readonly workers?: { readonly put?: readonly WorkerRow[] }
   readonly schedules?: { readonly put?: readonly ScheduleRow[]; readonly remove?: readonly string[] }
+  /** Their names are locked. `put` writes whole rows. */
+  readonly definitions?: {
+    readonly put?: readonly DefinitionRow[]
+    readonly retire?: readonly string[]
+    readonly restore?: readonly string[]
+  }
   readonly events?: readonly EventRow[]
 }
 
@@ -228,6 +249,7 @@ export interface Wake {
 /** Read models. No locks; each is one statement or a few. */
 export interface Reads {
   readonly trees: TreeReads
+  readonly steps: StepReads
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
   /** Runs a session holds by the store's word. */
@@ -255,6 +277,13 @@ export interface Reads {
     readonly limit: number
     readonly after: string | null
   }): Promise<readonly RunRow[]>
+  /** How many wait before this one in the queue of its slot key, counted up to `atMost`. */
+  queuedBefore(params: {
+    readonly slotKey: string
+    readonly queuedAt: number
+    readonly id: string
+    readonly atMost: number
+  }): Promise<number>
   children(instanceId: string): Promise<readonly InstanceRow[]>
   slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]>
   /** Results of nodes as in Loaded.results. */
@@ -309,6 +338,12 @@ export interface InstanceQuery {
   readonly rootsOnly: boolean
   /** What the notation calls the shape (Net.kind): chain, group … */
   readonly kind?: string | null
+  readonly startKey?: string | null
+  readonly retryOf?: string | null
+  /** Created at this moment or later. */
+  readonly createdAfter?: number | null
+  /** Created earlier than this. */
+  readonly createdBefore?: number | null
   readonly limit: number
   /** Newest first, strictly older than this id. */
   readonly before: string | null
@@ -393,6 +428,13 @@ export interface Sweeps {
   unfinishedCascades(params: {
     readonly limit: number
   }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
+  /** Slot keys under which instances are queued though there is room. */
+  freeSlots(params: { readonly limit: number }): Promise<readonly string[]>
+  /** The first in the queue under a slot key: as many as there is room for, at most `limit`. */
+  nextQueued(params: {
+    readonly key: string
+    readonly limit: number
+  }): Promise<readonly { readonly id: string; readonly netHash: string }[]>
   dueSchedules(params: { readonly limit: number }): Promise<readonly ScheduleRow[]>
   /** When the next thing becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. */
   nextDueAt(): Promise<number | null>
@@ -421,7 +463,7 @@ export interface Sweeps {
   checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
   progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean>
   /**
-   * Sets in_use of these limits to what holds room under them: first locks the rows, then counts in a later statement.
+   * Sets in_use of these limits to what holds room under them, runs or executing instances: first locks the rows, then counts in a later statement.
    * Foreign clients take no room, whatever they lease.
    */
   recountLimits(params: { readonly keys: readonly string[] }): Promise<void>

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Cancelled, failureOf, Retryable, stoppedFailure, Terminal, TimedOut } from './errors.ts'
+import { Cancelled, failureOf, Retryable, Shutdown, stoppedFailure, Terminal, TimedOut } from './errors.ts'
 
 describe('what a handler threw, as it is recorded', () => {
   it('an Error: its code, message, name and stack', () => {
@@ -73,7 +73,14 @@ describe('what a handler threw, as it is recorded', () => {
 describe('a handler that ended because it was told to stop', () => {
   it('is recorded under the reason, with what it threw', () => {
     const reason = new TimedOut('too long')
-    expect(stoppedFailure(reason, reason)).toEqual({ code: 'timeout', message: 'too long', type: 'TimedOut' })
+    expect(stoppedFailure(reason, reason)).toEqual({
+      code: 'timeout',
+      message: 'too long',
+      type: 'TimedOut',
+      category: 'timeout',
+    })
+    expect(stoppedFailure(new Shutdown(), null)).toMatchObject({ code: 'shutdown', category: 'transient' })
+    expect(failureOf({ code: 'pii', category: 'governance' })).toMatchObject({ code: 'pii', category: 'governance' })
     const aborted = stoppedFailure(new Cancelled('stop'), new Error('socket closed'))
     expect(aborted).toMatchObject({ code: 'cancelled', retryable: false })
     expect(aborted.message).toBe('stop; the handler ended with: socket closed')

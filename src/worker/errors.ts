@@ -91,7 +91,8 @@ export function stoppedFailure(reason: Cancelled | TimedOut | LeaseLost | Shutdo
   const own = failureOf(thrown)
   const message = thrown === reason ? reason.message : `${reason.message}; the handler ended with: ${own.message}`
   const failure = { code: reason.code, message: storableText(message, MAX_MESSAGE), type: reason.name }
-  return reason instanceof Cancelled ? { ...failure, retryable: false } : failure
+  if (reason instanceof Cancelled) return { ...failure, retryable: false }
+  return { ...failure, category: reason instanceof TimedOut ? 'timeout' : 'transient' }
 }
 
 /** The failure of a result that cannot be recorded: trying again would give the same. */
@@ -154,11 +155,12 @@ function strayFailure(thrown: unknown): Failure {
     thrown === null || thrown === undefined
       ? `handler threw ${kind}`
       : `handler threw ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}: ${describe(thrown)}`
-  const code = typeof thrown === 'object' && thrown !== null ? (thrown as { code?: unknown }).code : undefined
+  const { code, category } = (typeof thrown === 'object' ? (thrown ?? {}) : {}) as Record<string, unknown>
   return {
     code: typeof code === 'string' && code !== '' ? storableText(code, 200) : 'handler_error',
     message: storableText(message, MAX_MESSAGE),
     type: kind,
+    ...(typeof category === 'string' && { category: storableText(category, 200) }),
   }
 }
 

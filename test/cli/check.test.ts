@@ -94,7 +94,7 @@ nodes:
 finals: a
 `),
     ).toEqual([
-      "3:12 onFailure: onFailure cannot be 'undo' (one of: abort, compensate)",
+      "3:12 onFailure: onFailure cannot be 'undo' (one of: abort, compensate, retry)",
       '6:10 nodes.a.run: a run needs the type of its handler (for example run: order.validate)',
       "6:12 nodes.a.run.typ: a run has no key 'typ' (did you mean 'type'?)",
       "7:14 nodes.a.timeout: timeout is a duration, this is 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
@@ -102,7 +102,7 @@ finals: a
       "10:5 nodes.b: node 'b' does two things at once: run and gate (a node does one; connect two with next)",
       "14:12 nodes.c.queue: 'queue' belongs to a run, node 'c' is a gate",
       '15:21 nodes.c.next.first[0]: an arc names its target ({ to: node, when: guard })',
-      "16:9 finals: finals is a list, this is 'a'",
+      "16:9 finals: finals is a list, this is 'a' (write [a])",
     ])
   })
 

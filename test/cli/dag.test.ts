@@ -26,7 +26,7 @@ async function dry(file: string, outcomes: string, input: object = {}) {
   return {
     ...ended,
     answer,
-    told: own.map((s) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}@${Math.round(s.at_ms / 1000)}`),
+    told: own.map((s) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}@${Math.floor(s.at_ms / 1000)}`),
     undone: own.filter((s) => s.role === 'undo' && s.outcome === 'succeeded').map((s) => s.node),
     run: (node: string, role = 'work') => answer.runs.find((r: any) => r.node === node && r.role === role),
   }

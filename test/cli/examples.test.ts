@@ -74,4 +74,35 @@ describe('examples', () => {
     const undone = json().trace.filter((s: any) => s.role === 'undo')
     expect(undone.map((s: any) => s.node)).toEqual(['provision-workspace', 'create-account'])
   })
+
+  it('payout.workflow.yaml as a dry run: checked, agreed, transferred by a workflow of another file', async () => {
+    const input = ['--input', '{ "claim": 117, "amount": 1200 }']
+    const { code, json } = await sh.petrel('run', example('payout.workflow.yaml'), '--mock', '--json', ...input)
+    expect(code).toBe(0)
+    expect(json().results.pay.send.transfer).toBe('xxx')
+    expect(json().results.inform).toMatchObject({ action: 'Tell the customer about transfer xxx' })
+    expect((await sh.petrel('check', example('payout.workflow.yaml'), '--strict')).code).toBe(0)
+  })
+
+  it('payout.workflow.yaml with its outcomes: forbidden, let pass, refused by the bank, rolled back', async () => {
+    const { code, json } = await sh.petrel(
+      'run',
+      example('payout.workflow.yaml'),
+      '--mock',
+      example('payout.outcomes.yaml'),
+      '--json',
+      '--input',
+      '{ "claim": 117, "amount": 1200 }',
+    )
+    expect([code, json().instance.state]).toEqual([1, 'compensated'])
+    const told = json().trace.filter((s: any) => s.node !== null && s.name === 'transfer')
+    expect(told.map((s: any) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}`)).toEqual([
+      'reserve succeeded',
+      'send retrying',
+      'send retrying',
+      'send failed',
+      'send stopping',
+      'undo reserve succeeded',
+    ])
+  })
 })

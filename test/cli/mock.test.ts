@@ -214,7 +214,7 @@ describe('petrel run --mock', () => {
       sh.write('slips.yaml', 'pai: { error: x }\npay: { eror: x }\n'),
     )
     expect(code).toBe(2)
-    expect(err).toContain("slips.yaml:1:1: pai: 'pai' is no node and no type of the definition\n  known: pay, t.pay")
+    expect(err).toContain("slips.yaml:1:1: pai: 'pai' is no node and no type of the definition\n  did you mean 'pay'?")
     expect(err).toContain("slips.yaml:2:8: pay.eror: an outcome has no key 'eror'\n  did you mean 'error'?")
   })
 })

@@ -1,7 +1,6 @@
 /** What must be true of a database after all crashes, read by plain SQL from outside the engine. */
 
 import type { TestDatabase } from './database.ts'
-import { EXPECTED_ROLES } from './workloads.mjs'
 
 interface Run {
   readonly id: string
@@ -36,8 +35,14 @@ export interface Audit {
   }
 }
 
+/** Finals and undos a workflow must have created, by its name in a wave. */
+export type Roles = Readonly<Record<string, { readonly final: readonly string[]; readonly undo: readonly string[] }>>
+
 /** `effects`: handlers noted theirs, and nobody finished runs that had not begun. */
-export async function audit(database: TestDatabase, about: { readonly effects: boolean }): Promise<Audit> {
+export async function audit(
+  database: TestDatabase,
+  about: { readonly effects: boolean; readonly roles?: Roles },
+): Promise<Audit> {
   const violations: string[] = []
   const found = await database.onStore((store) => store.read.doctor())
   for (const { check, subject, finding } of found) violations.push(`doctor ${check}: ${subject} ${finding}`)
@@ -64,7 +69,7 @@ export async function audit(database: TestDatabase, about: { readonly effects: b
   }
   outcomesOnce(runs, told, violations)
   if (about.effects) attemptsStarted(runs, effects, violations)
-  await rolesOnce(database, instances, violations)
+  await rolesOnce(database, instances, about.roles ?? {}, violations)
 
   const role = (wanted: string): number => runs.filter((run) => run.role === wanted).length
   return {
@@ -119,6 +124,7 @@ function attemptsStarted(
 async function rolesOnce(
   database: TestDatabase,
   instances: readonly { readonly id: string; readonly start_key: string | null }[],
+  roles: Roles,
   violations: string[],
 ): Promise<void> {
   const special = await database.rows<{ instance_id: string; node: string; role: string }>(`
@@ -126,7 +132,7 @@ async function rolesOnce(
     JOIN workflow.workflow_event e ON e.workflow_id = r.id AND e.event_type = 'created'
     WHERE r.role <> 'work' ORDER BY r.instance_id, e.seq`)
   for (const { id, start_key: key } of instances) {
-    const expected = EXPECTED_ROLES[key?.split('/')[1] as keyof typeof EXPECTED_ROLES]
+    const expected = roles[key?.split('/')[1] ?? '']
     if (expected === undefined) continue
     for (const role of ['final', 'undo'] as const) {
       const nodes = special.filter((s) => s.instance_id === id && s.role === role).map((s) => s.node)

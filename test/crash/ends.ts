@@ -1,10 +1,10 @@
 import type { Line } from './process.ts'
 
-type Expected = Readonly<Record<string, { readonly state: string; readonly result?: unknown }>>
+export type Ends = Readonly<Record<string, { readonly state: string; readonly result?: unknown }>>
 type End = { readonly state: string; readonly result?: unknown; readonly message?: string }
 
 /** What in `{ finished: wave, ends }` is not as expected, in sentences. */
-export function wrongEnds(finished: Line, expected: Expected): string[] {
+export function wrongEnds(finished: Line, expected: Ends): string[] {
   const ends = finished['ends'] as Readonly<Record<string, End>>
   return Object.entries(expected).flatMap(([name, wanted]) => {
     const end = ends[name]

@@ -9,16 +9,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { handlers, workloads } from './workloads.mjs'
 
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
+const { handlers, workloads } = await import(new URL(settings.workloads ?? 'workloads.mjs', import.meta.url).href)
 const load = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
-const [sdk, { openStore }, { Engine }, { openDatabase }] = await Promise.all([
+const [index, { readDefinition }, { openStore }, { Engine }, { openDatabase }] = await Promise.all([
   load('index.js'),
+  load('dialects/definition.js'),
   load('store/open.js'),
   load('engine/engine.js'),
   load('store/sqlite/driver.js'),
 ])
+
+const sdk = { ...index, readDefinition }
 
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 
@@ -35,23 +38,36 @@ function trap(/** @type {string} */ point) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 
-/** Which transaction a commit belongs to: only those that settle outcomes are stopped at. */
-const current = /** @type {AsyncLocalStorage<{ settles: boolean }>} */ (new AsyncLocalStorage())
+/** Which transaction a commit belongs to: only those that settle outcomes are stopped at, or those that settle such ones. */
+const current = /** @type {AsyncLocalStorage<{ settles: boolean, of: ReadonlySet<string> }>} */ (
+  new AsyncLocalStorage()
+)
 const inner = await openStore(settings.url, {
   probe: (/** @type {string} */ point) => {
-    if (current.getStore()?.settles) trap(point)
+    const { settles = false, of = [] } = current.getStore() ?? {}
+    if (settles) trap(point)
+    for (const what of of) trap(`${point} of ${what}`)
   },
 })
 
 function transact(/** @type {any} */ transaction) {
-  const state = { settles: false }
+  const state = { settles: false, of: new Set() }
   const decide = (/** @type {any} */ loaded) => {
     const decision = transaction.decide(loaded)
     const changed = decision.delta?.runs?.update ?? []
     state.settles = changed.some((/** @type {any} */ run) => run.epoch > (loaded.runs.get(run.id)?.epoch ?? run.epoch))
+    state.of = new Set(changed.flatMap((/** @type {any} */ run) => settled(run, decision.delta.runs.insert ?? [])))
     return decision
   }
   return current.run(state, () => inner.transact({ ...transaction, decide }))
+}
+
+/** What the end of a run is to its rollback; `born`: what was created in the same transaction. */
+function settled(/** @type {any} */ run, /** @type {readonly any[]} */ born) {
+  const goesOn = born.some(({ role, instanceId }) => role === 'undo' && instanceId === run.instanceId)
+  if (run.role === 'work' && run.status === 'failed' && goesOn) return ['a failure']
+  if (run.role === 'undo' && run.status === 'succeeded') return [goesOn ? 'an undo' : 'the last undo']
+  return []
 }
 
 const store = new Proxy(inner, {
@@ -82,10 +98,11 @@ const engine = await Engine.open({
   pollMs: 50,
 })
 const petrel = sdk.Petrel.over(engine, { logger })
-for (const [type, handler] of Object.entries(handlers(note, sdk))) petrel.handle(type, handler)
+const all = /** @type {Record<string, any>} */ (handlers(note, sdk, trap))
+for (const [type, handler] of Object.entries(all)) petrel.handle(type, handler)
 
 const own = { concurrency: 8, pollMs: 50, name: `process ${process.pid}` }
-const everything = Object.keys(handlers(note, sdk))
+const everything = Object.keys(all)
 await petrel.work({ ...own, types: everything.filter((type) => type !== 'held') })
 let heldWorker = null
 await finishFromOutside()
@@ -133,7 +150,7 @@ async function plainSqlite() {
 
 /** Starts what of a wave was not started yet and waits until all of it has ended. */
 async function run(/** @type {string} */ wave) {
-  const entries = Object.entries(workloads(sdk, settings.swept))
+  const entries = Object.entries(/** @type {Record<string, any>} */ (await workloads(sdk, settings.swept)))
   const ends = await Promise.all(
     entries.map(async ([name, load]) => {
       const handle = await patiently(() => begin(`${wave}/${name}`, load))
@@ -198,9 +215,9 @@ async function loseHeld() {
 }
 
 if (settings.finish.length > 0) {
-  heldWorker = await petrel.work({ ...own, types: ['held'] })
+  heldWorker = 'held' in all ? await petrel.work({ ...own, types: ['held'] }) : null
   await Promise.all(settings.finish.map(run))
-  await heldWorker.stop()
+  await heldWorker?.stop()
   heldWorker = null
 }
 armed = settings.arm

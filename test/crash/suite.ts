@@ -2,21 +2,18 @@
  * Processes that work on one database are killed one after the other with SIGKILL; each next one finishes what the last
  * left behind, then becomes the victim of the next round.
  */
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../services.ts'
-import { audit } from './audit.ts'
 import { type StoreKind, TestDatabase } from './database.ts'
-import { wrongEnds } from './ends.ts'
-import { built, Program } from './process.ts'
-import { EXPECTED, EXPECTED_SWEPT } from './workloads.mjs'
+import { built, type Program } from './process.ts'
+import { Rounds } from './rounds.ts'
+import { EXPECTED, EXPECTED_ROLES, EXPECTED_SWEPT } from './workloads.mjs'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const POINT_ROUNDS = full ? 50 : 5
 const RANDOM_ROUNDS = full ? 200 : 12
 const SLEEPER_ROUNDS = full ? 30 : 2
 const timeout = full ? 1_800_000 : 120_000
-const file = fileURLToPath(new URL('program.mjs', import.meta.url))
 
 /** The point, and up to which of its passings a process may come before it is killed there. */
 const POINTS = [
@@ -45,7 +42,7 @@ export function crashSuite(kind: StoreKind): void {
     for (const { point, name, passings } of POINTS) {
       it(`${name}: ${POINT_ROUNDS} rounds`, { timeout }, async () => {
         database = await TestDatabase.create(kind)
-        const rounds = new Rounds(database, dist, point === 'in-sweeper')
+        const rounds = roundsOf(database, dist, point === 'in-sweeper')
         for (let round = 1; round <= POINT_ROUNDS; round++) {
           const arm = { point, at: 1 + Math.floor(Math.random() * passings) }
           running = rounds.begin({ next: `r${round}`, arm })
@@ -59,7 +56,7 @@ export function crashSuite(kind: StoreKind): void {
 
     it(`at any instant: ${RANDOM_ROUNDS} kills`, { timeout }, async () => {
       database = await TestDatabase.create(kind)
-      const rounds = new Rounds(database, dist, true)
+      const rounds = roundsOf(database, dist, true)
       let recovers = true
       for (let round = 1; round <= RANDOM_ROUNDS; round++) {
         running = rounds.begin({ next: `r${round}`, arm: null })
@@ -77,7 +74,7 @@ export function crashSuite(kind: StoreKind): void {
 
     it(`stopped for longer than its session lives, then woken: ${SLEEPER_ROUNDS} rounds`, { timeout }, async () => {
       database = await TestDatabase.create(kind)
-      const rounds = new Rounds(database, dist, false)
+      const rounds = roundsOf(database, dist, false)
       for (let round = 1; round <= SLEEPER_ROUNDS; round++) {
         const sleeper = rounds.begin({ next: `r${round}`, arm: null })
         running = sleeper
@@ -104,65 +101,7 @@ export function crashSuite(kind: StoreKind): void {
   })
 }
 
-/** Who has been told to do what, and what was finished. */
-class Rounds {
-  readonly #database: TestDatabase
-  readonly #settings: object
-  readonly #expected: typeof EXPECTED
-  /** Waves that began and have not been reported as finished. */
-  readonly #unfinished = new Set<string>()
-  readonly #wrong: string[] = []
-  readonly #began = performance.now()
-  /** Waves that the process under way was told to finish. */
-  #left = 0
-  #finished = 0
-  #kills = 0
-
-  constructor(database: TestDatabase, dist: string, swept: boolean) {
-    this.#database = database
-    this.#settings = { dist, swept, url: database.url, effectsFile: database.effectsFile }
-    this.#expected = swept ? { ...EXPECTED, ...EXPECTED_SWEPT } : EXPECTED
-  }
-
-  begin(orders: { readonly next: string | null; readonly arm: object | null }): Program {
-    const finish = [...this.#unfinished]
-    this.#left = finish.length
-    const program = new Program(file, { ...this.#settings, ...orders, finish })
-    program.onLine = (line) => {
-      if (typeof line['began'] === 'string') this.#unfinished.add(line['began'])
-      if (typeof line['finished'] !== 'string') return
-      this.#unfinished.delete(line['finished'])
-      this.#finished++
-      this.#wrong.push(...wrongEnds(line, this.#expected))
-    }
-    return program
-  }
-
-  /** What earlier processes left behind has ended, and as it should. */
-  async recovered(program: Program): Promise<void> {
-    await program.line('ready')
-    for (; this.#left > 0; this.#left--) await program.line('finished')
-    expect(this.#wrong).toEqual([])
-  }
-
-  async killed(program: Program): Promise<void> {
-    expect(await program.kill()).toBe('SIGKILL')
-    this.#kills++
-  }
-
-  /** A last process finishes everything and leaves in peace; then the database must be in order. */
-  async verify(point: string, running: (program: Program) => void): Promise<void> {
-    const last = this.begin({ next: null, arm: null })
-    running(last)
-    await this.recovered(last)
-    expect(await last.exit()).toBe('code 0')
-    const { violations, counts } = await audit(this.#database, { effects: true })
-    const seconds = ((performance.now() - this.#began) / 1000).toFixed(1)
-    console.log(
-      `${this.#database.kind}, ${point}: ${this.#kills} kills, ${this.#finished} waves in ${seconds} s`,
-      JSON.stringify(counts),
-    )
-    expect(violations).toEqual([])
-    expect(this.#unfinished).toEqual(new Set())
-  }
+function roundsOf(database: TestDatabase, dist: string, swept: boolean): Rounds {
+  const ends = swept ? { ...EXPECTED, ...EXPECTED_SWEPT } : EXPECTED
+  return new Rounds(database, { dist, swept }, { ends, roles: EXPECTED_ROLES })
 }

@@ -62,6 +62,19 @@ describe.each(PLACES)('onboarding on $name', (place) => {
     ])
   })
 
+  it('tried again after a rollback, it does again what was undone', async () => {
+    const { id } = await play('setup-analytics')
+    const again = await d.engine.retryInstance({ id, actor: 'ann' })
+    expect(await d.work()).toEqual(STEPS)
+    expect(await d.state(again.id)).toBe('completed')
+  })
+
+  it('tried again after half a rollback, it does again what was undone and keeps the rest', async () => {
+    const { id } = await play('setup-analytics', 'undo provision-workspace')
+    await d.engine.retryInstance({ id, actor: 'ann' })
+    expect(await d.work()).toEqual(STEPS.slice(1))
+  })
+
   it('each is given the input and what came before; an undo also what its step was given and returned', async () => {
     const { given } = await play('setup-analytics')
     const step = {

@@ -334,6 +334,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     await d.fail(failed)
     expect(await d.state(id)).toBe('failed')
     await d.engine.resumeInstance({ id, actor: 'me' })
+    expect(await d.doctor()).toEqual([])
     const again = await d.claimOne()
     expect(again.runId).toBe(failed.runId)
     await d.succeed(again)

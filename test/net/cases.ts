@@ -79,6 +79,7 @@ export function describeNet(net: Net, items: NetCase['items']): string[] {
     if (node.join !== 'each') parts.push(`join=${node.join}`)
     if (node.admit !== null) parts.push(`admit=${JSON.stringify(node.admit)}`)
     if (node.undo !== null) parts.push('undo')
+    if (node.appeal !== undefined) parts.push('appeal')
     parts.push(`onFailure=${node.onFailure} ${node.next.mode}`)
     if (node.next.scope !== null) parts.push(`scope=${node.next.scope}`)
     for (const { to, when, args, set } of node.next.arcs) {

@@ -52,9 +52,16 @@ export interface Piece {
   readonly token: Token | null
   readonly scope: FlowScope | null
   readonly final: Final | null
+  /** The gate of an appeal: the work it is about. */
+  readonly about: Piece | null
   started: boolean
-  /** open, or how it ended; withdrawn: cancelled or closed by drain; abandoned: still out when the instance ended. */
-  state: 'open' | 'succeeded' | 'failed' | 'unknown' | 'cancelled' | 'withdrawn' | 'abandoned'
+  /** Done once more by the net's policy, or instead of what failed. */
+  second: boolean
+  /**
+   * open, or how it ended; appealed: people are asked; replaced: fired anew; withdrawn: cancelled or closed by drain;
+   * abandoned: still out when the instance ended.
+   */
+  state: 'open' | 'succeeded' | 'failed' | 'unknown' | 'cancelled' | 'appealed' | 'replaced' | 'withdrawn' | 'abandoned'
 }
 
 export function templateOf(work: Work): Json | null {
@@ -98,12 +105,17 @@ export abstract class Flow {
   }
 
   succeeded(): number {
-    return this.pieces.filter((piece) => piece.role === 'work' && piece.state === 'succeeded').length
+    return this.#works().filter((piece) => piece.state === 'succeeded').length
   }
 
   failed(): number {
     const failed = ['failed', 'unknown', 'cancelled']
-    return this.pieces.filter((piece) => piece.role === 'work' && failed.includes(piece.state)).length
+    return this.#works().filter((piece) => failed.includes(piece.state)).length
+  }
+
+  /** An appeal is about work, and none itself. */
+  #works(): Piece[] {
+    return this.pieces.filter((piece) => piece.role === 'work' && piece.about === null)
   }
 
   held(): number {
@@ -219,6 +231,12 @@ export abstract class Flow {
     return false
   }
 
+  /** Instead of what failed: the same token, another firing. */
+  protected fireAnew(token: Token): void {
+    this.#fire(token)
+    this.pieces.at(-1)!.second = true
+  }
+
   #fire(token: Token): void {
     token.state = 'busy'
     const { work, join } = token.at
@@ -247,15 +265,17 @@ export abstract class Flow {
   protected openPiece(
     work: Work,
     piece: Pick<Piece, 'firing' | 'item' | 'role' | 'args' | 'token' | 'scope' | 'final'>,
+    about: Piece | null = null,
   ): void {
     const { firing } = piece
-    const label = piece.role === 'final' ? `final ${firing.node.key}` : firing.node.key
+    const kind = work.kind as 'run' | 'gate' | 'child'
+    const label = `${about === null ? (piece.role === 'final' ? 'final' : 'work') : 'appeal'} ${firing.node.key}`
     if (firing.nth === null) {
       firing.nth = this.#firings.get(label) ?? 0
       this.#firings.set(label, firing.nth + 1)
     }
-    const kind = work.kind as 'run' | 'gate' | 'child'
-    this.pieces.push({ ...piece, kind, node: firing.node, nth: firing.nth, started: false, state: 'open' })
+    const { node, nth } = firing
+    this.pieces.push({ ...piece, kind, node, nth, about, started: false, second: false, state: 'open' })
   }
 
   // ---- each ---------------------------------------------------------------------------------------------------
@@ -324,7 +344,7 @@ export abstract class Flow {
   protected nodeFailed(token: Token): void {
     const policy = token.at.onFailure === 'net' ? this.net.onFailure : token.at.onFailure
     this.seen.add(`onFailure ${token.at.onFailure}`)
-    if (policy === 'abort') this.drain('failure')
+    if (policy === 'abort' || policy === 'retry') this.drain('failure')
     else if (policy === 'compensate') this.drain('compensate')
     else this.route(token, policy === 'skip' ? 'skipped' : 'failed')
   }

@@ -65,6 +65,42 @@ const MUTANTS: readonly Mutant[] = [
     right: "if (d.m.phase === 'ended' || d.net.net.unknown === 'undo') return",
     wrong: "if (d.m.phase === 'ended') return",
   },
+  {
+    name: 'an idle instance ends by a deadline that never ran',
+    file: 'fire.ts',
+    right: "new Set(['queue', 'patched', 'cancel'])",
+    wrong: "new Set(['queue', 'patched', 'cancel', 'deadline'])",
+  },
+  {
+    name: 'a cancel abandons the finals of what was undone',
+    file: 'phases.ts',
+    right: " && m.state !== 'compensating'",
+    wrong: '',
+  },
+  {
+    name: 'what is done once more is done again and again',
+    file: 'reruns.ts',
+    right: 'd.slot(secondTime(place)) === null',
+    wrong: "d.slot(secondTime(place)) !== ''",
+  },
+  {
+    name: 'an appeal nobody decided is forgotten when the instance drains',
+    file: 'reruns.ts',
+    right: 'd.m.failed++',
+    wrong: '',
+  },
+  {
+    name: 'what governance forbade is done once more by policy',
+    file: 'reruns.ts',
+    right: "'validation', 'governance', 'cancelled'",
+    wrong: "'validation', 'cancelled'",
+  },
+  {
+    name: 'a rejected appeal goes back to work',
+    file: 'fire.ts',
+    right: '  if (approved) {',
+    wrong: '  if (approved || rejection !== null) {',
+  },
 ]
 
 /** The same cases for the copy without a mutation: what a mutant is caught by, the original passes. */

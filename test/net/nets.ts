@@ -7,7 +7,19 @@
  * - the number of tokens that can reach a node is kept small, or a net of 30 nodes would make millions of them.
  */
 import fc from 'fast-check'
-import type { Admission, Arc, ChildWork, Final, Json, Net, Node, RunWork, Undo, Work } from '../../src/net/net.ts'
+import type {
+  Admission,
+  Arc,
+  ChildWork,
+  Final,
+  GateWork,
+  Json,
+  Net,
+  Node,
+  RunWork,
+  Undo,
+  Work,
+} from '../../src/net/net.ts'
 import { ADMISSIONS, ARGS, GUARDS, KINDS, type Kind, pick, SETS, TEMPLATES, UNDO_TEMPLATES } from './choices.ts'
 
 export interface NetCase {
@@ -31,6 +43,7 @@ const run: RunWork = {
   args: null,
   limitKey: null,
 }
+const gate: GateWork = { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' }
 const child: ChildWork = { kind: 'child', net: 'child-net', mode: 'attached', input: null }
 
 interface NodeDraft {
@@ -44,6 +57,7 @@ interface NodeDraft {
   mode: 'first' | 'every'
   onFailure: Node['onFailure']
   undo: Undo | null
+  appealed: boolean
   tokens: number
   incoming: number
 }
@@ -89,6 +103,13 @@ function readNet(policy: Uint8Array, rows: readonly Uint8Array[]): NetCase {
     first.work = { kind: 'each', items: null, body: run, maxInFlight: null, failFast: false }
     items[first.key] = Array.from({ length: BIG }, (_, i) => i)
   }
+  const onFailure = pick(policy[14]!, [
+    [80, 'abort'],
+    [96, 'compensate'],
+    [80, 'retry'],
+  ] as const)
+  // Or hardly any node would be done once more.
+  if (onFailure === 'retry') for (const [i, draft] of drafts.entries()) if (at(i)[3]! > 90) draft.onFailure = 'net'
   const nodes = drafts.map(finishNode)
   const finals = readFinals(policy, nodes)
   const net: Net = {
@@ -98,10 +119,7 @@ function readNet(policy: Uint8Array, rows: readonly Uint8Array[]): NetCase {
     nodes,
     entry,
     finals,
-    onFailure: pick(policy[14]!, [
-      [128, 'abort'],
-      [128, 'compensate'],
-    ]),
+    onFailure,
     verdict: {
       failedOn: pick(policy[15]!, [
         [120, 'unhandled'],
@@ -154,6 +172,7 @@ function readNode(i: number, byte: Uint8Array, strict: boolean, items: { [node: 
       [56, 'compensate'],
     ]),
     undo: byte[4]! > 80 && kind !== 'pass' && kind !== 'detached' ? undoOf(byte[29]!) : null,
+    appealed: kind === 'run' && byte[25]! > 110,
     tokens: 0,
     incoming: 0,
   }
@@ -182,7 +201,7 @@ function workOf(kind: Kind, length: number, byte: Uint8Array): Work {
     case 'pass':
       return { kind: 'pass' }
     case 'gate':
-      return { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' }
+      return gate
     case 'attached':
       return ownChild
     case 'detached':
@@ -292,6 +311,7 @@ function finishNode(draft: NodeDraft): Node {
       arcs: draft.arcs,
       scope: draft.scope,
     },
+    ...(draft.appealed && draft.work.kind === 'run' ? { appeal: gate } : {}),
   }
 }
 
@@ -316,7 +336,8 @@ function readFinals(policy: Uint8Array, nodes: Node[]): Final[] {
     const shared = nodes[kind % nodes.length]!
     // Not one whose arguments throw: docs/net.md does not say what becomes of such a final.
     const throws = JSON.stringify(shared.work).includes('boom')
-    const free = shared.work.kind === 'run' && !throws && !finals.some((final) => final.node === shared.key)
+    const takes = shared.work.kind === 'run' && shared.appeal === undefined && !throws
+    const free = takes && !finals.some((final) => final.node === shared.key)
     const key = work === null && free ? shared.key : `f${i}`
     if (key !== shared.key) nodes.push(plain(key, work ?? run))
     finals.push({

@@ -2,15 +2,17 @@
  * The oracle: docs/net.md read a second time, slowly and without cleverness. It has no slots, no bounds, no missing facts.
  * The forward phase is in flow.ts; here are the happenings and what comes after the forward phase.
  */
-import type { DrainReason, InstanceOutcome, InstanceState, Outcome } from '../../src/net/marking.ts'
+import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
 import { renderTemplate } from './expression.ts'
 import { Flow, type Piece, Stop, templateOf } from './flow.ts'
 
 export interface OracleHappening {
-  readonly kind: 'start' | 'ended' | 'late' | 'patched' | 'cancel' | 'deadline' | 'engine_error'
+  readonly kind: 'queue' | 'start' | 'ended' | 'late' | 'patched' | 'cancel' | 'deadline' | 'engine_error'
   readonly piece?: Piece
   readonly outcome?: Outcome['kind']
+  /** Of a failed or unknown outcome. */
+  readonly error?: Failure
   readonly set?: { readonly [name: string]: Json }
 }
 
@@ -51,13 +53,17 @@ export class Oracle extends Flow {
 
   #take(happening: OracleHappening): void {
     switch (happening.kind) {
+      case 'queue':
+        if (this.state === 'idle') this.state = 'queued'
+        return
       case 'start':
-        if (this.#started || this.phase !== 'forward') return
+        if (this.#started || this.phase !== 'forward' || this.state === 'idle') return
         this.#started = true
         for (const key of this.net.entry) this.send(key, null, this.root)
         return
       case 'ended':
-        if (happening.piece!.state === 'open') this.#ended(happening.piece!, happening.outcome!)
+        if (happening.piece!.state === 'open')
+          this.#ended(happening.piece!, happening.outcome!, happening.error ?? null)
         return
       case 'late':
         return this.#late(happening.piece!)
@@ -66,24 +72,28 @@ export class Oracle extends Flow {
         return this.write(happening.set!)
       case 'cancel':
         if (!this.#started && this.phase === 'forward') return this.#end('cancelled', 'cancelled')
+        // What undid its work is not abandoned half way through its finals.
+        if (this.phase === 'final' && this.state === 'compensating') return
         // The one case in which the first reason does not stay: the finals are not opened a second time.
         if (this.phase === 'final') this.reason = 'cancel'
         if (this.phase === 'forward' || this.phase === 'final') this.drain('cancel')
         return
       case 'deadline':
+        if (this.state === 'idle') return
         if (!this.#started && this.phase === 'forward') return this.#end('failed', 'timed_out')
         if (this.phase === 'forward') this.drain('deadline')
         else if (this.phase === 'undo') this.#end('failed', 'rolled_back_partial')
         return
       case 'engine_error':
-        if (this.phase === 'forward') this.drain('engine_error')
+        if (this.phase === 'forward' && this.state !== 'idle') this.drain('engine_error')
     }
   }
 
   // ---- when work ends -----------------------------------------------------------------------------------------
 
-  #ended(piece: Piece, outcome: Outcome['kind']): void {
+  #ended(piece: Piece, outcome: Outcome['kind'], error: Failure | null): void {
     piece.state = outcome
+    if (piece.about !== null) return this.#decided(piece.about, outcome === 'succeeded')
     this.seen.add(`${piece.role} ${piece.kind} ${outcome}`)
     this.seen.add(`outcome ${outcome} in ${this.phase}`)
     if (outcome === 'unknown') this.seen.add(`unknown ${this.net.unknown}`)
@@ -98,6 +108,10 @@ export class Oracle extends Flow {
       if (piece.role === 'work' && this.#tookEffect(outcome)) this.#listForUndo(piece)
       return
     }
+    if (outcome === 'failed' && error?.category === 'governance' && piece.node.appeal !== undefined) {
+      return this.#appeal(piece)
+    }
+    if (this.#doneOnceMore(piece, outcome, error)) return
     if (this.#tookEffect(outcome)) this.#listForUndo(piece)
     if (outcome === 'unknown' && this.net.unknown === 'stop') return this.drain('stop')
     if (piece.scope !== null) {
@@ -109,6 +123,45 @@ export class Oracle extends Flow {
     }
     if (bad) this.nodeFailed(piece.token!)
     else this.route(piece.token!, 'succeeded')
+  }
+
+  #appeal(piece: Piece): void {
+    this.seen.add(this.pieces.some((other) => other.about === piece) ? 'appeal again' : 'appeal opened')
+    piece.state = 'appealed'
+    const { token } = piece
+    const firing = { node: piece.node, nth: null }
+    const place = { firing, item: -1, role: 'work', args: null, token, scope: null, final: null } as const
+    this.openPiece(piece.node.appeal!, place, piece)
+  }
+
+  #decided(piece: Piece, approved: boolean): void {
+    this.seen.add(`appeal ${approved ? 'approved' : 'rejected'}`)
+    piece.state = approved ? 'open' : 'failed'
+    piece.started = false
+    if (!approved) this.nodeFailed(piece.token!)
+  }
+
+  #doneOnceMore(piece: Piece, outcome: Outcome['kind'], error: Failure | null): boolean {
+    if (this.net.onFailure !== 'retry' || piece.node.onFailure !== 'net') return false
+    if (outcome !== 'failed' && (outcome !== 'unknown' || this.net.unknown !== 'ignore')) return false
+    if (piece.scope !== null && piece.kind === 'child') return false
+    const final = ['timeout', 'validation', 'governance', 'cancelled']
+    if (error!.retryable === false || final.includes(error!.category ?? '') || final.includes(error!.code)) {
+      this.seen.add('rerun refused')
+      return false
+    }
+    this.seen.add(piece.second ? 'rerun spent' : `rerun ${piece.scope === null ? piece.kind : 'item'}`)
+    if (piece.second) return false
+    if (piece.kind === 'run') {
+      piece.state = 'open'
+      piece.started = false
+      piece.second = true
+      return true
+    }
+    // Should it not be possible to fire it anew, it has failed.
+    this.fireAnew(piece.token!)
+    piece.state = 'replaced'
+    return true
   }
 
   #tookEffect(outcome: Outcome['kind']): boolean {
@@ -138,6 +191,10 @@ export class Oracle extends Flow {
     this.detached.splice(this.#before.detached)
     this.context = this.#before.context
     for (const [i, piece] of this.pieces.entries()) {
+      if (piece.state === 'appealed') {
+        piece.state = 'failed'
+        this.seen.add('appeal dropped')
+      }
       if (piece.state !== 'open') continue
       const madeJustNow = i >= this.#before.pieces
       if (piece.kind === 'gate' || (piece.kind === 'run' && !piece.started) || madeJustNow) piece.state = 'withdrawn'

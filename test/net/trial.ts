@@ -2,7 +2,7 @@
  * One trial: a net, a script of numbers, and two players of it, the oracle and the world around `fire`. After every step both
  * are compared; the world checks its laws by itself. When the script is used up, the instance is driven to its end.
  */
-import type { Happening, Outcome } from '../../src/net/marking.ts'
+import type { Failure, Happening, Outcome } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
 import type { Piece } from './flow.ts'
 import type { NetCase } from './nets.ts'
@@ -13,6 +13,15 @@ export class Disagreement extends Error {}
 
 const FINISH_STEPS = 1_500
 const error = { code: 'test', message: 'as the script says' }
+const FAILURES: readonly Failure[] = [
+  error,
+  { ...error, category: 'governance' },
+  { ...error, category: 'transient' },
+  { ...error, category: 'validation' },
+  error,
+  { ...error, category: 'governance' },
+  { ...error, retryable: false },
+]
 const PATCHES: readonly { readonly [name: string]: Json }[] = [
   { k0: true },
   { k0: false, k1: false },
@@ -42,6 +51,12 @@ export class Trial {
       const choice = number & 255
       const which = number >> 8
       // One instance in thirty hears of something before it starts.
+      // One in sixteen is idle, and hears of something else before it is queued.
+      if (first && which % 16 === 7 && this.#delivered.length === 0) {
+        this.#idle(choice, which)
+        if (this.oracle.phase === 'ended') break
+        continue
+      }
       if (first && choice < 240 && choice !== 160) this.#deliver({ kind: 'start' }, { kind: 'start' })
       else this.#step(choice, which)
       first = false
@@ -53,9 +68,22 @@ export class Trial {
     if (this.world.cutOffs > 0) this.seen.add('cut-off cascade')
   }
 
+  #idle(choice: number, which: number): void {
+    this.oracle.state = 'idle'
+    this.world.beIdle()
+    this.seen.add('state idle')
+    if (choice < 64) this.#deliver({ kind: 'start' }, { kind: 'start' })
+    else if (choice < 128) this.#deliver({ kind: 'engine_error', error }, { kind: 'engine_error' })
+    else if (choice < 192) this.#deliver({ kind: 'deadline' }, { kind: 'deadline' })
+    else this.#step(choice, which)
+    // What was refused then would not be a repeat later.
+    this.#delivered.length = 0
+    this.#deliver({ kind: 'queue' }, { kind: 'queue' })
+  }
+
   #step(choice: number, which: number): void {
     const open = this.oracle.open()
-    if (choice < 150 && open.length > 0) return this.#work(open[which % open.length]!, choice)
+    if (choice < 150 && open.length > 0) return this.#work(open[which % open.length]!, choice, which)
     if (choice < 190) return this.#patch(which)
     if (choice < 220) return this.#repeat(which)
     if (choice < 236) return this.#late(which)
@@ -65,21 +93,24 @@ export class Trial {
     this.#plain('cancel')
   }
 
-  #work(piece: Piece, choice: number): void {
-    if (piece.kind === 'gate') return this.#end(piece, choice < 105 ? 'succeeded' : 'failed')
+  #work(piece: Piece, choice: number, which: number): void {
+    const forbidden = piece.node.appeal !== undefined && which % 3 !== 0
+    const error = FAILURES[forbidden ? 1 : (choice + which) % FAILURES.length]!
+    if (piece.kind === 'gate') return this.#end(piece, choice < 105 ? 'succeeded' : 'failed', error)
     if (choice < 20 && !piece.started) {
       this.#start(piece)
       return
     }
     // An undo that does not succeed ends everything: let most succeed, or no long list is ever undone.
     if (choice < (piece.role === 'undo' ? 130 : 95)) return this.#end(piece, 'succeeded')
-    if (choice < 120 || (choice < 134 && piece.role === 'undo')) return this.#end(piece, 'failed')
-    if (choice < 138) return this.#end(piece, 'unknown')
-    this.#end(piece, piece.kind === 'run' && piece.started ? 'failed' : 'cancelled')
+    if (choice < 120 || (choice < 134 && piece.role === 'undo')) return this.#end(piece, 'failed', error)
+    if (choice < 138) return this.#end(piece, 'unknown', error)
+    this.#end(piece, piece.kind === 'run' && piece.started ? 'failed' : 'cancelled', error)
   }
 
   #row(piece: Piece): Row {
-    return this.world.row(piece.node.key, piece.nth, piece.item, piece.role)
+    const { kind, nth, item, role } = piece
+    return this.world.row({ kind, nth, node: piece.node.key, item, role })
   }
 
   #start(piece: Piece): void {
@@ -88,7 +119,7 @@ export class Trial {
     this.#row(piece).started = true
   }
 
-  #end(piece: Piece, kind: Outcome['kind']): void {
+  #end(piece: Piece, kind: Outcome['kind'], error: Failure = FAILURES[0]!): void {
     const row = this.#row(piece)
     if (kind !== 'cancelled') {
       piece.started = true
@@ -102,7 +133,7 @@ export class Trial {
       row.kind === 'gate'
         ? { kind: 'answered', place, approved, error: approved ? null : error }
         : { kind: 'ended', place, outcome }
-    this.#deliver(happening, { kind: 'ended', piece, outcome: kind })
+    this.#deliver(happening, { kind: 'ended', piece, outcome: kind, error })
   }
 
   #patch(which: number): void {
@@ -197,14 +228,14 @@ export class Trial {
 
 function oracleSays(oracle: Oracle) {
   const { phase, state, outcome, reason } = oracle
-  const forward = phase === 'forward' && state !== 'queued'
+  const forward = phase === 'forward' && state !== 'queued' && state !== 'idle'
   const open = oracle.open()
   return {
     phase,
     state,
     outcome,
     reason,
-    open: phase === 'ended' ? [] : open.map((p) => `${name(p)} ${JSON.stringify(p.args)}`).sort(),
+    open: phase === 'ended' ? [] : open.map((p) => `${name(p)} ${p.kind} ${JSON.stringify(p.args)}`).sort(),
     succeeded: oracle.succeeded(),
     failed: oracle.failed(),
     unhandled: oracle.unhandled,
@@ -234,7 +265,7 @@ function oracleSays(oracle: Oracle) {
 
 function worldDid(world: World): ReturnType<typeof oracleSays> {
   const { phase, state, outcome, reason, succeeded, failed, unhandled, held, live } = world.marking
-  const forward = phase === 'forward' && state !== 'queued'
+  const forward = phase === 'forward' && state !== 'queued' && state !== 'idle'
   const slots = [...world.slots].sort(([a], [b]) => (a < b ? -1 : 1))
   const under = (prefix: string) => slots.filter(([key]) => key.startsWith(prefix))
   const open = world.rows.filter((row) => row.open)
@@ -247,7 +278,7 @@ function worldDid(world: World): ReturnType<typeof oracleSays> {
     open:
       phase === 'ended'
         ? []
-        : open.map((row) => `${rowPlace(row)} ${row.place.role} ${JSON.stringify(row.args)}`).sort(),
+        : open.map((row) => `${rowPlace(row)} ${row.place.role} ${row.kind} ${JSON.stringify(row.args)}`).sort(),
     succeeded,
     failed,
     unhandled,

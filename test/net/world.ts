@@ -4,7 +4,7 @@
  */
 import type { Facts, Missing } from '../../src/net/facts.ts'
 import type * as Core from '../../src/net/index.ts'
-import type { Effect, Happening, Marking, Place } from '../../src/net/marking.ts'
+import { type Effect, type Happening, type Marking, type Place, TERMINAL } from '../../src/net/marking.ts'
 import type { Json, Net } from '../../src/net/net.ts'
 import { evaluate } from './expression.ts'
 
@@ -64,11 +64,16 @@ export class World {
     for (const [node, items] of Object.entries(literal)) this.slots.set(`n:${node}`, items.length)
   }
 
-  row(node: string, nth: number, item: number, role: Place['role']): Row {
-    const found = this.rows.find((r) => {
-      return r.place.node === node && r.nth === nth && r.place.item === item && r.place.role === role
+  beIdle(): void {
+    this.marking = this.#implementation.newMarking('idle')
+  }
+
+  row(p: Pick<Row, 'kind' | 'nth'> & Pick<Place, 'node' | 'item' | 'role'>): Row {
+    const { kind, nth, node, item, role } = p
+    const found = this.rows.find(({ place, ...r }) => {
+      return r.kind === kind && r.nth === nth && place.node === node && place.item === item && place.role === role
     })
-    law(found !== undefined, `no row at ${node} #${nth} item ${item} role ${role}`)
+    law(found !== undefined, `no ${kind} at ${node} #${nth} item ${item} role ${role}`)
     return found
   }
 
@@ -160,6 +165,18 @@ export class World {
       case 'run':
       case 'gate':
         return this.#create(effect.do, effect.place, effect.args)
+      case 'appeal': {
+        const about = this.#at(effect.of)
+        law(about.kind === 'run' && !about.open, `appeal of ${about.id}, which is not an ended run`)
+        return this.#create('gate', effect.place, null, `appeal ${effect.place.node}`)
+      }
+      case 'redrive': {
+        const row = this.#at(effect.place)
+        law(row.kind === 'run' && !row.open, `redrive of ${row.id}, which is not an ended run`)
+        row.open = true
+        row.started = false
+        return
+      }
       case 'child':
         if (effect.attached) this.#create('child', effect.place, effect.args)
         else this.detached.push(`${effect.place.node} ${JSON.stringify(effect.args)}`)
@@ -199,15 +216,18 @@ export class World {
         return
       case 'signal-active':
       case 'event':
-      case 'redrive':
         return
     }
   }
 
-  #create(kind: Row['kind'], place: Place, args: Json | null): void {
+  #at(place: Place): Row {
+    return this.#byId(`${place.node}/${place.fire}/${place.item}/${place.role}`)
+  }
+
+  #create(kind: Row['kind'], place: Place, args: Json | null, group?: string): void {
     const id = `${place.node}/${place.fire}/${place.item}/${place.role}`
     law(!this.#byPlace.has(id), `work at ${id} created twice`)
-    const label = place.role === 'final' ? `final ${place.node}` : place.node
+    const label = group ?? (place.role === 'final' ? `final ${place.node}` : place.node)
     const firesOfNode = this.#nths.get(label) ?? []
     if (!firesOfNode.includes(place.fire)) firesOfNode.push(place.fire)
     this.#nths.set(label, firesOfNode)
@@ -250,15 +270,26 @@ export class World {
       law(marking.open === open.length, `open is ${marking.open}, but ${open.length} pieces of work are open`)
       const gates = open.filter((row) => row.kind === 'gate').length
       law(marking.gates === gates, `gates is ${marking.gates}, but ${gates} gates are open`)
-      const waits = marking.phase === 'forward' && (marking.held > 0 || marking.state === 'queued')
+      const waits =
+        marking.phase === 'forward' && (marking.held > 0 || marking.state === 'queued' || marking.state === 'idle')
       law(marking.open > 0 || marking.more || waits, `stuck in ${marking.phase}: no work, no wait, no verdict`)
     } else {
       law(this.ends === 1, 'ended without an end effect')
     }
+    law(!forbidden(before.state, marking.state), `went from ${before.state} to ${marking.state}`)
     if (before.phase !== 'drain' && marking.phase === 'drain' && this.deadline !== undefined) {
       law(this.deadline === null, 'the deadline was not cleared on entering drain')
     }
   }
+}
+
+/** What must not happen even in one happening, which may take several steps at once. */
+function forbidden(from: Marking['state'], to: Marking['state']): boolean {
+  if (from === to) return false
+  if (from === 'idle') return to !== 'queued' && to !== 'cancelled'
+  if (from === 'compensating') return to !== 'compensated' && to !== 'failed'
+  if (from === 'cancelling') return to !== 'cancelled' && to !== 'failed'
+  return to === 'idle' || to === 'queued' || TERMINAL.has(from)
 }
 
 function name(missing: Missing): string {

@@ -53,7 +53,7 @@ export function doctorTopic(current: Current): void {
           running,
           child,
           ended,
-          anInstance({ state: 'queued', open: 0, live: 0 }),
+          anInstance({ state: 'queued', open: 0, live: 0, slotKey: 'workflow::order', queuedAt: T0 }),
           anInstance({ open: 0, more: true }),
         ],
       },
@@ -63,6 +63,7 @@ export function doctorTopic(current: Current): void {
         aLimit('key:stripe', { maxConcurrent: 5, inUse: 1 }),
         aLimit('queue:default', { maxConcurrent: 5, inUse: 1 }),
         aLimit('queue:idle'),
+        aLimit('workflow::order'),
       ],
       events: [
         anEvent({ type: 'instance.started', instanceId: running.id, seq: 1 }),

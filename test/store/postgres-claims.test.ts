@@ -27,7 +27,10 @@ function nodes(plan: Plan): Plan[] {
 }
 
 /** Cost must be the number of distinct (queue, type, priority) that wait, not the number of rows. */
-describe.skipIf(postgresUrl() === null)('postgres: the cost of a claim', () => {
+describe.skipIf(postgresUrl() === null).each([
+  { known: 'never analyzed', analyze: false },
+  { known: 'analyzed while it was small', analyze: true },
+])('postgres: the cost of a claim on a table $known', ({ analyze }) => {
   let subject: PostgresSubject
   /** A session with the settings of a settle's connection; its plans are made while the tables are empty, and kept. */
   let planner: pg.Client
@@ -126,6 +129,7 @@ describe.skipIf(postgresUrl() === null)('postgres: the cost of a claim', () => {
       return costs
     }
     const before = await measure()
+    if (analyze) await foreign.query('ANALYZE workflow_run')
     await foreign.query(`INSERT INTO workflow_run (type, payload, run_at, priority, engine_turn)
       SELECT 'mail.send', '{}', now() + interval '1 day' + n * interval '1 ms', 100, true FROM generate_series(1, 200000) n`)
     await foreign.query(`INSERT INTO workflow_run (type, payload, run_at, engine_turn)

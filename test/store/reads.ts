@@ -56,9 +56,16 @@ export function readTopic(current: Current): void {
     expect(await list({ name: 'order', dialect: 'saga' })).toEqual([b.id])
     expect(await list({ tenant: 'acme' })).toEqual([a.id])
     expect(await list({ rootsOnly: true })).toEqual(ids([b, a]))
+    const d = anInstance({ startKey: 'order:7', retryOf: b.id, createdAt: T0 + 3_600_001 })
+    await put(store, { instances: { insert: [d] } })
+    expect([await list({ startKey: 'order:7' }), await list({ startKey: 'order:8' })]).toEqual([[d.id], []])
+    expect([await list({ retryOf: b.id }), await list({ retryOf: a.id })]).toEqual([[d.id], []])
+    expect(await list({ createdAfter: T0 + 3_600_001 })).toEqual([d.id])
+    expect(await list({ createdAfter: T0 + 3_600_002 })).toEqual([])
+    expect(await list({ createdBefore: T0 + 3_600_001 })).toEqual(ids([c, b, a]))
     expect(await store.read.countInstances()).toEqual(
       new Map([
-        ['running', 1],
+        ['running', 2],
         ['waiting', 1],
         ['completed', 1],
       ]),

@@ -89,6 +89,8 @@ function aFullInstance(): InstanceRow {
     startedAt: T0 + 1,
     endedAt: T0 + 2,
     deadlineAt: T0 + 3,
+    slotKey: 'workflow:acme:order',
+    queuedAt: T0 + 4,
   })
 }
 
@@ -199,7 +201,7 @@ export function roundTripTopic(current: Current): void {
     const loaded = await load(store, { instances: [sparse.id, full.id] })
     expect([loaded.instances.get(sparse.id), loaded.instances.get(full.id)]).toEqual([sparse, full])
     const { state, phase, outcome, reason, live, held, open, gates, fires, doneSeq, succeeded, failed } = full
-    const { unhandled, finalsFailed, more, eventSeq, startedAt, endedAt, deadlineAt } = full
+    const { unhandled, finalsFailed, more, eventSeq, startedAt, endedAt, deadlineAt, queuedAt } = full
     const changed = {
       ...sparse,
       state,
@@ -221,6 +223,7 @@ export function roundTripTopic(current: Current): void {
       startedAt,
       endedAt,
       deadlineAt,
+      queuedAt,
     }
     await put(store, { instances: { update: [{ ...changed, name: 'other', netHash: 'other' }] } })
     expect(await store.read.instance(sparse.id)).toEqual(changed)

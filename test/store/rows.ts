@@ -105,6 +105,8 @@ export function anInstance(given: Partial<InstanceRow> = {}): InstanceRow {
     startedAt: T0,
     endedAt: null,
     deadlineAt: null,
+    slotKey: null,
+    queuedAt: null,
     ...given,
   }
 }

@@ -1,6 +1,7 @@
 /** The promises of the Store interface, by topic. Every store must pass all of it. */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { claimTopic } from './claims.ts'
+import { definitionTopic } from './definitions.ts'
 import { doctorTopic } from './doctor.ts'
 import { dueTopic } from './due.ts'
 import { historyTopic } from './history.ts'
@@ -17,6 +18,7 @@ import { resultTopic } from './results.ts'
 import { retentionTopic } from './retention.ts'
 import { roundTripTopic } from './round-trips.ts'
 import { schemaTopic } from './schema.ts'
+import { slotTopic } from './slots.ts'
 import type { OpenSubject, Subject } from './subject.ts'
 import { transactTopic } from './transact.ts'
 import { treeTopic } from './trees.ts'
@@ -30,12 +32,14 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   keys: keyTopic,
   claims: claimTopic,
   'the registry': registryTopic,
+  definitions: definitionTopic,
   loads: loadTopic,
   results: resultTopic,
   history: historyTopic,
   'sessions and leases': leaseTopic,
   'leases of their own': ownLeaseTopic,
   'what is due': dueTopic,
+  'execution slots': slotTopic,
   'read models': readTopic,
   'trees of instances': treeTopic,
   'lists and statistics': listTopic,

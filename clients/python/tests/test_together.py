@@ -6,7 +6,7 @@ import json
 import urllib.request
 from typing import Any
 
-from petrel_client import ActiveRun, Client, Worker
+from petrel_client import ActiveRun, Client, HandlerFailure, Worker
 from petrel_client.transport import Wanted
 from petrel_client.type_filter import TypeFilter
 
@@ -80,6 +80,33 @@ class Together(PlaceCase):
         self.assertEqual(found["state"], "completed")
         self.assertEqual(found["steps"][0]["result"], {"got": [1]})
         self.assertEqual(list(found["steps"][1]["result"]["before"].values()), [{"got": [1]}])
+
+    def test_category(self) -> None:
+        """what kind of error a step had is kept, whether it is executed by SQL or over HTTP, and it is not tried again"""
+        for client in (self.client, self.http):
+            name = f"{self.domain}.forbidden"
+            worker = Worker(client, poll_seconds=0.3)
+
+            @worker.handler(name)
+            def forbidden(run: ActiveRun) -> Any:
+                if run.payload == ["own"]:
+                    error = ValueError("not allowed")
+                    error.category = "governance"  # type: ignore[attr-defined]
+                    raise error
+                raise HandlerFailure("not allowed", code="pii", category="governance", details={"rule": 7})
+
+            worker.start()
+            policy = {"max_attempts": 1}
+            for args in (["own"], ["classed"]):
+                steps = [{"type": name, "args": args, "options": {"retry": policy}}]
+                id = self.ojs("/workflows", {"type": "chain", "steps": steps})["id"]
+                found = until(lambda: self.ojs(f"/workflows/{id}"), lambda it: it["state"] not in ("pending", "running"))
+                run = self.http.get(found["steps"][0]["job_id"])
+                error = run.error or {}
+                self.assertEqual((run.status, run.attempt, error.get("category")), ("failed", 1, "governance"))
+                self.assertRegex(run.last_error or "", "^(ValueError: )?not allowed$")
+                self.assertEqual(error["details"], {"type": "ValueError"} if args == ["own"] else {"rule": 7})
+            worker.stop(0)
 
     def ojs(self, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()

@@ -1,26 +1,35 @@
 import type { Command } from 'commander'
+import { instanceWire } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { EXIT } from '../failure.ts'
+import { jsonArgument } from '../json-argument.ts'
 import { actor, instanceView } from '../lookup.ts'
+
+interface RetryOptions extends Shared {
+  readonly input?: string
+}
 
 export function defineRetry(program: Command): void {
   const command = program
     .command('retry')
     .argument('<id>', 'an instance that did not complete')
     .description('start a new instance that takes over what a failed one finished')
+    .option('--input <json>', 'instead of its input: JSON, @FILE, or - for standard input')
   jsonOption(storeOptions(command)).action(
-    act<Shared, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
+    act<RetryOptions, readonly [string]>((terminal, options, id) => {
+      const given = options.input
+      const example = `for example --input '{"order": 1}' or --input @order.json`
+      const input = given === undefined ? {} : { input: jsonArgument(given, '--input', example) }
+      return withEngine(options, async (engine) => {
         await instanceView(engine, id)
-        const started = await engine.retryInstance({ id, actor: actor() })
-        if (terminal.json) terminal.data({ id: started.id, retry_of: id, created: started.created })
-        else
-          terminal.print(
-            `instance ${started.id} goes on where ${id} stopped; \`petrel watch ${started.id}\` follows it`,
-          )
+        const made = await engine.retryInstance({ id, actor: actor(), ...input })
+        if (terminal.json) {
+          const { instance } = await instanceView(engine, made.id)
+          terminal.data({ id: made.id, created: made.created, retry_of: id, instance: instanceWire(instance) })
+        } else terminal.print(`instance ${made.id} goes on where ${id} stopped; \`petrel watch ${made.id}\` follows it`)
         return EXIT.ok
-      }),
-    ),
+      })
+    }),
   )
 }

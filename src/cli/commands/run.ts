@@ -40,8 +40,9 @@ file says otherwise per node key or type:
   payment.charge:            # one answer per attempt
     - error: card declined
     - result: { id: ch_1 }
-  ship: { delay: 2h }
-  approve: { approve: false, reason: too dear, after: 1d }`
+  ship: { delay: 2h }        # or: timeout
+  approve: { approve: false, reason: too dear, after: 1d }
+  audit: { error: { message: not allowed, category: governance }, approve: true }`
 
 const INPUT_EXAMPLE = `for example --input '{"order": 1}' or --input @order.json`
 
@@ -88,7 +89,8 @@ async function runMock(terminal: Terminal, given: Given, mock: string | true): P
     import('../run/waits.ts'),
   ])
   const { nodes, types } = namesOf(given.definition)
-  const outcomes = mock === true ? new Outcomes() : readOutcomes(mock, readText(mock), new Set([...nodes, ...types]))
+  const known = new Set([...nodes, ...types])
+  const outcomes = mock === true ? new Outcomes() : readOutcomes(mock, readText(mock), known, given.definition.dialect)
   const began = performance.now()
   const flown = await dryRun({ ...given, outcomes, onStep: (step) => terminal.print(traceLine(terminal, step)) })
   try {

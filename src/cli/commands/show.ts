@@ -39,6 +39,7 @@ async function showInstance(
 ): Promise<void> {
   const { projection } = await import('../run/ending.ts')
   const { waitsOf } = await import('../run/waits.ts')
+  const { dagView, printDag, printDagState } = await import('../dag-view.ts')
   const { instance } = view
   const waits = instance.endedAt === null ? ((await waitsOf(engine, instance.id)) ?? []) : []
   const events = withEvents
@@ -49,11 +50,14 @@ async function showInstance(
     terminal.data(withEvents ? { ...shown, events: events.map(eventWire) } : shown)
     return
   }
+  const dag = await dagView(engine, instance)
   const now = await engine.store.now()
-  const state = instanceState(instance)
-  terminal.print(
-    `${terminal.paint('bold', instance.name)}  ${paintState(terminal, instance.state)}${state.slice(instance.state.length)}  ${terminal.paint('dim', instance.dialect)}`,
-  )
+  const core = instanceState(instance)
+  const state =
+    dag === null
+      ? `${paintState(terminal, instance.state)}${core.slice(instance.state.length)}`
+      : printDagState(terminal, dag)
+  terminal.print(`${terminal.paint('bold', instance.name)}  ${state}  ${terminal.paint('dim', instance.dialect)}`)
   terminal.print(`id       ${instance.id}`)
   terminal.print(`created  ${clock(instance.createdAt)}`)
   if (instance.endedAt !== null)
@@ -64,7 +68,8 @@ async function showInstance(
   if (view.error !== null) terminal.print(`error    ${view.error.code}: ${brief(view.error.message, 200)}`)
   if (view.undoError !== null) terminal.print(`undo     ${view.undoError.code}: ${brief(view.undoError.message, 200)}`)
   for (const wait of waits) terminal.print(`waits    ${wait.text}`)
-  if (view.runs.length > 0) {
+  if (dag !== null) printDag(terminal, dag, now)
+  else if (view.runs.length > 0) {
     terminal.print()
     printRuns(terminal, view.runs, now)
   }

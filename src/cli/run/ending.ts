@@ -14,9 +14,11 @@ export function exitOf(row: InstanceRow): number {
 }
 
 export async function projection(engine: EngineApi, view: InstanceView, waits: readonly Wait[]): Promise<Wire> {
-  const results = await engine.results(view.instance.id)
+  const { loadStatus } = await import('../../dialects/dag/status/load.ts')
+  const [results, status] = await Promise.all([engine.results(view.instance.id), loadStatus(engine, view.instance)])
   return {
     ...viewWire(view),
+    ...(status === null ? {} : { status }),
     results: Object.fromEntries([...results].map(([node, text]) => [node, json(text)])),
     waiting_for: waits,
   }

@@ -9,15 +9,14 @@
 import type { Definition } from '../../dialects/definition.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { type Failure, TERMINAL } from '../../net/marking.ts'
+import { TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { GateRow, InstanceRow } from '../../store/rows.ts'
-import type { Context } from '../../worker/context.ts'
-import { Retryable, Terminal } from '../../worker/errors.ts'
-import { type Handler, Handlers } from '../../worker/handlers.ts'
+import type { Handlers } from '../../worker/handlers.ts'
 import { SkippedClock } from './clock.ts'
 import { pause } from './follow.ts'
 import type { Outcomes } from './outcomes.ts'
+import { StandIns } from './stand-ins.ts'
 import { Tracer, type TraceStep } from './trace.ts'
 
 /** Stand-ins only sleep; a slot each costs nothing. */
@@ -52,8 +51,8 @@ export async function dryRun(params: DryRun): Promise<DryRunEnd> {
   // A session must outlive any jump; half of the jitter's range makes it exact.
   const engine = await Engine.open({ store, sessionTtlMs: 1e12, pollMs: 5, heartbeatMs: 50, random: () => 0.5 })
   const clock = new SkippedClock(store)
-  const standIns = new StandIns(params.outcomes, clock)
-  const handlers = withStandIns(params.handlers, standIns)
+  const standIns = new StandIns(params.definition, params.outcomes, clock)
+  const handlers = standIns.handlers(params.handlers)
   const worker = await Worker.start(engine.workers, { handlers, concurrency: CONCURRENCY, pollMs: 5, maxPrefetch: 0 })
   const { definition, input } = params
   const [started] = await engine.start([{ ...definition.start, ...(input === null ? {} : { input }) }])
@@ -72,54 +71,6 @@ export async function dryRun(params: DryRun): Promise<DryRunEnd> {
   }
 }
 
-/** Answers as the outcomes file says, else with the input. */
-class StandIns {
-  readonly #outcomes: Outcomes
-  readonly #clock: SkippedClock
-  /** Handlers at work, own or stand-in, asleep or not. */
-  running = 0
-
-  constructor(outcomes: Outcomes, clock: SkippedClock) {
-    this.#outcomes = outcomes
-    this.#clock = clock
-  }
-
-  answer = async (args: never, ctx: Context<never>): Promise<unknown> => {
-    const { node, item, role, type, attempt } = ctx
-    const { delayMs, error, result } = this.#outcomes.run({ node, item, role, type, attempt })
-    if (delayMs > 0) await this.#clock.sleep(`${ctx.runId}/${attempt}`, delayMs, ctx.signal)
-    if (error !== null) throw mocked(error)
-    return result === undefined ? args : result
-  }
-
-  counted(handler: Handler): Handler {
-    return async (args: never, ctx: Context<never>): Promise<unknown> => {
-      this.running++
-      try {
-        return await handler(args, ctx)
-      } finally {
-        this.running--
-      }
-    }
-  }
-}
-
-function mocked(failure: Failure): Error {
-  const { code, message, category, retryable } = failure
-  const options = { code, ...(category === undefined ? {} : { category }) }
-  if (retryable === false) return new Terminal(message, options)
-  if (retryable === true) return new Retryable(message, options)
-  return Object.assign(new Error(message), options)
-}
-
-/** The handlers given, counted, and a stand-in for every other type. */
-function withStandIns(own: Handlers | null, standIns: StandIns): Handlers {
-  const handlers = new Handlers()
-  for (const [type, handler] of own?.entries() ?? []) handlers.add(type, standIns.counted(handler))
-  if (!handlers.types().includes('%')) handlers.add('%', standIns.counted(standIns.answer))
-  return handlers
-}
-
 interface Flight {
   readonly engine: Engine
   readonly clock: SkippedClock
@@ -131,8 +82,6 @@ interface Flight {
 
 class Pilot {
   readonly #flight: Flight
-  readonly #gatesSeen = new Map<string, number>()
-  readonly #openGates = new Map<string, number>()
   #tracedUpTo = 0
   #overdueLooks = 0
 
@@ -180,11 +129,11 @@ class Pilot {
 
   /** True: a gate was answered. Each gate is answered once its time has come, in the order they opened. */
   async #answerGates(): Promise<boolean> {
-    const { engine, clock } = this.#flight
+    const { engine, clock, standIns } = this.#flight
     const now = await clock.now()
     let answered = false
     for (const gate of await this.#gates()) {
-      const answer = this.#answerOf(gate)
+      const answer = standIns.gate(gate)
       if (answer.approved === null || gate.createdAt + answer.afterMs > now) continue
       await engine.answerGate({
         gateId: gate.id,
@@ -204,19 +153,9 @@ class Pilot {
     return [...gates].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   }
 
-  #answerOf(gate: GateRow) {
-    let times = this.#openGates.get(gate.id)
-    if (times === undefined) {
-      times = this.#gatesSeen.get(gate.node) ?? 0
-      this.#gatesSeen.set(gate.node, times + 1)
-      this.#openGates.set(gate.id, times)
-    }
-    return this.#flight.params.outcomes.gate(gate.node, times)
-  }
-
   async #nextMoment(): Promise<number | null> {
-    const { engine, clock } = this.#flight
-    const gates = (await this.#gates()).map((g) => ({ gate: g, answer: this.#answerOf(g) }))
+    const { engine, clock, standIns } = this.#flight
+    const gates = (await this.#gates()).map((gate) => ({ gate, answer: standIns.gate(gate) }))
     const moments = [
       await engine.store.sweep.nextDueAt(),
       clock.nextWakeAt,

@@ -18,6 +18,8 @@ export function namesOf(definition: Definition): Names {
 
 function addNet(net: Net, nodes: Set<string>, types: Set<string>): void {
   for (const { key, work, undo } of net.nodes) {
+    // The joins that steps share are no business of their author.
+    if (net.dialect === 'dag' && work.kind === 'pass') continue
     nodes.add(key)
     if (work.kind === 'run') types.add(work.type)
     if (work.kind === 'each' && work.body?.kind === 'run') types.add(work.body.type)

@@ -1,10 +1,11 @@
 /**
  * The outcomes file of a dry run: what stand-ins answer, by node key (`pay`, one item of an each `ship[2]`, an undo
- * `pay.undo`) or by type. A list gives one answer per attempt; after its end, and for whatever the file does not
- * name, a stand-in returns its input.
+ * `pay.undo`, what people say where governance forbids it `pay.governance`) or by type. A list gives one answer per
+ * execution; after its end, and for whatever the file does not name, a stand-in returns its input.
  */
 
-import { type Part, Reader } from '../../dialects/reader.ts'
+import { CATEGORIES } from '../../dialects/dag/workflow.ts'
+import { closest, type Part, Reader } from '../../dialects/reader.ts'
 import { readSource } from '../../dialects/source.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
@@ -29,8 +30,8 @@ export interface Execution {
   readonly item: number
   readonly role: 'work' | 'undo' | 'final'
   readonly type: string
-  /** From 1. */
-  readonly attempt: number
+  /** How often the run was executed, this time included: from 1, and on when it is sent back to work. */
+  readonly times: number
 }
 
 type Answer = RunAnswer & GateAnswer
@@ -53,54 +54,78 @@ export class Outcomes {
     this.#answers = answers
   }
 
+  /** What an answer that stands alone says about governance is overruled by an approval: it holds for the first time. */
   run(execution: Execution): RunAnswer {
-    const { node, item, role, type, attempt } = execution
-    const names = role === 'undo' ? [`${node}.undo`, type] : [`${node}[${item}]`, node ?? type, type]
-    return this.#find(names, attempt) ?? PLAIN
+    const found = this.#find(namesOf(execution), execution.times)
+    if (found === null) return PLAIN
+    const { answer, alone } = found
+    return alone && execution.times > 1 && answer.error?.category === 'governance' ? PLAIN : answer
   }
 
   /** `times` counts the gates already opened at this node. */
   gate(node: string, times: number): GateAnswer {
-    return this.#find([node], times + 1) ?? PLAIN
+    return this.#find([node], times + 1)?.answer ?? PLAIN
   }
 
-  #find(names: readonly string[], attempt: number): Answer | null {
+  /** How the gate is answered that asks about this execution: in the words beside its error, or apart. */
+  appeal(execution: Execution, times: number): GateAnswer {
+    const apart = this.#find([`${execution.node}.governance`], times + 1)
+    return (apart ?? this.#find(namesOf(execution), execution.times))?.answer ?? PLAIN
+  }
+
+  #find(names: readonly string[], times: number): { readonly answer: Answer; readonly alone: boolean } | null {
     for (const name of names) {
       const answer = this.#answers.get(name)
       if (answer === undefined) continue
-      return 'length' in answer ? (answer[attempt - 1] ?? PLAIN) : answer
+      if ('length' in answer) return { answer: answer[times - 1] ?? PLAIN, alone: false }
+      return { answer, alone: true }
     }
     return null
   }
 }
 
-/** `known`: node keys and types of the definition; a name beyond them is a slip of the keyboard. */
-export function readOutcomes(file: string, text: string, known: ReadonlySet<string>): Outcomes {
+function namesOf({ node, item, role, type }: Execution): readonly string[] {
+  return role === 'undo' ? [`${node}.undo`, type] : [`${node}[${item}]`, node ?? type, type]
+}
+
+/**
+ * `known`: node keys and types of the definition; a name beyond them is a slip of the keyboard. `dialect`: steps have
+ * fixed categories of errors, other notations any.
+ */
+export function readOutcomes(file: string, text: string, known: ReadonlySet<string>, dialect = ''): Outcomes {
   const reader = new Reader(readSource(file, text))
   const answers = new Map<string, readonly Answer[] | Answer>()
   for (const [name, part] of reader.root.entries('an outcomes file')) {
-    const base = name.replace(/\[\d+\]$|\.undo$/, '')
+    const base = name.replace(/\[\d+\]$|\.undo$|\.governance$/, '')
     if (!known.has(name) && !known.has(base)) {
+      const near = closest(base, [...known])
       reader.note({
         path: [name],
         onKey: true,
         message: `'${name}' is no node and no type of the definition`,
-        hint: `known: ${[...known].join(', ')}`,
+        hint: near === null ? `known: ${[...known].join(', ')}` : `did you mean '${near}'?`,
       })
     }
-    answers.set(name, Array.isArray(part.value) ? part.items(name).map(readAnswer) : readAnswer(part))
+    const read = (one: Part): Answer => readAnswer(one, dialect)
+    answers.set(name, Array.isArray(part.value) ? part.items(name).map(read) : read(part))
   }
   reader.throwIfWrong()
   return new Outcomes(answers)
 }
 
-/** `approved`, `rejected` and `timeout` are short answers of a gate, `ok` of a run. */
-function readAnswer(part: Part): Answer {
-  if (part.value === 'approved' || part.value === 'ok') return PLAIN
-  if (part.value === 'rejected') return { ...PLAIN, approved: false }
-  if (part.value === 'timeout') return { ...PLAIN, approved: null }
+const WORDS = ['ok', 'approved', 'rejected', 'timeout'] as const
+/** Longer than any timeout; a session lives longer. */
+const FOR_EVER_MS = 10 * 365 * 86_400_000
+
+/** A word is a short answer: `approved` and `rejected` of a gate, `ok` of a run, `timeout` of both: nothing comes. */
+function readAnswer(part: Part, dialect: string): Answer {
+  if (typeof part.value === 'string') {
+    const word = part.choice('an outcome', WORDS)
+    if (word === 'rejected') return { ...PLAIN, approved: false }
+    return word === 'timeout' ? { ...PLAIN, approved: null, delayMs: FOR_EVER_MS } : PLAIN
+  }
   if (!part.hasOnly(KEYS, 'an outcome')) return PLAIN
-  const error = readError(part.get('error'))
+  const error = readError(part.get('error'), dialect)
   if (error !== null && part.has('result')) part.wrong('an outcome has a result or an error, not both')
   const result = part.get('result')
   return {
@@ -114,11 +139,12 @@ function readAnswer(part: Part): Answer {
   }
 }
 
-function readError(part: Part): Failure | null {
+function readError(part: Part, dialect: string): Failure | null {
   if (!part.given) return null
   if (typeof part.value === 'string') return { code: 'mocked', message: part.value }
   part.hasOnly(['code', 'message', 'category', 'retryable'], 'an error')
-  const category = part.get('category').text('category')
+  const word = part.get('category')
+  const category = dialect === 'dag' ? word.choice('category', CATEGORIES) : word.text('category')
   const retryable = part.get('retryable').flag('retryable')
   return {
     code: part.get('code').text('code') ?? 'mocked',

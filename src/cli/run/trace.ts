@@ -41,6 +41,7 @@ const OTHER_EVENTS: { readonly [type: string]: string } = {
   'node.held': 'held',
   'node.discarded': 'discarded',
   'node.skipped': 'skipped',
+  'node.rerun': 'once more',
   'node.final_failed': 'final failed',
   'instance.started': 'started',
   'instance.draining': 'stopping',

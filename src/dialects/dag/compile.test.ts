@@ -41,9 +41,13 @@ describe('what a step runs', () => {
     expect((await node('check', `  steps: [{ name: check, ${fields} }]\n`)).work).toMatchObject({ kind: 'run', type })
   })
 
-  it('waits in its queue, else in the default one', async () => {
-    expect((await node('a', '  steps: [{ name: a, queue: slow }]\n')).work).toMatchObject({ queue: 'slow' })
-    expect((await node('a', '  steps: [{ name: a, agent: x }]\n')).work).toMatchObject({ queue: 'default' })
+  it.each([
+    ['its own', 'queue: slow, uses: order.check.v1, agent: checker', 'slow'],
+    ['else of the name of its type: uses', 'uses: order.check.v1, agent: checker', 'order.check.v1'],
+    ['else agent', 'agent: checker', 'checker'],
+    ['else its name', 'action: check it', 'check'],
+  ])('waits in a queue %s', async (_, fields, queue) => {
+    expect((await node('check', `  steps: [{ name: check, ${fields} }]\n`)).work).toMatchObject({ queue })
   })
 
   it('is told agent, action, the input, the results of its dependencies and what `with` says', async () => {
@@ -130,6 +134,7 @@ describe('onFailure and failurePolicy', () => {
     expect(plain.onFailure).toBe('abort')
     expect((await read(`  failurePolicy: compensate\n${steps}`)).start.net.onFailure).toBe('compensate')
     expect((await read(`  failurePolicy: abort\n${steps}`)).start.net.onFailure).toBe('abort')
+    expect((await read(`  failurePolicy: retry\n${steps}`)).start.net.onFailure).toBe('retry')
   })
 })
 
@@ -151,24 +156,15 @@ describe('compensation', () => {
     expect(undo).toMatchObject({
       work: {
         type: 'breaker',
-        queue: 'default',
+        queue: 'breaker',
         args: {
           agent: 'breaker',
           action: 'Delete {{ results.create.id }}',
           input: '{{ input }}',
-          step: {
-            name: 'create',
-            input: {
-              agent: 'maker',
-              action: 'Create it',
-              input: '{{ input }}',
-              results: { ask: "{{ results['ask'] }}" },
-              with: { size: 3 },
-            },
-            result: "{{ results['create'] }}",
-          },
+          step: { name: 'create', input: null, result: "{{ results['create'] }}" },
         },
       },
+      given: ['step', 'input'],
       retry: { maxAttempts: 10 },
       timeout: { ms: 60_000, per: 'node' },
     })
@@ -258,7 +254,7 @@ describe('nested workflows', () => {
     const [one, two, three] = start.net.nodes.map((n) => n.work)
     expect(one).toMatchObject({ kind: 'child', mode: 'attached', input: '{{ input }}' })
     expect(two).toMatchObject({ kind: 'child', input: { parcel: '{{ input.parcel }}' } })
-    expect(three).toMatchObject({ kind: 'run', args: { results: {} } })
+    expect(three).toMatchObject({ args: { results: { one: "{{ results['one'] }}", two: "{{ results['two'] }}" } } })
     expect(start.nets?.map((n) => [n.name, n.timeoutMs])).toEqual([
       ['ship', 600_000],
       ['ship', 3_600_000],
@@ -270,6 +266,7 @@ describe('the head', () => {
   it('is carried: version, owner, labels, what it is about, and what triggers it', async () => {
     const definition = await read(
       `  description: All of it
+  maxConcurrent: 3
   domainsInvolved: [growth, data]
   trigger: { event: customer.signed, condition: payload.risk >= 0.7, schedule: 0 9 * * mon, timezone: Europe/Berlin }
   steps: [{ name: a }]
@@ -280,7 +277,7 @@ metadata: { name: flow, version: 1.2, owner: { name: ada, role: lead }, labels: 
 status: { state: idle }
 `,
     )
-    expect(definition.version).toBe('1.2')
+    expect([definition.version, definition.start.slots]).toEqual(['1.2', 3])
     expect(definition.trigger).toEqual({
       event: 'customer.signed',
       condition: 'payload.risk >= 0.7',

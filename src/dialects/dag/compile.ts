@@ -1,37 +1,40 @@
-/** A workflow as a net: a step is a node, a dependency an arc, several dependencies a count join. */
-import type { Arc, Json, Net, Node, RunWork, Timeout, Undo, Work } from '../../net/net.ts'
-import type { Compensation, Step, Task, Workflow } from './workflow.ts'
+/** A workflow as a net: a step is a node, a dependency an arc, several dependencies a count join, shared where it can be. */
+import type { Arc, GateWork, Json, Net, Node, NodeSchema, RunWork, Timeout, Undo, Work } from '../../net/net.ts'
+import { type Join, joinsOf } from './joins.ts'
+import type { Approval, Compensation, Step, Task, Workflow } from './workflow.ts'
 
 /** The reference of the nested workflow that is this step. */
 export type ChildOf = (step: Step) => string
 
 export function compileWorkflow(workflow: Workflow, childOf: ChildOf): Net {
-  const arcs = new Map<string, Arc[]>(workflow.steps.map((s) => [s.name, []]))
-  for (const step of workflow.steps) {
-    for (const d of step.dependsOn) arcs.get(d)?.push({ to: step.name, when: null, args: null, set: null })
-  }
+  const { shared, sourcesOf } = joinsOf(workflow.steps)
+  const arcs = new Map<string, Arc[]>(
+    [...workflow.steps.map((s) => s.name), ...shared.map((j) => j.key)].map((k) => [k, []]),
+  )
+  const connect = (from: string, to: string) => arcs.get(from)?.push({ to, when: null, args: null, set: null })
+  for (const join of shared) for (const d of join.dependsOn) connect(d, join.key)
+  for (const step of workflow.steps) for (const source of sourcesOf(step)) connect(source, step.name)
   const undos = new Map(workflow.compensation.map((c) => [c.step, c]))
-  const nested = new Set(workflow.steps.filter((s) => s.workflow !== null).map((s) => s.name))
   const nodes = workflow.steps.map((step): Node => {
     const undo = undos.get(step.name)
-    const isRun = step.approval === null && step.workflow === null
     return {
       key: step.name,
-      work: workOf(step, nested, childOf),
-      join: step.dependsOn.length > 1 ? 'count' : 'each',
+      work: workOf(step, childOf),
+      join: sourcesOf(step).length > 1 ? 'count' : 'each',
       admit: null,
-      retry: isRun ? step.retry : null,
-      timeout: isRun ? clockOf(step) : null,
+      retry: isRun(step) ? step.retry : null,
+      timeout: isRun(step) ? clockOf(step) : null,
       onFailure: step.onFailure ?? 'net',
-      undo: undo === undefined ? null : undoOf(step, undo, nested),
+      undo: undo === undefined ? null : undoOf(step, undo),
       next: { mode: 'every', arcs: arcs.get(step.name) ?? [], scope: null },
+      ...(isRun(step) ? { appeal: appealOf(step), ...schemaOf(step) } : {}),
     }
   })
   return {
     version: 1,
     name: workflow.name,
     dialect: 'dag',
-    nodes,
+    nodes: [...nodes, ...shared.map((join) => joinNode(join, arcs.get(join.key) ?? []))],
     entry: workflow.steps.filter((s) => s.dependsOn.length === 0).map((s) => s.name),
     finals: [],
     onFailure: workflow.failurePolicy,
@@ -44,18 +47,42 @@ export function compileWorkflow(workflow: Workflow, childOf: ChildOf): Net {
   }
 }
 
-/** Names of the steps that are nested workflows. */
-type Nested = ReadonlySet<string>
+/** Hidden: whoever shows a workflow shows its steps. */
+function joinNode({ key }: Join, arcs: readonly Arc[]): Node {
+  return {
+    key,
+    work: { kind: 'pass' },
+    join: 'count',
+    admit: null,
+    retry: null,
+    timeout: null,
+    onFailure: 'net',
+    undo: null,
+    next: { mode: 'every', arcs, scope: null },
+  }
+}
 
-function workOf(step: Step, nested: Nested, childOf: ChildOf): Work {
-  if (step.workflow !== null) {
-    return { kind: 'child', net: childOf(step), mode: 'attached', input: inputOf(step, nested) }
-  }
-  const { approval } = step
-  if (approval !== null) {
-    return { kind: 'gate', options: approval.options, timeoutMs: approval.timeoutMs, onTimeout: approval.onTimeout }
-  }
-  return runOf(step, step.uses ?? step.agent ?? step.name, inputOf(step, nested))
+function workOf(step: Step, childOf: ChildOf): Work {
+  if (step.workflow !== null) return { kind: 'child', net: childOf(step), mode: 'attached', input: inputOf(step) }
+  if (step.approval !== null) return gateOf(step.approval)
+  return runOf(step, step.uses ?? step.agent ?? step.name, inputOf(step))
+}
+
+function gateOf({ options, timeoutMs, onTimeout }: Approval): GateWork {
+  return { kind: 'gate', options, timeoutMs, onTimeout }
+}
+
+/** Governance blocks and escalates: without a word about who decides, anybody may. */
+function appealOf({ name, governance }: Step): GateWork {
+  const gate = governance ?? { options: {}, timeoutMs: null, onTimeout: 'reject' }
+  return gateOf({ ...gate, options: { title: `governance: ${name}`, ...gate.options } })
+}
+
+function schemaOf(step: Step): { readonly schema?: NodeSchema } {
+  const { inputSchema, outputSchema } = step
+  if (inputSchema === null && outputSchema === null) return {}
+  const path = [step.with === null ? 'input' : 'with']
+  return { schema: { input: inputSchema === null ? null : { path, schema: inputSchema }, output: outputSchema } }
 }
 
 /** One clock from the first start over all attempts. */
@@ -63,12 +90,11 @@ function clockOf(task: Task): Timeout | null {
   return task.timeoutMs === null ? null : { ms: task.timeoutMs, per: 'node' }
 }
 
-/** A worker asks for types, so one queue starves nobody; who wants lanes names them. */
 function runOf(task: Task, type: string, args: Json): RunWork {
   return {
     kind: 'run',
     type,
-    queue: task.queue ?? 'default',
+    queue: task.queue ?? type,
     priority: 100,
     delayMs: 0,
     args,
@@ -76,15 +102,12 @@ function runOf(task: Task, type: string, args: Json): RunWork {
   }
 }
 
-/**
- * What the step is given. A skipped dependency is there with null. A nested workflow is not there: its result is that
- * of all its steps, which would be copied into every argument; a handler asks for it (`ctx.results()`).
- */
-function inputOf(step: Step, nested: Nested): Json {
+/** What the step is given. A skipped dependency is there with null; a nested workflow with the results of its steps. */
+function inputOf(step: Step): Json {
   if (step.workflow !== null) return step.with ?? '{{ input }}'
   return {
     ...toldTo(step),
-    results: Object.fromEntries(step.dependsOn.filter((d) => !nested.has(d)).map((d) => [d, resultOf(d)])),
+    results: Object.fromEntries(step.dependsOn.map((d) => [d, resultOf(d)])),
     ...(step.with === null ? {} : { with: step.with }),
   }
 }
@@ -97,14 +120,18 @@ function resultOf(step: string): string {
   return `{{ results['${step}'] }}`
 }
 
-/** Input and results never change, so rendering the step's template again gives what the step was given. */
-function undoOf(step: Step, entry: Compensation, nested: Nested): Undo {
-  const result = nested.has(step.name) ? {} : { result: resultOf(step.name) }
+/** What the step was given, its run knows; of a nested workflow or a gate it is rendered again. */
+function undoOf(step: Step, entry: Compensation): Undo {
   const args: Json = {
     ...toldTo(entry),
-    step: { name: step.name, input: inputOf(step, nested), ...result },
+    step: { name: step.name, input: isRun(step) ? null : inputOf(step), result: resultOf(step.name) },
     ...(entry.with === null ? {} : { with: entry.with }),
   }
   const type = entry.uses ?? entry.agent ?? step.name
-  return { work: runOf(entry, type, args), retry: entry.retry, timeout: clockOf(entry) }
+  const given = isRun(step) ? { given: ['step', 'input'] as const } : {}
+  return { work: runOf(entry, type, args), ...given, retry: entry.retry, timeout: clockOf(entry) }
+}
+
+function isRun({ approval, workflow }: Step): boolean {
+  return approval === null && workflow === null
 }

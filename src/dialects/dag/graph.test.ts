@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readDefinition } from '../definition.ts'
 import { DefinitionError } from '../mistakes.ts'
 import { findStuck, type Waiting } from './graph.ts'
+import { joinsOf } from './joins.ts'
 
 /** Steps whose dependencies all come before them in some order, listed in another. */
 const acyclic: fc.Arbitrary<readonly Waiting[]> = fc.integer({ min: 1, max: 25 }).chain((n) =>
@@ -16,6 +17,19 @@ const acyclic: fc.Arbitrary<readonly Waiting[]> = fc.integer({ min: 1, max: 25 }
     )
     .map(([before, order]) => order.map((i) => ({ name: `s-${i}`, dependsOn: before[i] as string[] }))),
 )
+
+/** Layers, each step after all of the layer before. */
+const layered: fc.Arbitrary<readonly Waiting[]> = fc
+  .array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 5 })
+  .map((sizes) =>
+    sizes.flatMap((size, layer) =>
+      Array.from({ length: size }, (_, i) => ({
+        name: `s-${layer}-${i}`,
+        dependsOn:
+          layer === 0 ? [] : Array.from({ length: sizes[layer - 1] as number }, (_, k) => `s-${layer - 1}-${k}`),
+      })),
+    ),
+  )
 
 /** Steps that depend on whatever they like, themselves included. */
 const any: fc.Arbitrary<readonly Waiting[]> = fc.integer({ min: 1, max: 12 }).chain((n) => {
@@ -42,22 +56,47 @@ function runnable(steps: readonly Waiting[]): ReadonlySet<string> {
 }
 
 describe('graphs of steps', () => {
-  it('any acyclic one compiles to a net whose joins and arcs are the dependencies', async () => {
+  it('any acyclic one compiles to a net whose joins and arcs are the dependencies, through shared joins or not', async () => {
     await fc.assert(
-      fc.asyncProperty(acyclic, async (steps) => {
+      fc.asyncProperty(fc.oneof(acyclic, layered), async (steps) => {
         const { net } = (await read(steps)).start
-        const arcs = new Set(net.nodes.flatMap((n) => n.next.arcs.map((a) => `${a.to} after ${n.key}`)))
-        const wanted = steps.flatMap((s) => s.dependsOn.map((d) => `${s.name} after ${d}`))
-        expect([...arcs].sort()).toEqual(wanted.sort())
-        expect(net.nodes.flatMap((n) => n.next.arcs)).toHaveLength(wanted.length)
+        const arcs = net.nodes.flatMap((n) => n.next.arcs.map((a) => ({ from: n.key, to: a.to })))
+        const into = (key: string): readonly string[] => arcs.filter((a) => a.to === key).map((a) => a.from)
         for (const { name, dependsOn } of steps) {
           const node = net.nodes.find((n) => n.key === name)
-          expect(node?.join).toBe(dependsOn.length > 1 ? 'count' : 'each')
+          const [first] = into(name)
+          const sources = first?.startsWith('#') ? into(first) : into(name)
+          expect([...sources].sort()).toEqual([...dependsOn].sort())
+          expect(node?.join).toBe(into(name).length > 1 ? 'count' : 'each')
           expect(net.entry.includes(name)).toBe(dependsOn.length === 0)
         }
+        const hidden = net.nodes.filter((n) => n.work.kind === 'pass')
+        expect(net.nodes).toHaveLength(steps.length + hidden.length)
+        for (const join of hidden) expect([join.key[0], join.join]).toEqual(['#', 'count'])
+        const dependencies = steps.reduce((sum, s) => sum + s.dependsOn.length, 0)
+        expect(arcs.length < dependencies).toBe(hidden.length > 0)
       }),
       { numRuns: 150 },
     )
+  })
+
+  it('a hundred layers of a hundred, each step after all of the layer before, are twenty thousand arcs, not a million', async () => {
+    const layers = Array.from({ length: 10_000 }, (_, i) => {
+      const before = Math.floor(i / 100) - 1
+      return {
+        name: `s-${i}`,
+        dependsOn: before < 0 ? [] : Array.from({ length: 100 }, (_, k) => `s-${before * 100 + k}`),
+      }
+    })
+    const { shared, arcs } = joinsOf(layers)
+    expect([shared.length, arcs]).toEqual([99, 99 * 200])
+  })
+
+  it('a pair of steps after the same pair gains nothing by it, and shares none', () => {
+    const pair = ['c', 'd'].map((name) => ({ name, dependsOn: ['a', 'b'] }))
+    expect(joinsOf(pair).shared).toEqual([])
+    const three = ['c', 'd', 'e'].map((name, i) => ({ name, dependsOn: i === 0 ? ['a', 'b'] : ['b', 'a'] }))
+    expect(joinsOf(three).shared).toEqual([{ key: '#1', dependsOn: ['a', 'b'], steps: ['c', 'd', 'e'] }])
   })
 
   it('any cyclic one is refused naming a real cycle, and every step that can never run', async () => {

@@ -63,14 +63,65 @@ function neverReady(known: ReadonlyMap<string, readonly string[]>): ReadonlySet<
   return left
 }
 
-/** Every step that has ended before this one begins. */
-export function ancestorsOf(name: string, dependsOn: (name: string) => readonly string[]): ReadonlySet<string> {
-  const found = new Set<string>()
-  const todo = [...dependsOn(name)]
-  for (let at = todo.pop(); at !== undefined; at = todo.pop()) {
-    if (found.has(at)) continue
-    found.add(at)
-    todo.push(...dependsOn(at))
+/**
+ * Who has ended before whom. Worked out when first asked, all at once, a bit for each pair: ten thousand steps take
+ * 12 MB and some milliseconds, where a walk for each would take minutes. The steps have no cycle.
+ */
+export class Ancestors {
+  readonly #steps: readonly Waiting[]
+  readonly #index: ReadonlyMap<string, number>
+  readonly #words: number
+  #bits: Uint32Array | null = null
+
+  constructor(steps: readonly Waiting[]) {
+    this.#steps = steps
+    this.#index = new Map(steps.map((s, i) => [s.name, i]))
+    this.#words = Math.ceil(steps.length / 32)
   }
-  return found
+
+  has(step: string, before: string): boolean {
+    const at = this.#index.get(before) as number
+    const row = (this.#index.get(step) as number) * this.#words
+    return ((this.#all()[row + (at >>> 5)] as number) & (1 << (at & 31))) !== 0
+  }
+
+  /** In the order of the file. */
+  of(step: string): readonly string[] {
+    return this.#steps.map((s) => s.name).filter((name) => this.has(step, name))
+  }
+
+  #all(): Uint32Array {
+    if (this.#bits !== null) return this.#bits
+    const bits = new Uint32Array(this.#steps.length * this.#words)
+    for (const i of this.#inOrder()) {
+      const row = i * this.#words
+      for (const d of this.#dependencies(i)) {
+        const from = d * this.#words
+        for (let w = 0; w < this.#words; w++) bits[row + w] = (bits[row + w] as number) | (bits[from + w] as number)
+        bits[row + (d >>> 5)] = (bits[row + (d >>> 5)] as number) | (1 << (d & 31))
+      }
+    }
+    this.#bits = bits
+    return bits
+  }
+
+  #dependencies(i: number): readonly number[] {
+    return (this.#steps[i] as Waiting).dependsOn.map((d) => this.#index.get(d) as number)
+  }
+
+  /** Each after all it depends on. */
+  #inOrder(): readonly number[] {
+    const after: number[][] = this.#steps.map(() => [])
+    const missing = this.#steps.map((s) => s.dependsOn.length)
+    for (const i of this.#steps.keys()) for (const d of this.#dependencies(i)) (after[d] as number[]).push(i)
+    const order = [...this.#steps.keys()].filter((i) => missing[i] === 0)
+    // The list grows while it is walked.
+    for (const i of order) {
+      for (const next of after[i] as number[]) {
+        missing[next] = (missing[next] as number) - 1
+        if (missing[next] === 0) order.push(next)
+      }
+    }
+    return order
+  }
 }

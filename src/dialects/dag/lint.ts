@@ -1,23 +1,22 @@
 /** What runs but will trouble somebody at night: told by `petrel check`, refused only with --strict. */
+import type { Nested, Target } from './nested.ts'
 import type { Reading } from './reading.ts'
 import type { Step, Workflow } from './workflow.ts'
 
 const MANY_STEPS = 10
 
-export function lintWorkflow(workflow: Workflow, reading: Reading): void {
-  const { steps, compensation, timeoutMs, failurePolicy } = workflow
+export function lintWorkflow(workflow: Workflow, nested: Nested, reading: Reading): void {
+  const { steps, compensation, failurePolicy } = workflow
   const undone = new Set(compensation.map((c) => c.step))
-  const compensates = (step: Step): boolean => (step.onFailure ?? failurePolicy) === 'compensate'
   for (const step of steps) {
-    warnOfTimeout(step, timeoutMs, reading)
-    const mutates = !step.readOnly && step.approval === null
-    if (compensates(step) && mutates && !undone.has(step.name)) {
-      reading.warn(
-        [...step.path, 'name'],
-        `step '${step.name}' compensates on failure but nothing undoes it`,
-        'add a compensation entry for it, or readOnly: true if there is nothing to undo',
-      )
-    }
+    warnOfTimeout(step, workflow, nested.targetOf(step), reading)
+    if (!compensates(step, workflow) || undone.has(step.name) || !mutates(step, nested, new Set())) continue
+    reading.warn(
+      [...step.path, 'name'],
+      `step '${step.name}' compensates on failure but nothing undoes it`,
+      'add a compensation entry for it, or readOnly: true if there is nothing to undo',
+      'compensation_gap',
+    )
   }
   for (const entry of compensation) {
     if (entry.timeoutMs !== null) continue
@@ -25,14 +24,15 @@ export function lintWorkflow(workflow: Workflow, reading: Reading): void {
       [...entry.path, 'step'],
       `the compensation of '${entry.step}' has no timeout: it can hang for ever`,
       'timeout: 5m',
+      'no_timeout',
     )
   }
-  const [first] = compensation
-  if (first !== undefined && failurePolicy !== 'compensate' && !steps.some(compensates)) {
+  if (compensation.length > 0 && failurePolicy !== 'compensate' && !steps.some((s) => compensates(s, workflow))) {
     reading.warn(
       [...workflow.path, 'compensation'],
       'nothing in this workflow compensates: these entries never run',
       'onFailure: compensate on steps, or failurePolicy: compensate',
+      'never_runs',
     )
   }
   const eleventh = steps[MANY_STEPS]
@@ -41,21 +41,41 @@ export function lintWorkflow(workflow: Workflow, reading: Reading): void {
       [...eleventh.path, 'name'],
       `${steps.length} steps; more than ${MANY_STEPS} are hard to follow`,
       'make nested workflows of some: workflow: NAME',
+      'many_steps',
     )
   }
 }
 
-function warnOfTimeout(step: Step, workflowMs: number | null, reading: Reading): void {
-  const ms = step.approval === null ? step.timeoutMs : step.approval.timeoutMs
-  if (ms === null) {
-    // A nested workflow may bring its own clock; that of the whole is no clock of the step.
-    reading.warn([...step.path, 'name'], `step '${step.name}' has no timeout: it can hang for ever`, 'timeout: 5m')
-  } else if (workflowMs !== null && ms > workflowMs) {
-    const field = step.timeoutMs === null ? ['approval', 'deadline'] : ['timeout']
-    reading.warn(
-      [...step.path, ...field],
-      `step '${step.name}' may take longer than the whole workflow, whose timeout comes first`,
-      null,
-    )
+function compensates(step: Step, { failurePolicy }: Workflow): boolean {
+  return (step.onFailure ?? failurePolicy) === 'compensate'
+}
+
+/** A nested workflow changes something if one of its steps does; what stands in another file is not looked into. */
+function mutates(step: Step, nested: Nested, seen: Set<Workflow>): boolean {
+  if (step.readOnly || step.approval !== null) return false
+  const inner = nested.targetOf(step)?.workflow ?? null
+  if (inner === null) return true
+  if (seen.has(inner)) return false
+  seen.add(inner)
+  return inner.steps.some((s) => mutates(s, nested, seen))
+}
+
+function warnOfTimeout(step: Step, workflow: Workflow, target: Target | null, reading: Reading): void {
+  const own = step.approval === null ? step.timeoutMs : step.approval.timeoutMs
+  const inner = target === null ? null : (target.workflow?.timeoutMs ?? target.definition?.start.net.timeoutMs ?? null)
+  const name = [...step.path, 'name']
+  if (own === null && inner === null) {
+    // The clock of the whole is no clock of the step.
+    reading.warn(name, `step '${step.name}' has no timeout: it can hang for ever`, 'timeout: 5m', 'no_timeout')
+    return
   }
+  const ms = Math.min(own ?? Number.POSITIVE_INFINITY, inner ?? Number.POSITIVE_INFINITY)
+  if (workflow.timeoutMs === null || ms <= workflow.timeoutMs) return
+  const field = own === null ? ['workflow'] : step.timeoutMs === null ? ['approval', 'deadline'] : ['timeout']
+  reading.warn(
+    [...step.path, ...field],
+    `step '${step.name}' may take longer than the whole workflow, whose timeout comes first`,
+    'a shorter one, or a longer timeout of the workflow',
+    'timeout_beyond_workflow',
+  )
 }

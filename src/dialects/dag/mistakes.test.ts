@@ -4,16 +4,15 @@ import { DefinitionError } from '../mistakes.ts'
 
 const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\n'
 
-/** `line:column path: message (hint)` of every mistake. */
+/** `line:column path: message (hint)` of every mistake: none is without a suggestion. */
 async function mistakes(text: string): Promise<readonly string[]> {
   try {
     await readDefinition('flow.yaml', text)
     return []
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error
-    return error.problems.map(
-      (p) => `${p.line}:${p.column} ${p.path}: ${p.message}${p.hint === null ? '' : ` (${p.hint})`}`,
-    )
+    for (const { message, hint } of error.problems) expect([message, hint]).not.toContain(null)
+    return error.problems.map((p) => `${p.line}:${p.column} ${p.path}: ${p.message} (${p.hint})`)
   }
 }
 
@@ -25,9 +24,9 @@ describe('mistakes in the head', () => {
     expect(
       await mistakes(`apiVersion: ioa.dev/v1
 kind: Workflow
-metadat: {}
 metadata:
   name: My Flow
+  displayName: {}
   owner: { role: team }
   labels: [a]
   version: []
@@ -40,17 +39,16 @@ spec:
 `),
     ).toEqual([
       "1:13 apiVersion: apiVersion cannot be 'ioa.dev/v1' (did you mean 'ioa.dev/v0.2'?)",
-      "3:1 metadat: a workflow has no key 'metadat' (did you mean 'metadata'?)",
-      "5:9 metadata.name: 'My Flow' cannot be the name of a workflow (small letters, digits and -; a letter first)",
+      "4:9 metadata.name: 'My Flow' cannot be the name of a workflow (small letters, digits and -; a letter first)",
       '6:10 metadata.owner: an owner has a name (owner: { name: growth, role: team })',
-      '7:11 metadata.labels: labels are a mapping, this is a list',
-      '8:12 metadata.version: version is a text, this is a list',
+      '7:11 metadata.labels: labels are a mapping, this is a list (labels: { team: growth })',
+      '8:12 metadata.version: version is a text, this is a list (write one text)',
       "10:18 spec.failurePolicy: failurePolicy cannot be 'compensat' (did you mean 'compensate'?)",
       "11:12 spec.timeout: timeout is a duration, this is 'soon' (for example 500ms, 30s, 5m, 2h or 1d; a bare number is milliseconds)",
-      "12:20 spec.domainsInvolved: domainsInvolved is a list, this is 'growth'",
+      "12:20 spec.domainsInvolved: domainsInvolved is a list, this is 'growth' (write [growth])",
       "14:29 spec.steps[0].onFailure: onFailure cannot be 'ignore' (one of: abort, skip, compensate)",
       '14:46 spec.steps[0].timeout: timeout is longer than nothing (for example 30s, 5m or 24h)',
-      "14:60 spec.steps[0].readOnly: readOnly is true or false, this is 'yes please'",
+      "14:60 spec.steps[0].readOnly: readOnly is true or false, this is 'yes please' (write true or false)",
     ])
   })
 
@@ -78,21 +76,26 @@ spec:
     [
       'steps that are no list',
       `${HEAD}spec: { steps: { a: 1 } }\n`,
-      ['4:16 spec.steps: steps is a list, this is a mapping'],
+      ['4:16 spec.steps: steps is a list, this is a mapping (write […])'],
     ],
     [
       'a spec that is no mapping',
       `${HEAD}spec: [1]\n`,
       [
-        '4:7 spec: a spec is a mapping, this is a list (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, trigger, workflows)',
+        '4:7 spec: a spec is a mapping, this is a list (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, governance, trigger, maxConcurrent, workflows)',
       ],
     ],
     ['a kind nobody knows', 'kind: Workflw\n', ["1:7 kind: unknown kind 'Workflw' (did you mean 'Workflow'?)"]],
     [
-      'a policy that is not there',
-      `${HEAD}spec: { failurePolicy: retry, steps: [{ name: a }] }\n`,
+      'no domain at all',
+      `${HEAD}spec: { domainsInvolved: [], steps: [{ name: a }] }\n`,
+      ['4:26 spec.domainsInvolved: domainsInvolved is empty (at least one domain)'],
+    ],
+    [
+      'nobody may execute',
+      `${HEAD}spec: { maxConcurrent: 0, steps: [{ name: a }] }\n`,
       [
-        '4:24 spec.failurePolicy: failurePolicy: retry is not supported (give the steps a retryPolicy, and abort or compensate here)',
+        '4:24 spec.maxConcurrent: maxConcurrent (instances that execute at once) is a whole number of at least 1, this is 0 (for example 1)',
       ],
     ],
   ])('%s', async (_, text, expected) => {
@@ -107,7 +110,7 @@ describe('mistakes in steps', () => {
       'a step that is a text',
       '- a',
       [
-        "6:7 spec.steps[0]: a step is a mapping, this is 'a' (fields: name, agent, action, uses, queue, with, timeout, retryPolicy, dependsOn, onFailure, readOnly, approval, workflow)",
+        "6:7 spec.steps[0]: a step is a mapping, this is 'a' (fields: name, agent, action, uses, queue, with, timeout, retryPolicy, inputSchema, outputSchema, dependsOn, onFailure, readOnly, approval, workflow, governance)",
       ],
     ],
     [
@@ -125,7 +128,7 @@ describe('mistakes in steps', () => {
     [
       'dependsOn as a text',
       '- name: a\n- { name: b, dependsOn: a }',
-      ["7:29 spec.steps[1].dependsOn: dependsOn is a list, this is 'a'"],
+      ["7:29 spec.steps[1].dependsOn: dependsOn is a list, this is 'a' (write [a])"],
     ],
     [
       'an unknown dependency',
@@ -141,7 +144,7 @@ describe('mistakes in steps', () => {
       'a gate that is a workflow',
       '- { name: a, approval: true, workflow: w }',
       [
-        "6:44 spec.steps[0].workflow: there is no workflow 'w' in this file (nested workflows stand under spec.workflows)",
+        "6:44 spec.steps[0].workflow: there is no workflow 'w' (one under spec.workflows, or a definition of its own)",
         '6:44 spec.steps[0].workflow: a step is an approval or a workflow, not both (make two steps of it)',
       ],
     ],
@@ -161,8 +164,8 @@ describe('mistakes in steps', () => {
       ),
     ).toEqual([
       '7:37 spec.steps[1].dependsOn[1]: steps wait for each other: a → c → b → a (remove one of these dependencies)',
-      "10:34 spec.steps[4].dependsOn[0]: step 'after' is dead: it can never run, 'c' never ends",
-      "11:40 spec.steps[5].dependsOn[1]: step 'both' is dead: its join cannot complete, 'after' never ends",
+      "10:34 spec.steps[4].dependsOn[0]: step 'after' is dead: it can never run, 'c' never ends (resolve what 'c' waits for)",
+      "11:40 spec.steps[5].dependsOn[1]: step 'both' is dead: its join cannot complete, 'after' never ends (resolve what 'after' waits for)",
     ])
   })
 
@@ -186,7 +189,9 @@ describe('mistakes in policies', () => {
     [
       'less than no retries',
       'retryPolicy: { maxRetries: -1 }',
-      ['7:34 spec.steps[0].retryPolicy.maxRetries: maxRetries is a whole number from 0 to 1000000, this is -1'],
+      [
+        '7:34 spec.steps[0].retryPolicy.maxRetries: maxRetries is a whole number from 0 to 1000000, this is -1 (for example 0)',
+      ],
     ],
     [
       'a strategy misspelt',
@@ -265,7 +270,7 @@ describe('mistakes in approvals', () => {
     [
       'more approvals than voices',
       '{ quorum: 3, of: [ada, bob] }',
-      ['7:27 spec.steps[0].approval.quorum: 3 approvals can never come of 2'],
+      ['7:27 spec.steps[0].approval.quorum: 3 approvals can never come of 2 (a smaller quorum, or more who vote)'],
     ],
     [
       'an escalation without a time',
@@ -275,7 +280,9 @@ describe('mistakes in approvals', () => {
     [
       'an escalation that comes too late',
       '{ deadline: 1h, escalate: [{ after: 2h }] }',
-      ['7:53 spec.steps[0].approval.escalate[0].after: comes too late: the gate is decided after 3600000 ms'],
+      [
+        '7:53 spec.steps[0].approval.escalate[0].after: comes too late: the gate is decided after 3600000 ms (escalate: [{ after: 4h, roles: [manager] }], before the deadline)',
+      ],
     ],
     [
       'a form that is no schema',
@@ -320,6 +327,11 @@ describe('mistakes in triggers', () => {
       '{ schedule: 0 9 * * *, timezone: Mars/Base }',
       ["4:51 spec.trigger.timezone: there is no time zone 'Mars/Base' (an IANA name such as Europe/Berlin)"],
     ],
+    [
+      'a time zone misspelt',
+      '{ schedule: 0 9 * * *, timezone: Europe/Berln }',
+      ["4:51 spec.trigger.timezone: there is no time zone 'Europe/Berln' (did you mean 'Europe/Berlin'?)"],
+    ],
   ])('%s', async (_, text, expected) => {
     const found = await mistakes(`${HEAD}spec: { trigger: ${text}, steps: [{ name: a }] }\n`)
     expect(found).toEqual(expected.map((e) => (typeof e === 'string' ? e : expect.stringMatching(e))))
@@ -332,7 +344,7 @@ describe('mistakes in templates', () => {
     [
       'a step that is not there',
       "with: { x: '{{ results.fetsh }}' }",
-      ["8:15 spec.steps[1].with: there is no step 'fetsh' (names: input, results.STEP of fetch)"],
+      ["8:15 spec.steps[1].with: there is no step 'fetsh' (did you mean 'fetch'?)"],
     ],
     [
       'a step that is no dependency',
@@ -378,21 +390,19 @@ describe('mistakes in nested workflows', () => {
         (_, i) => `    w${i + 1}: { steps: [{ name: x${i < levels - 2 ? `, workflow: w${i + 2}` : ''} }] }\n`,
       ).join('')}`
     expect(await mistakes(nest(10))).toEqual([])
-    const tooDeep = ['7:5 spec.workflows: workflows are nested more than 10 levels deep']
+    const tooDeep = ['7:5 spec.workflows: workflows are nested more than 10 levels deep (make steps of the innermost)']
     expect(await mistakes(nest(11))).toEqual(tooDeep)
     expect(await mistakes(nest(3000))).toEqual(tooDeep)
   })
 
-  it('its result in a template', async () => {
-    expect(
-      await mistakes(
-        `${HEAD}spec:
-  steps: [{ name: a, workflow: w }, { name: b, dependsOn: [a], with: '{{ results.a.x }}' }]
-  workflows: { w: { steps: [{ name: x }] } }
-`,
-      ),
-    ).toEqual([
-      "5:70 spec.steps[1].with: step 'a' is a nested workflow, whose result no template can read (names: input, results.STEP of a)",
+  it('a template that names a step it does not have', async () => {
+    const flow = (inner: string): string => `${HEAD}spec:
+  steps: [{ name: a, workflow: w }, { name: b, dependsOn: [a], with: '{{ results.a.${inner}.total }}' }]
+  workflows: { w: { steps: [{ name: price }] } }
+`
+    expect(await mistakes(flow('price'))).toEqual([])
+    expect(await mistakes(flow('prise'))).toEqual([
+      "5:70 spec.steps[1].with: the workflow 'a' has no step 'prise' (did you mean 'price'?)",
     ])
   })
 
@@ -412,8 +422,8 @@ describe('mistakes in nested workflows', () => {
     Three: 3
 `),
     ).toEqual([
-      "6:28 spec.steps[0].workflow: there is no workflow 'shiping' in this file (did you mean 'shipping'?)",
-      "12:36 spec.workflows.one.steps[0].workflow: workflow 'one' contains itself: one → two → one",
+      "6:28 spec.steps[0].workflow: there is no workflow 'shiping' (did you mean 'shipping'?)",
+      "12:36 spec.workflows.one.steps[0].workflow: workflow 'one' contains itself: one → two → one (remove one of these steps)",
       "15:12 spec.workflows.Three: 'Three' cannot be the name of a workflow (small letters, digits and -; a letter first)",
       "15:12 spec.workflows.Three: workflow 'Three' is a mapping with steps (steps: [ … ])",
     ])

@@ -1,19 +1,31 @@
-/** What must hold between the parts of a workflow: names, dependencies, compensation, what templates may name. */
-import { newEvaluator } from '../../engine/evaluator.ts'
-import type { Json } from '../../net/net.ts'
+/** What must hold between the parts of a workflow: names, dependencies, compensation. */
+import { MAX_ARCS, MAX_NODES } from '../../net/validate.ts'
 import type { Path } from '../mistakes.ts'
 import { closest, type Reader } from '../reader.ts'
-import { ancestorsOf, findStuck } from './graph.ts'
-import type { Step, Task, Workflow } from './workflow.ts'
+import { findStuck } from './graph.ts'
+import { joinsOf } from './joins.ts'
+import type { Step, Workflow } from './workflow.ts'
 
 /** Looking for what was meant compares with every name; in a large file full of mistakes a few are enough. */
 const MAX_SUGGESTIONS = 20
 
 export function checkWorkflow(workflow: Workflow, reader: Reader): void {
+  checkSize(workflow, reader)
   const byName = checkNames(workflow.steps, reader)
   checkDependencies(workflow, byName, reader)
   checkCompensation(workflow, byName, reader)
-  if (reader.clean) checkTemplates(workflow, byName, reader)
+}
+
+/** The net's own bounds, in the words of the file. */
+function checkSize({ steps, path }: Workflow, reader: Reader): void {
+  const at = [...path, 'steps']
+  if (steps.length > MAX_NODES) {
+    wrong(reader, at, `${steps.length} steps; at most ${MAX_NODES} are possible`, 'nest some: workflow: NAME')
+  }
+  const { arcs } = joinsOf(steps)
+  if (arcs <= MAX_ARCS) return
+  const message = `${arcs} dependencies, those of steps that wait for the same ones shared; at most ${MAX_ARCS} are possible`
+  wrong(reader, at, message, 'let one step wait for many, and the others for that one')
 }
 
 function checkNames(steps: readonly Step[], reader: Reader): ReadonlyMap<string, Step> {
@@ -59,20 +71,26 @@ function checkDependencies(workflow: Workflow, byName: ReadonlyMap<string, Step>
       [...workflow.path, 'steps'],
       'no step can begin: every one depends on another',
       'at least one step has no dependsOn',
+      'no_root',
     )
   }
   const { cycles, behind } = findStuck([...byName.values()])
   for (const cycle of cycles) {
     const [first, second] = cycle as readonly [string, string]
     const at = dependencyPath((byName.get(first) as Step).path, second, reader)
-    if (cycle.length === 2) wrong(reader, at, `step '${first}' depends on itself: ${chain(cycle)}`, 'remove it')
-    else wrong(reader, at, `steps wait for each other: ${chain(cycle)}`, 'remove one of these dependencies')
+    const [what, hint] =
+      cycle.length === 2
+        ? [`step '${first}' depends on itself`, 'remove it']
+        : ['steps wait for each other', 'remove one of these dependencies']
+    wrong(reader, at, `${what}: ${chain(cycle)}`, hint, 'cycle')
   }
   for (const [name, dependency] of behind) {
     const { path, dependsOn } = byName.get(name) as Step
-    const what = dependsOn.length > 1 ? `its join cannot complete` : `it can never run`
+    const joins = dependsOn.length > 1
+    const what = joins ? `its join cannot complete` : `it can never run`
     const at = dependencyPath(path, dependency, reader)
-    wrong(reader, at, `step '${name}' is dead: ${what}, '${dependency}' never ends`, null)
+    const message = `step '${name}' is dead: ${what}, '${dependency}' never ends`
+    wrong(reader, at, message, `resolve what '${dependency}' waits for`, joins ? 'join_cannot_complete' : 'dead_step')
   }
 }
 
@@ -98,53 +116,6 @@ function checkCompensation(workflow: Workflow, byName: ReadonlyMap<string, Step>
   }
 }
 
-/** Templates see the input and the results of what ended before: whatever else they name would quietly be null. */
-function checkTemplates(workflow: Workflow, byName: ReadonlyMap<string, Step>, reader: Reader): void {
-  const evaluate = newEvaluator()
-  const dependsOn = (name: string): readonly string[] => byName.get(name)?.dependsOn ?? []
-  const check = (task: Task, path: Path, step: string, seesItself: boolean): void => {
-    for (const field of ['action', 'with'] as const) {
-      const at = [...path, field]
-      const names = namesIn(task[field], evaluate.templateNames, (message) => wrong(reader, at, message, null))
-      if (names.length === 0) continue
-      const before = new Set([...ancestorsOf(step, dependsOn), ...(seesItself ? [step] : [])])
-      for (const [root, key] of names) {
-        const problem = problemOf(root as string, key, before, byName)
-        if (problem !== null) wrong(reader, at, problem, `names: input, results.STEP of ${listed([...before])}`)
-      }
-    }
-  }
-  for (const step of workflow.steps) check(step, step.path, step.name, false)
-  for (const entry of workflow.compensation) check(entry, entry.path, entry.step, true)
-}
-
-function namesIn(
-  template: Json | null,
-  names: (template: Json) => readonly (readonly string[])[],
-  tell: (message: string) => void,
-): readonly (readonly string[])[] {
-  try {
-    return template === null ? [] : names(template)
-  } catch (error) {
-    tell(error instanceof Error ? error.message : String(error))
-    return []
-  }
-}
-
-function problemOf(
-  root: string,
-  key: string | undefined,
-  before: ReadonlySet<string>,
-  byName: ReadonlyMap<string, Step>,
-): string | null {
-  if (root === 'results' && key === undefined) return "'results' needs the name of a step: results.STEP"
-  const step = root === 'results' ? (key as string) : root
-  if (root === 'results' && !byName.has(step)) return `there is no step '${step}'`
-  if (byName.get(step)?.workflow) return `step '${step}' is a nested workflow, whose result no template can read`
-  if (byName.has(step) && !before.has(step)) return `step '${step}' has not ended by then: it is no dependency`
-  return ['ctx', 'args', 'event', 'item'].includes(root) && !byName.has(root) ? `there is no '${root}' here` : null
-}
-
 /** The place of one name in dependsOn. */
 function dependencyPath(step: Path, dependency: string, reader: Reader): Path {
   const path = [...step, 'dependsOn']
@@ -164,11 +135,11 @@ function stepsHint(names: readonly string[]): string {
   return `steps: ${listed(names)}`
 }
 
-function listed(names: readonly string[]): string {
+export function listed(names: readonly string[]): string {
   if (names.length === 0) return 'none'
   return names.length > 12 ? `${names.slice(0, 12).join(', ')}, …` : names.join(', ')
 }
 
-function wrong(reader: Reader, path: Path, message: string, hint: string | null): void {
-  reader.note({ path, message, hint })
+function wrong(reader: Reader, path: Path, message: string, hint: string | null, rule: string | null = null): void {
+  reader.note({ path, message, hint, ...(rule === null ? {} : { rule }) })
 }

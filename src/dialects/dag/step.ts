@@ -1,12 +1,15 @@
 /** Steps and what undoes them. */
 import type { Part } from '../reader.ts'
-import { readApproval } from './approval.ts'
+import { readApproval, readGovernance } from './approval.ts'
 import { readRetry } from './policy.ts'
 import { type Reading, readTimeout } from './reading.ts'
+import { readSchema } from './schema.ts'
 import type { Compensation, Step, Task } from './workflow.ts'
 
 const TASK_FIELDS = ['agent', 'action', 'uses', 'queue', 'with', 'timeout', 'retryPolicy']
-const STEP_FIELDS = ['name', ...TASK_FIELDS, 'dependsOn', 'onFailure', 'readOnly', 'approval', 'workflow']
+const SCHEMAS = ['inputSchema', 'outputSchema'] as const
+const KINDS = ['approval', 'workflow']
+const STEP_FIELDS = ['name', ...TASK_FIELDS, ...SCHEMAS, 'dependsOn', 'onFailure', 'readOnly', ...KINDS, 'governance']
 const COMPENSATION_FIELDS = ['step', ...TASK_FIELDS]
 
 /** Names go into templates and onto the command line (`name.undo`) as they are. */
@@ -32,6 +35,9 @@ export function readStep(part: Part, reading: Reading): Step {
     onFailure: part.get('onFailure').choice('onFailure', ['abort', 'skip', 'compensate']),
     readOnly: part.get('readOnly').flag('readOnly') ?? false,
     approval,
+    governance: readGovernance(part.get('governance'), reading),
+    inputSchema: readSchema(part.get('inputSchema'), 'inputSchema', reading),
+    outputSchema: readSchema(part.get('outputSchema'), 'outputSchema', reading),
     workflow: part.get('workflow').text('the name of a workflow'),
     path: part.path,
   }
@@ -46,18 +52,28 @@ function checkKind(part: Part, step: Step, reading: Reading): void {
   }
   const kind = step.workflow !== null ? 'a nested workflow' : step.approval !== null ? 'a gate' : null
   if (kind === null) return
-  for (const field of ['uses', 'queue', 'retryPolicy', ...(step.approval === null ? [] : ['with'])]) {
+  for (const field of ['uses', 'queue', 'retryPolicy', 'governance', ...(step.approval === null ? [] : ['with'])]) {
     if (part.has(field)) reading.warn(part.get(field).path, `${field} has no effect: this step is ${kind}`)
   }
+  if (step.approval !== null && String(step.approval.options['title'] ?? '').includes('{{')) {
+    reading.warn(
+      part.get(part.has('approval') ? 'approval' : 'action').path,
+      'the title of a gate is no template',
+      null,
+    )
+  }
+  // A check that is never made would be trusted: not a warning.
+  const instead = step.workflow === null ? 'approval: { form: … } checks the answer' : 'give it to the steps inside'
+  for (const field of SCHEMAS) if (part.has(field)) part.get(field).wrong(`${kind} has no ${field}`, instead)
 }
 
 function readDependencies(part: Part, reading: Reading): readonly string[] {
   const names = new Set<string>()
   for (const item of part.items('dependsOn')) {
-    if (!item.given) item.wrong('dependsOn lists the names of steps, this is empty')
+    if (!item.given) item.wrong('dependsOn lists the names of steps, this is empty', 'name one, or remove it')
     const name = item.text('the name of a step')
     if (name === null) continue
-    if (names.has(name)) reading.warn(item.path, `'${name}' is listed twice`)
+    if (names.has(name)) reading.warn(item.path, `'${name}' is listed twice`, 'keep one')
     names.add(name)
   }
   return [...names]

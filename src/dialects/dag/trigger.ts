@@ -2,7 +2,7 @@
 import { PetrelError } from '../../engine/errors.ts'
 import { newEvaluator } from '../../engine/evaluator.ts'
 import { nextAfter } from '../../engine/schedules.ts'
-import type { Part } from '../reader.ts'
+import { closest, type Part } from '../reader.ts'
 import type { Reading } from './reading.ts'
 import type { Trigger } from './workflow.ts'
 
@@ -22,6 +22,9 @@ export function readTrigger(part: Part, reading: Reading): Trigger | null {
   }
   if (trigger.condition !== null && !part.has('event')) {
     part.get('condition').wrong('a condition looks at an event, and none is named', 'event: order.created')
+  }
+  if (part.has('timezone') && !part.has('schedule')) {
+    reading.warn(part.get('timezone').path, 'timezone has no effect: there is no schedule', "schedule: '0 9 * * mon'")
   }
   checkSchedule(part, trigger)
   return trigger
@@ -49,7 +52,12 @@ function checkSchedule(part: Part, { schedule, timezone }: Trigger): void {
     if (!(error instanceof PetrelError)) throw error
     const zone = /time ?zone/i.test(error.message.replace(/\(five fields.*$/, ''))
     const message = zone ? `there is no time zone '${timezone}'` : `'${schedule}' is no schedule`
-    const hint = zone ? 'an IANA name such as Europe/Berlin' : "five fields as in '0 9 * * mon', or '@every 15m'"
+    const hint = zone ? zoneHint(timezone) : "five fields as in '0 9 * * mon', or '@every 15m'"
     ;(zone && part.has('timezone') ? part.get('timezone') : at).wrong(message, hint)
   }
+}
+
+function zoneHint(zone: string): string {
+  const near = closest(zone, Intl.supportedValuesOf('timeZone'))
+  return near === null ? 'an IANA name such as Europe/Berlin' : `did you mean '${near}'?`
 }

@@ -46,8 +46,8 @@ describe('warnings', () => {
         '  timeout: 1h\n  steps:\n    - { name: a, timeout: 61m }\n    - { name: b, approval: { deadline: 2h } }\n',
       ),
     ).toEqual([
-      "7:27 spec.steps[0].timeout: step 'a' may take longer than the whole workflow, whose timeout comes first",
-      "8:40 spec.steps[1].approval.deadline: step 'b' may take longer than the whole workflow, whose timeout comes first",
+      "7:27 spec.steps[0].timeout: step 'a' may take longer than the whole workflow, whose timeout comes first (a shorter one, or a longer timeout of the workflow)",
+      "8:40 spec.steps[1].approval.deadline: step 'b' may take longer than the whole workflow, whose timeout comes first (a shorter one, or a longer timeout of the workflow)",
     ])
   })
 
@@ -83,7 +83,7 @@ describe('warnings', () => {
     ])
   })
 
-  it('fields nobody knows, wherever they are, but not at the root; a version that is no text', async () => {
+  it('fields nobody knows, wherever they are; a version that is no text', async () => {
     expect(
       await warnings(
         `spec:
@@ -94,21 +94,22 @@ describe('warnings', () => {
       tiemout: 5m
       timeout: 5m
       retryPolicy: { maxRetry: 3 }
-      inputSchema: {}
+      outputShema: {}
     - { name: b, timeout: 5m, approval: { title: x, rolls: [y] }, dependsOn: [a, a] }
 `,
-        'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow, team: x, version: 1.0 }\n',
+        'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow, team: x, version: 1.0 }\nstatsu: {}\n',
       ),
     ).toEqual([
       "3:25 metadata.team: metadata has no field 'team'; it is ignored (fields: name, owner, labels, annotations, version, createdAt, updatedAt)",
       "3:43 metadata.version: version was read as the number 1 (write it in quotes: version: '1.0')",
-      "5:3 spec.priority: a spec has no field 'priority'; it is ignored (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, trigger, workflows)",
-      "6:24 spec.trigger.filter: a trigger has no field 'filter'; it is ignored (fields: event, condition, schedule, timezone)",
-      "9:7 spec.steps[0].tiemout: a step has no field 'tiemout'; it is ignored (did you mean 'timeout'?)",
-      "11:22 spec.steps[0].retryPolicy.maxRetry: a retryPolicy has no field 'maxRetry'; it is ignored (did you mean 'maxRetries'?)",
-      "12:7 spec.steps[0].inputSchema: a step has no field 'inputSchema'; it is ignored (fields: name, agent, action, uses, queue, with, timeout, retryPolicy, dependsOn, onFailure, readOnly, approval, workflow)",
-      "13:53 spec.steps[1].approval.rolls: an approval has no field 'rolls'; it is ignored (did you mean 'roles'?)",
-      "13:82 spec.steps[1].dependsOn[1]: 'a' is listed twice",
+      "4:1 statsu: a workflow has no field 'statsu'; it is ignored (did you mean 'status'?)",
+      "6:3 spec.priority: a spec has no field 'priority'; it is ignored (fields: description, domainsInvolved, steps, compensation, timeout, failurePolicy, governance, trigger, maxConcurrent, workflows)",
+      "7:24 spec.trigger.filter: a trigger has no field 'filter'; it is ignored (fields: event, condition, schedule, timezone)",
+      "10:7 spec.steps[0].tiemout: a step has no field 'tiemout'; it is ignored (did you mean 'timeout'?)",
+      "12:22 spec.steps[0].retryPolicy.maxRetry: a retryPolicy has no field 'maxRetry'; it is ignored (did you mean 'maxRetries'?)",
+      "13:7 spec.steps[0].outputShema: a step has no field 'outputShema'; it is ignored (did you mean 'outputSchema'?)",
+      "14:53 spec.steps[1].approval.rolls: an approval has no field 'rolls'; it is ignored (did you mean 'roles'?)",
+      "14:82 spec.steps[1].dependsOn[1]: 'a' is listed twice (keep one)",
     ])
   })
 

@@ -12,9 +12,14 @@ export interface Workflow {
   readonly steps: readonly Step[]
   readonly compensation: readonly Compensation[]
   readonly timeoutMs: number | null
-  readonly failurePolicy: 'abort' | 'compensate'
+  readonly failurePolicy: FailurePolicy
+  /** For steps that do not say. */
+  readonly governance: Approval | null
   readonly path: Path
 }
+
+export const FAILURE_POLICIES = ['abort', 'compensate', 'retry'] as const
+export type FailurePolicy = (typeof FAILURE_POLICIES)[number]
 
 /** Who does it and what it is told: the same for a step and for what undoes it. */
 export interface Task {
@@ -35,6 +40,11 @@ export interface Step extends Task {
   readonly onFailure: 'abort' | 'skip' | 'compensate' | null
   readonly readOnly: boolean
   readonly approval: Approval | null
+  /** Who is asked when governance forbids the step; null: anybody. */
+  readonly governance: Approval | null
+  /** Of `with`, or of the workflow's input where there is none. */
+  readonly inputSchema: Json | null
+  readonly outputSchema: Json | null
   /** The nested workflow that is this step. */
   readonly workflow: string | null
   readonly path: Path

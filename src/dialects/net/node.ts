@@ -1,17 +1,32 @@
 /** One node of a net file. */
 import type { Item } from '../../engine/api.ts'
-import type { Admission, Arc, ChildWork, Json, Next, Node, Retry, RunWork, Timeout, Undo, Work } from '../../net/net.ts'
+import type {
+  Admission,
+  Arc,
+  ChildWork,
+  GateWork,
+  Json,
+  Next,
+  Node,
+  NodeSchema,
+  Retry,
+  RunWork,
+  Timeout,
+  Undo,
+  Work,
+} from '../../net/net.ts'
 import type { Part } from '../reader.ts'
 import type { Build } from './parse.ts'
 
 const WORK_KINDS = ['run', 'gate', 'pass', 'child', 'each'] as const
 const RUN_KEYS = ['args', 'queue', 'priority', 'delay', 'limitKey']
-const NODE_KEYS = [...WORK_KINDS, ...RUN_KEYS, 'join', 'admit', 'retry', 'timeout', 'onFailure', 'undo', 'next']
+const OTHER_KEYS = ['join', 'admit', 'retry', 'timeout', 'onFailure', 'undo', 'next', 'appeal', 'schema']
+const NODE_KEYS = [...WORK_KINDS, ...RUN_KEYS, ...OTHER_KEYS]
 
 export function readNode(key: string, part: Part, build: Build): Node {
   if (part.value === null) part.wrong(`node '${key}' does not say what it does`, `one of: ${WORK_KINDS.join(', ')}`)
   else part.hasOnly(NODE_KEYS, `node '${key}'`)
-  for (const name of ['next', 'retry', 'undo', 'admit', 'join', 'timeout', ...WORK_KINDS]) {
+  for (const name of [...OTHER_KEYS, ...WORK_KINDS]) {
     if (part.has(name)) build.places.set(`nodes.${key}.${placeName(name)}`, part.get(name).path)
   }
   return {
@@ -24,6 +39,27 @@ export function readNode(key: string, part: Part, build: Build): Node {
     onFailure: part.get('onFailure').choice('onFailure', ['net', 'abort', 'skip', 'compensate', 'route']) ?? 'net',
     undo: readUndo(part.get('undo')),
     next: readNext(key, part.get('next'), build),
+    ...(part.has('appeal') ? { appeal: readGate(part.get('appeal')) } : {}),
+    ...(part.has('schema') ? { schema: readSchema(key, part.get('schema'), build) } : {}),
+  }
+}
+
+/** `input` is that of all arguments; `path` leads to a part of them. */
+function readSchema(key: string, part: Part, build: Build): NodeSchema {
+  part.hasOnly(['input', 'path', 'output'], 'a schema')
+  for (const name of ['input', 'output']) {
+    if (part.has(name)) build.places.set(`nodes.${key}.schema.${name}`, part.get(name).path)
+  }
+  const path = part.get('path')
+  const steps =
+    typeof path.value === 'string'
+      ? path.value.split('.')
+      : path.items('path').flatMap((p) => p.text('a step of the path') ?? [])
+  if (path.given && !part.has('input'))
+    path.wrong('path leads to what input is the schema of', 'add input, or leave it out')
+  return {
+    input: part.has('input') ? { path: steps, schema: part.get('input').json() } : null,
+    output: part.get('output').json(),
   }
 }
 
@@ -76,7 +112,7 @@ function readRun(part: Part, beside: Part): RunWork {
   }
 }
 
-function readGate(part: Part): Work {
+function readGate(part: Part): GateWork {
   if (typeof part.value === 'string') return gateOf({ title: part.value })
   if (!part.given || part.value === true) return gateOf({})
   part.hasOnly(['title', 'options', 'timeout', 'onTimeout'], 'a gate')
@@ -90,7 +126,7 @@ function readGate(part: Part): Work {
   }
 }
 
-function gateOf(options: Json): Work {
+function gateOf(options: Json): GateWork {
   return { kind: 'gate', options, timeoutMs: null, onTimeout: 'reject' }
 }
 

@@ -4,9 +4,12 @@
  */
 import type { Item } from '../../engine/api.ts'
 import { newEvaluator } from '../../engine/evaluator.ts'
+import { gateProblems } from '../../engine/gate-options.ts'
 import { netHash } from '../../engine/hash.ts'
+import { schemaProblems } from '../../engine/node-schemas.ts'
 import { compileNet, NetError } from '../../net/compile.ts'
 import type { Final, Net, Node } from '../../net/net.ts'
+import type { Problem } from '../../net/validate.ts'
 import type { Definition } from '../definition.ts'
 import type { Path } from '../mistakes.ts'
 import { closest, type Part, Reader } from '../reader.ts'
@@ -99,6 +102,7 @@ export function parseNet(source: Source): Definition {
   return {
     dialect: 'net',
     name: net.name,
+    ...(root.get('name').given ? {} : { named: false }),
     start: {
       net,
       nets: [...nets.values()],
@@ -122,7 +126,7 @@ function shapeOf(part: Part, fallbackName: string, build: Build): Net {
     nodes,
     entry: readEntry(part.get('entry'), nodes, finals, build),
     finals,
-    onFailure: part.get('onFailure').choice('onFailure', ['abort', 'compensate']) ?? 'abort',
+    onFailure: part.get('onFailure').choice('onFailure', ['abort', 'compensate', 'retry']) ?? 'abort',
     verdict: {
       failedOn: verdict.get('failedOn').choice('failedOn', ['unhandled', 'any', 'finals']) ?? 'unhandled',
       partial: verdict.get('partial').flag('partial') ?? false,
@@ -179,19 +183,23 @@ function readFinals(part: Part, build: Build): readonly Final[] {
 
 /** The net's own rules (targets, cycles, joins), told in terms of the file. */
 function checkNet(net: Net, part: Part, build: Build): void {
+  const keys = net.nodes.map((n) => n.key)
+  for (const { path, message } of problemsOf(net)) {
+    const unknown = /^there is no node '(.*)'$/.exec(message)?.[1]
+    const near = unknown === undefined ? null : closest(unknown, keys)
+    const hint = unknown === undefined ? null : near === null ? `nodes: ${keys.join(', ')}` : `did you mean '${near}'?`
+    build.reader.note({ path: placeOf(path, build.places) ?? part.path, message, hint })
+  }
+}
+
+function problemsOf(net: Net): readonly Problem[] {
   try {
     compileNet(net, newEvaluator())
   } catch (error) {
     if (!(error instanceof NetError)) throw error
-    const keys = net.nodes.map((n) => n.key)
-    for (const { path, message } of error.problems) {
-      const unknown = /^there is no node '(.*)'$/.exec(message)?.[1]
-      const near = unknown === undefined ? null : closest(unknown, keys)
-      const hint =
-        unknown === undefined ? null : near === null ? `nodes: ${keys.join(', ')}` : `did you mean '${near}'?`
-      build.reader.note({ path: placeOf(path, build.places) ?? part.path, message, hint })
-    }
+    return error.problems
   }
+  return [...gateProblems(net), ...schemaProblems(net)]
 }
 
 /** The place of the longest known beginning of a path inside the net. */

@@ -179,6 +179,7 @@ export function errorObject(error: Failure): JsonObject {
     code,
     type: error.type ?? (typeof errorClass === 'string' ? errorClass : code),
     message: error.message,
+    ...(error.category === undefined ? {} : { category: error.category }),
     retryable: error.retryable ?? true,
     ...(details === undefined ? {} : { details }),
   }

@@ -20,7 +20,7 @@ export function parseWorkflow(source: Source): Definition {
   if (reader.clean) {
     try {
       const { start } = buildWorkflow(tree)
-      return { dialect: 'ojs', name: start.net.name, start }
+      return { dialect: 'ojs', name: start.net.name, ...(root.get('name').given ? {} : { named: false }), start }
     } catch (error) {
       if (!(error instanceof PetrelError)) throw error
       const path = typeof error.details['path'] === 'string' ? error.details['path'] : ''

@@ -48,7 +48,8 @@ interface Around {
 async function surroundings(engine: EngineApi, runs: readonly RunRow[]): Promise<Around> {
   const ids = [...new Set(runs.flatMap((run) => run.instanceId ?? []))]
   const rows = ids.length === 0 ? [] : await engine.store.read.trees.ancestors({ ids })
-  const nets = await netsOf(engine, new Set(rows.map((row) => row.netHash)))
+  // Other notations need no net here, and theirs may be large.
+  const nets = await netsOf(engine, new Set(rows.flatMap((row) => (row.dialect === 'ojs' ? row.netHash : []))))
   return { rows: new Map(rows.map((row) => [row.id, row])), nets }
 }
 
@@ -120,8 +121,8 @@ function partsOf(
     const row = around.rows.get(run.instanceId ?? '')
     if (row === undefined) continue
     const root = around.rows.get(row.rootId) ?? row
-    const net = netOf(around.nets, row.netHash)
-    const name = nameOf(row, net)
+    const net = row.dialect === 'ojs' ? netOf(around.nets, row.netHash) : null
+    const name = net === null ? row.name : nameOf(row, net)
     const index = indexOf(run)
     const given = results(run)
     parts.set(run.id, {
@@ -131,9 +132,9 @@ function partsOf(
       workflow: {
         id: workflowId(row),
         root_id: workflowId(root),
-        type: row.dialect === 'ojs' ? kindOf(net) : row.dialect,
+        type: net === null ? row.dialect : kindOf(net),
         ...(name === null ? {} : { name }),
-        ...(row.dialect === 'ojs' ? placeWire(kindOf(net), run, index) : { node: run.node }),
+        ...(net === null ? { node: run.node } : placeWire(kindOf(net), run, index)),
         ...given.workflow,
       },
     })

@@ -114,7 +114,7 @@ function readHold(part: Part): Pick<LeaseReport, 'runId' | 'holder' | 'attempt'>
   }
 }
 
-/** `{ code?, type?, message?, retryable?, details? }`: kinds of clients differ in which of code and type they send. */
+/** `{ code?, type?, message?, category?, retryable?, details? }`: kinds of clients differ in which of code and type they send. */
 function readError(part: Part): Failure {
   if (!part.isObject) {
     part.wrong(
@@ -129,6 +129,7 @@ function readError(part: Part): Failure {
   const message = part.get('message')
   if (message.given && typeof message.value !== 'string') message.text('message')
   const retryable = part.get('retryable').flag('retryable')
+  const category = part.get('category').text('category')
   // A handler may know better than its policy when to come again.
   const delay = details.get('retry_delay_ms')
   if (typeof delay.value === 'number') delay.number('retry_delay_ms', 0, LONGEST_MS)
@@ -136,6 +137,7 @@ function readError(part: Part): Failure {
     code,
     message: typeof message.value === 'string' ? message.value : (type ?? code),
     ...(type === null ? {} : { type }),
+    ...(category === null ? {} : { category }),
     ...(retryable === null ? {} : { retryable }),
     ...(details.given ? { details: details.value as Json } : {}),
   }

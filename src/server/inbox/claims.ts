@@ -12,9 +12,9 @@ import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
+import { bodyObject } from '../body.ts'
 import type { Caller } from '../caller.ts'
 import type { LongPolls } from '../long-polls.ts'
-import { bodyObject } from '../ojs/body.ts'
 import { json, time, type Wire } from '../wire.ts'
 import { needName, readBody, readName, readQueue, readRuntime } from './fields.ts'
 import { conflict, findRun, knownId, runProblem } from './run-problem.ts'
@@ -186,7 +186,7 @@ function readHold(part: Part): { readonly holder: string; readonly epoch: number
   }
 }
 
-/** `{ error: { message, code?, details? }, retryable? }` */
+/** `{ error: { message, code?, category?, details? }, retryable? }` */
 function readFailure(part: Part): LeaseOutcome {
   const retryable = part.get('retryable').flag('retryable')
   const error = readError(part.get('error'))
@@ -201,7 +201,7 @@ function readFailure(part: Part): LeaseOutcome {
 function readError(part: Part): Failure {
   const example = '{ "message": "what went wrong", "code": "card_declined" }'
   if (!part.given) part.wrong('error is missing', example)
-  else part.hasOnly(['message', 'code', 'details'], 'an error')
+  else part.hasOnly(['message', 'code', 'category', 'details'], 'an error')
   const message = part.get('message')
   if (typeof message.value !== 'string' && part.isObject) {
     message.wrong(message.given ? `message is a text, this is ${kindOf(message.value)}` : 'message is missing', example)
@@ -209,9 +209,11 @@ function readError(part: Part): Failure {
   const details = part.get('details')
   const delay = details.get('retry_delay_ms')
   if (delay.given) delay.whole('retry_delay_ms', { least: 0, most: LONGEST_DELAY_MS })
+  const category = readName(part.get('category'), 'category')
   return {
     code: readName(part.get('code'), 'code') ?? 'handler_error',
     message: typeof message.value === 'string' ? message.value : '',
+    ...(category === null ? {} : { category }),
     ...(details.given ? { details: details.value as Json } : {}),
   }
 }

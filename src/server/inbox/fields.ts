@@ -4,8 +4,8 @@ import { BodyNotes, kindOf, type Part } from '../../dialects/reader.ts'
 import { HELD_AT } from '../../engine/api.ts'
 import { LONGEST_KEY, LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../../engine/inbox-run.ts'
 import type { Json } from '../../net/net.ts'
-import type { Body } from '../ojs/body.ts'
-import { refuseMistakes } from '../ojs/mistaken.ts'
+import type { Body } from '../body.ts'
+import { refuseMistakes } from '../mistaken.ts'
 
 /** What an integer column holds. */
 const INTEGER = { least: -(2 ** 31), most: 2 ** 31 - 1 }
@@ -59,7 +59,8 @@ export function readRuntime(part: Part): string | null {
   return null
 }
 
-function readLine(part: Part, what: string, longest: number): string | null {
+/** null: none was given, or a wrong one. */
+export function readLine(part: Part, what: string, longest: number): string | null {
   if (!part.given) return null
   const { value } = part
   // Counted as the databases count: characters, not halves of them.

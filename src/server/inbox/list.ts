@@ -4,7 +4,7 @@ import type { InboxQuery } from '../../store/inbox.ts'
 import { parseInboxCursor } from '../../store/inbox.ts'
 import type { RunStatus } from '../../store/rows.ts'
 import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
-import { listParam, type Query, textParam, wholeParam } from '../query.ts'
+import { listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 
 export const RUN_PARAMS = ['type', 'status', 'idempotency_key', 'queue', 'deleted', 'limit', 'before'] as const
 
@@ -38,11 +38,4 @@ function typeParam(query: Query): InboxQuery['type'] {
     if (!(error instanceof TypeFilterError)) throw error
     throw new PetrelError('invalid_request', `type: ${error.message}`, { parameter: 'type' })
   }
-}
-
-/** A text that no row can hold is refused here: one store would find nothing, the other break. */
-function storableParam(query: Query, name: string): string | null {
-  const text = textParam(query, name)
-  if (text === null || (!text.includes('\u0000') && text.isWellFormed())) return text
-  throw new PetrelError('invalid_request', `${name} holds a character that no ${name} can have`, { parameter: name })
 }

@@ -4,10 +4,10 @@ import { kindOf, type Part } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
 import type { ListingParams } from '../../engine/type-registry.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
-import { bodyObject } from '../ojs/body.ts'
-import { notFound, OjsError } from '../ojs/error.ts'
 import { onlyKnown, type Query } from '../query.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import { readBody, readName, readRuntime } from './fields.ts'
 import { registryWire } from './wire.ts'
 
@@ -78,7 +78,7 @@ const FIELDS: { readonly [path: string]: string } = {
 function listingProblem(error: unknown, name: string): unknown {
   if (!(error instanceof PetrelError)) return error
   if (error.code === 'not_found') {
-    return new OjsError('invalid_request', `runtime: is missing, and ${name} is not listed yet`, {
+    return new RequestError('invalid_request', `runtime: is missing, and ${name} is not listed yet`, {
       details: { field: 'runtime' },
       hint: 'Say which workers execute it, such as { "runtime": "python" }.',
     })
@@ -89,6 +89,6 @@ function listingProblem(error: unknown, name: string): unknown {
   return new PetrelError(error.code, error.message.replace(`${path}:`, `${field}:`), { field })
 }
 
-function unlisted(name: string): OjsError {
+function unlisted(name: string): RequestError {
   return notFound('registry entry', name, 'A type that is not listed is open to all workers.')
 }

@@ -3,8 +3,8 @@ import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
 import type { RunRow } from '../../store/rows.ts'
 import type { Caller } from '../caller.ts'
-import { notFound, OjsError } from '../ojs/error.ts'
 import { isId } from '../query.ts'
+import { notFound, RequestError } from '../request-error.ts'
 
 /** A run the caller may see. What belongs to another tenant is not there. */
 export async function findRun(engine: EngineApi, given: string, caller: Caller): Promise<RunRow> {
@@ -36,8 +36,8 @@ export function runProblem(error: unknown, id: string, asked: Asked): unknown {
 /** A worker about what it holds, or anybody about the run itself. */
 type Asked = 'report' | 'change'
 
-export function conflict(id: string, status: string | null, message: string, asked: Asked): OjsError {
-  return new OjsError('conflict', message, {
+export function conflict(id: string, status: string | null, message: string, asked: Asked): RequestError {
+  return new RequestError('conflict', message, {
     details: { run_id: id, ...(status === null ? {} : { status }) },
     hint: hintOf(status, asked),
   })

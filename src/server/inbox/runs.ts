@@ -1,8 +1,8 @@
 /** /v1/runs: submit, look, list, history, cancel, delete. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf, type Caller } from '../caller.ts'
-import { bodyObject } from '../ojs/body.ts'
 import { onlyKnown, type Query } from '../query.ts'
 import { readBody } from './fields.ts'
 import { RUN_PARAMS, readInboxQuery } from './list.ts'

@@ -1,9 +1,9 @@
 /** A run comes in: read, checked, and written once however often it is sent. */
 import type { EngineApi, Enqueued, EnqueueParams } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
+import type { Body } from '../body.ts'
 import { boundsOf } from '../ojs/backpressure.ts'
-import type { Body } from '../ojs/body.ts'
-import { OjsError } from '../ojs/error.ts'
+import { RequestError } from '../request-error.ts'
 import {
   needPayload,
   readBody,
@@ -57,7 +57,7 @@ export async function submit(
   if (made === undefined) throw new Error('one run in, none out')
   if (made.created || made.run?.tenant === tenant || tenant === null) return made
   // Keys are unique in the whole table: whose run has this one, or had it, is nobody else's affair.
-  throw new OjsError('duplicate', 'idempotency_key: this key is taken, and not by a run of this tenant', {
+  throw new RequestError('duplicate', 'idempotency_key: this key is taken, and not by a run of this tenant', {
     details: { field: 'idempotency_key' },
     hint: 'Begin the keys of a tenant with its name.',
   })

@@ -5,12 +5,12 @@ import { stateBeforeCancel } from '../../dialects/ojs/state.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { RunRow } from '../../store/rows.ts'
+import { type Body, bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
 import { onlyKnown, type Query } from '../query.ts'
-import { type Body, bodyObject } from './body.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import { BulkOperations, type BulkParams, type Operation, operationWire } from './bulk.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
 import { jobPage, MOST_COUNTED } from './job-page.ts'
 import { JOB_FILTERS, type JobFilter, readJobFilter, readTime, WAITING } from './job-query.ts'
 import { findRun, jobProblem, jobReplies } from './job-reply.ts'
@@ -131,7 +131,7 @@ function filterOf(request: FastifyRequest): ReturnType<typeof readJobFilter> {
   const query = request.query as Query
   onlyKnown(query, [...JOB_FILTERS, 'sort', 'order', ...PAGE_PARAMS])
   if ((query['sort'] ?? 'created_at') !== 'created_at' || (query['order'] ?? 'desc') !== 'desc') {
-    throw new OjsError('invalid_request', 'jobs are listed by created_at, the newest first', {
+    throw new RequestError('invalid_request', 'jobs are listed by created_at, the newest first', {
       details: { parameter: query['sort'] === undefined ? 'order' : 'sort' },
     })
   }
@@ -149,14 +149,14 @@ function confirmed(
 ): ReturnType<typeof readJobFilter> {
   const body = given ?? bodyObject(request, { empty: 'allowed' })
   if (body['confirm'] !== true) {
-    throw new OjsError('invalid_request', 'this changes many jobs and needs "confirm": true', {
+    throw new RequestError('invalid_request', 'this changes many jobs and needs "confirm": true', {
       details: { field: 'confirm' },
       hint: 'Look first with GET /ojs/v1/admin/jobs and the same filter.',
     })
   }
   const filter = (body['filter'] ?? body) as Body
   if (filter === null || typeof filter !== 'object' || Array.isArray(filter)) {
-    throw new OjsError('invalid_request', 'filter is an object', { details: { field: 'filter' } })
+    throw new RequestError('invalid_request', 'filter is an object', { details: { field: 'filter' } })
   }
   const { states, ...read } = readJobFilter(filter, { tenant: request.caller.tenant, states: allowed })
   const named = filter['state'] !== undefined || filter['states'] !== undefined

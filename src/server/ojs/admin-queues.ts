@@ -7,14 +7,14 @@ import { isQueueName } from '../../dialects/ojs/names.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { QueueStats } from '../../engine/api.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
+import { refuseMistakes } from '../mistaken.ts'
 import { onlyKnown, type Query } from '../query.ts'
+import { RequestError } from '../request-error.ts'
 import { countsOf, throughputOf } from './admin-stats.ts'
 import { boundsOf } from './backpressure.ts'
-import { bodyObject } from './body.ts'
 import type { OjsContext } from './context.ts'
-import { OjsError } from './error.ts'
-import { refuseMistakes } from './mistaken.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 import { applyConfig, configWire, readConfig } from './queue-config.ts'
 
@@ -95,7 +95,7 @@ export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): 
 
 function checkName(name: string): void {
   if (!isQueueName(name))
-    throw new OjsError('invalid_request', `'${name}' is no name of a queue`, { details: { field: 'name' } })
+    throw new RequestError('invalid_request', `'${name}' is no name of a queue`, { details: { field: 'name' } })
 }
 
 function queueWire(queue: QueueStats, now: number): object {

@@ -4,9 +4,9 @@ import { jobState } from '../../dialects/ojs/state.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { QueueStats } from '../../engine/api.ts'
 import { listParam, onlyKnown, type Query, textParam } from '../query.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import { list } from './admin-jobs.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
 import { JOB_FILTERS, readJobFilter, readTime } from './job-query.ts'
 import { PAGE_PARAMS, readPage } from './paging.ts'
 
@@ -52,7 +52,7 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
     const first = Math.max(Math.floor(since / size) * size, Math.ceil((now - KEPT_MS) / size) * size)
     const points = Math.max(0, Math.ceil((until - first) / size))
     if (points > MOST_POINTS) {
-      throw new OjsError('invalid_request', `that is ${points} points; at most ${MOST_POINTS} are told`, {
+      throw new RequestError('invalid_request', `that is ${points} points; at most ${MOST_POINTS} are told`, {
         details: { parameter: 'since' },
         hint: 'Ask for a longer period, or for less time.',
       })

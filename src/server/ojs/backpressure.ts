@@ -6,7 +6,7 @@
  * Jobs that workflows and cron make are not held back: refusing them would break what has begun.
  */
 import type { EngineApi } from '../../engine/api.ts'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 import type { Backpressure, QueueConfig } from './queue-config.ts'
 
 /** Settings made on another server are known here after so long. */
@@ -92,7 +92,7 @@ export class Bounds {
       lane.countedAt = performance.now()
     }
     if (lane.depth + count <= bound.maxDepth) return
-    throw new OjsError('QUEUE_FULL', `queue ${queue} holds ${lane.depth} jobs and takes ${bound.maxDepth}`, {
+    throw new RequestError('QUEUE_FULL', `queue ${queue} holds ${lane.depth} jobs and takes ${bound.maxDepth}`, {
       details: { queue, depth: lane.depth, bound: bound.maxDepth, strategy: bound.strategy },
       headers: {
         'retry-after': String(RETRY_SECONDS),

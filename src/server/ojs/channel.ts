@@ -2,8 +2,8 @@
 import { findWorkflow } from '../../dialects/ojs/workflow-id.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { isId } from '../query.ts'
+import { notFound } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { notFound } from './error.ts'
 
 /** A queue is made by its first job, so its channel may be listened to before. */
 export async function requireChannel({ engine }: OjsContext, channel: string, tenant: string | null): Promise<void> {

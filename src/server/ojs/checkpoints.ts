@@ -10,12 +10,12 @@ import type { EngineApi } from '../../engine/api.ts'
 import { unstorable } from '../../engine/edge.ts'
 import type { RunStatus } from '../../store/rows.ts'
 import type { SavedRow } from '../../store/saved.ts'
-import { type Body, bodyObject } from './body.ts'
+import { type Body, bodyObject } from '../body.ts'
+import { refuseMistakes } from '../mistaken.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import { checkpointWire } from './checkpoint-wire.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
 import { findRun } from './job-reply.ts'
-import { refuseMistakes } from './mistaken.ts'
 
 type ById = { Params: { readonly id: string } }
 
@@ -57,7 +57,7 @@ async function saveCheckpoint(engine: EngineApi, request: FastifyRequest<ById>):
 /** A bare state is kept as it is, so that workers of every kind read each other's; with more, all of it is wrapped. */
 function textOf(body: Body): string {
   if (body['state'] === undefined) {
-    throw new OjsError('invalid_request', 'state is missing', {
+    throw new RequestError('invalid_request', 'state is missing', {
       details: { field: 'state' },
       hint: '{ "state": … }: any JSON value, up to 1 MB.',
     })
@@ -70,7 +70,7 @@ function textOf(body: Body): string {
   const text = JSON.stringify(Object.keys(more).length === 0 ? state : { petrel: { state, ...more } })
   const error = unstorable(text, MAX_CHECKPOINT_BYTES)
   if (error === null) return text
-  throw new OjsError(
+  throw new RequestError(
     error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_payload',
     `state: ${error.message}`,
     {
@@ -107,11 +107,11 @@ const WORDS: Readonly<Record<RunStatus, string>> = {
 }
 
 /** `holder`: null if the request did not say who asks. */
-export function notSaved(id: string, status: RunStatus | null, holder: string | null): OjsError {
+export function notSaved(id: string, status: RunStatus | null, holder: string | null): RequestError {
   if (status === null) return notFound('job', id)
   const held = status === 'leased'
   const message = held ? `job ${id} is held by someone else than ${holder}` : `job ${id} is ${WORDS[status]}`
-  return new OjsError('conflict', message, {
+  return new RequestError('conflict', message, {
     details: {
       job_id: id,
       ...(status === 'pending' ? {} : { current_state: WORDS[status] }),

@@ -4,13 +4,13 @@ import { cronWire, readCron } from '../../dialects/ojs/cron.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { ScheduleRow } from '../../store/rows.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf, type Caller } from '../caller.ts'
+import { refuseMistakes } from '../mistaken.ts'
 import { listParam, onlyKnown, type Query } from '../query.ts'
-import { bodyObject } from './body.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
 import { maySee } from './job-reply.ts'
-import { refuseMistakes } from './mistaken.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
 type ByName = { Params: { readonly name: string } }
@@ -45,7 +45,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     refuseMistakes(notes)
     const before = await engine.store.read.schedule(schedule.name)
     if (before !== null && !maySee(caller, before)) {
-      throw new OjsError('duplicate', `the name ${schedule.name} is taken`, { details: { field: 'name' } })
+      throw new RequestError('duplicate', `the name ${schedule.name} is taken`, { details: { field: 'name' } })
     }
     const row = await engine.putSchedule(schedule)
     reply.code(before === null ? 201 : 200)
@@ -61,7 +61,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     const { name } = await find(engine, request.params.name, request.caller)
     const { enabled } = bodyObject(request, { empty: 'refused' })
     if (typeof enabled !== 'boolean') {
-      throw new OjsError('invalid_request', 'enabled is true or false', {
+      throw new RequestError('invalid_request', 'enabled is true or false', {
         details: { field: 'enabled' },
         hint: 'To change anything else, register the cron job again under its name.',
       })

@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { cronWire } from '../../dialects/ojs/cron.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { ScheduleRow } from '../../store/rows.ts'
+import { bodyObject } from '../body.ts'
 import { onlyKnown, type Query } from '../query.ts'
-import { bodyObject } from './body.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
 import { maySee } from './job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
@@ -36,7 +36,7 @@ export function cronAliasRoutes(app: FastifyInstance, { engine }: OjsContext): v
     const { name } = await find(engine, request)
     const { enabled } = bodyObject(request, { empty: 'refused' })
     if (typeof enabled !== 'boolean') {
-      throw new OjsError('invalid_request', 'enabled is true or false', { details: { field: 'enabled' } })
+      throw new RequestError('invalid_request', 'enabled is true or false', { details: { field: 'enabled' } })
     }
     return wire(await engine.setSchedule({ name, enabled }))
   })

@@ -5,8 +5,8 @@ import type { EngineApi } from '../../engine/api.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { actorOf, type Caller } from '../caller.ts'
 import { onlyKnown, type Query, textParam } from '../query.ts'
+import { RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { OjsError } from './error.ts'
 import { jobPage } from './job-page.ts'
 import { jobProblem, jobReplies, maySee } from './job-reply.ts'
 import { PAGE_PARAMS } from './paging.ts'
@@ -49,7 +49,7 @@ export function deadLetterRoutes(app: FastifyInstance, { engine }: OjsContext): 
 async function find(engine: EngineApi, id: string, caller: Caller): Promise<RunRow> {
   const run = await engine.store.read.run(id)
   if (run?.deadLetter === true && maySee(caller, run)) return run
-  throw new OjsError('not_found', `there is no dead letter ${id}`, {
+  throw new RequestError('not_found', `there is no dead letter ${id}`, {
     details: { resource_type: 'dead_letter_job', resource_id: id },
     hint: 'Only jobs whose retry policy says on_exhaustion "dead_letter" are kept here; GET /ojs/v1/dead-letter lists them.',
   })

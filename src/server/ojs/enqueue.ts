@@ -6,10 +6,10 @@ import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { actorOf, type Caller } from '../caller.ts'
+import { refuseMistakes } from '../mistaken.ts'
+import { RequestError } from '../request-error.ts'
 import { boundsOf } from './backpressure.ts'
-import { OjsError } from './error.ts'
 import { jobReplies } from './job-reply.ts'
-import { refuseMistakes } from './mistaken.ts'
 import { limitHeaders } from './rate-limits.ts'
 import { schemasOf } from './schema-check.ts'
 
@@ -58,7 +58,7 @@ async function rowsOf(engine: EngineApi, made: Awaited<ReturnType<EngineApi['enq
   return made.map((one) => {
     const run = one.run ?? byId.get(one.id)
     if (run !== undefined) return run
-    throw new OjsError('conflict', `job ${one.id} was removed while it was asked for`)
+    throw new RequestError('conflict', `job ${one.id} was removed while it was asked for`)
   })
 }
 
@@ -71,7 +71,7 @@ function duplicateOf(error: unknown, jobs: readonly JobAsked[]): unknown {
   const what = taken
     ? `there is a job ${id} already`
     : `job ${id ?? '?'} is equal by its unique policy and counts still`
-  return new OjsError('duplicate', what, {
+  return new RequestError('duplicate', what, {
     details: {
       ...(id === null ? {} : { existing_job_id: id }),
       ...(taken || unique === null ? {} : { uniqueness_key: unique.key }),

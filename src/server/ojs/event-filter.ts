@@ -1,7 +1,7 @@
 /** Which events a reader wants: a channel, types, queues, job types; and never those of another tenant. */
 import type { MappedEvent } from '../../dialects/ojs/events.ts'
 import { type Query, textParam } from '../query.ts'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 
 export interface EventFilter {
   readonly channel: string
@@ -22,7 +22,7 @@ export function readChannel(text: string): string {
   if (text === 'all') return text
   if ((kind === 'job' || kind === 'workflow') && ID.test(name)) return text
   if (kind === 'queue' && name.length <= 128 && ID.test(name)) return text
-  throw new OjsError('invalid_request', `there is no channel '${text.slice(0, 100)}'`, {
+  throw new RequestError('invalid_request', `there is no channel '${text.slice(0, 100)}'`, {
     details: { parameter: 'channel' },
     hint: 'A channel is all, job:ID, queue:NAME or workflow:ID.',
   })
@@ -42,7 +42,7 @@ export function readFilter(query: Query, tenant: string | null, channel?: string
 export function readTypes(types: readonly string[] | null): readonly string[] | null {
   const wrong = types?.find((type) => !TYPE.test(type))
   if (wrong === undefined) return types
-  throw new OjsError('invalid_request', `'${wrong.slice(0, 100)}' is no type of event`, {
+  throw new RequestError('invalid_request', `'${wrong.slice(0, 100)}' is no type of event`, {
     details: { parameter: 'types' },
     hint: 'Such as job.completed, or job.* for all of job.',
   })
@@ -77,7 +77,7 @@ function names(query: Query, parameter: string): readonly string[] | null {
   if (value === undefined || value === '') return null
   const list = (Array.isArray(value) ? value : [value]).flatMap((text) => String(text).split(',')).filter(Boolean)
   if (list.length <= MOST) return list
-  throw new OjsError('invalid_request', `${parameter} has ${list.length} entries; at most ${MOST}`, {
+  throw new RequestError('invalid_request', `${parameter} has ${list.length} entries; at most ${MOST}`, {
     details: { parameter },
   })
 }

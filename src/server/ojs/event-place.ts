@@ -1,6 +1,6 @@
 /** Where in the feed to go on: after an event id, a cursor of a former reply, or from the start. */
 import { type EventPlace, eventPlace } from '../../dialects/ojs/event-id.ts'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 import { fromCursor, toCursor } from './paging.ts'
 
 /** Parts of one stored event are fewer. */
@@ -17,10 +17,14 @@ export function readPlace(text: string): EventPlace {
   if (byId !== null) return byId
   const found = text.startsWith('evt_') ? null : /^(\d{1,15})\.(\d{1,4})$/.exec(decoded(text))
   if (found !== null) return { feedId: Number(found[1]), part: Number(found[2]) }
-  throw new OjsError('invalid_request', `'${text.slice(0, 100)}' is neither an event id nor a cursor of this server`, {
-    details: { parameter: 'after' },
-    hint: 'Send the id of the last event you saw, or the cursor of the last reply, as it is.',
-  })
+  throw new RequestError(
+    'invalid_request',
+    `'${text.slice(0, 100)}' is neither an event id nor a cursor of this server`,
+    {
+      details: { parameter: 'after' },
+      hint: 'Send the id of the last event you saw, or the cursor of the last reply, as it is.',
+    },
+  )
 }
 
 function decoded(text: string): string {

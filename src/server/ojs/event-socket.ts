@@ -12,9 +12,9 @@ import type { WebSocket } from '@fastify/websocket'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EventPlace } from '../../dialects/ojs/event-id.ts'
 import { errorAnswer } from '../failure.ts'
+import { RequestError } from '../request-error.ts'
 import { requireChannel } from './channel.ts'
 import type { OjsContext } from './context.ts'
-import { OjsError } from './error.ts'
 import { type EventFilter, matches, readChannel, readTypes } from './event-filter.ts'
 import type { EventHub, HubEvent } from './event-hub.ts'
 import { pump } from './event-listener.ts'
@@ -36,14 +36,14 @@ export function eventSocket(app: FastifyInstance, context: OjsContext, hub: Even
     exposeHeadRoute: false,
     preHandler: async (request) => {
       if (!request.ws) {
-        throw new OjsError('invalid_request', 'this path speaks WebSocket', {
+        throw new RequestError('invalid_request', 'this path speaks WebSocket', {
           hint: 'Connect with a WebSocket client, or read GET /ojs/v1/events/stream.',
         })
       }
       leaves.set(request, seats.take(request))
     },
     handler: () => {
-      throw new OjsError('invalid_request', 'this path speaks WebSocket')
+      throw new RequestError('invalid_request', 'this path speaks WebSocket')
     },
     wsHandler: (socket, request) => {
       context.metrics.streams.inc({ kind: 'websocket' })
@@ -105,7 +105,7 @@ class SocketListener {
     } catch (error) {
       const { body } = errorAnswer(error, { requestId: this.#request.id, url: '/ojs' })
       this.#say({ type: 'error', code: body.error.code, message: body.error.message, hint: body.error.hint })
-      if (!(error instanceof OjsError)) this.#context.logger?.error({ err: error }, 'websocket message failed')
+      if (!(error instanceof RequestError)) this.#context.logger?.error({ err: error }, 'websocket message failed')
     }
   }
 
@@ -113,7 +113,7 @@ class SocketListener {
     if (message['action'] === 'subscribe') return this.#subscribe(message)
     if (message['action'] === 'unsubscribe') return this.#unsubscribe(message)
     if (message['action'] === 'resume') return this.#resume(message)
-    throw new OjsError('invalid_request', 'action is subscribe, unsubscribe or resume', {
+    throw new RequestError('invalid_request', 'action is subscribe, unsubscribe or resume', {
       hint: '{"action": "subscribe", "channel": "all"}',
     })
   }
@@ -122,9 +122,9 @@ class SocketListener {
     const channel = readChannel(String(message['channel'] ?? ''))
     const types = message['event_types']
     if (types !== undefined && !(Array.isArray(types) && types.every((type) => typeof type === 'string')))
-      throw new OjsError('invalid_request', 'event_types is an array of types of event')
+      throw new RequestError('invalid_request', 'event_types is an array of types of event')
     if (this.#channels.size >= MOST_CHANNELS && !this.#channels.has(channel))
-      throw new OjsError('rate_limited', `${MOST_CHANNELS} channels are subscribed; unsubscribe from one first`)
+      throw new RequestError('rate_limited', `${MOST_CHANNELS} channels are subscribed; unsubscribe from one first`)
     const { tenant } = this.#request.caller
     const filter = { channel, types: readTypes(types ?? null), queues: null, jobTypes: null, tenant }
     await requireChannel(this.#context, channel, tenant)
@@ -203,5 +203,5 @@ function parse(text: string): { readonly [key: string]: unknown } {
   } catch {
     // Said below.
   }
-  throw new OjsError('invalid_payload', 'a message is one JSON object, as text')
+  throw new RequestError('invalid_payload', 'a message is one JSON object, as text')
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { RunQuery } from '../../store/store.ts'
 import { isId, type Query } from '../query.ts'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 import { jobReplies } from './job-reply.ts'
 import { pageWire, readPage } from './paging.ts'
 
@@ -22,7 +22,8 @@ export async function jobPage(
   filter: Omit<RunQuery, 'limit' | 'before' | 'offset'>,
 ): Promise<JobPage> {
   const page = readPage(params)
-  if (page.after !== null && !isId(page.after)) throw new OjsError('invalid_request', 'cursor is not one of this list')
+  if (page.after !== null && !isId(page.after))
+    throw new RequestError('invalid_request', 'cursor is not one of this list')
   const query: RunQuery = { ...filter, limit: page.limit + 1, before: page.after, offset: page.offset }
   const { read } = engine.store
   const [rows, total, now] = await Promise.all([

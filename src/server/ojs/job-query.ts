@@ -3,7 +3,7 @@ import { isQueueName } from '../../dialects/ojs/names.ts'
 import { JOB_STATES, type JobState } from '../../dialects/ojs/state.ts'
 import type { RunStatus } from '../../store/rows.ts'
 import type { RunQuery, RunWait } from '../../store/store.ts'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 
 /** Names that a filter may have. */
 export const JOB_FILTERS = ['queue', 'state', 'states', 'type', 'since', 'until'] as const
@@ -80,6 +80,6 @@ export function readTime(value: unknown, field: string): number | null {
   return at
 }
 
-function wrong(field: string, message: string): OjsError {
-  return new OjsError('invalid_request', message, { details: { field, parameter: field } })
+function wrong(field: string, message: string): RequestError {
+  return new RequestError('invalid_request', message, { details: { field, parameter: field } })
 }

@@ -7,8 +7,8 @@ import { PetrelError } from '../../engine/errors.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { RunError, RunRow } from '../../store/rows.ts'
 import type { Caller } from '../caller.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import { checkpointWire } from './checkpoint-wire.ts'
-import { notFound, OjsError } from './error.ts'
 
 /** The history has them all; a reply shows the newest. */
 const FAILURES_SHOWN = 25
@@ -74,7 +74,7 @@ export function jobProblem(error: unknown, id: string, expected: string): unknow
   if (error.code === 'not_found') return notFound('job', id)
   if (error.code !== 'conflict' && error.code !== 'stale_lease') return error
   const state = stateWord(error.details)
-  return new OjsError('conflict', error.message.replace(/^run /, 'job '), {
+  return new RequestError('conflict', error.message.replace(/^run /, 'job '), {
     details: { job_id: id, ...(state === null ? {} : { current_state: state }), expected_state: expected },
     ...(state === null ? {} : { hint: hintOf(state, expected) }),
   })

@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { stateBeforeCancel } from '../../dialects/ojs/state.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import { kindOf } from '../../dialects/reader.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
-import { bodyObject } from './body.ts'
+import { RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
 import { enqueueJobs } from './enqueue.ts'
-import { OjsError } from './error.ts'
 import { findRun, jobProblem, jobReplies } from './job-reply.ts'
 
 type ById = { Params: { readonly id: string } }
@@ -36,7 +36,7 @@ export function jobRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     const { jobs } = bodyObject(request, { empty: 'refused' })
     if (!Array.isArray(jobs) || jobs.length === 0 || jobs.length > MOST_IN_BATCH) {
       const found = Array.isArray(jobs) ? `${jobs.length} of them` : kindOf(jobs)
-      throw new OjsError('invalid_request', `jobs is a list of 1 to ${MOST_IN_BATCH} jobs, this is ${found}`, {
+      throw new RequestError('invalid_request', `jobs is a list of 1 to ${MOST_IN_BATCH} jobs, this is ${found}`, {
         details: { field: 'jobs', max: MOST_IN_BATCH },
         hint: '{ "jobs": [ { "type": "email.send", "args": [] } ] }',
       })

@@ -3,7 +3,7 @@
  * a client of any of the three dialects of paging finds its words.
  */
 import { type Query, textParam, wholeParam } from '../query.ts'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 200
@@ -68,7 +68,7 @@ export function toCursor(value: string): string {
 export function fromCursor(cursor: string): string {
   const value = Buffer.from(cursor, 'base64url').toString('utf8')
   if (value !== '' && toCursor(value) === cursor) return value
-  throw new OjsError('invalid_request', 'cursor is not one this server gave', {
+  throw new RequestError('invalid_request', 'cursor is not one this server gave', {
     details: { parameter: 'cursor' },
     hint: 'Send next_cursor of the previous page as it is, or leave cursor out to begin at the start.',
   })

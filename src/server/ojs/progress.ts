@@ -11,12 +11,12 @@ import { BodyNotes } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { unstorable } from '../../engine/edge.ts'
 import type { SavedRow } from '../../store/saved.ts'
-import { type Body, bodyObject } from './body.ts'
+import { type Body, bodyObject } from '../body.ts'
+import { refuseMistakes } from '../mistaken.ts'
+import { RequestError } from '../request-error.ts'
 import { notSaved } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
-import { OjsError } from './error.ts'
 import { findRun, jobReplies } from './job-reply.ts'
-import { refuseMistakes } from './mistaken.ts'
 
 type ById = { Params: { readonly id: string } }
 
@@ -35,7 +35,7 @@ export function progressRoutes(app: FastifyInstance, { engine }: OjsContext): vo
     const body = bodyObject(request, { empty: 'refused' })
     const id = body['job_id']
     if (typeof id !== 'string') {
-      throw new OjsError('invalid_request', 'job_id is missing', { details: { field: 'job_id' } })
+      throw new RequestError('invalid_request', 'job_id is missing', { details: { field: 'job_id' } })
     }
     const value = body['percentage'] === undefined ? fraction(body, 'progress', 1) : fraction(body, 'percentage', 100)
     return report(engine, request, { id, body, value })
@@ -70,7 +70,7 @@ export function progressRoutes(app: FastifyInstance, { engine }: OjsContext): vo
 function fraction(body: Body, field: string, whole: number): number {
   const value = body[field]
   if (typeof value === 'number' && Number.isFinite(value)) return Math.min(Math.max(value / whole, 0), 1)
-  throw new OjsError('invalid_request', `${field} is a number from 0 to ${whole}`, { details: { field } })
+  throw new RequestError('invalid_request', `${field} is a number from 0 to ${whole}`, { details: { field } })
 }
 
 async function report(
@@ -80,7 +80,7 @@ async function report(
 ): Promise<object> {
   const { message, data } = body
   if (message !== undefined && message !== null && (typeof message !== 'string' || message.length > MAX_MESSAGE)) {
-    throw new OjsError('invalid_request', `message is a text of at most ${MAX_MESSAGE} characters`, {
+    throw new RequestError('invalid_request', `message is a text of at most ${MAX_MESSAGE} characters`, {
       details: { field: 'message' },
     })
   }
@@ -97,7 +97,7 @@ async function report(
   const error = unstorable(text, MAX_BYTES)
   if (error !== null) {
     const code = error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_payload'
-    throw new OjsError(code, `progress: ${error.message}`, { details: { max_bytes: MAX_BYTES } })
+    throw new RequestError(code, `progress: ${error.message}`, { details: { max_bytes: MAX_BYTES } })
   }
   const saved = await engine.store.saved.progress({ runId: run.id, holder, value: text })
   if ('status' in saved) throw notSaved(run.id, saved.status, holder)

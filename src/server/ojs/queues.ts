@@ -5,8 +5,8 @@ import { timeText } from '../../dialects/ojs/time.ts'
 import type { EngineApi, QueueStats } from '../../engine/api.ts'
 import { actorOf, type Caller } from '../caller.ts'
 import { onlyKnown, type Query } from '../query.ts'
+import { RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { OjsError } from './error.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
 type ByName = { Params: { readonly name: string } }
@@ -76,7 +76,7 @@ async function statsOf(engine: EngineApi, name: string): Promise<QueueStats> {
 
 function checkName(name: string): void {
   if (isQueueName(name)) return
-  throw new OjsError('invalid_request', `'${name}' is no name of a queue`, {
+  throw new RequestError('invalid_request', `'${name}' is no name of a queue`, {
     details: { field: 'name' },
     hint: 'A to z in lower case, digits, dots and hyphens, a letter or digit first, at most 128 characters.',
   })

@@ -3,10 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { isoDuration } from '../../dialects/duration.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { LimitParams } from '../../engine/api.ts'
+import { isSlotKey } from '../../engine/slots.ts'
 import type { LimitRow } from '../../store/rows.ts'
 import { onlyKnown, type Query } from '../query.ts'
+import { notFound } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { notFound } from './error.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
 export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): void {
@@ -16,7 +17,9 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
     const page = readPage(query)
     const { after } = page
     const [rows, now] = await Promise.all([engine.store.read.limits(), engine.store.now()])
-    const all = rows.map((row) => limitWire(row, now)).sort((a, b) => (a.key < b.key ? -1 : 1))
+    // Slots of workflows are no limits of jobs.
+    const ofJobs = rows.filter((row) => !isSlotKey(row.key))
+    const all = ofJobs.map((row) => limitWire(row, now)).sort((a, b) => (a.key < b.key ? -1 : 1))
     const rest = (after === null ? all : all.filter(({ key }) => key > after)).slice(page.offset)
     const shown = rest.slice(0, page.limit)
     const last = shown.at(-1)?.key ?? null

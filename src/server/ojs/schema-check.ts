@@ -1,10 +1,9 @@
 /** JSON Schemas of arguments. A schema describes the list of arguments; one of type `object` describes the first of them. */
-import type { ValidateFunction } from 'ajv'
 import type { JobAsked } from '../../dialects/ojs/job.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { compileSchema, misfitsOf } from '../../engine/json-schema.ts'
+import { type Check, compileSchema, misfitsOf } from '../../engine/json-schema.ts'
 import type { SchemaRow } from '../../store/registry.ts'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 
 const MOST_KEPT = 500
 /** A schema that was deleted on another server is still used for so long. */
@@ -14,7 +13,7 @@ export class Schemas {
   readonly #engine: EngineApi
   readonly #known = new Map<
     string,
-    { readonly check: ValidateFunction | null; readonly row: SchemaRow | null; readonly until: number }
+    { readonly check: Check | null; readonly row: SchemaRow | null; readonly until: number }
   >()
 
   constructor(engine: EngineApi) {
@@ -38,7 +37,7 @@ export class Schemas {
       const at = [...pathOf(index), 'args', ...(first ? [0] : [])].join('.')
       const errors = misfitsOf(check, first ? job.args[0] : job.args, at)
       if (errors.length === 0) continue
-      throw new OjsError('schema_validation', `${errors[0]?.path ?? at}: ${errors[0]?.message ?? 'does not fit'}`, {
+      throw new RequestError('schema_validation', `${errors[0]?.path ?? at}: ${errors[0]?.message ?? 'does not fit'}`, {
         details: { schema: uri, validation_errors: errors },
         hint: `GET /ojs/v1/schemas/${encodeURIComponent(uri)} shows what the arguments must be.`,
       })
@@ -59,8 +58,8 @@ export class Schemas {
 }
 
 /** meta.ojs_validate: whoever enqueues says himself that the job makes no sense without arguments. */
-function unfounded(path: string): OjsError {
-  return new OjsError('validation_error', `${path}: meta.ojs_validate is set, and there are no arguments`, {
+function unfounded(path: string): RequestError {
+  return new RequestError('validation_error', `${path}: meta.ojs_validate is set, and there are no arguments`, {
     details: { field: path },
     hint: 'Send at least one argument, or leave meta.ojs_validate out.',
   })

@@ -10,12 +10,12 @@ import type { EngineApi } from '../../engine/api.ts'
 import { compileSchema } from '../../engine/json-schema.ts'
 import type { Json } from '../../net/net.ts'
 import type { SchemaRow } from '../../store/registry.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
+import { refuseMistakes } from '../mistaken.ts'
 import { onlyKnown, type Query } from '../query.ts'
-import { bodyObject } from './body.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
-import { refuseMistakes } from './mistaken.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 import { schemasOf } from './schema-check.ts'
 
@@ -44,7 +44,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
       createdBy: actorOf(request.caller),
     }
     if (!(await registry.addSchema(row))) {
-      throw new OjsError('conflict', `there is a schema for ${asked.type} version ${asked.version} already`, {
+      throw new RequestError('conflict', `there is a schema for ${asked.type} version ${asked.version} already`, {
         details: { type: asked.type, version: versionWire(asked.version), uri: asked.uri },
         hint: 'A version is never changed: register the next one.',
       })
@@ -83,7 +83,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
   app.put<ByVersion>('/ojs/v1/admin/schemas/:type/:version', admin, async (request, reply) => {
     const { type, version } = request.params
     if (version === 'versions') {
-      throw new OjsError('method_not_allowed', 'versions is a list, and no version', { headers: { allow: 'GET' } })
+      throw new RequestError('method_not_allowed', 'versions is a list, and no version', { headers: { allow: 'GET' } })
     }
     checkNames(type, version)
     const { schema } = bodyObject(request, { empty: 'refused' })
@@ -101,7 +101,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
     checkNames(type, String(version))
     const named = uri === undefined ? uriOf(type as string, String(version)) : uri
     if (typeof named !== 'string' || !URI.test(named)) {
-      throw new OjsError('invalid_request', 'uri is a text without spaces', { details: { field: 'uri' } })
+      throw new RequestError('invalid_request', 'uri is a text without spaces', { details: { field: 'uri' } })
     }
     const row = await register(request, { type: type as string, version: String(version), uri: named }, schema)
     reply.code(201).header('location', `/ojs/v1/schemas/${encodeURIComponent(row.uri)}`)
@@ -122,18 +122,20 @@ interface Asked {
 
 function checkSchema(schema: unknown): void {
   if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) {
-    throw new OjsError('invalid_request', 'schema is a JSON Schema, an object', {
+    throw new RequestError('invalid_request', 'schema is a JSON Schema, an object', {
       details: { field: 'schema' },
       hint: '{ "schema": { "type": "array", "minItems": 1 } }',
     })
   }
   if (Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES) {
-    throw new OjsError('payload_too_large', `a schema has at most ${MAX_BYTES} bytes`, { details: { field: 'schema' } })
+    throw new RequestError('payload_too_large', `a schema has at most ${MAX_BYTES} bytes`, {
+      details: { field: 'schema' },
+    })
   }
   try {
     compileSchema(schema)
   } catch (error) {
-    throw new OjsError('invalid_request', `schema is no JSON Schema: ${(error as Error).message}`, {
+    throw new RequestError('invalid_request', `schema is no JSON Schema: ${(error as Error).message}`, {
       details: { field: 'schema' },
     })
   }
@@ -144,7 +146,7 @@ function checkNames(type: unknown, version: string): void {
   readType(notes.root({ type }).get('type'))
   refuseMistakes(notes)
   if (VERSION.test(version)) return
-  throw new OjsError('invalid_request', `'${version.slice(0, 50)}' is no version`, {
+  throw new RequestError('invalid_request', `'${version.slice(0, 50)}' is no version`, {
     details: { field: 'version' },
     hint: 'A number such as 1, or three such as 1.2.0.',
   })

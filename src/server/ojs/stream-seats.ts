@@ -1,6 +1,6 @@
 /** How many streams may be open: each holds a socket for as long as it likes. */
 import type { FastifyRequest } from 'fastify'
-import { OjsError } from './error.ts'
+import { RequestError } from '../request-error.ts'
 
 const SEATS = 2_000
 const SEATS_PER_CALLER = 200
@@ -24,7 +24,7 @@ export class StreamSeats {
     const caller = verified ? `key ${subject}` : `ip ${request.ip}`
     const held = this.#byCaller.get(caller) ?? 0
     if (this.#all >= SEATS || held >= SEATS_PER_CALLER) {
-      throw new OjsError('rate_limited', `${held} event streams are open for this caller, ${this.#all} in all`, {
+      throw new RequestError('rate_limited', `${held} event streams are open for this caller, ${this.#all} in all`, {
         details: { limit_per_caller: SEATS_PER_CALLER, limit: SEATS },
         hint: 'Close streams that are no longer read; one stream can carry several channels over a WebSocket.',
         headers: { 'retry-after': '5' },

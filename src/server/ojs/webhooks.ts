@@ -11,13 +11,13 @@ import type { DeliveryRow, WebhookRow } from '../../store/webhooks.ts'
 import { Dispatcher } from '../../webhooks/dispatcher.ts'
 import { newSecret } from '../../webhooks/signature.ts'
 import { DEFAULT_ATTEMPTS } from '../../webhooks/verdict.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf, type Caller } from '../caller.ts'
+import { refuseMistakes } from '../mistaken.ts'
 import { listParam, onlyKnown, type Query } from '../query.ts'
-import { bodyObject } from './body.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
 import { maySee } from './job-reply.ts'
-import { refuseMistakes } from './mistaken.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 import { DEFAULT_TIMEOUT_MS, deliveryWire, readSecret, readSettings, webhookWire } from './webhook-settings.ts'
 
@@ -127,7 +127,7 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
     onlyKnown(query, ['state', 'limit', 'offset', 'page', 'per_page'])
     const { limit, offset } = readPage(query)
     const states = listParam(query, 'state', STATES)
-    if (states !== null && states.length > 1) throw new OjsError('invalid_request', 'state is one of them')
+    if (states !== null && states.length > 1) throw new RequestError('invalid_request', 'state is one of them')
     const state = (states?.[0] ?? null) as DeliveryRow['state'] | null
     const rows = await webhooks.log({ webhookId: id, state, limit: limit + 1, offset })
     const shown = rows.slice(0, limit).map((row) => deliveryWire(row, { body: false }))
@@ -141,7 +141,7 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
 
   app.post<ById>('/ojs/v1/webhooks/deliveries/:id/retry', admin, async (request) => {
     const { id, state } = await findDelivery(engine, request.params.id, request.caller)
-    if (state === 'pending') throw new OjsError('conflict', `delivery ${id} is on its way already`)
+    if (state === 'pending') throw new RequestError('conflict', `delivery ${id} is on its way already`)
     const row = await webhooks.again(id)
     if (row === null) throw notFound('webhook delivery', id)
     dispatcher.look()
@@ -166,7 +166,7 @@ async function create(engine: EngineApi, request: FastifyRequest, allowPrivate: 
     read.feedEnd(),
   ])
   if (existing.length >= MOST) {
-    throw new OjsError('conflict', `there are ${MOST} subscriptions, and no more are taken`, {
+    throw new RequestError('conflict', `there are ${MOST} subscriptions, and no more are taken`, {
       hint: 'Delete those that nobody needs, or fan out behind one receiver.',
     })
   }

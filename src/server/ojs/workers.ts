@@ -8,14 +8,14 @@ import { BodyNotes, kindOf, Part } from '../../dialects/reader.ts'
 import type { EngineApi, LeaseReport, LeaseSettled } from '../../engine/api.ts'
 import type { PetrelError } from '../../engine/errors.ts'
 import type { RunRow } from '../../store/rows.ts'
+import { type Body, bodyObject } from '../body.ts'
 import type { Caller } from '../caller.ts'
 import { errorAnswer } from '../failure.ts'
 import { LongPolls } from '../long-polls.ts'
-import { type Body, bodyObject } from './body.ts'
+import { refuseMistakes } from '../mistaken.ts'
+import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { notFound, OjsError } from './error.ts'
 import { jobProblem, jobReplies, maySee } from './job-reply.ts'
-import { refuseMistakes } from './mistaken.ts'
 
 const MOST_REPORTS = 1000
 
@@ -114,7 +114,7 @@ function entriesOf(body: Body, name: 'ack' | 'nack'): { readonly entries: readon
   const entries = body[word]
   if (Array.isArray(entries) && entries.length > 0 && entries.length <= MOST_REPORTS) return { entries, word }
   const found = Array.isArray(entries) ? `${entries.length} of them` : kindOf(entries)
-  throw new OjsError('invalid_request', `${word} is a list of 1 to ${MOST_REPORTS} reports, this is ${found}`, {
+  throw new RequestError('invalid_request', `${word} is a list of 1 to ${MOST_REPORTS} reports, this is ${found}`, {
     details: { field: word, max: MOST_REPORTS },
     hint: `{ "${name}s": [ { "job_id": "…" } ] }: each is what /workers/${name} takes, and answered by itself.`,
   })

@@ -10,11 +10,11 @@ import type { EngineApi, StartParams } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
 import type { InstanceRow } from '../../store/rows.ts'
 import type { RootQuery } from '../../store/trees.ts'
+import { bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
 import { onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
-import { bodyObject } from './body.ts'
+import { RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { OjsError } from './error.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
 type ById = { Params: { readonly id: string } }
@@ -68,8 +68,8 @@ function both(workflow: Wire): Wire {
   return { ...workflow, workflow }
 }
 
-function missing(id: string): OjsError {
-  return new OjsError('not_found', `Workflow ${id} not found`, {
+function missing(id: string): RequestError {
+  return new RequestError('not_found', `Workflow ${id} not found`, {
     details: { resource_type: 'workflow', resource_id: id },
   })
 }
@@ -82,7 +82,7 @@ async function find(engine: EngineApi, request: FastifyRequest<ById>): Promise<I
   const planned = await findPlanned(engine, id, tenant)
   if (planned === null) throw missing(id)
   if (planned['state'] === 'cancelled') throw ended(id, 'cancelled')
-  throw new OjsError('conflict', `Workflow ${id} has not begun; its turn in the workflow around it has not come`, {
+  throw new RequestError('conflict', `Workflow ${id} has not begun; its turn in the workflow around it has not come`, {
     details: { workflow_id: id, current_state: planned['state'] as string, root_id: planned['root_id'] as string },
     hint: 'Cancel the workflow around it, or wait until this one has begun.',
   })
@@ -100,7 +100,7 @@ async function create(engine: EngineApi, request: FastifyRequest): Promise<Insta
   const read = readWorkflow(body, { now, tenant: request.caller.tenant, initiator: actorOf(request.caller) })
   if ('mistakes' in read) {
     const shown = read.mistakes.slice(0, MOST_MISTAKES)
-    throw new OjsError('invalid_workflow', 'Workflow validation failed', {
+    throw new RequestError('invalid_workflow', 'Workflow validation failed', {
       details: {
         validation_errors: shown,
         ...(read.mistakes.length > shown.length ? { more: read.mistakes.length - shown.length } : {}),
@@ -124,8 +124,8 @@ async function refuseTaken(engine: EngineApi, { names = [] }: StartParams): Prom
   if (name !== undefined) throw taken(idOfKey(name))
 }
 
-function taken(id: string): OjsError {
-  return new OjsError('duplicate', `there is a workflow ${id} already`, {
+function taken(id: string): RequestError {
+  return new RequestError('duplicate', `there is a workflow ${id} already`, {
     details: { existing_workflow_id: id, resource_type: 'workflow', resource_id: id },
     hint: 'Leave id out and the server makes one, or choose another; nested workflows count as well.',
   })
@@ -158,8 +158,8 @@ function cancelProblem(error: unknown, id: string): unknown {
   return ended(id, error.details['state'] === 'cancelling' ? 'cancelled' : String(error.details['state']))
 }
 
-function ended(id: string, state: string): OjsError {
-  return new OjsError('conflict', `Workflow ${id} is already in terminal state '${state}'`, {
+function ended(id: string, state: string): RequestError {
+  return new RequestError('conflict', `Workflow ${id} is already in terminal state '${state}'`, {
     details: { workflow_id: id, current_state: state, expected_state: 'pending or running' },
     hint: 'What has ended cannot be cancelled.',
   })
@@ -167,7 +167,7 @@ function ended(id: string, state: string): OjsError {
 
 function retryProblem(error: unknown, id: string): unknown {
   if (!(error instanceof PetrelError) || error.code !== 'conflict') return error
-  return new OjsError('conflict', `Workflow ${id} cannot be retried: ${error.message}`, {
+  return new RequestError('conflict', `Workflow ${id} cannot be retried: ${error.message}`, {
     details: { workflow_id: id, expected_state: 'failed or cancelled', ...error.details },
     hint: 'Only a workflow that failed or was cancelled is retried, and always the outermost one.',
   })
@@ -206,7 +206,7 @@ function readWord<T extends string>(query: Query, name: string, words: readonly 
   const text = textParam(query, name)
   const word = words.find((known) => known === text)
   if (text === null || word !== undefined) return word ?? null
-  throw new OjsError('invalid_request', `${name} cannot be '${text.slice(0, 100)}'`, {
+  throw new RequestError('invalid_request', `${name} cannot be '${text.slice(0, 100)}'`, {
     details: { parameter: name },
     hint: `One of: ${words.join(', ')}.`,
   })

@@ -2,17 +2,21 @@
 import { WIRE_ERRORS } from '../error-table.ts'
 import { ADMIN_PATHS } from './admin-paths.ts'
 import { ADMIN_SCHEMAS } from './admin-schemas.ts'
+import { DEFINITION_PATHS, DEFINITION_SCHEMAS } from './definition-paths.ts'
 import { EXTENSION_PATHS, EXTENSION_SCHEMAS } from './extension-paths.ts'
 import { GATE_PATHS, GATE_SCHEMAS } from './gate-paths.ts'
 import { INBOX_PATHS } from './inbox-paths.ts'
 import { INBOX_SCHEMAS } from './inbox-schemas.ts'
+import { INSTANCE_PATHS } from './instance-paths.ts'
+import { INSTANCE_SCHEMAS } from './instance-schemas.ts'
 import { JOB_PATHS } from './job-paths.ts'
 import { JOB_SCHEMAS } from './job-schemas.ts'
 import { type Method, operationObject, type Paths } from './operation.ts'
 import { ref, text } from './schema.ts'
 import { SCHEMA_PATHS } from './schema-paths.ts'
 import { SERVER_PATHS } from './server-paths.ts'
-import { CORE_SCHEMAS, WORKFLOW_SCHEMAS } from './workflow-schemas.ts'
+import { STEP_PATHS, STEP_SCHEMAS } from './step-paths.ts'
+import { WORKFLOW_SCHEMAS } from './workflow-schemas.ts'
 
 const ALL: Paths = {
   ...JOB_PATHS,
@@ -21,6 +25,9 @@ const ALL: Paths = {
   ...ADMIN_PATHS,
   ...SCHEMA_PATHS,
   ...INBOX_PATHS,
+  ...DEFINITION_PATHS,
+  ...INSTANCE_PATHS,
+  ...STEP_PATHS,
   ...GATE_PATHS,
 }
 
@@ -37,6 +44,7 @@ const TAGS: { readonly [name: string]: string } = {
   Administration: 'For operators.',
   Schemas: 'What arguments of jobs must look like.',
   Server: 'The server itself.',
+  Definitions: 'Workflows in any notation: deployed, versioned, started by name, event or clock.',
   Instances: 'The engine’s own view of workflows in all notations.',
   Gates: 'What waits for the decision of people.',
   Inbox: 'Runs of the table that any service may write to, and workers in any language.',
@@ -98,7 +106,9 @@ export function openapiDocument(version: string): object {
       schemas: {
         ...JOB_SCHEMAS,
         ...WORKFLOW_SCHEMAS,
-        ...CORE_SCHEMAS,
+        ...DEFINITION_SCHEMAS,
+        ...INSTANCE_SCHEMAS,
+        ...STEP_SCHEMAS,
         ...EXTENSION_SCHEMAS,
         ...ADMIN_SCHEMAS,
         ...INBOX_SCHEMAS,

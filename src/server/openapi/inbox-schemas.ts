@@ -134,6 +134,7 @@ export const INBOX_SCHEMAS = {
         {
           message: text(),
           code: text('What went wrong, in a word; handler_error if left out.'),
+          category: text('transient, agent, timeout, validation, external or governance; policies may name them.'),
           details: anything('Whatever helps. `retry_delay_ms` in it says when to come again.'),
         },
         { required: ['message'] },

@@ -110,6 +110,7 @@ export const JOB_SCHEMAS = {
       code: text('What kind of failure: handler_error, timeout, visibility_timeout …'),
       type: text('Which error; retry policies match it.'),
       message: text(),
+      category: text('transient, agent, timeout, validation, external or governance; policies may name them.'),
       retryable: flag(),
       details: anything('Whatever the worker added.'),
       occurred_at: time(),

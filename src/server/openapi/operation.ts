@@ -31,7 +31,13 @@ export interface Operation {
   readonly scope?: Scope | 'none'
   readonly query?: readonly Parameter[]
   readonly headers?: readonly Parameter[]
-  readonly body?: { readonly schema: Schema; readonly optional?: boolean; readonly example?: unknown }
+  readonly body?: {
+    readonly schema: Schema
+    readonly optional?: boolean
+    readonly example?: unknown
+    /** Default: one, as of answers. */
+    readonly types?: readonly string[]
+  }
   readonly answers: { readonly [status: string]: Answer }
   /** Besides those that any route can answer with. */
   readonly errors?: readonly WireCode[]
@@ -66,7 +72,7 @@ export function operationObject(path: string, method: Method, operation: Operati
       : {
           requestBody: {
             required: body.optional !== true,
-            content: content(media, body),
+            content: Object.assign({}, ...(body.types ?? [media]).map((type) => content(type, body))),
           },
         }),
     responses: {
@@ -132,9 +138,11 @@ function errorsOf(operation: Operation, scope: Scope | 'none', hasBody: boolean)
 const STATUS: { readonly [code in WireCode]?: string } = {
   invalid_request: '400',
   invalid_workflow: '400',
+  invalid_definition: '400',
   unauthenticated: '401',
   permission_denied: '403',
   not_found: '404',
+  unknown_event: '404',
   conflict: '409',
   duplicate: '409',
   payload_too_large: '413',

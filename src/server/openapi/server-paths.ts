@@ -1,4 +1,4 @@
-/** Workflows, events, the server itself, and the engine's own view of instances. */
+/** Workflows, events, and the server itself. */
 import type { Operation, Paths } from './operation.ts'
 import { EVENT_FILTERS, LAST_EVENT_ID, PAGE } from './parameters.ts'
 import { flag, object, ref, text, whole } from './schema.ts'
@@ -216,52 +216,4 @@ function document(summary: string): Operation {
   }
 }
 
-const INSTANCES: Paths = {
-  '/v1/instances': {
-    get: {
-      tag: 'Instances',
-      summary: 'List instances of all notations',
-      query: [
-        { name: 'state', description: 'Only in these states.' },
-        { name: 'name', description: 'Only of this name.' },
-        { name: 'dialect', description: 'Only of this notation.' },
-        { name: 'all', description: 'true: nested ones too.' },
-        {
-          name: 'limit',
-          description: 'On a page.',
-          schema: whole(undefined, { minimum: 1, maximum: 200, default: 50 }),
-        },
-        { name: 'before', description: '`next_before` of the page before.' },
-      ],
-      answers: { '200': { description: 'Newest first.', schema: ref('InstanceList') } },
-      errors: ['invalid_request'],
-    },
-  },
-  '/v1/instances/{id}': {
-    get: {
-      tag: 'Instances',
-      summary: 'Look at an instance',
-      answers: { '200': { description: 'With its runs, gates, children and results.', schema: ref('InstanceView') } },
-      errors: ['not_found'],
-    },
-  },
-  '/v1/instances/{id}/events': {
-    get: {
-      tag: 'Instances',
-      summary: 'The history of an instance, page by page or as a stream',
-      query: [
-        { name: 'after', description: 'Go on behind this seq.', schema: whole(undefined, { minimum: 0 }) },
-        {
-          name: 'limit',
-          description: 'On a page.',
-          schema: whole(undefined, { minimum: 1, maximum: 1000, default: 100 }),
-        },
-      ],
-      headers: [LAST_EVENT_ID],
-      answers: { '200': { description: 'Oldest first.', schema: ref('InstanceEvents') } },
-      errors: ['not_found'],
-    },
-  },
-}
-
-export const SERVER_PATHS: Paths = { ...WORKFLOWS, ...EVENTS, ...SERVER, ...INSTANCES }
+export const SERVER_PATHS: Paths = { ...WORKFLOWS, ...EVENTS, ...SERVER }

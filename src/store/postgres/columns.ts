@@ -1,4 +1,5 @@
 /** How rows.ts lies in the tables: one line per column, in the order of a SELECT. */
+import type { DefinitionRow } from '../definitions.ts'
 import type {
   EventRow,
   GateRow,
@@ -168,6 +169,8 @@ export const INSTANCE = table<InstanceRow>('workflow_instance', {
   startedAt: 'time',
   endedAt: 'time',
   deadlineAt: 'time',
+  slotKey: 'text',
+  queuedAt: 'time',
 })
 
 export const INSTANCE_CHANGES: ReadonlySet<string> = new Set<keyof InstanceRow>([
@@ -190,6 +193,7 @@ export const INSTANCE_CHANGES: ReadonlySet<string> = new Set<keyof InstanceRow>(
   'startedAt',
   'endedAt',
   'deadlineAt',
+  'queuedAt',
 ])
 
 export const SLOT = table<SlotRow>('workflow_slot', { instanceId: 'uuid', key: 'text', value: 'json' })
@@ -297,6 +301,24 @@ export const SCHEDULE = table<ScheduleRow>('workflow_cron', {
   createdAt: 'time',
 })
 
+export const DEFINITION = table<Omit<DefinitionRow, 'latest'>>('workflow_definition', {
+  id: 'uuid',
+  tenant: 'text',
+  name: 'text',
+  version: 'text',
+  number: 'int',
+  dialect: 'text',
+  netHash: 'text',
+  sourceHash: 'text',
+  trigger: 'json',
+  createdAt: 'time',
+  createdBy: 'text',
+  usedAt: 'time',
+  retiredAt: 'time',
+  source: 'text',
+  plan: 'json',
+})
+
 export const EVENT = table<EventRow>(
   'workflow_event',
   {
@@ -351,6 +373,12 @@ export function decoder<R>(from: Table<R>): (fields: Fields, offset?: number) =>
     }
     return row as R
   }
+}
+
+/** Without what may be long. */
+export const DEFINITION_HEAD: Table<Omit<DefinitionRow, 'latest' | 'source' | 'plan'>> = {
+  name: DEFINITION.name,
+  columns: DEFINITION.columns.filter(({ key }) => key !== 'source' && key !== 'plan') as never,
 }
 
 export const runFrom = decoder(RUN)

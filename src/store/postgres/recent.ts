@@ -130,14 +130,13 @@ export class Recent {
     const at = performance.now()
     const slots = slotsByInstance(delta, loading)
     for (const row of delta.instances?.insert ?? []) {
-      this.#keepInstance(row, version, at, { slots: slots.get(row.id) ?? new Map(), whole: true })
+      this.#keepInstance(row, version, at, small({ slots: slots.get(row.id) ?? new Map(), whole: true }))
     }
     for (const row of delta.instances?.update ?? []) {
       const known = this.#instances.get(row.id)
       const same = known !== undefined && known.row === loading.instances.get(row.id)
       const written = slots.get(row.id) ?? new Map<string, string | null>()
-      if (same) for (const [key, value] of written) known.slots.set(key, value)
-      this.#keepInstance(row, version, at, same ? known : { slots: written, whole: false })
+      this.#keepInstance(row, version, at, same ? merged(known, written) : small({ slots: written, whole: false }))
     }
     for (const id of delta.runs?.remove ?? []) this.#runs.delete(id)
     for (const run of delta.runs?.update ?? []) this.#keepRun(run, version, at)
@@ -162,18 +161,9 @@ export class Recent {
     return true
   }
 
-  #keepInstance(row: InstanceRow, version: string, at: number, rest: Pick<KnownInstance, 'slots' | 'whole'>): void {
-    if (row.endedAt !== null) {
-      this.#instances.delete(row.id)
-      return
-    }
-    let { slots, whole } = rest
-    for (const [key, value] of slots) {
-      if (value === null || value.length <= LONGEST) continue
-      slots.delete(key)
-      whole = false
-    }
-    this.#instances.set(row.id, { row, version, at, slots, whole })
+  #keepInstance(row: InstanceRow, version: string, at: number, { slots, whole }: KnownSlots): void {
+    if (row.endedAt !== null) this.#instances.delete(row.id)
+    else this.#instances.set(row.id, { row, version, at, slots, whole })
   }
 
   /** Only what is in flight: a pending run is next met as a candidate, which is read from the table. */
@@ -220,6 +210,32 @@ function guardCall(
     ],
     row: (fields) => version(fields[0] as string),
   }
+}
+
+type KnownSlots = Pick<KnownInstance, 'slots' | 'whole'>
+
+/** Without the texts that are too long to be kept. */
+function small({ slots, whole }: KnownSlots): KnownSlots {
+  let all = whole
+  for (const [key, value] of slots) {
+    if (value === null || value.length <= LONGEST) continue
+    slots.delete(key)
+    all = false
+  }
+  return { slots, whole: all }
+}
+
+/** Looks at what was written only: a large workflow has thousands of slots, and one settle touches a few. */
+function merged({ slots, whole }: KnownSlots, written: ReadonlyMap<string, string | null>): KnownSlots {
+  let all = whole
+  for (const [key, value] of written) {
+    if (value !== null && value.length > LONGEST) {
+      slots.delete(key)
+      all = false
+    } else if (value === null && all) slots.delete(key)
+    else slots.set(key, value)
+  }
+  return { slots, whole: all }
 }
 
 const ID_LENGTH = 36

@@ -1,6 +1,7 @@
 /** The store on PostgreSQL: for many processes and machines. */
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
+import type { Definitions } from '../definitions.ts'
 import type { InboxSchedules } from '../inbox-schedules.ts'
 import type { Overview } from '../overview.ts'
 import type { Registry } from '../registry.ts'
@@ -8,6 +9,7 @@ import type { Saved } from '../saved.ts'
 import type { Keys, Reads, Store, Sweeps, Transaction, Wake } from '../store.ts'
 import type { Webhooks } from '../webhooks.ts'
 import { StoreClock } from './clock.ts'
+import { definitionsOn } from './definitions.ts'
 import { toStoreError } from './failure.ts'
 import { fly } from './flight.ts'
 import { inboxSchedulesOn } from './inbox-schedules.ts'
@@ -59,6 +61,7 @@ export class PostgresStore implements Store {
   readonly registry: Registry
   readonly overview: Overview
   readonly inboxSchedules: InboxSchedules
+  readonly definitions: Definitions
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #work: Lanes
@@ -100,6 +103,7 @@ export class PostgresStore implements Store {
     this.registry = registryOn(this.#reads)
     this.overview = overviewOn(this.#reads)
     this.inboxSchedules = inboxSchedulesOn(this.#reads)
+    this.definitions = definitionsOn(this.#reads)
   }
 
   async migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }> {

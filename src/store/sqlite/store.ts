@@ -2,6 +2,7 @@
 import type { Store } from '../store.ts'
 import { readClock, writeOffset } from './clock.ts'
 import { Connection, type Probe } from './connection.ts'
+import { definitionsOn } from './definitions.ts'
 import { inboxSchedulesOn } from './inbox-schedules.ts'
 import { keysOn } from './keys.ts'
 import { checkSchema, migrate, readMigrations } from './migrate.ts'
@@ -60,5 +61,6 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     registry: registryOn(connection),
     overview: overviewOn(connection),
     inboxSchedules: inboxSchedulesOn(connection),
+    definitions: definitionsOn(connection),
   }
 }

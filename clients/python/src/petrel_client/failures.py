@@ -9,17 +9,25 @@ from typing import Any, Mapping, Optional
 
 
 class HandlerFailure(Exception):
-    """`code` and `details` are kept with the run where it is reported over HTTP; SQL keeps the message."""
+    """`category` is transient, agent, timeout, validation, external or governance: what a workflow makes of it depends
+    on that. `code`, `details` and `category` are kept with the run where it is reported over HTTP; SQL keeps the message,
+    and the others at the end of a workflow's run that has a category."""
 
     retryable: Optional[bool] = None
     delay_seconds: Optional[float] = None
 
     def __init__(
-        self, message: str, *, code: str = "handler_error", details: Optional[Mapping[str, Any]] = None
+        self,
+        message: str,
+        *,
+        code: str = "handler_error",
+        details: Optional[Mapping[str, Any]] = None,
+        category: Optional[str] = None,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.details = details
+        self.category = category
 
 
 class Retryable(HandlerFailure):
@@ -36,9 +44,10 @@ class Retryable(HandlerFailure):
         *,
         code: str = "handler_error",
         details: Optional[Mapping[str, Any]] = None,
+        category: Optional[str] = None,
         delay_seconds: Optional[float] = None,
     ) -> None:
-        super().__init__(message, code=code, details=details)
+        super().__init__(message, code=code, details=details, category=category)
         self.delay_seconds = delay_seconds
 
 

@@ -49,11 +49,17 @@ def outcome_of(handler: Callable[[ActiveRun], Any], run: ActiveRun) -> Outcome:
         return Released()
     except HandlerFailure as error:
         log.info("%s %s: %s", run.type, run.id, error)
-        return _failed(str(error), error.code, error.details, error.retryable, error.delay_seconds)
+        return _failed(str(error), error.code, error.details, error.retryable, error.delay_seconds, error.category)
     except BaseException as error:
         log.warning("%s %s failed", run.type, run.id, exc_info=True)
         name = type(error).__name__
-        return _failed(f"{name}: {error}" if str(error) else name, "handler_error", {"type": name})
+        category = getattr(error, "category", None)
+        return _failed(
+            f"{name}: {error}" if str(error) else name,
+            "handler_error",
+            {"type": name},
+            category=category if isinstance(category, str) else None,
+        )
     try:
         return Completed(to_json(result))
     except (TypeError, ValueError, RecursionError) as error:
@@ -71,12 +77,13 @@ def _failed(
     details: Optional[Mapping[str, Any]] = None,
     retryable: Optional[bool] = None,
     delay_seconds: Optional[float] = None,
+    category: Optional[str] = None,
 ) -> Failed:
     try:
         to_json(details)
     except (TypeError, ValueError, RecursionError):
         details = {"repr": storable(repr(details))}
-    return Failed(Failure(storable(message), code, details, retryable, delay_seconds))
+    return Failed(Failure(storable(message), code, details, retryable, delay_seconds, category))
 
 
 def storable(text: str) -> str:

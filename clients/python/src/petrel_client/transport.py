@@ -71,6 +71,8 @@ class Failure:
     retryable: Optional[bool]
     #: when to try again, if the handler said so
     delay_seconds: Optional[float]
+    #: transient, agent, timeout, validation, external or governance; None: nobody said
+    category: Optional[str] = None
 
 
 class Claims(Protocol):

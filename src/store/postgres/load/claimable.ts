@@ -22,6 +22,12 @@ export const QUEUE_SCAN = `queue_scan(queue) AS (
            (SELECT r.queue ${WAITING} AND r.queue > s.queue ORDER BY r.queue LIMIT 1) n
        )`
 
+/**
+ * More than the least priority need be said: by priority alone (priority, created_at) goes too, and a plan made with the
+ * statistics of a small table took it and read every row of other types (400,000 for one claim).
+ */
+const ALONG = 'r.priority, r.run_at, r.id'
+
 /** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over. */
 function lines(anyQueue: boolean): string {
   const queues = anyQueue
@@ -54,11 +60,11 @@ function lines(anyQueue: boolean): string {
     ),
     line(queue, type, priority) AS (
       SELECT k.queue, k.type, n.priority FROM kind k CROSS JOIN LATERAL
-        (SELECT r.priority ${WAITING} AND r.queue = k.queue AND r.type = k.type ORDER BY r.priority LIMIT 1) n
+        (SELECT r.priority ${WAITING} AND r.queue = k.queue AND r.type = k.type ORDER BY ${ALONG} LIMIT 1) n
       UNION ALL
       SELECT l.queue, l.type, n.priority FROM line l CROSS JOIN LATERAL
         (SELECT r.priority ${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority > l.priority
-         ORDER BY r.priority LIMIT 1) n
+         ORDER BY ${ALONG} LIMIT 1) n
     )`
 }
 

@@ -1,4 +1,5 @@
 /** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
+import { type DefinitionHead, definitionKey } from '../../definitions.ts'
 import type { Listing } from '../../registry.ts'
 import type {
   GateRow,
@@ -15,6 +16,7 @@ import type {
 import type { Loaded, Need } from '../../store.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
+import * as definition from '../definitions.ts'
 import type { Listings } from '../listings.ts'
 import type { Call, Fields } from '../statement.ts'
 import { candidatesCall, urgencyCall } from './claimable.ts'
@@ -49,6 +51,7 @@ export class Loading implements Loaded {
   readonly nets = new Map<string, NetRow>()
   readonly queues = new Map<string, QueueRow>()
   readonly limits = new Map<string, LimitRow>()
+  readonly queuedUnder = new Map<string, boolean>()
   candidates: RunRow[] = []
   urgency: (number | null)[] = []
   readonly idempotencyKeys = new Map<string, RunRow>()
@@ -57,6 +60,7 @@ export class Loading implements Loaded {
   readonly uniques = new Map<string, UniqueRow>()
   readonly sessions = new Map<string, WorkerRow>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly definitions = new Map<string, DefinitionHead[]>()
   readonly handedBy = new Map<string, RunRow[]>()
   /** Runs as they are under this transaction's lock: an update writes only what differs from them. */
   readonly heldRuns = new Map<string, RunRow>()
@@ -100,7 +104,7 @@ export class Loading implements Loaded {
   }
 
   #lockedParts(need: Need, calls: Call[]): void {
-    const { runs, unstarted, candidates, limits, uniques, schedules } = need
+    const { runs, unstarted, candidates, limits, uniques, definitions, schedules } = need
     if (runs !== undefined && runs.length > 0) {
       const row = (fields: Fields): void => {
         const run = this.#hold(fields)
@@ -130,12 +134,16 @@ export class Loading implements Loaded {
       this.candidates = []
       calls.push(candidatesCall(candidates, (fields) => this.candidates.push(this.#hold(fields))))
     }
+    const limitRow = (fields: Fields): void => {
+      const limit = column.limitFrom(fields)
+      this.limits.set(limit.key, limit)
+    }
     if (limits !== undefined && limits.length > 0) {
-      const row = (fields: Fields): void => {
-        const limit = column.limitFrom(fields)
-        this.limits.set(limit.key, limit)
-      }
-      calls.push({ statement: locked.LIMITS, values: [textArray(limits)], row })
+      calls.push({ statement: locked.LIMITS, values: [textArray(limits)], row: limitRow })
+    }
+    if (need.heldLimits !== undefined && need.heldLimits.length > 0) {
+      const values = [textArray(need.heldLimits)]
+      calls.push({ statement: locked.MAKE_LIMITS, values }, { statement: locked.LIMITS, values, row: limitRow })
     }
     if (uniques !== undefined && uniques.length > 0) {
       const row = (fields: Fields): void => {
@@ -143,6 +151,18 @@ export class Loading implements Loaded {
         this.uniques.set(unique.key, unique)
       }
       calls.push({ statement: locked.UNIQUES, values: [textArray(uniques)], row })
+    }
+    if (definitions !== undefined && definitions.length > 0) {
+      for (const key of definitions.map(definitionKey).sort()) {
+        this.definitions.set(key, [])
+        calls.push({ statement: definition.LOCK_NAME, values: [key] })
+      }
+      const row = (fields: Fields): void => {
+        const head = definition.headFrom(fields)
+        this.definitions.get(definitionKey(head))?.push(head)
+      }
+      const values = [textArray(definitions.map((d) => d.tenant ?? '')), textArray(definitions.map((d) => d.name))]
+      calls.push({ statement: definition.VERSIONS, values, row })
     }
     if (schedules !== undefined && schedules.length > 0) {
       const row = (fields: Fields): void => {
@@ -298,6 +318,11 @@ export class Loading implements Loaded {
         this.queues.set(queue.name, queue)
       }
       calls.push({ statement: plain.QUEUES, values: [textArray(queues)], row })
+    }
+    if (need.queuedUnder !== undefined && need.queuedUnder.length > 0) {
+      for (const key of need.queuedUnder) this.queuedUnder.set(key, false)
+      const row = (fields: Fields): void => void this.queuedUnder.set(fields[0] as string, true)
+      calls.push({ statement: plain.QUEUED_UNDER, values: [textArray(need.queuedUnder)], row })
     }
     if (sessions !== undefined && sessions.length > 0) {
       const row = (fields: Fields): void => {

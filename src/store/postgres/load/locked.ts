@@ -49,6 +49,12 @@ export const LIMITS = statement(
   `SELECT ${selectList(LIMIT, 'l')} FROM workflow.workflow_limit l WHERE l.key = ANY ($1::text[]) ORDER BY l.key FOR UPDATE`,
 )
 
+/** A row to lock where there is none: nobody else can make it until we have committed. */
+export const MAKE_LIMITS = statement(
+  `INSERT INTO workflow.workflow_limit (key, window_start) SELECT k.key, to_timestamp(0) FROM unnest($1::text[]) k(key)
+   ORDER BY k.key ON CONFLICT (key) DO NOTHING`,
+)
+
 export const UNIQUES = statement(
   `SELECT ${selectList(UNIQUE, 'u')} FROM workflow.workflow_unique u WHERE u.key = ANY ($1::text[]) ORDER BY u.key FOR UPDATE`,
 )

@@ -109,6 +109,12 @@ export const NETS = statement(
   `SELECT ${selectList(NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = ANY ($1::text[])`,
 )
 
+/** Keys under which an instance is queued. Read after the limits were locked: nobody joins a queue without that lock. */
+export const QUEUED_UNDER = statement(
+  `SELECT k.key FROM unnest($1::text[]) k(key) WHERE EXISTS (
+     SELECT FROM workflow.workflow_instance i WHERE i.slot_key = k.key AND i.ended_at IS NULL AND i.state = 'queued')`,
+)
+
 export const QUEUES = statement(
   `SELECT ${selectList(QUEUE, 'q')} FROM workflow.workflow_queue q WHERE q.name = ANY ($1::text[])`,
 )

@@ -44,11 +44,21 @@ export function instanceConditions(query: InstanceQuery): Conditions {
   if (query.tenant !== null) where.add((n) => `i.tenant = ${n}`, query.tenant)
   if (query.before !== null) where.addId((n) => `i.id < ${n}::uuid`, query.before)
   if (query.rootsOnly) where.conditions.push('i.parent_id IS NULL')
+  const { startKey = null, retryOf = null, createdAfter = null, createdBefore = null } = query
+  if (startKey !== null) where.add((n) => `i.start_key = ${n}`, startKey)
+  if (retryOf !== null) where.addId((n) => `i.retry_of = ${n}::uuid`, retryOf)
+  if (createdAfter !== null) where.add((n) => `i.created_at >= ${moment(n)}`, String(createdAfter))
+  if (createdBefore !== null) where.add((n) => `i.created_at < ${moment(n)}`, String(createdBefore))
   if (query.kind !== undefined && query.kind !== null) {
     const nets = (n: string): string => `SELECT n.hash FROM workflow.workflow_net n WHERE n.net ->> 'kind' = ${n}`
     where.add((n) => `i.net_hash IN (${nets(n)})`, query.kind)
   }
   return where
+}
+
+/** Milliseconds since 1970, exactly: a division would round. */
+function moment(parameter: string): string {
+  return `'epoch'::timestamptz + ${parameter}::bigint * interval '1 millisecond'`
 }
 
 export function gateConditions(query: GateQuery): Conditions {

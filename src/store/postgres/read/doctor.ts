@@ -6,7 +6,7 @@ import { toStoreError } from '../failure.ts'
 import { fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
 import { type Call, statement } from '../statement.ts'
-import { ROOM_HELD } from '../sweep/recount.ts'
+import { EXECUTING, ROOM_HELD } from '../sweep/recount.ts'
 import { INBOX_CHECKS } from './inbox-checks.ts'
 
 const MOST = 100
@@ -40,6 +40,16 @@ const CHECKS: Readonly<Record<string, string>> = {
     SELECT i.id, 'counts ' || open || ' open, but has ' || coalesce(w.work, 0) || ' unfinished runs, gates and attached children'
     FROM workflow.workflow_instance i LEFT JOIN ${OPEN_WORK} w ON w.instance_id = i.id
     WHERE ended_at IS NULL AND open <> coalesce(w.work, 0)`,
+  queued_for_ever: `
+    SELECT i.id, 'is queued' || CASE WHEN i.slot_key IS NULL THEN '' ELSE ' under ' || i.slot_key END
+      || ', but no such limit exists that would let it begin'
+    FROM workflow.workflow_instance i
+    WHERE i.state = 'queued' AND NOT EXISTS (SELECT FROM workflow.workflow_limit l WHERE l.key = i.slot_key)`,
+  definition_net: `
+    SELECT d.id, 'version ' || d.version || ' of ' || d.name || ' names net ' || h.hash || ', which is not stored: deploy it again'
+    FROM workflow.workflow_definition d
+    CROSS JOIN LATERAL (SELECT d.net_hash AS hash UNION SELECT json_array_elements_text(d.plan -> 'nets')) h
+    WHERE NOT EXISTS (SELECT FROM workflow.workflow_net n WHERE n.hash = h.hash)`,
   ended_with_work: `
     SELECT i.id, 'has ended, but run ' || r.id || ' is still ' || r.status
     FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
@@ -68,11 +78,15 @@ const CHECKS: Readonly<Record<string, string>> = {
       AND attempt > max_attempts + (SELECT count(*) FROM workflow.workflow_event e
                                     WHERE e.workflow_id = r.id AND e.event_type = 'returned')`,
   limit_in_use: `
-    SELECT l.key, 'counts ' || l.in_use || ' in use, but ' || coalesce(h.held, 0) || ' leased runs hold it'
+    SELECT l.key, 'counts ' || l.in_use || ' in use, but ' || coalesce(h.held, 0)
+      || CASE WHEN l.key LIKE 'workflow:%' THEN ' instances execute under it' ELSE ' leased runs hold it' END
     FROM workflow.workflow_limit l LEFT JOIN (
       SELECT key, count(*) AS held FROM ${ROOM_HELD} r
       CROSS JOIN LATERAL (VALUES ('queue:' || r.queue), ('key:' || r.limit_key)) k(key)
-      WHERE k.key IS NOT NULL GROUP BY key) h ON h.key = l.key
+      WHERE k.key IS NOT NULL GROUP BY key
+      UNION ALL
+      SELECT i.slot_key, count(*) FROM workflow.workflow_instance i WHERE i.slot_key IS NOT NULL AND ${EXECUTING}
+      GROUP BY i.slot_key) h ON h.key = l.key
     WHERE l.max_concurrent IS NOT NULL AND l.in_use <> coalesce(h.held, 0)`,
   event_order: `
     SELECT i.id, 'has numbered ' || i.event_seq || ' events, but the stored ones run from ' || min(e.seq) || ' to '

@@ -30,10 +30,16 @@ import { Feed } from './feed.ts'
 import { errorsOf, histories } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
+import { PostgresSteps } from './steps.ts'
 import { PostgresTrees } from './trees.ts'
 
 const RUNS = `SELECT ${column.selectList(column.RUN, 'r')} FROM workflow.workflow_run r`
 const INSTANCES = `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workflow.workflow_instance i`
+const QUEUED_BEFORE = statement(
+  `SELECT count(*) FROM (SELECT FROM workflow.workflow_instance i
+     WHERE i.slot_key = $1 AND i.ended_at IS NULL AND i.state = 'queued'
+       AND (i.queued_at, i.id) < (to_timestamp($2::float8 / 1000), $3::uuid) LIMIT $4::int) before`,
+)
 const ANY_GATES = `SELECT ${column.selectList(column.GATE, 'g')} FROM workflow.workflow_gate g`
 const GATES = `${ANY_GATES} WHERE g.state = 'open'`
 
@@ -92,6 +98,7 @@ const countFrom = (fields: Fields): [string, number] => [fields[0] as string, Nu
 
 export class PostgresReads implements Reads {
   readonly trees: PostgresTrees
+  readonly steps: PostgresSteps
   readonly #lanes: Lanes
   readonly #feed: Feed
 
@@ -99,6 +106,7 @@ export class PostgresReads implements Reads {
     this.#lanes = lanes
     this.#feed = new Feed(lanes)
     this.trees = new PostgresTrees(lanes)
+    this.steps = new PostgresSteps(lanes)
   }
 
   async run(id: string): Promise<RunRow | null> {
@@ -180,6 +188,11 @@ export class PostgresReads implements Reads {
   }): Promise<readonly RunRow[]> {
     const values = [params.instanceId, params.after, String(params.limit)]
     return ask(this.#lanes, { statement: INSTANCE_RUNS, values, row: column.runFrom })
+  }
+
+  async queuedBefore(params: Parameters<Reads['queuedBefore']>[0]): Promise<number> {
+    const values = [params.slotKey, String(params.queuedAt), params.id, String(params.atMost)]
+    return (await askOne(this.#lanes, { statement: QUEUED_BEFORE, values, row: (fields) => Number(fields[0]) })) ?? 0
   }
 
   async children(instanceId: string): Promise<readonly InstanceRow[]> {

@@ -18,7 +18,7 @@ const NAME_HOLDERS = statement('SELECT n.name, n.root_id FROM workflow.workflow_
  * have very many rows: after two groups of 100,000 jobs it read the table of runs once per nested workflow, 60 s
  * instead of 20 ms. Each LATERAL below also asks for the order of the index that it should use.
  */
-const PROBES = statement(
+export const PROBES = statement(
   `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
           set_config('enable_mergejoin', 'off', true)`,
 )

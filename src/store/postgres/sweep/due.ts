@@ -83,6 +83,24 @@ export const UNFINISHED_CASCADES = statement(
   'SELECT i.id, i.root_id FROM workflow.workflow_instance i WHERE i.more ORDER BY i.id LIMIT $1::int',
 )
 
+const QUEUED = `workflow.workflow_instance i WHERE i.slot_key = l.key AND i.ended_at IS NULL AND i.state = 'queued'`
+
+/** One look into the queue's index per limit of a workflow that has room. */
+export const FREE_SLOTS = statement(
+  `SELECT l.key FROM workflow.workflow_limit l
+   WHERE l.key LIKE 'workflow:%' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
+     AND EXISTS (SELECT FROM ${QUEUED})
+   ORDER BY l.key LIMIT $1::int`,
+)
+
+/** Who may begin; whether there is room is asked again under the lock. */
+export const NEXT_QUEUED = statement(
+  `SELECT n.id, n.net_hash FROM workflow.workflow_limit l CROSS JOIN LATERAL (
+     SELECT i.id, i.net_hash, i.queued_at FROM ${QUEUED} ORDER BY i.queued_at, i.id
+     LIMIT least(greatest(coalesce(l.max_concurrent - l.in_use, $2::int), 0), $2::int)) n
+   WHERE l.key = $1 ORDER BY n.queued_at, n.id`,
+)
+
 export const DUE_SCHEDULES = statement(
   `SELECT ${selectList(SCHEDULE, 'c')} FROM workflow.workflow_cron c
    WHERE c.enabled AND c.next_at <= ${CLOCK} ORDER BY c.next_at LIMIT $1::int`,

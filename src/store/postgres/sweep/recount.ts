@@ -23,10 +23,14 @@ export const ROOM_HELD = `(
   ${RUN} WHERE r.settled_at IS NULL AND r.status IN ('succeeded', 'failed', 'cancelled')
     AND (r.session_id IS NOT NULL OR r.lease_ms IS NOT NULL OR r.deferred))`
 
+/** A limit of instances is held by those that execute under it. */
+export const EXECUTING = `i.ended_at IS NULL AND i.state IN ('running', 'waiting', 'cancelling', 'compensating')`
+
 /** Counted in a later statement than the lock: whoever held it before has committed what he leased or gave back. */
 const RECOUNT = statement(
-  `UPDATE workflow.workflow_limit l SET in_use = (
-     SELECT count(*) FROM ${ROOM_HELD} r WHERE 'queue:' || r.queue = l.key OR 'key:' || r.limit_key = l.key)
+  `UPDATE workflow.workflow_limit l SET in_use = CASE WHEN l.key LIKE 'workflow:%'
+     THEN (SELECT count(*) FROM workflow.workflow_instance i WHERE i.slot_key = l.key AND ${EXECUTING})
+     ELSE (SELECT count(*) FROM ${ROOM_HELD} r WHERE 'queue:' || r.queue = l.key OR 'key:' || r.limit_key = l.key) END
    WHERE l.key = ANY ($1::text[])`,
 )
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }

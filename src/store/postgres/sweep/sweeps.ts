@@ -106,6 +106,18 @@ export class PostgresSweeps implements Sweeps {
     return this.#limited(due.UNFINISHED_CASCADES, params, instanceKeyFrom)
   }
 
+  freeSlots(params: Limited): Promise<readonly string[]> {
+    return this.#limited(due.FREE_SLOTS, params, (fields) => fields[0] as string)
+  }
+
+  nextQueued(
+    params: Limited & { readonly key: string },
+  ): Promise<readonly { readonly id: string; readonly netHash: string }[]> {
+    const values = [params.key, String(params.limit)]
+    const row = (fields: Fields) => ({ id: fields[0] as string, netHash: fields[1] as string })
+    return ask(this.#lanes, { statement: due.NEXT_QUEUED, values, row })
+  }
+
   dueSchedules(params: Limited): Promise<readonly ScheduleRow[]> {
     return this.#limited(due.DUE_SCHEDULES, params, scheduleFrom)
   }

@@ -21,6 +21,7 @@ const putUniques = upserter(column.UNIQUE, ['key'])
 const insertUniques = inserter(column.UNIQUE)
 const putWorkers = upserter(column.WORKER, ['id'])
 const putSchedules = upserter(column.SCHEDULE, ['name'])
+const putDefinitions = upserter(column.DEFINITION, ['id'])
 
 const updateInstances = updater({
   table: column.INSTANCE,
@@ -49,6 +50,12 @@ const REMOVE_SLOTS = statement(
 )
 const REMOVE_UNIQUES = statement('DELETE FROM workflow.workflow_unique u WHERE u.key = ANY ($1::text[])')
 const REMOVE_SCHEDULES = statement('DELETE FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[])')
+const RETIRE_DEFINITIONS = statement(
+  `UPDATE workflow.workflow_definition d SET retired_at = workflow.clock() WHERE d.id = ANY ($1::uuid[]) AND d.retired_at IS NULL`,
+)
+const RESTORE_DEFINITIONS = statement(
+  'UPDATE workflow.workflow_definition d SET retired_at = NULL WHERE d.id = ANY ($1::uuid[])',
+)
 /** Locked in the order of their ids, like everywhere; the condition on status is written so that only the place index fits. */
 const SIGNAL = statement(
   `UPDATE workflow.workflow_run r SET cancel_requested_at = (SELECT workflow.clock()), engine_turn = NOT r.engine_turn
@@ -237,6 +244,10 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
         ),
       ),
     )
+  const { put, retire, restore } = delta.definitions ?? {}
+  if (given(put)) calls.push(putDefinitions(put))
+  if (given(retire)) calls.push({ statement: RETIRE_DEFINITIONS, values: [uuidArray(retire)] })
+  if (given(restore)) calls.push({ statement: RESTORE_DEFINITIONS, values: [uuidArray(restore)] })
   if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
   if (given(schedules?.put))
     calls.push(

@@ -27,7 +27,7 @@ export const WAITING_TYPES = `WITH RECURSIVE waiting(name) AS (
     SELECT (SELECT type ${WAITING} AND queue = ?1 AND type > w.name ORDER BY type LIMIT 1)
     FROM waiting w WHERE substr(w.name, 1, length(?2)) = ?2)
   SELECT name FROM waiting WHERE substr(name, 1, length(?2)) = ?2`
-const NEXT_PRIORITY = `SELECT priority ${WAITING} AND queue = ? AND type = ? AND priority > ? ORDER BY priority LIMIT 1`
+export const NEXT_PRIORITY = `SELECT priority ${WAITING} AND queue = ? AND type = ? AND priority > ? ORDER BY priority LIMIT 1`
 const DUE = `${WAITING} AND queue = ?1 AND type = ?2 AND priority = ?3 AND run_at <= ?4
   AND (expires_at IS NULL OR expires_at > ?4) AND (?5 IS NULL OR tenant = ?5)
   AND (limit_key IS NULL OR limit_key NOT IN (SELECT value FROM json_each(?6)))`

@@ -1,4 +1,5 @@
 /** Everything one transaction has loaded. The maps are filled as `decide` asks; the rows are also the base of updates. */
+import { type DefinitionHead, definitionKey } from '../../definitions.ts'
 import type { Listing } from '../../registry.ts'
 import type {
   GateRow,
@@ -14,6 +15,7 @@ import type {
 } from '../../rows.ts'
 import type { Loaded, Need } from '../../store.ts'
 import type { Connection } from '../connection.ts'
+import { loadVersions } from '../definitions.ts'
 import type { Cells } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import {
@@ -42,6 +44,8 @@ const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
 const QUEUE = `SELECT ${QUEUE_CELLS} FROM workflow_queue WHERE name = ?`
 const LIMIT = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
+const QUEUED_UNDER = `SELECT 1 FROM workflow_instance INDEXED BY idx_workflow_instance_slot
+  WHERE slot_key IS NOT NULL AND ended_at IS NULL AND slot_key = ? AND state = 'queued' LIMIT 1`
 const LISTING = 'SELECT runtime, is_enabled FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL'
 const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
 export const SLOTS_WITH = `SELECT ${SLOT_CELLS} FROM workflow_slot
@@ -97,6 +101,7 @@ export class Loading implements Loaded {
   readonly nets = new Map<string, NetRow>()
   readonly queues = new Map<string, QueueRow>()
   readonly limits = new Map<string, LimitRow>()
+  readonly queuedUnder = new Map<string, boolean>()
   candidates: readonly RunRow[] = []
   urgency: readonly (number | null)[] = []
   readonly idempotencyKeys = new Map<string, RunRow>()
@@ -105,6 +110,7 @@ export class Loading implements Loaded {
   readonly uniques = new Map<string, UniqueRow>()
   readonly sessions = new Map<string, WorkerRow>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly definitions = new Map<string, readonly DefinitionHead[]>()
   readonly handedBy = new Map<string, readonly RunRow[]>()
 
   /** Every row seen in this transaction, however it was asked for: an update writes what differs from it. */
@@ -140,6 +146,13 @@ export class Loading implements Loaded {
     if (need.topSlot) this.#topSlots(need.topSlot)
     if (need.queues) for (const name of need.queues) this.#rule(`queue ${name}`, name, this.queues, QUEUE, queueOf)
     if (need.limits) for (const key of need.limits) this.#rule(`limit ${key}`, key, this.limits, LIMIT, limitOf)
+    // The write lock is the file's: what has no row is held as well.
+    if (need.heldLimits) for (const key of need.heldLimits) this.#rule(`limit ${key}`, key, this.limits, LIMIT, limitOf)
+    if (need.queuedUnder) {
+      for (const key of need.queuedUnder) {
+        this.queuedUnder.set(key, this.#connection.statement(QUEUED_UNDER).get(key) !== undefined)
+      }
+    }
     if (need.candidates) this.candidates = this.#seen(candidates(this.#connection, need.candidates, this.now))
     if (need.urgency) this.urgency = need.urgency.map((filter) => urgency(this.#connection, filter, this.now))
     if (need.results) {
@@ -177,6 +190,9 @@ export class Loading implements Loaded {
         `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`,
         scheduleOf,
       )
+    for (const name of need.definitions ?? []) {
+      this.definitions.set(definitionKey(name), loadVersions(this.#connection, name))
+    }
     if (need.handedBy) this.#handedBy(need.handedBy)
   }
 

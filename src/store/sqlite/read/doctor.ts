@@ -4,7 +4,7 @@
  */
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
-import { holdersOf } from '../sweep/recount.ts'
+import { inUseOf } from '../sweep/recount.ts'
 import { INBOX_CHECKS } from './inbox-checks.ts'
 
 const MOST = 100
@@ -36,6 +36,17 @@ const CHECKS: Readonly<Record<string, string>> = {
   instance_open: `
     SELECT id, 'counts ' || open || ' open, but has ' || ${OPEN_WORK} || ' unfinished runs, gates and attached children'
     FROM workflow_instance i WHERE ended_at IS NULL AND open <> ${OPEN_WORK}`,
+  queued_for_ever: `
+    SELECT id, 'is queued' || CASE WHEN slot_key IS NULL THEN '' ELSE ' under ' || slot_key END
+      || ', but no such limit exists that would let it begin'
+    FROM workflow_instance i
+    WHERE state = 'queued' AND NOT EXISTS (SELECT 1 FROM workflow_limit l WHERE l.key = i.slot_key)`,
+  definition_net: `
+    SELECT d.id, 'version ' || d.version || ' of ' || d.name || ' names net ' || h.hash || ', which is not stored: deploy it again'
+    FROM workflow_definition d JOIN (
+      SELECT id, net_hash AS hash FROM workflow_definition
+      UNION SELECT o.id, e.value FROM workflow_definition o, json_each(o.plan, '$.nets') e) h ON h.id = d.id
+    WHERE NOT EXISTS (SELECT 1 FROM workflow_net n WHERE n.hash = h.hash)`,
   ended_with_work: `
     SELECT i.id, 'has ended, but run ' || r.id || ' is still ' || r.status
     FROM workflow_run r JOIN workflow_instance i ON i.id = r.instance_id
@@ -62,8 +73,9 @@ const CHECKS: Readonly<Record<string, string>> = {
     FROM workflow_run r WHERE attempt > max_attempts AND attempt > max_attempts
       + (SELECT count(*) FROM workflow_event e WHERE e.workflow_id = r.id AND e.event_type = 'returned')`,
   limit_in_use: `
-    SELECT key, 'counts ' || in_use || ' in use, but ' || held || ' leased runs hold it' FROM (
-      SELECT l.key, l.in_use, (SELECT count(*) FROM (${holdersOf('l.key')})) AS held FROM workflow_limit l WHERE l.max_concurrent IS NOT NULL) WHERE in_use <> held`,
+    SELECT key, 'counts ' || in_use || ' in use, but ' || held
+      || CASE WHEN key LIKE 'workflow:%' THEN ' instances execute under it' ELSE ' leased runs hold it' END FROM (
+      SELECT l.key, l.in_use, ${inUseOf('l.key')} AS held FROM workflow_limit l WHERE l.max_concurrent IS NOT NULL) WHERE in_use <> held`,
   event_order: `
     SELECT i.id, 'has numbered ' || i.event_seq || ' events, but the stored ones run from ' || min(e.seq) || ' to '
       || max(e.seq) || ' and are ' || count(e.seq)

@@ -19,6 +19,10 @@ export function instanceFilter(query: InstanceQuery): Where {
     [query.tenant === null ? null : 'tenant = ?', query.tenant],
     [query.rootsOnly ? 'parent_id IS NULL' : null],
     given(query.kind, "net_hash IN (SELECT hash FROM workflow_net WHERE net ->> '$.kind' = ?)"),
+    given(query.startKey, 'start_key = ?'),
+    given(query.retryOf, 'retry_of = ?'),
+    given(query.createdAfter, 'created_at >= ?'),
+    given(query.createdBefore, 'created_at < ?'),
     [query.before === null ? null : 'id < ?', query.before],
   ])
 }

@@ -29,8 +29,11 @@ import { gateFilter, instanceFilter, runFilter, type Where } from './filter.ts'
 import { errorsOf, HISTORY, histories } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { queueCounts, queuesWithCounts, totals } from './queues.ts'
+import { stepsOn } from './steps.ts'
 import { SqliteTrees } from './trees.ts'
 
+const QUEUED_BEFORE = `SELECT count(*) FROM (SELECT 1 FROM workflow_instance INDEXED BY idx_workflow_instance_slot
+  WHERE slot_key IS NOT NULL AND ended_at IS NULL AND slot_key = ? AND state = 'queued' AND (queued_at, id) < (?, ?) LIMIT ?)`
 const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 
 export function readsOn(connection: Connection): Reads {
@@ -63,6 +66,7 @@ export function readsOn(connection: Connection): Reads {
 
   return {
     trees: new SqliteTrees(connection),
+    steps: stepsOn(connection),
     run: (id) => row(runOf, RUN, id),
     runs: ({ ids }) =>
       connection.read(() => {
@@ -73,6 +77,8 @@ export function readsOn(connection: Connection): Reads {
         }
         return found
       }),
+    queuedBefore: async ({ slotKey, queuedAt, id, atMost }) =>
+      (await row(([n]) => n as number, QUEUED_BEFORE, slotKey, queuedAt, id, atMost)) ?? 0,
     heldBy: (sessionId) =>
       rows(runOf, `SELECT ${RUN_CELLS} FROM workflow_run WHERE session_id = ? AND status = 'leased'`, sessionId),
     instance: (id) => row(instanceOf, `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`, id),

@@ -43,6 +43,8 @@ const RARE: readonly (readonly [string, Value])[] = [
   ['more', 0],
   ['ended_at', null],
   ['deadline_at', null],
+  ['slot_key', null],
+  ['queued_at', null],
 ]
 
 /** What to select, in the order `instanceOf` reads it. */
@@ -88,6 +90,8 @@ export function instanceOf(cells: Cells): InstanceRow {
     startedAt: cells[14] as number | null,
     endedAt: rare[18] as number | null,
     deadlineAt: rare[19] as number | null,
+    slotKey: rare[20] as string | null,
+    queuedAt: rare[21] as number | null,
   }
 }
 
@@ -139,4 +143,6 @@ export const INSTANCE_COLUMNS: readonly Column<InstanceRow>[] = [
   mutable('started_at', null, (instance) => instance.startedAt),
   mutable('ended_at', null, (instance) => instance.endedAt),
   mutable('deadline_at', null, (instance) => instance.deadlineAt),
+  constant('slot_key', null, (instance) => instance.slotKey),
+  mutable('queued_at', null, (instance) => instance.queuedAt),
 ]

@@ -36,6 +36,14 @@ const BEGUN_OUTSIDE = `SELECT run.id, run.root_id, run.instance_id
   WHERE run.status = 'leased' AND run.lease_until IS NOT NULL AND run.session_id IS NULL AND run.lease_ms IS NULL
     AND run.started_at IS NOT NULL LIMIT ?`
 const UNFINISHED = 'SELECT id, root_id FROM workflow_instance WHERE more = 1 ORDER BY id LIMIT ?'
+const QUEUED = `workflow_instance INDEXED BY idx_workflow_instance_slot
+  WHERE slot_key IS NOT NULL AND ended_at IS NULL AND state = 'queued' AND slot_key`
+const FREE_SLOTS = `SELECT l.key FROM workflow_limit l
+  WHERE l.key >= 'workflow:' AND l.key < 'workflow;' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
+    AND EXISTS (SELECT 1 FROM ${QUEUED} = l.key) ORDER BY l.key LIMIT ?`
+/** Who may begin; whether there is room is asked again under the write lock. */
+const NEXT_QUEUED = `SELECT id, net_hash FROM ${QUEUED} = ?1 ORDER BY queued_at, id
+  LIMIT min(max(coalesce((SELECT max_concurrent - in_use FROM workflow_limit WHERE key = ?1), ?2), 0), ?2)`
 const DUE_SCHEDULES = `SELECT ${SCHEDULE_CELLS} FROM workflow_cron
   WHERE enabled = 1 AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at, name LIMIT ?2`
 
@@ -61,6 +69,8 @@ export function sweepsOn(connection: Connection): Sweeps {
     unsettledRuns: ({ limit }) => find(runKeyOf, UNSETTLED_RUNS, limit),
     begunOutside: ({ limit }) => find(runKeyOf, BEGUN_OUTSIDE, limit),
     unfinishedCascades: ({ limit }) => find(instanceKeyOf, UNFINISHED, limit),
+    freeSlots: ({ limit }) => find(([key]) => key as string, FREE_SLOTS, limit),
+    nextQueued: ({ key, limit }) => find(queuedOf, NEXT_QUEUED, key, limit),
     dueSchedules: ({ limit }) => due(scheduleOf, DUE_SCHEDULES, limit),
     nextDueAt: () => connection.read(() => nextDueAt(connection)),
     started: ({ runs }) => connection.write(() => started(connection, runs)),
@@ -85,6 +95,10 @@ function overdueRuns(connection: Connection, limit: number): RunKey[] {
   const now = readClock(connection)
   const found = [TIMED_OUT, EXPIRED].flatMap((sql) => connection.statement(sql).all(now, limit).map(runKeyOf))
   return [...new Map(found.map((run) => [run.id, run])).values()].slice(0, limit)
+}
+
+function queuedOf(cells: Cells): { id: string; netHash: string } {
+  return { id: cells[0] as string, netHash: cells[1] as string }
 }
 
 function instanceKeyOf(cells: Cells): { id: string; rootId: string } {

@@ -1,6 +1,7 @@
 /** The rows that change rarely: items, nets, queues, limits, unique keys, workers, schedules. All but items are upserts. */
 import type { Delta } from '../../store.ts'
 import type { Connection } from '../connection.ts'
+import { putDefinition, restoreDefinition, retireDefinition } from '../definitions.ts'
 import { aboutWorker } from '../row/others.ts'
 import { storable } from '../row/writer.ts'
 
@@ -65,6 +66,10 @@ export function putRest(connection: Connection, delta: Delta, now: number): void
       .statement(PUT_WORKER)
       .get(...aboutWorker(worker), worker.startedAt, worker.heartbeatAt, worker.expiresAt, worker.tenant, worker.holds)
   }
+  const { put = [], retire = [], restore = [] } = delta.definitions ?? {}
+  for (const row of put) putDefinition(connection, row)
+  for (const id of retire) retireDefinition(connection, id, now)
+  for (const id of restore) restoreDefinition(connection, id)
   for (const name of delta.schedules?.remove ?? []) connection.statement(REMOVE_SCHEDULE).get(name)
   for (const schedule of delta.schedules?.put ?? []) {
     connection

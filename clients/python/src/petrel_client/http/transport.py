@@ -95,6 +95,8 @@ class HttpTransport:
         if failure.delay_seconds is not None:
             details["retry_delay_ms"] = round(failure.delay_seconds * 1000)
         error = {"message": failure.message, "code": failure.code, "details": details}
+        if failure.category is not None:
+            error["category"] = failure.category
         told = {"error": error} if failure.retryable is None else {"error": error, "retryable": failure.retryable}
         self._of_lease(claim, "fail", told)
 

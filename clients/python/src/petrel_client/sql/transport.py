@@ -17,6 +17,8 @@ from .wake import Wake
 
 #: How often a statement that may be said twice is said again when the connection breaks.
 RETRIES = 2
+#: Categories that no policy tries again. Over HTTP the server knows; here we decide.
+NEVER_AGAIN = ("timeout", "validation", "governance")
 
 
 class SqlTransport:
@@ -107,6 +109,8 @@ class SqlTransport:
     def fail(self, claim: Claim, failure: Failure) -> None:
         attempt = claim.run.attempt + 1
         final = failure.retryable is False or attempt >= claim.run.max_attempts
+        if failure.retryable is None and failure.category in NEVER_AGAIN:
+            final = True
         delay_seconds = failure.delay_seconds
         if delay_seconds is None:
             delay_seconds = retry_delay_seconds(attempt)
@@ -117,7 +121,7 @@ class SqlTransport:
             attempt=attempt,
             delay_seconds=0 if final else delay_seconds,
             # Postgres has no text with a NUL in it.
-            last_error=failure.message.replace("\0", "\\0"),
+            last_error=_last_error(claim, failure, final).replace("\0", "\\0"),
         )
 
     def release(self, claim: Claim) -> None:
@@ -218,6 +222,14 @@ def _run(row: Sequence[Any]) -> Run:
 
 def _json(text: Optional[str]) -> Any:
     return None if text is None else json.loads(text)
+
+
+def _last_error(claim: Claim, failure: Failure, final: bool) -> str:
+    """A text is all there is room for. Of a workflow's run that has ended the engine reads more out of it."""
+    if failure.category is None or claim.run.instance_id is None or not final:
+        return failure.message
+    told = {"message": failure.message, "code": failure.code, "category": failure.category}
+    return json.dumps(told if failure.details is None else {**told, "details": failure.details})
 
 
 def _uuid(id: str) -> str:

@@ -1,7 +1,7 @@
 /** Bodies of requests: JSON objects, in the two media types OJS names. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { depthOf, MAX_DEPTH } from '../../engine/edge.ts'
-import { OjsError } from './error.ts'
+import { depthOf, MAX_DEPTH } from '../engine/edge.ts'
+import { RequestError } from './request-error.ts'
 
 export const MEDIA_TYPE = 'application/openjobspec+json'
 
@@ -27,19 +27,19 @@ function parse(body: Buffer): unknown {
   try {
     text = UTF8.decode(body)
   } catch {
-    throw new OjsError('invalid_payload', 'the body is not UTF-8')
+    throw new RequestError('invalid_payload', 'the body is not UTF-8')
   }
   if (text.trim() === '') return undefined
   // Deeper than anything that can be stored, and than what can be printed again.
   if (depthOf(text) > MAX_DEPTH + 20) {
-    throw new OjsError('invalid_payload', `the body is nested more than ${MAX_DEPTH} levels deep`, {
+    throw new RequestError('invalid_payload', `the body is nested more than ${MAX_DEPTH} levels deep`, {
       hint: 'Nest less deeply.',
     })
   }
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new OjsError('invalid_payload', `the body is not JSON: ${(error as Error).message}`)
+    throw new RequestError('invalid_payload', `the body is not JSON: ${(error as Error).message}`)
   }
 }
 
@@ -50,9 +50,9 @@ export function bodyObject(request: FastifyRequest, how: { readonly empty: 'allo
   const { body } = request
   if (body === undefined || body === null) {
     if (how.empty === 'allowed') return {}
-    throw new OjsError('invalid_payload', 'the body is empty')
+    throw new RequestError('invalid_payload', 'the body is empty')
   }
   if (typeof body === 'object' && !Array.isArray(body)) return body as Body
   const found = Array.isArray(body) ? 'an array' : `a ${typeof body}`
-  throw new OjsError('invalid_payload', `the body is ${found}, not a JSON object`)
+  throw new RequestError('invalid_payload', `the body is ${found}, not a JSON object`)
 }

@@ -1,8 +1,8 @@
 /** A body with mistakes in it, as one answer that names the first and lists them all. */
-import { type Mistake, pathText } from '../../dialects/mistakes.ts'
-import { isRetryMistake } from '../../dialects/ojs/retry.ts'
-import type { BodyNotes } from '../../dialects/reader.ts'
-import { OjsError } from './error.ts'
+import { type Mistake, pathText } from '../dialects/mistakes.ts'
+import { isRetryMistake } from '../dialects/ojs/retry.ts'
+import type { BodyNotes } from '../dialects/reader.ts'
+import { RequestError } from './request-error.ts'
 
 const MOST_LISTED = 100
 
@@ -12,7 +12,7 @@ export function refuseMistakes(notes: BodyNotes): void {
   const first = notes.mistakes.find((mistake) => !isRetryMistake(mistake)) ?? notes.mistakes[0]
   if (first === undefined) return
   const more = notes.mistakes.length - 1
-  throw new OjsError('invalid_request', `${lineOf(first)}${more === 0 ? '' : ` (and ${more} more)`}`, {
+  throw new RequestError('invalid_request', `${lineOf(first)}${more === 0 ? '' : ` (and ${more} more)`}`, {
     ...(isRetryMistake(first) ? { status: 422, type: 'validation_error' } : {}),
     ...(first.hint === null ? {} : { hint: first.hint }),
     details: {

@@ -1,10 +1,10 @@
 /**
- * Errors of the OJS routes that the engine does not know. Thrown like a PetrelError; status, retryable and hint come
- * from the one table in ../error-table.ts unless given here.
+ * Errors of the routes that the engine does not know. Thrown like a PetrelError; status, retryable and hint come from
+ * the one table in error-table.ts unless given here.
  */
-import { WIRE_ERRORS, type WireCode } from '../error-table.ts'
+import { WIRE_ERRORS, type WireCode } from './error-table.ts'
 
-export interface OjsErrorHow {
+export interface RequestErrorHow {
   readonly details?: Readonly<Record<string, unknown>>
   /** What would be right; default: the hint of its code. */
   readonly hint?: string
@@ -16,7 +16,7 @@ export interface OjsErrorHow {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export class OjsError extends Error {
+export class RequestError extends Error {
   readonly code: WireCode
   readonly status: number
   readonly type: string | null
@@ -25,10 +25,10 @@ export class OjsError extends Error {
   readonly retryable: boolean
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(code: WireCode, message: string, how: OjsErrorHow = {}) {
+  constructor(code: WireCode, message: string, how: RequestErrorHow = {}) {
     super(message)
     const known = WIRE_ERRORS[code]
-    this.name = 'OjsError'
+    this.name = 'RequestError'
     this.code = code
     this.status = how.status ?? known.status
     this.type = how.type ?? null
@@ -40,8 +40,8 @@ export class OjsError extends Error {
 }
 
 /** 404 with what clients read: resource_type and resource_id. */
-export function notFound(resource: string, id: string, hint?: string): OjsError {
-  return new OjsError('not_found', `there is no ${resource} ${id}`, {
+export function notFound(resource: string, id: string, hint?: string): RequestError {
+  return new RequestError('not_found', `there is no ${resource} ${id}`, {
     details: { resource_type: resource, resource_id: id },
     ...(hint === undefined ? {} : { hint }),
   })

@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import type { Json } from '../../net/net.ts'
+import { instanceWire } from '../../server/wire.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { CliError, EXIT } from '../failure.ts'
+import { correct } from '../inbox.ts'
+import { jsonArgument } from '../json-argument.ts'
+import { actor, instanceView } from '../lookup.ts'
+import type { Terminal } from '../terminal.ts'
+import { brief } from '../words.ts'
+
+export function defineContext(program: Command): void {
+  const command = program
+    .command('context')
+    .argument('<id>', 'instance')
+    .argument('[entries...]', 'NAME=JSON, NAME=@FILE')
+    .description('print the context of an instance, or write into it')
+  jsonOption(storeOptions(command)).action(act<Shared, readonly [string, readonly string[]]>(context))
+}
+
+async function context(terminal: Terminal, options: Shared, id: string, entries: readonly string[]): Promise<number> {
+  const [{ readContext }, { contextWire }] = await Promise.all([
+    import('../../server/instances/change.ts'),
+    import('../../server/instances/about.ts'),
+  ])
+  const set = entries.length === 0 ? null : await correct('context', () => readContext({ set: setOf(entries) }))
+  return withEngine(options, async (engine) => {
+    const { instance } = await instanceView(engine, id)
+    const row = set === null ? instance : await engine.patchContext({ instanceId: id, set, actor: actor() })
+    const all = await contextWire(engine, id)
+    if (terminal.json) terminal.data({ instance: instanceWire(row), context: all })
+    else if (Object.keys(all).length === 0) terminal.print('the context is empty')
+    else
+      for (const [name, value] of Object.entries(all))
+        terminal.print(`${brief(name)} = ${brief(JSON.stringify(value), 200)}`)
+    return EXIT.ok
+  })
+}
+
+function setOf(entries: readonly string[]): { readonly [name: string]: Json } {
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const at = entry.indexOf('=')
+      if (at < 1) {
+        throw new CliError(
+          'invalid_request',
+          `'${entry}' is not NAME=JSON`,
+          `for example approved=true or 'note="fine"'`,
+        )
+      }
+      const name = entry.slice(0, at)
+      return [name, jsonArgument(entry.slice(at + 1), name, `a text needs quotes of its own: '${name}="fine"'`)]
+    }),
+  )
+}

@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import type { Published } from '../../definitions/events.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { EXIT } from '../failure.ts'
+import { correct } from '../inbox.ts'
+import { jsonArgument } from '../json-argument.ts'
+import { actor } from '../lookup.ts'
+import { harmless, type Terminal } from '../terminal.ts'
+
+interface EventOptions extends Shared {
+  readonly payload?: string
+  readonly id?: string
+}
+
+export function defineEvent(program: Command): void {
+  const command = program
+    .command('event')
+    .argument('<type>', 'what happened, such as order.placed')
+    .description('tell an event: the definitions that wait for it start')
+    .option('--payload <json>', 'JSON, @FILE, or - for standard input (default: {})')
+    .option('--id <id>', 'its own id: told again under it, it starts nothing twice')
+  jsonOption(storeOptions(command)).action(
+    act<EventOptions, readonly [string]>(async (terminal, options, type) => {
+      const { publishedWire, readEvent } = await import('../../server/events/routes.ts')
+      const { Events } = await import('../../definitions/events.ts')
+      const { payload, id } = options
+      const example = `for example --payload '{"order": 7}', @order.json or -`
+      const published = await correct('event', () => {
+        const asked = readEvent({
+          type,
+          ...(payload === undefined ? {} : { payload: jsonArgument(payload, '--payload', example) }),
+          ...(id === undefined ? {} : { id }),
+        })
+        return withEngine(options, (engine) =>
+          new Events({ engine, logger: null }).publish({ ...asked, tenant: null, actor: actor() }),
+        )
+      })
+      if (terminal.json) terminal.data(publishedWire(published))
+      else print(terminal, type, published)
+      return EXIT.ok
+    }),
+  )
+}
+
+function print(terminal: Terminal, type: string, { id, started, passed }: Published): void {
+  for (const { name, version, instanceId, created } of started) {
+    const what = created ? 'starts' : 'had started'
+    terminal.print(`${harmless(type)} ${what} ${harmless(name)} ${harmless(version)}: instance ${instanceId}`)
+  }
+  for (const { name, condition, why } of passed) {
+    terminal.print(
+      `${harmless(name)} does not start: ${harmless(why)}${condition === null ? '' : ` (${harmless(condition)})`}`,
+    )
+  }
+  if (started.length === 0) terminal.print(`nothing started; the event is ${harmless(id)}`)
+}

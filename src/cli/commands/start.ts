@@ -1,0 +1,105 @@
+import type { Command } from 'commander'
+import type { EngineApi } from '../../engine/api.ts'
+import { isId } from '../../server/query.ts'
+import { instanceWire } from '../../server/wire.ts'
+import type { InstanceRow } from '../../store/rows.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { CliError, EXIT } from '../failure.ts'
+import { correct } from '../inbox.ts'
+import { jsonArgument } from '../json-argument.ts'
+import { actor, instanceView } from '../lookup.ts'
+import { harmless, type Terminal } from '../terminal.ts'
+import { paintState } from '../words.ts'
+
+interface StartOptions extends Shared {
+  readonly version?: string
+  readonly input?: string
+  readonly key?: string
+  readonly idle?: boolean
+  readonly meta?: string
+  readonly correlation?: string
+}
+
+export function defineStart(program: Command): void {
+  const command = program
+    .command('start')
+    .argument('<name>', 'a deployed definition, or the id of an idle instance')
+    .description('start a deployed definition, or an idle instance')
+    .option('--version <version>', 'of the definition (default: the latest)')
+    .option('--input <json>', 'JSON, @FILE, or - for standard input')
+    .option('--key <key>', 'start key: a second start under it answers with the first instance')
+    .option('--idle', 'leave it idle, until it is started by hand, an event or its schedule')
+    .option('--meta <json>', 'kept with it: a JSON object, @FILE or -')
+    .option('--correlation <id>', 'what its events are told under (default: its id)')
+  jsonOption(storeOptions(command)).action(
+    act<StartOptions, readonly [string]>((terminal, options, name) =>
+      isId(name) ? startIdle(terminal, options, name) : startNew(terminal, options, name),
+    ),
+  )
+}
+
+async function startNew(terminal: Terminal, options: StartOptions, name: string): Promise<number> {
+  const { readStart, startDefinition, startedWire } = await import('../../server/instances/start.ts')
+  const { Catalog } = await import('../../definitions/catalog.ts')
+  const { version, input, key, idle, meta, correlation } = options
+  return correct('start', async () => {
+    const asked = readStart({
+      workflow: name,
+      ...(version === undefined ? {} : { version }),
+      ...(input === undefined ? {} : { input: jsonArgument(input, '--input', `for example --input '{"order": 1}'`) }),
+      ...(key === undefined ? {} : { start_key: key }),
+      ...(idle === true ? { start: false } : {}),
+      ...(meta === undefined ? {} : { meta: jsonArgument(meta, '--meta', `for example --meta '{"ticket": "T-17"}'`) }),
+      ...(correlation === undefined ? {} : { correlation_id: correlation }),
+    })
+    return withEngine(options, async (engine) => {
+      const catalog = new Catalog({ engine, logger: null })
+      const made = await startDefinition(engine, catalog, { ...asked, tenant: null, actor: actor() })
+      if (terminal.json) terminal.data(await startedWire(engine, made))
+      else await print(terminal, engine, made)
+      return EXIT.ok
+    })
+  })
+}
+
+async function print(
+  terminal: Terminal,
+  engine: EngineApi,
+  made: Awaited<ReturnType<EngineApi['startDefinition']>>,
+): Promise<void> {
+  const row = await engine.store.read.instance(made.id)
+  const state = paintState(terminal, row?.state ?? 'gone')
+  if (!made.created) {
+    terminal.print(`the key is taken by instance ${made.id}, which is ${state}`)
+    return
+  }
+  const { name, version } = made.definition
+  terminal.print(`instance ${made.id} of ${harmless(name)} ${harmless(version)} is ${state}; ${next(row, made.id)}`)
+}
+
+async function startIdle(terminal: Terminal, options: StartOptions, id: string): Promise<number> {
+  const given = (['version', 'input', 'key', 'idle', 'meta', 'correlation'] as const).find(
+    (option) => options[option] !== undefined,
+  )
+  if (given !== undefined) {
+    throw new CliError(
+      'invalid_request',
+      `--${given} is for a new instance; ${id} has its own`,
+      'name a definition to start a new one, or leave the option out',
+    )
+  }
+  return withEngine(options, async (engine) => {
+    await instanceView(engine, id)
+    const row = await engine.startInstance({ id, actor: actor() })
+    if (terminal.json) terminal.data({ instance: instanceWire(row) })
+    else terminal.print(`${harmless(row.name)} ${id} is ${paintState(terminal, row.state)}; ${next(row, id)}`)
+    return EXIT.ok
+  })
+}
+
+function next(row: InstanceRow | null, id: string): string {
+  if (row?.state === 'idle') return `\`petrel start ${id}\` starts it`
+  if (row?.state === 'queued') return `it begins when its workflow has a free slot; \`petrel watch ${id}\` follows it`
+  return `\`petrel watch ${id}\` follows it`
+}

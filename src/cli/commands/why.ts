@@ -1,0 +1,135 @@
+/** why: what an instance or a run waits for, for whoever is on call. */
+import type { Command } from 'commander'
+import { dagState } from '../../dialects/dag/status/transitions.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { Why } from '../../engine/why.ts'
+import type { InstanceReason, Reason, Wait } from '../../engine/why-reasons.ts'
+import { whyRunWire, whyWire } from '../../server/instances/why-wire.ts'
+import { aboutWords, type Moments, reasonWords } from '../../server/instances/why-words.ts'
+import type { InstanceRow, RunRow } from '../../store/rows.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { EXIT } from '../failure.ts'
+import { noSuch, runOrInstance } from '../lookup.ts'
+import { harmless, type Terminal } from '../terminal.ts'
+import { paintState, placeOf, runState, span } from '../words.ts'
+
+interface WhyOptions extends Shared {
+  readonly limit: number
+  readonly after?: string
+}
+
+export function defineWhy(program: Command): void {
+  const command = program
+    .command('why')
+    .argument('<id>', 'instance or run')
+    .description('what an instance (or run) waits for, step by step')
+    .option('--limit <n>', 'how many steps', wholeNumber(1, 'limit'), 20)
+    .option('--after <place>', 'go on where the last page ended')
+  jsonOption(storeOptions(command)).action(
+    act<WhyOptions, readonly [string]>((terminal, options, id) =>
+      withEngine(options, async (engine) => {
+        const found = await runOrInstance(engine, id)
+        if ('run' in found) return whyRun(terminal, engine, found.run)
+        const why = await engine.why({ instanceId: id, after: options.after ?? null, limit: options.limit })
+        if (why === null) throw noSuch('instance', id)
+        if (terminal.json) terminal.data(whyWire(why))
+        else printWhy(terminal, why, id)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+async function whyRun(terminal: Terminal, engine: EngineApi, run: RunRow): Promise<number> {
+  const why = await engine.whyRun(run)
+  if (terminal.json) {
+    terminal.data(whyRunWire(why))
+    return EXIT.ok
+  }
+  terminal.print(`${terminal.paint('bold', harmless(run.type))}  ${paintState(terminal, runState(run, why.now))}`)
+  if (run.instanceId !== null) terminal.print(`of ${run.instanceId}, ${harmless(placeOf(run))}`)
+  if (why.reasons.length === 0) terminal.print('it has ended and waits for nothing')
+  for (const line of reasonLines(why.reasons, why.now)) terminal.print(line)
+  return EXIT.ok
+}
+
+function printWhy(terminal: Terminal, { instance, now, about, waits, next }: Why, id: string): void {
+  const head = [terminal.paint('bold', harmless(instance.name)), paintState(terminal, stateOf(instance)), instance.id]
+  terminal.print(head.join('  '))
+  const m = moments(now)
+  for (const reason of about) {
+    terminal.print(harmless(aboutWords(reason, m)))
+    for (const hint of aboutHints(reason, instance)) terminal.print(`  ${hint}`)
+  }
+  if (instance.deadlineAt !== null) terminal.print(`times out ${m.when(instance.deadlineAt)}`)
+  if (waits.length > 0) terminal.print()
+  for (const line of waitLines(waits, now, '')) terminal.print(line)
+  if (next !== null) terminal.print(terminal.paint('dim', `more: petrel why ${id} --after ${next}`))
+}
+
+/** Node and state in columns; each further reason on a line below. */
+function waitLines(waits: readonly Wait[], now: number, indent: string): readonly string[] {
+  const names = waits.map(nameOf)
+  const wide = Math.min(30, Math.max(0, ...names.map((name) => name.length)))
+  return waits.flatMap((wait, i) => {
+    const label = `${(names[i] as string).padEnd(wide)}  ${wait.state.padEnd(9)}  `
+    return reasonLines(wait.reasons, now).map(
+      (line, n) => `${indent}${n === 0 ? label : ' '.repeat(label.length)}${line}`,
+    )
+  })
+}
+
+function reasonLines(reasons: readonly Reason[], now: number): readonly string[] {
+  const m = moments(now)
+  return reasons.flatMap((reason) => {
+    const lines = [harmless(reasonWords(reason, m)), ...hints(reason).map((hint) => `  ${hint}`)]
+    if (reason.kind !== 'child') return lines
+    const about = reason.about.map((one) => `  ${harmless(aboutWords(one, m))}`)
+    const more = reason.more ? [`  more: petrel why ${reason.child.id}`] : []
+    return [...lines, ...about, ...waitLines(reason.waits, now, '  '), ...more]
+  })
+}
+
+function nameOf({ node, item, role }: Wait): string {
+  return harmless(placeOf({ node, item: item ?? -1, role }))
+}
+
+/** What would help, where a command does. */
+function hints(reason: Reason): readonly string[] {
+  switch (reason.kind) {
+    case 'gate':
+      return [`petrel approve ${reason.gate}`]
+    case 'paused':
+      return [`petrel queues --resume ${reason.queue}`]
+    case 'disabled':
+      return [`petrel registry enable ${reason.type}`]
+    default:
+      return []
+  }
+}
+
+function aboutHints(reason: InstanceReason, { id }: InstanceRow): readonly string[] {
+  if (reason.kind === 'idle') return [`petrel start ${id}`]
+  return reason.kind === 'ended' && reason.state !== 'completed' ? [`petrel show ${id}`, `petrel retry ${id}`] : []
+}
+
+/** In the words of its notation. */
+export function stateOf(instance: InstanceRow): string {
+  return instance.dialect === 'dag' ? dagState(instance.state) : instance.state
+}
+
+function moments(now: number): Moments {
+  const when = (at: number): string => {
+    if (at > now) return `in ${span(at - now)} (${clockTime(at)})`
+    return `${span(now - at)} ago (${clockTime(at)})`
+  }
+  return { when, since: (at) => `for ${span(Math.max(0, now - at))}`, span }
+}
+
+/** The day too, where it is another one than today. */
+function clockTime(at: number): string {
+  const text = new Date(at).toISOString()
+  const today = new Date().toISOString().slice(0, 10)
+  return text.startsWith(today) ? `${text.slice(11, 19)}Z` : `${text.slice(0, 10)} ${text.slice(11, 19)}Z`
+}

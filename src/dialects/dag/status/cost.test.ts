@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { costOf } from './cost.ts'
+
+const of = (...usages: readonly object[]) => costOf(usages.map((usage) => JSON.stringify(usage)))
+
+it('adds up tokens and cost; without any it is nothing', () => {
+  expect(of()).toEqual({ tokens: 0, cost: 0, currency: null })
+  expect(
+    of({ tokens: 10, cost: 0.1, currency: 'USD' }, { tokens: 5, cost: 0.2, currency: 'USD' }, { tokens: 1 }),
+  ).toEqual({
+    tokens: 16,
+    cost: 0.3,
+    currency: 'USD',
+  })
+})
+
+it('sums of several currencies mean nothing, so there is none', () => {
+  expect(of({ cost: 1, currency: 'USD' }, { cost: 2, currency: 'CHF' })).toEqual({
+    tokens: 0,
+    cost: null,
+    currency: null,
+  })
+})
+
+it('passes over what is no amount', () => {
+  expect(of({ tokens: 'many', cost: -1, currency: 7 }, { tokens: 3, cost: 2 })).toEqual({
+    tokens: 3,
+    cost: 2,
+    currency: null,
+  })
+})

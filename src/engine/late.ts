@@ -1,0 +1,36 @@
+/** Successes told after the run had been given up: its instance must know of the effect if it is to undo it. */
+import type { Json } from '../net/net.ts'
+import type { RunRow } from '../store/rows.ts'
+import type { Change } from './change.ts'
+import { finishedOutside } from './outside.ts'
+import { placeOf } from './runs.ts'
+
+/** The work took effect after it had been given up: an undo must know, an operator too. */
+export function noteLate(change: Change, run: RunRow, epoch: number, result: string | null): void {
+  if (run.instanceId === null || lastExecution(run) !== epoch) return
+  change.runEvent(run, 'late_success', null)
+  const returned = result === null ? null : (JSON.parse(result) as Json)
+  change.happen(run.instanceId, { kind: 'late', place: placeOf(run), result: returned })
+  // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
+  finishedOutside(change, run.id)
+  // The result is for whoever undoes it; that there is one says that this was told.
+  change.replace({ ...(change.run(run.id) as RunRow), unknown: false, result: result ?? 'null' })
+}
+
+const LOST: ReadonlySet<unknown> = new Set([
+  'worker_lost',
+  'worker_death',
+  'lease_expired',
+  'visibility_timeout',
+  'timeout',
+])
+
+/** The epoch of the execution with which a run was given up for good, if nobody knows what became of it; else null. */
+export function lastExecution(run: RunRow): number | null {
+  if (run.status !== 'failed' && run.status !== 'cancelled') return null
+  if (run.unknown) return run.epoch - 1
+  if (run.status !== 'cancelled' || run.result !== null || run.error === null) return null
+  // Lost, due to be tried again, and cancelled before anybody did.
+  const { code } = JSON.parse(run.error) as { readonly code?: unknown }
+  return LOST.has(code) ? run.epoch - 2 : null
+}

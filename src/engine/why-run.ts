@@ -1,0 +1,150 @@
+/** What one run waits for. What several runs of a question share (workers, queues, limits, registry) is read once. */
+import { HELD_AT, type InstanceRow, type LimitRow, type WorkerRow } from '../store/rows.ts'
+import type { StepRun } from '../store/steps.ts'
+import type { Store } from '../store/store.ts'
+import { typeMatcher } from '../store/type-filter.ts'
+import { limitKeys } from './admission.ts'
+import { failureOf } from './steps.ts'
+import type { Count, LeaseReason, Reason } from './why-reasons.ts'
+
+/** No queue is counted further: whether it is 1,000 or a million, its turn is not soon. */
+export const MOST_AHEAD = 1_000
+
+export class RunReasons {
+  readonly #store: Store
+  readonly now: number
+  readonly #limits = new Map<string, Promise<LimitRow | null>>()
+  readonly #listings = new Map<string, ReturnType<Store['registry']['runtime']>>()
+  readonly #fronts = new Map<string, Promise<ReadonlyMap<string, number>>>()
+  #workers: Promise<readonly WorkerRow[]> | null = null
+  #paused: Promise<ReadonlyMap<string, boolean>> | null = null
+
+  constructor(store: Store, now: number) {
+    this.#store = store
+    this.now = now
+  }
+
+  /** `run` has not ended, or its end has not been settled. */
+  async of(run: StepRun): Promise<readonly Reason[]> {
+    if (run.status === 'leased') return [await this.#held(run)]
+    if (run.status !== 'pending') return [{ kind: 'unsettled', status: run.status }]
+    if (run.runAt >= HELD_AT) return [{ kind: 'activation', run: run.id }]
+    if (run.runAt > this.now) return [waiting(run)]
+    return this.#due(run)
+  }
+
+  async #held(run: StepRun): Promise<Reason> {
+    if (run.deferred) {
+      return { kind: 'completion', run: run.id, since: run.startedAt ?? run.leasedAt, timeoutAt: run.timeoutAt }
+    }
+    const by: LeaseReason['by'] = run.sessionId !== null ? 'session' : run.leaseMs !== null ? 'lease' : 'sql'
+    const id = run.sessionId ?? (by === 'lease' ? run.leasedBy : null)
+    this.#workers ??= this.#store.read.workers()
+    const worker = id === null ? null : ((await this.#workers).find((w) => w.id === id) ?? null)
+    return {
+      kind: 'lease',
+      by,
+      holder: run.leasedBy,
+      since: run.leasedAt,
+      startedAt: run.startedAt,
+      until: run.leaseUntil,
+      timeoutAt: run.timeoutAt,
+      worker,
+      attempt: run.attempt + 1,
+      maxAttempts: run.maxAttempts,
+      stopAskedAt: run.cancelRequestedAt,
+    }
+  }
+
+  /** Everything that keeps it from being handed out, as admission would say, and then its place in the queue. */
+  async #due(run: StepRun): Promise<readonly Reason[]> {
+    const reasons: Reason[] = []
+    this.#paused ??= this.#store.read.queuesPaused()
+    if ((await this.#paused).get(run.queue) === true) reasons.push({ kind: 'paused', queue: run.queue })
+    for (const key of limitKeys(run)) {
+      const full = await this.full(key)
+      if (full !== null) reasons.push(full)
+    }
+    const listing = await this.#listing(run.type)
+    if (listing?.isEnabled === false) reasons.push({ kind: 'disabled', type: run.type })
+    const runtime = listing?.runtime ?? null
+    const workers = await this.#taking(run, runtime)
+    if (workers === 0) reasons.push({ kind: 'worker', type: run.type, queue: run.queue, runtime })
+    reasons.push({ kind: 'queue', queue: run.queue, ahead: counted(await this.#ahead(run)), workers })
+    return reasons
+  }
+
+  /** One look per queue, however many runs of it are asked about. */
+  async #ahead({ id, queue }: StepRun): Promise<number> {
+    const known = this.#fronts.get(queue)
+    const front = known ?? this.#store.read.steps.front({ queue, most: MOST_AHEAD + 1 }).then(positions)
+    if (known === undefined) this.#fronts.set(queue, front)
+    return (await front).get(id) ?? (await front).size
+  }
+
+  /** The limit under a key, if it has no room. */
+  async full(key: string): Promise<Extract<Reason, { kind: 'limit' | 'rate' }> | null> {
+    const row = await this.limit(key)
+    if (row === null) return null
+    const { maxConcurrent, inUse, ratePer, periodMs, windowStart, windowUsed } = row
+    if (maxConcurrent !== null && inUse >= maxConcurrent) return { kind: 'limit', key, inUse, max: maxConcurrent }
+    const opensAt = windowStart + (periodMs ?? 0)
+    if (ratePer === null || windowUsed < ratePer || this.now >= opensAt) return null
+    return { kind: 'rate', key, used: windowUsed, per: ratePer, periodMs: periodMs ?? 0, opensAt }
+  }
+
+  limit(key: string): Promise<LimitRow | null> {
+    const known = this.#limits.get(key)
+    if (known !== undefined) return known
+    const found = this.#store.read.steps.limitsOf([key]).then(([row]) => row ?? null)
+    this.#limits.set(key, found)
+    return found
+  }
+
+  #listing(type: string): ReturnType<Store['registry']['runtime']> {
+    const known = this.#listings.get(type)
+    if (known !== undefined) return known
+    const found = this.#store.registry.runtime(type)
+    this.#listings.set(type, found)
+    return found
+  }
+
+  async #taking(run: StepRun, runtime: string | null): Promise<number> {
+    this.#workers ??= this.#store.read.workers()
+    const takes = (worker: WorkerRow): boolean =>
+      worker.state === 'running' &&
+      worker.expiresAt > this.now &&
+      (runtime === null || worker.runtime === runtime) &&
+      (worker.tenant === null || worker.tenant === run.tenant) &&
+      (worker.queues.length === 0 || worker.queues.includes(run.queue)) &&
+      typeMatcher(worker.types.length === 0 ? null : worker.types)(run.type)
+    return (await this.#workers).filter(takes).length
+  }
+
+  /** How many queued instances get a slot before this one. */
+  async queuedBefore({ slotKey, queuedAt, id }: InstanceRow): Promise<Count> {
+    if (slotKey === null || queuedAt === null) return counted(0)
+    const found = await this.#store.read.queuedBefore({ slotKey, queuedAt, id, atMost: MOST_AHEAD + 1 })
+    return counted(found)
+  }
+}
+
+function positions(ids: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(ids.map((id, at) => [id, at]))
+}
+
+function waiting(run: StepRun): Reason {
+  if (run.attempt === 0) return { kind: 'scheduled', at: run.runAt }
+  return {
+    kind: 'retry',
+    at: run.runAt,
+    attempt: run.attempt + 1,
+    maxAttempts: run.maxAttempts,
+    error: failureOf(run),
+    timeoutAt: run.timeoutAt,
+  }
+}
+
+function counted(found: number): Count {
+  return { count: Math.min(found, MOST_AHEAD), more: found > MOST_AHEAD }
+}

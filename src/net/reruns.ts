@@ -1,0 +1,88 @@
+/**
+ * Failed work that is not given up. A run that governance forbids waits for people: the gate of its appeal takes its
+ * place among what is open, and its error lies in slot `g:<fire of the gate>` until they decide. Under the net's policy
+ * `retry` work is done once more: slot `o:<fire>` says that this was the second time.
+ */
+import type { Draft } from './draft.ts'
+import type { Failure, Outcome, Place } from './marking.ts'
+import type { Json, Node } from './net.ts'
+
+export interface Appeal {
+  readonly place: Place
+  readonly error: Failure
+}
+
+/** Neither would another try end differently, nor has anybody asked for one. */
+const NEVER_AGAIN: ReadonlySet<string> = new Set(['timeout', 'validation', 'governance', 'cancelled'])
+
+/** true: people are asked, and the work has not failed until they say so. */
+export function appeals(d: Draft, place: Place, outcome: Outcome): boolean {
+  if (outcome.kind !== 'failed' || outcome.error.category !== 'governance' || place.role !== 'work') return false
+  if (d.node(place.node).appeal === undefined) return false
+  const { error } = outcome
+  // A number of its own: the same run may be forbidden again, and each time is another gate.
+  const gate: Place = { ...place, fire: ++d.m.fires }
+  d.put(`g:${gate.fire}`, { place, error } as unknown as Json)
+  d.m.gates++
+  d.effects.push({ do: 'appeal', place: gate, of: place, error })
+  return true
+}
+
+/** Takes up the appeal that this gate decided; null: the gate is a node's own work. */
+export function takeAppeal(d: Draft, gate: Place): Appeal | null {
+  if (d.node(gate.node).work.kind === 'gate') return null
+  const slot = `g:${gate.fire}`
+  const appeal = d.slot(slot)
+  if (appeal === null) throw new Error(`there is no appeal at fire ${gate.fire} of node '${gate.node}'`)
+  d.put(slot, null)
+  return appeal as unknown as Appeal
+}
+
+/** What governance said stays the error; who upheld it is added. */
+export function upheld(error: Failure, rejection: Failure | null): Failure {
+  const { details } = error
+  const given = isObject(details) ? details : details === undefined || details === null ? {} : { given: details }
+  return { ...error, details: { ...given, rejected: rejection?.details ?? rejection?.message ?? null } }
+}
+
+/** The instance turns back before anybody decided: what was forbidden has failed. */
+export function dropAppeals(d: Draft): void {
+  if (d.m.gates === 0 || !d.net.net.nodes.some((node) => node.appeal !== undefined)) return
+  for (const { key } of d.slotsWith('g:')) {
+    d.put(key, null)
+    d.m.failed++
+  }
+}
+
+/** Whether the net's policy may have work of this node done once more. */
+export function mayRerun(d: Draft, node: Node): boolean {
+  return d.net.net.onFailure === 'retry' && node.onFailure === 'net'
+}
+
+/**
+ * Whether this failure is the first of its work, and one that another try may mend. Marks nothing. A child that is an
+ * item has a place of its own in its list and cannot be fired anew.
+ */
+export function rerunDue(d: Draft, place: Place, outcome: Outcome): Failure | null {
+  if (outcome.kind === 'succeeded' || outcome.kind === 'cancelled' || place.role !== 'work') return null
+  // Where the unknown is not simply a failure, it has its own policy.
+  if (outcome.kind === 'unknown' && d.net.net.unknown !== 'ignore') return null
+  if (!mayRerun(d, d.node(place.node))) return null
+  const { error } = outcome
+  if (error.retryable === false || NEVER_AGAIN.has(error.category ?? error.code) || NEVER_AGAIN.has(error.code)) {
+    return null
+  }
+  return d.slot(secondTime(place)) === null ? error : null
+}
+
+export function markSecondTime(d: Draft, place: Place): void {
+  d.put(secondTime(place), true)
+}
+
+function secondTime({ fire, item }: Place): string {
+  return item < 0 ? `o:${fire}` : `o:${fire}/${item}`
+}
+
+function isObject(json: Json | undefined): json is { readonly [key: string]: Json } {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}

@@ -1,0 +1,27 @@
+/** What an instance was given: by whom it was started, with which input, and what its context holds now. */
+import type { EngineApi } from '../../engine/api.ts'
+import { json, type Wire } from '../wire.ts'
+
+export async function aboutWire(engine: EngineApi, instanceId: string): Promise<Wire> {
+  const { read } = engine.store
+  const [told, input, context] = await Promise.all([
+    read.slots({ instanceId, prefix: 'm' }),
+    read.slots({ instanceId, prefix: 'in' }),
+    contextWire(engine, instanceId),
+  ])
+  const about = (json(told.find(({ key }) => key === 'm')?.value ?? null) ?? {}) as {
+    initiator?: string
+    meta?: unknown
+  }
+  return {
+    initiator: about.initiator ?? null,
+    meta: about.meta ?? null,
+    input: json(input.find(({ key }) => key === 'in')?.value ?? null),
+    context,
+  }
+}
+
+export async function contextWire(engine: EngineApi, instanceId: string): Promise<Wire> {
+  const slots = await engine.store.read.slots({ instanceId, prefix: 'c:' })
+  return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), json(value)]))
+}

@@ -1,0 +1,68 @@
+/** What people do to an instance: start an idle one, cancel, retry, patch its context. */
+import type { FastifyInstance } from 'fastify'
+import type { Part } from '../../dialects/reader.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import { LONGEST_NAME } from '../../engine/inbox-run.ts'
+import type { Json } from '../../net/net.ts'
+import { type Body, bodyObject } from '../body.ts'
+import { actorOf } from '../caller.ts'
+import { readBody } from '../inbox/fields.ts'
+import { instanceWire } from '../wire.ts'
+import { contextWire } from './about.ts'
+import { type ById, findRow } from './find.ts'
+import { refusing, type Verb } from './problem.ts'
+
+export function changeRoutes(app: FastifyInstance, engine: EngineApi): void {
+  for (const verb of ['start', 'cancel'] as const) {
+    app.post<ById>(`/v1/instances/:id/${verb}`, async (request) => {
+      nothingIn(bodyObject(request, { empty: 'allowed' }), verb)
+      const { id } = await findRow(engine, request.params.id, request.caller)
+      const params = { id, actor: actorOf(request.caller) }
+      const change = verb === 'start' ? engine.startInstance(params) : engine.cancelInstance(params)
+      const row = await refusing(verb, id, change)
+      return { instance: instanceWire(row) }
+    })
+  }
+
+  app.post<ById>('/v1/instances/:id/retry', async (request, reply) => {
+    const asked = readRetry(bodyObject(request, { empty: 'allowed' }))
+    const { id } = await findRow(engine, request.params.id, request.caller)
+    const params = { id, actor: actorOf(request.caller), ...asked }
+    const made = await refusing('retry', id, engine.retryInstance(params))
+    reply.code(201).header('location', `/v1/instances/${made.id}`)
+    const row = await findRow(engine, made.id, request.caller)
+    return { id: made.id, created: made.created, retry_of: id, instance: instanceWire(row) }
+  })
+
+  app.patch<ById>('/v1/instances/:id/context', async (request) => {
+    const set = readContext(bodyObject(request, { empty: 'refused' }))
+    const { id } = await findRow(engine, request.params.id, request.caller)
+    const patch = engine.patchContext({ instanceId: id, set, actor: actorOf(request.caller) })
+    const row = await refusing('patch', id, patch)
+    return { instance: instanceWire(row), context: await contextWire(engine, id) }
+  })
+}
+
+function nothingIn(body: Body, verb: Verb): void {
+  readBody(body, [], `a ${verb}`, () => null)
+}
+
+export function readRetry(body: Body): { readonly input?: Json } {
+  return readBody(body, ['input'], 'a retry', (part) => (part.has('input') ? { input: body['input'] as Json } : {}))
+}
+
+export function readContext(body: Body): { readonly [name: string]: Json } {
+  return readBody(body, ['set'], 'a patch', (part) => {
+    const set = part.get('set')
+    if (!set.given) set.wrong('set is missing', 'what to write, by name: { "set": { "approved": true } }')
+    const entries = set.entries('set')
+    if (set.isObject && entries.length === 0) set.wrong('set names nothing', 'such as { "set": { "approved": true } }')
+    for (const [name, entry] of entries) nameable(name, entry)
+    return Object.fromEntries(entries.map(([name, entry]) => [name, entry.value as Json]))
+  })
+}
+
+function nameable(name: string, entry: Part): void {
+  if (name !== '' && name.length <= LONGEST_NAME && !name.includes('\u0000') && name.isWellFormed()) return
+  entry.wrong(`a name in the context has 1 to ${LONGEST_NAME} characters, any but NUL`)
+}

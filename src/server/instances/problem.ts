@@ -1,0 +1,45 @@
+/** What the engine refuses to do to an instance, with the state it is in and what would be possible from there. */
+import { PetrelError } from '../../engine/errors.ts'
+import { notFound, RequestError } from '../request-error.ts'
+
+export type Verb = 'start' | 'cancel' | 'retry' | 'patch'
+
+export async function refusing<T>(verb: Verb, id: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw instanceProblem(error, verb, id)
+  }
+}
+
+function instanceProblem(error: unknown, verb: Verb, id: string): unknown {
+  if (!(error instanceof PetrelError)) return error
+  // Removed between our look and the engine's.
+  if (error.code === 'not_found') return notFound('instance', id)
+  if (error.code !== 'conflict') return error
+  const { state } = error.details
+  return new RequestError('conflict', error.message, {
+    details: { instance_id: id, ...error.details },
+    hint: hintOf(verb, typeof state === 'string' ? state : '', error.details['root']),
+  })
+}
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'compensated'])
+
+function hintOf(verb: Verb, state: string, root: unknown): string {
+  if (typeof root === 'string') return `Do it to its root: /v1/instances/${root}`
+  if (verb === 'start') {
+    return ENDED.has(state)
+      ? 'What has ended stays as it is; retry it, or start a new one with POST /v1/instances.'
+      : 'Only an idle instance is started; this one has been.'
+  }
+  if (verb === 'retry') {
+    return ENDED.has(state)
+      ? 'Start a new one with POST /v1/instances.'
+      : 'Wait until it has ended, or cancel it; then retry it.'
+  }
+  if (state === 'compensating') return 'Wait until its work is undone.'
+  return state === 'completed'
+    ? 'What has ended stays as it is.'
+    : 'What has ended stays as it is; a retry makes a new instance of it.'
+}

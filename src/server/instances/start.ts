@@ -1,0 +1,85 @@
+/** POST /v1/instances: starts a deployed definition by its name. */
+import type { FastifyInstance } from 'fastify'
+import type { Catalog } from '../../definitions/catalog.ts'
+import type { Part } from '../../dialects/reader.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { DefinitionStarted, StartDefinition } from '../../engine/definitions.ts'
+import { LONGEST_KEY } from '../../engine/inbox-run.ts'
+import type { Json } from '../../net/net.ts'
+import { type Body, bodyObject } from '../body.ts'
+import { actorOf } from '../caller.ts'
+import { needName, readBody, readLine, readName } from '../inbox/fields.ts'
+import { RequestError } from '../request-error.ts'
+import { instanceWire, type Wire } from '../wire.ts'
+import { aboutWire } from './about.ts'
+
+const STARTED = ['workflow', 'version', 'input', 'start_key', 'start', 'meta', 'correlation_id']
+
+export type StartAsked = Omit<StartDefinition, 'tenant' | 'actor'>
+
+export function startRoutes(app: FastifyInstance, engine: EngineApi, catalog: Catalog): void {
+  app.post('/v1/instances', async (request, reply) => {
+    const asked = readStart(bodyObject(request, { empty: 'refused' }))
+    const { caller } = request
+    const made = await startDefinition(engine, catalog, { ...asked, tenant: caller.tenant, actor: actorOf(caller) })
+    reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
+    return startedWire(engine, made)
+  })
+}
+
+export function readStart(body: Body): StartAsked {
+  return readBody(body, STARTED, 'a start', (part) => {
+    const startKey = readLine(part.get('start_key'), 'start_key', LONGEST_KEY)
+    const start = part.get('start').flag('start')
+    const meta = readMeta(part)
+    return {
+      name: needName(part.get('workflow'), 'workflow', 'the name of a deployed definition'),
+      version: readName(part.get('version'), 'version'),
+      input: (part.get('input').value ?? null) as Json,
+      ...(startKey === null ? {} : { startKey }),
+      ...(start === null ? {} : { start }),
+      ...(meta === null ? {} : { meta }),
+    }
+  })
+}
+
+/** What events of all its steps are told under has a name of its own, and is kept with the rest. */
+function readMeta(part: Part): Json | null {
+  const meta = part.get('meta')
+  if (meta.given && !meta.isObject) meta.wrong('meta is a mapping', 'such as { "ticket": "T-17" }')
+  const given = meta.isObject ? (meta.value as { readonly [name: string]: Json }) : {}
+  const correlation = readLine(part.get('correlation_id'), 'correlation_id', LONGEST_KEY)
+  if (correlation !== null && Object.hasOwn(given, 'correlationId')) {
+    meta.get('correlationId').wrong('correlation_id says the same already', 'leave one of the two out')
+  }
+  if (correlation === null) return meta.isObject ? given : null
+  return { ...given, correlationId: correlation }
+}
+
+/** A key that another tenant has taken is nobody else's affair. */
+export async function startDefinition(
+  engine: EngineApi,
+  catalog: Catalog,
+  params: StartDefinition,
+): Promise<DefinitionStarted> {
+  const made = await catalog.start(params)
+  if (made.created || params.tenant === null) return made
+  const row = await engine.store.read.instance(made.id)
+  if (row === null || row.tenant === params.tenant) return made
+  throw new RequestError('duplicate', 'start_key: this key is taken, and not by an instance of this tenant', {
+    details: { field: 'start_key' },
+    hint: 'Begin the keys of a tenant with its name.',
+  })
+}
+
+/** Of which definition it is, the instance itself says: under a taken key it may be another than the one asked for. */
+export async function startedWire(engine: EngineApi, { id, created }: DefinitionStarted): Promise<Wire> {
+  const [row, about] = await Promise.all([engine.store.read.instance(id), aboutWire(engine, id)])
+  const meta = about['meta'] as { readonly definition?: unknown } | null
+  return {
+    id,
+    created,
+    definition: meta?.definition ?? null,
+    instance: row === null ? null : instanceWire(row),
+  }
+}

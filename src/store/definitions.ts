@@ -1,0 +1,89 @@
+/**
+ * Definitions as they were deployed: the text, and what it was compiled to then. Versions of one name in one tenant are
+ * numbered in the order they came; the latest is the greatest number that is not retired. They are changed by
+ * `transact` (under a lock on their name), and stay: retention leaves them, and the nets they name, alone.
+ */
+import type { InstanceRow, JsonText } from './rows.ts'
+
+/** What starts a definition by itself, as `trigger` has it. */
+export interface TriggerWords {
+  readonly event: string | null
+  /** An expression over the event. */
+  readonly condition: string | null
+  /** Cron. */
+  readonly schedule: string | null
+  readonly timezone: string
+}
+
+/** A definition without its text and plan, which may be long. */
+export interface DefinitionHead {
+  readonly id: string
+  readonly tenant: string | null
+  readonly name: string
+  /** As its author counts, or else ours: 1, 2, 3 … */
+  readonly version: string
+  /** Counts the versions of a name, whatever they are called. */
+  readonly number: number
+  readonly dialect: string
+  readonly netHash: string
+  /** SHA-256 of the text, in hex. */
+  readonly sourceHash: string
+  /** TriggerWords. */
+  readonly trigger: JsonText | null
+  readonly createdAt: number
+  readonly createdBy: string | null
+  /** First started then. From then on its text stays as it is. */
+  readonly usedAt: number | null
+  /** From then on nothing starts it. */
+  readonly retiredAt: number | null
+  /** The one that starts when no version is named, and whose trigger is heard. */
+  readonly latest: boolean
+}
+
+export interface DefinitionRow extends DefinitionHead {
+  readonly source: string
+  /** What an instance needs but its input and its identity, nets named by their hashes. */
+  readonly plan: JsonText
+}
+
+export interface DefinitionQuery {
+  readonly tenant: string | null
+  /** null: the latest of each name; otherwise all versions of this one. */
+  readonly name: string | null
+  readonly dialect: string | null
+  readonly limit: number
+  /** Newest first, strictly older than this id. */
+  readonly before: string | null
+}
+
+export interface DefinitionName {
+  readonly tenant: string | null
+  readonly name: string
+}
+
+/** Reads, and the one write that a start makes. A tenant sees its own; null is those of nobody. */
+export interface Definitions {
+  list(query: DefinitionQuery): Promise<readonly DefinitionRow[]>
+  /** `version` null: the latest, or the newest if all are retired. */
+  find(params: DefinitionName & { readonly version: string | null }): Promise<DefinitionHead | null>
+  get(params: DefinitionName & { readonly version: string | null }): Promise<DefinitionRow | null>
+  byId(id: string): Promise<DefinitionRow | null>
+  /** Names that have a version which is not retired. */
+  names(params: { readonly tenant: string | null }): Promise<readonly string[]>
+  /** Whose trigger names this event: the latest of their names only. By name. */
+  listening(params: { readonly tenant: string | null; readonly event: string }): Promise<readonly DefinitionHead[]>
+  /** Events that anybody listens to. */
+  events(params: { readonly tenant: string | null }): Promise<readonly string[]>
+  /** Root instances of this name that nobody has started yet, oldest first. */
+  idle(params: DefinitionName & { readonly limit: number }): Promise<readonly InstanceRow[]>
+  /**
+   * Marks it used, if it still has this text and is not retired: one statement decides between a start and a deploy
+   * that replaces the text. Gives when it was first used; null: it is another by now.
+   */
+  use(params: { readonly id: string; readonly sourceHash: string }): Promise<number | null>
+}
+
+/** Key of Loaded.definitions. */
+export function definitionKey({ tenant, name }: DefinitionName): string {
+  return JSON.stringify([tenant, name])
+}

@@ -1,0 +1,38 @@
+/**
+ * The first due runs of a queue, in the order in which claims take them. As a claim does, it jumps in the claim index from
+ * one type and priority to the next; what waits behind the bound, or is due later, is not read.
+ */
+import { ask } from '../ask.ts'
+import type { Lanes } from '../lanes.ts'
+import { WAITING } from '../load/claimable.ts'
+import { statement } from '../statement.ts'
+
+const FRONT = statement(
+  `WITH RECURSIVE kind(type) AS (
+     (SELECT r.type ${WAITING} AND r.queue = $1::text ORDER BY r.type USING ~<~ LIMIT 1)
+     UNION ALL
+     SELECT n.type FROM kind k CROSS JOIN LATERAL
+       (SELECT r.type ${WAITING} AND r.queue = $1::text AND r.type ~>~ k.type ORDER BY r.type USING ~<~ LIMIT 1) n
+   ),
+   line(type, priority) AS (
+     SELECT k.type, n.priority FROM kind k CROSS JOIN LATERAL
+       (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = k.type ORDER BY r.priority LIMIT 1) n
+     UNION ALL
+     SELECT l.type, n.priority FROM line l CROSS JOIN LATERAL
+       (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority > l.priority
+        ORDER BY r.priority LIMIT 1) n
+   )
+   SELECT c.id FROM line l CROSS JOIN LATERAL (
+     SELECT r.id, r.run_at ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority = l.priority
+       AND r.run_at <= (SELECT workflow.clock())
+       AND (r.expires_at IS NULL OR r.expires_at > (SELECT workflow.clock()))
+     ORDER BY r.run_at, r.id LIMIT $2::int) c
+   ORDER BY l.priority, c.run_at, c.id LIMIT $2::int`,
+)
+
+export function frontOf(
+  lanes: Lanes,
+  { queue, most }: { readonly queue: string; readonly most: number },
+): Promise<readonly string[]> {
+  return ask(lanes, { statement: FRONT, values: [queue, String(most)], row: ([id]) => id as string })
+}

@@ -1,0 +1,75 @@
+/** Instances node by node, one statement each. */
+import type { InstanceRow, RunStatus } from '../../rows.ts'
+import type { NodeOf, StepReads, StepRun } from '../../steps.ts'
+import type { Connection } from '../connection.ts'
+import type { Cells, Value } from '../driver.ts'
+import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
+import { EVENT_CELLS, eventOf, GATE_CELLS, gateOf, LIMIT_CELLS, limitOf } from '../row/others.ts'
+import { RUN_CELLS, RUN_COLUMNS, runOf } from '../row/run.ts'
+import { frontOf } from './front.ts'
+
+const HEAVY: Readonly<Record<string, string>> = { payload: "''", result: 'NULL', meta: 'NULL' }
+const LEAN = RUN_COLUMNS.map(({ name }) => (HEAVY[name] === undefined ? name : `${HEAVY[name]} AS ${name}`)).join(', ')
+const lean = (rest: string): string => `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN} FROM workflow_run ${rest})`
+
+/** Backwards along the index of places: the last firing, its undo beside its work. */
+const RUNS_AT = lean(
+  'WHERE instance_id = ? AND node = ? AND item = -1 ORDER BY fire DESC, item DESC, role DESC LIMIT 2',
+)
+const GATE_AT = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE instance_id = ? AND node = ? ORDER BY fire DESC LIMIT 1`
+const CHILD_AT = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
+  WHERE parent_id = ? AND parent_node = ? AND parent_item = -1 ORDER BY parent_fire DESC LIMIT 1`
+const ITEM_COUNTS = `SELECT status, count(*) FROM (
+    SELECT * FROM (SELECT status FROM workflow_run
+      WHERE instance_id = ?1 AND node = ?2 AND item >= 0 AND role = 'work' LIMIT ?3)
+    UNION ALL
+    SELECT * FROM (SELECT CASE WHEN ended_at IS NULL THEN 'leased' WHEN state = 'completed' THEN 'succeeded' ELSE 'failed' END
+      FROM workflow_instance WHERE parent_id = ?1 AND parent_node = ?2 AND parent_item >= 0 LIMIT ?3))
+  GROUP BY status`
+const OPEN_ITEMS = lean(
+  `WHERE instance_id = ? AND item >= 0 AND (status = 'pending' OR status = 'leased') ORDER BY id LIMIT ?`,
+)
+const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
+  WHERE parent_id = ? AND ended_at IS NULL AND parent_node IS NOT NULL ORDER BY id LIMIT ?`
+const USAGES = `SELECT result -> '$.usage' FROM workflow_run
+  WHERE instance_id = ? AND result IS NOT NULL AND json_type(result, '$.usage') = 'object'`
+const STATE_EVENTS = `SELECT ${EVENT_CELLS} FROM workflow_event
+  WHERE instance_id = ? AND workflow_id IS NULL
+    AND (substr(event_type, 1, 9) = 'instance.' OR event_type = 'gate.rejected') ORDER BY seq LIMIT ?`
+const LIMIT_OF = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
+
+export function stepsOn(connection: Connection): StepReads {
+  const rows = <Row>(rowOf: (cells: Cells) => Row, sql: string, ...values: Value[]): Row[] =>
+    connection
+      .statement(sql)
+      .all(...values)
+      .map(rowOf)
+  const at = <Row>(rowOf: (cells: Cells) => Row, sql: string, nodes: readonly NodeOf[]): Promise<Row[]> =>
+    connection.read(() => nodes.flatMap(({ instanceId, node }) => rows(rowOf, sql, instanceId, node)))
+  return {
+    runsAt: (nodes) => at<StepRun>(runOf, RUNS_AT, nodes),
+    gatesAt: (nodes) => at(gateOf, GATE_AT, nodes),
+    childrenAt: (nodes) => at(instanceOf, CHILD_AT, nodes),
+    itemCounts: ({ instanceId, node, most }) =>
+      connection.read(
+        () =>
+          new Map(
+            rows(
+              ([status, count]): [RunStatus, number] => [status as RunStatus, count as number],
+              ITEM_COUNTS,
+              instanceId,
+              node,
+              most,
+            ),
+          ),
+      ),
+    openItems: ({ instanceId, limit }) => connection.read(() => rows<StepRun>(runOf, OPEN_ITEMS, instanceId, limit)),
+    openChildren: ({ instanceId, limit }) =>
+      connection.read(() => rows<InstanceRow>(instanceOf, OPEN_CHILDREN, instanceId, limit)),
+    usages: ({ instanceIds }) =>
+      connection.read(() => instanceIds.flatMap((id) => rows(([usage]) => usage as string, USAGES, id))),
+    stateEvents: ({ instanceId, limit }) => connection.read(() => rows(eventOf, STATE_EVENTS, instanceId, limit)),
+    front: (params) => connection.read(() => frontOf(connection, params)),
+    limitsOf: (keys) => connection.read(() => keys.flatMap((key) => rows(limitOf, LIMIT_OF, key))),
+  }
+}

@@ -1,0 +1,226 @@
+/** `petrel run --mock` of workflows of steps: governance, schemas, policies, clocks and other files, played from a file. */
+import { describe, expect, it } from 'vitest'
+import { shell } from './petrel.ts'
+
+const sh = shell()
+const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\n'
+let files = 0
+
+interface Step {
+  readonly at_ms: number
+  readonly node: string | null
+  readonly role: string | null
+  readonly outcome: string
+}
+
+/** `told`: what became of each step, `name outcome@minutes`. */
+async function dry(spec: string, outcomes: string | null, ...more: readonly string[]) {
+  const n = ++files
+  const file = sh.write(`flow-${n}.yaml`, `${HEAD}metadata: { name: flow-${n} }\nspec:\n${spec}`)
+  const mock = outcomes === null ? ['--mock'] : ['--mock', sh.write(`outcomes-${n}.yaml`, outcomes)]
+  const ended = await sh.petrel('run', file, ...mock, '--json', ...more)
+  const answer = ended.out === '' ? null : ended.json()
+  const trace: readonly Step[] = answer?.trace ?? []
+  const told = trace
+    .filter((s) => s.node !== null)
+    .map((s) => `${s.role === 'undo' ? 'undo ' : ''}${s.node} ${s.outcome}@${Math.floor(s.at_ms / 60_000)}`)
+  return { ...ended, answer, told }
+}
+
+const PAY = `  steps:
+    - { name: book, timeout: 5m }
+    - { name: pay, timeout: 5m, dependsOn: [book], onFailure: compensate, readOnly: true }
+  compensation: [{ step: book, uses: book.cancel, timeout: 5m }]
+`
+const FORBIDDEN = 'error: { code: over_limit, message: above the limit, category: governance }'
+
+describe('governance', () => {
+  it('blocks the step and asks; approved, which is the answer where none is given, the step runs again', async () => {
+    const { code, answer, told } = await dry(PAY, `pay: { ${FORBIDDEN} }`)
+    expect([code, answer.instance.state]).toEqual([0, 'completed'])
+    expect(told).toEqual([
+      'book succeeded@0',
+      'pay failed@0',
+      'pay waiting@0',
+      'pay approved@0',
+      'pay redriven@0',
+      'pay succeeded@0',
+    ])
+  })
+
+  it('rejected, the step has failed with its error, and its onFailure follows', async () => {
+    const { code, answer, told } = await dry(PAY, `pay: { ${FORBIDDEN}, approve: false, reason: too much, after: 2h }`)
+    expect([code, answer.instance.state]).toEqual([1, 'compensated'])
+    expect(told.filter((line) => !line.includes('stopping') && !line.includes('compensating'))).toEqual([
+      'book succeeded@0',
+      'pay failed@0',
+      'pay waiting@0',
+      'pay rejected@120',
+      'undo book succeeded@120',
+    ])
+    expect(answer.error).toMatchObject({ code: 'over_limit', category: 'governance', node: 'pay' })
+  })
+
+  it('may forbid again after other failures: each execution has its line, each question its answer', async () => {
+    const { told } = await dry(
+      PAY,
+      `pay:
+  - error: { message: busy, category: transient }
+  - { ${FORBIDDEN} }
+  - { ${FORBIDDEN}, after: 1h }
+  - result: paid
+`,
+    )
+    const times = told.map((line) => Number(line.split('@')[1]))
+    expect(told.map((line) => line.split('@')[0])).toEqual([
+      'book succeeded',
+      'pay retrying',
+      'pay failed',
+      'pay waiting',
+      'pay approved',
+      'pay redriven',
+      'pay failed',
+      'pay waiting',
+      'pay approved',
+      'pay redriven',
+      'pay succeeded',
+    ])
+    expect([times[7], times[8]]).toEqual([0, 60])
+  })
+
+  it('people may be told apart from the step, and keep silent until its deadline', async () => {
+    const { answer, told } = await dry(
+      `  governance: { roles: [compliance], deadline: 1d, escalate: [{ after: 6h }] }\n${PAY}`,
+      `pay: { ${FORBIDDEN} }\npay.governance: timeout\n`,
+    )
+    expect(answer.instance.state).toBe('compensated')
+    expect(told.slice(2, 5)).toEqual(['pay waiting@0', 'pay escalated@360', 'pay rejected@1440'])
+  })
+
+  it('asked for ever and always approved, it stays open in the end', async () => {
+    const list = Array.from({ length: 30 }, () => `  - { ${FORBIDDEN} }`).join('\n')
+    const { code, answer, told } = await dry(PAY, `pay:\n${list}\n`)
+    expect([code, answer.instance.state]).toEqual([1, 'waiting'])
+    expect(told.filter((line) => line.startsWith('pay approved'))).toHaveLength(20)
+  })
+})
+
+describe('schemas', () => {
+  const spec = `  steps:
+    - name: price
+      timeout: 5m
+      inputSchema: { type: object, required: [order] }
+      outputSchema: { type: object, required: [total], properties: { total: { type: number, minimum: 1 } } }
+    - { name: tell, timeout: 5m, dependsOn: [price], with: { total: '{{ results.price.total }}' } }
+`
+
+  it('a stand-in answers with what the schema asks for', async () => {
+    const { code, answer } = await dry(spec, null, '--input', '{"order": 1}')
+    expect([code, answer.results.price]).toEqual([0, { total: 1 }])
+    expect(answer.results.tell).toMatchObject({ with: { total: 1 } })
+  })
+
+  it('a result that does not fit fails as validation, and is not tried again', async () => {
+    const { code, answer, told } = await dry(spec, 'price: { result: { total: none } }', '--input', '{"order": 1}')
+    expect([code, answer.error.code, answer.error.category]).toEqual([1, 'invalid_output', 'validation'])
+    expect(told.filter((line) => line.startsWith('price')).slice(0, 1)).toEqual(['price failed@0'])
+  })
+
+  it('an input that does not fit fails before anybody has worked', async () => {
+    const { code, answer } = await dry(spec, null, '--input', '{}')
+    expect([code, answer.error.code, answer.error.category]).toEqual([1, 'invalid_input', 'validation'])
+  })
+})
+
+describe('policies and clocks', () => {
+  it('failurePolicy: retry runs a failed step once more, with all its attempts', async () => {
+    const spec =
+      '  failurePolicy: retry\n  steps: [{ name: a, timeout: 5m, retryPolicy: { maxRetries: 1, backoff: constant } }]\n'
+    const busy = '  - error: { message: busy, category: transient }\n'
+    const { code, told } = await dry(spec, `a:\n${busy}${busy}${busy}  - ok\n`)
+    expect(code).toBe(0)
+    expect(told.filter((line) => !line.includes('redriven'))).toEqual([
+      'a retrying@0',
+      'a failed@0',
+      'a once more@0',
+      'a retrying@0',
+      'a succeeded@0',
+    ])
+    const failed = await dry(spec, 'a: { error: { message: broken, category: agent } }')
+    expect([failed.code, failed.answer.instance.state]).toEqual([1, 'failed'])
+    expect(failed.told.filter((line) => line.startsWith('a failed'))).toHaveLength(2)
+  })
+
+  it('a step that never answers meets its own clock, or that of the workflow, whichever comes first', async () => {
+    const spec = (own: string): string => `  timeout: 1h\n  steps: [{ name: a, timeout: ${own} }]\n`
+    const own = await dry(spec('5m'), 'a: timeout')
+    expect([own.answer.instance.outcome, own.told[0]]).toEqual(['failed', 'a timed out@5'])
+    const whole = await dry(spec('2h'), 'a: timeout')
+    expect([whole.answer.instance.state, whole.answer.instance.outcome]).toEqual(['failed', 'timed_out'])
+    const { created_at, ended_at } = whole.answer.instance
+    expect(Math.round((Date.parse(ended_at) - Date.parse(created_at)) / 60_000)).toBe(60)
+  })
+
+  it('how many may execute at once does not matter to one alone', async () => {
+    const { code } = await dry('  maxConcurrent: 1\n  steps: [{ name: a, timeout: 5m }]\n', null)
+    expect(code).toBe(0)
+  })
+})
+
+describe('other files', () => {
+  const ship = `${HEAD}metadata: { name: ship }
+spec:
+  timeout: 1h
+  steps: [{ name: pack, timeout: 5m }, { name: send, timeout: 5m, dependsOn: [pack] }]
+`
+
+  it('a step is the workflow of the file beside it, and its steps are played like others', async () => {
+    sh.write('ship.workflow.yaml', ship)
+    const spec = `  steps:
+    - { name: deliver, workflow: ship }
+    - { name: bill, timeout: 5m, dependsOn: [deliver] }
+`
+    const { code, answer, told } = await dry(spec, 'send: { result: sent }\n')
+    expect(code).toBe(0)
+    expect(told).toEqual(['pack succeeded@0', 'send succeeded@0', 'bill succeeded@0'])
+    expect(answer.results.bill.results.deliver.send).toBe('sent')
+  })
+
+  it('mistakes in it, and warnings, are told with its name', async () => {
+    sh.write('bad.yaml', ship.replace('ship', 'bad').replace('[pack]', '[pakc]'))
+    sh.write('odd.yaml', ship.replace('ship', 'odd').replace(', timeout: 5m }]', ' }]').replace('timeout: 5m, ', ''))
+    const main = (name: string): string =>
+      `${HEAD}metadata: { name: main }\nspec: { steps: [{ name: a, workflow: ${name} }] }\n`
+    sh.write('main.yaml', main('bad'))
+    const { code, out } = await sh.petrel('check', 'main.yaml')
+    expect(code).toBe(2)
+    expect(out).toBe("bad.yaml:6:79: spec.steps[1].dependsOn[0]: there is no step 'pakc'\n  did you mean 'pack'?\n")
+    sh.write('main.yaml', main('odd'))
+    const warned = await sh.petrel('check', 'main.yaml')
+    expect([warned.code, warned.out.split('\n')[1]]).toEqual([
+      0,
+      "odd.yaml:6:48: warning: spec.steps[1].name: step 'send' has no timeout: it can hang for ever",
+    ])
+    const json = (await sh.petrel('check', 'main.yaml', '--json')).json()
+    expect(json.warnings).toMatchObject([{ file: 'odd.yaml', line: 6, rule: 'no_timeout' }])
+    sh.write('main.yaml', main('shp'))
+    expect((await sh.petrel('check', 'main.yaml')).out).toContain("there is no workflow 'shp'\n  did you mean 'ship'?")
+  })
+})
+
+describe('bad outcomes files', () => {
+  it.each([
+    ['a step nobody has', 'pey: ok', /'pey' is no node and no type of the definition\n {2}did you mean 'pay'\?/],
+    ['a word nobody knows', 'pay: aproved', /an outcome cannot be 'aproved'\n {2}did you mean 'approved'\?/],
+    [
+      'a category nobody knows',
+      'pay: { error: { message: x, category: goverance } }',
+      /category cannot be 'goverance'\n {2}did you mean 'governance'\?/,
+    ],
+  ])('%s', async (_, text, expected) => {
+    const file = sh.write('pay.yaml', `${HEAD}metadata: { name: pay }\nspec:\n${PAY}`)
+    const { code, err } = await sh.petrel('run', file, '--mock', sh.write('bad-outcomes.yaml', text))
+    expect(code).toBe(2)
+    expect(err).toMatch(expected)
+  })
+})

@@ -1,0 +1,3 @@
+import { dagCrashSuite } from './dag.ts'
+
+dagCrashSuite('sqlite')

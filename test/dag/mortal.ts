@@ -1,0 +1,144 @@
+/** A process of our own that may die: an engine on a store that, from one moment on, hears and says nothing any more. */
+import type * as definitions from '../../src/dialects/definition.ts'
+import type * as engines from '../../src/engine/engine.ts'
+import type * as stores from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Delivery, Reply, Session } from '../../src/worker/port.ts'
+
+/** What is put to the test: src, or a copy of it with a mistake in it. */
+export interface Implementation {
+  readonly Engine: typeof engines.Engine
+  readonly openStore: typeof stores.openStore
+  readonly readDefinition: typeof definitions.readDefinition
+}
+
+/** Claims and reports when told. */
+export interface HandWorker {
+  readonly types: readonly string[]
+  /** Ids of the runs it has and has not reported. */
+  readonly holding: () => readonly string[]
+}
+
+export type CommitPoint = 'before-commit' | 'after-commit'
+export const DIED = Symbol('the process died')
+
+export const SESSION_TTL_MS = 20_000
+/** Nothing happens by itself: the test says when a session beats and when somebody sweeps. */
+const NEVER_MS = 86_400_000
+const silence = new Promise<never>(() => {})
+let reports = 0
+
+export class Mortal {
+  readonly engine: engines.Engine
+  /** Of the living; one of them may be lost without the others. */
+  session: Session
+  readonly #inner: Store
+  readonly #fate: Fate
+  readonly #worker: HandWorker
+
+  private constructor(engine: engines.Engine, inner: Store, fate: Fate, worker: HandWorker) {
+    this.engine = engine
+    this.session = undefined as unknown as Session
+    this.#inner = inner
+    this.#fate = fate
+    this.#worker = worker
+  }
+
+  static async open(from: Implementation, url: string, worker: HandWorker): Promise<Mortal> {
+    const fate = new Fate()
+    const inner = await from.openStore(url, { probe: (point) => fate.pass(point) })
+    const store = mortal(inner, fate)
+    const quiet = { sweep: false, pollMs: NEVER_MS, heartbeatMs: NEVER_MS, sessionTtlMs: SESSION_TTL_MS }
+    const engine = await from.Engine.open({ store, random: () => 0.5, ...quiet })
+    const process = new Mortal(engine, inner, fate, worker)
+    await process.openSession()
+    return process
+  }
+
+  async openSession(): Promise<void> {
+    const { types, holding } = this.#worker
+    const options = { name: 'hand', runtime: 'node', queues: null, types, concurrency: 10, tenant: null }
+    const inbox = { room: () => 0, holding, deliver() {}, wake() {}, stop() {} }
+    this.session = await this.engine.workers.open(options, inbox)
+  }
+
+  /** Time passes for everybody; who lives beats, then somebody sweeps. */
+  async pass(toOffsetMs: number): Promise<void> {
+    await this.#inner.moveClock(toOffsetMs)
+    await (this.session as Session & { beat(): Promise<void> }).beat()
+    await this.engine.sweep()
+  }
+
+  async report(p: {
+    readonly delivery: Delivery
+    /** `failed`: an error of its agent, which nobody tries again. The others name the category of theirs. */
+    readonly outcome: 'succeeded' | 'failed' | 'transient' | 'governance'
+    readonly result: string
+    readonly wantNext: boolean
+  }): Promise<Reply | typeof DIED> {
+    const category = p.outcome === 'failed' ? 'agent' : p.outcome
+    const settling = this.session.settle({
+      delivery: p.delivery,
+      reportId: `undo ${++reports}`,
+      startedAt: Date.now(),
+      outcome:
+        p.outcome === 'succeeded'
+          ? { kind: 'succeeded', result: p.result }
+          : { kind: 'failed', error: { code: 'boom', message: 'as the script says', category } },
+      wantNext: p.wantNext,
+    })
+    return Promise.race([settling, this.#fate.death])
+  }
+
+  /** Its next commit is its last moment: before it nothing was kept, after it nobody heard of it. */
+  dieAt(point: CommitPoint): void {
+    this.#fate.point = point
+  }
+
+  /** Nobody says goodbye for it: sessions go on to be listed, leases to be held. */
+  async die(): Promise<void> {
+    this.#fate.die()
+    await this.#inner.close()
+  }
+
+  async close(): Promise<void> {
+    await this.engine.close()
+    await this.#inner.close()
+  }
+}
+
+class Fate {
+  point: CommitPoint | null = null
+  dead = false
+  die: () => void = () => {}
+  readonly death = new Promise<typeof DIED>((resolve) => {
+    this.die = () => {
+      this.dead = true
+      resolve(DIED)
+    }
+  })
+
+  pass(point: CommitPoint): void {
+    if (point === this.point) this.die()
+    if (this.dead && point === 'before-commit') throw new Error('the process died before the commit')
+  }
+}
+
+function mortal<T extends object>(inner: T, fate: Fate): T {
+  return new Proxy(inner, {
+    get(target, name) {
+      const value = target[name as keyof T] as unknown
+      if (typeof value === 'object' && value !== null) return mortal(value, fate)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]): unknown => {
+        if (fate.dead) return silence
+        const answer = value.apply(target, args) as unknown
+        if (!(answer instanceof Promise)) return answer
+        return answer.then(
+          (result) => (fate.dead ? silence : result),
+          (error) => (fate.dead ? silence : Promise.reject(error as Error)),
+        )
+      }
+    },
+  })
+}

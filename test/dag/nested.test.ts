@@ -1,0 +1,230 @@
+/** What steps and undos are given where workflows are nested, steps are skipped and instances are retried. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readDefinition } from '../../src/dialects/definition.ts'
+import type { Json } from '../../src/net/net.ts'
+import { Drive, PLACES } from '../engine/drive.ts'
+
+const flow = (name: string, spec: string): string =>
+  `apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: ${name} }\nspec:\n${spec}`
+
+const ORDER = flow(
+  'order',
+  `  failurePolicy: compensate
+  steps:
+    - { name: price, onFailure: skip }
+    - { name: deliver, workflow: ship, dependsOn: [price], with: { to: '{{ input.to }}', price: '{{ results.price }}' } }
+    - { name: bill, dependsOn: [deliver], with: { parcel: '{{ results.deliver.pack.parcel }}' } }
+  compensation:
+    - { step: deliver, uses: deliver.undo, with: { parcel: '{{ results.deliver.pack.parcel }}' } }
+  workflows:
+    ship:
+      steps:
+        - { name: pack }
+        - { name: send, workflow: carry, dependsOn: [pack] }
+    carry:
+      steps: [{ name: drive }]
+`,
+)
+
+describe.each(PLACES)('nested workflows on $name', (place) => {
+  let d: Drive
+  beforeEach(async () => {
+    d = await Drive.open(place)
+  })
+  afterEach(() => d.close())
+
+  /** Works it off; `answers` by step, an Error fails it for good. What each was given. */
+  async function play(answers: Readonly<Record<string, Json | Error>> = {}): Promise<Map<string, any>> {
+    const given = new Map<string, any>()
+    for (let [next] = await d.claim(1); next !== undefined; [next] = await d.claim(1)) {
+      const name = `${next.role === 'undo' ? 'undo ' : ''}${next.node}`
+      given.set(name, JSON.parse(next.payload))
+      const answer = answers[name] ?? { by: name }
+      if (answer instanceof Error) await d.fail(next, { category: 'agent', message: answer.message })
+      else await d.succeed(next, answer)
+    }
+    return given
+  }
+
+  const start = async (text: string, input: Json, files: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const resolve = (name: string) => (files[name] === undefined ? null : { file: name, text: files[name] })
+    return d.start({ ...(await readDefinition('main.yaml', text, { resolve })).start, input })
+  }
+
+  const SHIPPED = { pack: { parcel: 7 }, send: { drive: { by: 'drive' } } }
+
+  it('steps inside get the input that `with` makes; steps after it get the results of all its steps, by name', async () => {
+    const id = await start(ORDER, { to: 'Bern' })
+    const given = await play({ price: 10, pack: { parcel: 7 } })
+    const inner = { agent: null, action: null, input: { to: 'Bern', price: 10 } }
+    expect(given.get('pack')).toEqual({ ...inner, results: {} })
+    expect(given.get('drive')).toEqual({ ...inner, results: {} })
+    expect(given.get('bill')).toEqual({
+      agent: null,
+      action: null,
+      input: { to: 'Bern' },
+      results: { deliver: SHIPPED },
+      with: { parcel: 7 },
+    })
+    expect(await d.state(id)).toBe('completed')
+  })
+
+  it('a skipped step is there with null, for the nested workflow too', async () => {
+    const id = await start(ORDER, { to: 'Bern' })
+    const given = await play({ price: new Error('no price') })
+    expect(given.get('pack')).toMatchObject({ input: { to: 'Bern', price: null } })
+    expect(await d.state(id)).toBe('completed')
+  })
+
+  it('a skipped nested workflow is there with null, whatever of it was done; so is a skipped gate', async () => {
+    const id = await start(
+      flow(
+        'flow',
+        `  steps:
+    - { name: part, workflow: w, onFailure: skip }
+    - { name: asked, approval: true, onFailure: skip }
+    - { name: after, dependsOn: [part, asked], with: { done: '{{ results.part.one }}' } }
+  workflows: { w: { steps: [{ name: one }, { name: two, dependsOn: [one] }] } }
+`,
+      ),
+      null,
+    )
+    const [gate] = await d.store.read.openGates({ instanceId: id, limit: 1 })
+    await d.engine.answerGate({ gateId: gate?.id as string, approved: false, actor: 'ada', answer: { why: 'no' } })
+    const given = await play({ two: new Error('broke') })
+    expect(given.get('after')).toMatchObject({ results: { part: null, asked: null }, with: { done: null } })
+    expect(await d.state(id)).toBe('completed')
+  })
+
+  it('what undoes it gets the input it was given and the results of all its steps', async () => {
+    const id = await start(ORDER, { to: 'Bern' })
+    const given = await play({ price: 10, pack: { parcel: 7 }, bill: new Error('no money') })
+    expect(given.get('undo deliver')).toEqual({
+      agent: null,
+      action: null,
+      input: { to: 'Bern' },
+      step: { name: 'deliver', input: { to: 'Bern', price: 10 }, result: SHIPPED },
+      with: { parcel: 7 },
+    })
+    expect(await d.state(id)).toBe('compensated')
+  })
+
+  it('a retried instance goes on with the results of the nested workflow that had completed', async () => {
+    const text = ORDER.replace('failurePolicy: compensate', 'failurePolicy: abort')
+    const id = await start(text, { to: 'Bern' })
+    await play({ pack: { parcel: 7 }, bill: new Error('no money') })
+    expect(await d.state(id)).toBe('failed')
+    const again = await d.engine.retryInstance({ id, actor: 'ada' })
+    const given = await play()
+    expect([...given.keys()]).toEqual(['bill'])
+    expect(given.get('bill')).toMatchObject({ results: { deliver: SHIPPED }, with: { parcel: 7 } })
+    expect(await d.state(again.id)).toBe('completed')
+  })
+
+  it('retried with another input, what undoes a step taken over is told the input that step really had', async () => {
+    const text = flow(
+      'flow',
+      `  failurePolicy: abort
+  steps:
+    - { name: make, with: { size: '{{ input.size }}' } }
+    - { name: use, dependsOn: [make], onFailure: abort }
+    - { name: last, dependsOn: [use], onFailure: compensate }
+  compensation: [{ step: make, uses: unmake }]
+`,
+    )
+    const id = await start(text, { size: 1 })
+    await play({ make: 'made', use: new Error('broke') })
+    const again = await d.engine.retryInstance({ id, actor: 'ada', input: { size: 2 } })
+    const given = await play({ last: new Error('broke') })
+    expect([...given.keys()]).toEqual(['use', 'last', 'undo make'])
+    expect(given.get('use')).toMatchObject({ input: { size: 2 } })
+    expect(given.get('undo make')).toEqual({
+      agent: null,
+      action: null,
+      input: { size: 2 },
+      step: {
+        name: 'make',
+        input: { agent: null, action: null, input: { size: 1 }, results: {}, with: { size: 1 } },
+        result: 'made',
+      },
+    })
+    expect(await d.state(again.id)).toBe('compensated')
+  })
+
+  it('one of another file runs as if it stood here; so does one of another notation, with its own arguments', async () => {
+    const id = await start(
+      flow(
+        'main',
+        `  steps:
+    - { name: first, workflow: other, with: { n: 1 } }
+    - { name: jobs, workflow: chain, dependsOn: [first] }
+    - { name: last, dependsOn: [first, jobs] }
+`,
+      ),
+      { n: 0 },
+      {
+        other: flow('other', '  steps: [{ name: x }]\n'),
+        chain:
+          'type: chain\nname: chain\nsteps:\n  - { type: order.check, args: [1] }\n  - { type: order.pay, args: [2] }\n',
+      },
+    )
+    const given = await play({ x: { n: 2 } })
+    expect(given.get('x')).toMatchObject({ input: { n: 1 } })
+    expect([given.get('0'), given.get('1')]).toEqual([[1], [2]])
+    expect(given.get('last')).toMatchObject({
+      results: { first: { x: { n: 2 } }, jobs: { 0: { by: '0' }, 1: { by: '1' } } },
+    })
+    expect(await d.state(id)).toBe('completed')
+  })
+
+  it('steps that share a join run when all they wait for have ended; the join is in no results', async () => {
+    const id = await start(
+      flow(
+        'outer',
+        `  steps:
+    - { name: part, workflow: w }
+    - { name: after, dependsOn: [part] }
+  workflows:
+    w:
+      steps:
+        - { name: a1 }
+        - { name: a2, onFailure: skip }
+        - { name: b1, dependsOn: [a1, a2] }
+        - { name: b2, dependsOn: [a2, a1] }
+        - { name: b3, dependsOn: [a1, a2], with: '{{ results.a1 }}' }
+`,
+      ),
+      null,
+    )
+    const given = await play({ a1: 1, a2: new Error('broke'), b1: 3, b2: 4, b3: 5 })
+    expect([...given.keys()].slice(0, 2).sort()).toEqual(['a1', 'a2'])
+    for (const b of ['b1', 'b2', 'b3']) expect(given.get(b)).toMatchObject({ results: { a1: 1, a2: null } })
+    expect(given.get('b3')).toMatchObject({ with: 1 })
+    const part = { a1: 1, a2: null, b1: 3, b2: 4, b3: 5 }
+    expect(given.get('after').results).toEqual({ part })
+    expect((await d.results(id))['part']).toEqual(part)
+  })
+
+  it("a nested workflow's failure follows its own policy first, then that of its step", async () => {
+    const id = await start(
+      flow(
+        'outer',
+        `  failurePolicy: compensate
+  steps:
+    - { name: before }
+    - { name: part, workflow: w, dependsOn: [before] }
+  compensation: [{ step: before, uses: undo.before }]
+  workflows:
+    w:
+      failurePolicy: compensate
+      steps: [{ name: one }, { name: two, dependsOn: [one] }]
+      compensation: [{ step: one, uses: undo.one }]
+`,
+      ),
+      null,
+    )
+    const given = await play({ two: new Error('broke') })
+    expect([...given.keys()]).toEqual(['before', 'one', 'two', 'undo one', 'undo before'])
+    expect(await d.state(id)).toBe('compensated')
+  })
+})

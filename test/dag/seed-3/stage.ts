@@ -1,0 +1,145 @@
+/** Plays workflows of steps by hand, on a clock that moves when told, and shows them in the specification's own words. */
+
+import { loadStatus } from '../../../src/dialects/dag/status/load.ts'
+import type { DagStatus } from '../../../src/dialects/dag/status/status.ts'
+import { readDefinition } from '../../../src/dialects/definition.ts'
+import type { StartParams } from '../../../src/engine/api.ts'
+import { loadSteps, type StepView } from '../../../src/engine/steps.ts'
+import { indexNet } from '../../../src/net/compile.ts'
+import type { Failure } from '../../../src/net/marking.ts'
+import type { Json, Net } from '../../../src/net/net.ts'
+import type { InstanceRow } from '../../../src/store/rows.ts'
+import type { Delivery } from '../../../src/worker/port.ts'
+import { Drive, type Place } from '../../engine/drive.ts'
+
+export interface Spec {
+  readonly steps: readonly { readonly name: string; readonly [field: string]: unknown }[]
+  readonly [field: string]: unknown
+}
+
+export class Stage {
+  readonly d: Drive
+  /** What has been claimed and not reported, by step, or `undo STEP`. */
+  readonly #held = new Map<string, Delivery>()
+
+  private constructor(d: Drive) {
+    this.d = d
+  }
+
+  static async open(place: Place): Promise<Stage> {
+    // Leases last as long as the test wants.
+    return new Stage(await Drive.open(place, { sessionTtlMs: 1e9, heartbeatMs: 3_600_000 }))
+  }
+
+  async close(): Promise<void> {
+    await this.d.close()
+  }
+
+  async start(spec: Spec, params: Partial<StartParams> = {}): Promise<string> {
+    const { start } = await readDefinition('seed.yaml', fileOf(spec))
+    return this.d.start({ ...start, ...params })
+  }
+
+  /** Which steps workers could begin now, and do. */
+  async running(): Promise<string[]> {
+    for (const delivery of await this.d.claim()) this.#held.set(nameOf(delivery), delivery)
+    return [...this.#held.keys()].sort()
+  }
+
+  /** The work of a step, claimed. */
+  async take(step: string): Promise<Delivery> {
+    if (!this.#held.has(step)) await this.running()
+    const delivery = this.#held.get(step)
+    if (delivery === undefined) throw new Error(`'${step}' is not to be had, only ${[...this.#held.keys()].join(', ')}`)
+    return delivery
+  }
+
+  async succeed(step: string, result: Json = null): Promise<void> {
+    const delivery = await this.take(step)
+    this.#held.delete(step)
+    await this.d.succeed(delivery, result)
+  }
+
+  /** Without a category it is the agent's fault: final where the policy does not name it. */
+  async fail(step: string, error: Partial<Failure> = {}): Promise<void> {
+    const delivery = await this.take(step)
+    this.#held.delete(step)
+    await this.d.fail(delivery, { message: `${step} broke`, ...error })
+  }
+
+  /** A worker that has begun, and has not said so yet. */
+  async begin(step: string): Promise<void> {
+    const { runId, epoch } = await this.take(step)
+    await this.d.session.started([{ runId, epoch, at: await this.d.store.now() }])
+  }
+
+  /** Its worker hangs and the step is taken from it. */
+  forget(step: string): void {
+    this.#held.delete(step)
+  }
+
+  async status(instanceId: string): Promise<DagStatus> {
+    const row = await this.d.store.read.instance(instanceId)
+    return (await loadStatus(this.d.engine, row as InstanceRow)) as DagStatus
+  }
+
+  /** The states it went through, in order. */
+  async path(instanceId: string): Promise<string[]> {
+    return (await this.status(instanceId)).transitions.map(({ state }) => state)
+  }
+
+  /** Types of the conditions that hold. */
+  async conditions(instanceId: string): Promise<string[]> {
+    return (await this.status(instanceId)).conditions.filter((c) => c.status === 'True').map((c) => c.type)
+  }
+
+  async steps(instanceId: string): Promise<Record<string, string>> {
+    return Object.fromEntries((await this.#views(instanceId)).map(({ node, state }) => [node.key, state]))
+  }
+
+  async error(instanceId: string, step: string): Promise<Failure | null> {
+    return (await this.#views(instanceId)).find(({ node }) => node.key === step)?.error ?? null
+  }
+
+  /** What became of each compensation that began. */
+  async undos(instanceId: string): Promise<Record<string, string>> {
+    const begun = (await this.#views(instanceId)).filter(({ undo }) => undo !== null)
+    return Object.fromEntries(begun.map(({ node, undo }) => [node.key, undo?.status as string]))
+  }
+
+  async #views(instanceId: string): Promise<readonly StepView[]> {
+    const row = (await this.d.store.read.instance(instanceId)) as InstanceRow
+    const net = (await this.d.engine.net(row.netHash)) as Net
+    return loadSteps(this.d.store, indexNet(net), row, net.nodes)
+  }
+
+  async gate(instanceId: string): Promise<string> {
+    const view = await this.d.engine.view(instanceId)
+    const open = view?.gates.find((gate) => gate.state === 'open')
+    if (open === undefined) throw new Error('no gate is open')
+    return open.id
+  }
+
+  async answer(instanceId: string, approved: boolean, answer?: Json): Promise<void> {
+    const gateId = await this.gate(instanceId)
+    await this.d.engine.answerGate({ gateId, approved, actor: 'ann', ...(answer === undefined ? {} : { answer }) })
+  }
+}
+
+export function fileOf(spec: Spec): string {
+  return JSON.stringify({ apiVersion: 'ioa.dev/v0.2', kind: 'Workflow', metadata: { name: 'seed' }, spec })
+}
+
+/** Steps one after another. */
+export function inLine(...names: readonly string[]): { name: string; dependsOn: string[] }[] {
+  return names.map((name, i) => ({ name, dependsOn: i === 0 ? [] : [names[i - 1] as string] }))
+}
+
+/** What undoes each of these steps. */
+export function undoing(...steps: readonly string[]): { step: string; uses: string }[] {
+  return steps.map((step) => ({ step, uses: `${step}.undo` }))
+}
+
+function nameOf({ node, role }: Delivery): string {
+  return role === 'undo' ? `undo ${node}` : (node as string)
+}

@@ -1,0 +1,223 @@
+/** Telemetry: names, mandatory payloads, and one correlationId for all that belongs to one execution. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { TelemetryEvent } from '../../src/dialects/dag/status/telemetry.ts'
+import { loadTelemetry } from '../../src/dialects/dag/status/telemetry-load.ts'
+import type { StartParams } from '../../src/engine/api.ts'
+import { PLACES } from '../engine/drive.ts'
+import { inLine, type Spec, Stage, undoing } from './seed-3/stage.ts'
+
+/** What each event must say, whatever else it says. */
+const MANDATORY: { readonly [name: string]: readonly string[] } = {
+  workflow_started: ['workflowName', 'trigger', 'domainsInvolved'],
+  workflow_step_completed: ['workflowName', 'stepName', 'agent', 'durationMs', 'correlationId'],
+  workflow_step_failed: ['workflowName', 'stepName', 'error', 'onFailure'],
+  workflow_completed: ['workflowName', 'totalDurationMs', 'stepsCompleted', 'costAccumulated'],
+  workflow_failed: ['workflowName', 'failedStep', 'failurePolicy'],
+  workflow_compensating: ['workflowName', 'failedStep', 'compensationSteps'],
+}
+
+describe.each(PLACES)('telemetry on $name', (place) => {
+  let stage: Stage
+  beforeEach(async () => {
+    stage = await Stage.open(place)
+  })
+  afterEach(() => stage.close())
+
+  async function events(id: string): Promise<readonly TelemetryEvent[]> {
+    const stored = await stage.d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
+    const told = await loadTelemetry(stage.d.engine, stored)
+    for (const { type, payload, correlationId } of told) {
+      for (const field of MANDATORY[type.split('.').at(-1) as string] ?? []) expect(payload).toHaveProperty(field)
+      expect(payload['correlationId']).toBe(correlationId)
+    }
+    return told
+  }
+
+  const names = async (id: string) => (await events(id)).map(({ type }) => type.replace(/^seed\.workflow_/, ''))
+  const payload = async (id: string, name: string) =>
+    (await events(id)).find(({ type }) => type.endsWith(`.workflow_${name}`))?.payload
+  const start = (spec: Spec, params: Partial<StartParams> = {}) => stage.start(spec, params)
+
+  it('of a workflow that completes: its start, each step, its end with what it took and cost', async () => {
+    const steps = [
+      { name: 'a', agent: 'writer' },
+      { name: 'b', uses: 'mail.send', dependsOn: ['a'] },
+    ]
+    const id = await start({ description: 'x', domainsInvolved: ['growth', 'data'], steps })
+    await stage.succeed('a', { usage: { tokens: 120, cost: 0.5, currency: 'USD' } })
+    await stage.succeed('b', { usage: { tokens: 30, cost: 0.25, currency: 'USD' } })
+    const told = await events(id)
+    expect(told.map(({ type }) => type)).toEqual([
+      'growth.workflow_started',
+      'growth.workflow_step_completed',
+      'growth.workflow_step_completed',
+      'growth.workflow_completed',
+    ])
+    expect(told[0]?.payload).toMatchObject({
+      workflowName: 'seed',
+      trigger: { kind: 'manual' },
+      domainsInvolved: ['growth', 'data'],
+    })
+    expect(told[1]?.payload).toMatchObject({ stepName: 'a', agent: 'writer' })
+    expect(told[2]?.payload).toMatchObject({ stepName: 'b', agent: 'mail.send' })
+    expect(told[3]?.payload).toMatchObject({
+      stepsCompleted: 2,
+      costAccumulated: { tokens: 150, cost: 0.75, currency: 'USD' },
+      rolledBack: false,
+    })
+    for (const { correlationId } of told) expect(correlationId).toBe(id)
+  })
+
+  it('of one that fails: which step, why, and what its failure does', async () => {
+    const id = await start({ steps: inLine('a', 'b') })
+    await stage.fail('a', { message: 'no such table' })
+    expect(await names(id)).toEqual(['started', 'step_failed', 'failed'])
+    expect(await payload(id, 'step_failed')).toMatchObject({
+      stepName: 'a',
+      error: { message: 'no such table' },
+      onFailure: 'abort',
+    })
+    expect(await payload(id, 'failed')).toMatchObject({ failedStep: 'a', failurePolicy: 'abort', cancelled: false })
+  })
+
+  it('of retries and skipped steps', async () => {
+    const id = await start({
+      steps: [
+        { name: 'a', onFailure: 'skip' },
+        { name: 'b', dependsOn: ['a'] },
+      ],
+    })
+    await stage.fail('a', { category: 'transient' })
+    await stage.d.pass(2_000)
+    await stage.fail('a')
+    await stage.succeed('b')
+    expect(await names(id)).toEqual([
+      'started',
+      'step_retried',
+      'step_failed',
+      'step_skipped',
+      'step_completed',
+      'completed',
+    ])
+    expect(await payload(id, 'step_failed')).toMatchObject({ onFailure: 'skip' })
+  })
+
+  it('of a rollback: what is undone, the last first, each undo, and that it was rolled back', async () => {
+    const compensation = undoing('a', 'b')
+    const id = await start({ failurePolicy: 'compensate', steps: inLine('a', 'b', 'c'), compensation })
+    await stage.succeed('a')
+    await stage.succeed('b')
+    await stage.fail('c')
+    await stage.succeed('undo b')
+    await stage.succeed('undo a')
+    expect((await names(id)).slice(3)).toEqual([
+      'step_failed',
+      'compensating',
+      'step_compensated',
+      'step_compensated',
+      'completed',
+    ])
+    expect(await payload(id, 'compensating')).toMatchObject({ failedStep: 'c', compensationSteps: ['b', 'a'] })
+    expect(await payload(id, 'completed')).toMatchObject({ rolledBack: true })
+  })
+
+  it('of a rollback that fails', async () => {
+    const id = await start({ failurePolicy: 'compensate', steps: inLine('a', 'b'), compensation: undoing('a') })
+    await stage.succeed('a')
+    await stage.fail('b')
+    await stage.fail('undo a')
+    expect((await names(id)).slice(-2)).toEqual(['step_compensation_failed', 'failed'])
+    expect(await payload(id, 'failed')).toMatchObject({ failedStep: 'b', partiallyRolledBack: true })
+  })
+
+  it('of gates: blocked, and completed by whoever decided', async () => {
+    const id = await start({
+      steps: [
+        { name: 'ok', approval: true },
+        { name: 'b', dependsOn: ['ok'] },
+      ],
+    })
+    await stage.answer(id, true)
+    await stage.succeed('b')
+    expect(await names(id)).toEqual([
+      'started',
+      'blocked',
+      'step_blocked',
+      'step_completed',
+      'resumed',
+      'step_completed',
+      'completed',
+    ])
+    expect(await payload(id, 'step_completed')).toMatchObject({ stepName: 'ok', agent: 'ann' })
+    const refused = await start({ steps: [{ name: 'ok', approval: true }] })
+    await stage.answer(refused, false)
+    expect(await payload(refused, 'step_failed')).toMatchObject({ stepName: 'ok', error: { code: 'rejected' } })
+  })
+
+  it('of governance: a forbidden step has not failed while somebody is asked', async () => {
+    const id = await start({ steps: inLine('a') })
+    await stage.fail('a', { category: 'governance' })
+    expect(await names(id)).toEqual(['started', 'blocked', 'step_blocked'])
+    await stage.answer(id, true)
+    await stage.succeed('a')
+    expect((await names(id)).slice(3)).toEqual(['resumed', 'step_completed', 'completed'])
+    const other = await start({ steps: inLine('a') })
+    await stage.fail('a', { category: 'governance' })
+    await stage.answer(other, false)
+    expect((await names(other)).slice(3)).toEqual(['step_failed', 'resumed', 'failed'])
+  })
+
+  it('of one that is idle, queued, cancelled: started when it begins to execute, never if it did not', async () => {
+    const idle = await start({ steps: inLine('a') }, { start: false })
+    expect(await names(idle)).toEqual([])
+    await stage.d.engine.startInstance({ id: idle, actor: 'ann' })
+    expect(await names(idle)).toEqual(['queued', 'started'])
+    const never = await start({ steps: inLine('a') }, { start: false })
+    await stage.d.engine.cancelInstance({ id: never, actor: 'ann' })
+    expect(await names(never)).toEqual(['failed'])
+    expect(await payload(never, 'failed')).toMatchObject({ cancelled: true })
+  })
+
+  it('has one correlationId over nested workflows and compensation: the one that was given, else the root’s id', async () => {
+    const spec = {
+      failurePolicy: 'compensate',
+      steps: [
+        { name: 'sub', workflow: 'inner' },
+        { name: 'last', dependsOn: ['sub'] },
+      ],
+      compensation: undoing('sub'),
+      workflows: { inner: { steps: inLine('x') } },
+    }
+    const id = await start(spec, { meta: { correlationId: 'order-17' } })
+    await stage.succeed('x', { usage: { tokens: 7 } })
+    await stage.fail('last')
+    await stage.succeed('undo sub')
+    const [child] = await stage.d.store.read.children(id)
+    const told = [...(await events(id)), ...(await events(child?.id ?? ''))]
+    expect(new Set(told.map(({ correlationId }) => correlationId))).toEqual(new Set(['order-17']))
+    expect(told.map(({ type }) => type.split('_').slice(1).join('_'))).toEqual([
+      'started',
+      'step_completed',
+      'step_failed',
+      'compensating',
+      'step_compensated',
+      'completed',
+      'started',
+      'step_completed',
+      'completed',
+    ])
+    expect(told[1]?.payload).toMatchObject({ stepName: 'sub', agent: 'inner' })
+    expect(told[5]?.payload).toMatchObject({ costAccumulated: { tokens: 7 } })
+    expect(told[6]?.payload).toMatchObject({ workflowName: 'inner', trigger: { kind: 'workflow', instance: id } })
+    const page = await stage.d.store.read.events({ afterId: 0, limit: 1000 })
+    const all = await loadTelemetry(stage.d.engine, page.events)
+    expect(all.map((event) => event.id).toSorted()).toEqual(told.map((event) => event.id).toSorted())
+  })
+
+  it('says nothing of other notations', async () => {
+    const { net, node } = await import('../engine/drive.ts')
+    const id = await stage.d.start({ net: net([node('a')]) })
+    await stage.d.work()
+    expect(await events(id)).toEqual([])
+  })
+})

@@ -1,0 +1,65 @@
+import { fileURLToPath } from 'node:url'
+import { beforeAll, expect, it } from 'vitest'
+import { built, Program } from '../crash/process.ts'
+import { dag, deploy, type House, instances, onBothStores, publish } from './house.ts'
+
+const HEARER = fileURLToPath(new URL('hearer.mjs', import.meta.url))
+const LISTENS = '{ event: order.created }'
+const EVENT = { type: 'order.created', payload: { order: 7 }, id: 'e1', tenant: null, actor: null }
+
+let dist: string
+beforeAll(() => {
+  dist = built()
+}, 300_000)
+
+/** Another process hears the event and is killed on the way. */
+async function killed(house: House, point: string, time: number): Promise<void> {
+  const program = new Program(HEARER, { dist, url: await house.url(), event: EVENT, at: { point, time } })
+  expect(await program.exit()).toBe('SIGKILL')
+}
+
+onBothStores('a process killed while it hears an event', (house) => {
+  it('after the first of several starts: the event sent again starts the others, nothing twice', async () => {
+    const process = await house.open()
+    for (const name of ['one', 'three', 'two']) await deploy(process, dag({ name, trigger: LISTENS }))
+    await killed(house, 'definition-found', 2)
+    expect((await instances(process, 'one')).length).toBe(1)
+    expect((await instances(process, 'three')).length).toBe(0)
+    const { started } = await publish(process, 'order.created', EVENT)
+    expect(started.map((s) => [s.name, s.created])).toEqual([
+      ['one', false],
+      ['three', true],
+      ['two', true],
+    ])
+    for (const name of ['one', 'three', 'two']) expect(await instances(process, name)).toHaveLength(1)
+    const again = await publish(process, 'order.created', EVENT)
+    expect(again.started.map((s) => s.created)).toEqual([false, false, false])
+  }, 60_000)
+
+  it('between two portions of idle instances: the event sent again starts the rest of them, and no new one', async () => {
+    const process = await house.open()
+    const { row } = await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
+    const net = JSON.parse((await process.store.read.net(row.netHash))?.net ?? '')
+    await process.engine.start(Array.from({ length: 450 }, () => ({ net, start: false })))
+    await killed(house, 'trigger-started', 1)
+    expect(await process.store.read.countInstances()).toEqual(
+      new Map([
+        ['idle', 250],
+        ['running', 200],
+      ]),
+    )
+    expect((await publish(process, 'order.created', EVENT)).started).toHaveLength(250)
+    expect((await publish(process, 'order.created', EVENT)).started).toMatchObject([{ created: false }])
+    expect(await process.store.read.countInstances()).toEqual(new Map([['running', 450]]))
+  }, 60_000)
+
+  it('after everything was started, before it could say so: sent again, nothing starts', async () => {
+    const process = await house.open()
+    const { row } = await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
+    const net = JSON.parse((await process.store.read.net(row.netHash))?.net ?? '')
+    await process.engine.start([{ net, start: false }])
+    await killed(house, 'trigger-started', 1)
+    expect((await publish(process, 'order.created', EVENT)).started).toMatchObject([{ created: false }])
+    expect(await instances(process, 'ship')).toHaveLength(1)
+  }, 60_000)
+})

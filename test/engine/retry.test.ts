@@ -1,0 +1,52 @@
+/** A retry with another input. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Drive, net, node, ONCE, PLACES } from './drive.ts'
+import { open } from './seeds/stage.ts'
+
+describe.each(PLACES)('a retry with another input on $name', (place) => {
+  let d: Drive
+  beforeEach(async () => {
+    d = await open(place)
+  })
+  afterEach(async () => {
+    expect(await d.doctor()).toEqual([])
+    await d.close()
+  })
+
+  const three = net([node('a', ['b']), node('b', ['c'], { retry: ONCE }), node('c')])
+
+  it('goes on with what was finished, and with the new input', async () => {
+    const id = await d.start({ net: three, input: { amount: 'ten' } })
+    await d.succeed(await d.claimOne(), 'A')
+    await d.fail(await d.claimOne())
+    const again = await d.engine.retryInstance({ id, actor: 'ada', input: { amount: 10 } })
+    const input = async (of: string) => d.store.read.slots({ instanceId: of, prefix: 'in' })
+    expect(await input(again.id)).toMatchObject([{ value: '{"amount":10}' }])
+    expect(await input(id)).toMatchObject([{ value: '{"amount":"ten"}' }])
+    expect(await d.work((w) => w.node)).toEqual(['b', 'c'])
+    expect(await d.results(again.id)).toEqual({ a: 'A', b: 'b', c: 'c' })
+    const told = await d.store.read.instanceEvents({ instanceId: again.id, afterSeq: 0, limit: 10 })
+    const retries = told.find((event) => event.type === 'instance.retries')
+    expect(JSON.parse(retries?.data as string)).toEqual({ retry_of: id, actor: 'ada', input_edited: true })
+  })
+
+  it('null is an input like any other; left out, the old one stays', async () => {
+    const id = await d.start({ net: three, input: { amount: 1 } })
+    await d.engine.cancelInstance({ id, actor: null })
+    const input = async (of: string) => d.store.read.slots({ instanceId: of, prefix: 'in' })
+    const same = await d.engine.retryInstance({ id, actor: null })
+    expect(await input(same.id)).toMatchObject([{ value: '{"amount":1}' }])
+    const none = await d.engine.retryInstance({ id, actor: null, input: null })
+    expect(await input(none.id)).toEqual([])
+    await d.work()
+  })
+
+  it('an input that cannot be stored is refused, and nothing starts', async () => {
+    const id = await d.start({ net: three })
+    await d.engine.cancelInstance({ id, actor: null })
+    await expect(d.engine.retryInstance({ id, actor: null, input: { bad: 'a\u0000b' } })).rejects.toMatchObject({
+      message: expect.stringContaining('input'),
+    })
+    expect((await d.store.read.countInstances()).get('running') ?? 0).toBe(0)
+  })
+})

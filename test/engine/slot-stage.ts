@@ -1,0 +1,50 @@
+/** A workflow with slots, and how its instances stand. */
+import { expect, vi } from 'vitest'
+import type { EngineOptions, StartParams } from '../../src/engine/api.ts'
+import { slotKey } from '../../src/engine/slots.ts'
+import { Drive, net, node, type Place } from './drive.ts'
+
+export const one = net([node('a')])
+export const KEY = slotKey(one.name, null)
+const OPTIONS = { sessionTtlMs: 1e9, heartbeatMs: 3_600_000, pollMs: 60_000 }
+
+export class SlotStage {
+  d: Drive
+  readonly #place: Place
+
+  private constructor(place: Place, d: Drive) {
+    this.#place = place
+    this.d = d
+  }
+
+  static async open(place: Place): Promise<SlotStage> {
+    return new SlotStage(place, await Drive.open(place, OPTIONS))
+  }
+
+  async reopen(options: Partial<EngineOptions>): Promise<void> {
+    await this.d.close()
+    this.d = await Drive.open(this.#place, { ...OPTIONS, ...options })
+  }
+
+  start(slots: number, rest: Partial<StartParams> = {}): Promise<string> {
+    return this.d.start({ net: one, slots, ...rest })
+  }
+
+  states(ids: readonly string[]): Promise<string[]> {
+    return Promise.all(ids.map((id) => this.d.state(id)))
+  }
+
+  /** Who leaves the queue does so after the commit that made room, not in it. */
+  become(ids: readonly string[], wanted: readonly string[]): Promise<void> {
+    return vi.waitFor(async () => expect(await this.states(ids)).toEqual(wanted), { timeout: 10_000 })
+  }
+
+  async inUse(): Promise<number | undefined> {
+    return (await this.d.store.read.limits()).find((limit) => limit.key === KEY)?.inUse
+  }
+
+  async close(): Promise<void> {
+    expect(await this.d.doctor()).toEqual([])
+    await this.d.close()
+  }
+}
