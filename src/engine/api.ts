@@ -385,9 +385,14 @@ export interface EngineApi {
   startInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   /**
    * Starts a new instance that takes over finished results of a failed, cancelled or partial one. `input` replaces
-   * what the old one was given.
+   * what the old one was given. Sent again under the same `startKey`, it answers with the same retry.
    */
-  retryInstance(params: { readonly id: string; readonly actor: string | null; readonly input?: Json }): Promise<Started>
+  retryInstance(params: {
+    readonly id: string
+    readonly actor: string | null
+    readonly input?: Json
+    readonly startKey?: string
+  }): Promise<Started>
   /** Goes on in place with an instance that stopped (saga policy stop). */
   resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   /** A failed, cancelled or dead-lettered run goes back to pending, attempt 0. */

@@ -6,8 +6,7 @@
 import type { CompiledNet } from '../net/compile.ts'
 import type { Evaluate, Facts } from '../net/facts.ts'
 import { fire } from '../net/fire.ts'
-import type { Effect, Failure, Happening, InstanceState, Outcome, Place } from '../net/marking.ts'
-import { TERMINAL } from '../net/marking.ts'
+import type { Effect, Failure, Happening, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { isExecuting } from '../net/transitions.ts'
 import type {
@@ -19,13 +18,13 @@ import type {
   QueueRow,
   RunRow,
   ScheduleRow,
-  SlotRow,
   UniqueRow,
   WorkerRow,
 } from '../store/rows.ts'
-import type { Delta, Loaded, Need } from '../store/store.ts'
+import type { Loaded, Need } from '../store/store.ts'
 import type { Admission } from './admission.ts'
 import { type ChildSpec, childInstance, ITEMS_PER_CHUNK } from './births.ts'
+import { childEnded } from './child-ends.ts'
 import { factsOf } from './facts.ts'
 import { closeGate, openAppeal, openGate } from './gates.ts'
 import { iso, leaseStory, reasonOf } from './lease-story.ts'
@@ -357,33 +356,7 @@ export class Change {
     this.endedIds.push(row.id)
     const error = member.slots.get('e') ?? null
     this.event(member, `instance.${row.state}`, null, { outcome: row.outcome, ...(error === null ? {} : { error }) })
-    if (row.parentId === null || row.parentNode === null) return
-    const parent = this.member(row.parentId)
-    if (TERMINAL.has(parent.row.state)) return
-    const place: Place = {
-      node: row.parentNode,
-      fire: row.parentFire,
-      item: row.parentItem,
-      role: row.parentRole,
-      scope: row.parentScope,
-    }
-    parent.slots.set(row.parentItem < 0 ? `r:${row.parentNode}` : `r:${row.parentNode}/${row.parentItem}`, {
-      $child: row.id,
-    })
-    const outcome = outcomeOf(member.row, error as Failure | null)
-    if (place.item < 0 && place.role === 'work') this.#tellEnd(parent, row, outcome)
-    this.follow(row.parentId, { kind: 'ended', place, outcome })
-  }
-
-  /** A run's end is an event of its instance by itself; that of a child is one of the child's. */
-  #tellEnd(parent: Member, child: InstanceRow, outcome: Outcome): void {
-    this.event(parent, outcome.kind === 'succeeded' ? 'node.completed' : 'node.failed', child.parentNode, {
-      child: child.id,
-      name: child.name,
-      state: child.state,
-      duration_ms: this.now - child.createdAt,
-      ...('error' in outcome ? { error: outcome.error as unknown as Json } : {}),
-    })
+    childEnded(this, member.row, error as Failure | null)
   }
 
   event(member: Member, type: string, node: string | null, data: Json | null, actor: string | null = null): void {
@@ -433,55 +406,6 @@ export class Change {
       id = member.row.parentNode === null ? null : member.row.parentId
     }
   }
-
-  delta(): Delta {
-    const insert: InstanceRow[] = []
-    const update: InstanceRow[] = []
-    const put: SlotRow[] = []
-    const remove: { instanceId: string; key: string }[] = []
-    for (const member of this.members.values()) {
-      if (member.isNew) this.#freezeLiterals(member)
-      if (member.seq !== member.row.eventSeq) {
-        // What fire returned belongs to this transaction; a row as it was loaded must stay as it was.
-        if (member.row === this.loaded.instances.get(member.row.id)) member.row = { ...member.row }
-        ;(member.row as { eventSeq: number }).eventSeq = member.seq
-      }
-      if (member.isNew) insert.push(member.row)
-      else if (member.dirty) update.push(member.row)
-      for (const [key, value] of member.slots) {
-        if (value !== null) put.push({ instanceId: member.row.id, key, value: JSON.stringify(value) })
-        else if (!member.isNew) remove.push({ instanceId: member.row.id, key })
-      }
-    }
-    return {
-      instances: { insert, update },
-      slots: { put, remove },
-      runs: {
-        insert: [...this.newRuns.values()],
-        update: [...this.runs.values()],
-        ...(this.removedRuns.size === 0 ? {} : { remove: [...this.removedRuns] }),
-      },
-      gates: { insert: [...this.newGates.values()], update: [...this.gates.values()] },
-      items: this.chunks,
-      signal: [...this.signalled],
-      nets: [...this.netRows.values()],
-      names: this.names,
-      queues: [...this.queues.values()],
-      limits: this.admission.changed(),
-      schedules: { put: [...this.schedules.values()] },
-      workers: { put: [...this.workers.values()] },
-      uniques: { put: [...this.uniques.values()] },
-      events: this.events,
-    }
-  }
-
-  /** Literal items are kept whole: later portions need them, and so does a retry of this instance. */
-  #freezeLiterals(member: Member): void {
-    for (const [key, { values }] of member.items) {
-      if (!key.endsWith('/0')) continue
-      this.freeze(member, key.slice(0, -2), 0, 0, values)
-    }
-  }
 }
 
 const CANCELLED_UNSTARTED = {
@@ -498,11 +422,4 @@ const CANCELLED_UNSTARTED = {
 /** Whatever is still open in it is active, and need not go on. */
 function isUnwanted({ phase, reason, open, more }: InstanceRow): boolean {
   return phase === 'drain' && open > 0 && !more && (reason === 'cancel' || reason === 'deadline')
-}
-
-function outcomeOf(child: InstanceRow, error: Failure | null): Outcome {
-  if (child.state === 'completed') return { kind: 'succeeded' }
-  if (child.state === 'cancelled') return { kind: 'cancelled' }
-  const fallback: Failure = { code: 'child_failed', message: `the nested workflow ended ${child.state}` }
-  return { kind: 'failed', error: error ?? fallback }
 }

@@ -13,6 +13,7 @@ import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
+import { persistently } from './persistently.ts'
 import { bring } from './redrives.ts'
 import { placeOf } from './runs.ts'
 import { checkRoomToResume, isSlotKey, slotNeed, startIdle } from './slots.ts'
@@ -86,7 +87,9 @@ export class Control {
   }
 
   /** A new instance of the same net that takes over what the old one had finished. */
-  async retryInstance(p: { readonly id: string; readonly input?: Json } & Actor): Promise<Started> {
+  async retryInstance(
+    p: { readonly id: string; readonly input?: Json; readonly startKey?: string } & Actor,
+  ): Promise<Started> {
     const edited = p.input !== undefined
     if (edited) storableText(p.input, 'input', this.#deps.maxPayloadBytes)
     const old = await this.#instance(p.id)
@@ -105,9 +108,12 @@ export class Control {
       instances: [p.id],
       slotsWith: ['a:', 'n:'].map((prefix) => ({ instanceId: p.id, prefix })),
       slots: [{ instanceId: p.id, keys: ['in', 'm'] }],
+      ...(p.startKey === undefined ? {} : { startKeys: [p.startKey] }),
       ...slotNeed([old.slotKey]),
     }
-    await this.#act(null, need, (change) => {
+    const retry = (change: Change): Started => {
+      const holder = p.startKey === undefined ? undefined : change.loaded.startKeys.get(p.startKey)
+      if (holder !== undefined) return retriedBefore(p.id, holder)
       const member = change.member(p.id)
       const facts = change.facts(member)
       const literals = Object.assign({}, ...(facts.slotsWith('a:') ?? []).map((s) => s.value)) as never
@@ -124,7 +130,7 @@ export class Control {
         netHash: old.netHash,
         parent: null,
         tenant: old.tenant,
-        startKey: null,
+        startKey: p.startKey ?? null,
         retryOf: p.id,
         actor: p.actor,
         input: (edited ? p.input : facts.slot('in')) ?? null,
@@ -136,8 +142,11 @@ export class Control {
       const by = p.actor === null ? {} : { actor: p.actor }
       change.event(born, 'instance.retries', null, { retry_of: p.id, ...by, ...(edited ? { input_edited: true } : {}) })
       change.pump()
-    })
-    return { id, created: true }
+      return { id, created: true }
+    }
+    // Without a key nobody can tell whether a commit that may have happened was this one.
+    if (p.startKey === undefined) return (await this.#act(null, need, retry)).value
+    return persistently(async () => (await this.#act(null, need, retry)).value)
   }
 
   /** Goes on in place where an instance stopped without undo. */
@@ -249,6 +258,12 @@ export class Control {
     if (row === null) throw new PetrelError('not_found', `there is no instance ${id}`, { id })
     return row
   }
+}
+
+/** The key of a retry answers for that retry alone. */
+function retriedBefore(id: string, holder: InstanceRow): Started {
+  if (holder.retryOf === id) return { id: holder.id, created: false }
+  throw new PetrelError('duplicate', `this start key is taken, and not by a retry of instance ${id}`)
 }
 
 /** Whoever has a workflow done again began it as much as the one before. */

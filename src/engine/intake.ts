@@ -1,6 +1,5 @@
 /** Work comes in: bare runs and instances, checked at the edge, many calls in one transaction. */
 import type { Json, Retry } from '../net/net.ts'
-import { StoreConflictError, StoreUnavailableError } from '../store/errors.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
 import { checkLimit, limitKeys } from './admission.ts'
@@ -16,6 +15,7 @@ import { isId } from './ids.ts'
 import { checkInboxRun } from './inbox-run.ts'
 import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
+import { persistently } from './persistently.ts'
 import { newRun } from './runs.ts'
 import { checkSlots, slotKey, slotNeed } from './slots.ts'
 import type { Transactor } from './transactor.ts'
@@ -383,22 +383,6 @@ async function together<P, R>(
       } catch (alone) {
         entry.reject(alone)
       }
-    }
-  }
-}
-
-/** A key taken between load and write, or a store that was away: the next look decides. */
-async function persistently<T>(work: (unsure: boolean) => Promise<T>): Promise<T> {
-  let unsure = false
-  for (let tries = 0; ; tries++) {
-    try {
-      return await work(unsure)
-    } catch (error) {
-      if (error instanceof StoreUnavailableError && tries < 8) {
-        if (error.code === 'commit_unknown') unsure = true
-        await new Promise((resolve) => setTimeout(resolve, 20 * 2 ** tries))
-      } else if (!(error instanceof StoreConflictError)) throw error
-      else if (tries >= 3) throw new PetrelError('duplicate', error.message)
     }
   }
 }

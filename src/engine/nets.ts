@@ -67,9 +67,18 @@ export class Nets {
 
   /** One that was checked before it was stored: it may be started as it is. */
   adopt(row: NetRow): Net {
-    const { net } = this.#compiled.get(row.hash) ?? this.load(row)
-    this.#hashes.set(net, row.hash)
-    this.#stored.add(row.hash)
+    return this.recall(row.hash) ?? this.#adopted(row.hash, this.load(row))
+  }
+
+  /** The same, if this process knows it: its text, which may be long, need not be read. */
+  recall(hash: string): Net | null {
+    const known = this.#compiled.get(hash)
+    return known === undefined ? null : this.#adopted(hash, known)
+  }
+
+  #adopted(hash: string, { net }: CompiledNet): Net {
+    this.#hashes.set(net, hash)
+    this.#stored.add(hash)
     return net
   }
 

@@ -33,6 +33,8 @@ interface Kept {
 
 /** In characters of JSON; the objects take several times as much. */
 const MOST_WEIGHT = 32 * 1024 * 1024
+/** Of the text of a net, about. */
+const CHARACTERS_PER_NODE = 700
 
 /** `hashes`: of the net and the nested ones, in their order. */
 export function planOf(start: Startable, hashes: readonly string[]): Planned {
@@ -75,9 +77,18 @@ export class Plans {
   async #read(row: DefinitionRow): Promise<Kept> {
     const { net, nets, ...rest } = JSON.parse(row.plan) as Plan
     const hashes = [net, ...nets]
-    const found = new Map((await this.#store.read.trees.nets(hashes)).map((n) => [n.hash, n]))
+    // What was deployed in this process is known here; else its text is read, megabytes of it.
+    const recalled = new Map(hashes.map((hash) => [hash, this.#nets.recall(hash)]))
+    const unknown = [...recalled].flatMap(([hash, known]) => (known === null ? hash : []))
+    const texts = unknown.length === 0 ? [] : await this.#store.read.trees.nets(unknown)
+    const found = new Map(texts.map((n) => [n.hash, n]))
     let weight = row.source.length + row.plan.length
     const loaded = hashes.map((hash): Net => {
+      const known = recalled.get(hash) ?? null
+      if (known !== null) {
+        weight += known.nodes.length * CHARACTERS_PER_NODE
+        return known
+      }
       const stored = found.get(hash)
       if (stored === undefined) {
         const which = `${row.name} ${row.version}`

@@ -6,6 +6,7 @@ import type { RunRow } from '../store/rows.ts'
 import type { Loaded, Need, Store } from '../store/store.ts'
 import { Admission, limitKeys } from './admission.ts'
 import { Change, type ChangeDeps } from './change.ts'
+import { deltaOf } from './delta.ts'
 import { type Handed, handOff, type Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
 
@@ -99,7 +100,7 @@ export class Transactor {
           fresh,
           offers.map((o) => (o.waiting === undefined ? (loaded.urgency[asking.indexOf(o)] ?? null) : o.waiting)),
         )
-        return { delta: change.delta(), result: { value: value as T, change, handed } }
+        return { delta: deltaOf(change), result: { value: value as T, change, handed } }
       },
     })
     this.clockOffsetMs = committed.change.now - Date.now()

@@ -245,7 +245,11 @@ function deadline(d: Draft): void {
   }
 }
 
-const TIMED_OUT: Failure = { code: 'timeout', message: 'the instance did not end by its deadline' }
+const TIMED_OUT: Failure = {
+  code: 'timeout',
+  message: 'the instance did not end by its deadline',
+  category: 'timeout',
+}
 
 /** The one way back, which the table of states does not have: it goes on at the places that did not succeed. */
 function resume(d: Draft, places: readonly Place[]): void {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -26,6 +27,19 @@ describe('the README', () => {
       const run = spawnSync(process.execPath, [file], { encoding: 'utf8' })
       expect(run.stderr).toBe('')
       expect(run.stdout.trim()).toBe(printed.trim())
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('shows a file whose failure path plays as it says', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    const marker = '<!-- run: readme-steps -->'
+    const folder = mkdtempSync(join(tmpdir(), 'petrel-readme-'))
+    try {
+      const script = `petrel() { node '${join(root, 'bin/petrel')}' "$@"; }\n${blockAfter(readme, marker, 'sh')}`
+      const run = spawnSync('bash', ['-c', script], { encoding: 'utf8', cwd: folder })
+      expect(run.stdout.trim(), run.stderr).toBe(blockAfter(readme, marker, 'text').trim())
     } finally {
       rmSync(folder, { recursive: true })
     }

@@ -1,4 +1,4 @@
-/** A retry with another input. */
+/** A retry with another input, and under a key. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Drive, net, node, ONCE, PLACES } from './drive.ts'
 import { open } from './seeds/stage.ts'
@@ -39,6 +39,30 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
     const none = await d.engine.retryInstance({ id, actor: null, input: null })
     expect(await input(none.id)).toEqual([])
     await d.work()
+  })
+
+  it('under one key there is one retry, however often and from wherever it is asked for', async () => {
+    const id = await d.start({ net: three })
+    await d.engine.cancelInstance({ id, actor: null })
+    const ask = () => d.engine.retryInstance({ id, actor: null, startKey: 'again:1' })
+    const made = await Promise.all([ask(), ask(), ask()])
+    expect(new Set(made.map((m) => m.id)).size).toBe(1)
+    expect(made.filter((m) => m.created)).toHaveLength(1)
+    expect(await ask()).toEqual({ id: made[0]?.id, created: false })
+    const other = await d.start({ net: three })
+    await d.engine.cancelInstance({ id: other, actor: null })
+    const taken = d.engine.retryInstance({ id: other, actor: null, startKey: 'again:1' })
+    await expect(taken).rejects.toMatchObject({ code: 'duplicate' })
+    const rows = await d.store.read.listInstances({
+      states: null,
+      name: null,
+      dialect: null,
+      tenant: null,
+      rootsOnly: true,
+      limit: 10,
+      before: null,
+    })
+    expect(rows).toHaveLength(3)
   })
 
   it('an input that cannot be stored is refused, and nothing starts', async () => {

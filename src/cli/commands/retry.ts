@@ -8,6 +8,7 @@ import { actor, instanceView } from '../lookup.ts'
 
 interface RetryOptions extends Shared {
   readonly input?: string
+  readonly key?: string
 }
 
 export function defineRetry(program: Command): void {
@@ -16,6 +17,7 @@ export function defineRetry(program: Command): void {
     .argument('<id>', 'an instance that did not complete')
     .description('start a new instance that takes over what a failed one finished')
     .option('--input <json>', 'instead of its input: JSON, @FILE, or - for standard input')
+    .option('--key <key>', 'a start key: the same retry again answers with the same instance')
   jsonOption(storeOptions(command)).action(
     act<RetryOptions, readonly [string]>((terminal, options, id) => {
       const given = options.input
@@ -23,7 +25,8 @@ export function defineRetry(program: Command): void {
       const input = given === undefined ? {} : { input: jsonArgument(given, '--input', example) }
       return withEngine(options, async (engine) => {
         await instanceView(engine, id)
-        const made = await engine.retryInstance({ id, actor: actor(), ...input })
+        const key = options.key === undefined ? {} : { startKey: options.key }
+        const made = await engine.retryInstance({ id, actor: actor(), ...input, ...key })
         if (terminal.json) {
           const { instance } = await instanceView(engine, made.id)
           terminal.data({ id: made.id, created: made.created, retry_of: id, instance: instanceWire(instance) })

@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Part } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { LONGEST_NAME } from '../../engine/inbox-run.ts'
+import { LONGEST_KEY, LONGEST_NAME } from '../../engine/inbox-run.ts'
 import type { Json } from '../../net/net.ts'
 import { type Body, bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
-import { readBody } from '../inbox/fields.ts'
+import { readBody, readLine } from '../inbox/fields.ts'
 import { instanceWire } from '../wire.ts'
 import { contextWire } from './about.ts'
 import { type ById, findRow } from './find.ts'
@@ -29,7 +29,7 @@ export function changeRoutes(app: FastifyInstance, engine: EngineApi): void {
     const { id } = await findRow(engine, request.params.id, request.caller)
     const params = { id, actor: actorOf(request.caller), ...asked }
     const made = await refusing('retry', id, engine.retryInstance(params))
-    reply.code(201).header('location', `/v1/instances/${made.id}`)
+    reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
     const row = await findRow(engine, made.id, request.caller)
     return { id: made.id, created: made.created, retry_of: id, instance: instanceWire(row) }
   })
@@ -47,8 +47,14 @@ function nothingIn(body: Body, verb: Verb): void {
   readBody(body, [], `a ${verb}`, () => null)
 }
 
-export function readRetry(body: Body): { readonly input?: Json } {
-  return readBody(body, ['input'], 'a retry', (part) => (part.has('input') ? { input: body['input'] as Json } : {}))
+export function readRetry(body: Body): { readonly input?: Json; readonly startKey?: string } {
+  return readBody(body, ['input', 'start_key'], 'a retry', (part) => {
+    const startKey = readLine(part.get('start_key'), 'start_key', LONGEST_KEY)
+    return {
+      ...(part.has('input') ? { input: body['input'] as Json } : {}),
+      ...(startKey === null ? {} : { startKey }),
+    }
+  })
 }
 
 export function readContext(body: Body): { readonly [name: string]: Json } {

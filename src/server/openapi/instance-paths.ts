@@ -1,7 +1,7 @@
 /** /v1/instances. */
 import type { Operation, Paths } from './operation.ts'
 import { LAST_EVENT_ID } from './parameters.ts'
-import { anything, object, ref, whole } from './schema.ts'
+import { anything, object, ref, text, whole } from './schema.ts'
 
 const PAGE_LIMIT = {
   name: 'limit',
@@ -114,11 +114,17 @@ export const INSTANCE_PATHS: Paths = {
         'Starts a new instance that takes over the results of what had succeeded and begins at what had not. The old one ' +
         'stays as it is.',
       body: {
-        schema: object({ input: anything('Instead of the input of the old one. Left out: the same.') }),
+        schema: object({
+          input: anything('Instead of the input of the old one. Left out: the same.'),
+          start_key: text('Sent again under the same key, it is answered with the same retry.'),
+        }),
         optional: true,
         example: { input: { order: 17, address: 'Bahnhofstrasse 1' } },
       },
-      answers: { '201': { description: 'The new one.', schema: ref('RetryReply'), headers: ['Location'] } },
+      answers: {
+        '200': { description: 'The key had started it before.', schema: ref('RetryReply'), headers: ['Location'] },
+        '201': { description: 'The new one.', schema: ref('RetryReply'), headers: ['Location'] },
+      },
     }),
   },
   '/v1/instances/{id}/context': {

@@ -1,0 +1,19 @@
+/** Sends what creates something until the store has an answer. */
+import { StoreConflictError, StoreUnavailableError } from '../store/errors.ts'
+import { PetrelError } from './errors.ts'
+
+/** A key taken between load and write, or a store that was away: the next look decides. */
+export async function persistently<T>(work: (unsure: boolean) => Promise<T>): Promise<T> {
+  let unsure = false
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work(unsure)
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && tries < 8) {
+        if (error.code === 'commit_unknown') unsure = true
+        await new Promise((resolve) => setTimeout(resolve, 20 * 2 ** tries))
+      } else if (!(error instanceof StoreConflictError)) throw error
+      else if (tries >= 3) throw new PetrelError('duplicate', error.message)
+    }
+  }
+}

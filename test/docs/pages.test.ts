@@ -1,0 +1,51 @@
+/**
+ * Pages with commands: their files are written, their commands are run in order in one shell, in a folder with a store of
+ * its own, and print what the page says. A page that asks a server over HTTP gets one on that store.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { buildIfStale } from '../../scripts/setup.mjs'
+import { root } from '../cli/petrel.ts'
+import { serveOn } from '../server/serving.ts'
+import { runPage } from './blocks.ts'
+
+const PAGES = ['api.md', 'dag.md', 'gates.md', 'ojs.md', 'triggers.md', 'why.md']
+const SERVER = 'http://127.0.0.1:7070'
+const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).status !== 0)
+
+describe.skipIf(missing.length > 0)('what a page of the documents shows', () => {
+  beforeAll(() => buildIfStale(), 120_000)
+
+  it.each(PAGES)(
+    'docs/%s: files and commands do what it says',
+    async (name) => {
+      const page = readFileSync(join(root, 'docs', name), 'utf8')
+      const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))
+      const url = `sqlite:${join(folder, 'petrel.db')}`
+      const served = page.includes(SERVER) ? await serveOn(url) : null
+      try {
+        writeFiles(page, folder)
+        await runPage(page, {
+          replace: served === null ? {} : { [SERVER]: served.server.url },
+          env: { PATH: `${join(root, 'bin')}:${process.env['PATH']}`, PETREL_STORE: url, NO_COLOR: '1' },
+          cwd: folder,
+        })
+      } finally {
+        await served?.server.close({ graceMs: 500 })
+        await served?.engine.close()
+        await served?.store.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    120_000,
+  )
+})
+
+function writeFiles(page: string, folder: string): void {
+  const files = [...page.matchAll(/<!-- file: (\S+) -->\n```yaml\n([\s\S]*?)```/g)]
+  expect(files).toHaveLength(page.match(/<!-- file: /g)?.length ?? 0)
+  for (const [, name, text] of files) writeFileSync(join(folder, name as string), text as string)
+}
