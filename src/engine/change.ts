@@ -219,7 +219,7 @@ export class Change {
       case 'cancel-run':
         return this.#cancelUnstarted(effect.id)
       case 'cancel-child':
-        return this.follow(effect.id, { kind: 'cancel' })
+        return this.follow(effect.id, { kind: 'cancel', undo: effect.undo })
       case 'close-gate':
         return closeGate(this, member, effect.id)
       case 'signal-active':
@@ -356,7 +356,7 @@ export class Change {
     this.endedIds.push(row.id)
     const error = member.slots.get('e') ?? null
     this.event(member, `instance.${row.state}`, null, { outcome: row.outcome, ...(error === null ? {} : { error }) })
-    childEnded(this, member.row, error as Failure | null)
+    childEnded(this, member)
   }
 
   event(member: Member, type: string, node: string | null, data: Json | null, actor: string | null = null): void {

@@ -11,12 +11,14 @@ import type { Json } from './net.ts'
 import {
   CANCELLED,
   cancelUnstarted,
+  childStuck,
   drain,
   end,
   enterFinal,
   failureJson,
   finalEnded,
   leaveDrainIfEmpty,
+  rollBack,
   stopUndo,
   undoEnded,
 } from './phases.ts'
@@ -125,7 +127,7 @@ function take(d: Draft, happening: Happening): void {
       return
     case 'cancel':
       if (m.state === 'idle' || m.state === 'queued') return end(d, 'cancelled', 'cancelled')
-      return drain(d, 'cancel', CANCELLED, null)
+      return happening.undo === true ? rollBack(d) : drain(d, 'cancel', CANCELLED, null)
     case 'deadline':
       return deadline(d)
     case 'continue':
@@ -176,6 +178,7 @@ function ended(d: Draft, place: Place, outcome: Outcome): void {
   count(d, place, outcome)
   if (m.phase === 'drain') {
     if (m.reason === 'stop' && outcome.kind === 'succeeded') d.put(`p:${place.fire}`, { ...place })
+    if (outcome.kind === 'failed' && outcome.undoError !== undefined) childStuck(d, place.node, outcome.undoError)
     return leaveDrainIfEmpty(d)
   }
   if (outcome.kind === 'unknown' && d.net.net.unknown === 'stop') return drain(d, 'stop', outcome.error, place.node)

@@ -81,7 +81,8 @@ export interface Failure {
 
 export type Outcome =
   | { readonly kind: 'succeeded' }
-  | { readonly kind: 'failed'; readonly error: Failure }
+  /** `undoError`: of a child whose own undo failed, so that its work is half undone. */
+  | { readonly kind: 'failed'; readonly error: Failure; readonly undoError?: Failure }
   /** Timed out, lost, or cancelled while active: nobody knows whether the work took effect. */
   | { readonly kind: 'unknown'; readonly error: Failure }
   /** Never started and never will. */
@@ -97,7 +98,8 @@ export type Happening =
   /** `result`: what it returned, for its undo. */
   | { readonly kind: 'late'; readonly place: Place; readonly result?: Json }
   | { readonly kind: 'patched'; readonly set: { readonly [name: string]: Json } }
-  | { readonly kind: 'cancel' }
+  /** `undo`: its parent undoes its work, so what this one has completed is undone as well before it ends. */
+  | { readonly kind: 'cancel'; readonly undo?: boolean }
   | { readonly kind: 'deadline' }
   /** Go on with a cascade that was cut off. */
   | { readonly kind: 'continue' }
@@ -138,7 +140,7 @@ export type Effect =
     }
   /** Work that had not started and will not. */
   | { readonly do: 'cancel-run'; readonly id: string }
-  | { readonly do: 'cancel-child'; readonly id: string }
+  | { readonly do: 'cancel-child'; readonly id: string; readonly undo: boolean }
   | { readonly do: 'close-gate'; readonly id: string }
   /** Signal active work to stop if it can; it still settles by itself. */
   | { readonly do: 'signal-active' }

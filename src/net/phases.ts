@@ -8,7 +8,7 @@ import { Abandoned, MissingFact } from './draft.ts'
 import type { Missing } from './facts.ts'
 import { payloadOf } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
-import type { Json } from './net.ts'
+import type { Json, Net } from './net.ts'
 import { dropAppeals } from './reruns.ts'
 
 /** Rows a drain cancels at a time. */
@@ -60,7 +60,7 @@ export function cancelUnstarted(d: Draft): void {
   if (runs.length === CANCEL_CHUNK) m.more = true
   if (m.open === 0) return
   const children = known(d.facts.openChildren(CANCEL_CHUNK), { fact: 'openChildren', limit: CANCEL_CHUNK } as const)
-  for (const id of children) d.effects.push({ do: 'cancel-child', id })
+  for (const id of children) d.effects.push({ do: 'cancel-child', id, undo: undoDue(d) })
   if (children.length === CANCEL_CHUNK) m.more = true
 }
 
@@ -73,8 +73,25 @@ export function leaveDrainIfEmpty(d: Draft): void {
   const { m } = d
   if (m.phase !== 'drain' || m.open > 0 || m.more) return
   if (m.reason === 'cancel') end(d, 'cancelled', 'cancelled')
-  else if (undoDue(d)) enterUndo(d)
-  else enterFinal(d)
+  else if (!undoDue(d)) enterFinal(d)
+  else if (hasChildren(d.net.net) && d.slot('eu') !== null) end(d, 'failed', 'rolled_back_partial')
+  else enterUndo(d)
+}
+
+/** Its parent undoes its work. Without anything of its own to undo that is a cancel like any other. */
+export function rollBack(d: Draft): void {
+  const { net } = d.net
+  const undoes = d.m.phase === 'forward' && (hasChildren(net) || net.nodes.some((node) => node.undo !== null))
+  drain(d, undoes ? 'compensate' : 'cancel', CANCELLED, null)
+}
+
+/** A child that could not undo its work: nothing further is undone here either, once all that is open has ended. */
+export function childStuck(d: Draft, node: string, error: Failure): void {
+  if (undoDue(d)) d.put('eu', failureJson(error, node))
+}
+
+function hasChildren(net: Net): boolean {
+  return net.nodes.some(({ work }) => work.kind === 'child' || (work.kind === 'each' && work.body?.kind !== 'run'))
 }
 
 function undoDue(d: Draft): boolean {

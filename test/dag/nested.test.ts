@@ -227,4 +227,61 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect([...given.keys()]).toEqual(['before', 'one', 'two', 'undo one', 'undo before'])
     expect(await d.state(id)).toBe('compensated')
   })
+
+  /** One beside a step that fails: it is under way when the whole is rolled back. */
+  const BESIDE = (policy: string): string =>
+    flow(
+      'outer',
+      `  failurePolicy: ${policy}
+  steps:
+    - { name: before }
+    - { name: part, workflow: w, dependsOn: [before] }
+    - { name: breaks, dependsOn: [before] }
+  compensation:
+    - { step: before, uses: undo.before }
+    - { step: part, uses: undo.part }
+  workflows:
+    w:
+      steps: [{ name: one }, { name: two, dependsOn: [one] }, { name: three, dependsOn: [two] }]
+      compensation: [{ step: one, uses: undo.one }, { step: two, uses: undo.two }]
+`,
+    )
+
+  /** `one` has completed and `two` is at work when `breaks` fails. */
+  async function breakBeside(policy: string): Promise<{ readonly id: string; readonly child: string }> {
+    const id = await start(BESIDE(policy), null)
+    await d.succeed(await d.claimOne())
+    const work = new Map((await d.claim()).map((run) => [run.node, run]))
+    await d.succeed(work.get('one')!)
+    const two = await d.claimOne()
+    await d.session.started([{ runId: two.runId, epoch: two.epoch, at: await d.store.now() }])
+    await d.fail(work.get('breaks')!, { category: 'agent' })
+    await d.succeed(two)
+    const [child] = (await d.engine.view(id))?.children ?? []
+    return { id, child: child?.id as string }
+  }
+
+  it('one under way when the whole is rolled back undoes what it had completed, before the rest is undone', async () => {
+    const { id, child } = await breakBeside('compensate')
+    const given = await play()
+    expect([...given.keys()]).toEqual(['undo two', 'undo one', 'undo before'])
+    expect([await d.state(child), await d.state(id)]).toEqual(['compensated', 'compensated'])
+    expect(await d.doctor()).toEqual([])
+  })
+
+  it('if it cannot, nothing further is undone: the whole is partly rolled back, with the error of that undo', async () => {
+    const { id, child } = await breakBeside('compensate')
+    const given = await play({ 'undo two': new Error('stuck') })
+    expect([...given.keys()]).toEqual(['undo two'])
+    expect([await d.state(child), await d.state(id)]).toEqual(['failed', 'failed'])
+    const view = await d.engine.view(id)
+    expect(view?.instance.outcome).toBe('rolled_back_partial')
+    expect([view?.error?.message, view?.undoError?.message]).toEqual(['it broke', 'stuck'])
+  })
+
+  it('one under way when the whole is aborted is cancelled, and nothing is undone', async () => {
+    const { id, child } = await breakBeside('abort')
+    expect([...(await play()).keys()]).toEqual([])
+    expect([await d.state(child), await d.state(id)]).toEqual(['cancelled', 'failed'])
+  })
 })

@@ -137,7 +137,7 @@ onBothStores('large workflows', (stage) => {
 
   it('undoes a large one at the cost per step of a small one', async () => {
     const s = await counted(stage)
-    const sizes = [20, FULL ? 10_000 : 60] as const
+    const sizes = [40, FULL ? 10_000 : 120] as const
     const costs: Cost[] = []
     for (const steps of sizes) {
       const last = `s${steps - 1}`

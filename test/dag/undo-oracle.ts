@@ -3,7 +3,7 @@
  * given, which of their reports were taken, what was decided at gates. It shares nothing with src/net.
  *
  *   forward  steps whose dependencies have ended may begin; a failure that is not skipped, a deadline or a cancel ends it
- *   drain    nothing begins, nested workflows are cancelled; what is held may end
+ *   drain    nothing begins, nested workflows are rolled back or cancelled like their parent; what is held may end
  *   undo     after `compensate` only: completed steps that have an entry, the last completed first, one at a time
  *   ended    nothing changes any more
  */
@@ -31,6 +31,7 @@ export class Flow {
   readonly #steps: ReadonlyMap<string, StepCase>
   readonly #over = new Map<string, 'completed' | 'skipped' | 'failed'>()
   readonly #held = new Set<string>()
+  #stuck = false
   readonly #ended: () => void
 
   constructor(flow: FlowCase, ended: () => void = () => {}) {
@@ -108,6 +109,13 @@ export class Flow {
     this.#goOn()
   }
 
+  /** Its parent turns back. */
+  turnBack(reason: 'abort' | 'compensate' | 'cancel'): void {
+    if (reason === 'compensate') this.seen.add(`rolled back with its parent in ${this.phase}`)
+    this.#leave(reason === 'compensate' ? 'compensate' : 'cancel')
+    this.#goOn()
+  }
+
   undoEnded(succeeded: boolean): void {
     if (this.undoing === null) throw new LawBroken('an undo ended that nobody expected')
     this.undoing = null
@@ -124,7 +132,7 @@ export class Flow {
     this.seen.add(`reason ${reason}`)
     this.phase = 'drain'
     this.reason = reason
-    for (const inner of this.nested.values()) inner.cancel()
+    for (const inner of this.nested.values()) inner.turnBack(reason)
   }
 
   #goOn(): void {
@@ -149,14 +157,17 @@ export class Flow {
   }
 
   #innerEnded(name: string, inner: Flow): void {
-    // While draining it only makes room: an inner workflow that was cancelled is no step that failed.
-    if (this.phase === 'forward') this.ended(name, inner.end === 'completed')
-    else this.#goOn()
+    // While draining it only makes room: an inner workflow that was cancelled is no step that failed. One that had
+    // completed is undone by its step's entry, one that could not undo its work ends the rollback.
+    if (this.phase === 'forward') return this.ended(name, inner.end === 'completed')
+    if (inner.end === 'failed' && inner.reason === 'compensate') this.#stuck = true
+    this.#goOn()
   }
 
   #leaveDrain(): void {
     if (this.#held.size > 0 || [...this.nested.values()].some((inner) => inner.end === null)) return
-    if (this.reason === 'compensate') this.phase = 'undo'
+    if (this.reason === 'compensate' && this.#stuck) this.#finish('failed')
+    else if (this.reason === 'compensate') this.phase = 'undo'
     else this.#finish(this.reason === 'cancel' ? 'cancelled' : 'failed')
   }
 

@@ -22,7 +22,7 @@ const MUST_SEE = [
   ...['completed', 'failed', 'cancelled', 'compensated'].map((end) => `end ${end}`),
   ...['timeout', 'worker_lost'].flatMap((code) => [`given up in forward: ${code}`, `given up in drain: ${code}`]),
   ...['deadline in forward', 'success in drain', 'failure in drain', 'hand-off of undo', 'undo of several'],
-  ...['skip', 'nested', 'two at once', 'session lost'],
+  ...['skip', 'nested', 'rolled back with its parent in forward', 'two at once', 'session lost'],
 ]
 
 test.each(STORES)(`on $name: ${count} cases, seed ${seed}`, { timeout: full ? 1_800_000 : 120_000 }, async (store) => {

@@ -201,6 +201,10 @@ export class World {
       }
       case 'cancel-child':
         law(this.#byId(effect.id).kind === 'child', `cancel-child of ${effect.id}, which is no child`)
+        law(
+          effect.undo === (this.marking.state === 'compensating'),
+          'a child undoes its work exactly if its parent does',
+        )
         this.toldToCancel.add(effect.id)
         return
       case 'deadline':
