@@ -90,7 +90,7 @@ export class Engine implements EngineApi {
 
   static async open(options: EngineOptions): Promise<Engine> {
     const engine = new Engine(options, await options.store.now())
-    if (options.sweep !== false) engine.#sweeper.start()
+    if (options.sweep !== false) await engine.#sweeper.start()
     return engine
   }
 

@@ -21,6 +21,7 @@ const PRUNE_EVERY_MS = 60_000
 /** Something due already (a retry that another process will take, say) must not make us spin. */
 const AHEAD_MS = 20
 const LOOK_AHEAD_EVERY_MS = 100
+const CATCH_UP_MS = 2_000
 
 export interface SweeperDeps {
   readonly store: Store
@@ -60,9 +61,19 @@ export class Sweeper {
     this.#deps = deps
   }
 
-  start(): void {
+  /**
+   * What ran out while no process was there has ended before this one gives out work: a step must not begin after the
+   * deadline of its workflow. A store that is slow to answer keeps nobody waiting for long.
+   */
+  async start(): Promise<void> {
     this.#started = true
-    this.#sleepUntil(this.#deps.transactor.nowMs)
+    const first = this.#tick()
+    let timer: NodeJS.Timeout | undefined
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CATCH_UP_MS)
+    })
+    await Promise.race([first, enough])
+    clearTimeout(timer)
   }
 
   /** Something will be due then (store clock). */

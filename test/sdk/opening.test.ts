@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { readDefinition } from '../../src/dialects/definition.ts'
 import { chain, job, Petrel, task } from '../../src/index.ts'
 import { onBothStores, onPostgres } from './stores.ts'
 
@@ -35,6 +36,26 @@ onBothStores('opening', (stage) => {
     second.handle('later', (args) => args)
     await second.work()
     expect(await second.run(handle.id).result()).toEqual({ a: 1 })
+  })
+
+  it('what ran out of time while nobody was there has ended before a worker could begin it', async () => {
+    const text = JSON.stringify({
+      apiVersion: 'ioa.dev/v0.2',
+      kind: 'Workflow',
+      metadata: { name: 'late' },
+      spec: { timeout: '1h', steps: [{ name: 'a' }, { name: 'b' }] },
+    })
+    const { start } = await readDefinition('late.yaml', text)
+    const first = await stage.open()
+    const ids = (await first.engine.start([start, start, start])).map(({ id }) => id)
+    await first.engine.store.moveClock(2 * 3_600_000)
+    await first.close()
+    const second = await stage.open()
+    const begun: string[] = []
+    for (const step of ['a', 'b']) second.handle(step, () => begun.push(step))
+    await second.work()
+    for (const id of ids) expect(await second.engine.ended({ id, kind: 'instance' })).toBe('failed')
+    expect(begun).toEqual([])
   })
 
   it('a worker needs handlers', async () => {

@@ -213,6 +213,15 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await state(undone)).toBe('compensating')
     })
 
+    it('a step that ends after the timeout of its workflow is too late, even if nobody has looked at the clock yet', async () => {
+      const id = await stage.start({ timeout: '1h', steps: inLine('a', 'b') })
+      await stage.take('a')
+      await stage.d.store.moveClock(3_600_000)
+      await stage.succeed('a')
+      expect(await stage.running()).toEqual([])
+      expect(await stage.conditions(id)).toContain('TimedOut')
+    })
+
     it('time spent blocked counts', async () => {
       const id = await stage.start({ timeout: '1h', steps: [{ name: 'sign', approval: true }] })
       await stage.d.pass(3_599_000)
