@@ -12,33 +12,28 @@ import (
 	"petrel"
 )
 
-// road is a TCP connection to the server that can be closed for a while.
+// road is a TCP connection to the server that can be closed for a while. Its port stays taken meanwhile: given back, it
+// could become anybody's, even the near end of the worker's own attempt to connect.
 type road struct {
 	address string
 	target  string
 
-	mu       sync.Mutex
-	listener net.Listener
-	open     map[net.Conn]struct{}
+	mu   sync.Mutex
+	away bool
+	open map[net.Conn]struct{}
 }
 
 func newRoad(t *testing.T) *road {
 	t.Helper()
 	parsed, err := url.Parse(serverURL)
 	must(t, err)
-	r := &road{address: "127.0.0.1:0", target: parsed.Host, open: map[net.Conn]struct{}{}}
-	r.connect(t)
-	t.Cleanup(r.cut)
-	return r
-}
-
-func (r *road) connect(t *testing.T) {
-	t.Helper()
-	listener, err := net.Listen("tcp", r.address)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	r.mu.Lock()
-	r.listener, r.address = listener, listener.Addr().String()
-	r.mu.Unlock()
+	r := &road{address: listener.Addr().String(), target: parsed.Host, open: map[net.Conn]struct{}{}}
+	t.Cleanup(func() {
+		listener.Close()
+		r.cut()
+	})
 	go func() {
 		for {
 			in, err := listener.Accept()
@@ -48,35 +43,50 @@ func (r *road) connect(t *testing.T) {
 			go r.carry(in)
 		}
 	}()
+	return r
 }
 
 func (r *road) carry(in net.Conn) {
 	defer in.Close()
+	r.mu.Lock()
+	away := r.away
+	if !away {
+		r.open[in] = struct{}{}
+	}
+	r.mu.Unlock()
+	if away {
+		return
+	}
+	defer func() {
+		r.mu.Lock()
+		delete(r.open, in)
+		r.mu.Unlock()
+	}()
 	out, err := net.Dial("tcp", r.target)
 	if err != nil {
 		return
 	}
 	defer out.Close()
-	r.mu.Lock()
-	r.open[in] = struct{}{}
-	r.mu.Unlock()
 	go func() {
 		_, _ = io.Copy(out, in)
 		out.Close()
 	}()
 	_, _ = io.Copy(in, out)
-	r.mu.Lock()
-	delete(r.open, in)
-	r.mu.Unlock()
 }
 
 func (r *road) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.listener.Close()
+	r.away = true
 	for connection := range r.open {
 		connection.Close()
 	}
+}
+
+func (r *road) connect() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.away = false
 }
 
 // A worker outlives broken connections and reports what it did meanwhile.
@@ -100,7 +110,7 @@ func TestAWorkerOutlivesTheAbsenceOfItsServer(t *testing.T) {
 	output.await(t, "claiming work: ")
 	close(goOn)
 	next := submit(t, client, own+".next.v1", nil)
-	road.connect(t)
+	road.connect()
 	if run := awaitRun(t, client, first, is(petrel.StatusSucceeded)); run.Attempt != 0 {
 		t.Errorf("%+v", run)
 	}
