@@ -8,13 +8,17 @@ import { placeOf } from './runs.ts'
 /** The work took effect after it had been given up: an undo must know, an operator too. */
 export function noteLate(change: Change, run: RunRow, epoch: number, result: string | null): void {
   if (run.instanceId === null || lastExecution(run) !== epoch) return
+  const undoable = change.member(run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
+  // Nobody could undo it, and nobody doubts any more that it was given up.
+  if (!undoable && !run.unknown) return
   change.runEvent(run, 'late_success', null)
   const returned = result === null ? null : (JSON.parse(result) as Json)
   change.happen(run.instanceId, { kind: 'late', place: placeOf(run), result: returned })
   // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
   finishedOutside(change, run.id)
+  const row = change.run(run.id) as RunRow
   // The result is for whoever undoes it; that there is one says that this was told.
-  change.replace({ ...(change.run(run.id) as RunRow), unknown: false, result: result ?? 'null' })
+  change.replace({ ...row, unknown: false, result: undoable ? (result ?? 'null') : row.result })
 }
 
 const LOST: ReadonlySet<unknown> = new Set([

@@ -85,7 +85,10 @@ function suite(store: () => string): void {
       'kind: Net\nversion: 1\nname: w\nnodes:\n  ok: { gate: { options: { quorum: 0 } } }\n',
     )
     const { code, err } = await petrel('run', file)
-    expect([code, err]).toEqual([2, expect.stringContaining('nodes.ok.work.options.quorum')])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining('wrong.yaml:5:36: nodes.ok.gate.options.quorum: a whole number'),
+    ])
   })
 
   it('a dry run approves gates whatever they ask for', async () => {

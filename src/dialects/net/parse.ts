@@ -188,7 +188,9 @@ function checkNet(net: Net, part: Part, build: Build): void {
     const unknown = /^there is no node '(.*)'$/.exec(message)?.[1]
     const near = unknown === undefined ? null : closest(unknown, keys)
     const hint = unknown === undefined ? null : near === null ? `nodes: ${keys.join(', ')}` : `did you mean '${near}'?`
-    build.reader.note({ path: placeOf(path, build.places) ?? part.path, message, hint })
+    // What stands in the options of a gate has the same names in the file.
+    const option = /\.(options(?:\..+)?)$/.exec(path)?.[1]?.split('.') ?? []
+    build.reader.note({ path: [...(placeOf(path, build.places) ?? part.path), ...option], message, hint })
   }
 }
 
