@@ -140,11 +140,8 @@ export class Change {
     return this.runs.get(id) ?? this.newRuns.get(id) ?? this.loaded.runs.get(id)
   }
 
-  /** Folds a happening and everything that follows from it. A deadline that has passed came before it. */
+  /** Folds a happening and everything that follows from it. */
   happen(id: string, happening: Happening): void {
-    const { deadlineAt } = this.member(id).row
-    const passed = deadlineAt !== null && deadlineAt <= this.now
-    if (passed && happening.kind !== 'deadline') this.follow(id, { kind: 'deadline' })
     this.follow(id, happening)
     this.pump()
   }

@@ -188,8 +188,15 @@ export function succeed(change: Change, run: RunRow, result: string | null, told
     ...told,
   })
   if (row.instanceId !== null) {
+    if (row.role === 'work') fallDue(change, row.instanceId)
     change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'succeeded' } })
   }
+}
+
+/** What succeeds after the deadline of its instance comes too late, even if nobody has looked at the clock yet. */
+function fallDue(change: Change, instanceId: string): void {
+  const { deadlineAt } = change.member(instanceId).row
+  if (deadlineAt !== null && deadlineAt <= change.now) change.happen(instanceId, { kind: 'deadline' })
 }
 
 /** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */

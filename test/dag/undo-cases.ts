@@ -57,7 +57,7 @@ export async function runCases(
   const [dag, script] = result.counterexample as [DagCase, number[]]
   const again = trialOf(dag)
   const how = await again.play(script).then(
-    () => 'passed when played again',
+    () => `passed when played again; before: ${String(result.errorInstance)}`,
     (error: Error) => `${error.name}: ${error.message}\n${error.stack?.split('\n').slice(1, 6).join('\n')}`,
   )
   return { failure: [how, textOf(dag, 't'), ...again.log.map((line) => `  ${line}`)].join('\n'), played, coverage }
