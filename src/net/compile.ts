@@ -1,7 +1,8 @@
 /** A net checked and indexed for firing. All problems are found at once, each with its place. */
 import type { Evaluate } from './facts.ts'
 import type { Net, Node } from './net.ts'
-import { findProblems, type Problem } from './validate.ts'
+import { findProblems } from './validate.ts'
+import type { Problem } from './validate-policy.ts'
 
 export interface CompiledNet {
   readonly net: Net
@@ -11,6 +12,8 @@ export interface CompiledNet {
   readonly sources: ReadonlyMap<string, readonly string[]>
   /** Position of each node, by which literal arguments are stored in chunks. */
   readonly position: ReadonlyMap<string, number>
+  /** Arguments of its work may lie aside: elsewhere what looks like a reference is none. */
+  readonly keepsAside: boolean
 }
 
 export class NetError extends Error {
@@ -28,6 +31,10 @@ export function compileNet(net: Net, evaluate?: Evaluate): CompiledNet {
   const problems = findProblems(net, evaluate ?? null)
   if (problems.length > 0) throw new NetError(net.name, problems)
   return indexNet(net)
+}
+
+function shares({ work }: Node): boolean {
+  return work.kind === 'each' && work.shared !== undefined
 }
 
 /** For nets that were checked before they were stored. */
@@ -48,5 +55,6 @@ export function indexNet(net: Net): CompiledNet {
     inDegree,
     sources,
     position: new Map(net.nodes.map((n, i) => [n.key, i])),
+    keepsAside: net.inlineBytes !== undefined || net.nodes.some(shares),
   }
 }

@@ -2,7 +2,7 @@
 import type { CompiledNet } from './compile.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Effect, Failure, InstanceState, Marking, Place } from './marking.ts'
-import type { Json, Node } from './net.ts'
+import type { Json, Net, Node } from './net.ts'
 import { mayFollow } from './transitions.ts'
 
 /** Tokens and items one fire may move; the rest is cut off and goes on with `continue`. */
@@ -47,6 +47,9 @@ export class Draft {
   readonly todo: Todo[] = []
   /** Lists just evaluated, not yet frozen in items. */
   readonly fresh = new Map<number, readonly Json[]>()
+  readonly #results = new Map<string, Json>()
+  /** What lists have collected, by node and firing. */
+  readonly collected = new Map<string, Json>()
   moves = MOVES_PER_FIRE
   /** How much of `todo` is of the portion of a cascade taken up here; null: none was. */
   portion: number | null = null
@@ -65,6 +68,11 @@ export class Draft {
     const node = this.net.byKey.get(key)
     if (node === undefined) throw new Error(`the net has no node '${key}'`)
     return node
+  }
+
+  /** What becomes of work of this node whose outcome nobody knows. */
+  unknownPolicy(key: string): Net['unknown'] {
+    return this.node(key).unknown ?? this.net.net.unknown
   }
 
   /** The one way to another state. A step that the table does not have is an error of ours, not of the workflow. */
@@ -112,6 +120,16 @@ export class Draft {
     return stored
   }
 
+  /** As facts.result, read once however many expressions name it: a result may be long. */
+  result(node: string, fire?: number): Json | undefined {
+    const key = fire === undefined ? node : `${node}/${fire}`
+    const known = this.#results.get(key)
+    if (known !== undefined) return known
+    const value = this.facts.result(node, fire)
+    if (value !== undefined) this.#results.set(key, value)
+    return value
+  }
+
   items(node: string, fire: number, from: number, count: number): readonly Json[] {
     const values = this.facts.items(node, fire, from, count)
     if (values === undefined) throw new MissingFact({ fact: 'items', node, fire, from, count })
@@ -126,6 +144,11 @@ export class Draft {
   joinUndo(place: Place, result?: Json): void {
     this.put(`u:${pad(++this.m.doneSeq)}`, { ...place, ...(result === undefined ? {} : { result }) })
   }
+}
+
+/** The slot that one piece of work has under a letter. */
+export function keyAt(letter: string, { fire, item }: Pick<Place, 'fire' | 'item'>): string {
+  return item < 0 ? `${letter}:${fire}` : `${letter}:${fire}/${item}`
 }
 
 /** Numbers in keys sort like numbers. */

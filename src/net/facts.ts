@@ -7,16 +7,35 @@ import type { Expr, Json } from './net.ts'
  */
 export class Unloaded extends Error {}
 
+/** How often a node has fired, as its runs and children tell. */
+export interface Ran {
+  readonly node: string
+  readonly fires: number
+  /** Runs; those of items count one by one. */
+  readonly runs: number
+  /** Some of it has succeeded, so the node has a result. */
+  readonly done: boolean
+}
+
 /** Each method answers undefined for "not loaded"; fire then stops and asks for it. */
 export interface Facts {
+  /** The instance's id. */
+  readonly instance: string
   /** null: known to be absent. */
   slot(key: string): Json | undefined
   /** Slots under a prefix, by key. */
   slotsWith(prefix: string): readonly { readonly key: string; readonly value: Json }[] | undefined
   /** The slot with the greatest key under a prefix; null: none. */
   topSlot(prefix: string): { readonly key: string; readonly value: Json } | null | undefined
-  /** Result of the latest work of a node; null: none. */
-  result(node: string): Json | undefined
+  /**
+   * Result of the latest work of a node; null: none. With a firing: of that one; if it is a list, the results of the
+   * items that succeeded, by index.
+   */
+  result(node: string, fire?: number): Json | undefined
+  /** Work of the instance by node, those that did nothing left out; finals and undos are no work. */
+  ran(): readonly Ran[] | undefined
+  /** The id that a child made at this place will have, always the same. */
+  childId(node: string, fire: number): string
   /** Items [from, from + count) of an each; shorter at the end of the list. */
   items(node: string, fire: number, from: number, count: number): readonly Json[] | undefined
   /** Ids of runs of this instance that have not started, at most `limit`. */
@@ -30,7 +49,8 @@ export type Missing =
   | { readonly fact: 'slot'; readonly key: string }
   | { readonly fact: 'slotsWith'; readonly prefix: string }
   | { readonly fact: 'topSlot'; readonly prefix: string }
-  | { readonly fact: 'result'; readonly node: string }
+  | { readonly fact: 'result'; readonly node: string; readonly fire?: number }
+  | { readonly fact: 'ran' }
   | {
       readonly fact: 'items'
       readonly node: string

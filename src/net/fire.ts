@@ -2,9 +2,11 @@
  * fire: one happening in, a new marking out. Pure and total: an exception anywhere fails that one instance
  * (`engine_error`), a fact not loaded is asked for.
  */
+import { failNode, succeedNode, write } from './arcs.ts'
 import { takeUp } from './cascade.ts'
 import type { CompiledNet } from './compile.ts'
-import { Abandoned, Draft, MissingFact } from './draft.ts'
+import { Abandoned, Draft, keyAt, MissingFact } from './draft.ts'
+import { itemEnded } from './each.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
 import type { Json } from './net.ts'
@@ -23,8 +25,10 @@ import {
   undoEnded,
 } from './phases.ts'
 import { type Appeal, appeals, takeAppeal, upheld } from './reruns.ts'
-import { discardHeld, emit, failNode, itemEnded, moveTokens, rerun, succeedNode } from './tokens.ts'
-import { mayResume } from './transitions.ts'
+import { emit } from './scopes.ts'
+import { noteFailure } from './summary.ts'
+import { discardHeld, moveTokens, rerun } from './tokens.ts'
+import { mayResume, stopsResumably } from './transitions.ts'
 
 export interface Fired {
   readonly marking: Marking
@@ -77,6 +81,7 @@ function fail(
   const d = new Draft(net, marking, facts, evaluate)
   try {
     // The work that ended has ended, whatever the guard behind it did.
+    if (happening.kind === 'ended') record(d, happening.place, happening.outcome)
     if (happening.kind === 'ended' && happening.place.role === 'work') count(d, happening.place, happening.outcome)
     if (happening.kind === 'answered' && d.m.phase === 'forward') {
       d.m.gates--
@@ -91,6 +96,7 @@ function fail(
       cancelUnstarted(d)
       end(d, 'failed', 'failed')
     }
+    if (d.lacking.length > 0) return { missing: d.lacking, ahead: null }
   } catch (second) {
     if (second instanceof MissingFact) return { missing: second.missing, ahead: null }
     if (second instanceof Unloaded) throw second
@@ -104,7 +110,7 @@ function fail(
 }
 
 /** Of what has not even been queued nothing can have ended, been answered or run out. */
-const HEARD_WHILE_IDLE: ReadonlySet<Happening['kind']> = new Set(['queue', 'patched', 'cancel'])
+const HEARD_WHILE_IDLE: ReadonlySet<Happening['kind']> = new Set(['queue', 'patched', 'cancel', 'roll-back'])
 
 function take(d: Draft, happening: Happening): void {
   const { m } = d
@@ -119,15 +125,18 @@ function take(d: Draft, happening: Happening): void {
     case 'answered':
       return answered(d, happening.place, happening.approved, happening.error)
     case 'late':
-      return late(d, happening.place, happening.result)
+      return late(d, happening)
     case 'patched':
       if (m.phase === 'ended') return
-      for (const [name, value] of Object.entries(happening.set)) d.put(`c:${name}`, value)
+      write(d, happening.set)
       d.contextChanged = true
       return
     case 'cancel':
       if (m.state === 'idle' || m.state === 'queued') return end(d, 'cancelled', 'cancelled')
       return happening.undo === true ? rollBack(d) : drain(d, 'cancel', CANCELLED, null)
+    case 'roll-back':
+      if (m.state === 'idle' || m.state === 'queued') return end(d, 'cancelled', 'cancelled')
+      return drain(d, 'compensate', CANCELLED, null)
     case 'deadline':
       return deadline(d)
     case 'continue':
@@ -168,6 +177,7 @@ function start(d: Draft): void {
 function ended(d: Draft, place: Place, outcome: Outcome): void {
   const { m } = d
   if (m.phase === 'ended') return
+  record(d, place, outcome)
   if (place.role === 'undo') return m.phase === 'undo' ? undoEnded(d, place, outcome) : undefined
   if (place.role === 'final') {
     if (m.phase === 'final') return finalEnded(d, place, outcome)
@@ -177,15 +187,27 @@ function ended(d: Draft, place: Place, outcome: Outcome): void {
   if (m.phase === 'forward' && (appeals(d, place, outcome) || rerun(d, place, outcome))) return
   count(d, place, outcome)
   if (m.phase === 'drain') {
-    if (m.reason === 'stop' && outcome.kind === 'succeeded') d.put(`p:${place.fire}`, { ...place })
+    // Should the instance be resumed, what follows this work comes then.
+    if (outcome.kind === 'succeeded' && stopsResumably(d.net.net, m.reason)) d.put(keyAt('p', place), { ...place })
+    if ('error' in outcome && place.item < 0) noteFailure(d, place.node, outcome.error, false)
     if (outcome.kind === 'failed' && outcome.undoError !== undefined) childStuck(d, place.node, outcome.undoError)
     return leaveDrainIfEmpty(d)
   }
-  if (outcome.kind === 'unknown' && d.net.net.unknown === 'stop') return drain(d, 'stop', outcome.error, place.node)
+  if (outcome.kind === 'unknown' && d.unknownPolicy(place.node) === 'stop') {
+    return drain(d, 'stop', outcome.error, place.node)
+  }
   const ok = outcome.kind === 'succeeded'
   if (place.item >= 0) return itemEnded(d, place, !ok)
-  if (ok) succeedNode(d, place)
-  else failNode(d, place, outcome.kind === 'cancelled' ? CANCELLED : outcome.error)
+  if (ok) succeedNode(d, d.node(place.node), place)
+  else failNode(d, d.node(place.node), place, outcome.kind === 'cancelled' ? CANCELLED : outcome.error)
+}
+
+/** What a worker wrote into the context is written however its work ended, and whatever becomes of the instance. */
+function record(d: Draft, place: Place, outcome: Outcome): void {
+  if (outcome.kind === 'cancelled' || outcome.set === undefined) return
+  write(d, outcome.set)
+  // For an instance that repeats this one and takes the work over.
+  if (outcome.kind === 'succeeded' && place.role === 'work') d.put(keyAt('w', place), outcome.set)
 }
 
 /** Counters and undo list: the same in forward and drain. */
@@ -198,7 +220,10 @@ function count(d: Draft, place: Place, outcome: Outcome): void {
     if (undoable) d.joinUndo(place)
   } else if (outcome.kind !== 'cancelled' || m.phase === 'forward') {
     m.failed++
-    if (outcome.kind === 'unknown' && d.net.net.unknown === 'undo' && undoable) d.joinUndo(place)
+    if (m.failed === 1 && m.phase === 'forward' && d.net.net.verdict.failedOn === 'any') {
+      d.put('e', failureJson(outcome.kind === 'cancelled' ? CANCELLED : outcome.error, place.node))
+    }
+    if (outcome.kind === 'unknown' && d.unknownPolicy(place.node) === 'undo' && undoable) d.joinUndo(place)
   }
 }
 
@@ -211,8 +236,8 @@ function answered(d: Draft, place: Place, approved: boolean, error: Failure | nu
   const failed = { kind: 'failed', error: error ?? REJECTED } as const
   if (!approved && rerun(d, place, failed)) return
   count(d, place, approved ? { kind: 'succeeded' } : failed)
-  if (approved) succeedNode(d, place)
-  else failNode(d, place, failed.error)
+  if (approved) succeedNode(d, d.node(place.node), place)
+  else failNode(d, d.node(place.node), place, failed.error)
 }
 
 /** The gate goes; in its place among the open the run is back at work, or the work has failed after all. */
@@ -224,15 +249,15 @@ function appealAnswered(d: Draft, appeal: Appeal, approved: boolean, rejection: 
   }
   const error = upheld(appeal.error, rejection)
   count(d, place, { kind: 'failed', error })
-  failNode(d, place, error)
+  failNode(d, d.node(place.node), place, error)
 }
 
 const REJECTED: Failure = { code: 'rejected', message: 'the gate was rejected' }
 
-/** A worker finished after all, though its outcome had been recorded as unknown. */
-function late(d: Draft, place: Place, result?: Json): void {
+/** A worker finished after all, though its outcome had been recorded as unknown, or it had been cancelled. */
+function late(d: Draft, { place, result, cancelled = false }: Extract<Happening, { kind: 'late' }>): void {
   d.event('late_success', place.node, { ...place })
-  if (d.m.phase === 'ended' || d.net.net.unknown === 'undo') return
+  if (d.m.phase === 'ended' || (d.unknownPolicy(place.node) === 'undo' && !cancelled)) return
   if (d.node(place.node).undo !== null) d.joinUndo(place, result)
 }
 
@@ -264,6 +289,7 @@ function resume(d: Draft, places: readonly Place[]): void {
   m.reason = null
   d.put('e', null)
   d.event('instance.resumed', null, places.length)
+  unlist(d, places)
   for (const place of places) {
     m.open++
     d.effects.push({ do: 'redrive', place, because: 'resumed' })
@@ -272,7 +298,16 @@ function resume(d: Draft, places: readonly Place[]): void {
     d.put(parked.key, null)
     const place = parked.value as unknown as Place
     if (place.item >= 0) itemEnded(d, place, false)
-    else succeedNode(d, place)
+    else succeedNode(d, d.node(place.node), place)
+  }
+}
+
+/** Work whose success was told too late, or was only supposed, is done once more: it joins the undo list when it is. */
+function unlist(d: Draft, places: readonly Place[]): void {
+  const again = new Set(places.map(({ fire, item }) => `${fire}/${item}`))
+  for (const { key, value } of d.slotsWith('u:')) {
+    const { fire, item } = value as unknown as Place
+    if (again.has(`${fire}/${item}`)) d.put(key, null)
   }
 }
 

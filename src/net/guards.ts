@@ -2,17 +2,35 @@
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
 import { type Missing, type Scope, Unloaded } from './facts.ts'
+import { isMap } from './json.ts'
+import { collects, listResult } from './lists.ts'
 import type { Expr, Json, Node } from './net.ts'
+import { aside, behind } from './references.ts'
 
 export interface Surroundings {
   /** The token's args, read only if the expression names them. */
   readonly args: () => Json | null
   /** What happened to the node whose arcs are tried; null at admission. */
-  readonly event: Json | null
+  readonly event: Happened | null
   /** The item of an each whose arguments are rendered. */
-  readonly item?: Json
+  readonly item?: ItemAt
   /** The result of the node itself, where none is recorded: its success came late. */
   readonly own?: { readonly node: string; readonly result: Json }
+}
+
+export interface Happened {
+  readonly told: { readonly [name: string]: Json }
+  /** Whose result `event.result` is. */
+  readonly node: Node
+  readonly fire: number
+}
+
+export interface ItemAt {
+  readonly value: Json
+  readonly index: number
+  readonly total: number
+  /** What the notation calls it. */
+  readonly as: string | null
 }
 
 /** Where an expression stands, for the message someone will read at night. */
@@ -48,12 +66,16 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
   const scope: Record<string, Json> = {}
   const part = (name: string): Record<string, Json> => (scope[name] ??= {}) as Record<string, Json>
   const missing: Missing[] = []
-  const result = (node: string): Json => {
-    if (node === around.own?.node) return around.own.result
-    const known = d.facts.result(node)
-    if (known === undefined) missing.push({ fact: 'result', node })
-    return known ?? null
+  const results = new Map<string, Json>()
+  // A notation may call a result by two names; that of a list is long.
+  const resultAt = (node: string): Json => {
+    const known = results.get(node)
+    if (known !== undefined) return known
+    const result = resultOf(d, node, around.own, missing, () => statsAlone(names, node))
+    results.set(node, result)
+    return result
   }
+  const { item } = around
   for (const path of names) {
     const [root, key] = path
     if (root === undefined) continue
@@ -65,22 +87,69 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
         else part('ctx')
       }
     } else if (root === 'input') scope.input = d.slot('in')
-    else if (root === 'args') scope.args = around.args()
-    else if (root === 'event') scope.event = around.event
-    else if (root === 'item' && around.item !== undefined) scope.item = around.item
+    else if (root === 'args') scope.args = behind(d, around.args())
+    else if (root === 'event') {
+      scope.event ??= around.event?.told ?? null
+      if (key === 'result' && around.event !== null) part('event').result = eventResult(d, around.event, missing)
+    } else if (item !== undefined && (root === 'item' || root === item.as)) scope[root] = item.value
+    else if (root === '$place') scope.$place = placeFor(d, item)
     else if (root === 'results') {
       if (key === undefined) throw new Error("'results' needs the name of a node: results.<node>")
-      part('results')[key] = d.net.byKey.has(key) ? result(key) : null
-    } else if (d.net.byKey.has(root)) scope[root] = result(root)
+      const found = part('results')
+      if (d.net.byKey.has(key)) found[key] = resultAt(key)
+    } else if (d.net.byKey.has(root)) scope[root] = resultAt(root)
     else {
       const input = d.slot('in')
-      if (input !== null && typeof input === 'object' && !Array.isArray(input) && Object.hasOwn(input, root)) {
-        scope[root] = (input as { readonly [k: string]: Json })[root] as Json
-      }
+      if (isMap(input) && Object.hasOwn(input, root)) scope[root] = input[root] as Json
     }
   }
   if (missing.length > 0) throw new MissingFact(...missing)
   return scope
+}
+
+/** true: of the result of this node, only its numbers are named. */
+function statsAlone(names: readonly (readonly string[])[], node: string): boolean {
+  return names.every(([root, key, below]) => {
+    if (root === 'results' && key === node) return below === 'stats'
+    return root !== node || key === 'stats'
+  })
+}
+
+function resultOf(
+  d: Draft,
+  node: string,
+  own: Surroundings['own'],
+  missing: Missing[],
+  statsAlone: () => boolean,
+): Json {
+  if (node === own?.node) return own.result
+  const { work } = d.node(node)
+  if (collects(work)) return listResult(d, node, missing, statsAlone())
+  // What a detached child gave is known before anything is written.
+  if (work.kind === 'child' && work.mode === 'detached') return d.slot(`r:${node}`)
+  return found({ fact: 'result', node }, d.result(node), missing)
+}
+
+/** Of the very firing whose arcs are tried: others of the same node may have ended since. */
+function eventResult(d: Draft, { told, node, fire }: Happened, missing: Missing[]): Json {
+  const { key, work } = node
+  if (work.kind === 'pass') return null
+  // A gate has the answer of its latest approval, which is this firing's if it was approved.
+  if (work.kind === 'gate' && told.status !== 'succeeded') return null
+  if (work.kind === 'gate' || collects(work) || (work.kind === 'child' && work.mode === 'detached')) {
+    return resultOf(d, key, undefined, missing, () => false)
+  }
+  return found({ fact: 'result', node: key, fire }, d.result(key, fire), missing)
+}
+
+function found(fact: Missing, value: Json | undefined, missing: Missing[]): Json {
+  if (value === undefined) missing.push(fact)
+  return value ?? null
+}
+
+function placeFor(d: Draft, item: ItemAt | undefined): Json {
+  const { instance } = d.facts
+  return item === undefined ? { instance } : { instance, index: item.index, total: item.total, as: item.as }
 }
 
 /**
@@ -90,16 +159,13 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
 export function payloadOf(
   d: Draft,
   template: Json | null,
-  args: Json | null,
-  item: Json | undefined,
+  given: { readonly args: Json | null } & Pick<Surroundings, 'item' | 'own'>,
   spot: Spot,
-  own?: Surroundings['own'],
-): { readonly args: Json | null; readonly rendered: boolean } {
+): Payload {
+  const { args, ...rest } = given
   if (template === null) return { args, rendered: false }
-  const given = { ...(item === undefined ? {} : { item }), ...(own === undefined ? {} : { own }) }
-  const around: Surroundings = { args: () => args, event: null, ...given }
   try {
-    return { args: render(d, template, around, spot), rendered: true }
+    return { args: render(d, template, { args: () => args, event: null, ...rest }, spot), rendered: true }
   } catch (error) {
     if (!(error instanceof MissingFact) || error.missing.some(({ fact }) => fact !== 'result')) throw error
     for (const missing of error.missing) d.lacking.push(missing)
@@ -107,9 +173,24 @@ export function payloadOf(
   }
 }
 
+export interface Payload {
+  readonly args: Json | null
+  readonly rendered: boolean
+}
+
+/** The same for a run: what is long is kept aside. What the token brought already is, if it is long. */
+export function runPayload(d: Draft, payload: Payload, shares = false): Payload {
+  return payload.rendered ? { ...payload, args: aside(d, payload.args, shares) } : payload
+}
+
+/** The same for a child or a gate, which keep what they are given in a place of their own. */
+export function wholePayload(d: Draft, payload: Payload): Payload {
+  return payload.rendered ? payload : { ...payload, args: behind(d, payload.args) }
+}
+
 const usesArgs = new WeakMap<Node, boolean>()
 
-/** Whether the arcs of a node name the token's args: only then must they outlive the token. */
+/** Whether the arcs or sets of a node name the token's args: only then must they outlive the token. */
 export function namesArgs(d: Draft, node: Node): boolean {
   let uses = usesArgs.get(node)
   if (uses === undefined) {
@@ -119,6 +200,7 @@ export function namesArgs(d: Draft, node: Node): boolean {
       ...evaluate.templateNames(arc.args as Json),
       ...evaluate.templateNames(arc.set as Json),
     ])
+    if (node.set !== undefined) paths.push(...evaluate.templateNames(node.set as Json))
     uses = paths.some(([root]) => root === 'args')
     usesArgs.set(node, uses)
   }

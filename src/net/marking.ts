@@ -79,14 +79,18 @@ export interface Failure {
   readonly details?: Json
 }
 
+/** `set`: context entries that came with it, written before anything is routed, however it ended. */
 export type Outcome =
-  | { readonly kind: 'succeeded' }
+  | { readonly kind: 'succeeded'; readonly set?: Entries }
   /** `undoError`: of a child whose own undo failed, so that its work is half undone. */
-  | { readonly kind: 'failed'; readonly error: Failure; readonly undoError?: Failure }
+  | { readonly kind: 'failed'; readonly error: Failure; readonly undoError?: Failure; readonly set?: Entries }
   /** Timed out, lost, or cancelled while active: nobody knows whether the work took effect. */
-  | { readonly kind: 'unknown'; readonly error: Failure }
+  | { readonly kind: 'unknown'; readonly error: Failure; readonly set?: Entries }
   /** Never started and never will. */
   | { readonly kind: 'cancelled' }
+
+/** Entries of the context; null removes one. */
+export type Entries = { readonly [name: string]: Json }
 
 export type Happening =
   /** An idle instance is to begin as soon as there is room. */
@@ -94,12 +98,16 @@ export type Happening =
   | { readonly kind: 'start' }
   | { readonly kind: 'ended'; readonly place: Place; readonly outcome: Outcome }
   | { readonly kind: 'answered'; readonly place: Place; readonly approved: boolean; readonly error: Failure | null }
-  /** A success reported for work that had already been recorded as unknown. */
-  /** `result`: what it returned, for its undo. */
-  | { readonly kind: 'late'; readonly place: Place; readonly result?: Json }
-  | { readonly kind: 'patched'; readonly set: { readonly [name: string]: Json } }
+  /**
+   * A success reported for work that had already been recorded as unknown. `result`: what it returned, for its undo.
+   * `cancelled`: it had been cancelled before anybody could doubt, so no policy has put it on the undo list.
+   */
+  | { readonly kind: 'late'; readonly place: Place; readonly result?: Json; readonly cancelled?: boolean }
+  | { readonly kind: 'patched'; readonly set: Entries }
   /** `undo`: its parent undoes its work, so what this one has completed is undone as well before it ends. */
   | { readonly kind: 'cancel'; readonly undo?: boolean }
+  /** An operator gives it up: active work is waited for, and all that succeeded is undone. */
+  | { readonly kind: 'roll-back' }
   | { readonly kind: 'deadline' }
   /** Go on with a cascade that was cut off. */
   | { readonly kind: 'continue' }

@@ -32,11 +32,23 @@ export interface Net {
   readonly held: 'wait' | 'complete'
   /** A finished branch whose arcs all refused: ends quietly, or fails the instance. */
   readonly noMatch: 'end' | 'fail'
+  // What follows is left out where a net does not use it, so that nets without it keep the hash they have.
+  /** Defaults of the input: what an instance is given is laid over them. Maps are merged, anything else replaces. */
+  readonly input?: Json
+  /** Arguments whose JSON is longer are kept aside in slot `x:<n>` and passed on as `{ "$ref": "x:<n>" }`. Left out: never. */
+  readonly inlineBytes?: number
+  /** Failures and ended branches are noted, and finals are given a summary of the instance as their args. */
+  readonly summary?: true
+  /** Admissions, routings and lists are told as events. */
+  readonly tells?: true
 }
 
 export interface Verdict {
-  /** Which failures fail the instance: unhandled ones, any, or only those of the finals. */
-  readonly failedOn: 'unhandled' | 'any' | 'finals'
+  /**
+   * Which failures fail the instance: unhandled ones, any, or only those of the finals. first: the first failure that
+   * nothing handles drains it at once.
+   */
+  readonly failedOn: 'unhandled' | 'any' | 'finals' | 'first'
   /** true: an instance that would fail ends `completed` with outcome `partial` if some work succeeded. */
   readonly partial: boolean
 }
@@ -64,6 +76,10 @@ export interface Node {
   readonly appeal?: GateWork
   /** Left out: nothing is checked. */
   readonly schema?: NodeSchema
+  /** Context entries rendered when the node has succeeded (a list: when it has closed), before its arcs are tried. */
+  readonly set?: { readonly [name: string]: Json }
+  /** Decides over the net's where the work of this node is what nobody knows. Left out: the net's. */
+  readonly unknown?: Net['unknown']
 }
 
 /** JSON Schemas that the engine holds a node's runs to; not its undo. Opaque to the net. */
@@ -86,6 +102,8 @@ export interface RunWork {
   readonly args: Json | null
   /** Concurrency or rate limit this run counts against, besides its queue's. */
   readonly limitKey: string | null
+  /** What the worker is to do, where the type alone does not say; opaque to the net. */
+  readonly program?: Json
 }
 
 export interface GateWork {
@@ -109,6 +127,8 @@ export interface ChildWork {
   /** attached: the token waits for the child's verdict. detached: it goes on at once and the child lives its own life. */
   readonly mode: 'attached' | 'detached'
   readonly input: Json | null
+  /** Attached: the result of this node of the child is laid over its results by node. Left out: those alone. */
+  readonly returns?: string
 }
 
 export interface EachWork {
@@ -117,10 +137,18 @@ export interface EachWork {
   readonly items: Expr | null
   /** Work of every item; null: each item names its own (`{ run } | { child }`). */
   readonly body: RunWork | ChildWork | null
-  /** null: all at once (eager). A number: that many open at a time (cursor). */
-  readonly maxInFlight: number | null
+  /** null: all at once (eager). A number: that many open at a time (cursor). An expression: evaluated when it opens. */
+  readonly maxInFlight: number | Expr | null
   /** true: the first failed item stops the issue of further ones. */
   readonly failFast: boolean
+  /** What an item is called in the templates of the body, besides `item`. */
+  readonly as?: string
+  /** Its result is `{ results: [by index, null where it failed], stats: { total, success, failed } }`. */
+  readonly collect?: 'list'
+  /** Items may fail: the node succeeds all the same. */
+  readonly tolerant?: true
+  /** Template rendered once when it opens and kept in slot `x:<fire>`; the items are given `{ "$shared": "x:<fire>" }` with their own. */
+  readonly shared?: Json
 }
 
 export interface Admission {
@@ -167,8 +195,11 @@ export interface Undo {
 export interface Next {
   readonly mode: 'first' | 'every'
   readonly arcs: readonly Arc[]
-  /** The join: scope node that goes on when all tokens this fork makes have ended; null: no scope is opened. */
-  readonly scope: string | null
+  /**
+   * The join: scope node that goes on when all tokens this fork makes have ended; null: no scope is opened. Several, the
+   * outermost first: one scope inside the other, for branches that meet at different joins.
+   */
+  readonly scope: string | readonly string[] | null
 }
 
 export interface Arc {

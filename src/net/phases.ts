@@ -6,10 +6,12 @@ import { drop } from './cascade.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
 import type { Missing } from './facts.ts'
-import { payloadOf } from './guards.ts'
+import { payloadOf, runPayload, wholePayload } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
 import type { Json, Net } from './net.ts'
+import { aside } from './references.ts'
 import { dropAppeals } from './reruns.ts'
+import { noteFailure, summaryOf } from './summary.ts'
 
 /** Rows a drain cancels at a time. */
 const CANCEL_CHUNK = 1000
@@ -18,7 +20,10 @@ export function drain(d: Draft, reason: DrainReason, error: Failure, node: strin
   const { m } = d
   const cancelsFinals = m.phase === 'final' && reason === 'cancel' && m.state !== 'compensating'
   if (m.phase !== 'forward' && !cancelsFinals) return
-  if (m.phase === 'forward') d.put('e', failureJson(error, node))
+  if (m.phase === 'forward') {
+    d.put('e', failureJson(error, node))
+    if (reason !== 'cancel') noteFailure(d, node, error, false)
+  }
   dropAppeals(d)
   m.phase = 'drain'
   m.reason = reason
@@ -116,11 +121,13 @@ function nextUndo(d: Draft): void {
   // The place leaves the list with the run that undoes it, so that no crash or repeat can open a second one.
   d.put(top.key, null)
   const { result, ...done } = top.value as unknown as Place & { readonly result?: Json }
-  const own = result === undefined ? undefined : { node: done.node, result }
-  const work = d.node(done.node).undo?.work
+  const given = { args: null, ...(result === undefined ? {} : { own: { node: done.node, result } }) }
+  const undo = d.node(done.node).undo
   let payload: ReturnType<typeof payloadOf>
   try {
-    payload = payloadOf(d, work?.args ?? null, null, undefined, { node: done.node, what: 'args of its undo' }, own)
+    payload = payloadOf(d, undo?.work.args ?? null, given, { node: done.node, what: 'args of its undo' })
+    // Where something is still put into them, it must find them whole.
+    if (undo?.given === undefined) payload = runPayload(d, payload)
   } catch (error) {
     if (!(error instanceof Abandoned)) throw error
     return stopUndo(d, done.node, error.failure)
@@ -148,17 +155,18 @@ export function enterFinal(d: Draft): void {
   m.phase = 'final'
   if (m.reason === null) d.effects.push({ do: 'deadline', inMs: null })
   const failed = failedSoFar(d)
-  for (const final of net.net.finals) {
-    if (final.when === 'success' && failed) continue
-    if (final.when === 'failure' && !failed) continue
+  const due = net.net.finals.filter(({ when }) => when === 'always' || (when === 'failure') === failed)
+  const args = due.length === 0 ? null : aside(d, summaryOf(d, failed))
+  for (const final of due) {
     const { work } = d.node(final.node)
     const place: Place = { node: final.node, fire: ++m.fires, item: -1, role: 'final', scope: '' }
     const where = { node: final.node, what: 'args' }
     if (work.kind === 'run') {
-      d.effects.push({ do: 'run', place, ...payloadOf(d, work.args, null, undefined, where), item: null })
+      const payload = payloadOf(d, work.args, { args }, where)
+      d.effects.push({ do: 'run', place, ...runPayload(d, payload), item: null })
     } else if (work.kind === 'child') {
-      const input = payloadOf(d, work.input, null, undefined, where)
-      d.effects.push({ do: 'child', place, net: work.net, attached: true, ...input, item: null })
+      const input = payloadOf(d, work.input, { args }, where)
+      d.effects.push({ do: 'child', place, net: work.net, attached: true, ...wholePayload(d, input), item: null })
     } else continue
     m.open++
   }
@@ -189,7 +197,7 @@ function reachVerdict(d: Draft): void {
   const { m, net } = d
   if (undoDue(d)) return end(d, m.finalsFailed > 0 ? 'failed' : 'compensated', 'rolled_back')
   const { failedOn, partial } = net.net.verdict
-  const workFailed = failedOn === 'any' ? m.failed > 0 : failedOn === 'unhandled' && m.unhandled > 0
+  const workFailed = failedOn === 'any' ? m.failed > 0 : failedOn !== 'finals' && m.unhandled > 0
   if (m.reason === null && !workFailed && m.finalsFailed === 0) {
     const softened = net.net.finals.some((f) => f.onFailure === 'partial') && d.slot('fp') !== null
     return end(d, 'completed', softened ? 'partial' : 'success')

@@ -3,7 +3,8 @@
  * place among what is open, and its error lies in slot `g:<fire of the gate>` until they decide. Under the net's policy
  * `retry` work is done once more: slot `o:<fire>` says that this was the second time.
  */
-import type { Draft } from './draft.ts'
+import { type Draft, keyAt } from './draft.ts'
+import { isMap } from './json.ts'
 import type { Failure, Outcome, Place } from './marking.ts'
 import type { Json, Node } from './net.ts'
 
@@ -41,7 +42,7 @@ export function takeAppeal(d: Draft, gate: Place): Appeal | null {
 /** What governance said stays the error; who upheld it is added. */
 export function upheld(error: Failure, rejection: Failure | null): Failure {
   const { details } = error
-  const given = isObject(details) ? details : details === undefined || details === null ? {} : { given: details }
+  const given = isMap(details) ? details : details === undefined || details === null ? {} : { given: details }
   return { ...error, details: { ...given, rejected: rejection?.details ?? rejection?.message ?? null } }
 }
 
@@ -66,7 +67,7 @@ export function mayRerun(d: Draft, node: Node): boolean {
 export function rerunDue(d: Draft, place: Place, outcome: Outcome): Failure | null {
   if (outcome.kind === 'succeeded' || outcome.kind === 'cancelled' || place.role !== 'work') return null
   // Where the unknown is not simply a failure, it has its own policy.
-  if (outcome.kind === 'unknown' && d.net.net.unknown !== 'ignore') return null
+  if (outcome.kind === 'unknown' && d.unknownPolicy(place.node) !== 'ignore') return null
   if (!mayRerun(d, d.node(place.node))) return null
   const { error } = outcome
   if (error.retryable === false || NEVER_AGAIN.has(error.category ?? error.code) || NEVER_AGAIN.has(error.code)) {
@@ -79,10 +80,6 @@ export function markSecondTime(d: Draft, place: Place): void {
   d.put(secondTime(place), true)
 }
 
-function secondTime({ fire, item }: Place): string {
-  return item < 0 ? `o:${fire}` : `o:${fire}/${item}`
-}
-
-function isObject(json: Json | undefined): json is { readonly [key: string]: Json } {
-  return typeof json === 'object' && json !== null && !Array.isArray(json)
+function secondTime(place: Place): string {
+  return keyAt('o', place)
 }

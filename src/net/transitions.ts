@@ -11,7 +11,7 @@
  * its work never goes back to work, and what has ended stays as it ended. The one exception is not in the table: an
  * instance whose net stops at a doubt is sent on in place by an operator (`mayResume`).
  */
-import type { InstanceState, Marking } from './marking.ts'
+import type { DrainReason, InstanceState, Marking } from './marking.ts'
 import type { Net } from './net.ts'
 
 const FOLLOWERS: { readonly [S in InstanceState]: readonly InstanceState[] } = {
@@ -35,10 +35,15 @@ export function mayFollow(from: InstanceState, to: InstanceState): boolean {
   return FOLLOWERS[from].includes(to)
 }
 
-/** Only nets that stop when an outcome is unknown go on in place; any other failed instance is retried as a new one. */
+/** Only what stopped at a doubt, or whose net would have, goes on in place; any other failed instance is retried as a new one. */
 export function mayResume(net: Net, { state, reason }: Pick<Marking, 'state' | 'reason'>): boolean {
-  const stopped = state === 'failed' && (reason === 'stop' || reason === 'failure')
-  return stopped && net.unknown === 'stop' && net.finals.length === 0
+  return state === 'failed' && stopsResumably(net, reason)
+}
+
+/** Whether what drains for this reason may go on in place once it has ended. */
+export function stopsResumably(net: Net, reason: DrainReason | null): boolean {
+  const stops = reason === 'stop' || (reason === 'failure' && net.unknown === 'stop')
+  return stops && net.finals.length === 0
 }
 
 /** It holds its slot from when it begins until it has ended. */

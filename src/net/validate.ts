@@ -1,17 +1,15 @@
 /** What a net must satisfy before it is stored. Every problem names its place and what would be right. */
 import type { Evaluate } from './facts.ts'
-import type { Json, Net, Node, Retry, Work } from './net.ts'
-
-export interface Problem {
-  readonly path: string
-  readonly message: string
-}
+import { isMap } from './json.ts'
+import type { Json, Net, Node } from './net.ts'
+import { checkMs, checkRetry, type Problem, type Report } from './validate-policy.ts'
+import { checkWork } from './validate-work.ts'
 
 export const MAX_NODES = 10_000
 export const MAX_ARCS = 100_000
 export const MAX_KEY_LENGTH = 128
-
-type Report = (path: string, message: string) => void
+/** A reference itself must fit. */
+export const MIN_INLINE_BYTES = 64
 
 export function findProblems(net: Net, evaluate: Evaluate | null): readonly Problem[] {
   const problems: Problem[] = []
@@ -37,6 +35,7 @@ export function findProblems(net: Net, evaluate: Evaluate | null): readonly Prob
   for (const node of net.nodes) checkNode(node, byKey, report, evaluate)
   checkEntry(net, byKey, report)
   checkFinals(net, byKey, report)
+  checkOptions(net, report)
   if (problems.length > 0) return problems
   checkReachable(net, byKey, report)
   checkPassCycles(net, byKey, report)
@@ -64,12 +63,16 @@ function checkNode(node: Node, byKey: ReadonlyMap<string, Node>, report: Report,
     template(`${path}.args`, arc.args as Json)
     template(`${path}.set`, arc.set as Json)
   }
-  const { scope } = node.next
-  if (scope !== null) {
+  const scopes = continuationsOf(node)
+  for (const scope of scopes) {
     const continuation = byKey.get(scope)
     if (continuation === undefined) report(`${at}.next.scope`, `there is no node '${scope}'`)
     else if (continuation.join !== 'scope') report(`${at}.next.scope`, `node '${scope}' must have join: scope`)
-    if (node.next.arcs.length === 0) report(`${at}.next.scope`, 'a fork that opens a scope needs arcs')
+  }
+  if (node.next.scope !== null && scopes.length === 0) report(`${at}.next.scope`, 'at least one node, or null')
+  if (new Set(scopes).size < scopes.length) report(`${at}.next.scope`, 'each node only once')
+  if (scopes.length > 0 && node.next.arcs.length === 0) {
+    report(`${at}.next.scope`, 'a fork that opens a scope needs arcs')
   }
   for (const [i, rule] of (node.admit?.rules ?? []).entries()) expression(`${at}.admit.rules[${i}].when`, rule.when)
   if (node.undo !== null && node.work.kind === 'pass')
@@ -78,49 +81,8 @@ function checkNode(node: Node, byKey: ReadonlyMap<string, Node>, report: Report,
   checkRetry(node.undo?.retry ?? null, `${at}.undo.retry`, report)
   checkMs(node.timeout?.ms ?? null, `${at}.timeout.ms`, report)
   checkMs(node.undo?.timeout?.ms ?? null, `${at}.undo.timeout.ms`, report)
-  const { work } = node
-  if (work.kind === 'run') template(`${at}.work.args`, work.args)
-  if (work.kind === 'child') template(`${at}.work.input`, work.input)
-  if (work.kind === 'run' && work.type === '') report(`${at}.work.type`, 'a run needs a type')
-  if (work.kind === 'gate') checkMs(work.timeoutMs, `${at}.work.timeoutMs`, report)
-  checkMs(node.appeal?.timeoutMs ?? null, `${at}.appeal.timeoutMs`, report)
-  if (node.appeal !== undefined && work.kind !== 'run') {
-    report(`${at}.appeal`, `only a run is appealed, node '${node.key}' is a ${work.kind}`)
-  }
-  if (node.schema !== undefined && !makesRuns(work)) {
-    report(`${at}.schema`, `schemas are for runs, node '${node.key}' makes none`)
-  }
-  if (work.kind === 'each') {
-    expression(`${at}.work.items`, work.items)
-    if (work.maxInFlight !== null && !(Number.isInteger(work.maxInFlight) && work.maxInFlight >= 1)) {
-      report(`${at}.work.maxInFlight`, 'a whole number of at least 1, or null for all at once')
-    }
-    if (work.body?.kind === 'child' && work.body.mode === 'detached') {
-      report(`${at}.work.body`, 'the children of an each are attached')
-    }
-    if (work.items !== null && work.body === null) {
-      report(`${at}.work.body`, 'an each over an expression needs a body; only literal items can name their own work')
-    }
-  }
-}
-
-function makesRuns(work: Work): boolean {
-  return work.kind === 'run' || (work.kind === 'each' && work.body?.kind !== 'child')
-}
-
-function checkRetry(retry: Retry | null, path: string, report: Report): void {
-  if (retry === null) return
-  if (!(Number.isInteger(retry.maxAttempts) && retry.maxAttempts >= 1)) {
-    report(`${path}.maxAttempts`, 'a whole number of at least 1 (executions in all)')
-  }
-  if (!(retry.initialMs >= 0)) report(`${path}.initialMs`, 'milliseconds, 0 or more')
-  if (!(retry.maxMs >= 0)) report(`${path}.maxMs`, 'milliseconds, 0 or more')
-  if (!(retry.coefficient >= 1)) report(`${path}.coefficient`, 'a number of at least 1')
-  if (!(retry.jitter >= 0 && retry.jitter <= 1)) report(`${path}.jitter`, 'a number from 0 to 1')
-}
-
-function checkMs(ms: number | null, path: string, report: Report): void {
-  if (ms !== null && !(ms > 0)) report(path, 'milliseconds, more than 0')
+  for (const [name, entry] of Object.entries(node.set ?? {})) template(`${at}.set.${name}`, entry)
+  checkWork(node, at, { report, expression, template })
 }
 
 function checkEntry(net: Net, byKey: ReadonlyMap<string, Node>, report: Report): void {
@@ -133,6 +95,13 @@ function checkEntry(net: Net, byKey: ReadonlyMap<string, Node>, report: Report):
   }
   checkMs(net.timeoutMs, 'timeoutMs', report)
   checkMs(net.undoTimeoutMs, 'undoTimeoutMs', report)
+}
+
+function checkOptions({ input, inlineBytes }: Net, report: Report): void {
+  if (input !== undefined && !isMap(input)) report('input', 'defaults of the input are a map, by key')
+  if (inlineBytes !== undefined && !(Number.isInteger(inlineBytes) && inlineBytes >= MIN_INLINE_BYTES)) {
+    report('inlineBytes', `a whole number of at least ${MIN_INLINE_BYTES}`)
+  }
 }
 
 function checkFinals(net: Net, byKey: ReadonlyMap<string, Node>, report: Report): void {
@@ -151,9 +120,14 @@ function checkFinals(net: Net, byKey: ReadonlyMap<string, Node>, report: Report)
   }
 }
 
+/** The joins that a fork opens scopes for, the outermost first. */
+export function continuationsOf({ next }: Node): readonly string[] {
+  if (next.scope === null) return []
+  return typeof next.scope === 'string' ? [next.scope] : next.scope
+}
+
 function targets(node: Node): readonly string[] {
-  const keys = node.next.arcs.map((a) => a.to)
-  return node.next.scope === null ? keys : [...keys, node.next.scope]
+  return [...node.next.arcs.map((a) => a.to), ...continuationsOf(node)]
 }
 
 function checkReachable(net: Net, byKey: ReadonlyMap<string, Node>, report: Report): void {
@@ -169,7 +143,7 @@ function checkReachable(net: Net, byKey: ReadonlyMap<string, Node>, report: Repo
   for (const node of net.nodes) {
     if (!reached.has(node.key)) report(`nodes.${node.key}`, 'no path leads here from an entry')
   }
-  const continuations = new Set(net.nodes.map((n) => n.next.scope))
+  const continuations = new Set(net.nodes.flatMap(continuationsOf))
   for (const node of net.nodes) {
     if (node.join === 'scope' && !continuations.has(node.key)) {
       report(`nodes.${node.key}.join`, 'a scope join needs a fork whose next.scope names it')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import * as core from '../../src/net/index.ts'
 import type { Effect, Happening } from '../../src/net/marking.ts'
 import type { Json, Net, Node, Work } from '../../src/net/net.ts'
-import { plain, plainNet } from './nets.ts'
+import { plain, plainNet } from './plain.ts'
 import { type Row, World } from './world.ts'
 
 const MOVES = 1_000

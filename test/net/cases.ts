@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import type { Net } from '../../src/net/net.ts'
 import { type NetCase, netCases } from './nets.ts'
+import { templateOf } from './pieces.ts'
 import { Trial } from './trial.ts'
 import type { Implementation } from './world.ts'
 
@@ -70,18 +71,19 @@ export function describeNet(net: Net, items: NetCase['items']): string[] {
   const lines = nodes.map((node) => {
     const parts = [`  ${node.key}: ${node.work.kind}`]
     if (node.work.kind === 'each') {
-      const { items: list, body, maxInFlight, failFast } = node.work
-      parts.push(
-        `items=${list ?? JSON.stringify(items[node.key])} body=${body?.kind} max=${maxInFlight} failFast=${failFast}`,
-      )
+      const { kind: _, items: list, body, ...rest } = node.work
+      parts.push(`items=${list ?? JSON.stringify(items[node.key])} body=${body?.kind} ${JSON.stringify(rest)}`)
     }
     if (node.work.kind === 'child') parts.push(node.work.mode)
+    const template = templateOf(node.work.kind === 'each' && node.work.body !== null ? node.work.body : node.work)
+    if (template !== null) parts.push(`given=${JSON.stringify(template)}`)
+    if (node.set !== undefined) parts.push(`set=${JSON.stringify(node.set)}`)
     if (node.join !== 'each') parts.push(`join=${node.join}`)
     if (node.admit !== null) parts.push(`admit=${JSON.stringify(node.admit)}`)
-    if (node.undo !== null) parts.push('undo')
+    if (node.undo !== null) parts.push(`undo=${JSON.stringify(node.undo.work.args)}`)
     if (node.appeal !== undefined) parts.push('appeal')
     parts.push(`onFailure=${node.onFailure} ${node.next.mode}`)
-    if (node.next.scope !== null) parts.push(`scope=${node.next.scope}`)
+    if (node.next.scope !== null) parts.push(`scope=${JSON.stringify(node.next.scope)}`)
     for (const { to, when, args, set } of node.next.arcs) {
       parts.push(
         `→${to}${when === null ? '' : ` when ${when}`}${args ? ` args ${JSON.stringify(args)}` : ''}${set ? ` set ${JSON.stringify(set)}` : ''};`,

@@ -1,7 +1,7 @@
 /**
  * The expression language of these tests, just large enough to branch, count and fail:
  * `true`, `false`, `boom` (throws), `ctx.k`, `not ctx.k`, `ctx.n<3`, `ctx.n+1`, `args.a`, `event.ok`, `event.failed`,
- * `item`, `list:3`.
+ * `event.result`, `item`, `row`, `place`, `results.n`, `n0` (a node), `list:3`, `num:3`.
  * A template is any JSON in which a string starting with `=` is an expression.
  */
 import type { Evaluate, Scope } from '../../src/net/facts.ts'
@@ -15,7 +15,9 @@ export function evaluateExpression(source: string, scope: Scope): Json {
   if (source === 'false') return false
   if (source.startsWith('not ')) return !truthy(evaluateExpression(source.slice(4), scope))
   if (source.startsWith('list:')) return Array.from({ length: Number(source.slice(5)) }, (_, i) => i)
-  if (source === 'item') return path(scope, ['item'])
+  if (source.startsWith('num:')) return Number(source.slice(4))
+  if (source === 'place') return path(scope, ['$place'])
+  if (/^(item|row|n\d+)$/.test(source)) return path(scope, [source])
   if (source === 'event.ok') return !FAILED.has(String(path(scope, ['event', 'status'])))
   if (source === 'event.failed') return FAILED.has(String(path(scope, ['event', 'status'])))
   const less = /^(\w+\.\w+)<(\d+)$/.exec(source)
@@ -47,11 +49,14 @@ function path(scope: Scope, names: readonly string[]): Json {
   return value ?? null
 }
 
+function namesOf(source: string): string[][] {
+  if (source === 'place') return [['$place']]
+  if (/^(item|row|n\d+)$/.test(source)) return [[source]]
+  return [...source.matchAll(/\b(ctx|args|event|results)\.(\w+)/g)].map((m) => [m[1]!, m[2]!])
+}
+
 function namesIn(source: Json): string[][] {
-  if (typeof source === 'string')
-    return /^=?item$/.test(source)
-      ? [['item']]
-      : [...source.matchAll(/\b(ctx|args|event)\.(\w+)/g)].map((m) => [m[1]!, m[2]!])
+  if (typeof source === 'string') return namesOf(source.replace(/^=/, ''))
   if (source === null || typeof source !== 'object') return []
   return Object.values(source).flatMap((part) => namesIn(part as Json))
 }

@@ -1,141 +1,32 @@
 /**
- * The forward phase of the oracle: tokens, joins, admission, scopes, each, arcs. Tokens, scopes and pieces of work are objects
- * in lists that only grow; whatever is counted is counted in those lists, when it is asked for.
- *
+ * The forward phase of the oracle: joins, admission, scopes, each, arcs.
  * Movement: one queue of arriving tokens, first in first out; a scope closes at once when its last token has ended.
  */
-import type { DrainReason, Phase } from '../../src/net/marking.ts'
-import type { Arc, Final, Json, Net, Node, Work } from '../../src/net/net.ts'
-import { evaluateExpression, renderTemplate, truthy } from './expression.ts'
+import type { Arc, EachWork, Json, Net, Node, Work } from '../../src/net/net.ts'
+import { type Around, Memory, type Status } from './memory.ts'
+import { type Cause, type Firing, type FlowScope, type Piece, type Token, templateOf } from './pieces.ts'
 
-export interface Token {
-  at: Node
-  args: Json | null
-  scope: FlowScope
-  /** moving: in the queue; busy: stands at work or for a scope; held: denied by admission; gone: ended or absorbed. */
-  state: 'moving' | 'busy' | 'held' | 'gone'
-}
-
-export interface FlowScope {
-  readonly kind: 'root' | 'fork' | 'each'
-  readonly parent: FlowScope | null
-  /** The token that stands for the scope in its parent. */
-  readonly owner: Token | null
-  readonly continuation: string | null
-  arrived: number
-  closed: boolean
-  readonly items: Item[]
-  readonly firing: Firing | null
-}
-
-interface Item {
-  readonly index: number
-  readonly value: Json
-  state: 'waiting' | 'open' | 'done' | 'dropped'
-  failed: boolean
-}
-
-/** One firing of a node. `nth` counts, per node, the firings that opened work: an identity that needs no global number. */
-interface Firing {
-  readonly node: Node
-  nth: number | null
-}
-
-export interface Piece {
-  readonly kind: 'run' | 'gate' | 'child'
-  readonly node: Node
-  readonly firing: Firing
-  readonly nth: number
-  readonly item: number
-  readonly role: 'work' | 'undo' | 'final'
-  readonly args: Json | null
-  readonly token: Token | null
-  readonly scope: FlowScope | null
-  readonly final: Final | null
-  /** The gate of an appeal: the work it is about. */
-  readonly about: Piece | null
-  started: boolean
-  /** Done once more by the net's policy, or instead of what failed. */
-  second: boolean
-  /**
-   * open, or how it ended; appealed: people are asked; replaced: fired anew; withdrawn: cancelled or closed by drain;
-   * abandoned: still out when the instance ended.
-   */
-  state: 'open' | 'succeeded' | 'failed' | 'unknown' | 'cancelled' | 'appealed' | 'replaced' | 'withdrawn' | 'abandoned'
-}
-
-export function templateOf(work: Work): Json | null {
-  return (work.kind === 'run' ? work.args : work.kind === 'child' ? work.input : null) ?? null
-}
-
-/** Thrown where an expression failed, after the drain it causes. */
-export class Stop extends Error {}
-
-export abstract class Flow {
-  phase: Phase = 'forward'
-  readonly pieces: Piece[] = []
-  readonly tokens: Token[] = []
-  readonly scopes: FlowScope[] = []
-  readonly detached: string[] = []
-  context: ReadonlyMap<string, Json> = new Map()
-  unhandled = 0
-  /** What this instance went through, in words: for coverage only. */
-  readonly seen = new Set<string>()
-
-  protected readonly net: Net
+export abstract class Flow extends Memory {
   protected readonly root: FlowScope
   protected queue: Token[] = []
   readonly #items: { readonly [node: string]: readonly Json[] }
   readonly #held: Token[] = []
-  #contextChanged = false
   readonly #counts = new Map<string, number>()
   readonly #firings = new Map<string, number>()
   readonly #fired = new Set<string>()
 
   constructor(net: Net, items: { readonly [node: string]: readonly Json[] }) {
-    this.net = net
+    super(net)
     this.#items = items
     this.root = this.#newScope({ kind: 'root', parent: null, owner: null, continuation: null, firing: null })
   }
 
-  protected abstract drain(reason: DrainReason): void
-
-  open(): Piece[] {
-    return this.pieces.filter((piece) => piece.state === 'open')
-  }
-
-  succeeded(): number {
-    return this.#works().filter((piece) => piece.state === 'succeeded').length
-  }
-
-  failed(): number {
-    const failed = ['failed', 'unknown', 'cancelled']
-    return this.#works().filter((piece) => failed.includes(piece.state)).length
-  }
-
-  /** An appeal is about work, and none itself. */
-  #works(): Piece[] {
-    return this.pieces.filter((piece) => piece.role === 'work' && piece.about === null)
-  }
-
-  held(): number {
-    return this.tokens.filter((token) => token.state === 'held').length
-  }
-
-  live(scope: FlowScope = this.root): number {
-    if (scope.kind === 'each')
-      return scope.items.filter((item) => item.state === 'waiting' || item.state === 'open').length
-    return this.tokens.filter((token) => token.scope === scope && token.state !== 'gone').length
-  }
-
-  openScopes(): FlowScope[] {
-    return this.scopes.filter((scope) => scope.kind !== 'root' && !scope.closed)
-  }
-
   // ---- tokens -------------------------------------------------------------------------------------------------
 
-  #newScope(scope: Omit<FlowScope, 'arrived' | 'closed' | 'items'>): FlowScope {
-    const made = { ...scope, arrived: 0, closed: false, items: [] }
+  #newScope(
+    scope: Pick<FlowScope, 'kind' | 'parent' | 'owner' | 'continuation' | 'firing'> & Partial<FlowScope>,
+  ): FlowScope {
+    const made = { max: null, shared: null, ...scope, arrived: 0, closed: false, items: [] }
     this.scopes.push(made)
     return made
   }
@@ -145,7 +36,7 @@ export abstract class Flow {
   }
 
   protected send(to: string, args: Json | null, scope: FlowScope): void {
-    const token: Token = { at: this.node(to), args, scope, state: 'moving' }
+    const token: Token = { at: this.node(to), args, scope, state: 'moving', firing: null }
     this.tokens.push(token)
     this.queue.push(token)
   }
@@ -156,8 +47,8 @@ export abstract class Flow {
       const next = this.queue.shift()
       if (next !== undefined) this.#arrive(next)
       else if (this.phase !== 'forward') return
-      else if (this.#contextChanged && this.#held.length > 0) {
-        this.#contextChanged = false
+      else if (this.contextChanged && this.#held.length > 0) {
+        this.contextChanged = false
         this.#tryHeld()
       } else if (this.net.held === 'complete' && this.#held.length > 0 && this.open().length === 0) {
         this.#discardHeld()
@@ -187,6 +78,7 @@ export abstract class Flow {
     this.seen.add('held discarded')
     for (const token of this.#held.splice(0)) {
       token.state = 'gone'
+      this.branchEnds()
       this.#closeEmptyScopes()
     }
   }
@@ -217,16 +109,16 @@ export abstract class Flow {
     this.seen.add(`denied ${node.admit!.onDeny}`)
     if (node.admit!.onDeny === 'discard') {
       token.state = 'gone'
-      return
+      return this.branchEnds()
     }
     token.state = 'held'
     this.#held.push(token)
   }
 
-  #admits(token: Token): boolean {
-    if (token.at.admit === null) return true
-    for (const rule of token.at.admit.rules) {
-      if (rule.when === null || this.#evaluate(() => this.#truth(rule.when!, token.args, null))) return rule.allow
+  #admits({ at, args }: Token): boolean {
+    if (at.admit === null) return true
+    for (const rule of at.admit.rules) {
+      if (rule.when === null || this.truth(at, rule.when, { args })) return rule.allow
     }
     return false
   }
@@ -238,28 +130,30 @@ export abstract class Flow {
   }
 
   #fire(token: Token): void {
+    const { at, args } = token
     token.state = 'busy'
-    const { work, join } = token.at
+    const { work, join } = at
     this.seen.add(`join ${join}`)
     this.seen.add(work.kind === 'child' ? `node child ${work.mode}` : `node ${work.kind}`)
-    if (this.#fired.has(token.at.key)) this.seen.add('fired again')
-    this.#fired.add(token.at.key)
-    const firing: Firing = { node: token.at, nth: null }
-    if (work.kind === 'each') return this.#fireEach(token, firing)
+    if (this.#fired.has(at.key)) this.seen.add('fired again')
+    this.#fired.add(at.key)
+    this.put({ steps: this.account.steps + 1 })
+    const firing: Firing = { node: at, nth: null }
+    token.firing = firing
+    if (work.kind === 'each') return this.#fireEach(token, work, firing)
     if (work.kind === 'pass') return this.route(token, 'succeeded')
+    const given = this.#payload(at, work, { args })
     if (work.kind === 'child' && work.mode === 'detached') {
-      this.detached.push(`${token.at.key} ${JSON.stringify(this.#payload(work, token.args))}`)
+      this.put({ detached: [...this.account.detached, `${at.key} ${JSON.stringify(given)}`] })
       return this.route(token, 'succeeded')
     }
-    const args = this.#payload(work, token.args)
-    this.openPiece(work, { firing, item: -1, role: 'work', args, token, scope: null, final: null })
+    this.openPiece(work, { firing, item: -1, role: 'work', args: given, token, scope: null, final: null })
   }
 
   /** The work's own arguments, rendered when it is opened; without any, those of the token. */
-  #payload(work: Work, args: Json | null, item: Json = null): Json | null {
+  #payload(node: Node, work: Work, around: Around): Json | null {
     const template = templateOf(work)
-    if (template === null) return args
-    return this.#evaluate(() => renderTemplate(template, { ...this.names(args, null), item }))
+    return template === null ? around.args : this.render(node, template, around)
   }
 
   protected openPiece(
@@ -275,50 +169,54 @@ export abstract class Flow {
       this.#firings.set(label, firing.nth + 1)
     }
     const { node, nth } = firing
-    this.pieces.push({ ...piece, kind, node, nth, about, started: false, second: false, state: 'open' })
+    this.pieces.push({ ...piece, kind, node, nth, about, started: false, second: false, endedAt: 0, state: 'open' })
   }
 
   // ---- each ---------------------------------------------------------------------------------------------------
 
-  #fireEach(token: Token, firing: Firing): void {
-    const work = token.at.work
-    if (work.kind !== 'each') return
-    const values = work.items === null ? (this.#items[token.at.key] ?? []) : this.#list(work.items, token.args)
-    const issue = work.maxInFlight === null ? 'eager' : 'cursor'
+  #fireEach(token: Token, work: EachWork, firing: Firing): void {
+    const { at, args } = token
+    const values = work.items === null ? (this.#items[at.key] ?? []) : this.list(at, work.items, { args })
+    const max = typeof work.maxInFlight === 'string' ? this.room(at, work.maxInFlight, { args }) : work.maxInFlight
+    const issue = max === null ? 'eager' : 'cursor'
     const of = work.body === null ? 'named work' : work.body.kind
     this.seen.add(`each ${work.items === null ? 'literal' : 'expression'} of ${of}`)
     this.seen.add(values.length === 0 ? 'each empty' : `each ${issue}${work.failFast ? ' failFast' : ''}`)
-    if (values.length === 0) return this.route(token, 'succeeded')
-    const scope = this.#newScope({
-      kind: 'each',
-      parent: token.scope,
-      owner: token,
-      continuation: null,
-      firing,
-    })
+    if (typeof work.maxInFlight === 'string') this.seen.add('each cursor by expression')
+    if (values.length === 0) return this.#closeEach(token, work, [])
+    const shared = work.shared === undefined ? null : this.render(at, work.shared, { args })
+    if (shared !== null) this.seen.add('each that shares')
+    const about = { parent: token.scope, owner: token, continuation: null, firing, max, shared }
+    const scope = this.#newScope({ kind: 'each', ...about })
     for (const [index, value] of values.entries()) scope.items.push({ index, value, state: 'waiting', failed: false })
     this.issue(scope)
   }
 
   protected issue(scope: FlowScope): void {
     const token = scope.owner!
-    const work = token.at.work
-    if (work.kind !== 'each') return
-    const inFlight = () => scope.items.filter((item) => item.state === 'open').length
-    for (const item of scope.items) {
+    const { at } = token
+    const work = at.work as EachWork
+    const { max, items } = scope
+    const inFlight = () => items.filter((item) => item.state === 'open').length
+    for (const item of items) {
       if (item.state !== 'waiting') continue
-      if (work.failFast && scope.items.some((other) => other.failed)) {
+      if (work.failFast && items.some((other) => other.failed)) {
         item.state = 'dropped'
         this.seen.add('each failFast drops')
-      } else if (work.maxInFlight === null || inFlight() < work.maxInFlight) {
+      } else if (max === null || inFlight() < max) {
         item.state = 'open'
         const named = item.value as { readonly child?: Json }
         const body = work.body ?? ({ kind: named.child === undefined ? 'run' : 'child' } as Work)
+        const as = work.as ?? null
+        const place = { index: item.index, total: items.length, as, value: item.value }
+        const own = this.#payload(at, body, { args: token.args, item: place })
+        const itself = work.body?.kind === 'run' && work.body.args === null
         this.openPiece(body, {
           firing: scope.firing!,
           item: item.index,
           role: 'work',
-          args: this.#payload(body, token.args, item.value),
+          args:
+            scope.shared === null ? (itself ? item.value : own) : { ...(scope.shared as object), ...(own as object) },
           token: null,
           scope,
           final: null,
@@ -330,100 +228,101 @@ export abstract class Flow {
   #close(scope: FlowScope): void {
     scope.closed = true
     const token = scope.owner!
-    if (scope.kind === 'each') {
-      if (scope.items.some((item) => item.failed)) this.nodeFailed(token)
-      else this.route(token, 'succeeded')
-      return
-    }
+    if (scope.kind === 'each') return this.#closeEach(token, token.at.work as EachWork, scope.items)
     token.state = 'gone'
     this.seen.add(scope.arrived > 0 ? 'scope goes on' : 'scope ends')
     if (scope.parent!.kind === 'fork') this.seen.add('scope nested')
     if (scope.arrived > 0) this.send(scope.continuation!, null, token.scope)
   }
 
-  protected nodeFailed(token: Token): void {
+  #closeEach(token: Token, work: EachWork, items: FlowScope['items']): void {
+    const { at, firing } = token
+    const failed = items.filter((item) => item.failed).length
+    const dropped = items.filter((item) => item.state === 'dropped').length
+    if (work.collect === 'list') {
+      const closed = { firing: firing!, total: items.length, success: items.length - failed - dropped, failed }
+      this.put({ lists: new Map([...this.account.lists, [at.key, closed]]) })
+      this.seen.add(failed > 0 ? 'each that collects around failures' : 'each that collects')
+    }
+    if (failed === 0) return this.route(token, 'succeeded')
+    const cause = { code: 'items_failed', node: at.key }
+    if (work.tolerant !== true) return this.nodeFailed(token, cause)
+    this.seen.add('each that tolerates')
+    this.noteFailure(cause, true)
+    this.route(token, 'succeeded')
+  }
+
+  protected nodeFailed(token: Token, cause: Cause): void {
     const policy = token.at.onFailure === 'net' ? this.net.onFailure : token.at.onFailure
     this.seen.add(`onFailure ${token.at.onFailure}`)
-    if (policy === 'abort' || policy === 'retry') this.drain('failure')
-    else if (policy === 'compensate') this.drain('compensate')
-    else this.route(token, policy === 'skip' ? 'skipped' : 'failed')
+    if (policy === 'abort' || policy === 'retry') this.drain('failure', cause)
+    else if (policy === 'compensate') this.drain('compensate', cause)
+    else this.route(token, policy === 'skip' ? 'skipped' : 'failed', cause)
   }
 
   // ---- arcs ---------------------------------------------------------------------------------------------------
 
-  protected route(token: Token, status: 'succeeded' | 'skipped' | 'failed'): void {
-    const { arcs, mode, scope: continuation } = token.at.next
+  protected route(token: Token, status: Status, cause: Cause | null = null): void {
+    const { at, args } = token
+    const { arcs, mode } = at.next
+    const around: Around = { args, event: { firing: token.firing!, status } }
+    if (status === 'succeeded' && at.set !== undefined) {
+      this.seen.add('set of a node')
+      this.write(this.entries(at, at.set, around))
+    }
     const chosen: Arc[] = []
     for (const arc of arcs) {
       if (mode === 'first' && chosen.length > 0) break
-      if (arc.when === null || this.#evaluate(() => this.#truth(arc.when!, token.args, status))) chosen.push(arc)
+      if (arc.when === null || this.truth(at, arc.when, around)) chosen.push(arc)
     }
-    const taken: { to: string; args: Json | null }[] = []
-    for (const arc of chosen) {
-      if (arc.set !== null) this.write(this.#evaluate(() => this.#render(arc.set!, token.args, status)))
-      const args = arc.args === null ? null : this.#evaluate(() => this.#render(arc.args!, token.args, status))
-      taken.push({ to: arc.to, args })
-    }
-    const guardedTaken = chosen.some((arc) => arc.when !== null)
+    const handled = status !== 'failed' || chosen.some((arc) => arc.when !== null)
     if (arcs.length > 1) this.seen.add(`mode ${mode}`)
-    if (taken.length > 1) this.seen.add('split')
-    if (status === 'failed') this.seen.add(guardedTaken ? 'failure handled' : 'failure unhandled')
-    if (status === 'failed' && !guardedTaken) this.unhandled += 1
-    if (taken.length === 0) {
+    if (status === 'failed') this.seen.add(handled ? 'failure handled' : 'failure unhandled')
+    if (!handled && this.net.verdict.failedOn === 'first') {
+      this.seen.add('failure falls at once')
+      this.drain('failure', cause!)
+      return this.put({ unhandled: this.account.unhandled + 1 })
+    }
+    if (cause !== null) this.noteFailure(cause, handled)
+    if (!handled) {
+      this.put({ unhandled: this.account.unhandled + 1 })
+      if (this.account.unhandled === 1 && this.net.verdict.failedOn === 'unhandled') this.keepError(cause!)
+    }
+    if (chosen.length === 0) return this.#nowhereToGo(token, status)
+    const scope = this.#scopeOf(token)
+    if (chosen.length > 1) this.seen.add('split')
+    for (const arc of chosen) {
+      if (arc.set !== null) this.write(this.entries(at, arc.set, around))
+      this.send(arc.to, arc.args === null ? null : this.entries(at, arc.args, around), scope)
+    }
+  }
+
+  #nowhereToGo(token: Token, status: Status): void {
+    token.state = 'gone'
+    if (token.at.next.arcs.length === 0 || status === 'failed' || this.net.noMatch === 'end') return this.branchEnds()
+    this.seen.add('no match')
+    this.takeBack()
+    this.drain('failure', { code: 'no_match', node: token.at.key })
+  }
+
+  /** Where the tokens of a fork belong. For several joins it opens one scope inside the other. */
+  #scopeOf(token: Token): FlowScope {
+    const { at } = token
+    const { scope: joins } = at.next
+    if (joins === null) {
       token.state = 'gone'
-      if (arcs.length > 0 && status !== 'failed' && this.net.noMatch === 'fail') {
-        this.seen.add('no match')
-        this.drain('failure')
+      return token.scope
+    }
+    if ([joins].flat().length > 1) this.seen.add('scope of several joins')
+    let owner = token
+    let inside = token.scope
+    for (const [i, continuation] of [joins].flat().entries()) {
+      if (i > 0) {
+        owner = { ...token, scope: inside }
+        this.tokens.push(owner)
       }
-      return
+      inside = this.#newScope({ kind: 'fork', parent: inside, owner, continuation, firing: null })
     }
-    let scope = token.scope
-    if (continuation === null) token.state = 'gone'
-    else {
-      scope = this.#newScope({
-        kind: 'fork',
-        parent: token.scope,
-        owner: token,
-        continuation,
-        firing: null,
-      })
-    }
-    for (const { to, args } of taken) this.send(to, args, scope)
-  }
-
-  protected write(set: { readonly [name: string]: Json }): void {
-    this.context = new Map([...this.context, ...Object.entries(set)])
-    this.#contextChanged = true
-  }
-
-  protected names(args: Json | null, status: string | null) {
-    return { ctx: Object.fromEntries(this.context), args, event: { status } }
-  }
-
-  #truth(source: string, args: Json | null, status: string | null): boolean {
-    return truthy(evaluateExpression(source, this.names(args, status)))
-  }
-
-  #render(template: { readonly [name: string]: Json }, args: Json | null, status: string): { [name: string]: Json } {
-    return renderTemplate(template, this.names(args, status)) as { [name: string]: Json }
-  }
-
-  #list(source: string, args: Json | null): readonly Json[] {
-    return this.#evaluate(() => {
-      const value = evaluateExpression(source, this.names(args, null))
-      if (!Array.isArray(value)) throw new Error('not a list')
-      return value
-    })
-  }
-
-  /** What cannot be evaluated drains the instance. */
-  #evaluate<T>(compute: () => T): T {
-    try {
-      return compute()
-    } catch {
-      this.seen.add('guard error')
-      this.drain('failure')
-      throw new Stop()
-    }
+    return inside
   }
 }

@@ -37,9 +37,9 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a failure counts as handled when any arc was taken',
-    file: 'tokens.ts',
-    right: '!taken.some((t) => t.arc.when !== null)',
-    wrong: 'taken.length === 0',
+    file: 'arcs.ts',
+    right: 'taken.some((t) => t.arc.when !== null)',
+    wrong: 'taken.length > 0',
   },
   {
     name: 'what succeeds during drain is left out of the undo list',
@@ -49,27 +49,39 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a scope goes on to its continuation though nothing arrived there',
-    file: 'tokens.ts',
+    file: 'scopes.ts',
     right: "s.kind === 'fork' && s.arrived > 0",
     wrong: "s.kind === 'fork'",
   },
   {
     name: 'failFast forgets the items it did not issue',
-    file: 'tokens.ts',
-    right: 'after.live -= after.total - after.next',
-    wrong: 'after.live -= 0',
+    file: 'each.ts',
+    right: 'live: after.live - dropped',
+    wrong: 'live: after.live',
   },
   {
     name: 'a late success is put on the undo list a second time',
     file: 'fire.ts',
-    right: "if (d.m.phase === 'ended' || d.net.net.unknown === 'undo') return",
+    right: "if (d.m.phase === 'ended' || (d.unknownPolicy(place.node) === 'undo' && !cancelled)) return",
     wrong: "if (d.m.phase === 'ended') return",
+  },
+  {
+    name: 'a node has no say in what is unknown',
+    file: 'draft.ts',
+    right: 'this.node(key).unknown ?? this.net.net.unknown',
+    wrong: 'this.net.net.unknown',
+  },
+  {
+    name: 'a roll-back is a mere cancel',
+    file: 'fire.ts',
+    right: "return drain(d, 'compensate', CANCELLED, null)",
+    wrong: "return drain(d, 'cancel', CANCELLED, null)",
   },
   {
     name: 'an idle instance ends by a deadline that never ran',
     file: 'fire.ts',
-    right: "new Set(['queue', 'patched', 'cancel'])",
-    wrong: "new Set(['queue', 'patched', 'cancel', 'deadline'])",
+    right: "new Set(['queue', 'patched', 'cancel', 'roll-back'])",
+    wrong: "new Set(['queue', 'patched', 'cancel', 'roll-back', 'deadline'])",
   },
   {
     name: 'a cancel abandons the finals of what was undone',
@@ -101,10 +113,70 @@ const MUTANTS: readonly Mutant[] = [
     right: '  if (approved) {',
     wrong: '  if (approved || rejection !== null) {',
   },
+  {
+    name: 'a list that tolerates failures fails',
+    file: 'each.ts',
+    right: 'work.tolerant !== true',
+    wrong: 'work.failFast !== true',
+  },
+  {
+    name: 'how many items are open at a time is forgotten if an expression said it',
+    file: 'each.ts',
+    right: '(max ?? null)',
+    wrong: '(max === undefined ? max : null)',
+  },
+  {
+    name: 'the outer of two joins waits for tokens that only the inner one has',
+    file: 'scopes.ts',
+    right: 'live: innermost ? live : 1',
+    wrong: 'live',
+  },
+  {
+    name: 'a failure that an arc handles ends the instance at once',
+    file: 'arcs.ts',
+    right: "return !handled && d.net.net.verdict.failedOn === 'first'",
+    wrong: "return d.net.net.verdict.failedOn === 'first'",
+  },
+  {
+    name: 'a node that was skipped writes its set',
+    file: 'arcs.ts',
+    right: "if (status === 'succeeded' && node.set !== undefined)",
+    wrong: "if (status !== 'failed' && node.set !== undefined)",
+  },
+  {
+    name: 'an arc sees the result of the latest firing, not of its own',
+    file: 'guards.ts',
+    right: "return found({ fact: 'result', node: key, fire }, d.result(key, fire), missing)",
+    wrong: "return found({ fact: 'result', node: key }, d.result(key), missing)",
+  },
+  {
+    name: 'what a worker wrote is lost when a guard cannot be evaluated',
+    file: 'fire.ts',
+    right: "if (happening.kind === 'ended') record(d, happening.place, happening.outcome)",
+    wrong: '',
+  },
+  {
+    name: 'words that look like a reference are followed',
+    file: 'references.ts',
+    right: 'shares ? null : markIn(value)',
+    wrong: 'null',
+  },
+  {
+    name: 'a final does not wait for the results it names, after a guard that failed',
+    file: 'fire.ts',
+    right: 'if (d.lacking.length > 0) return { missing: d.lacking, ahead: null }\n  } catch (second)',
+    wrong: '} catch (second)',
+  },
+  {
+    name: 'the summary does not count what was discarded',
+    file: 'tokens.ts',
+    right: 'noteBranch(d)\n    return endToken(d, scope)',
+    wrong: 'return endToken(d, scope)',
+  },
 ]
 
 /** The same cases for the copy without a mutation: what a mutant is caught by, the original passes. */
-const CASES = 1_000
+const CASES = 3_000
 const SEED = 4_711
 const folder = fileURLToPath(new URL(`../../.test/mutants-${process.pid}/`, import.meta.url))
 const source = fileURLToPath(new URL('../../src/net/', import.meta.url))

@@ -20,7 +20,21 @@ import type {
   Undo,
   Work,
 } from '../../src/net/net.ts'
-import { ADMISSIONS, ARGS, GUARDS, KINDS, type Kind, pick, SETS, TEMPLATES, UNDO_TEMPLATES } from './choices.ts'
+import {
+  ADMISSIONS,
+  ARGS,
+  GUARDS,
+  KINDS,
+  type Kind,
+  NODE_SETS,
+  pick,
+  ROOMS,
+  SETS,
+  SHARED,
+  TEMPLATES,
+  undoTemplates,
+} from './choices.ts'
+import { plain } from './plain.ts'
 
 export interface NetCase {
   readonly net: Net
@@ -30,7 +44,7 @@ export interface NetCase {
   readonly big: boolean
 }
 
-const BYTES_PER_NODE = 30
+const BYTES_PER_NODE = 38
 const MAX_TOKENS = 12
 const BIG = 1_100
 
@@ -53,11 +67,13 @@ interface NodeDraft {
   join: Node['join']
   admit: Admission | null
   arcs: Arc[]
-  scope: string | null
+  scope: Node['next']['scope']
   mode: 'first' | 'every'
   onFailure: Node['onFailure']
   undo: Undo | null
   appealed: boolean
+  unknown: Net['unknown'] | null
+  set: Arc['set']
   tokens: number
   incoming: number
 }
@@ -67,7 +83,7 @@ const nodeRows = (minLength: number, maxLength: number) => fc.array(nodeBytes, {
 
 export const netCases: fc.Arbitrary<NetCase> = fc
   .tuple(
-    fc.uint8Array({ minLength: 24, maxLength: 24 }),
+    fc.uint8Array({ minLength: 26, maxLength: 26 }),
     fc.oneof(
       { weight: 60, arbitrary: nodeRows(1, 5) },
       { weight: 32, arbitrary: nodeRows(1, 11) },
@@ -122,9 +138,10 @@ function readNet(policy: Uint8Array, rows: readonly Uint8Array[]): NetCase {
     onFailure,
     verdict: {
       failedOn: pick(policy[15]!, [
-        [120, 'unhandled'],
-        [76, 'any'],
-        [60, 'finals'],
+        [100, 'unhandled'],
+        [60, 'any'],
+        [40, 'finals'],
+        [56, 'first'],
       ]),
       partial: policy[16]! > 170,
     },
@@ -137,6 +154,9 @@ function readNet(policy: Uint8Array, rows: readonly Uint8Array[]): NetCase {
     undoTimeoutMs: policy[19]! > 128 ? 10_000 : null,
     held: policy[20]! > 160 ? 'complete' : 'wait',
     noMatch: policy[21]! > 200 ? 'fail' : 'end',
+    ...(policy[22]! > 140 ? { inlineBytes: 64 } : {}),
+    ...(policy[23]! > 120 ? { summary: true } : {}),
+    ...(policy[24]! > 170 ? { tells: true } : {}),
   }
   return { net, items, big }
 }
@@ -171,30 +191,39 @@ function readNode(i: number, byte: Uint8Array, strict: boolean, items: { [node: 
       [40, 'abort'],
       [56, 'compensate'],
     ]),
-    undo: byte[4]! > 80 && kind !== 'pass' && kind !== 'detached' ? undoOf(byte[29]!) : null,
+    undo: byte[4]! > 80 && kind !== 'pass' && kind !== 'detached' ? undoOf(key, byte[29]!) : null,
     appealed: kind === 'run' && byte[25]! > 110,
+    unknown: pick(byte[37]!, [
+      [160, null],
+      [32, 'ignore'],
+      [32, 'stop'],
+      [32, 'undo'],
+    ]),
+    set: pick(byte[30]!, NODE_SETS),
     tokens: 0,
     incoming: 0,
   }
 }
 
-function undoOf(byte: number): Undo {
-  return { work: { ...run, type: 'undo', args: pick(byte, UNDO_TEMPLATES) }, retry: null, timeout: null }
+function undoOf(key: string, byte: number): Undo {
+  return { work: { ...run, type: 'undo', args: pick(byte, undoTemplates(key)) }, retry: null, timeout: null }
 }
 
 function workOf(kind: Kind, length: number, byte: Uint8Array): Work {
   const template = pick(byte[28]!, TEMPLATES)
   const ownRun = { ...run, args: template }
   const ownChild = { ...child, input: template }
+  const failFast = byte[25]! > 140
   const each = {
     kind: 'each' as const,
-    maxInFlight: pick(byte[21]!, [
-      [120, null],
-      [68, 1],
-      [68, 2],
-    ]),
-    failFast: byte[25]! > 140,
+    maxInFlight: pick(byte[21]!, ROOMS),
+    failFast,
+    ...(byte[31]! > 128 ? { collect: 'list' as const } : {}),
+    ...(byte[32]! > 150 && !failFast ? { tolerant: true as const } : {}),
+    ...(byte[33]! > 128 ? { as: 'row' } : {}),
   }
+  const sharing =
+    template !== null && !('$shared' in template) && byte[34]! > 128 ? { shared: pick(byte[34]!, SHARED) } : {}
   switch (kind) {
     case 'run':
       return ownRun
@@ -207,11 +236,11 @@ function workOf(kind: Kind, length: number, byte: Uint8Array): Work {
     case 'detached':
       return { ...ownChild, mode: 'detached' }
     case 'literal':
-      return { ...each, items: null, body: ownRun }
+      return { ...each, items: null, body: ownRun, ...sharing }
     case 'named':
       return { ...each, items: null, body: null }
     case 'list':
-      return { ...each, items: `list:${length}`, body: ownRun }
+      return { ...each, items: `list:${length}`, body: ownRun, ...sharing }
     case 'listOfChildren':
       return { ...each, items: `list:${length}`, body: ownChild }
     case 'badList':
@@ -263,25 +292,34 @@ function drawArcs(drafts: readonly NodeDraft[], i: number, byte: Uint8Array, str
       set: pick(set, SETS),
     })
   }
-  if (!isStrict && later > 0 && byte[6]! > 140) drawScope(drafts, i, byte[6]!)
+  if (!isStrict && later > 0 && byte[6]! > 140) drawScope(drafts, i, byte)
 }
 
-/** Makes node i a fork; what its arcs lead to gets an arc to the continuation, so that scopes are also arrived at. */
-function drawScope(drafts: readonly NodeDraft[], i: number, byte: number): void {
+/** Makes node i a fork; what its arcs lead to gets an arc to a continuation, so that scopes are also arrived at. */
+function drawScope(drafts: readonly NodeDraft[], i: number, byte: Uint8Array): void {
   const draft = drafts[i]!
   if (draft.arcs.length === 0) return
   const later = drafts.length - i - 1
-  const continuation = drafts[i + 1 + ((byte - 141) % later)]!
-  continuation.join = 'scope'
-  continuation.tokens += draft.tokens
-  continuation.incoming += 1
-  draft.scope = continuation.key
-  for (const { to } of draft.arcs) {
-    const target = drafts.find((d) => d.key === to)!
-    const goesOn = target.arcs.some((arc) => arc.to === continuation.key)
-    if (target === continuation || goesOn || drafts.indexOf(target) > drafts.indexOf(continuation)) continue
-    target.arcs.push({ to: continuation.key, when: null, args: null, set: null })
+  const first = i + 1 + ((byte[6]! - 141) % later)
+  const second = first + 1 + (byte[36]! % 3)
+  const joins = byte[35]! > 110 && second < drafts.length ? [drafts[first]!, drafts[second]!] : [drafts[first]!]
+  for (const join of joins) {
+    join.join = 'scope'
+    join.tokens += draft.tokens
+    join.incoming += 1
   }
+  const keys = joins.map((join) => join.key).reverse()
+  draft.scope = keys.length === 1 && byte[36]! < 128 ? keys[0]! : keys
+  for (const [n, { to }] of draft.arcs.entries()) goOn(drafts, to, joins[n % joins.length]!)
+  // In the next: the inner join is a branch of the outer one.
+  if (joins.length > 1 && byte[36]! > 60) goOn(drafts, joins[0]!.key, joins[1]!)
+}
+
+function goOn(drafts: readonly NodeDraft[], from: string, to: NodeDraft): void {
+  const target = drafts.find((d) => d.key === from)!
+  const goesOn = target.arcs.some((arc) => arc.to === to.key)
+  if (target === to || goesOn || drafts.indexOf(target) > drafts.indexOf(to)) return
+  target.arcs.push({ to: to.key, when: null, args: null, set: null })
 }
 
 /** An arc back, taken at most two or three times in the life of the instance. */
@@ -312,6 +350,8 @@ function finishNode(draft: NodeDraft): Node {
       scope: draft.scope,
     },
     ...(draft.appealed && draft.work.kind === 'run' ? { appeal: gate } : {}),
+    ...(draft.unknown !== null && draft.work.kind === 'run' ? { unknown: draft.unknown } : {}),
+    ...(draft.set === null ? {} : { set: draft.set }),
   }
 }
 
@@ -327,7 +367,8 @@ function readFinals(policy: Uint8Array, nodes: Node[]): Final[] {
     const [kind, when, onFailure] = policy.subarray(3 + i * 3, 6 + i * 3) as unknown as [number, number, number]
     const work = pick<Work | null>(kind, [
       [100, run],
-      [50, { ...run, args: { x: '=ctx.k0' } }],
+      [30, { ...run, args: { x: '=ctx.k0' } }],
+      [20, { ...run, args: { counts: '=args.counts', of: '=results.n0' } }],
       [40, child],
       [20, { kind: 'pass' }],
       [46, null],
@@ -351,38 +392,4 @@ function readFinals(policy: Uint8Array, nodes: Node[]): Final[] {
     })
   }
   return finals
-}
-
-export function plain(key: string, work: Work, to: readonly string[] = []): Node {
-  const arcs = to.map((target) => ({ to: target, when: null, args: null, set: null }))
-  return {
-    key,
-    work,
-    join: 'each',
-    admit: null,
-    retry: null,
-    timeout: null,
-    onFailure: 'net',
-    undo: null,
-    next: { mode: 'every', arcs, scope: null },
-  }
-}
-
-export function plainNet(nodes: readonly Node[], entry: readonly string[], change: Partial<Net> = {}): Net {
-  return {
-    version: 1,
-    name: 'plain',
-    dialect: 'test',
-    nodes,
-    entry,
-    finals: [],
-    onFailure: 'abort',
-    verdict: { failedOn: 'unhandled', partial: false },
-    unknown: 'ignore',
-    timeoutMs: null,
-    undoTimeoutMs: null,
-    held: 'wait',
-    noMatch: 'end',
-    ...change,
-  }
 }

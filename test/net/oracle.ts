@@ -3,18 +3,26 @@
  * The forward phase is in flow.ts; here are the happenings and what comes after the forward phase.
  */
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome } from '../../src/net/marking.ts'
-import type { Json } from '../../src/net/net.ts'
+import type { Json, Net } from '../../src/net/net.ts'
 import { renderTemplate } from './expression.ts'
-import { Flow, type Piece, Stop, templateOf } from './flow.ts'
+import { Flow } from './flow.ts'
+import { Stop } from './memory.ts'
+import { type Account, type Cause, type Piece, templateOf } from './pieces.ts'
+import { INSTANCE } from './world.ts'
 
 export interface OracleHappening {
-  readonly kind: 'queue' | 'start' | 'ended' | 'late' | 'patched' | 'cancel' | 'deadline' | 'engine_error'
+  readonly kind: 'queue' | 'start' | 'ended' | 'late' | 'patched' | 'cancel' | 'roll-back' | 'deadline' | 'engine_error'
   readonly piece?: Piece
   readonly outcome?: Outcome['kind']
   /** Of a failed or unknown outcome. */
   readonly error?: Failure
+  /** Of a patch, or what a worker wrote. */
   readonly set?: { readonly [name: string]: Json }
+  /** Of a late success. */
+  readonly result?: Json
 }
+
+const TIMED_OUT: Cause = { code: 'timeout', node: null }
 
 export class Oracle extends Flow {
   state: InstanceState = 'queued'
@@ -25,16 +33,24 @@ export class Oracle extends Flow {
   readonly undone: Piece[] = []
 
   #started = false
+  #ends = 0
+  /** What late successes gave. */
+  readonly #lateResults = new Map<Piece, Json>()
   /** How things stood before the happening being handled. */
-  #before = { pieces: 0, detached: 0, unhandled: 0, context: this.context }
+  #before: { readonly pieces: number; readonly account: Account } = { pieces: 0, account: this.account }
 
   // ---- what happens to it -------------------------------------------------------------------------------------
 
   happen(happening: OracleHappening): void {
     if (this.phase === 'ended') return
-    const { pieces, detached, unhandled, context } = this
-    this.#before = { pieces: pieces.length, detached: detached.length, unhandled, context }
     const { phase } = this
+    this.justEnded = null
+    // What a worker wrote stays written, whatever becomes of what follows.
+    if (happening.kind === 'ended' && happening.set !== undefined && happening.piece!.state === 'open') {
+      this.seen.add(`set by a worker in ${phase}`)
+      this.write(happening.set)
+    }
+    this.#before = { pieces: this.pieces.length, account: this.account }
     try {
       this.#take(happening)
       this.move()
@@ -66,7 +82,7 @@ export class Oracle extends Flow {
           this.#ended(happening.piece!, happening.outcome!, happening.error ?? null)
         return
       case 'late':
-        return this.#late(happening.piece!)
+        return this.#late(happening.piece!, happening.result ?? null)
       case 'patched':
         // In every phase: undos and finals read the context as well.
         return this.write(happening.set!)
@@ -76,16 +92,24 @@ export class Oracle extends Flow {
         if (this.phase === 'final' && this.state === 'compensating') return
         // The one case in which the first reason does not stay: the finals are not opened a second time.
         if (this.phase === 'final') this.reason = 'cancel'
-        if (this.phase === 'forward' || this.phase === 'final') this.drain('cancel')
+        if (this.phase === 'forward' || this.phase === 'final') this.drain('cancel', { code: 'cancelled', node: null })
+        return
+      case 'roll-back':
+        if (!this.#started && this.phase === 'forward') return this.#end('cancelled', 'cancelled')
+        if (this.phase === 'forward') this.drain('compensate', { code: 'cancelled', node: null })
         return
       case 'deadline':
         if (this.state === 'idle') return
-        if (!this.#started && this.phase === 'forward') return this.#end('failed', 'timed_out')
-        if (this.phase === 'forward') this.drain('deadline')
+        if (!this.#started && this.phase === 'forward') {
+          this.keepError(TIMED_OUT)
+          return this.#end('failed', 'timed_out')
+        }
+        if (this.phase === 'forward') this.drain('deadline', TIMED_OUT)
         else if (this.phase === 'undo') this.#end('failed', 'rolled_back_partial')
         return
       case 'engine_error':
-        if (this.phase === 'forward' && this.state !== 'idle') this.drain('engine_error')
+        if (this.phase === 'forward' && this.state !== 'idle')
+          this.drain('engine_error', { code: happening.error!.code, node: null })
     }
   }
 
@@ -93,27 +117,35 @@ export class Oracle extends Flow {
 
   #ended(piece: Piece, outcome: Outcome['kind'], error: Failure | null): void {
     piece.state = outcome
-    if (piece.about !== null) return this.#decided(piece.about, outcome === 'succeeded')
+    piece.endedAt = ++this.#ends
+    const cause = { code: outcome === 'cancelled' ? 'cancelled' : (error?.code ?? ''), node: piece.node.key }
+    if (piece.about !== null) return this.#decided(piece.about, outcome === 'succeeded', cause)
+    this.justEnded = piece
     this.seen.add(`${piece.role} ${piece.kind} ${outcome}`)
     this.seen.add(`outcome ${outcome} in ${this.phase}`)
-    if (outcome === 'unknown') this.seen.add(`unknown ${this.net.unknown}`)
+    if (outcome === 'unknown') {
+      this.seen.add(`unknown ${this.net.unknown}`)
+      if (piece.node.unknown !== undefined) this.seen.add(`unknown node ${piece.node.unknown}`)
+    }
     const bad = outcome !== 'succeeded'
     if (this.phase === 'undo') {
       if (bad) this.#end('failed', 'rolled_back_partial')
       return
     }
-    if (this.phase === 'final') return
+    if (this.phase === 'final') return this.#finalEnded(bad, cause)
     if (this.phase === 'drain') {
       if (outcome === 'cancelled') piece.state = 'withdrawn'
-      if (piece.role === 'work' && this.#tookEffect(outcome)) this.#listForUndo(piece)
+      else if (bad && piece.role === 'work' && piece.scope === null) this.noteFailure(cause, false)
+      if (piece.role === 'work' && this.#tookEffect(piece, outcome)) this.#listForUndo(piece)
       return
     }
     if (outcome === 'failed' && error?.category === 'governance' && piece.node.appeal !== undefined) {
       return this.#appeal(piece)
     }
     if (this.#doneOnceMore(piece, outcome, error)) return
-    if (this.#tookEffect(outcome)) this.#listForUndo(piece)
-    if (outcome === 'unknown' && this.net.unknown === 'stop') return this.drain('stop')
+    if (bad) this.#countFailure(cause)
+    if (this.#tookEffect(piece, outcome)) this.#listForUndo(piece)
+    if (outcome === 'unknown' && this.#policy(piece) === 'stop') return this.drain('stop', cause)
     if (piece.scope !== null) {
       const item = piece.scope.items[piece.item]!
       item.state = 'done'
@@ -121,8 +153,17 @@ export class Oracle extends Flow {
       this.issue(piece.scope)
       return
     }
-    if (bad) this.nodeFailed(piece.token!)
+    if (bad) this.nodeFailed(piece.token!, cause)
     else this.route(piece.token!, 'succeeded')
+  }
+
+  /** Where any failure fails the instance, the first is why. */
+  #countFailure(cause: Cause): void {
+    if (this.net.verdict.failedOn === 'any' && this.failed() === 1) this.keepError(cause)
+  }
+
+  #finalEnded(bad: boolean, cause: Cause): void {
+    if (bad && this.account.error === null) this.keepError(cause)
   }
 
   #appeal(piece: Piece): void {
@@ -134,16 +175,18 @@ export class Oracle extends Flow {
     this.openPiece(piece.node.appeal!, place, piece)
   }
 
-  #decided(piece: Piece, approved: boolean): void {
+  #decided(piece: Piece, approved: boolean, cause: Cause): void {
     this.seen.add(`appeal ${approved ? 'approved' : 'rejected'}`)
     piece.state = approved ? 'open' : 'failed'
     piece.started = false
-    if (!approved) this.nodeFailed(piece.token!)
+    if (approved) return
+    this.#countFailure(cause)
+    this.nodeFailed(piece.token!, cause)
   }
 
   #doneOnceMore(piece: Piece, outcome: Outcome['kind'], error: Failure | null): boolean {
     if (this.net.onFailure !== 'retry' || piece.node.onFailure !== 'net') return false
-    if (outcome !== 'failed' && (outcome !== 'unknown' || this.net.unknown !== 'ignore')) return false
+    if (outcome !== 'failed' && (outcome !== 'unknown' || this.#policy(piece) !== 'ignore')) return false
     if (piece.scope !== null && piece.kind === 'child') return false
     const final = ['timeout', 'validation', 'governance', 'cancelled']
     if (error!.retryable === false || final.includes(error!.category ?? '') || final.includes(error!.code)) {
@@ -164,40 +207,50 @@ export class Oracle extends Flow {
     return true
   }
 
-  #tookEffect(outcome: Outcome['kind']): boolean {
-    return outcome === 'succeeded' || (outcome === 'unknown' && this.net.unknown === 'undo')
+  #policy(piece: Piece): Net['unknown'] {
+    return piece.node.unknown ?? this.net.unknown
+  }
+
+  #tookEffect(piece: Piece, outcome: Outcome['kind']): boolean {
+    return outcome === 'succeeded' || (outcome === 'unknown' && this.#policy(piece) === 'undo')
   }
 
   #listForUndo(piece: Piece): void {
     if (piece.node.undo !== null) this.undoList.push(piece)
   }
 
-  #late(piece: Piece): void {
+  #late(piece: Piece, result: Json): void {
     const known = this.undoList.includes(piece) || this.undone.includes(piece)
     this.seen.add(`late in ${this.phase}`)
-    if (!known) this.#listForUndo(piece)
+    if (known) return
+    this.#lateResults.set(piece, result)
+    this.#listForUndo(piece)
   }
 
   // ---- drain, undo, final, verdict ----------------------------------------------------------------------------
 
-  protected override drain(reason: DrainReason): void {
+  protected override takeBack(): void {
+    this.account = this.#before.account
+    this.pieces.splice(this.#before.pieces)
+  }
+
+  protected override drain(reason: DrainReason, cause: Cause): void {
+    if (this.phase === 'forward') {
+      this.keepError(cause)
+      if (reason !== 'cancel') this.noteFailure(cause, false)
+    }
     this.phase = 'drain'
     this.reason ??= reason
     this.seen.add(`reason ${reason}`)
     if (this.held() > 0) this.seen.add('drain with held tokens')
     this.queue = []
-    // What this very happening set in motion is taken back: only the work that ended stays counted.
-    this.unhandled = this.#before.unhandled
-    this.detached.splice(this.#before.detached)
-    this.context = this.#before.context
-    for (const [i, piece] of this.pieces.entries()) {
+    for (const piece of this.pieces) {
       if (piece.state === 'appealed') {
         piece.state = 'failed'
         this.seen.add('appeal dropped')
       }
       if (piece.state !== 'open') continue
-      const madeJustNow = i >= this.#before.pieces
-      if (piece.kind === 'gate' || (piece.kind === 'run' && !piece.started) || madeJustNow) piece.state = 'withdrawn'
+      if (piece.kind === 'gate' || (piece.kind === 'run' && !piece.started)) piece.state = 'withdrawn'
     }
     if (this.reason === 'cancel') this.state = 'cancelling'
     else this.state = this.#undoFollows() ? 'compensating' : 'running'
@@ -229,7 +282,9 @@ export class Oracle extends Flow {
     const { work } = done.node.undo!
     let args: Json | null
     try {
-      args = renderTemplate(work.args, this.names(null, null))
+      const late = this.#lateResults.get(done)
+      const around = late === undefined ? {} : { late: { node: done.node, result: late } }
+      args = renderTemplate(work.args, this.names({ args: null, ...around }))
     } catch {
       this.seen.add('undo of unrenderable arguments')
       return this.#end('failed', 'rolled_back_partial')
@@ -243,7 +298,8 @@ export class Oracle extends Flow {
     this.phase = 'final'
     this.state = this.#undoFollows() ? 'compensating' : 'running'
     const { failedOn } = this.net.verdict
-    const bad = this.reason !== null || this.unhandled > 0 || (failedOn === 'any' && this.failed() > 0)
+    const bad = this.reason !== null || this.account.unhandled > 0 || (failedOn === 'any' && this.failed() > 0)
+    const summary = this.net.summary === true ? this.#summary(bad) : null
     for (const final of this.net.finals) {
       if (final.when !== 'always' && (final.when === 'failure') !== bad) continue
       const node = this.node(final.node)
@@ -251,8 +307,27 @@ export class Oracle extends Flow {
       this.seen.add(`final ${node.work.kind}`)
       if (node.work.kind === 'pass') continue
       const firing = { node, nth: null }
-      const args = renderTemplate(templateOf(node.work), this.names(null, null))
+      if (summary !== null) this.seen.add('final summary')
+      const template = templateOf(node.work)
+      const args = template === null ? summary : renderTemplate(template, this.names({ args: summary }))
       this.openPiece(node.work, { firing, item: -1, role: 'final', args, token: null, scope: null, final })
+    }
+  }
+
+  #summary(bad: boolean): Json {
+    const rows = this.works().filter((piece) => piece.kind !== 'gate')
+    const done = rows.filter((piece) => piece.state === 'succeeded').map((piece) => piece.node.key)
+    const reference = (key: string): Json => ({
+      kind: 'result_ref',
+      ref: `petrel://instances/${INSTANCE}/results/${key}`,
+    })
+    const { steps, branches, failures } = this.account
+    return {
+      execution_id: INSTANCE,
+      status_so_far: bad ? 'failed' : 'success',
+      counts: { steps, runs: rows.filter((piece) => piece.kind === 'run').length, branches, failed: this.failed() },
+      results: Object.fromEntries([...new Set(done)].sort().map((key) => [key, reference(key)])),
+      failures: failures.map((failure) => ({ ...failure })),
     }
   }
 
@@ -263,7 +338,8 @@ export class Oracle extends Flow {
     const finalFailed = failedFinals.some((piece) => piece.final!.onFailure === 'fail')
     if (this.#undoFollows()) return this.#end(finalFailed ? 'failed' : 'compensated', 'rolled_back')
     const { failedOn, partial } = this.net.verdict
-    const byKind = failedOn === 'any' ? this.failed() > 0 : failedOn === 'unhandled' ? this.unhandled > 0 : false
+    const byKind =
+      failedOn === 'any' ? this.failed() > 0 : failedOn === 'unhandled' ? this.account.unhandled > 0 : false
     const bad = this.reason !== null || byKind || finalFailed
     if (byKind) this.seen.add(`verdict failed on ${failedOn}`)
     if (bad && partial && this.reason === null && this.succeeded() > 0) return this.#end('completed', 'partial')

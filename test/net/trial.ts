@@ -2,12 +2,13 @@
  * One trial: a net, a script of numbers, and two players of it, the oracle and the world around `fire`. After every step both
  * are compared; the world checks its laws by itself. When the script is used up, the instance is driven to its end.
  */
-import type { Failure, Happening, Outcome } from '../../src/net/marking.ts'
+import type { Entries, Failure, Happening, Outcome } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
-import type { Piece } from './flow.ts'
+import { LawBroken } from './laws.ts'
 import type { NetCase } from './nets.ts'
 import { Oracle, type OracleHappening } from './oracle.ts'
-import { type Implementation, LawBroken, type Row, World } from './world.ts'
+import type { Piece } from './pieces.ts'
+import { type Implementation, type Row, World } from './world.ts'
 
 export class Disagreement extends Error {}
 
@@ -31,6 +32,16 @@ const PATCHES: readonly { readonly [name: string]: Json }[] = [
   { k1: true, k0: true },
 ]
 
+/** What workers write into the context; most write nothing. */
+const WRITTEN: readonly ({ readonly [name: string]: Json } | undefined)[] = [
+  undefined,
+  undefined,
+  undefined,
+  { k0: true },
+  undefined,
+  { k1: false, w: 'written' },
+]
+
 export class Trial {
   readonly oracle: Oracle
   readonly world: World
@@ -38,6 +49,7 @@ export class Trial {
   readonly #case: NetCase
   readonly #delivered: Happening[] = []
   readonly seen = new Set<string>()
+  #ends = 0
 
   constructor(implementation: Implementation, netCase: NetCase) {
     this.#case = netCase
@@ -66,6 +78,7 @@ export class Trial {
     this.#afterTheEnd()
     for (const what of this.oracle.seen) this.seen.add(what)
     if (this.world.cutOffs > 0) this.seen.add('cut-off cascade')
+    for (const what of this.world.seen) this.seen.add(what)
   }
 
   #idle(choice: number, which: number): void {
@@ -73,7 +86,7 @@ export class Trial {
     this.world.beIdle()
     this.seen.add('state idle')
     if (choice < 64) this.#deliver({ kind: 'start' }, { kind: 'start' })
-    else if (choice < 128) this.#deliver({ kind: 'engine_error', error }, { kind: 'engine_error' })
+    else if (choice < 128) this.#deliver({ kind: 'engine_error', error }, { kind: 'engine_error', error })
     else if (choice < 192) this.#deliver({ kind: 'deadline' }, { kind: 'deadline' })
     else this.#step(choice, which)
     // What was refused then would not be a repeat later.
@@ -88,23 +101,24 @@ export class Trial {
     if (choice < 220) return this.#repeat(which)
     if (choice < 236) return this.#late(which)
     if (choice < 242) return this.#plain('cancel')
-    if (choice < 246) return this.#deliver({ kind: 'engine_error', error }, { kind: 'engine_error' }, 'forward')
+    if (choice < 246) return this.#deliver({ kind: 'engine_error', error }, { kind: 'engine_error', error }, 'forward')
     if (choice < 252) return this.#plain('deadline')
-    this.#plain('cancel')
+    this.#plain(choice < 254 ? 'cancel' : 'roll-back')
   }
 
   #work(piece: Piece, choice: number, which: number): void {
     const forbidden = piece.node.appeal !== undefined && which % 3 !== 0
     const error = FAILURES[forbidden ? 1 : (choice + which) % FAILURES.length]!
+    const set = WRITTEN[(choice ^ which) % WRITTEN.length]
     if (piece.kind === 'gate') return this.#end(piece, choice < 105 ? 'succeeded' : 'failed', error)
     if (choice < 20 && !piece.started) {
       this.#start(piece)
       return
     }
     // An undo that does not succeed ends everything: let most succeed, or no long list is ever undone.
-    if (choice < (piece.role === 'undo' ? 130 : 95)) return this.#end(piece, 'succeeded')
-    if (choice < 120 || (choice < 134 && piece.role === 'undo')) return this.#end(piece, 'failed', error)
-    if (choice < 138) return this.#end(piece, 'unknown', error)
+    if (choice < (piece.role === 'undo' ? 130 : 95)) return this.#end(piece, 'succeeded', error, set)
+    if (choice < 120 || (choice < 134 && piece.role === 'undo')) return this.#end(piece, 'failed', error, set)
+    if (choice < 138) return this.#end(piece, 'unknown', error, set)
     this.#end(piece, piece.kind === 'run' && piece.started ? 'failed' : 'cancelled', error)
   }
 
@@ -119,21 +133,24 @@ export class Trial {
     this.#row(piece).started = true
   }
 
-  #end(piece: Piece, kind: Outcome['kind'], error: Failure = FAILURES[0]!): void {
+  #end(piece: Piece, kind: Outcome['kind'], error: Failure = FAILURES[0]!, set?: Entries): void {
     const row = this.#row(piece)
     if (kind !== 'cancelled') {
       piece.started = true
       row.started = true
     }
     row.open = false
+    row.succeeded = kind === 'succeeded' && piece.about === null
+    row.endedAt = ++this.#ends
     const { place } = row
-    const outcome: Outcome = kind === 'failed' || kind === 'unknown' ? { kind, error } : { kind }
+    const wrote = set === undefined || kind === 'cancelled' ? {} : { set }
+    const outcome: Outcome = kind === 'failed' || kind === 'unknown' ? { kind, error, ...wrote } : { kind, ...wrote }
     const approved = kind === 'succeeded'
     const happening: Happening =
       row.kind === 'gate'
         ? { kind: 'answered', place, approved, error: approved ? null : error }
         : { kind: 'ended', place, outcome }
-    this.#deliver(happening, { kind: 'ended', piece, outcome: kind, error })
+    this.#deliver(happening, { kind: 'ended', piece, outcome: kind, error, ...wrote })
   }
 
   #patch(which: number): void {
@@ -141,7 +158,7 @@ export class Trial {
     this.#deliver({ kind: 'patched', set }, { kind: 'patched', set })
   }
 
-  #plain(kind: 'cancel' | 'deadline'): void {
+  #plain(kind: 'cancel' | 'roll-back' | 'deadline'): void {
     const { timeoutMs, undoTimeoutMs } = this.#case.net
     const phase = this.oracle.phase
     // A clock that was never set does not ring.
@@ -156,7 +173,8 @@ export class Trial {
     if (piece === undefined) return
     const row = this.#row(piece)
     row.late = true
-    this.#deliver({ kind: 'late', place: row.place }, { kind: 'late', piece })
+    const result = `late ${piece.nth}`
+    this.#deliver({ kind: 'late', place: row.place, result }, { kind: 'late', piece, result })
   }
 
   /** Something told before is told again. What the store's fencing would stop never reaches fire; the rest must do nothing. */
@@ -167,7 +185,7 @@ export class Trial {
     const fenced = old.kind === 'ended' || old.kind === 'late' || (old.kind === 'answered' && phase === 'forward')
     if (fenced && phase !== 'ended') return
     if (old.kind === 'patched') return this.#deliver(old, old)
-    if (old.kind === 'cancel' || old.kind === 'deadline') return this.#plain(old.kind)
+    if (old.kind === 'cancel' || old.kind === 'roll-back' || old.kind === 'deadline') return this.#plain(old.kind)
     if (old.kind === 'engine_error' && phase !== 'forward') return
     this.seen.add(`repeat ${old.kind}`)
     this.log.push(`again ${old.kind}`)
@@ -227,7 +245,7 @@ export class Trial {
 }
 
 function oracleSays(oracle: Oracle) {
-  const { phase, state, outcome, reason } = oracle
+  const { phase, state, outcome, reason, account } = oracle
   const forward = phase === 'forward' && state !== 'queued' && state !== 'idle'
   const open = oracle.open()
   return {
@@ -235,10 +253,11 @@ function oracleSays(oracle: Oracle) {
     state,
     outcome,
     reason,
-    open: phase === 'ended' ? [] : open.map((p) => `${name(p)} ${p.kind} ${JSON.stringify(p.args)}`).sort(),
+    open: phase === 'ended' ? [] : open.map((p) => `${name(p)} ${p.kind} ${given(p.args)}`).sort(),
     succeeded: oracle.succeeded(),
     failed: oracle.failed(),
-    unhandled: oracle.unhandled,
+    unhandled: account.unhandled,
+    error: account.error === null ? null : `${account.error.code} at ${account.error.node}`,
     held: forward ? oracle.held() : 0,
     live: forward ? oracle.live() : 0,
     scopes: forward
@@ -247,15 +266,13 @@ function oracleSays(oracle: Oracle) {
           .map((s) => `live ${oracle.live(s)} arrived ${s.arrived}`)
           .sort()
       : [],
-    context: forward
-      ? [...oracle.context]
-          .filter(([, value]) => value !== null)
-          .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-          .sort()
-      : [],
+    context: [...account.context]
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => `${key}=${given(value)}`)
+      .sort(),
     undoList: phase === 'final' || phase === 'ended' ? [] : oracle.undoList.map(place),
     undone: oracle.undone.map(place),
-    detached: [...oracle.detached].sort(),
+    detached: [...account.detached].sort(),
     finals: oracle.pieces
       .filter((p) => p.role === 'final')
       .map((p) => p.node.key)
@@ -278,10 +295,11 @@ function worldDid(world: World): ReturnType<typeof oracleSays> {
     open:
       phase === 'ended'
         ? []
-        : open.map((row) => `${rowPlace(row)} ${row.place.role} ${row.kind} ${JSON.stringify(row.args)}`).sort(),
+        : open.map((row) => `${rowPlace(row)} ${row.place.role} ${row.kind} ${given(row.args)}`).sort(),
     succeeded,
     failed,
     unhandled,
+    error: errorIn(world.slots.get('e') ?? null),
     held: forward ? held : 0,
     live: forward ? live : 0,
     scopes: forward
@@ -289,11 +307,9 @@ function worldDid(world: World): ReturnType<typeof oracleSays> {
           .map(([, value]) => scopeSlot(value))
           .sort()
       : [],
-    context: forward
-      ? under('c:')
-          .map(([key, value]) => `${key.slice(2)}=${JSON.stringify(value)}`)
-          .sort()
-      : [],
+    context: under('c:')
+      .map(([key, value]) => `${key.slice(2)}=${given(value)}`)
+      .sort(),
     undoList: undoing ? under('u:').map(([, value]) => undoSlot(world, value)) : [],
     undone: world.undoOrder.map(rowPlace),
     detached: [...world.detached].sort(),
@@ -302,6 +318,30 @@ function worldDid(world: World): ReturnType<typeof oracleSays> {
       .map((row) => row.place.node)
       .sort(),
   }
+}
+
+const written = new WeakMap<object, string>()
+
+/** Arguments never change, and are compared after every step. */
+function given(args: Json | null): string {
+  if (typeof args !== 'object' || args === null) return JSON.stringify(args)
+  const known = written.get(args) ?? inOrder(args)
+  written.set(args, known)
+  return known
+}
+
+/** Names in one order, and without the words of failures, which are told to people. */
+function inOrder(args: Json): string {
+  return JSON.stringify(args, (key, value: unknown) => {
+    if (key === 'message') return undefined
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}
+
+function errorIn(slot: Json): string | null {
+  const error = slot as { readonly code: string; readonly node: string | null } | null
+  return error === null ? null : `${error.code} at ${error.node}`
 }
 
 function scopeSlot(value: Json): string {

@@ -2,11 +2,13 @@
  * The world around `fire`: holds what a store would hold (slots, items, runs, gates, children), answers for facts only after
  * `fire` said that it misses them, carries out the effects, and refuses what a store's keys would refuse.
  */
-import type { Facts, Missing } from '../../src/net/facts.ts'
+import type { Facts, Missing, Ran } from '../../src/net/facts.ts'
 import type * as Core from '../../src/net/index.ts'
 import { type Effect, type Happening, type Marking, type Place, TERMINAL } from '../../src/net/marking.ts'
 import type { Json, Net } from '../../src/net/net.ts'
+import { wholeArgs } from './asides.ts'
 import { evaluate } from './expression.ts'
+import { LawBroken, law } from './laws.ts'
 
 /** The implementation under test: the real one, or a planted mutant of it. */
 export type Implementation = Pick<typeof Core, 'compileNet' | 'fire' | 'newMarking'>
@@ -21,15 +23,32 @@ export interface Row {
   started: boolean
   open: boolean
   late: boolean
+  /** How it ended and when, counted from 1: set by the driver before the happening that tells it. */
+  succeeded: boolean
+  endedAt: number
 }
 
-export class LawBroken extends Error {}
+export const INSTANCE = 'the instance'
 
-function law(holds: boolean, message: string): asserts holds {
-  if (!holds) throw new LawBroken(message)
+/** What work gives: which firing of its node it was, and which item. */
+export function resultAt(nth: number, item: number): Json {
+  return item < 0 ? `done ${nth}` : `done ${nth}/${item}`
+}
+
+/** What is known of the nth detached child of a node. */
+export function startedChild(node: string, nth: number): Json {
+  return { status: 'started', execution_id: `child of ${node} #${nth}` }
 }
 
 const FACT_ROUNDS = 200
+const TOLD_IF_ASKED = new Set([
+  'node.admitted',
+  'node.fired',
+  'node.routed',
+  'node.item_ended',
+  'each.opened',
+  'each.closed',
+])
 /** Every so many fires the same is fired twice: a pure function answers the same. */
 const TWICE = 5
 
@@ -44,6 +63,8 @@ export class World {
   ends = 0
   fires = 0
   cutOffs = 0
+  /** What came up, in words: for coverage only. */
+  readonly seen = new Set<string>()
   /** Children that were told to stop. */
   readonly toldToCancel = new Set<string>()
 
@@ -54,6 +75,8 @@ export class World {
   readonly #frozen = new Map<string, { readonly from: number; readonly values: readonly Json[] }>()
   readonly #byPlace = new Map<string, Row>()
   readonly #nths = new Map<string, number[]>()
+  /** The row whose end is told by the happening being fired. */
+  #justEnded: Row | null = null
 
   constructor(implementation: Implementation, net: Net, literal: { readonly [node: string]: readonly Json[] }) {
     this.#implementation = implementation
@@ -79,7 +102,9 @@ export class World {
 
   /** One happening, and then as many `continue`s as the cascade needs. */
   happen(happening: Happening): void {
+    this.#justEnded = happening.kind === 'ended' ? (this.#byPlace.get(idOf(happening.place)) ?? null) : null
     this.fireOnce(happening)
+    this.#justEnded = null
     for (let rounds = 0; this.marking.more; rounds += 1) {
       law(rounds < 1000, 'a cut-off cascade never ends')
       this.fireOnce({ kind: 'continue' })
@@ -144,13 +169,55 @@ export class World {
       slot: (key) => given({ fact: 'slot', key }, () => this.slots.get(key) ?? null),
       slotsWith: (prefix) => given({ fact: 'slotsWith', prefix }, () => under(prefix)),
       topSlot: (prefix) => given({ fact: 'topSlot', prefix }, () => under(prefix).at(-1) ?? null),
-      result: (node) => given({ fact: 'result', node }, () => null),
+      instance: INSTANCE,
+      result: (node, fire) =>
+        given({ fact: 'result', node, ...(fire === undefined ? {} : { fire }) }, () => this.#result(node, fire)),
+      ran: () => given({ fact: 'ran' }, () => this.#ran()),
+      childId: (node, fire) => this.#childId(node, fire),
       items: (node, fire, from, count) =>
         given({ fact: 'items', node, fire, from, count }, () => this.#items(node, fire, from, count)),
       unstarted: (limit) => given({ fact: 'unstarted', limit }, () => ids('run', limit, false)),
       openChildren: (limit) => given({ fact: 'openChildren', limit }, () => ids('child', limit, true)),
       openGates: (limit) => given({ fact: 'openGates', limit }, () => ids('gate', limit, true)),
     }
+  }
+
+  /** What work gives is where it was done: comparable with what the oracle says of the same place. */
+  #result(node: string, fire: number | undefined): Json {
+    const { kind } = this.#net.byKey.get(node)!.work
+    const rows = this.rows.filter(({ place }) => place.node === node && place.role === 'work')
+    // An answer, and which child stands for a node, are kept in a slot that the next one overwrites.
+    if (fire === undefined && (kind === 'gate' || kind === 'child')) {
+      const ended = rows.filter((row) => row.endedAt > 0 && (kind === 'child' || row.succeeded))
+      const last = ended.sort((a, b) => b.endedAt - a.endedAt)[0]
+      return last?.succeeded ? resultAt(last.nth, -1) : null
+    }
+    const done = rows.filter((row) => row.succeeded)
+    const just = kind === 'run' && done.includes(this.#justEnded!) ? this.#justEnded!.place.fire : undefined
+    const last = fire ?? just ?? done.reduce((latest, { place }) => Math.max(latest, place.fire), 0)
+    const own = done.filter(({ place }) => place.fire === last)
+    if (kind !== 'each') return own[0] === undefined ? null : resultAt(own[0].nth, -1)
+    if (own.length === 0 && fire === undefined) return null
+    return Object.fromEntries(own.map(({ nth, place }) => [place.item, resultAt(nth, place.item)]))
+  }
+
+  #childId(node: string, fire: number): string {
+    const fires = this.#nths.get(`detached ${node}`) ?? []
+    if (!fires.includes(fire)) this.#nths.set(`detached ${node}`, [...fires, fire])
+    return `child of ${node} #${(this.#nths.get(`detached ${node}`) ?? []).indexOf(fire)}`
+  }
+
+  #ran(): readonly Ran[] {
+    const rows = this.rows.filter(({ kind, place }) => kind !== 'gate' && place.role === 'work')
+    return [...new Set(rows.map(({ place }) => place.node))].map((node) => {
+      const own = rows.filter(({ place }) => place.node === node)
+      return {
+        node,
+        fires: new Set(own.map(({ place }) => place.fire)).size,
+        runs: own.filter(({ kind }) => kind === 'run').length,
+        done: own.some(({ succeeded }) => succeeded),
+      }
+    })
   }
 
   #items(node: string, fire: number, from: number, count: number): readonly Json[] {
@@ -218,25 +285,40 @@ export class World {
           'end effect unlike the marking',
         )
         return
-      case 'signal-active':
       case 'event':
+        return this.#heard(effect.type, effect.node)
+      case 'signal-active':
         return
     }
   }
 
+  #heard(type: string, node: string | null): void {
+    const { tells } = this.#net.net
+    law(tells === true || !TOLD_IF_ASKED.has(type), `${type} of ${node} is told though nobody asked`)
+    this.seen.add(`told ${type}`)
+  }
+
   #at(place: Place): Row {
-    return this.#byId(`${place.node}/${place.fire}/${place.item}/${place.role}`)
+    return this.#byId(idOf(place))
   }
 
   #create(kind: Row['kind'], place: Place, args: Json | null, group?: string): void {
-    const id = `${place.node}/${place.fire}/${place.item}/${place.role}`
+    const id = idOf(place)
     law(!this.#byPlace.has(id), `work at ${id} created twice`)
     const label = group ?? (place.role === 'final' ? `final ${place.node}` : place.node)
     const firesOfNode = this.#nths.get(label) ?? []
     if (!firesOfNode.includes(place.fire)) firesOfNode.push(place.fire)
     this.#nths.set(label, firesOfNode)
     const nth = firesOfNode.indexOf(place.fire)
-    const row: Row = { id, kind, place, nth, args, started: false, open: true, late: false }
+    const state = { started: false, open: true, late: false, succeeded: false, endedAt: 0 }
+    const row: Row = {
+      id,
+      kind,
+      place,
+      nth,
+      args: kind === 'run' ? wholeArgs(this.#net, this.slots, args, this.seen) : args,
+      ...state,
+    }
     if (place.role === 'undo') {
       const work = this.#byPlace.get(`${place.node}/${place.fire}/${place.item}/work`)
       law(work !== undefined && !work.open, `undo of ${id}, which is not ended work`)
@@ -294,6 +376,10 @@ function forbidden(from: Marking['state'], to: Marking['state']): boolean {
   if (from === 'compensating') return to !== 'compensated' && to !== 'failed'
   if (from === 'cancelling') return to !== 'cancelled' && to !== 'failed'
   return to === 'idle' || to === 'queued' || TERMINAL.has(from)
+}
+
+function idOf({ node, fire, item, role }: Place): string {
+  return `${node}/${fire}/${item}/${role}`
 }
 
 function name(missing: Missing): string {

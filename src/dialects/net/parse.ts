@@ -9,11 +9,13 @@ import { netHash } from '../../engine/hash.ts'
 import { schemaProblems } from '../../engine/node-schemas.ts'
 import { compileNet, NetError } from '../../net/compile.ts'
 import type { Final, Net, Node } from '../../net/net.ts'
-import type { Problem } from '../../net/validate.ts'
+import { continuationsOf, MIN_INLINE_BYTES } from '../../net/validate.ts'
+import type { Problem } from '../../net/validate-policy.ts'
 import type { Definition } from '../definition.ts'
 import type { Path } from '../mistakes.ts'
 import { closest, type Part, Reader } from '../reader.ts'
 import type { Source } from '../source.ts'
+import type { Build } from './build.ts'
 import { readNode } from './node.ts'
 
 const NET_KEYS = [
@@ -33,17 +35,11 @@ const NET_KEYS = [
   'nets',
   'input',
   'meta',
+  'defaults',
+  'inlineBytes',
+  'summary',
+  'tells',
 ]
-
-/** Shared by one file: its nested nets, each built once, and where the parts of a built net came from. */
-export interface Build {
-  readonly reader: Reader
-  /** The reference (hash) of a named nested net; null: noted as a mistake. */
-  child(name: string, from: Part): string | null
-  /** Remembers the place in the file of a part of the net now being read. */
-  readonly places: Map<string, Path>
-  readonly items: Map<string, readonly Item[]>
-}
 
 export function parseNet(source: Source): Definition {
   const reader = new Reader(source)
@@ -81,9 +77,11 @@ export function parseNet(source: Source): Definition {
     return hash
   }
 
+  const nodesOf = (hash: string): readonly string[] => nets.get(hash)?.nodes.map((node) => node.key) ?? []
+
   const readNet = (part: Part, fallbackName: string, items: Map<string, readonly Item[]>): Net | null => {
     const before = reader.clean
-    const build: Build = { reader, child, places: new Map(), items }
+    const build: Build = { reader, child, nodesOf, places: new Map(), items }
     const net = shapeOf(part, fallbackName, build)
     if (!reader.clean && before) return null
     if (reader.clean) checkNet(net, part, build)
@@ -128,7 +126,7 @@ function shapeOf(part: Part, fallbackName: string, build: Build): Net {
     finals,
     onFailure: part.get('onFailure').choice('onFailure', ['abort', 'compensate', 'retry']) ?? 'abort',
     verdict: {
-      failedOn: verdict.get('failedOn').choice('failedOn', ['unhandled', 'any', 'finals']) ?? 'unhandled',
+      failedOn: verdict.get('failedOn').choice('failedOn', ['unhandled', 'any', 'finals', 'first']) ?? 'unhandled',
       partial: verdict.get('partial').flag('partial') ?? false,
     },
     unknown: part.get('unknown').choice('unknown', ['ignore', 'stop', 'undo']) ?? 'ignore',
@@ -136,6 +134,19 @@ function shapeOf(part: Part, fallbackName: string, build: Build): Net {
     undoTimeoutMs: part.get('undoTimeout').duration('undoTimeout'),
     held: part.get('held').choice('held', ['wait', 'complete']) ?? 'wait',
     noMatch: part.get('noMatch').choice('noMatch', ['end', 'fail']) ?? 'end',
+    ...readOptions(part, build),
+  }
+}
+
+/** Left out of the net where the file does not use them. */
+function readOptions(part: Part, build: Build): Pick<Net, 'input' | 'inlineBytes' | 'summary' | 'tells'> {
+  if (part.has('defaults')) build.places.set('input', part.get('defaults').path)
+  const inlineBytes = part.get('inlineBytes').number('inlineBytes', MIN_INLINE_BYTES)
+  return {
+    ...(part.has('defaults') ? { input: part.get('defaults').json() } : {}),
+    ...(inlineBytes === null ? {} : { inlineBytes }),
+    ...(part.get('summary').flag('summary') === true ? { summary: true } : {}),
+    ...(part.get('tells').flag('tells') === true ? { tells: true } : {}),
   }
 }
 
@@ -161,7 +172,7 @@ function readEntry(part: Part, nodes: readonly Node[], finals: readonly Final[],
       return item.text('an entry') ?? []
     })
   }
-  const targets = new Set(nodes.flatMap((n) => [...n.next.arcs.map((a) => a.to), n.next.scope]))
+  const targets = new Set(nodes.flatMap((n) => [...n.next.arcs.map((a) => a.to), ...continuationsOf(n)]))
   const ends = new Set(finals.map((f) => f.node))
   return nodes.map((n) => n.key).filter((key) => !targets.has(key) && !ends.has(key))
 }

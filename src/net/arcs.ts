@@ -1,0 +1,168 @@
+/**
+ * When the work of a node has ended: its sets are written, its arcs are tried, and its token goes on as one, as several,
+ * or not at all. A failure goes where the node's policy sends it.
+ */
+import type { Draft } from './draft.ts'
+import { Abandoned } from './draft.ts'
+import { namesArgs, render, type Spot, type Surroundings, truth } from './guards.ts'
+import type { Entries, Failure, Place } from './marking.ts'
+import type { Arc, Json, Node } from './net.ts'
+import { drain, failureJson } from './phases.ts'
+import { aside } from './references.ts'
+import { mayRerun } from './reruns.ts'
+import { addLive, emit, endToken, openForks } from './scopes.ts'
+import { noteBranch, noteFailure } from './summary.ts'
+
+interface Ending {
+  readonly status: 'succeeded' | 'skipped' | 'failed'
+  readonly error: Failure | null
+}
+
+/** Where it ended. */
+export type Spent = Pick<Place, 'fire' | 'scope'>
+
+const SUCCEEDED: Ending = { status: 'succeeded', error: null }
+
+/** `args`: of its token, where they are at hand. */
+export function succeedNode(d: Draft, node: Node, at: Spent, args: () => Json | null = argsOf(d, node, at)): void {
+  route(d, node, at, args, SUCCEEDED)
+}
+
+export function failNode(d: Draft, node: Node, at: Spent, error: Failure, args?: () => Json | null): void {
+  const action = node.onFailure === 'net' ? d.net.net.onFailure : node.onFailure
+  if (action === 'abort' || action === 'retry') drain(d, 'failure', error, node.key)
+  else if (action === 'compensate') drain(d, 'compensate', error, node.key)
+  else route(d, node, at, args ?? argsOf(d, node, at), { status: action === 'skip' ? 'skipped' : 'failed', error })
+}
+
+/** For the arcs and sets that name them, and for a gate or child that is fired anew. */
+export function keepsArgs(d: Draft, node: Node): boolean {
+  return namesArgs(d, node) || (mayRerun(d, node) && node.work.kind !== 'run')
+}
+
+/** Args that somebody will ask for outlive their token in slot `t:<fire>`, until the arcs are tried. */
+export function argsOf(d: Draft, node: Node, { fire }: Spent): () => Json | null {
+  if (!keepsArgs(d, node)) return () => null
+  const slot = `t:${fire}`
+  const args = d.slot(slot)
+  if (args !== null) d.put(slot, null)
+  return () => args
+}
+
+interface Taken {
+  readonly arc: Arc
+  readonly i: number
+}
+
+function route(d: Draft, node: Node, at: Spent, args: () => Json | null, ending: Ending): void {
+  const { arcs } = node.next
+  const { status, error } = ending
+  const told = {
+    node: node.key,
+    kind: node.work.kind,
+    status,
+    ok: status !== 'failed',
+    error: error === null ? null : failureJson(error, node.key),
+  }
+  const around: Surroundings = { args, event: { told, node, fire: at.fire } }
+  if (status === 'succeeded' && node.set !== undefined) {
+    write(
+      d,
+      renderEntries(d, node.set, around, (name) => ({ node: node.key, what: `set ${name}` })),
+    )
+  }
+  const taken = takenArcs(d, node, around)
+  const handled = status !== 'failed' || taken.some((t) => t.arc.when !== null)
+  if (status === 'skipped') d.event('node.skipped', node.key, told.error)
+  tellRouting(d, node, at, status, taken, handled)
+  if (error !== null && !fallsAtOnce(d, handled)) noteFailure(d, node.key, error, handled)
+  if (!handled && error !== null) {
+    keepError(d, node, error)
+    if (fallsAtOnce(d, handled)) return drain(d, 'failure', error, node.key)
+  }
+  if (taken.length === 0) {
+    if (arcs.length > 0 && status !== 'failed' && d.net.net.noMatch === 'fail') {
+      throw new Abandoned(node.key, { code: 'no_match', message: `no arc of node '${node.key}' matched` })
+    }
+    noteBranch(d)
+    return endToken(d, at.scope)
+  }
+  const target = openScopes(d, node, at.scope, taken.length)
+  for (const { arc, i } of taken) {
+    const spot = (what: string): Spot => ({ node: node.key, what: `${what} of arc ${i} to '${arc.to}'` })
+    if (arc.set !== null)
+      write(
+        d,
+        renderEntries(d, arc.set, around, (name) => spot(`set ${name}`)),
+      )
+    emit(d, arc.to, target, arc.args === null ? null : aside(d, render(d, arc.args as Json, around, spot('args'))))
+  }
+}
+
+function takenArcs(d: Draft, node: Node, around: Surroundings): readonly Taken[] {
+  const { arcs, mode } = node.next
+  const taken: Taken[] = []
+  for (const [i, arc] of arcs.entries()) {
+    const spot = { node: node.key, what: `guard of arc ${i} to '${arc.to}'` }
+    if (arc.when !== null && !truth(d, arc.when, around, spot)) continue
+    taken.push({ arc, i })
+    if (mode === 'first') break
+  }
+  return taken
+}
+
+/** Why it will have failed, should that be the end of it. */
+function keepError(d: Draft, node: Node, error: Failure): void {
+  d.m.unhandled++
+  const { failedOn } = d.net.net.verdict
+  if (d.m.unhandled === 1 && failedOn === 'unhandled') d.put('e', failureJson(error, node.key))
+}
+
+function fallsAtOnce(d: Draft, handled: boolean): boolean {
+  return !handled && d.net.net.verdict.failedOn === 'first'
+}
+
+function openScopes(d: Draft, node: Node, scope: string, tokens: number): string {
+  const continuations = node.next.scope
+  if (continuations === null) {
+    addLive(d, scope, tokens - 1)
+    return scope
+  }
+  return openForks(d, scope, typeof continuations === 'string' ? [continuations] : continuations, tokens)
+}
+
+/** All of them are rendered before one is written: none sees another. */
+function renderEntries(d: Draft, set: Entries, around: Surroundings, spot: (name: string) => Spot): Entries {
+  const names = Object.keys(set)
+  return Object.fromEntries(names.map((name) => [name, render(d, set[name] as Json, around, spot(name))]))
+}
+
+/** Held tokens are tried again when nothing else moves. */
+export function write(d: Draft, entries: Entries): void {
+  for (const [name, value] of Object.entries(entries)) {
+    d.put(`c:${name}`, value)
+    d.contextChanged = true
+  }
+}
+
+function tellRouting(
+  d: Draft,
+  node: Node,
+  { fire }: Spent,
+  status: Ending['status'],
+  taken: readonly Taken[],
+  handled: boolean,
+): void {
+  if (d.net.net.tells !== true) return
+  const { mode, arcs } = node.next
+  d.event('node.routed', node.key, {
+    fire,
+    status,
+    mode,
+    arcs: arcs.length,
+    taken: taken.map(({ i }) => i),
+    to: taken.map(({ arc }) => arc.to),
+    matched: taken.length > 0,
+    ...(status === 'failed' ? { handled } : {}),
+  })
+}

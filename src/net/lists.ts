@@ -1,0 +1,63 @@
+/**
+ * What a list with `collect` has come to: slot `l:<node>` has the numbers of its latest firing that closed, the results
+ * are the items' own and are gathered when somebody names them.
+ */
+import type { Draft } from './draft.ts'
+import type { Missing } from './facts.ts'
+import type { EachWork, Json, Work } from './net.ts'
+import type { EachScope } from './scopes.ts'
+
+export interface Closed {
+  readonly fire: number
+  readonly total: number
+  readonly success: number
+  readonly failed: number
+}
+
+export function collects(work: Work | undefined): work is EachWork & { readonly collect: 'list' } {
+  return work?.kind === 'each' && work.collect === 'list'
+}
+
+export function listKey(node: string): string {
+  return `l:${node}`
+}
+
+export function closedOf({ fire, total, failed, dropped = 0 }: Omit<EachScope, 'kind' | 'up' | 'args'>): Closed {
+  return { fire, total, success: total - failed - dropped, failed }
+}
+
+/** `results`: those of succeeded items, by index. */
+export function collected(closed: Closed, results: Json | null): Json {
+  const found = (results ?? {}) as { readonly [index: string]: Json }
+  const list = Array.from({ length: closed.total }, (_, i) => found[i] ?? null)
+  return { results: list, stats: statsOf(closed) }
+}
+
+export function statsOf({ total, success, failed }: Closed): Json {
+  return { total, success, failed }
+}
+
+/** null: no firing has closed. `stats`: the numbers alone, for which no item is read. What is missing is noted. */
+export function listResult(d: Draft, node: string, missing: Missing[], stats: boolean): Json | null {
+  const key = listKey(node)
+  const slot = d.slots.get(key) ?? d.facts.slot(key)
+  if (slot === undefined) missing.push({ fact: 'slot', key })
+  if (slot === undefined || slot === null) return null
+  const closed = slot as unknown as Closed
+  if (stats) return { stats: statsOf(closed) }
+  if (closed.total === 0) return collected(closed, null)
+  return d.collected.get(`${node}/${closed.fire}`) ?? gathered(d, node, closed, missing)
+}
+
+/** Once, however many expressions name it. */
+function gathered(d: Draft, node: string, closed: Closed, missing: Missing[]): Json | null {
+  const { fire } = closed
+  const results = d.facts.result(node, fire)
+  if (results === undefined) {
+    missing.push({ fact: 'result', node, fire })
+    return null
+  }
+  const list = collected(closed, results)
+  d.collected.set(`${node}/${fire}`, list)
+  return list
+}

@@ -1,0 +1,73 @@
+/**
+ * Arguments that are kept aside: in a net with `inlineBytes` those whose JSON is longer lie in slot `x:<n>`, and what all
+ * items of a list share lies in slot `x:<fire>`. A token or run carries `{ "$ref": "x:<n>" }`, or its own arguments with
+ * `"$shared": "x:<fire>"` among them. What lies there is written once and never changes. In such a net an author's own
+ * words that look like either are kept aside too, so that nobody follows them.
+ */
+import type { Draft } from './draft.ts'
+import { isMap } from './json.ts'
+import type { Json } from './net.ts'
+
+const KEY = /^x:\d+$/
+
+/** `value`, or a reference to it if it is long, or could be taken for one. `shares`: what was shared was put into it here. */
+export function aside(d: Draft, value: Json | null, shares = false): Json | null {
+  if (value === null || !d.net.keepsAside) return value
+  const mistakable = shares ? null : markIn(value)
+  if (mistakable === null && !tooLong(d, value)) return value
+  const key = `x:${++d.m.fires}`
+  d.put(key, value)
+  // Behind a `$ref`, `$shared` is followed once more; behind a `$shared` nothing is.
+  return mistakable === '$shared' ? { $shared: key } : { $ref: key }
+}
+
+/** What the arguments of a token are, wherever they lie. */
+export function behind(d: Draft, args: Json | null): Json | null {
+  if (!d.net.keepsAside || !isMap(args)) return args
+  const mark = markIn(args)
+  return mark === null ? args : d.slot(args[mark] as string)
+}
+
+export function isReference(value: Json | null): value is { readonly $ref: string } {
+  if (!isMap(value)) return false
+  const { $ref } = value as { readonly $ref?: Json }
+  return typeof $ref === 'string' && KEY.test($ref) && Object.keys(value).length === 1
+}
+
+/** Which part of it is shared; null: none. */
+export function sharedIn(value: Json): Shared {
+  if (!isMap(value)) return { key: null, own: {} }
+  const { $shared, ...own } = value as { readonly [name: string]: Json }
+  return typeof $shared === 'string' && KEY.test($shared) ? { key: $shared, own } : { key: null, own: value }
+}
+
+interface Shared {
+  readonly key: string | null
+  readonly own: { readonly [name: string]: Json }
+}
+
+function markIn(value: Json): '$shared' | '$ref' | null {
+  if (!isMap(value)) return null
+  if (Object.hasOwn(value, '$shared')) return '$shared'
+  return Object.hasOwn(value, '$ref') ? '$ref' : null
+}
+
+function tooLong(d: Draft, value: Json): boolean {
+  const { inlineBytes } = d.net.net
+  return inlineBytes !== undefined && longer(JSON.stringify(value), inlineBytes)
+}
+
+/** Keeps what all items of a list are given. */
+export function share(d: Draft, fire: number, value: Json): void {
+  d.put(`x:${fire}`, value)
+}
+
+export function withShared(fire: number, own: Json | null): Json {
+  return { ...(own as { readonly [name: string]: Json } | null), $shared: `x:${fire}` }
+}
+
+/** A character is one to three bytes: most texts need no counting. */
+function longer(text: string, bytes: number): boolean {
+  if (text.length > bytes) return true
+  return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes
+}

@@ -1,0 +1,43 @@
+/** What a run is given, put together from what it carries and what lies aside, and the laws of doing so. */
+import type { CompiledNet } from '../../src/net/compile.ts'
+import { isMap } from '../../src/net/json.ts'
+import type { Json } from '../../src/net/net.ts'
+import { law } from './laws.ts'
+
+type Slots = ReadonlyMap<string, Json>
+
+/** Only nets that keep something aside have references. `seen`: what came up, in words. */
+export function wholeArgs(
+  { net, keepsAside }: CompiledNet,
+  slots: Slots,
+  args: Json | null,
+  seen: Set<string>,
+): Json | null {
+  const { inlineBytes = Number.POSITIVE_INFINITY } = net
+  if (!isMap(args) || !keepsAside) return args
+  const { $ref, $shared } = args as { readonly $ref?: Json; readonly $shared?: Json }
+  if (typeof $ref !== 'string' || Object.keys(args).length > 1) {
+    law(typeof $shared === 'string' || bytesOf(args) <= inlineBytes, `${bytesOf(args)} bytes are carried about`)
+    return withShared(slots, args, seen)
+  }
+  const value = slots.get($ref)
+  law(value !== undefined, `nothing lies at ${$ref}`)
+  const mistakable = isMap(value) && Object.hasOwn(value, '$ref')
+  seen.add(mistakable ? 'aside for its looks' : 'aside for its length')
+  law(mistakable || bytesOf(value) > inlineBytes, `what lies at ${$ref} is short`)
+  return withShared(slots, value, seen)
+}
+
+function withShared(slots: Slots, args: Json, seen: Set<string>): Json {
+  if (!isMap(args)) return args
+  const { $shared, ...own } = args as { readonly [name: string]: Json }
+  if (typeof $shared !== 'string') return args
+  const shared = slots.get($shared)
+  law(isMap(shared), `nothing is shared at ${$shared}`)
+  if (Object.hasOwn(shared, '$shared')) seen.add('aside as if shared')
+  return { ...shared, ...own }
+}
+
+function bytesOf(args: Json): number {
+  return Buffer.byteLength(JSON.stringify(args))
+}

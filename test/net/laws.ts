@@ -1,0 +1,6 @@
+/** What must hold whatever happens. */
+export class LawBroken extends Error {}
+
+export function law(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new LawBroken(message)
+}
