@@ -1,4 +1,5 @@
 import { startServices } from '../scripts/services.mjs'
+import { Databases } from './databases.ts'
 
 /** Gives a vitest run without `npm test` around it (npx vitest, an editor) the same throw-away Postgres and NATS. */
 export default async function setup(): Promise<() => Promise<void>> {
@@ -8,5 +9,15 @@ export default async function setup(): Promise<() => Promise<void>> {
   for (const { name, reason } of services.missing) {
     console.warn(`The tests that need ${name} are skipped: ${reason}.`)
   }
-  return services.stop
+  return async () => {
+    if (services.postgresUrl !== null) await clear(services.postgresUrl)
+    await services.stop()
+  }
+}
+
+/** The server may be somebody's own: nothing of ours stays on it. */
+async function clear(server: string): Promise<void> {
+  const databases = new Databases(server)
+  await databases.clear()
+  await databases.close()
 }

@@ -3,8 +3,7 @@
  * variables. Null where one is not installed; a test that needs it is then skipped:
  * `describe.skipIf(postgresUrl() === null)(…)`.
  */
-import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import { Databases } from './databases.ts'
 
 export function postgresUrl(): string | null {
   return process.env['PETREL_TEST_POSTGRES_URL'] || null
@@ -20,27 +19,25 @@ export interface FreshDatabase {
   drop(): Promise<void>
 }
 
-/** An empty database of its own for one test file or test. */
+let databases: Databases | null = null
+
+/** A database of its own for one test file or test: migrated, otherwise empty. */
 export async function freshDatabase(): Promise<FreshDatabase> {
-  const server = postgresUrl()
-  if (server === null) throw new Error('There is no Postgres to create a database on (PETREL_TEST_POSTGRES_URL).')
-  const name = `petrel_test_${process.pid}_${randomBytes(6).toString('hex')}`
-  // template0: template1 cannot be copied while anyone is connected to it.
-  await administer(server, `CREATE DATABASE ${name} TEMPLATE template0`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  return {
-    url: url.href,
-    drop: () => administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  }
+  const from = onServer()
+  const name = await from.take()
+  return { url: from.urlOf(name), drop: () => from.giveBack(name) }
 }
 
-async function administer(server: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: server })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
+/** One that was never migrated. */
+export async function emptyDatabase(): Promise<FreshDatabase> {
+  const from = onServer()
+  const name = await from.create()
+  return { url: from.urlOf(name), drop: () => from.drop(name) }
+}
+
+function onServer(): Databases {
+  const server = postgresUrl()
+  if (server === null) throw new Error('There is no Postgres to create a database on (PETREL_TEST_POSTGRES_URL).')
+  databases ??= new Databases(server)
+  return databases
 }

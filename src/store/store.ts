@@ -4,7 +4,9 @@
  * before commit), so it must depend on nothing but what was loaded. No SQL exists outside the two stores.
  */
 
+import type { Commands, NewCommand } from './commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from './definitions.ts'
+import type { FiringNeed, FiringsLoaded, ResultAt, ResultText } from './firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
 import type { InboxSchedules } from './inbox-schedules.ts'
 import type { Overview } from './overview.ts'
@@ -14,6 +16,7 @@ import type {
   GateRow,
   InstanceRow,
   ItemChunk,
+  JsonText,
   KeyRow,
   LimitRow,
   NetRow,
@@ -29,6 +32,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from './rows.ts'
+import type { SagaReads } from './sagas.ts'
 import type { Saved } from './saved.ts'
 import type { StepReads } from './steps.ts'
 import type { TreeReads } from './trees.ts'
@@ -68,6 +72,8 @@ export interface Store {
   readonly overview: Overview
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
+  readonly commands: Commands
+  readonly sagas: SagaReads
 }
 
 export interface Transaction<T> {
@@ -80,7 +86,7 @@ export interface Transaction<T> {
 }
 
 /** What to load. Each part may be left out. Asking again for something already loaded is harmless. */
-export interface Need {
+export interface Need extends FiringNeed {
   /** Locked FOR UPDATE, ordered by id. */
   readonly runs?: readonly string[]
   readonly instances?: readonly string[]
@@ -159,7 +165,7 @@ export interface Candidates extends ClaimFilter {
 }
 
 /** Everything loaded so far. Absent things are known absent: `slots.get(k)` is null, not undefined, once asked for. */
-export interface Loaded {
+export interface Loaded extends FiringsLoaded {
   readonly now: number
   /** What the registry says of a type; null: nothing. Need not be asked for: whoever hands out work must know it. */
   listing(type: string): Listing | null
@@ -180,6 +186,8 @@ export interface Loaded {
   readonly items: ReadonlyMap<string, string>
   /** Key: `${instanceId}/${node}`; value: JSON text, null: no result. For an `each`: an object keyed by item index. */
   readonly results: ReadonlyMap<string, string | null>
+  /** Of which firing they are; no entry: of none. */
+  readonly resultFires: ReadonlyMap<string, number>
   /** Key: `${instanceId}/${node}/${item}`; null: none. */
   readonly places: ReadonlyMap<string, RunRow | null>
   readonly childPlaces: ReadonlyMap<string, InstanceRow | null>
@@ -233,6 +241,8 @@ export interface Delta {
     readonly retire?: readonly string[]
     readonly restore?: readonly string[]
   }
+  /** Of runs that are deferred here. One that its run had before is replaced. */
+  readonly commands?: { readonly put?: readonly NewCommand[] }
   readonly events?: readonly EventRow[]
 }
 
@@ -244,6 +254,8 @@ export interface Wake {
   readonly control?: boolean
   /** A foreign client ended runs: they wait to be settled. Only the database says so (its triggers), no process does. */
   readonly outside?: boolean
+  /** Commands were put: they are due at once. */
+  readonly commands?: boolean
 }
 
 /** Read models. No locks; each is one statement or a few. */
@@ -284,13 +296,18 @@ export interface Reads {
     readonly id: string
     readonly atMost: number
   }): Promise<number>
-  children(instanceId: string): Promise<readonly InstanceRow[]>
+  /** Oldest first; `limit`: so many of them. */
+  children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]>
   slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]>
+  /** Of one slot; null: there is none. */
+  slot(params: { readonly instanceId: string; readonly key: string }): Promise<JsonText | null>
   /** Results of nodes as in Loaded.results. */
   results(params: {
     readonly instanceId: string
     readonly nodes: readonly string[]
   }): Promise<ReadonlyMap<string, string | null>>
+  /** As in Loaded.resultsAt. */
+  resultAt(params: ResultAt): Promise<ResultText>
   /** Follows one instance by seq. */
   instanceEvents(params: {
     readonly instanceId: string

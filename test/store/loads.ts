@@ -30,6 +30,8 @@ export function loadTopic(current: Current): void {
     expect(loaded.topSlot.get(`${at}/d:`)).toEqual(slot('d:1'))
     expect(loaded.topSlot.get(`${at}/x:`)).toBeNull()
     expect(await store.read.slots({ instanceId: at, prefix: 'c:' })).toEqual([slot('c:a'), slot('c:b')])
+    expect(await store.read.slot({ instanceId: at, key: 'c:a' })).toBe(slot('c:a').value)
+    expect(await store.read.slot({ instanceId: at, key: 'c:' })).toBeNull()
   })
 
   it('reads items across chunks', async () => {

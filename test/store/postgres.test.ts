@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase, postgresUrl } from '../services.ts'
+import { readSeeds, rinse, type Seeds } from '../wash.ts'
 import { type Subject, setClock } from './subject.ts'
 import { storeSuite } from './suite.ts'
 
@@ -11,6 +12,7 @@ describe.skipIf(postgresUrl() === null)('on postgres', () => {
   let database: FreshDatabase
   let foreign: pg.Client
   let store: Store
+  let seeds: Seeds
 
   beforeAll(async () => {
     database = await freshDatabase()
@@ -19,6 +21,7 @@ describe.skipIf(postgresUrl() === null)('on postgres', () => {
     foreign = new pg.Client({ connectionString: database.url })
     await foreign.connect()
     await foreign.query('SET search_path TO workflow')
+    seeds = await readSeeds(foreign)
   })
 
   afterAll(async () => {
@@ -28,11 +31,7 @@ describe.skipIf(postgresUrl() === null)('on postgres', () => {
   })
 
   async function openSubject(): Promise<Subject> {
-    const tables = await foreign.query(
-      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-       WHERE schemaname = 'workflow' AND tablename <> 'workflow_migration'`,
-    )
-    await foreign.query(`TRUNCATE ${tables.rows.map((row) => row.name).join(', ')}`)
+    await rinse(foreign, seeds)
     await setClock(store, 0)
     const opened: Store[] = []
     return {

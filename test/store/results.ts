@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { type ResultText, TOO_LONG } from '../../src/store/firings.ts'
 import type { InstanceRow, RunRow } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { anInstance, aStep, T0 } from './rows.ts'
@@ -102,5 +103,28 @@ export function resultTopic(current: Current): void {
     expect(await result(store, instance, 'sub')).toEqual({ from: 'slot' })
     expect(await result(store, instance, 'empty')).toEqual({ from: 'slot' })
     expect(await result(store, instance, 'both')).toBe('run')
+  })
+
+  it('of one firing of a list is read up to a bound, and beyond it not at all', async () => {
+    const { store } = current()
+    const instance = anInstance()
+    const items = Array.from({ length: 250 }, (_, item) => done(instance, 'loop', 'ü'.repeat(4), { fire: 2, item }))
+    const failed = aStep(instance, 'loop', { fire: 2, item: 250, status: 'failed', settledAt: T0, finishedAt: T0 })
+    const others = [done(instance, 'loop', 'old', { fire: 1, item: 0 }), done(instance, 'one', 'x'.repeat(100))]
+    await put(store, { instances: { insert: [instance] }, runs: { insert: [...items, failed, ...others] } })
+    const at = async (node: string, fire: number, maxBytes: number): Promise<ResultText> => {
+      const wanted = { instanceId: instance.id, node, fire, maxBytes }
+      const loaded = (await load(store, { resultsAt: [wanted] })).resultsAt.get(`${instance.id}/${node}/${fire}`)
+      expect(await store.read.resultAt(wanted)).toEqual(loaded)
+      return loaded as ResultText
+    }
+    const all = Object.fromEntries(items.map(({ item }) => [item, 'üüüü']))
+    expect(JSON.parse((await at('loop', 2, 2500)) as string)).toEqual(all)
+    expect(await at('loop', 2, 2499)).toBe(TOO_LONG)
+    expect(await at('loop', 2, 1)).toBe(TOO_LONG)
+    expect(JSON.parse((await at('loop', 1, 2499)) as string)).toEqual({ 0: 'old' })
+    expect(await at('loop', 3, 2499)).toBeNull()
+    // A run alone is bounded by what a run may give.
+    expect(JSON.parse((await at('one', (others[1] as RunRow).fire, 10)) as string)).toHaveLength(100)
   })
 }

@@ -1,6 +1,7 @@
 /** The promises of the Store interface, by topic. Every store must pass all of it. */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { claimTopic } from './claims.ts'
+import { commandTopic } from './commands.ts'
 import { definitionTopic } from './definitions.ts'
 import { doctorTopic } from './doctor.ts'
 import { dueTopic } from './due.ts'
@@ -17,6 +18,7 @@ import { registryTopic } from './registry.ts'
 import { resultTopic } from './results.ts'
 import { retentionTopic } from './retention.ts'
 import { roundTripTopic } from './round-trips.ts'
+import { sagaTopic } from './sagas.ts'
 import { schemaTopic } from './schema.ts'
 import { slotTopic } from './slots.ts'
 import type { OpenSubject, Subject } from './subject.ts'
@@ -33,6 +35,8 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   claims: claimTopic,
   'the registry': registryTopic,
   definitions: definitionTopic,
+  commands: commandTopic,
+  sagas: sagaTopic,
   loads: loadTopic,
   results: resultTopic,
   history: historyTopic,

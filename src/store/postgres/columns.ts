@@ -1,4 +1,5 @@
 /** How rows.ts lies in the tables: one line per column, in the order of a SELECT. */
+import type { CommandRow } from '../commands.ts'
 import type { DefinitionRow } from '../definitions.ts'
 import type {
   EventRow,
@@ -14,6 +15,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../rows.ts'
+import type { SagaRow, SagaStepRow } from '../sagas.ts'
 import type { Fields } from './statement.ts'
 import { parseTime } from './time.ts'
 
@@ -317,6 +319,57 @@ export const DEFINITION = table<Omit<DefinitionRow, 'latest'>>('workflow_definit
   retiredAt: 'time',
   source: 'text',
   plan: 'json',
+})
+
+export const COMMAND = table<Omit<CommandRow, 'tenant' | 'node' | 'role'>>('workflow_command', {
+  runId: 'uuid',
+  instanceId: 'uuid',
+  epoch: 'int',
+  subject: 'text',
+  body: 'text',
+  resendMs: 'bigint',
+  createdAt: 'time',
+  publishedAt: 'time',
+  publishes: ['int', 0],
+  dueAt: 'time',
+})
+
+/** The views of sagas. */
+export const SAGA = table<SagaRow>('saga', {
+  id: 'uuid',
+  tenantId: 'text',
+  type: 'text',
+  state: 'text',
+  requestJson: 'jsonb',
+  resultJson: 'jsonb',
+  error: 'text',
+  correlationId: 'text',
+  createdBy: 'text',
+  currentStepIndex: 'int',
+  stepCount: 'int',
+  completedAt: 'time',
+  lastEventAt: 'time',
+  createdAt: 'time',
+})
+
+export const SAGA_STEP = table<SagaStepRow>('saga_step', {
+  id: 'uuid',
+  workflowId: 'uuid',
+  stepIndex: 'int',
+  name: 'text',
+  state: 'text',
+  requestJson: 'jsonb',
+  responseJson: 'jsonb',
+  error: 'text',
+  commandSubject: 'text',
+  commandJson: 'text',
+  commandPublishedAt: 'time',
+  idempotencyKey: 'text',
+  compensationSubject: 'text',
+  compensationJson: 'text',
+  startedAt: 'time',
+  completedAt: 'time',
+  createdAt: 'time',
 })
 
 export const EVENT = table<EventRow>(

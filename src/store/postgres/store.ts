@@ -1,14 +1,17 @@
 /** The store on PostgreSQL: for many processes and machines. */
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
+import type { Commands } from '../commands.ts'
 import type { Definitions } from '../definitions.ts'
 import type { InboxSchedules } from '../inbox-schedules.ts'
 import type { Overview } from '../overview.ts'
 import type { Registry } from '../registry.ts'
+import type { SagaReads } from '../sagas.ts'
 import type { Saved } from '../saved.ts'
 import type { Keys, Reads, Store, Sweeps, Transaction, Wake } from '../store.ts'
 import type { Webhooks } from '../webhooks.ts'
 import { StoreClock } from './clock.ts'
+import { commandsOn } from './commands.ts'
 import { definitionsOn } from './definitions.ts'
 import { toStoreError } from './failure.ts'
 import { fly } from './flight.ts'
@@ -23,6 +26,7 @@ import { PostgresReads } from './read/reads.ts'
 import { Recent } from './recent.ts'
 import { registryOn } from './registry.ts'
 import { reset } from './reset.ts'
+import { sagasOn } from './sagas.ts'
 import { savedOn } from './saved.ts'
 import { EVERYWHERE, FOR_READS, FOR_SIGNALS, FOR_WORK, settingsCall } from './settings.ts'
 import { type Call, statement } from './statement.ts'
@@ -62,12 +66,15 @@ export class PostgresStore implements Store {
   readonly overview: Overview
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
+  readonly commands: Commands
+  readonly sagas: SagaReads
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #work: Lanes
   readonly #reads: Lanes
   readonly #beats: Lanes
   readonly #signals: Lanes
+  readonly #commands: Lanes
   readonly #sender: WakeSender
   readonly #listener: WakeListener | null
   readonly #transact: TransactParams
@@ -82,6 +89,7 @@ export class PostgresStore implements Store {
     this.#reads = lanes('read', 3, FOR_READS)
     this.#beats = lanes('beat', 1, FOR_SIGNALS)
     this.#signals = lanes('notify', 1, FOR_SIGNALS)
+    this.#commands = lanes('command', 1, { ...forWork, synchronous_commit: 'off' })
     this.#transact = {
       lanes: this.#work,
       clock: this.#clock,
@@ -104,6 +112,8 @@ export class PostgresStore implements Store {
     this.overview = overviewOn(this.#reads)
     this.inboxSchedules = inboxSchedulesOn(this.#reads)
     this.definitions = definitionsOn(this.#reads)
+    this.sagas = sagasOn(this.#reads)
+    this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })
   }
 
   async migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }> {
@@ -121,6 +131,7 @@ export class PostgresStore implements Store {
       this.#reads.close(),
       this.#beats.close(),
       this.#signals.close(),
+      this.#commands.close(),
       this.#listener?.close(),
     ])
   }

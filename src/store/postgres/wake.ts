@@ -21,6 +21,7 @@ export class WakeSender {
   #queues = new Set<string>()
   #ended = new Set<string>()
   #control = false
+  #commands = false
   #everything = false
   #due = false
   #sending: Promise<void> | null = null
@@ -34,7 +35,8 @@ export class WakeSender {
     for (const queue of wake.queues ?? []) this.#queues.add(queue)
     for (const id of wake.ended ?? []) this.#ended.add(id)
     if (wake.control === true) this.#control = true
-    if (wake.queues === undefined && wake.ended === undefined && wake.control !== true) this.#everything = true
+    if (wake.commands === true) this.#commands = true
+    if (isEmpty(wake)) this.#everything = true
     this.#due = true
     this.#sending ??= this.#run()
   }
@@ -62,15 +64,21 @@ export class WakeSender {
           ...(this.#queues.size > 0 ? { queues: [...this.#queues] } : {}),
           ...(this.#ended.size > 0 ? { ended: [...this.#ended] } : {}),
           ...(this.#control ? { control: true } : {}),
+          ...(this.#commands ? { commands: true } : {}),
         }
     this.#queues = new Set()
     this.#ended = new Set()
     this.#control = false
+    this.#commands = false
     this.#everything = false
     this.#due = false
     const full = JSON.stringify({ from: this.#sender, wake })
     return Buffer.byteLength(full) < PAYLOAD_BYTES ? full : JSON.stringify({ from: this.#sender, wake: {} })
   }
+}
+
+function isEmpty({ queues, ended, control, commands }: Wake): boolean {
+  return queues === undefined && ended === undefined && control !== true && commands !== true
 }
 
 export class WakeListener {

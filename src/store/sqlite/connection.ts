@@ -96,11 +96,30 @@ export class Connection {
 
   /** `committed` is told in the same turn as the commit; without it nobody knows what changed. */
   async write<T>(work: () => T, committed = (): void => this.recent.forget()): Promise<T> {
+    return this.#write(() => this.#writeNow(work, committed))
+  }
+
+  /**
+   * The same, but the commit does not wait for the disk: the next `write` takes it along. Until then a power cut may swallow
+   * it, whole; a process that is killed loses nothing.
+   */
+  async writeUnsynced<T>(work: () => T, committed: () => void): Promise<T> {
+    return this.#write(() => {
+      this.#database.exec('PRAGMA synchronous = NORMAL')
+      try {
+        return this.#writeNow(work, committed)
+      } finally {
+        this.#database.exec('PRAGMA synchronous = FULL')
+      }
+    })
+  }
+
+  async #write<T>(writeNow: () => T): Promise<T> {
     if (this.#queue === null) {
-      const done = this.#tryWrite(work, committed)
+      const done = this.#tryWrite(writeNow)
       if (done !== null) return done.value
     }
-    const turn = (this.#queue ?? Promise.resolve()).then(() => this.patiently(() => this.#writeNow(work, committed)))
+    const turn = (this.#queue ?? Promise.resolve()).then(() => this.patiently(writeNow))
     const settled = turn.then(
       () => {},
       () => {},
@@ -148,10 +167,10 @@ export class Connection {
     }
   }
 
-  #tryWrite<T>(work: () => T, committed: () => void): { readonly value: T } | null {
+  #tryWrite<T>(writeNow: () => T): { readonly value: T } | null {
     this.#refuseIfClosed()
     try {
-      return { value: this.#writeNow(work, committed) }
+      return { value: writeNow() }
     } catch (error) {
       if (isBusy(error)) return null
       throw storeFailure(error)

@@ -1,6 +1,7 @@
 /** Opens a store on an SQLite file: one file, no service. */
 import type { Store } from '../store.ts'
 import { readClock, writeOffset } from './clock.ts'
+import { commandsOn } from './commands.ts'
 import { Connection, type Probe } from './connection.ts'
 import { definitionsOn } from './definitions.ts'
 import { inboxSchedulesOn } from './inbox-schedules.ts'
@@ -10,6 +11,7 @@ import { overviewOn } from './overview.ts'
 import { readsOn } from './read/reads.ts'
 import { registryOn } from './registry.ts'
 import { reset } from './reset.ts'
+import { sagasOn } from './sagas.ts'
 import { savedOn } from './saved.ts'
 import { sweepsOn } from './sweep/sweeps.ts'
 import { transact } from './transact.ts'
@@ -62,5 +64,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     overview: overviewOn(connection),
     inboxSchedules: inboxSchedulesOn(connection),
     definitions: definitionsOn(connection),
+    commands: commandsOn(connection),
+    sagas: sagasOn(connection),
   }
 }

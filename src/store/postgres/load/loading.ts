@@ -20,16 +20,12 @@ import * as definition from '../definitions.ts'
 import type { Listings } from '../listings.ts'
 import type { Call, Fields } from '../statement.ts'
 import { candidatesCall, urgencyCall } from './claimable.ts'
+import { asked, Firings } from './firings.ts'
 import * as locked from './locked.ts'
 import * as plain from './plain.ts'
 
 const netFrom = column.decoder(column.NET)
 const queueFrom = column.decoder(column.QUEUE)
-
-/** The element that a row of a WITH ORDINALITY query answers. */
-function asked<T>(list: readonly T[], fields: Fields): T {
-  return list[Number(fields[0]) - 1] as T
-}
 
 export class Loading implements Loaded {
   now = 0
@@ -46,6 +42,13 @@ export class Loading implements Loaded {
   readonly openGates = new Map<string, GateRow[]>()
   readonly items = new Map<string, string>()
   readonly results = new Map<string, string | null>()
+  readonly resultFires = new Map<string, number>()
+  readonly #firings = new Firings()
+  readonly resultsAt = this.#firings.resultsAt
+  readonly ran = this.#firings.ran
+  readonly nextFires = this.#firings.nextFires
+  readonly placesAt = this.#firings.placesAt
+  readonly childPlacesAt = this.#firings.childPlacesAt
   readonly places = new Map<string, RunRow | null>()
   readonly childPlaces = new Map<string, InstanceRow | null>()
   readonly nets = new Map<string, NetRow>()
@@ -93,6 +96,7 @@ export class Loading implements Loaded {
     this.#instanceParts(need, calls)
     this.#slotParts(need, calls)
     this.#placeParts(need, calls)
+    calls.push(...this.#firings.calls(need))
     this.#otherParts(need, calls)
     return calls
   }
@@ -276,6 +280,7 @@ export class Loading implements Loaded {
       const row = (fields: Fields): void => {
         const { instanceId, node } = asked(results, fields)
         this.results.set(`${instanceId}/${node}`, fields[1] as string | null)
+        if (fields[2] != null) this.resultFires.set(`${instanceId}/${node}`, Number(fields[2]))
       }
       const values = [uuidArray(results.map((n) => n.instanceId)), textArray(results.map((n) => n.node))]
       calls.push({ statement: plain.RESULTS, values, row })

@@ -78,7 +78,8 @@ export const RESULTS = statement(
        WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.fire = f.fire AND r.item >= 0 AND r.role = 'work'
          AND (r.status IN ('succeeded', 'failed') OR (r.status = 'cancelled' AND r.error IS NOT NULL)))
      ELSE f.result END::text,
-     (SELECT s.value::text FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = 'r:' || n.node))
+     (SELECT s.value::text FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = 'r:' || n.node)),
+     CASE WHEN f.item >= 0 OR f.result IS NOT NULL THEN f.fire END
    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, node, at)
    LEFT JOIN LATERAL (
      SELECT r.fire, r.item, r.result FROM workflow.workflow_run r
@@ -87,6 +88,60 @@ export const RESULTS = statement(
          OR (r.item >= 0 AND (r.status = 'failed' OR (r.status = 'cancelled' AND r.error IS NOT NULL))))
      ORDER BY r.fire DESC LIMIT 1
    ) f ON true`,
+)
+
+/** Of one firing; items that did not succeed are left out. As text: all items of a long list are more than a jsonb may hold. */
+export const RESULTS_AT = statement(
+  `SELECT n.at, f.result, f.too_long
+   FROM unnest($1::uuid[], $2::text[], $3::int4[], $4::int8[]) WITH ORDINALITY n(instance_id, node, fire, max_bytes, at)
+   CROSS JOIN LATERAL (
+     SELECT coalesce((array_agg(t.text) FILTER (WHERE t.item < 0))[1], '{' ||
+         string_agg('"' || t.item || '":' || t.text, ',') FILTER (WHERE t.item >= 0 AND t.upto <= n.max_bytes) || '}') AS result,
+       bool_or(t.item >= 0 AND t.upto > n.max_bytes) AS too_long
+     FROM (
+       SELECT r.item, r.text, sum(octet_length(r.text)) OVER (ORDER BY r.item ROWS UNBOUNDED PRECEDING) AS upto
+       FROM (
+         SELECT w.item, coalesce(w.result::text, 'null') AS text FROM workflow.workflow_run w
+         WHERE w.instance_id = n.instance_id AND w.node = n.node AND w.fire = n.fire AND w.role = 'work' AND w.status = 'succeeded'
+         OFFSET 0
+       ) r
+     ) t
+   ) f`,
+)
+
+/** Along the place index; read once in the life of an instance, before its finals. */
+export const RAN = statement(
+  `SELECT r.instance_id, r.node, count(DISTINCT r.fire), count(*), bool_or(r.status = 'succeeded')
+   FROM workflow.workflow_run r WHERE r.instance_id = ANY ($1::uuid[]) AND r.role = 'work' GROUP BY r.instance_id, r.node
+   UNION ALL
+   SELECT c.parent_id, c.parent_node, count(DISTINCT c.parent_fire), 0, bool_or(c.state = 'completed')
+   FROM workflow.workflow_instance c
+   WHERE c.parent_id = ANY ($1::uuid[]) AND c.parent_node IS NOT NULL AND c.parent_role = 'work'
+   GROUP BY c.parent_id, c.parent_node`,
+)
+
+export const NEXT_FIRES = statement(
+  `SELECT n.at, least(
+     (SELECT min(r.fire) FROM workflow.workflow_run r
+      WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.fire > n.after),
+     (SELECT min(c.parent_fire) FROM workflow.workflow_instance c
+      WHERE c.parent_id = n.instance_id AND c.parent_node = n.node AND c.parent_fire > n.after))
+   FROM unnest($1::uuid[], $2::text[], $3::int4[]) WITH ORDINALITY n(instance_id, node, after, at)`,
+)
+
+export const PLACES_AT = statement(
+  `SELECT n.at, ${selectList(RUN, 'r')}
+   FROM unnest($1::uuid[], $2::text[], $3::int4[], $4::int4[]) WITH ORDINALITY n(instance_id, node, fire, item, at)
+   JOIN workflow.workflow_run r
+     ON r.instance_id = n.instance_id AND r.node = n.node AND r.fire = n.fire AND r.item = n.item AND r.role = 'work'`,
+)
+
+export const CHILD_PLACES_AT = statement(
+  `SELECT n.at, ${selectList(INSTANCE, 'c')}
+   FROM unnest($1::uuid[], $2::text[], $3::int4[], $4::int4[]) WITH ORDINALITY n(instance_id, node, fire, item, at)
+   CROSS JOIN LATERAL (SELECT * FROM workflow.workflow_instance c
+     WHERE c.parent_id = n.instance_id AND c.parent_node = n.node AND c.parent_item = n.item AND c.parent_fire = n.fire
+     ORDER BY c.id DESC LIMIT 1) c`,
 )
 
 /** Whatever its state; fires are few, items may be many. */

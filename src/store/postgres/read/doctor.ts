@@ -115,6 +115,15 @@ const CHECKS: Readonly<Record<string, string>> = {
     FROM workflow.workflow_run r JOIN workflow.workflow_registry g ON g.workflow_name = r.type
     WHERE r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NULL AND NOT r.deferred
       AND g.deleted_at IS NULL AND NOT g.is_enabled AND r.started_at > g.updated_at`,
+  command_missing: `
+    SELECT r.id, 'waits for an answer, but no command of it will be published: complete it by its id, or cancel it'
+    FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
+    WHERE r.status = 'leased' AND r.deferred AND i.dialect = 'saga'
+      AND NOT EXISTS (SELECT FROM workflow.workflow_command c
+                      WHERE c.run_id = r.id AND c.epoch = r.epoch AND c.due_at IS NOT NULL)`,
+  command_without_run: `
+    SELECT c.run_id, 'has a command, but no such run exists' FROM workflow.workflow_command c
+    WHERE NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.id = c.run_id)`,
   dead_session_holds: `
     SELECT w.id, 'has been dead since ' || extract(epoch FROM c.at - w.expires_at)::bigint || ' s ago but still holds '
       || count(*) || ' runs'

@@ -1,4 +1,6 @@
 /** Read models. No locks; each is one statement or a few. */
+
+import type { ResultAt, ResultText } from '../../firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from '../../inbox.ts'
 import type {
   GateRow,
@@ -20,7 +22,8 @@ import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
-import { GATES as GATE_BY_ID, RESULTS } from '../load/plain.ts'
+import { resultFrom, resultValues } from '../load/firings.ts'
+import { GATES as GATE_BY_ID, RESULTS, RESULTS_AT } from '../load/plain.ts'
 import { type Fields, statement } from '../statement.ts'
 import { isUuid } from '../uuid.ts'
 import { type Conditions, gateConditions, instanceConditions, runConditions } from './conditions.ts'
@@ -46,7 +49,7 @@ const GATES = `${ANY_GATES} WHERE g.state = 'open'`
 const RUNS_BY_ID = statement(`${RUNS} WHERE r.id = ANY ($1::uuid[]) ORDER BY array_position($1::uuid[], r.id)`)
 const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::text AND r.status = 'leased'`)
 const INSTANCE_BY_ID = statement(`${INSTANCES} WHERE i.id = $1::uuid`)
-const CHILDREN = statement(`${INSTANCES} WHERE i.parent_id = $1::uuid ORDER BY i.id`)
+const CHILDREN = statement(`${INSTANCES} WHERE i.parent_id = $1::uuid ORDER BY i.id LIMIT $2::int8`)
 const NET_BY_HASH = statement(
   `SELECT ${column.selectList(column.NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = $1`,
 )
@@ -63,6 +66,9 @@ const COUNT_RUNS = statement(
 const SLOTS = statement(
   `SELECT s.instance_id, s.key, s.value FROM workflow.workflow_slot s
    WHERE s.instance_id = $1::uuid AND s.key >= $2::text AND s.key < $2::text || chr(1114111) ORDER BY s.key`,
+)
+const SLOT = statement(
+  'SELECT s.value FROM workflow.workflow_slot s WHERE s.instance_id = $1::uuid AND s.key = $2::text',
 )
 const INSTANCE_EVENTS = statement(
   `SELECT ${EVENT_COLUMNS} FROM workflow.workflow_event e WHERE e.instance_id = $1::uuid AND e.seq > $2::int ORDER BY e.seq LIMIT $3::int`,
@@ -195,12 +201,18 @@ export class PostgresReads implements Reads {
     return (await askOne(this.#lanes, { statement: QUEUED_BEFORE, values, row: (fields) => Number(fields[0]) })) ?? 0
   }
 
-  async children(instanceId: string): Promise<readonly InstanceRow[]> {
-    return ask(this.#lanes, { statement: CHILDREN, values: [instanceId], row: column.instanceFrom })
+  async children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]> {
+    const values = [instanceId, limit === undefined ? null : String(limit)]
+    return ask(this.#lanes, { statement: CHILDREN, values, row: column.instanceFrom })
   }
 
   async slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]> {
     return ask(this.#lanes, { statement: SLOTS, values: [params.instanceId, params.prefix], row: slotFrom })
+  }
+
+  async slot(params: { readonly instanceId: string; readonly key: string }): Promise<string | null> {
+    const values = [params.instanceId, params.key]
+    return askOne(this.#lanes, { statement: SLOT, values, row: (fields) => fields[0] as string })
   }
 
   async results(params: {
@@ -215,6 +227,10 @@ export class PostgresReads implements Reads {
     ]
     const values = [uuidArray(nodes.map(() => instanceId)), textArray(nodes)]
     return new Map(await ask(this.#lanes, { statement: RESULTS, values, row }))
+  }
+
+  async resultAt(wanted: ResultAt): Promise<ResultText> {
+    return askOne(this.#lanes, { statement: RESULTS_AT, values: resultValues([wanted]), row: resultFrom })
   }
 
   async instanceEvents(params: {

@@ -43,6 +43,7 @@ const RUNS_OF_TREES = statement(
 
 /** Keys are for ever: they move where inserts look for them. See workflow.refuse_kept_keys. */
 export const REMOVE_RUNS = [
+  statement('DELETE FROM workflow.workflow_command c WHERE c.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_checkpoint c WHERE c.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_unique u WHERE u.run_id = ANY ($1::uuid[])'),
   statement(

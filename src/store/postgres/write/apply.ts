@@ -1,4 +1,5 @@
 /** A Delta as statements: one per table and kind, in the order in which locks are taken everywhere. */
+import type { NewCommand } from '../../commands.ts'
 import type { EventRow, InstanceRow, RunRow, SlotRow, UniqueRow } from '../../rows.ts'
 import type { Delta } from '../../store.ts'
 import { inserter, textArray, updater, upserter, uuidArray } from '../batch.ts'
@@ -22,6 +23,7 @@ const insertUniques = inserter(column.UNIQUE)
 const putWorkers = upserter(column.WORKER, ['id'])
 const putSchedules = upserter(column.SCHEDULE, ['name'])
 const putDefinitions = upserter(column.DEFINITION, ['id'])
+const putCommands = upserter(column.COMMAND, ['run_id'])
 
 const updateInstances = updater({
   table: column.INSTANCE,
@@ -248,6 +250,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
   if (given(put)) calls.push(putDefinitions(put))
   if (given(retire)) calls.push({ statement: RETIRE_DEFINITIONS, values: [uuidArray(retire)] })
   if (given(restore)) calls.push({ statement: RESTORE_DEFINITIONS, values: [uuidArray(restore)] })
+  if (given(delta.commands?.put)) calls.push(putCommands(newCommands(delta.commands.put)))
   if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
   if (given(schedules?.put))
     calls.push(
@@ -260,6 +263,15 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
     )
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls
+}
+
+/** Due at once; one that was there before has never been published. */
+function newCommands(put: readonly NewCommand[]): Parameters<typeof putCommands>[0] {
+  const last = sorted(
+    lastOf(put, (row) => row.runId),
+    byText((row) => row.runId),
+  )
+  return last.map((row) => ({ ...row, publishedAt: null, publishes: 0, dueAt: row.createdAt }))
 }
 
 /** A key that was free when it was looked for must still be: whoever took it meanwhile makes this insert fail. */

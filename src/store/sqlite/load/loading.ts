@@ -1,5 +1,6 @@
 /** Everything one transaction has loaded. The maps are filled as `decide` asks; the rows are also the base of updates. */
 import { type DefinitionHead, definitionKey } from '../../definitions.ts'
+import type { NodeRan, ResultText } from '../../firings.ts'
 import type { Listing } from '../../registry.ts'
 import type {
   GateRow,
@@ -38,7 +39,8 @@ import {
 } from '../row/others.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 import { candidates, urgency } from './claimable.ts'
-import { resultOf } from './results.ts'
+import { nextFire, ranOf } from './firings.ts'
+import { resultAt, resultOf } from './results.ts'
 
 const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
@@ -67,6 +69,8 @@ const AT_PLACE = `SELECT ${RUN_CELLS} FROM workflow_run
   WHERE instance_id = ? AND node = ? AND fire = ? AND item = ? AND role = 'work'`
 const CHILD_AT_PLACE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
   WHERE parent_id = ? AND parent_node = ? AND parent_item = ? ORDER BY parent_fire DESC, id DESC LIMIT 1`
+const CHILD_AT = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
+  WHERE parent_id = ? AND parent_node = ? AND parent_item = ? AND parent_fire = ? ORDER BY id DESC LIMIT 1`
 const GATE = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`
 const OPEN_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' AND instance_id = ? ORDER BY id LIMIT ? + 0`
 /** The chunk that holds the first wanted item, and those after it. */
@@ -96,6 +100,12 @@ export class Loading implements Loaded {
   readonly openGates = new Map<string, readonly GateRow[]>()
   readonly items = new Map<string, string>()
   readonly results = new Map<string, string | null>()
+  readonly resultFires = new Map<string, number>()
+  readonly resultsAt = new Map<string, ResultText>()
+  readonly ran = new Map<string, readonly NodeRan[]>()
+  readonly nextFires = new Map<string, number | null>()
+  readonly placesAt = new Map<string, RunRow | null>()
+  readonly childPlacesAt = new Map<string, InstanceRow | null>()
   readonly places = new Map<string, RunRow | null>()
   readonly childPlaces = new Map<string, InstanceRow | null>()
   readonly nets = new Map<string, NetRow>()
@@ -157,9 +167,12 @@ export class Loading implements Loaded {
     if (need.urgency) this.urgency = need.urgency.map((filter) => urgency(this.#connection, filter, this.now))
     if (need.results) {
       for (const { instanceId, node } of need.results) {
-        this.results.set(`${instanceId}/${node}`, resultOf(this.#connection, instanceId, node))
+        const { text, fire } = resultOf(this.#connection, instanceId, node)
+        this.results.set(`${instanceId}/${node}`, text)
+        if (fire !== null) this.resultFires.set(`${instanceId}/${node}`, fire)
       }
     }
+    this.#firings(need)
     if (need.places) for (const wanted of need.places) this.#place(wanted)
     if (need.childPlaces) for (const wanted of need.childPlaces) this.#childPlace(wanted)
     if (need.unstarted) for (const { instanceId, limit } of need.unstarted) this.#unstarted(instanceId, limit)
@@ -194,6 +207,30 @@ export class Loading implements Loaded {
       this.definitions.set(definitionKey(name), loadVersions(this.#connection, name))
     }
     if (need.handedBy) this.#handedBy(need.handedBy)
+  }
+
+  #firings({ resultsAt = [], ran = [], nextFires = [], placesAt = [], childPlacesAt = [] }: Need): void {
+    const connection = this.#connection
+    for (const wanted of resultsAt) {
+      const { instanceId, node, fire } = wanted
+      this.resultsAt.set(`${instanceId}/${node}/${fire}`, resultAt(connection, wanted))
+    }
+    for (const id of ran) this.ran.set(id, ranOf(connection, id))
+    for (const { instanceId, node, after } of nextFires) {
+      this.nextFires.set(`${instanceId}/${node}/${after}`, nextFire(connection, instanceId, node, after))
+    }
+    for (const { instanceId, node, fire, item } of placesAt) {
+      const cells = connection.statement(AT_PLACE).get(instanceId, node, fire, item)
+      const run = cells === undefined ? null : runOf(cells)
+      if (run !== null) this.knownRuns.set(run.id, run)
+      this.placesAt.set(`${instanceId}/${node}/${fire}/${item}`, run)
+    }
+    for (const { instanceId, node, fire, item } of childPlacesAt) {
+      const cells = connection.statement(CHILD_AT).get(instanceId, node, item, fire)
+      const child = cells === undefined ? null : instanceOf(cells)
+      if (child !== null) this.knownInstances.set(child.id, child)
+      this.childPlacesAt.set(`${instanceId}/${node}/${fire}/${item}`, child)
+    }
   }
 
   #run(id: string): void {

@@ -2,7 +2,9 @@
  * The result of a node: of its latest succeeded work, or for an `each` an object of all its items, or what the engine
  * left in slot `r:<node>` (results of children).
  */
+import { type ResultAt, type ResultText, TOO_LONG } from '../../firings.ts'
 import type { Connection } from '../connection.ts'
+import type { Cells } from '../driver.ts'
 
 /**
  * The place index gives a node's runs by fire; the newest fire that has ended work decides. An item an operator cancelled
@@ -18,14 +20,47 @@ const ITEMS = `SELECT item, status, result, error, last_error FROM workflow_run
   ORDER BY item`
 const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
 
-export function resultOf(connection: Connection, instanceId: string, node: string): string | null {
+export interface Result {
+  readonly text: string | null
+  /** null: it is no run's. */
+  readonly fire: number | null
+}
+
+export function resultOf(connection: Connection, instanceId: string, node: string): Result {
   const latest = connection.statement(LATEST).get(instanceId, node)
   if (latest !== undefined) {
-    if ((latest[1] as number) >= 0) return itemResults(connection, instanceId, node, latest[0] as number)
-    if (latest[2] !== null) return latest[2] as string
+    const fire = latest[0] as number
+    if ((latest[1] as number) >= 0) return { text: itemResults(connection, instanceId, node, fire), fire }
+    if (latest[2] !== null) return { text: latest[2] as string, fire }
   }
   const slot = connection.statement(SLOT).get(instanceId, `r:${node}`)
-  return slot === undefined ? null : (slot[0] as string)
+  return { text: slot === undefined ? null : (slot[0] as string), fire: null }
+}
+
+/** Few enough that the longest results of a portion fit into memory; along the place index, a portion takes 0.1 ms. */
+const PORTION = 100
+const SUCCEEDED = `SELECT item, result FROM workflow_run
+  WHERE instance_id = ? AND node = ? AND fire = ? AND item > ? AND role = 'work' AND status = 'succeeded'
+  ORDER BY item LIMIT ${PORTION}`
+
+/** Of one firing; items that did not succeed are left out. */
+export function resultAt(connection: Connection, { instanceId, node, fire, maxBytes }: ResultAt): ResultText {
+  const portion = (after: number): readonly Cells[] =>
+    connection.statement(SUCCEEDED).all(instanceId, node, fire, after)
+  let rows = portion(-2)
+  const [first] = rows
+  if (first === undefined) return null
+  if ((first[0] as number) < 0) return first[1] as string | null
+  const texts: string[] = []
+  for (let bytes = 0; ; rows = portion(rows.at(-1)?.[0] as number)) {
+    for (const [item, result] of rows) {
+      const text = (result ?? 'null') as string
+      bytes += Buffer.byteLength(text)
+      if (bytes > maxBytes) return TOO_LONG
+      texts.push(`"${item}":${text}`)
+    }
+    if (rows.length < PORTION) return `{${texts.join(',')}}`
+  }
 }
 
 function itemResults(connection: Connection, instanceId: string, node: string, fire: number): string {

@@ -103,6 +103,15 @@ const CHECKS: Readonly<Record<string, string>> = {
     FROM workflow_run r JOIN workflow_registry g ON g.workflow_name = r.type
     WHERE r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NULL AND r.deferred = 0
       AND g.deleted_at IS NULL AND g.is_enabled = 0 AND r.started_at > g.updated_at`,
+  command_missing: `
+    SELECT r.id, 'waits for an answer, but no command of it will be published: complete it by its id, or cancel it'
+    FROM workflow_run r JOIN workflow_instance i ON i.id = r.instance_id
+    WHERE r.status = 'leased' AND r.deferred = 1 AND i.dialect = 'saga'
+      AND NOT EXISTS (SELECT 1 FROM workflow_command c
+                      WHERE c.run_id = r.id AND c.epoch = r.epoch AND c.due_at IS NOT NULL)`,
+  command_without_run: `
+    SELECT c.run_id, 'has a command, but no such run exists' FROM workflow_command c
+    WHERE NOT EXISTS (SELECT 1 FROM workflow_run r WHERE r.id = c.run_id)`,
   dead_session_holds: `
     SELECT w.id, 'has been dead since ' || CAST((?1 - w.expires_at) / 1000 AS INTEGER) || ' s ago but still holds ' || count(*) || ' runs'
     FROM workflow_worker w JOIN workflow_run r ON r.session_id = w.id AND r.status = 'leased'

@@ -5,7 +5,7 @@ import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { LAST, SLOTS_WITH } from '../load/loading.ts'
-import { resultOf } from '../load/results.ts'
+import { resultAt, resultOf } from '../load/results.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import {
   EVENT_CELLS,
@@ -126,13 +126,26 @@ export function readsOn(connection: Connection): Reads {
         after ?? '',
         limit,
       ),
-    children: (instanceId) =>
-      rows(instanceOf, `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE parent_id = ? ORDER BY id`, instanceId),
+    children: (instanceId, limit = -1) =>
+      rows(
+        instanceOf,
+        `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE parent_id = ? ORDER BY id LIMIT ?`,
+        instanceId,
+        limit,
+      ),
     slots: ({ instanceId, prefix }) => rows(slotOf, SLOTS_WITH, instanceId, prefix, prefix + LAST),
+    slot: ({ instanceId, key }) =>
+      row(
+        ([value]) => value as string,
+        'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?',
+        instanceId,
+        key,
+      ),
     results: ({ instanceId, nodes }) =>
       connection.read(
-        () => new Map(nodes.map((node) => [`${instanceId}/${node}`, resultOf(connection, instanceId, node)])),
+        () => new Map(nodes.map((node) => [`${instanceId}/${node}`, resultOf(connection, instanceId, node).text])),
       ),
+    resultAt: (wanted) => connection.read(() => resultAt(connection, wanted)),
     instanceEvents: ({ instanceId, afterSeq, limit }) =>
       rows(
         eventOf,

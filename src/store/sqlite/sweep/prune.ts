@@ -84,6 +84,7 @@ function removeRun(connection: Connection, id: string): number {
   connection.statement(KEEP_KEY).get(id)
   const events = remove(connection, EVENTS_OF_RUN, id)
   remove(connection, 'DELETE FROM workflow_checkpoint WHERE run_id = ?', id)
+  remove(connection, 'DELETE FROM workflow_command WHERE run_id = ?', id)
   return events + remove(connection, 'DELETE FROM workflow_run WHERE id = ?', id)
 }
 

@@ -19,7 +19,7 @@ const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_
 /** Only what has ended can be deleted: a trigger holds plain SQL to that. */
 const END_RUN = `UPDATE workflow_run SET status = 'cancelled', engine_turn = NOT engine_turn
   WHERE id = ? AND (status = 'pending' OR status = 'leased')`
-const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id'].map(
+const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id', 'command WHERE run_id'].map(
   (place) => `DELETE FROM workflow_${place} = ?`,
 )
 const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'

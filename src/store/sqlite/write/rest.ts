@@ -1,5 +1,6 @@
-/** The rows that change rarely: items, nets, queues, limits, unique keys, workers, schedules. All but items are upserts. */
+/** The rows that change rarely: items, nets, queues, limits, unique keys, workers, schedules, commands. All but items are upserts. */
 import type { Delta } from '../../store.ts'
+import { putCommand } from '../commands.ts'
 import type { Connection } from '../connection.ts'
 import { putDefinition, restoreDefinition, retireDefinition } from '../definitions.ts'
 import { aboutWorker } from '../row/others.ts'
@@ -70,6 +71,7 @@ export function putRest(connection: Connection, delta: Delta, now: number): void
   for (const row of put) putDefinition(connection, row)
   for (const id of retire) retireDefinition(connection, id, now)
   for (const id of restore) restoreDefinition(connection, id)
+  for (const command of delta.commands?.put ?? []) putCommand(connection, command)
   for (const name of delta.schedules?.remove ?? []) connection.statement(REMOVE_SCHEDULE).get(name)
   for (const schedule of delta.schedules?.put ?? []) {
     connection

@@ -1,0 +1,40 @@
+/** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
+import { INSTANCE_STATES, type SagaReads } from '../sagas.ts'
+import { ask, askOne } from './ask.ts'
+import { textArray } from './batch.ts'
+import { decoder, SAGA, SAGA_STEP, selectList } from './columns.ts'
+import type { Lanes } from './lanes.ts'
+import { statement } from './statement.ts'
+import { isUuid } from './uuid.ts'
+
+const ROW = `SELECT ${selectList(SAGA, 'v')}`
+
+const LIST = statement(
+  `${ROW} FROM (
+     SELECT i.id FROM workflow.workflow_instance i
+     WHERE i.dialect = 'saga' AND i.id = i.root_id AND ($1::text IS NULL OR i.tenant = $1::text)
+       AND ($2::text[] IS NULL OR i.state = ANY ($2::text[])) AND ($3::text IS NULL OR i.name = $3::text)
+       AND ($4::uuid IS NULL OR i.id < $4::uuid)
+     ORDER BY i.id DESC LIMIT $5::int4) k
+   JOIN saga.workflow_instance v ON v.id = k.id ORDER BY v.id DESC`,
+)
+const GET = statement(`${ROW} FROM saga.workflow_instance v WHERE v.id = $1::uuid`)
+const STEPS = statement(
+  `SELECT ${selectList(SAGA_STEP, 's')} FROM saga.workflow_step s WHERE s.workflow_id = $1::uuid
+   ORDER BY s.step_index < 0, CASE WHEN s.step_index >= 0 THEN s.step_index END, s.created_at, s.id`,
+)
+
+const sagaFrom = decoder(SAGA)
+const stepFrom = decoder(SAGA_STEP)
+
+export function sagasOn(lanes: Lanes): SagaReads {
+  return {
+    list: async ({ tenant, state, type, limit, before }) => {
+      if (before !== null && !isUuid(before)) return []
+      const states = state === null ? null : textArray(INSTANCE_STATES[state])
+      return ask(lanes, { statement: LIST, values: [tenant, states, type, before, String(limit)], row: sagaFrom })
+    },
+    get: async (id) => (isUuid(id) ? askOne(lanes, { statement: GET, values: [id], row: sagaFrom }) : null),
+    steps: async (id) => (isUuid(id) ? ask(lanes, { statement: STEPS, values: [id], row: stepFrom }) : []),
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Migrated databases for tests. Making one costs a CREATE DATABASE, fifteen migrations and a DROP that waits for a
+ * checkpoint; a third of a second of two cores, for each of a thousand tests. So there is a template, migrated once
+ * per server and copied, and what a test gives back is washed and lent again, unless the test changed more than rows.
+ *
+ * A database is in one of these states, told by its entry in pg_database:
+ *   template    petrel_template_<of>, is_template, no connections; before that it is being made, or its maker died
+ *   lent        petrel_test_…; whoever took it dies with it: nobody else lends it again
+ *   free        petrel_test_…, no connections, its comment says `free <of>`
+ * <of> names the migrations and the version of the server. Every step from one state to another is one transaction of
+ * the server, so that a process killed anywhere leaves nothing half done that another would take for whole.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import pg from 'pg'
+import { openStore } from '../src/store/open.ts'
+import { fingerprint, readSeeds, type Seeds, wash } from './wash.ts'
+
+const MIGRATIONS = new URL('../src/store/postgres/migrations/', import.meta.url)
+/** Any number nobody else uses. */
+const LOCK = 5_120_448_907
+
+interface Template {
+  readonly name: string
+  /** As the comments of its free copies say it. */
+  readonly of: string
+  /** Of its catalog: a copy with another one has been changed. */
+  readonly print: string
+  readonly seeds: Seeds
+}
+
+export class Databases {
+  readonly #server: string
+  readonly #apart: string
+  #admin: Promise<pg.Client> | null = null
+  #template: Promise<Template> | null = null
+
+  /** Those set apart by a name share nothing with the others. */
+  constructor(server: string, apart = '') {
+    this.#server = server
+    this.#apart = apart
+  }
+
+  /** Empty and not migrated. */
+  async create(): Promise<string> {
+    const name = newName()
+    // template0: template1 cannot be copied while anyone is connected to it.
+    await this.#ask(`CREATE DATABASE ${name} TEMPLATE template0`)
+    return name
+  }
+
+  /** Migrated, otherwise empty. */
+  async take(): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      this.#template ??= this.#findTemplate()
+      const template = await this.#template
+      const name = newName()
+      if (await this.#lend(name, template)) return name
+      try {
+        // WAL_LOG: the other way begins and ends with a checkpoint, which writes out everybody's databases.
+        await this.#ask(`CREATE DATABASE ${name} TEMPLATE ${template.name} STRATEGY WAL_LOG`)
+        return name
+      } catch (error) {
+        // Another run of the tests has ended meanwhile and taken its template away.
+        if ((error as { code?: string }).code !== '3D000' || tries === 3) throw error
+        this.#template = null
+      }
+    }
+  }
+
+  /** Nobody is connected to it afterwards, nor can be by its name. */
+  async giveBack(name: string): Promise<void> {
+    const template = await this.#template
+    if (template === null || !(await this.#washed(name, template))) return this.drop(name)
+    await this.#ask(`COMMENT ON DATABASE ${name} IS 'free ${template.of}'`)
+  }
+
+  async drop(name: string): Promise<void> {
+    await this.#ask(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  }
+
+  /** The template and the copies nobody has; runs of the tests that go on meanwhile make another. */
+  async clear(): Promise<void> {
+    const of = await this.kind()
+    await this.#locked(async () => {
+      const free = await this.#ask(freeOnes(of))
+      for (const { name } of free) await this.drop(name as string)
+      if ((await this.#ask(`SELECT FROM pg_database WHERE datname = '${templateName(of)}'`)).length === 0) return
+      await this.#ask(`ALTER DATABASE ${templateName(of)} IS_TEMPLATE false`)
+      await this.drop(templateName(of))
+    })
+  }
+
+  async close(): Promise<void> {
+    const admin = this.#admin
+    this.#admin = null
+    await (await admin)?.end()
+  }
+
+  urlOf(name: string): string {
+    const url = new URL(this.#server)
+    url.pathname = `/${name}`
+    return url.href
+  }
+
+  async #lend(name: string, { of }: Template): Promise<boolean> {
+    return (await this.#ask(lend(of, name))).length > 0
+  }
+
+  async #washed(name: string, { print, seeds }: Template): Promise<boolean> {
+    const client = new pg.Client({ connectionString: this.urlOf(name) })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+    } catch {
+      // Dropped, closed or renamed by the test itself.
+      return false
+    }
+    try {
+      const [{ pid }] = (await client.query('SELECT pg_backend_pid() AS pid')).rows
+      await this.#ask(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+      const others = `FROM pg_stat_activity WHERE datname = '${name}' AND pid <> ${pid}`
+      while ((await this.#ask(`SELECT pg_terminate_backend(pid) ${others}`)).length > 0) {
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      if ((await fingerprint(client)) !== print) return false
+      await wash(client, seeds)
+      return true
+    } catch {
+      return false
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  async #findTemplate(): Promise<Template> {
+    const of = await this.kind()
+    const name = templateName(of)
+    const look = `SELECT shobj_description(oid, 'pg_database') AS comment FROM pg_database WHERE datname = '${name}' AND datistemplate`
+    return this.#locked(async () => {
+      if ((await this.#ask(look)).length === 0) await this.#makeTemplate(name)
+      const [{ comment } = {}] = await this.#ask(look)
+      return { name, of, ...(JSON.parse(comment as string) as { print: string; seeds: Seeds }) }
+    })
+  }
+
+  async #makeTemplate(name: string): Promise<void> {
+    await this.drop(name)
+    await this.#ask(`CREATE DATABASE ${name} TEMPLATE template0`)
+    const store = await openStore(this.urlOf(name))
+    await store.migrate()
+    await store.close()
+    const client = new pg.Client({ connectionString: this.urlOf(name) })
+    await client.connect()
+    const about = JSON.stringify({ print: await fingerprint(client), seeds: await readSeeds(client) })
+    await client.end()
+    // Its last step makes it a template: one without the flag is of a maker that was killed.
+    await this.#ask(`COMMENT ON DATABASE ${name} IS ${pg.escapeLiteral(about)};
+      ALTER DATABASE ${name} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`)
+  }
+
+  /** Of databases that can stand in for each other. */
+  async kind(): Promise<string> {
+    const hash = createHash('sha256').update(this.#apart)
+    for (const file of readdirSync(MIGRATIONS).sort()) hash.update(file).update(readFileSync(new URL(file, MIGRATIONS)))
+    const [{ version } = {}] = await this.#ask('SELECT version() AS version')
+    return hash
+      .update(version as string)
+      .digest('hex')
+      .slice(0, 16)
+  }
+
+  async #locked<T>(work: () => Promise<T>): Promise<T> {
+    await this.#ask(`SELECT pg_advisory_lock(${LOCK})`)
+    try {
+      return await work()
+    } finally {
+      await this.#ask(`SELECT pg_advisory_unlock(${LOCK})`)
+    }
+  }
+
+  /** The rows of the last statement. */
+  async #ask(statements: string): Promise<Record<string, unknown>[]> {
+    this.#admin ??= this.#connect()
+    const admin = await this.#admin
+    const results = [await admin.query(statements)].flat()
+    return results.at(-1)?.rows ?? []
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: this.#server, application_name: 'petrel tests' })
+    client.on('error', () => {
+      this.#admin = null
+    })
+    await client.connect()
+    // Open as long as the process, but no reason for it to stay. (Not in the types of pg.)
+    const { unref } = client as unknown as { unref(): void }
+    unref.call(client)
+    return client
+  }
+}
+
+function freeOnes(of: string): string {
+  return `SELECT datname AS name FROM pg_database
+    WHERE NOT datallowconn AND shobj_description(oid, 'pg_database') = 'free ${of}' ORDER BY oid`
+}
+
+/** Under the lock: of two that look at once the second finds the next. Gives a row if there was one. */
+function lend(of: string, name: string): string {
+  return `DO $$ DECLARE free text; BEGIN
+      PERFORM pg_advisory_xact_lock(${LOCK});
+      free := (${freeOnes(of)} LIMIT 1);
+      IF free IS NULL THEN RETURN; END IF;
+      EXECUTE format('ALTER DATABASE %I RENAME TO ${name}', free);
+      COMMENT ON DATABASE ${name} IS NULL;
+      ALTER DATABASE ${name} ALLOW_CONNECTIONS true;
+    END $$;
+    SELECT FROM pg_database WHERE datname = '${name}'`
+}
+
+function newName(): string {
+  return `petrel_test_${process.pid}_${randomBytes(6).toString('hex')}`
+}
+
+export function templateName(of: string): string {
+  return `petrel_template_${of}`
+}
