@@ -1,6 +1,7 @@
 /** The engine as the SDK, the CLI and the server see it. */
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json, Net, Retry } from '../net/net.ts'
+import type { Commands } from '../store/commands.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -14,8 +15,8 @@ import type {
 import type { RunWait, Store } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './definitions.ts'
-import type { PetrelError } from './errors.ts'
 import type { InboxScheduling } from './inbox-schedules.ts'
+import type { Leases } from './lease-api.ts'
 import type { RunObserver } from './observers.ts'
 import type { Planned, Startable } from './plans.ts'
 import type { TypeRegistry } from './type-registry.ts'
@@ -204,48 +205,6 @@ export interface InstanceView {
   readonly children: readonly InstanceRow[]
 }
 
-/**
- * Work for clients that hold a lease of their own, renewed per run, instead of a session: workers over HTTP. A claim
- * counts as a start.
- */
-export interface Leases {
-  /** In the given order of queues (strict), then priority, then age. Waits up to waitMs for the first run (long poll). */
-  fetch(params: LeaseFetch): Promise<readonly RunRow[]>
-  /** Ends leases, each decided by itself: a refused one changes nothing for its neighbours. Answers in their order. */
-  settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]>
-  /** Renews the leases of these runs that `holder` (null: whoever) still holds; answers with the ids renewed. */
-  extend(params: {
-    readonly holder: string | null
-    readonly runIds: readonly string[]
-    /** null: as long as it was given out for, or last renewed for. */
-    readonly leaseMs: number | null
-    /** In the order of runIds: only leases under these epochs. */
-    readonly epochs?: readonly number[]
-  }): Promise<readonly string[]>
-  /**
-   * A worker says that it lives, and renews. From the first beat on it must beat: silent for `ttlMs`, it is dead and
-   * its leases end. One that never beats is governed by its leases alone.
-   */
-  beat(params: LeaseBeat): Promise<{ readonly state: WorkerRow['state']; readonly extended: readonly string[] }>
-}
-
-export interface LeaseBeat {
-  /** The name its runs are leased by. */
-  readonly holder: string
-  readonly host: string
-  readonly pid: number
-  readonly runtime: string
-  readonly queues: readonly string[]
-  readonly types: readonly string[]
-  readonly concurrency: number
-  /** Its own word; quiet and terminate stay. */
-  readonly state: 'running' | 'quiet' | 'terminate'
-  readonly tenant: string | null
-  readonly runIds: readonly string[]
-  readonly leaseMs: number | null
-  readonly ttlMs: number
-}
-
 /** What a queue holds and has done. */
 export interface QueueStats {
   readonly name: string
@@ -263,54 +222,6 @@ export interface QueueStats {
   readonly retried: number
   /** The last minutes in which anything ended, oldest first. */
   readonly minutes: readonly TotalRow[]
-}
-
-export interface LeaseFetch {
-  /** null: any queue; then priority and age alone decide. */
-  readonly queues: readonly string[] | null
-  readonly types: readonly string[] | null
-  readonly limit: number
-  readonly holder: string
-  readonly runtime: string | null
-  readonly tenant: string | null
-  /** Length of the lease, per run. */
-  readonly leaseMs: (run: RunRow) => number
-  readonly waitMs: number
-  readonly signal?: AbortSignal
-}
-
-export interface LeaseReport {
-  readonly runId: string
-  /** Given: it must be the one that holds the run. */
-  readonly holder: string | null
-  /** Given: it must be the current start, counted from 1. */
-  readonly attempt: number | null
-  /** Given: it must be the current lease's. A run given back and taken again is at the same attempt, not the same epoch. */
-  readonly epoch?: number | null
-  /** Names the report: sent again, it is answered as it was the first time, unless the run has been given out since. */
-  readonly reportId?: string
-  readonly outcome: LeaseOutcome
-}
-
-export type LeaseOutcome =
-  | { readonly kind: 'succeeded'; readonly result: Json }
-  | {
-      readonly kind: 'failed'
-      readonly error: Failure
-      /** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */
-      readonly how: 'policy' | 'retry' | 'discard' | 'dead_letter'
-      /** What it made before it failed; kept if the failure is final. */
-      readonly result?: Json
-    }
-  /** Claimable again at once; the start stays counted. */
-  | { readonly kind: 'requeue'; readonly error?: Failure }
-  /** Claimable again at once, as if it had not been given out. */
-  | { readonly kind: 'released' }
-
-export interface LeaseSettled {
-  readonly run: RunRow
-  /** How long it waits before it is tried again; null: it is not. */
-  readonly retryDelayMs: number | null
 }
 
 export interface GateAnswer {
@@ -343,8 +254,32 @@ export interface GateView {
   readonly standing: Standing
 }
 
+export interface Completion {
+  readonly runId: string
+  /** Given: the run must be of this instance. */
+  readonly instanceId?: string
+  readonly outcome:
+    | { readonly kind: 'succeeded'; readonly result: Json }
+    | { readonly kind: 'failed'; readonly error: Failure }
+  /** For the history. What is beyond 64 KiB is dropped and counted. */
+  readonly notes?: readonly Json[]
+}
+
+/**
+ * Why a completion was refused, in the details of its conflict. duplicate: the work had been completed before. late: it
+ * had been given up. early: its worker still has it, or will have; the same completion may come again in a moment.
+ */
+export type CompletionRefusal = 'duplicate' | 'late' | 'early'
+
+/** Commands of deferred runs, for whoever publishes them. */
+export interface EngineCommands extends Commands {
+  /** Calls whenever commands may have become due, here or elsewhere. Returns what undoes it. */
+  onStored(listener: () => void): () => void
+}
+
 export interface EngineApi {
   readonly store: Store
+  readonly commands: EngineCommands
   readonly workers: WorkerPort
   readonly leases: Leases
   readonly registry: TypeRegistry
@@ -357,18 +292,18 @@ export interface EngineApi {
   startDefinition(params: StartDefinition): Promise<DefinitionStarted>
   /** The same for something that happened: idle instances of that name start; only if there are none, a new one does. */
   triggerDefinition(params: TriggerDefinition): Promise<readonly Triggered[]>
-  /** Completes deferred work by its run id. */
-  complete(params: {
-    readonly runId: string
-    readonly outcome:
-      | { readonly kind: 'succeeded'; readonly result: Json }
-      | { readonly kind: 'failed'; readonly error: Failure }
-  }): Promise<void>
+  /**
+   * Completes deferred work by its run id. What cannot be completed is refused and changes nothing: `not_found`;
+   * `mismatch`, if the run is not of the instance named; `conflict`, whose details say in `reason` why.
+   */
+  complete(params: Completion): Promise<void>
   cancelInstance(params: {
     readonly id: string
     readonly actor: string | null
     /** true: a second cancel is a conflict, even while the first still waits for active work to end. */
     readonly once?: boolean
+    /** true: what it has done is undone before it ends; active work is waited for, and undone if it succeeds. */
+    readonly undo?: boolean
   }): Promise<InstanceRow>
   cancelRun(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
   /** One person's vote; with it the gate may be decided. */
@@ -438,6 +373,8 @@ export interface EngineApi {
   results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
   /** What came before a run in its workflow, by node key (JSON text); empty for a bare run. */
   resultsBefore(run: RunRow): Promise<ReadonlyMap<string, string | null>>
+  /** What the node of a run says is to be done, where its type alone does not; null: nothing. */
+  program(run: RunRow): Promise<Json | null>
   net(hash: string): Promise<Net | null>
   /** Resolves when the instance (or bare run) has ended. */
   ended(params: {

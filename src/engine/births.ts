@@ -4,11 +4,11 @@ import type { Json, Node } from '../net/net.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { ChildStart, Literal } from './api.ts'
 import type { Change, Member } from './change.ts'
-import { NeedMore } from './need.ts'
-import { chunkOf, literalOf, placesAround, wasUndone } from './orders.ts'
+import { keepChild } from './child-ends.ts'
+import { withDefaults } from './defaults.ts'
+import { chunkOf, literalOf } from './orders.ts'
 import { beginOrWait } from './slots.ts'
-
-export const ITEMS_PER_CHUNK = 500
+import { childBefore } from './takeover.ts'
 
 export interface Birth {
   readonly id: string
@@ -76,7 +76,8 @@ export function bear(change: Change, birth: Birth): Member {
     queuedAt: null,
   }
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
-  if (birth.input !== null) member.slots.set('in', birth.input)
+  const input = withDefaults(net.net.input, birth.input)
+  if (input !== null) member.slots.set('in', input)
   if (birth.meta !== null) member.slots.set('m', birth.meta)
   putLiterals(member, birth.literals)
   for (const [node, values] of Object.entries(birth.items ?? {})) {
@@ -116,14 +117,14 @@ export function childInstance(change: Change, parent: Member, spec: ChildSpec): 
     throw new Error(`nested deeper than ${change.deps.maxDepth} levels at node '${place.node}'`)
   }
   const start = startOf(change, parent, spec)
-  const before = earlierChild(change, parent, spec)
+  if (!spec.attached && !change.detached.letGo(parent, place.node, place.fire)) return
+  const before = spec.attached ? childBefore(change, parent, place) : null
   if (before !== null && before.state === 'completed') {
-    const slot = place.item < 0 ? `r:${place.node}` : `r:${place.node}/${place.item}`
-    parent.slots.set(slot, { $child: before.id })
+    keepChild(change, parent, place, before.id)
     return change.follow(parent.row.id, { kind: 'ended', place, outcome: { kind: 'succeeded' } })
   }
   bear(change, {
-    id: change.deps.newId(),
+    id: spec.attached ? change.deps.newId() : change.detached.at(parent, place.node, place.fire).id,
     netHash: spec.netHash,
     parent: { row: parent.row, place, attached: spec.attached },
     tenant: parent.row.tenant,
@@ -144,16 +145,6 @@ function startOf(change: Change, parent: Member, spec: ChildSpec): ChildStart {
     return (spec.item as unknown as { readonly start: ChildStart }).start
   }
   return literalOf(change, parent, spec.place.node)?.start ?? {}
-}
-
-/** The child an instance being retried had at this place. */
-function earlierChild(change: Change, parent: Member, spec: ChildSpec): InstanceRow | null {
-  const { retryOf } = parent.row
-  if (retryOf === null || !spec.attached || spec.place.role !== 'work') return null
-  const key = { instanceId: retryOf, node: spec.place.node, item: spec.place.item }
-  const found = change.loaded.childPlaces.get(`${key.instanceId}/${key.node}/${key.item}`)
-  if (found === undefined) throw new NeedMore({ childPlaces: placesAround(parent, key) })
-  return found?.state === 'completed' && wasUndone(change, parent, key) ? null : found
 }
 
 /** The names in a start belong to the tree they were reserved for; what repeats that tree goes without. */

@@ -4,11 +4,12 @@
  * transaction. What was not loaded is asked for by throwing NeedMore; the transaction loads it and folds anew.
  */
 import type { CompiledNet } from '../net/compile.ts'
-import type { Evaluate, Facts } from '../net/facts.ts'
+import type { Facts } from '../net/facts.ts'
 import { fire } from '../net/fire.ts'
-import type { Effect, Failure, Happening, InstanceState } from '../net/marking.ts'
+import type { Effect, Entries, Failure, Happening, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { isExecuting } from '../net/transitions.ts'
+import type { NewCommand } from '../store/commands.ts'
 import type {
   EventRow,
   GateRow,
@@ -23,14 +24,18 @@ import type {
 } from '../store/rows.ts'
 import type { Loaded, Need } from '../store/store.ts'
 import type { Admission } from './admission.ts'
-import { type ChildSpec, childInstance, ITEMS_PER_CHUNK } from './births.ts'
-import { childEnded } from './child-ends.ts'
+import { type ChildSpec, childInstance } from './births.ts'
+import { childEnded, errorOf } from './child-ends.ts'
+import { chunksOf } from './chunks.ts'
+import { DetachedChildren } from './detached.ts'
+import type { Evaluators } from './evaluator.ts'
 import { factsOf } from './facts.ts'
 import { closeGate, openAppeal, openGate } from './gates.ts'
-import { iso, leaseStory, reasonOf } from './lease-story.ts'
+import { iso, reasonOf, storyOf } from './lease-story.ts'
 import { NeedMore, needOf } from './need.ts'
 import type { Nets } from './nets.ts'
 import { runOf } from './orders.ts'
+import { Recorded } from './recorded.ts'
 import { type Redrive, redrive } from './redrives.ts'
 import { type Finish, finished, placeOf } from './runs.ts'
 import { abandonUnattended } from './unattended.ts'
@@ -52,7 +57,7 @@ export interface Member {
 
 export interface ChangeDeps {
   readonly nets: Nets
-  readonly evaluate: Evaluate
+  readonly evaluators: Evaluators
   readonly newId: () => string
   readonly maxDepth: number
 }
@@ -78,9 +83,13 @@ export class Change {
   readonly queues = new Map<string, QueueRow>()
   readonly schedules = new Map<string, ScheduleRow>()
   readonly workers = new Map<string, WorkerRow>()
-  /** Results recorded in this transaction, by `${instance}/${node}`; those of items apart. */
-  readonly results = new Map<string, string | null>()
-  readonly itemResults = new Map<string, Map<number, string | null>>()
+  readonly commands = new Map<string, NewCommand>()
+  readonly results = new Recorded()
+  readonly detached = new DetachedChildren(this)
+  /** Context entries of runs that were taken over from an earlier instance. */
+  readonly taken = new Map<string, Entries>()
+  /** Whether what lies aside is the same here as there. */
+  readonly shared = new Map<string, boolean>()
   readonly endedIds: string[] = []
   /** Limits under which this transaction found or put somebody in the queue. */
   readonly queuedUnder = new Set<string>()
@@ -160,7 +169,8 @@ export class Change {
 
   #fold(id: string, happening: Happening): void {
     const member = this.member(id)
-    const result = fire(member.net, member.row, this.facts(member), happening, this.deps.evaluate)
+    const evaluate = this.deps.evaluators.of(member.net.net.dialect).at(this.now)
+    const result = fire(member.net, member.row, this.facts(member), happening, evaluate)
     if ('missing' in result) {
       const need = needOf(id, result.missing)
       if (result.ahead === null) throw new NeedMore(need)
@@ -182,10 +192,14 @@ export class Change {
     if (before !== member.row.state && before !== 'cancelling' && member.row.reason === 'cancel') {
       member.slots.set('x', this.now)
     }
-    if (before !== member.row.state && (member.row.state === 'waiting' || before === 'waiting')) {
-      this.event(member, member.row.state === 'waiting' ? 'instance.waiting' : 'instance.resumed', null, null)
-    }
+    const waits = member.row.state === 'waiting'
+    const turned = before !== member.row.state && (waits || before === 'waiting')
+    // A net that tells its decisions tells those that made it wait first.
+    const last = waits && member.net.net.tells === true
+    const tellTurn = (): void => this.event(member, waits ? 'instance.waiting' : 'instance.resumed', null, null)
+    if (turned && !last) tellTurn()
     for (const effect of effects) this.#perform(member, effect)
+    if (turned && last) tellTurn()
     // What was claimed while a cancel worked through its chunks has not heard of it yet; this was the last of them.
     if (happening.kind === 'continue' && isUnwanted(member.row)) this.#perform(member, { do: 'signal-active' })
   }
@@ -251,7 +265,9 @@ export class Change {
       this.runEvent(run, 'created', { taken_over: true })
       this.runEvent(run, 'succeeded', null)
       this.recordResult(run)
-      return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome: { kind: 'succeeded' } })
+      const set = this.taken.get(run.id)
+      const outcome = { kind: 'succeeded' as const, ...(set === undefined ? {} : { set }) }
+      return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome })
     }
     this.#created.set(run.id, this.events.length)
     this.runEvent(run, 'created', run.runAt > this.now ? { run_at: iso(run.runAt) } : null, actor)
@@ -299,7 +315,7 @@ export class Change {
     if (run.status === 'leased') this.admission.release(run)
     const member = run.instanceId === null ? null : this.member(run.instanceId)
     const row = finished(run, { ...how, seq: member === null ? null : member.seq + 1 })
-    const data: Record<string, Json> = leaseStory(run, how.startedAt)
+    const data = storyOf(run, how)
     if (how.error !== null) Object.assign(data, reasonOf(how.error), { error: how.error })
     if (how.status !== 'succeeded') data.attempt = row.attempt
     this.replace(row)
@@ -316,15 +332,7 @@ export class Change {
   }
 
   recordResult(run: RunRow): void {
-    if (run.instanceId === null || run.role !== 'work') return
-    const key = `${run.instanceId}/${run.node}`
-    if (run.item < 0) {
-      this.results.set(key, run.result)
-      return
-    }
-    const items = this.itemResults.get(key) ?? new Map<number, string | null>()
-    items.set(run.item, run.result)
-    this.itemResults.set(key, items)
+    this.results.note(run)
   }
 
   /** Results of plain nodes recorded in this transaction. */
@@ -339,14 +347,8 @@ export class Change {
 
   /** Keeps items for later portions, in chunks. */
   freeze(member: Member, node: string, fire: number, from: number, values: readonly Json[]): void {
-    for (let i = 0; i < values.length; i += ITEMS_PER_CHUNK) {
-      this.chunks.push({
-        instanceId: member.row.id,
-        node,
-        fire,
-        first: from + i,
-        values: JSON.stringify(values.slice(i, i + ITEMS_PER_CHUNK)),
-      })
+    for (const chunk of chunksOf(values)) {
+      this.chunks.push({ instanceId: member.row.id, node, fire, first: from + chunk.first, values: chunk.text })
     }
   }
 
@@ -354,8 +356,13 @@ export class Change {
     const { row } = member
     member.row = { ...row, endedAt: this.now }
     this.endedIds.push(row.id)
-    const error = member.slots.get('e') ?? null
-    this.event(member, `instance.${row.state}`, null, { outcome: row.outcome, ...(error === null ? {} : { error }) })
+    // Why it failed may have been known long before: a failure that nothing handled drains nothing.
+    const error =
+      row.state === 'failed' && row.reason === null ? errorOf(this, member) : (member.slots.get('e') ?? null)
+    this.event(member, `instance.${row.state}`, null, {
+      outcome: row.outcome,
+      ...(error === null ? {} : { error: error as unknown as Json }),
+    })
     childEnded(this, member)
   }
 

@@ -5,7 +5,7 @@ import type { Json } from '../net/net.ts'
 import { CANCELLED } from '../net/phases.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { Change, Member } from './change.ts'
-import { NeedMore } from './need.ts'
+import { slotOf } from './facts.ts'
 
 export function childEnded(change: Change, member: Member): void {
   const child = member.row
@@ -14,10 +14,19 @@ export function childEnded(change: Change, member: Member): void {
   if (TERMINAL.has(parent.row.state)) return
   const { parentNode: node, parentItem: item } = child
   const place: Place = { node, fire: child.parentFire, item, role: child.parentRole, scope: child.parentScope }
-  parent.slots.set(item < 0 ? `r:${node}` : `r:${node}/${item}`, { $child: child.id })
+  keepChild(change, parent, place, child.id)
   const outcome = outcomeOf(change, member)
   if (item < 0 && place.role === 'work') tellEnd(change, parent, child, outcome)
   change.follow(child.parentId, { kind: 'ended', place, outcome })
+}
+
+/** Which child stands for the result of a place; of an item also whose firing's, since an index comes again with the next. */
+export function keepChild(change: Change, parent: Member, { node, fire, item }: Place, id: string): void {
+  if (item >= 0) parent.slots.set(`r:${node}/${item}`, { $child: id, fire })
+  else {
+    parent.slots.set(`r:${node}`, { $child: id })
+    change.results.putChild(`${parent.row.id}/${node}`, fire, id)
+  }
 }
 
 /** A run's end is an event of its instance by itself; that of a child is one of the child's. */
@@ -43,10 +52,7 @@ function outcomeOf(change: Change, member: Member): Outcome {
   return { kind: 'failed', error: error ?? fallback, ...(undoError === null ? {} : { undoError }) }
 }
 
-/** Told when it turned back, perhaps long before it has ended. */
-function errorOf(change: Change, member: Member): Failure | null {
-  const { id, reason } = member.row
-  const known = reason === null ? (member.slots.get('e') ?? null) : change.facts(member).slot('e')
-  if (known === undefined) throw new NeedMore({ slots: [{ instanceId: id, keys: ['e'] }] })
-  return known as Failure | null
+/** Told when it turned back or first failed, perhaps long before it has ended. */
+export function errorOf(change: Change, member: Member): Failure | null {
+  return slotOf(change, member.row.id, 'e') as Failure | null
 }

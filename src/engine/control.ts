@@ -9,6 +9,7 @@ import { checkLimit } from './admission.ts'
 import type { LimitParams, Started } from './api.ts'
 import { bear, itemsWithoutNames, literalsWithoutNames } from './births.ts'
 import type { Change } from './change.ts'
+import { checkInput } from './defaults.ts'
 import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
@@ -36,7 +37,9 @@ export class Control {
     this.#deps = deps
   }
 
-  async cancelInstance(p: { readonly id: string; readonly once?: boolean } & Actor): Promise<InstanceRow> {
+  async cancelInstance(
+    p: { readonly id: string; readonly once?: boolean; readonly undo?: boolean } & Actor,
+  ): Promise<InstanceRow> {
     return this.#onInstance(p.id, {}, (change) => {
       const { row } = change.member(p.id)
       if (TERMINAL.has(row.state) || (p.once === true && row.state === 'cancelling')) {
@@ -49,7 +52,12 @@ export class Control {
           { state: row.state },
         )
       }
-      happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
+      if (p.undo !== true) return happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
+      if (row.phase !== 'forward') {
+        const message = `instance ${p.id} is ending already (${row.reason ?? row.phase}); its work cannot be undone any more`
+        throw new PetrelError('conflict', message, { state: row.state })
+      }
+      happenBy(change, p.id, { kind: 'roll-back' }, 'instance.cancel_requested', p.actor, { undo: true })
     })
   }
 
@@ -63,9 +71,11 @@ export class Control {
         throw new PetrelError(
           'conflict',
           `instance ${p.instanceId} is already ${row.state}; its context can no longer change`,
+          { state: row.state },
         )
       }
-      happenBy(change, p.instanceId, { kind: 'patched', set: p.set }, 'instance.patched', p.actor)
+      const happening = { kind: 'patched', set: p.set } as const
+      happenBy(change, p.instanceId, happening, 'instance.patched', p.actor, { set: Object.keys(p.set) })
     })
   }
 
@@ -115,6 +125,7 @@ export class Control {
       const holder = p.startKey === undefined ? undefined : change.loaded.startKeys.get(p.startKey)
       if (holder !== undefined) return retriedBefore(p.id, holder)
       const member = change.member(p.id)
+      if (edited) checkInput(member.net.net.input, p.input, 'input')
       const facts = change.facts(member)
       const literals = Object.assign({}, ...(facts.slotsWith('a:') ?? []).map((s) => s.value)) as never
       const items: Record<string, readonly Json[]> = {}
@@ -272,7 +283,15 @@ function retriedBy(meta: Json | null, actor: string | null): Json | null {
   return { ...(typeof meta === 'object' && !Array.isArray(meta) ? meta : {}), retried_by: actor }
 }
 
-function happenBy(change: Change, id: string, happening: Happening, event: string, actor: string | null): void {
-  change.event(change.member(id), event, null, actor === null ? null : { actor })
+function happenBy(
+  change: Change,
+  id: string,
+  happening: Happening,
+  event: string,
+  actor: string | null,
+  more: { readonly [name: string]: Json } = {},
+): void {
+  const data = { ...(actor === null ? {} : { actor }), ...more }
+  change.event(change.member(id), event, null, Object.keys(data).length === 0 ? null : data)
   change.happen(id, happening)
 }

@@ -30,9 +30,13 @@ export interface StartDefinition {
   /** null: what the definition itself says. */
   readonly input: Json
   readonly startKey?: string
+  /** Left out: one is made. */
+  readonly id?: string
   /** false: it stays idle until it is started or triggered. */
   readonly start?: boolean
   readonly tenant: string | null
+  /** Whose definition it is. Left out: the tenant's. */
+  readonly owner?: string | null
   readonly actor: string | null
   /** Beside, and over, what the definition says of itself. */
   readonly meta?: Json
@@ -91,13 +95,14 @@ export class DefinitionDesk {
   async start(p: StartDefinition): Promise<DefinitionStarted> {
     // Before it is marked used: what is refused leaves nothing behind.
     this.#deps.intake.checkGiven(p)
-    const { row, start } = await this.#take(p)
+    const { row, start } = await this.#take({ ...p, tenant: p.owner === undefined ? p.tenant : p.owner })
     const params: StartParams = {
       ...start,
       ...(p.input === null ? {} : { input: p.input }),
       ...(p.startKey === undefined ? {} : { startKey: p.startKey }),
+      ...(p.id === undefined ? {} : { id: p.id }),
       ...(p.start === undefined ? {} : { start: p.start }),
-      ...identity(row.tenant, p.actor),
+      ...identity(p.tenant, p.actor),
       meta: metaOf(row, start, p.meta ?? null, p.trigger ?? { kind: 'manual' }),
     }
     const [made] = await this.#deps.intake.start([params])

@@ -40,6 +40,7 @@ export function deltaOf(change: Change): Delta {
     schedules: { put: [...change.schedules.values()] },
     workers: { put: [...change.workers.values()] },
     uniques: { put: [...change.uniques.values()] },
+    ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),
     events: change.events,
   }
 }

@@ -2,13 +2,14 @@
  * The engine: one transaction moves everything, this file ties the parts together and, after each commit, tells those
  * concerned. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
  */
-import type { Net } from '../net/net.ts'
+import type { Json, Net } from '../net/net.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../store/rows.ts'
 import type { Store, Wake } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type {
   CallerTransaction,
   EngineApi,
+  EngineCommands,
   EngineOptions,
   Enqueued,
   EnqueueParams,
@@ -16,7 +17,6 @@ import type {
   GateLink,
   GateView,
   InstanceView,
-  Leases,
   Logger,
   QueueStats,
   ScheduleParams,
@@ -24,21 +24,27 @@ import type {
   StartParams,
 } from './api.ts'
 import { Beginnings } from './beginnings.ts'
+import type { Change } from './change.ts'
+import { CommandDesk } from './command-desk.ts'
+import { Completions } from './completions.ts'
 import { consequencesOf } from './consequences.ts'
 import { Control } from './control.ts'
 import { DefinitionDesk, type DefinitionStarted, type Triggered } from './definitions.ts'
 import { deliveryOf } from './deliveries.ts'
 import { PetrelError } from './errors.ts'
-import { newEvaluator } from './evaluator.ts'
+import { Evaluators } from './evaluator.ts'
 import { Foresight } from './foresight.ts'
 import { GateDesk } from './gate-desk.ts'
 import { newId } from './ids.ts'
 import { InboxScheduleDesk, type InboxScheduling } from './inbox-schedules.ts'
 import { Intake } from './intake.ts'
+import type { Leases } from './lease-api.ts'
 import { LeaseDesk } from './leases.ts'
 import { Nets } from './nets.ts'
 import { type RunObserver, tellObservers, tellPoll } from './observers.ts'
 import { type Planned, Plans, type Startable } from './plans.ts'
+import { Programs } from './programs.ts'
+import { References } from './references.ts'
 import { Results } from './results.ts'
 import { RunControl } from './run-control.ts'
 import { Schedules } from './schedules.ts'
@@ -64,6 +70,7 @@ export class Engine implements EngineApi {
   readonly leases: Leases
   readonly registry: TypeRegistry
   readonly inboxSchedules: InboxScheduling
+  readonly commands: EngineCommands
   readonly #logger: Logger
   readonly #nets: Nets
   readonly #transactor: Transactor
@@ -71,6 +78,8 @@ export class Engine implements EngineApi {
   readonly #sessions: Sessions
   readonly #intake: Intake
   readonly #leases: LeaseDesk
+  readonly #completions: Completions
+  readonly #commands: CommandDesk
   readonly #totals: Totals
   readonly #control: Control
   readonly #gates: GateDesk
@@ -82,6 +91,7 @@ export class Engine implements EngineApi {
   readonly #waiters: Waiters
   readonly #beginnings: Beginnings
   readonly #results: Results
+  readonly #programs: Programs
   readonly #why: WhyDesk
   readonly #observers = new Set<RunObserver>()
   readonly #unsubscribe: () => void
@@ -108,14 +118,16 @@ export class Engine implements EngineApi {
     const probe = options.probe ?? (() => {})
     const pollMs = options.pollMs ?? 1000
     const ttlMs = options.sessionTtlMs ?? 20_000
-    const evaluate = newEvaluator()
+    const evaluators = new Evaluators()
     this.store = store
     this.#logger = logger
-    this.#nets = new Nets(evaluate)
-    const deps = { nets: this.#nets, evaluate, newId, maxDepth: MAX_DEPTH }
+    this.#nets = new Nets(evaluators)
+    const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_DEPTH }
     this.#transactor = new Transactor(store, deps, (committed) => this.#told(committed))
     this.#transactor.clockOffsetMs = storeNow - Date.now()
     this.#results = new Results(store, this.#nets)
+    this.#programs = new Programs(store, this.#nets)
+    const references = new References(store, (id) => this.#programs.keepsAside(id))
     this.#waiters = new Waiters(store)
     const polled = <T>(worker: string, claim: Promise<T>): Promise<T> =>
       this.#observers.size === 0 ? claim : tellPoll(this.#observers, worker, claim)
@@ -127,6 +139,8 @@ export class Engine implements EngineApi {
       transactor: this.#transactor,
       settler: () => this.#settler,
       results: (delivery) => this.#results.before(delivery),
+      programs: this.#programs,
+      references,
       newId,
       chance,
       logger,
@@ -142,7 +156,7 @@ export class Engine implements EngineApi {
     const offers = (): ReturnType<Sessions['offers']> => this.#sessions.offers([])
     this.#settler = new Settler({
       transactor: this.#transactor,
-      foresight: new Foresight(this.#nets, evaluate),
+      foresight: new Foresight(this.#nets, evaluators),
       logger,
       lanes: store.kind === 'postgres' ? 3 : 1,
       offers: (reports) => this.#sessions.offers(reports),
@@ -156,6 +170,9 @@ export class Engine implements EngineApi {
       maxDepth: MAX_DEPTH,
       offers,
     })
+    this.#completions = new Completions({ store, settler: this.#settler, newId, chance, maxPayloadBytes })
+    this.#commands = new CommandDesk(store.commands)
+    this.commands = this.#commands
     this.#totals = new Totals(store, logger)
     this.#leases = new LeaseDesk({
       store,
@@ -165,6 +182,7 @@ export class Engine implements EngineApi {
       chance,
       logger,
       maxPayloadBytes,
+      references,
       noteStarts: (runs) => this.#beginnings.note(runs),
       dueAt: (at) => this.#wakeAt(at),
       polled,
@@ -174,7 +192,7 @@ export class Engine implements EngineApi {
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
     this.#gates = new GateDesk({ store, transactor: this.#transactor, offers, maxPayloadBytes })
     this.#why = new WhyDesk({ store, nets: this.#nets, gate: (id) => this.#gates.view(id) })
-    this.#runControl = new RunControl({ store, transactor: this.#transactor, offers, chance, maxPayloadBytes })
+    this.#runControl = new RunControl({ store, transactor: this.#transactor, offers })
     this.#definitions = new DefinitionDesk({
       store,
       transactor: this.#transactor,
@@ -249,7 +267,7 @@ export class Engine implements EngineApi {
   }
 
   complete(p: Parameters<EngineApi['complete']>[0]): Promise<void> {
-    return this.#runControl.complete(p)
+    return this.#completions.complete(p)
   }
 
   cancelInstance(p: Parameters<EngineApi['cancelInstance']>[0]): Promise<InstanceRow> {
@@ -330,6 +348,7 @@ export class Engine implements EngineApi {
     await this.store.reset()
     this.#beginnings.forget()
     this.#leases.forget()
+    this.#completions.forget()
   }
 
   async pauseQueue(p: Parameters<EngineApi['pauseQueue']>[0]): Promise<void> {
@@ -374,6 +393,10 @@ export class Engine implements EngineApi {
 
   async resultsBefore(run: RunRow): Promise<ReadonlyMap<string, string | null>> {
     return (await this.#results.before(deliveryOf(run))).byNode
+  }
+
+  program({ instanceId, node, role }: RunRow): Promise<Json | null> {
+    return this.#programs.of({ instanceId, node, role })
   }
 
   async net(hash: string): Promise<Net | null> {
@@ -455,9 +478,16 @@ export class Engine implements EngineApi {
     if (queues.size > 0 || change.endedIds.length > 0) {
       this.store.wake({ queues: [...queues], ended: change.endedIds })
     }
+    if (change.commands.size > 0) this.#commanded(change)
     this.#slots.freed(slots)
     if (change.signalled.size > 0) this.#tellControl()
     for (const listener of this.#listeners) listener()
+  }
+
+  #commanded(change: Change): void {
+    this.#completions.remember(change)
+    this.#commands.tell()
+    this.store.wake({ commands: true })
   }
 
   #tellControl(): void {
@@ -481,8 +511,9 @@ export class Engine implements EngineApi {
   }
 
   #woken(wake: Wake): void {
-    const anything =
-      wake.queues === undefined && wake.ended === undefined && wake.control !== true && wake.outside !== true
+    const told = wake.queues !== undefined || wake.ended !== undefined
+    const anything = !told && wake.control !== true && wake.outside !== true && wake.commands !== true
+    if (anything || wake.commands === true) this.#commands.tell()
     if (anything || wake.outside === true) this.#sweeper.outside()
     if (anything) this.#sessions.compare()
     if (anything || (wake.queues?.length ?? 0) > 0) this.#wake(anything ? null : new Set(wake.queues))

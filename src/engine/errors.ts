@@ -14,6 +14,7 @@ export const ERROR_TABLE = {
   unknown_event: { http: 404, exit: 3 },
   conflict: { http: 409, exit: 1 },
   duplicate: { http: 409, exit: 1 },
+  mismatch: { http: 409, exit: 1 },
   stale_lease: { http: 409, exit: 1 },
   denied: { http: 403, exit: 4 },
   unavailable: { http: 503, exit: 1 },

@@ -1,43 +1,143 @@
-/** The expression language, as fire wants it: compiled once per source, evaluated within a budget. */
+/**
+ * The expression language, as fire wants it: compiled once per source, evaluated within a budget, with the names of the
+ * notation the net was written in. What time it is comes from the transaction: an evaluation reads no clock.
+ */
 import {
   compileExpression,
   compileTemplate,
-  type Expression,
   evaluate,
+  type Name,
+  NOW,
   namesIn,
   render,
-  type Template,
+  type Scope,
   truthy,
+  type Vocabulary,
 } from '../expr/index.ts'
+import { playbookVocabulary } from '../expr/playbook/index.ts'
 import type { Evaluate } from '../net/facts.ts'
 import type { Json } from '../net/net.ts'
 
 const CACHED = 5000
 
-export function newEvaluator(): Evaluate {
-  const expressions = new Map<string, Expression>()
-  // Templates belong to nets, which are cached by hash: the object is the key.
-  const templates = new WeakMap<object, Template>()
-  const texts = new Map<string, Template>()
+/** Notations that have names of their own. Any other uses those of the net. */
+const VOCABULARIES: { readonly [dialect: string]: Vocabulary } = { playbook: playbookVocabulary }
 
-  const expression = (source: string): Expression => remembered(expressions, source, () => compileExpression(source))
-  const template = (source: Json): Template => {
-    if (typeof source === 'string') return remembered(texts, source, () => compileTemplate(source))
-    if (source === null || typeof source !== 'object') return compileTemplate(source)
-    let compiled = templates.get(source)
-    if (compiled === undefined) {
-      compiled = compileTemplate(source)
-      templates.set(source, compiled)
+export interface Evaluator extends Evaluate {
+  /** The same, at a time: what now() gives. */
+  at(now: number): Evaluate
+}
+
+export function newEvaluator(vocabulary: Vocabulary | null = null): Evaluator {
+  return new TimedEvaluator(new Compiled(vocabulary), null)
+}
+
+/** An evaluator for each notation, made when it is first asked for. */
+export class Evaluators {
+  readonly #common = newEvaluator()
+  readonly #own = new Map<string, Evaluator>()
+
+  of(dialect: string): Evaluator {
+    const vocabulary = Object.hasOwn(VOCABULARIES, dialect) ? VOCABULARIES[dialect] : undefined
+    if (vocabulary === undefined) return this.#common
+    let own = this.#own.get(dialect)
+    if (own === undefined) this.#own.set(dialect, (own = newEvaluator(vocabulary)))
+    return own
+  }
+}
+
+interface Known<T> {
+  readonly compiled: T
+  /** Of the net. */
+  readonly names: readonly Name[]
+  /** Asks what time it is. */
+  readonly timed: boolean
+}
+
+type KnownExpression = Known<ReturnType<typeof compileExpression>>
+type KnownTemplate = Known<ReturnType<typeof compileTemplate>>
+
+class Compiled {
+  readonly #vocabulary: Vocabulary | null
+  readonly #expressions = new Map<string, KnownExpression>()
+  // Templates belong to nets, which are cached by hash: the object is the key.
+  readonly #templates = new WeakMap<object, KnownTemplate>()
+  readonly #texts = new Map<string, KnownTemplate>()
+
+  constructor(vocabulary: Vocabulary | null) {
+    this.#vocabulary = vocabulary
+  }
+
+  expression(source: string): KnownExpression {
+    return remembered(this.#expressions, source, () => this.#known(compileExpression(source)))
+  }
+
+  template(source: Json): KnownTemplate {
+    if (typeof source === 'string') {
+      return remembered(this.#texts, source, () => this.#known(compileTemplate(source)))
     }
-    return compiled
+    if (source === null || typeof source !== 'object') return this.#known(compileTemplate(source))
+    let known = this.#templates.get(source)
+    if (known === undefined) {
+      known = this.#known(compileTemplate(source))
+      this.#templates.set(source, known)
+    }
+    return known
   }
-  return {
-    names: (source) => namesIn(expression(source)),
-    templateNames: (source) => namesIn(template(source)),
-    truth: (source, scope) => truthy(expression(source), scope),
-    value: (source, scope) => evaluate(expression(source), scope),
-    render: (source, scope) => render(template(source), scope),
+
+  scope({ timed }: Known<unknown>, found: { readonly [name: string]: Json }, now: number | null): Scope {
+    const known = timed && now !== null ? { ...found, [NOW]: new Date(now).toISOString() } : found
+    return this.#vocabulary === null ? known : this.#vocabulary.scope(known)
   }
+
+  #known<T extends { readonly names: readonly Name[] }>(compiled: T): Known<T> {
+    const all = namesIn(compiled as T & Parameters<typeof namesIn>[0])
+    const asked = all.filter(([root]) => root !== NOW)
+    const vocabulary = this.#vocabulary
+    const names = vocabulary === null ? asked : distinct(asked.flatMap((name) => vocabulary.needs(name)))
+    return { compiled, names, timed: asked.length < all.length }
+  }
+}
+
+class TimedEvaluator implements Evaluator {
+  readonly #known: Compiled
+  readonly #now: number | null
+
+  constructor(known: Compiled, now: number | null) {
+    this.#known = known
+    this.#now = now
+  }
+
+  at(now: number): Evaluate {
+    return new TimedEvaluator(this.#known, now)
+  }
+
+  names(source: string): readonly Name[] {
+    return this.#known.expression(source).names
+  }
+
+  templateNames(source: Json): readonly Name[] {
+    return this.#known.template(source).names
+  }
+
+  truth(source: string, found: { readonly [name: string]: Json }): boolean {
+    const known = this.#known.expression(source)
+    return truthy(known.compiled, this.#known.scope(known, found, this.#now))
+  }
+
+  value(source: string, found: { readonly [name: string]: Json }): Json {
+    const known = this.#known.expression(source)
+    return evaluate(known.compiled, this.#known.scope(known, found, this.#now))
+  }
+
+  render(source: Json, found: { readonly [name: string]: Json }): Json {
+    const known = this.#known.template(source)
+    return render(known.compiled, this.#known.scope(known, found, this.#now))
+  }
+}
+
+function distinct(names: readonly Name[]): readonly Name[] {
+  return [...new Map(names.map((name) => [name.join('\0'), name])).values()]
 }
 
 function remembered<T>(cache: Map<string, T>, key: string, make: () => T): T {

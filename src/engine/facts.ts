@@ -1,9 +1,10 @@
 /** The facts fire asks for: what was loaded, with this transaction's own changes on top. */
-import type { Facts } from '../net/facts.ts'
-import type { Json, Node } from '../net/net.ts'
+import type { Facts, Ran } from '../net/facts.ts'
+import type { Json } from '../net/net.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
+import { resultOf } from './node-results.ts'
 
 export function factsOf(change: Change, member: Member): Facts {
   const { loaded } = change
@@ -22,6 +23,7 @@ export function factsOf(change: Change, member: Member): Facts {
   }
 
   return {
+    instance: id,
     slot(key) {
       const own = member.slots.get(key)
       if (own !== undefined) return own
@@ -46,7 +48,9 @@ export function factsOf(change: Change, member: Member): Facts {
       if (rest === undefined) throw new NeedMore({ slotsWith: [{ instanceId: id, prefix }] })
       return rest.sort((a, b) => (a.key < b.key ? 1 : -1))[0] ?? null
     },
-    result: (node) => resultOf(change, member, node),
+    result: (node, fire) => resultOf(change, member, node, fire),
+    ran: () => ranOf(change, member),
+    childId: (node, fire) => change.detached.at(member, node, fire).id,
     items(node, fire, from, count) {
       const hand = member.items.get(`${node}/${fire}`)
       if (hand !== undefined && from >= hand.first)
@@ -95,6 +99,19 @@ export function factsOf(change: Change, member: Member): Facts {
   }
 }
 
+/** Of an instance that takes part in this change, or of any other. What is not loaded is asked for. */
+export function slotOf(change: Change, instanceId: string, key: string): Json {
+  const member = change.members.get(instanceId)
+  const stored = change.loaded.slots.get(`${instanceId}/${key}`)
+  const value = member === undefined ? parsedText(stored) : change.facts(member).slot(key)
+  if (value === undefined) throw new NeedMore({ slots: [{ instanceId, keys: [key] }] })
+  return value
+}
+
+function parsedText(text: string | null | undefined): Json | undefined {
+  return typeof text === 'string' ? (JSON.parse(text) as Json) : text
+}
+
 const parsed = new Map<string, Json>()
 const REMEMBERED_LITERALS = 2000
 
@@ -108,55 +125,30 @@ function literals(text: string): Json {
   return value
 }
 
-/** Result of a node: recorded in this transaction, or stored; of a nested workflow, its own results by node. */
-function resultOf(change: Change, member: Member, node: string): Json | undefined {
-  const key = `${member.row.id}/${node}`
-  const plain = change.results.get(key)
-  if (plain !== undefined) return plain === null ? null : (JSON.parse(plain) as Json)
-  const child = member.slots.get(`r:${node}`)
-  let value: Json
-  if (child !== undefined) value = child
-  else if (member.isNew) value = null
-  else {
-    const text = change.loaded.results.get(key)
-    if (text === undefined) return undefined
-    value = text === null ? null : (JSON.parse(text) as Json)
+/** What the store counts, with what was born or has ended in this very transaction. */
+function ranOf(change: Change, { row, isNew }: Member): readonly Ran[] | undefined {
+  const stored = isNew ? [] : change.loaded.ran.get(row.id)
+  if (stored === undefined) return undefined
+  const ran = new Map(stored.map((one) => [one.node, one]))
+  // Firings up to this number have their first row in the store.
+  const known = isNew ? 0 : (change.loaded.instances.get(row.id)?.fires ?? 0)
+  const fresh = new Set<string>()
+  const count = (node: string, fire: number, runs: number, done: boolean): void => {
+    const before = ran.get(node) ?? { node, fires: 0, runs: 0, done: false }
+    const first = fire > known && !fresh.has(`${node}/${fire}`)
+    fresh.add(`${node}/${fire}`)
+    const fires = before.fires + (first ? 1 : 0)
+    ran.set(node, { node, fires, runs: before.runs + runs, done: before.done || done })
   }
-  if (isChildRef(value)) return childResults(change, value.$child)
-  const recent = change.itemResults.get(key)
-  if (recent === undefined) return value
-  const items: Record<string, Json> = { ...((value as { [k: string]: Json } | null) ?? {}) }
-  for (const [item, text] of recent) items[String(item)] = text === null ? null : (JSON.parse(text) as Json)
-  return items
-}
-
-/** Of one that did not complete, nothing: whoever goes on without it gets what a skipped step leaves. */
-function childResults(change: Change, id: string): Json | undefined {
-  // Noted, not thrown: a join of many nested workflows asks for all of them at once.
-  if (!change.members.has(id) && !change.loaded.instances.has(id)) {
-    change.lacking.push({ instances: [id] })
-    return undefined
+  for (const run of change.newRuns.values()) {
+    if (run.instanceId === row.id && run.role === 'work') count(run.node ?? '', run.fire, 1, run.status === 'succeeded')
   }
-  const child = change.member(id)
-  if (child.row.state !== 'completed') return null
-  const results: Record<string, Json> = {}
-  const nodes = child.net.net.nodes.filter(hasResult)
-  for (const node of nodes) {
-    const value = resultOf(change, child, node.key)
-    if (value === undefined) {
-      change.lacking.push({ results: nodes.map((n) => ({ instanceId: id, node: n.key })) })
-      return undefined
-    }
-    results[node.key] = value
+  for (const run of change.runs.values()) {
+    if (run.instanceId === row.id && run.role === 'work') count(run.node ?? '', 0, 0, run.status === 'succeeded')
   }
-  return results
-}
-
-/** A pass only routes. */
-export function hasResult(node: Node | undefined): boolean {
-  return node?.work.kind !== 'pass'
-}
-
-export function isChildRef(value: Json): value is { $child: string } {
-  return value !== null && typeof value === 'object' && typeof (value as { $child?: Json }).$child === 'string'
+  for (const { row: child, isNew: born } of change.members.values()) {
+    if (child.parentId !== row.id || child.parentNode === null || child.parentRole !== 'work') continue
+    count(child.parentNode, born ? child.parentFire : 0, 0, child.state === 'completed')
+  }
+  return [...ran.values()]
 }

@@ -9,9 +9,9 @@
  */
 import type { RunRow } from '../store/rows.ts'
 import type { Need } from '../store/store.ts'
-import type { LeaseFetch } from './api.ts'
 import type { Change } from './change.ts'
 import { claim } from './claim.ts'
+import type { LeaseFetch } from './lease-api.ts'
 import { iso } from './lease-story.ts'
 import { leasedAlone } from './runs.ts'
 import type { Transactor } from './transactor.ts'

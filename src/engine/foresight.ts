@@ -3,11 +3,12 @@
  * one. What is not foreseen is asked for when it is met.
  */
 import type { CompiledNet } from '../net/compile.ts'
-import type { Evaluate } from '../net/facts.ts'
+import { collects, listKey } from '../net/lists.ts'
 import type { Json, Node } from '../net/net.ts'
 import type { Need } from '../store/store.ts'
 import type { Delivery } from '../worker/port.ts'
 import { limitKeys } from './admission.ts'
+import type { Evaluators } from './evaluator.ts'
 import type { Nets } from './nets.ts'
 import { chunkOf } from './orders.ts'
 
@@ -36,14 +37,14 @@ interface Prospect {
 
 export class Foresight {
   readonly #nets: Nets
-  readonly #evaluate: Evaluate
+  readonly #evaluators: Evaluators
   /** Both worked out once per node: many ends lead to the same joins. */
   readonly #prospects = new WeakMap<Node, Prospect>()
   readonly #ingredients = new WeakMap<Node, Ingredients>()
 
-  constructor(nets: Nets, evaluate: Evaluate) {
+  constructor(nets: Nets, evaluators: Evaluators) {
     this.#nets = nets
-    this.#evaluate = evaluate
+    this.#evaluators = evaluators
   }
 
   needOf(batch: Iterable<Expected>): Need {
@@ -112,7 +113,8 @@ export class Foresight {
     if (known === undefined) {
       const { work } = node
       const template = work.kind === 'run' ? work.args : work.kind === 'child' ? work.input : null
-      known = ingredients(net, template === null ? [] : this.#evaluate.templateNames(template as Json))
+      const evaluate = this.#evaluators.of(net.net.dialect)
+      known = ingredients(net, template === null ? [] : evaluate.templateNames(template as Json))
       this.#ingredients.set(node, known)
     }
     return known
@@ -123,13 +125,18 @@ export class Foresight {
 function ingredients(net: CompiledNet, names: readonly (readonly string[])[]): Ingredients {
   const slots = new Set<string>()
   const results = new Set<string>()
+  // Which firing of a list is meant, its slot tells; the items are asked for then, if they are wanted at all.
+  const result = (node: string): void => {
+    if (collects(net.byKey.get(node)?.work)) slots.add(listKey(node))
+    else results.add(node)
+  }
   for (const [root, key] of names) {
     if (root === 'ctx') {
       if (key !== undefined) slots.add(`c:${key}`)
     } else if (root === 'results') {
-      if (key !== undefined) results.add(key)
-    } else if (root !== undefined && net.byKey.has(root)) results.add(root)
-    else if (root !== 'args' && root !== 'event' && root !== 'item') slots.add('in')
+      if (key !== undefined) result(key)
+    } else if (root !== undefined && net.byKey.has(root)) result(root)
+    else if (root !== 'args' && root !== 'event' && root !== 'item' && root !== '$place') slots.add('in')
   }
   return { slots: [...slots], results: [...results] }
 }

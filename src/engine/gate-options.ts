@@ -1,6 +1,6 @@
 /** What a gate asks for. Written by a notation into the net, kept as it is with each gate; unknown keys are kept too. */
 import type { GateWork, Json, Net } from '../net/net.ts'
-import type { Problem } from '../net/validate.ts'
+import type { Problem } from '../net/validate-policy.ts'
 import { schemaProblem } from './json-schema.ts'
 
 export interface GateOptions {

@@ -8,6 +8,7 @@ import { INBOX_RETRY } from './backoff.ts'
 import { type Batch, Batcher } from './batcher.ts'
 import { bear } from './births.ts'
 import type { Change } from './change.ts'
+import { checkInput } from './defaults.ts'
 import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
@@ -183,6 +184,7 @@ export class Intake {
     const all = [params.net, ...(params.nets ?? [])]
     const hashes = all.map((net) => nets.admit(net))
     checkNesting(params, hashes, all, this.#deps.maxDepth)
+    checkInput(params.net.input, params.input, 'start.input')
     const bytes = this.checkGiven(params)
     storableText((params.literals ?? null) as unknown as Json, 'start.literals', this.#deps.maxPayloadBytes)
     let items = 0

@@ -7,13 +7,19 @@ import { placeOf } from './runs.ts'
 
 /** The work took effect after it had been given up: an undo must know, an operator too. */
 export function noteLate(change: Change, run: RunRow, epoch: number, result: string | null): void {
-  if (run.instanceId === null || lastExecution(run) !== epoch) return
+  if (lastExecution(run) === epoch) tellLate(change, run, result)
+}
+
+/** The same where nobody doubts that it was this run's work. */
+export function tellLate(change: Change, run: RunRow, result: string | null): void {
+  if (run.instanceId === null) return
   const undoable = change.member(run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
   // Nobody could undo it, and nobody doubts any more that it was given up.
   if (!undoable && !run.unknown) return
   change.runEvent(run, 'late_success', null)
   const returned = result === null ? null : (JSON.parse(result) as Json)
-  change.happen(run.instanceId, { kind: 'late', place: placeOf(run), result: returned })
+  const cancelled = !run.unknown
+  change.happen(run.instanceId, { kind: 'late', place: placeOf(run), result: returned, cancelled })
   // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
   finishedOutside(change, run.id)
   const row = change.run(run.id) as RunRow

@@ -1,16 +1,18 @@
 /** What the holder of a lease of its own reports: checked against the row under its lock, and either all or nothing. */
 import type { RunRow } from '../store/rows.ts'
-import type { LeaseReport, LeaseSettled } from './api.ts'
 import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
 import { lastExecution, noteLate } from './late.ts'
-import { type Chance, failExecution, giveBack, leaseExpired, overdue, requeue, succeed } from './outcomes.ts'
+import type { LeaseReport, LeaseSettled } from './lease-api.ts'
+import { type Chance, failExecution, giveBack, leaseExpired, overdue, postpone, requeue, succeed } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
 import { waitOf } from './runs.ts'
+import type { Said } from './said.ts'
 
 /** A report whose parts are known to be storable. */
 export interface CheckedReport {
   readonly report: LeaseReport
+  readonly said: Said
   /** JSON text. */
   readonly result: string | null
   /** Names this report, should its commit be uncertain. */
@@ -19,7 +21,7 @@ export interface CheckedReport {
 
 /** Fence and fold. Whatever is refused has changed nothing but a lease that had run out by itself. */
 export function settleLease(change: Change, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
-  const { report, result, reportId } = checked
+  const { report, said, result, reportId } = checked
   const { runId, outcome } = report
   const before = change.run(runId)
   if (before === undefined) return missing(runId)
@@ -36,10 +38,11 @@ export function settleLease(change: Change, checked: CheckedReport, chance: Chan
     finishedOutside(change, runId)
     return refusal
   }
-  const told = { startedAt: null, reportId }
+  const told = { startedAt: null, reportId, ...said }
   if (outcome.kind === 'succeeded') succeed(change, run, result, told)
   else if (outcome.kind === 'requeue') requeue(change, run, outcome.error ?? null, told)
   else if (outcome.kind === 'released') giveBack(change, run, false, told)
+  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
   else failExecution(change, run, outcome.error, false, told, chance, outcome.how, result)
   return settledAs(change.run(runId) as RunRow, change.now)
 }

@@ -2,6 +2,16 @@
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
+import type { Said } from './said.ts'
+
+/** The same with what its worker said: its notes, and which context entries it wrote. */
+export function storyOf(run: RunRow, told: { readonly startedAt: number | null } & Said): Record<string, Json> {
+  const story = leaseStory(run, told.startedAt)
+  if (told.set !== undefined) story.set = Object.keys(told.set)
+  if (told.notes !== undefined) story.notes = told.notes
+  if (told.notesDropped !== undefined) story.notes_dropped = told.notesDropped
+  return story
+}
 
 /** What the event that ends a lease must tell of it. */
 export function leaseStory(run: RunRow, startedAt: number | null): Record<string, Json> {

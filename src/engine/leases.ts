@@ -3,18 +3,23 @@
  * ends by its holder's report, or at its time, or with a holder that had sent heartbeats and fell silent. At that moment
  * it is over for everybody: a report that comes later changes nothing, even if nobody had looked yet.
  */
+import type { Failure } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
 import type { RunRow, WorkerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Delivery } from '../worker/port.ts'
-import type { LeaseBeat, LeaseFetch, LeaseReport, LeaseSettled, Leases, Logger } from './api.ts'
+import type { Logger } from './api.ts'
 import type { Change } from './change.ts'
 import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { Fetches } from './fetches.ts'
 import { checkFilter } from './filter.ts'
+import type { LeaseBeat, LeaseFetch, LeaseReport, LeaseSettled, Leases } from './lease-api.ts'
 import { type CheckedReport, missing, settleLease } from './lease-report.ts'
 import { type Chance, leaseExpired, unclaimed } from './outcomes.ts'
+import { NOT_AVAILABLE, type References, refersAside } from './references.ts'
+import { checkSaid, isRefused } from './said.ts'
 import type { Settler } from './settle.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -31,6 +36,7 @@ export interface LeaseDeps {
   readonly chance: Chance
   readonly logger: Logger
   readonly maxPayloadBytes: number
+  readonly references: References
   readonly noteStarts: (runs: readonly RunRow[]) => Promise<void>
   readonly dueAt: (at: number) => void
   /** Notes that a worker asked for work; the fetch goes on as it is. */
@@ -57,7 +63,21 @@ export class LeaseDesk implements Leases {
 
   async fetch(params: LeaseFetch): Promise<readonly RunRow[]> {
     checkFilter(params)
-    return this.#deps.polled(params.holder, this.#fetches.fetch(params))
+    const runs = await this.#deps.polled(params.holder, this.#fetches.fetch(params))
+    const whole = await Promise.all(runs.map((run) => this.#whole(run)))
+    return whole.filter((run) => run !== null)
+  }
+
+  /** With all of its arguments, as a handler is given them; null: they are gone, and the run has failed. */
+  async #whole(run: RunRow): Promise<RunRow | null> {
+    if (run.instanceId === null || !run.payload.includes('"$')) return run
+    const payload = JSON.parse(run.payload) as Json
+    if (!refersAside(payload)) return run
+    const args = await this.#deps.references.resolve(run.instanceId, payload)
+    if (args !== undefined) return { ...run, payload: JSON.stringify(args) }
+    const held = { runId: run.id, holder: run.leasedBy, epoch: run.epoch, attempt: null }
+    await this.settle([{ ...held, outcome: { kind: 'failed', error: NOT_AVAILABLE, how: 'policy' } }])
+    return null
   }
 
   async settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]> {
@@ -130,7 +150,7 @@ export class LeaseDesk implements Leases {
 
   async #settle(report: LeaseReport, delivery: Delivery | undefined): Promise<LeaseSettled | PetrelError> {
     if (delivery === undefined) return missing(report.runId)
-    const checked = this.#checked(report)
+    const checked = this.#checked(report, delivery)
     if (checked instanceof PetrelError) return checked
     const reportId = report.reportId ?? this.#deps.newId()
     let answer: LeaseSettled | PetrelError | null = null
@@ -139,7 +159,7 @@ export class LeaseDesk implements Leases {
       runId,
       rootId,
       instanceId,
-      bytes: (checked.result?.length ?? 0) + 400,
+      bytes: (checked.result?.length ?? 0) + JSON.stringify(checked.said).length + 400,
       report: null,
       hint: delivery,
       fold: (change) => {
@@ -156,20 +176,24 @@ export class LeaseDesk implements Leases {
   }
 
   /** Checked before anything is touched: what cannot be stored changes nothing. */
-  #checked(report: LeaseReport): Omit<CheckedReport, 'reportId'> | PetrelError {
+  #checked(report: LeaseReport, { instanceId }: Delivery): Omit<CheckedReport, 'reportId'> | PetrelError {
     const { runId, outcome } = report
-    const [error, given] =
-      outcome.kind === 'succeeded'
-        ? [undefined, outcome.result]
-        : outcome.kind === 'released'
-          ? []
-          : [outcome.error, outcome.kind === 'failed' ? outcome.result : undefined]
+    const error = 'error' in outcome ? outcome.error : undefined
+    const given = 'result' in outcome ? outcome.result : undefined
     const texts = { error: JSON.stringify(error), result: JSON.stringify(given) } as const
     for (const [what, text] of Object.entries(texts)) {
       const refusal = text === undefined ? null : unstorable(text, this.#deps.maxPayloadBytes)
       if (refusal === null) continue
-      return new PetrelError(refusal.code as 'unstorable', `the ${what} of run ${runId} ${refusal.message}`)
+      return refused(refusal, what, `the ${what} of run ${runId} ${refusal.message}`)
     }
-    return { report, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
+    const limits = { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes }
+    const said = checkSaid(report, limits)
+    if (isRefused(said)) return refused(said, 'set', said.message)
+    return { report, said, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
   }
+}
+
+/** `field`: which part of the report it is about. */
+function refused({ code }: Failure, field: string, message: string): PetrelError {
+  return new PetrelError(code as 'unstorable', message, { field })
 }

@@ -1,9 +1,9 @@
 /** Compiled nets by hash, and which net an instance runs: both only speed things up, the store has the truth. */
 import type { CompiledNet } from '../net/compile.ts'
 import { compileNet, indexNet, NetError } from '../net/compile.ts'
-import type { Evaluate } from '../net/facts.ts'
 import type { Net } from '../net/net.ts'
 import type { NetRow } from '../store/rows.ts'
+import type { Evaluators } from './evaluator.ts'
 import { gateProblems } from './gate-options.ts'
 import { netHash } from './hash.ts'
 import { schemaProblems } from './node-schemas.ts'
@@ -19,10 +19,10 @@ export class Nets {
   readonly #ofInstance = new Map<string, string>()
   readonly #stored = new Set<string>()
   readonly #hashes = new WeakMap<Net, string>()
-  readonly #evaluate: Evaluate
+  readonly #evaluators: Evaluators
 
-  constructor(evaluate: Evaluate) {
-    this.#evaluate = evaluate
+  constructor(evaluators: Evaluators) {
+    this.#evaluators = evaluators
   }
 
   /** Checks a net an author brings (once per object) and gives its hash. */
@@ -37,7 +37,7 @@ export class Nets {
   }
 
   #check(net: Net): CompiledNet {
-    const compiled = compileNet(net, this.#evaluate)
+    const compiled = compileNet(net, this.#evaluators.of(net.dialect))
     const problems = [...gateProblems(net), ...schemaProblems(net)]
     if (problems.length > 0) throw new NetError(net.name, problems)
     return compiled

@@ -1,10 +1,11 @@
 /** What a node's runs are given and what they return, held to the schemas its author wrote. */
 import type { Failure } from '../net/marking.ts'
 import type { Json, Net, NodeSchema } from '../net/net.ts'
-import type { Problem } from '../net/validate.ts'
+import type { Problem } from '../net/validate-policy.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Change } from './change.ts'
 import { type Check, checkOf, misfitsOf, schemaProblem } from './json-schema.ts'
+import { wholeOf } from './whole.ts'
 
 const MOST_IN_MESSAGE = 3
 
@@ -24,7 +25,9 @@ export function schemaProblems(net: Net): readonly Problem[] {
 export function inputFailure(change: Change, run: RunRow): Failure | null {
   const input = schemaOf(change, run)?.input ?? null
   if (input === null) return null
-  let value: Json | undefined = JSON.parse(run.payload) as Json
+  let value: Json | undefined = JSON.parse(
+    wholeOf(change, change.member(run.instanceId as string), run.payload),
+  ) as Json
   for (const step of input.path) value = own(value, step)
   return failure('invalid_input', 'the input', input.path.join('.') || 'input', checkFor(input.schema), value ?? null)
 }

@@ -1,12 +1,15 @@
 /** From "run this place" to a row: which type and queue, which arguments, which policies. */
-import type { Effect } from '../net/marking.ts'
+import type { Effect, Place } from '../net/marking.ts'
 import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { ItemRun, Literal } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import type { Change, Member } from './change.ts'
+import { slotOf } from './facts.ts'
 import { NeedMore } from './need.ts'
 import { inputFailure } from './node-schemas.ts'
+import { takenOver } from './takeover.ts'
+import { wholeOf } from './whole.ts'
 
 /** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
 const NODES_PER_CHUNK = 32
@@ -106,10 +109,7 @@ function workOrder(change: Change, member: Member, node: Node, effect: RunEffect
   const policy = { retry: node.retry, ownRetry: null, timeout: node.timeout, meta: null }
   if (effect.place.item >= 0) {
     const body = (node.work as EachWork).body
-    if (body !== null) {
-      const payload = JSON.stringify(effect.rendered ? effect.args : effect.item)
-      return { ...policy, work: body as RunWork, payload }
-    }
+    if (body !== null) return { ...policy, work: body as RunWork, payload: JSON.stringify(effect.args) }
     return itemOrder(node, (effect.item as unknown as { readonly run: ItemRun }).run)
   }
   const work = node.work as RunWork
@@ -153,26 +153,28 @@ function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect
   if (undo === null) throw new Error(`node '${node.key}' has no undo`)
   const policy = { work: undo.work, retry: undo.retry, ownRetry: null, timeout: undo.timeout, meta: null }
   if (effect.rendered && undo.given === undefined) return { ...policy, payload: JSON.stringify(effect.args) }
-  const { item } = effect.place
-  const done = doneAt(change, member, node.key, item)
+  const { item, fire } = effect.place
+  const done = doneAt(change, member, effect.place)
+  const given = wholeOf(change, member, done?.payload ?? 'null')
   if (effect.rendered) {
-    const given = JSON.parse(done?.payload ?? 'null') as Json
-    return { ...policy, payload: JSON.stringify(withAt(effect.args, undo.given ?? [], given)) }
+    return { ...policy, payload: JSON.stringify(withAt(effect.args, undo.given ?? [], JSON.parse(given) as Json)) }
   }
   const key = `${member.row.id}/${node.key}`
-  const fresh = item < 0 ? change.results.get(key) : change.itemResults.get(key)?.get(item)
+  const fresh = item < 0 ? change.results.at(key, fire) : change.results.items(key, fire)?.get(item)
   const result = fresh ?? done?.result ?? 'null'
-  return { ...policy, payload: `{"args":${done?.payload ?? 'null'},"result":${result}}` }
+  return { ...policy, payload: `{"args":${given},"result":${result}}` }
 }
 
 /** The run whose work is undone; one born in this very transaction is not in the store yet. */
-function doneAt(change: Change, member: Member, node: string, item: number): RunRow | null {
+function doneAt(change: Change, member: Member, { node, fire, item }: Place): RunRow | null {
   const instanceId = member.row.id
-  const stored = change.loaded.places.get(`${instanceId}/${node}/${item}`)
-  if (stored === undefined) throw new NeedMore({ places: [{ instanceId, node, item }] })
+  const stored = change.loaded.placesAt.get(`${instanceId}/${node}/${fire}/${item}`)
+  if (stored === undefined) throw new NeedMore({ placesAt: [{ instanceId, node, fire, item }] })
   if (stored !== null) return stored
   for (const run of change.newRuns.values()) {
-    if (run.instanceId === instanceId && run.node === node && run.item === item && run.role === 'work') return run
+    if (run.instanceId === instanceId && run.node === node && run.fire === fire && run.item === item) {
+      if (run.role === 'work') return run
+    }
   }
   return null
 }
@@ -184,65 +186,9 @@ function withAt(value: Json | null, path: readonly string[], given: Json): Json 
   return { ...object, [key]: withAt(object[key] ?? null, rest, given) }
 }
 
-/** An instance that retries another begins where that one failed: what it had finished is not done again. */
-function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {
-  const { retryOf } = member.row
-  if (retryOf === null || run.role !== 'work') return null
-  const key = { instanceId: retryOf, node: run.node as string, item: run.item }
-  const before = change.loaded.places.get(`${key.instanceId}/${key.node}/${key.item}`)
-  if (before === undefined) throw new NeedMore({ places: placesAround(member, key) })
-  if (before === null || before.status !== 'succeeded' || wasUndone(change, member, key)) return null
-  return {
-    ...run,
-    payload: before.payload,
-    status: 'succeeded',
-    result: before.result,
-    attempt: before.attempt,
-    startedAt: before.startedAt,
-    firstStartedAt: before.firstStartedAt,
-    finishedAt: before.finishedAt,
-    settledAt: change.now,
-    doneSeq: member.seq + 2,
-  }
-}
-
-/** Whether a rollback of the earlier instance took this back, or tried to: a place leaves its list when its undo begins. */
-export function wasUndone(change: Change, { net }: Member, { instanceId, node, item }: PlaceKey): boolean {
-  if (net.byKey.get(node)?.undo === null) return false
-  const earlier = change.loaded.instances.get(instanceId)
-  if (earlier === undefined) throw new NeedMore({ instances: [instanceId] })
-  if (earlier.outcome !== 'rolled_back_partial') return earlier.outcome === 'rolled_back'
-  const left = change.loaded.slotsWith.get(`${instanceId}/u:`)
-  if (left === undefined) throw new NeedMore({ slotsWith: [{ instanceId, prefix: 'u:' }] })
-  return !left.some(({ value }) => {
-    const place = JSON.parse(value) as { readonly node: string; readonly item: number }
-    return place.node === node && place.item === item
-  })
-}
-
-/** Places of an earlier instance looked up at a time: every one of thousands will be asked for next. */
-const PLACES_AT_ONCE = 500
-
-export interface PlaceKey {
-  readonly instanceId: string
-  readonly node: string
-  readonly item: number
-}
-
-/** The place asked for and its neighbours: nodes in the order of the net, or items of the same list. */
-export function placesAround({ net }: Pick<Member, 'net'>, { instanceId, node, item }: PlaceKey): readonly PlaceKey[] {
-  const portion = (at: number): number => at - (at % PLACES_AT_ONCE)
-  if (item >= 0) {
-    return Array.from({ length: PLACES_AT_ONCE }, (_, i) => ({ instanceId, node, item: portion(item) + i }))
-  }
-  const first = portion(net.position.get(node) ?? 0)
-  return net.net.nodes.slice(first, first + PLACES_AT_ONCE).map(({ key }) => ({ instanceId, node: key, item: -1 }))
-}
-
 export function literalOf(change: Change, member: Member, node: string): Literal | null {
   const key = `a:${chunkOf(member, node)}`
-  const chunk = change.facts(member).slot(key)
-  if (chunk === undefined) throw new NeedMore({ slots: [{ instanceId: member.row.id, keys: [key] }] })
+  const chunk = slotOf(change, member.row.id, key)
   return ((chunk as { readonly [node: string]: Literal } | null)?.[node] ?? null) as Literal | null
 }
 

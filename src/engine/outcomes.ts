@@ -3,26 +3,27 @@
  * has those that foreign clients end. Each is checked against the row under its lock (the fence) and either changes run
  * and instance together or changes nothing.
  */
-import type { Failure } from '../net/marking.ts'
+import type { Entries, Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
-import type { Reply, Report } from '../worker/port.ts'
+import type { Command, Reply, Report } from '../worker/port.ts'
 import { backoffMs, retryable } from './backoff.ts'
 import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
 import { noteLate } from './late.ts'
-import { iso, leaseStory, reasonOf } from './lease-story.ts'
+import { iso, reasonOf, storyOf } from './lease-story.ts'
 import { NeedMore } from './need.ts'
 import { outputFailure } from './node-schemas.ts'
 import { finishedOutside } from './outside.ts'
 import { policyOf } from './policy.ts'
-import { deferred, MAX_DELIVERIES, placeOf, requeued, retried, returned } from './runs.ts'
+import { deferred, MAX_DELIVERIES, placeOf, postponed, requeued, retried, returned } from './runs.ts'
+import type { Said } from './said.ts'
 
 export interface Chance {
   readonly random: () => number
 }
 
-export interface Told {
+export interface Told extends Said {
   readonly startedAt: number | null
   readonly reportId: string | null
   /** Given with a failure that may be the last. */
@@ -36,6 +37,7 @@ export function reported(
   change: Change,
   session: { readonly id: string; readonly held: (sessionId: string) => boolean },
   report: Report,
+  said: Said,
   chance: Chance,
 ): Reply['status'] {
   const { delivery, outcome, reportId } = report
@@ -56,35 +58,13 @@ export function reported(
     finishedOutside(change, run.id)
     return 'stale'
   }
-  const told: Told = { startedAt: report.startedAt, reportId }
+  const told: Told = { startedAt: report.startedAt, reportId, ...said }
   if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, told)
   else if (outcome.kind === 'failed') failExecution(change, run, outcome.error, false, told, chance)
-  else if (outcome.kind === 'deferred') defer(change, run, told)
+  else if (outcome.kind === 'deferred') defer(change, run, told, outcome.command ?? null)
+  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
   else giveBack(change, run, false, told)
   return 'recorded'
-}
-
-/** Completion of deferred work by id, from anywhere. */
-export function completed(
-  change: Change,
-  runId: string,
-  outcome:
-    | { readonly kind: 'succeeded'; readonly result: string | null }
-    | { readonly kind: 'failed'; readonly error: Failure },
-  chance: Chance,
-): void {
-  const run = change.run(runId)
-  if (run === undefined) throw new PetrelError('not_found', `there is no run ${runId}`)
-  if (run.status !== 'leased') {
-    throw new PetrelError('conflict', `run ${runId} is ${run.status}; only deferred work can be completed`, {
-      state: run.status,
-    })
-  }
-  if (!run.deferred) {
-    throw new PetrelError('conflict', `run ${runId} is held by worker ${run.leasedBy ?? '?'}, who has not deferred it`)
-  }
-  if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, UNTOLD)
-  else failExecution(change, run, outcome.error, false, UNTOLD, chance)
 }
 
 /** Its session died. Started work counts as a failed execution; a mere delivery does not, up to a cap. */
@@ -189,7 +169,8 @@ export function succeed(change: Change, run: RunRow, result: string | null, told
   })
   if (row.instanceId !== null) {
     if (row.role === 'work') fallDue(change, row.instanceId)
-    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'succeeded' } })
+    const outcome = { kind: 'succeeded' as const, ...entriesOf(told) }
+    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
 }
 
@@ -235,7 +216,7 @@ export function failExecution(
   const row = retried(run, { runAt: change.now + delay, error, ...told })
   change.replace(row)
   const data = {
-    ...leaseStory(run, told.startedAt),
+    ...storyOf(run, unwritten(told)),
     ...reasonOf(error),
     attempt: row.attempt,
     error: error as unknown as Json,
@@ -266,17 +247,50 @@ function endRun(
     ...told,
   })
   if (row.instanceId !== null) {
-    const outcome = unknown ? { kind: 'unknown' as const, error } : { kind: 'failed' as const, error }
+    const kind = unknown ? ('unknown' as const) : ('failed' as const)
+    const outcome = { kind, error, ...entriesOf(told) }
     change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
   return row
 }
 
-function defer(change: Change, run: RunRow, told: Told): void {
+/** What is to be asked of others is asked only while its workflow goes on: nobody has got the command yet. */
+function defer(change: Change, run: RunRow, told: Told, command: Command | null): void {
+  if (command !== null && ending(change, run)) return giveBack(change, run, false, told)
   change.noteStart(run, told.startedAt ?? run.startedAt)
   const row = deferred(run, { startedAt: told.startedAt, reportId: told.reportId ?? '' })
   change.replace(row)
-  change.runEvent(row, 'deferred', leaseStory(run, told.startedAt))
+  change.runEvent(row, 'deferred', storyOf(run, told))
+  if (command !== null && row.instanceId !== null) {
+    const { id: runId, instanceId, epoch } = row
+    change.commands.set(runId, { runId, instanceId, epoch, createdAt: change.now, ...command })
+  }
+  patch(change, row, told)
+}
+
+/** Goes on at another time, as the same attempt, unless its instance is ending. */
+export function postpone(change: Change, run: RunRow, delayMs: number, told: Told): void {
+  if (ending(change, run)) return giveBack(change, run, false, told)
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  change.admission.release(run)
+  const row = postponed(run, { runAt: change.now + delayMs, startedAt: told.startedAt, reportId: told.reportId })
+  change.replace(row)
+  change.runEvent(row, 'returned', { ...storyOf(run, told), run_at: iso(row.runAt) })
+  patch(change, row, told)
+}
+
+/** The work has not ended, but what it knows already is known now. */
+function patch(change: Change, { instanceId }: RunRow, { set }: Told): void {
+  if (instanceId !== null && set !== undefined) change.happen(instanceId, { kind: 'patched', set })
+}
+
+function entriesOf({ set }: Told): { readonly set?: Entries } {
+  return set === undefined ? {} : { set }
+}
+
+/** Context entries of an execution that was for nothing are not written. */
+function unwritten({ set: _, ...told }: Told): Told {
+  return told
 }
 
 /** Not started: goes back as it was, or, if its instance is ending, not at all. */
@@ -290,7 +304,7 @@ export function giveBack(change: Change, run: RunRow, counted: boolean, told: To
       unknown: false,
       deadLetter: false,
       failure: false,
-      ...told,
+      ...unwritten(told),
     })
     if (row.instanceId !== null) {
       change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })
@@ -300,7 +314,7 @@ export function giveBack(change: Change, run: RunRow, counted: boolean, told: To
   change.admission.release(run)
   const row = returned(run, { counted, reportId: told.reportId })
   change.replace(row)
-  change.runEvent(row, 'returned', leaseStory(run, null))
+  change.runEvent(row, 'returned', storyOf(run, { ...unwritten(told), startedAt: null }))
 }
 
 /** Given back after a start: claimable again at once, unless its instance is ending. */
@@ -311,7 +325,7 @@ export function requeue(change: Change, run: RunRow, error: Failure | null, told
   const row = requeued(run, { error, reportId: told.reportId })
   change.replace(row)
   const data = { attempt: row.attempt, ...(error === null ? {} : { error: error as unknown as Json }) }
-  change.runEvent(row, 'returned', { ...leaseStory(run, null), ...data })
+  change.runEvent(row, 'returned', { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
 }
 
 /** Leased on its own, but whoever asked for it was gone by then: back as if it had never left. */

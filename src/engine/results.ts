@@ -1,11 +1,14 @@
 /** Results read when somebody asks, never copied into rows: of an instance, and of what came before a run. */
 import type { CompiledNet } from '../net/compile.ts'
-import type { Json } from '../net/net.ts'
+import { type Closed, collected, collects, listKey } from '../net/lists.ts'
+import type { EachWork, Json, Work } from '../net/net.ts'
+import { TOO_LONG } from '../store/firings.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Delivery, ParentResults } from '../worker/port.ts'
-import { hasResult, isChildRef } from './facts.ts'
+import { LIST_BYTES, longListShown } from './long-lists.ts'
 import type { Nets } from './nets.ts'
+import { hasResult, isChildRef, returned } from './node-results.ts'
 
 type ByNode = ReadonlyMap<string, string | null>
 
@@ -17,6 +20,8 @@ interface Ancestors {
 
 /** Kept per net: in a chain of thousands the lists of all nodes together would be millions of names. */
 const MOST_NAMES = 100_000
+
+const NOTHING: ParentResults = { previous: null, byNode: new Map() }
 
 export class Results {
   readonly #store: Store
@@ -36,19 +41,20 @@ export class Results {
 
   /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */
   async before(delivery: Delivery): Promise<ParentResults> {
-    if (delivery.instanceId === null || delivery.node === null) return { previous: null, byNode: new Map() }
-    const { row, net } = await this.#lookUp(delivery.instanceId)
-    const nodes = this.#visible(net, delivery.node, delivery.role)
-    const byNode = await this.#read(delivery.instanceId, net, nodes)
-    const sources = net.sources.get(delivery.node) ?? []
-    if (sources.length === 1) return { previous: byNode.get(sources[0] as string) ?? null, byNode }
-    if (sources.length > 1 || delivery.role !== 'work') return { previous: null, byNode }
-    return this.#outer(row)
+    const { instanceId, rootId, node, role } = delivery
+    if (instanceId === null || node === null) return NOTHING
+    const net = this.#nets.ofInstance(instanceId) ?? (await this.#lookUp(instanceId)).net
+    const sources = net.sources.get(node) ?? []
+    if (sources.length === 0 && role === 'work') {
+      return instanceId === rootId ? NOTHING : this.#outer((await this.#lookUp(instanceId)).row)
+    }
+    const byNode = await this.#read(instanceId, net, this.#visible(net, node, role))
+    return { previous: sources.length === 1 ? (byNode.get(sources[0] as string) ?? null) : null, byNode }
   }
 
   /** A first node of a nested workflow sees what a plain step in the place of that workflow would see. */
   async #outer(row: InstanceRow): Promise<ParentResults> {
-    if (row.parentId === null || row.parentNode === null) return { previous: null, byNode: new Map() }
+    if (row.parentId === null || row.parentNode === null) return NOTHING
     const parent = await this.#lookUp(row.parentId)
     const sources = parent.net.sources.get(row.parentNode) ?? []
     if (sources.length === 0) return this.#outer(parent.row)
@@ -86,44 +92,74 @@ export class Results {
 
   async #read(instanceId: string, net: CompiledNet, nodes: readonly string[]): Promise<ByNode> {
     if (nodes.length === 0) return new Map()
-    const stored = await this.#store.read.results({ instanceId, nodes })
+    const workAt = (node: string): Work | undefined => net.byKey.get(node)?.work
+    const plain = nodes.filter((node) => !collects(workAt(node)))
+    const stored = plain.length === 0 ? new Map() : await this.#store.read.results({ instanceId, nodes: plain })
     const found = new Map<string, string | null>()
     for (const node of nodes) {
-      const text = stored.get(`${instanceId}/${node}`) ?? null
+      const work = workAt(node)
+      const text: string | null = stored.get(`${instanceId}/${node}`) ?? null
       const ref = text?.startsWith('{"$child"') ? (JSON.parse(text) as Json) : null
-      if (ref !== null && isChildRef(ref)) found.set(node, await this.#nested(ref.$child))
-      else if (net.byKey.get(node)?.work.kind === 'each')
-        found.set(node, await this.#withChildren(instanceId, node, text))
+      if (ref !== null && isChildRef(ref)) found.set(node, await this.#nested(ref.$child, returnsOf(work)))
+      else if (collects(work)) found.set(node, await this.#list(instanceId, node, work))
+      else if (work?.kind === 'each') found.set(node, await this.#withChildren(instanceId, node, work, text))
       else found.set(node, text)
     }
     return found
   }
 
+  /** Of the latest firing that closed; null: none has. */
+  async #list(instanceId: string, node: string, work: EachWork): Promise<string | null> {
+    const slot = await this.#store.read.slot({ instanceId, key: listKey(node) })
+    if (slot === null) return null
+    const closed = JSON.parse(slot) as Closed
+    const { fire } = closed
+    const wanted = { instanceId, node, fire, maxBytes: LIST_BYTES }
+    const own = closed.total === 0 ? null : await this.#store.read.resultAt(wanted)
+    if (own === TOO_LONG) return JSON.stringify(longListShown(closed))
+    const all = work.body?.kind === 'run' ? own : await this.#withChildren(instanceId, node, work, own, fire)
+    return JSON.stringify(collected(closed, all === null ? null : (JSON.parse(all) as Json)))
+  }
+
   /** Items that are nested workflows keep a reference to their child. */
-  async #withChildren(instanceId: string, node: string, text: string | null): Promise<string | null> {
+  async #withChildren(
+    instanceId: string,
+    node: string,
+    work: EachWork,
+    text: string | null,
+    fire?: number,
+  ): Promise<string | null> {
     const prefix = `r:${node}/`
-    const slots = await this.#store.read.slots({ instanceId, prefix })
-    if (slots.length === 0) return text
+    const refs = (await this.#store.read.slots({ instanceId, prefix })).flatMap(({ key, value }) => {
+      const ref = JSON.parse(value) as Json
+      return isChildRef(ref) ? [{ item: key.slice(prefix.length), ...ref }] : []
+    })
+    // An index that the latest firing did not have is still there from one before.
+    const latest = fire ?? refs.reduce((last, ref) => Math.max(last, ref.fire ?? 0), 0)
+    const own = refs.filter((ref) => ref.fire === undefined || ref.fire === latest)
+    if (own.length === 0) return text
     const items = (text === null ? {} : JSON.parse(text)) as Record<string, Json>
-    for (const slot of slots) {
-      const ref = JSON.parse(slot.value) as Json
-      if (!isChildRef(ref)) continue
-      const nested = await this.#nested(ref.$child)
-      items[slot.key.slice(prefix.length)] = nested === null ? null : (JSON.parse(nested) as Json)
+    for (const { item, $child } of own) {
+      // What a list collects is what succeeded.
+      if (fire !== undefined && (await this.#lookUp($child)).row.state !== 'completed') continue
+      const nested = await this.#nested($child, returnsOf(work.body ?? undefined))
+      items[item] = nested === null ? null : (JSON.parse(nested) as Json)
     }
     return JSON.stringify(items)
   }
 
   /** A nested workflow's result: an object keyed by its nodes, or by index where it is one list; finals left out. */
-  async #nested(childId: string): Promise<string | null> {
+  async #nested(childId: string, returns: string | undefined): Promise<string | null> {
     const { net } = await this.#lookUp(childId)
     const nodes = workNodes(net)
     const results = await this.#read(childId, net, nodes)
     const [first] = nodes
-    if (nodes.length === 1 && first !== undefined && net.byKey.get(first)?.work.kind === 'each') {
+    if (returns === undefined && nodes.length === 1 && first !== undefined && isKeyedList(net, first)) {
       return results.get(first) ?? null
     }
-    return `{${nodes.map((n) => `${JSON.stringify(n)}:${results.get(n) ?? 'null'}`).join(',')}}`
+    const text = `{${nodes.map((n) => `${JSON.stringify(n)}:${results.get(n) ?? 'null'}`).join(',')}}`
+    if (returns === undefined) return text
+    return JSON.stringify(returned(JSON.parse(text) as { readonly [node: string]: Json }, returns))
   }
 
   async #lookUp(instanceId: string): Promise<{ readonly row: InstanceRow; readonly net: CompiledNet }> {
@@ -140,4 +176,13 @@ export class Results {
 function workNodes(net: CompiledNet): readonly string[] {
   const finals = new Set(net.net.finals.map((f) => f.node))
   return net.net.nodes.filter((n) => hasResult(n) && !finals.has(n.key)).map((n) => n.key)
+}
+
+function returnsOf(work: Work | undefined): string | undefined {
+  return work?.kind === 'child' ? work.returns : undefined
+}
+
+function isKeyedList(net: CompiledNet, node: string): boolean {
+  const work = net.byKey.get(node)?.work
+  return work?.kind === 'each' && !collects(work)
 }

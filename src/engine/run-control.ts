@@ -1,14 +1,11 @@
-/** What people and outside systems do to single runs: cancel, complete, redrive, activate, delete, dismiss. */
-import type { Failure } from '../net/marking.ts'
+/** What people and outside systems do to single runs: cancel, redrive, activate, delete, dismiss. */
 import { TERMINAL } from '../net/marking.ts'
-import type { Json } from '../net/net.ts'
 import { HELD_AT, type RunRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Change } from './change.ts'
-import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
-import { type Chance, cancelled, completed } from './outcomes.ts'
+import { cancelled } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
 import { redriven, waitOf } from './runs.ts'
 import type { Transactor } from './transactor.ts'
@@ -17,8 +14,6 @@ export interface RunControlDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly offers: () => readonly Offer[]
-  readonly chance: Chance
-  readonly maxPayloadBytes: number
 }
 
 type OneRun = { readonly id: string; readonly actor: string | null }
@@ -32,19 +27,6 @@ export class RunControl {
 
   cancel(p: OneRun): Promise<RunRow> {
     return this.#act(p.id, (change) => cancelled(change, p.id, p.actor))
-  }
-
-  async complete(p: {
-    readonly runId: string
-    readonly outcome:
-      | { readonly kind: 'succeeded'; readonly result: Json }
-      | { readonly kind: 'failed'; readonly error: Failure }
-  }): Promise<void> {
-    const outcome =
-      p.outcome.kind === 'failed'
-        ? p.outcome
-        : { kind: 'succeeded' as const, result: storableText(p.outcome.result, 'result', this.#deps.maxPayloadBytes) }
-    await this.#act(p.runId, (change) => completed(change, p.runId, outcome, this.#deps.chance))
   }
 
   /** The one exit of a terminal run. */

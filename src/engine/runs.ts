@@ -2,6 +2,7 @@
 import type { Failure, Place } from '../net/marking.ts'
 import { HELD_AT, type JsonText, type RunRow } from '../store/rows.ts'
 import type { RunWait } from '../store/store.ts'
+import type { Said } from './said.ts'
 
 /** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
 export const MAX_DELIVERIES = 10
@@ -135,7 +136,7 @@ const UNLEASED = {
   deferred: false,
 } as const
 
-export interface Finish {
+export interface Finish extends Said {
   readonly status: 'succeeded' | 'failed' | 'cancelled'
   readonly now: number
   readonly result: JsonText | null
@@ -252,6 +253,16 @@ export function requeued(run: RunRow, p: { readonly error: Failure | null; reado
     lastError: p.error?.message ?? run.lastError,
     error: p.error === null ? run.error : JSON.stringify(p.error),
   }
+}
+
+/** Its worker will go on at another time: the start was one, but none that ended. A clock over all attempts goes on. */
+export function postponed(
+  run: RunRow,
+  p: { readonly runAt: number; readonly startedAt: number | null; readonly reportId: string | null },
+): RunRow {
+  const firstStartedAt = run.firstStartedAt ?? p.startedAt ?? run.startedAt
+  const before = { ...run, firstStartedAt }
+  return { ...returned(before, { counted: false, reportId: p.reportId }), runAt: p.runAt, deliveries: 0 }
 }
 
 /** Its worker is done with it; the outcome comes later by id. Held by nobody, so nothing but a timeout ends it. */

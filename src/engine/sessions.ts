@@ -3,6 +3,8 @@
  * beats; when it stops, the sweeper of any process takes them back.
  */
 import { hostname } from 'node:os'
+import type { Failure } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
 import type { WorkerRow } from '../store/rows.ts'
 import type { ClaimFilter, Need, Store } from '../store/store.ts'
 import type {
@@ -18,6 +20,7 @@ import type {
 import type { Logger } from './api.ts'
 import type { Change } from './change.ts'
 import { claim } from './claim.ts'
+import { commandProblem } from './command.ts'
 import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
@@ -25,7 +28,10 @@ import { accepting, checkFilter } from './filter.ts'
 import type { Handed, Offer } from './handoff.ts'
 import { Holdings } from './holdings.ts'
 import { type Chance, reported } from './outcomes.ts'
+import type { Programs } from './programs.ts'
+import type { References } from './references.ts'
 import { leased } from './runs.ts'
+import { isRefused, readSaid, type Said } from './said.ts'
 import type { Settler } from './settle.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -37,6 +43,8 @@ export interface SessionDeps {
   readonly transactor: Transactor
   readonly settler: () => Settler
   readonly results: (delivery: Delivery) => Promise<ParentResults>
+  readonly programs: Programs
+  readonly references: References
   readonly newId: () => string
   readonly chance: Chance
   readonly logger: Logger
@@ -288,18 +296,18 @@ class LocalSession implements Session {
 
   settle(report: Report): Promise<Reply> {
     const { delivery } = report
-    const checked = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
+    const { checked, said } = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
     this.holdings.reporting.add(delivery.runId)
     const session = { id: this.id, held: (id: string) => this.#held(id) }
     return this.#deps.settler().settle({
       runId: delivery.runId,
       rootId: delivery.rootId,
       instanceId: delivery.instanceId,
-      bytes: checked.outcome.kind === 'succeeded' ? (checked.outcome.result?.length ?? 0) + 200 : 400,
+      bytes: bytesOf(checked),
       report: { sessionId: this.id, report: checked },
       decided: () => this.holdings.reporting.delete(delivery.runId),
-      fold: (change) => reported(change, session, checked, this.#deps.chance),
-      unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), this.#deps.chance),
+      fold: (change) => reported(change, session, checked, said, this.#deps.chance),
+      unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), {}, this.#deps.chance),
     })
   }
 
@@ -308,10 +316,16 @@ class LocalSession implements Session {
     return at === null ? null : Math.round(at + this.#deps.transactor.clockOffsetMs)
   }
 
-  #checked(report: Report): Report {
-    if (report.outcome.kind !== 'succeeded' || report.outcome.result === null) return report
-    const error = unstorable(report.outcome.result, this.#deps.maxPayloadBytes)
-    return error === null ? report : failedAs(report, { ...error, message: `the result ${error.message}` })
+  #checked(report: Report): { readonly checked: Report; readonly said: Said } {
+    const maxBytes = this.#deps.maxPayloadBytes
+    const said = readSaid(report, { inWorkflow: report.delivery.instanceId !== null, maxBytes })
+    if (isRefused(said)) return { checked: failedAs(report, said), said: {} }
+    const problem = commandProblem(report, maxBytes)
+    if (problem !== null) return { checked: failedAs(report, problem), said }
+    if (report.outcome.kind !== 'succeeded' || report.outcome.result === null) return { checked: report, said }
+    const error = unstorable(report.outcome.result, maxBytes)
+    if (error === null) return { checked: report, said }
+    return { checked: failedAs(report, { ...error, message: `the result ${error.message}` }), said }
   }
 
   async started(
@@ -325,6 +339,15 @@ class LocalSession implements Session {
 
   results(delivery: Delivery): Promise<ParentResults> {
     return this.#deps.results(delivery)
+  }
+
+  program(delivery: Delivery): Promise<Json | null> {
+    return this.#deps.programs.of(delivery)
+  }
+
+  async dereference({ instanceId, payload }: Delivery): Promise<Json | undefined> {
+    const args = JSON.parse(payload) as Json
+    return instanceId === null ? args : this.#deps.references.resolve(instanceId, args)
   }
 
   async checkpoint(delivery: Delivery, state: string): Promise<number> {
@@ -365,9 +388,13 @@ const UNSTORABLE = {
   retryable: false,
 } as const
 
-function failedAs(
-  report: Report,
-  error: { readonly code: string; readonly message: string; readonly retryable?: boolean },
-): Report {
+function failedAs(report: Report, error: Failure): Report {
   return { ...report, outcome: { kind: 'failed', error } }
+}
+
+/** About what it takes to write. */
+function bytesOf({ outcome, set = '', notes = '' }: Report): number {
+  const said = set.length + notes.length
+  if (outcome.kind === 'deferred') return said + (outcome.command?.body.length ?? 0) + 400
+  return outcome.kind === 'succeeded' ? (outcome.result?.length ?? 0) + said + 200 : said + 400
 }

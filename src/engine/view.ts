@@ -12,7 +12,7 @@ export async function viewOf(store: Store, instanceId: string): Promise<Instance
     store.read.slots({ instanceId, prefix: 'e' }),
     store.read.instanceRuns({ instanceId, limit: MOST_RUNS, after: null }),
     store.read.openGates({ instanceId, limit: MOST_RUNS }),
-    store.read.children(instanceId),
+    store.read.children(instanceId, MOST_RUNS),
   ])
   const failure = (key: string): Failure | null => {
     const slot = errors.find((s) => s.key === key)

@@ -14,6 +14,9 @@ interface Waiter {
 
 const ENDED_RUN: ReadonlySet<RunStatus> = new Set(['succeeded', 'failed', 'cancelled'])
 
+/** Nobody brings these back: a run that failed may be redriven, an instance that stopped be resumed, by any process. */
+const FOR_GOOD: ReadonlySet<End> = new Set(['completed', 'compensated', 'succeeded'])
+
 /** Remembered births and ends; older ones are looked up. */
 const REMEMBERED = 20_000
 const RESULTS_KEPT_MS = 100
@@ -72,7 +75,7 @@ export class Waiters {
       this.#results.set(id, results)
       setTimeout(() => this.#results.delete(id), RESULTS_KEPT_MS).unref()
     }
-    if (this.#born.delete(id)) {
+    if (this.#born.delete(id) && FOR_GOOD.has(end)) {
       if (this.#ended.size >= REMEMBERED) this.#ended.clear()
       this.#ended.set(id, end)
     }

@@ -52,8 +52,8 @@ export type InstanceReason =
 /** What one node, or one run, waits for. */
 export type Reason =
   | { readonly kind: 'dependency'; readonly nodes: readonly Dependency[]; readonly more: number }
-  /** Its admission rule said no; it is asked again when the context changes. */
-  | { readonly kind: 'admission' }
+  /** Its admission rules said no; they are asked again when the context changes. */
+  | AdmissionReason
   /** Governance or approval: people. */
   | GateReason
   | ChildReason
@@ -134,6 +134,16 @@ export interface GateReason {
   readonly escalatesAt: number | null
   /** What governance said, where it asks whether the work of a step may be done. */
   readonly appeal: Failure | null
+}
+
+export interface AdmissionReason {
+  readonly kind: 'admission'
+  /** Whose context would have to change. */
+  readonly instance: string
+  /** Held at this node. */
+  readonly tokens: number
+  /** In their order: the first that holds decides, and none holding means no. */
+  readonly rules: readonly { readonly when: string | null; readonly allow: boolean }[]
 }
 
 export interface ChildReason {

@@ -177,18 +177,25 @@ export class WhyDesk {
       } else if (isOpen(run)) addRun(run, step.state)
       if (child !== null && !TERMINAL.has(child.state)) add(node.key, {}, (question) => this.#child(child, question))
     }
-    for (const node of await this.#held(instance)) {
-      add(node, { state: 'pending' }, () => [{ kind: 'admission' }])
+    for (const [node, tokens] of await this.#held(instance)) {
+      const rules = net.byKey.get(node)?.admit?.rules ?? []
+      add(node, { state: 'pending' }, () => [{ kind: 'admission', instance: instance.id, tokens, rules }])
     }
     if (net.net.nodes.some(({ work }) => work.kind === 'each')) await this.#items(instance, addRun, add)
     open.sort((a, b) => a.position - b.position || a.item - b.item)
     return [...open, ...unreached(instance, net, steps, open)]
   }
 
-  async #held(instance: InstanceRow): Promise<readonly string[]> {
-    if (instance.held === 0) return []
+  /** Held tokens by node. */
+  async #held(instance: InstanceRow): Promise<ReadonlyMap<string, number>> {
+    const found = new Map<string, number>()
+    if (instance.held === 0) return found
     const slots = await this.#deps.store.read.slots({ instanceId: instance.id, prefix: 'h:' })
-    return [...new Set(slots.map(({ value }) => (JSON.parse(value) as { readonly node: string }).node))]
+    for (const { value } of slots) {
+      const { node } = JSON.parse(value) as { readonly node: string }
+      found.set(node, (found.get(node) ?? 0) + 1)
+    }
+    return found
   }
 
   async #items(

@@ -2,11 +2,11 @@
 
 import type { EngineOptions, StartParams } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
-import type { Failure } from '../../src/net/marking.ts'
+import type { Entries, Failure } from '../../src/net/marking.ts'
 import type { Json, Net, Node, RunWork } from '../../src/net/net.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { Delivery, Reply, Session } from '../../src/worker/port.ts'
+import type { Delivery, Reply, Report, Session } from '../../src/worker/port.ts'
 import { freshDatabase, postgresUrl } from '../services.ts'
 
 export interface Place {
@@ -100,14 +100,20 @@ export class Drive {
     return one
   }
 
-  succeed(delivery: Delivery, result: Json = null, wantNext = false): Promise<Reply> {
+  succeed(delivery: Delivery, result: Json = null, wantNext = false, set?: Entries): Promise<Reply> {
     const outcome = { kind: 'succeeded' as const, result: JSON.stringify(result) }
-    return this.session.settle({ delivery, reportId: `r${++reports}`, startedAt: Date.now(), outcome, wantNext })
+    return this.#settle(delivery, outcome, wantNext, set)
   }
 
-  fail(delivery: Delivery, error: Partial<Failure> = {}): Promise<Reply> {
+  fail(delivery: Delivery, error: Partial<Failure> = {}, set?: Entries): Promise<Reply> {
     const outcome = { kind: 'failed' as const, error: { code: 'boom', message: 'it broke', ...error } }
-    return this.session.settle({ delivery, reportId: `r${++reports}`, startedAt: Date.now(), outcome, wantNext: false })
+    return this.#settle(delivery, outcome, false, set)
+  }
+
+  #settle(delivery: Delivery, outcome: Report['outcome'], wantNext: boolean, set?: Entries): Promise<Reply> {
+    const said = set === undefined ? {} : { set: JSON.stringify(set) }
+    const report = { delivery, reportId: `r${++reports}`, startedAt: Date.now(), outcome, wantNext }
+    return this.session.settle({ ...report, ...said })
   }
 
   async start(params: StartParams): Promise<string> {
@@ -123,6 +129,19 @@ export class Drive {
   async results(id: string): Promise<Record<string, unknown>> {
     const results = await this.engine.results(id)
     return Object.fromEntries([...results].map(([k, v]) => [k, v === null ? null : JSON.parse(v)]))
+  }
+
+  /** Its context, as it stands. */
+  async context(id: string): Promise<Record<string, unknown>> {
+    const slots = await this.store.read.slots({ instanceId: id, prefix: 'c:' })
+    return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value)]))
+  }
+
+  /** What was told of an instance, by type of event. */
+  async told(id: string, type: string): Promise<{ readonly node: string | null; readonly data: any }[]> {
+    const events = await this.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
+    const own = events.filter((event) => event.type === type)
+    return own.map(({ node, data }) => ({ node, data: data === null ? null : JSON.parse(data) }))
   }
 
   async error(id: string): Promise<string | null> {

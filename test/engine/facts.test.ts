@@ -1,7 +1,9 @@
 /** What a template names is there when it is rendered, however much of it must be loaded first. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/engine/hash.ts'
+import type { Arc } from '../../src/net/net.ts'
 import type { Transaction } from '../../src/store/store.ts'
+import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 
 describe.each(PLACES)('facts of templates on $name', (place) => {
@@ -52,6 +54,27 @@ describe.each(PLACES)('facts of templates on $name', (place) => {
     expect(JSON.parse(joined.payload)).toEqual(Object.fromEntries(names.map((name) => [name, name])))
     await d.succeed(joined)
     expect(await d.state(id)).toBe('completed')
+  })
+
+  it('what follows from work names that very work, though a later firing ended before it or with it', async () => {
+    const arc = (to: string, args: Arc['args'] = null): Arc => ({ to, when: null, args, set: null })
+    const both = { mode: 'every', scope: null, arcs: [arc('n', { k: 1 }), arc('n', { k: 2 })] } as const
+    const whole = net([
+      node('s', [], { work: { kind: 'pass' }, next: both }),
+      node('n', ['m'], {}),
+      node('m', [], { work: run('m', { args: { of: '{{ n }}' } }) }),
+    ])
+    for (const together of [true, false]) {
+      await d.start({ net: whole })
+      const [first, second] = (await d.claim()) as unknown as readonly [Delivery, Delivery]
+      const end = (w: Delivery) => d.succeed(w, `n ${JSON.parse(w.payload).k}`)
+      if (together) await Promise.all([end(second), end(first)])
+      else for (const w of [second, first]) await end(w)
+      const given = (await d.claim()).map((w) => JSON.parse(w.payload))
+      expect(given).toHaveLength(2)
+      expect(given).toEqual(expect.arrayContaining([{ of: 'n 1' }, { of: 'n 2' }]))
+      await d.engine.cancelInstance({ id: first.instanceId as string, actor: null })
+    }
   })
 
   it('an error without a category counts as the agent’s own where categories decide', async () => {

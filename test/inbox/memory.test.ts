@@ -49,7 +49,14 @@ describe.each(SHARED)('rows remembered on $name', (place) => {
     await expect(d.engine.complete({ runId: held.runId, outcome })).rejects.toMatchObject({ code: 'conflict' })
     await d.engine.sweep()
     expect(await d.results(id)).toMatchObject({ 0: 'from outside' })
-    expect(await s.history(held.runId)).toEqual(['created', 'leased', 'started', 'deferred', 'succeeded'])
+    expect(await s.history(held.runId)).toEqual([
+      'created',
+      'leased',
+      'started',
+      'deferred',
+      'succeeded',
+      'completion.refused',
+    ])
     expect((await d.claimOne()).node).toBe('1')
   })
 
