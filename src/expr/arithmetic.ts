@@ -1,6 +1,7 @@
 import type { Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
 import { str } from './print.ts'
+import { printf } from './printf.ts'
 import { float, int, isFloat, isList, itemsOf, List, numberOf, Tuple, typeName, type Value } from './value.ts'
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '//' | '%' | '**' | '~'
@@ -12,6 +13,7 @@ export function arithmetic(operator: ArithmeticOperator, left: Value, right: Val
   if (x !== null && y !== null) {
     return isFloat(left) || isFloat(right) ? floatArithmetic(operator, x, y) : intArithmetic(operator, x, y)
   }
+  if (operator === '%' && typeof left === 'string') return printf(left, right, meter)
   const joined = operator === '+' ? add(left, right, meter) : operator === '*' ? repeat(left, right, meter) : null
   if (joined === null) throw unsupported(operator, left, right)
   return joined

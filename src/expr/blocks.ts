@@ -75,7 +75,10 @@ class BlockParser {
           statement.code,
         )
       default:
-        throw syntaxError(`there is no statement \`${statement.keyword}\`: use one of if, for, set`, statement.code)
+        throw syntaxError(
+          `there is no statement \`${statement.keyword}\`: use one of if, for, set, raw`,
+          statement.code,
+        )
     }
   }
 
@@ -122,13 +125,18 @@ class BlockParser {
     const { code } = opener
     const tokens = tokensOf(code)
     const at = topLevel(tokens, 'Equals')
+    const [target, dot, name] = tokens
+    if (at === 3 && target?.type === 'Identifier' && dot?.type === 'Dot' && name?.type === 'Identifier') {
+      const value = { node: lowerTokens(tokens.slice(4), code).node, place: code.place }
+      return { kind: 'keep', target: target.value, name: name.value, value }
+    }
     const targets = targetsIn(at < 0 ? tokens : tokens.slice(0, at), code)
     if (at >= 0) {
       return { kind: 'set', targets, value: { node: lowerTokens(tokens.slice(at + 1), code).node, place: code.place } }
     }
-    const [target, ...others] = targets
-    if (target === undefined || others.length > 0) throw syntaxError('a {% set %} block takes one name', code)
-    return { kind: 'capture', target, body: this.#closed(opener, ['endset'], depth).body }
+    const [only, ...others] = targets
+    if (only === undefined || others.length > 0) throw syntaxError('a {% set %} block takes one name', code)
+    return { kind: 'capture', target: only, body: this.#closed(opener, ['endset'], depth).body }
   }
 }
 

@@ -32,7 +32,8 @@ const SLOT_BYTES = 8
 export class Meter {
   readonly #steps: number
   readonly #bytes: number
-  readonly #sizes = new WeakMap<object, number>()
+  /** Made when it is first needed: most evaluations never do, and one costs as much as a short guard. */
+  #sizes: Map<object, number> | null = null
   #itemsLeft: number
   #bytesLeft: number
 
@@ -80,16 +81,17 @@ export class Meter {
 
   /** Counting the keys of a large object takes milliseconds, and a loop may ask for it every round. */
   sizeOf(object: object): number {
-    const known = this.#sizes.get(object)
+    const known = this.#sizes?.get(object)
     if (known !== undefined) return known
     const size = Object.keys(object).length
+    this.#sizes ??= new Map()
     this.#sizes.set(object, size)
     return size
   }
 
-  /** Charges the reading of a text, in portions that cost about as much as looking at one item. */
-  read(text: string): void {
-    this.touch(Math.ceil(text.length / 64))
+  /** Charges the reading of a long text, in portions that cost about as much as looking at one item. */
+  read(characters: number): void {
+    this.touch(Math.floor(characters / 64))
   }
 }
 

@@ -2,9 +2,12 @@
  * The shape of everything that can be called, and how arguments find their parameters. To add a filter, test,
  * function or method, add an entry to its table; to add many, spread your own table into it.
  */
+import type { Face } from './alias.ts'
 import type { Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
-import type { Value } from './value.ts'
+import { nearest } from './nearest.ts'
+import { whyRefused } from './refused.ts'
+import type { Dict, Value } from './value.ts'
 
 export const REQUIRED = Symbol('required')
 
@@ -13,35 +16,41 @@ export type Params = { readonly [name: string]: Value | typeof REQUIRED }
 
 export interface Signature {
   readonly params: Params
-  /** Parameters that can only be given by name. */
-  readonly keywords?: Params
   /** true: takes further positional arguments. */
   readonly rest?: boolean
 }
 
-/** `args` holds params, then keywords, then the rest, with defaults filled in. */
+/** `args` holds params, then the rest, with defaults filled in. */
 export type Args = readonly Value[]
+export type Faces = readonly Face[]
 
 export interface Filter extends Signature {
+  /** Takes any named arguments: a dict of them comes before all others. */
+  readonly named?: boolean
   /** The first argument names another filter or test (map, select): checked when it is compiled. */
   readonly names?: { readonly table: 'filter' | 'test'; readonly argument: number }
   apply(value: Value, args: Args, run: Run): Value
+  /** Instead of apply, for what hands values on or reads their keys. */
+  faced?(value: Face, args: Faces, run: Run): Face
 }
 
 export interface Test extends Signature {
   apply(value: Value, args: Args, run: Run): boolean
+  faced?(value: Face, args: Faces, run: Run): boolean
 }
 
 export interface Func extends Signature {
   /** true: takes any named arguments. */
   readonly named?: boolean
-  /** A scope name the function reads, reported by namesIn. */
+  /** A scope name the function reads, reported by namesIn: with the key its first argument gives, if `byKey`. */
   readonly reads?: string
-  apply(args: Args, run: Run, named: readonly (readonly [string, Value])[]): Value
+  readonly byKey?: boolean
+  apply(args: Args, run: Run, named: readonly (readonly [string, Value])[]): Face
 }
 
 export interface Method extends Signature {
   apply(object: Value, args: Args, run: Run): Value
+  faced?(object: Face, args: Faces, run: Run): Face
 }
 
 export type Table<T> = { readonly [name: string]: T }
@@ -50,7 +59,7 @@ export type Table<T> = { readonly [name: string]: T }
 export interface Run {
   readonly meter: Meter
   scopeValue(name: string): Value
-  filter(name: Value, value: Value, args: Args): Value
+  filter(name: Value, value: Value, args: Args, named?: Dict): Value
   test(name: Value, value: Value, args: Args): boolean
 }
 
@@ -59,8 +68,12 @@ export type Kind = 'filter' | 'test' | 'function' | 'method'
 export function find<T>(table: Table<T>, kind: Kind, name: string): T {
   const found = Object.hasOwn(table, name) ? table[name] : undefined
   if (found !== undefined) return found
-  const known = Object.keys(table).sort().join(', ')
-  throw new ExprError(`expr_unknown_${kind}`, `there is no ${kind} \`${name}\`: use one of ${known}`)
+  const why = whyRefused(kind, name)
+  if (why !== null) throw new ExprError(`expr_unknown_${kind}`, `there is no ${kind} \`${name}\`: ${why}`)
+  const known = Object.keys(table).sort()
+  const near = nearest(name, known)
+  const advice = near === null ? `use one of ${known.join(', ')}` : `did you mean \`${near}\`?`
+  throw new ExprError(`expr_unknown_${kind}`, `there is no ${kind} \`${name.slice(0, 40)}\`: ${advice}`)
 }
 
 export interface Given<T> {
@@ -76,14 +89,13 @@ export function bind<T>(
   constant: (value: Value) => T,
 ): readonly T[] {
   const params = Object.entries(signature.params)
-  const keywords = Object.entries(signature.keywords ?? {})
   const extra = given.positional.slice(params.length)
   if (extra.length > 0 && signature.rest !== true) {
     throw new ExprError('expr_arguments', `${what} takes ${count(params.length)}, got ${given.positional.length}`)
   }
   const named = new Map(given.named)
-  const bound = [...params, ...keywords].map(([name, fallback], at) => {
-    const positional = at < params.length && at < given.positional.length
+  const bound = params.map(([name, fallback], at) => {
+    const positional = at < given.positional.length
     if (positional && named.has(name)) throw new ExprError('expr_arguments', `${what} got \`${name}\` twice`)
     if (positional) return given.positional[at] as T
     if (named.has(name)) {
@@ -96,7 +108,7 @@ export function bind<T>(
   })
   const [unknown] = named.keys()
   if (unknown !== undefined) {
-    const known = [...params, ...keywords].map(([name]) => name).join(', ') || 'none'
+    const known = params.map(([name]) => name).join(', ') || 'none'
     throw new ExprError('expr_arguments', `${what} has no argument \`${unknown}\`: it has ${known}`)
   }
   return [...bound, ...extra]

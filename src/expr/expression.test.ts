@@ -97,7 +97,7 @@ describe('names', () => {
   })
 
   it('include what a function reads', () => {
-    expect(names('now()')).toEqual([['now']])
+    expect(names('now()')).toEqual([['$now']])
   })
 })
 
@@ -143,9 +143,11 @@ describe('errors', () => {
   })
 
   it('say what exists, and where', () => {
-    expect(() => compileExpression('x is nope')).toThrow(
-      /no test `nope`: use one of boolean, defined, .*\(line 1, column 1: x is nope\)/,
+    expect(() => compileExpression('x is frobnicated')).toThrow(
+      /no test `frobnicated`: use one of !=, .*defined, .*\(line 1, column 1: x is frobnicated\)/,
     )
+    expect(() => compileExpression('x | defualt(1)')).toThrow(/no filter `defualt`: did you mean `default`\?/)
+    expect(() => compileExpression('xs.append(1)')).toThrow(/no method `append`: values are never changed: use/)
     expect(() => value("'a' < 1")).toThrow(/'<' cannot order str and int: convert one side/)
   })
 })

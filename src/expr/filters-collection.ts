@@ -1,9 +1,10 @@
+import { plainOf } from './alias.ts'
 import { type Args, type Filter, REQUIRED, type Run, type Table } from './callable.ts'
 import { isTruthy } from './compare.ts'
 import { ExprError } from './errors.ts'
-import { item, iterate, length, path } from './lookup.ts'
+import { item, iterate, length, pathReader } from './lookup.ts'
 import { methods } from './methods.ts'
-import { isDict, isList, itemsOf, List, typeName, type Value } from './value.ts'
+import { type Dict, isDict, isList, itemsOf, List, typeName, type Value } from './value.ts'
 
 const count: Filter = { params: {}, apply: (value, _args, { meter }) => length(value, meter) }
 
@@ -29,18 +30,27 @@ export const collectionFilters: Table<Filter> = {
   values: dictView('values'),
   items: dictView('items'),
 
+  get: {
+    params: { key: REQUIRED, default: null },
+    apply: (value, args, run) => methods['get']?.apply(value, args, run),
+    faced: (face, args, run) => methods['get']?.faced?.(face, args, run),
+  },
+
   map: {
     params: { filter: null },
-    keywords: { attribute: null, default: undefined },
     rest: true,
+    named: true,
     names: { table: 'filter', argument: 0 },
-    apply: (value, [filter, attribute, fallback, ...args], run) => {
-      if (filter === null && attribute === null) {
+    apply: (value, [named, filter, ...args], run) => {
+      const given = named as Dict
+      const items = each(value, run)
+      if (filter !== null) return new List(items.map((entry) => run.filter(filter, entry, args, given)))
+      if (!given.has('attribute')) {
         throw new ExprError('expr_arguments', "map needs attribute='name' or the name of a filter")
       }
-      const items = each(value, run)
-      if (filter !== null) return new List(items.map((entry) => run.filter(filter, entry, args)))
-      return new List(items.map((entry) => orElse(path(entry, attribute, run.meter), fallback)))
+      const read = pathReader(given.get('attribute'), run.meter)
+      const fallback = given.get('default')
+      return new List(items.map((entry) => orElse(read(entry), fallback)))
     },
   },
   select: choose(true),
@@ -63,7 +73,7 @@ function each(value: Value, { meter }: Run): readonly Value[] {
 }
 
 function end(value: Value, position: 0 | -1, { meter }: Run): Value {
-  if (typeof value === 'string' || itemsOf(value) !== null) return item(value, position, meter)
+  if (typeof value === 'string' || itemsOf(value) !== null) return plainOf(item(value, position, meter))
   return iterate(value, meter).at(position)
 }
 
@@ -94,8 +104,10 @@ function chooseByAttribute(keep: boolean): Filter {
     params: { attribute: REQUIRED, test: null },
     rest: true,
     names: { table: 'test', argument: 1 },
-    apply: (value, [attribute, test, ...args], run) =>
-      new List(each(value, run).filter((entry) => passes(path(entry, attribute, run.meter), test, args, run) === keep)),
+    apply: (value, [attribute, test, ...args], run) => {
+      const read = pathReader(attribute, run.meter)
+      return new List(each(value, run).filter((entry) => passes(read(entry), test, args, run) === keep))
+    },
   }
 }
 

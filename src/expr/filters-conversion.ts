@@ -1,5 +1,6 @@
 import type { Json } from '../net/net.ts'
-import type { Meter } from './budget.ts'
+import { plainOf } from './alias.ts'
+import { guardDepth, type Meter } from './budget.ts'
 import type { Filter, Run, Table } from './callable.ts'
 import { isTruthy } from './compare.ts'
 import { ExprError } from './errors.ts'
@@ -11,6 +12,11 @@ const fallback: Filter = {
   params: { default_value: '', boolean: false },
   apply: (value, [instead, boolean], { meter }) =>
     value === undefined || (isTruthy(boolean, meter) && !isTruthy(value, meter)) ? instead : value,
+  faced: (face, [instead, boolean], { meter }) => {
+    const value = plainOf(face)
+    const strict = isTruthy(plainOf(boolean), meter)
+    return value === undefined || (strict && !isTruthy(value, meter)) ? instead : face
+  },
 }
 
 export const conversionFilters: Table<Filter> = {
@@ -29,7 +35,7 @@ export const conversionFilters: Table<Filter> = {
 }
 
 function indentOf(value: Value): number {
-  return Math.min(Math.max(intArgument(value, 'tojson'), 0), 16)
+  return Math.max(intArgument(value, 'tojson'), 0)
 }
 
 function fromJson(value: Value, _args: readonly Value[], { meter }: Run): Json {
@@ -37,17 +43,30 @@ function fromJson(value: Value, _args: readonly Value[], { meter }: Run): Json {
     throw new ExprError('expr_type', `fromjson needs a str, not ${typeName(value)}: it may be parsed already`)
   }
   meter.text(value)
+  const parsed = parseJson(value)
+  guardNesting(parsed, 0)
+  return parsed
+}
+
+function parseJson(text: string): Json {
   try {
-    return JSON.parse(value) as Json
+    return JSON.parse(text) as Json
   } catch (error) {
     throw new ExprError('expr_value', `fromjson: ${error instanceof Error ? error.message : 'not JSON'}`)
   }
 }
 
+/** The parser takes any depth, what comes after it does not: writing such a value as JSON overflows the stack. */
+function guardNesting(value: Json, depth: number): void {
+  if (typeof value !== 'object' || value === null) return
+  guardDepth(depth)
+  for (const inner of Object.values(value)) guardNesting(inner, depth + 1)
+}
+
 /** undefined: it is not a number, take the default. */
 function toInt(value: Value, base: number, meter: Meter): Value {
   if (typeof value === 'string') {
-    meter.read(value)
+    meter.read(value.length)
     const whole = parseWhole(value.trim().toLowerCase(), base)
     if (whole !== null) return int(whole)
   }
@@ -56,7 +75,7 @@ function toInt(value: Value, base: number, meter: Meter): Value {
 }
 
 function toFloat(value: Value, meter: Meter): Value {
-  if (typeof value === 'string') meter.read(value)
+  if (typeof value === 'string') meter.read(value.length)
   const number = typeof value === 'string' ? parseNumber(value) : numberOf(value)
   return number === null ? undefined : float(number)
 }

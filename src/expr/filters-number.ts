@@ -1,7 +1,8 @@
 import { arithmetic, negate } from './arithmetic.ts'
 import type { Filter, Run, Table } from './callable.ts'
+import { fixed } from './decimal.ts'
 import { ExprError } from './errors.ts'
-import { intArgument, iterate, path } from './lookup.ts'
+import { intArgument, iterate, keyReader } from './lookup.ts'
 import { float, int, isFloat, numberOf, typeName, type Value } from './value.ts'
 
 export const numberFilters: Table<Filter> = {
@@ -29,10 +30,10 @@ function numberArgument(value: Value, filter: string): number {
 function sum(value: Value, [attribute, start]: readonly Value[], { meter }: Run): Value {
   const items = iterate(value, meter)
   meter.touch(items.length)
-  let total = start
-  for (const item of items) {
-    total = arithmetic('+', total, attribute === null ? item : path(item, attribute, meter), meter)
-  }
+  if (typeof start === 'string') throw new ExprError('expr_type', 'sum adds no texts: use `| join`')
+  const read = keyReader(attribute, meter)
+  let total: Value = start
+  for (const item of items) total = arithmetic('+', total, read(item), meter)
   return total
 }
 
@@ -41,7 +42,9 @@ function round(value: Value, [precision, method]: readonly Value[]): Value {
   const digits = intArgument(precision, 'round')
   if (method === 'ceil' || method === 'floor') {
     const scale = 10 ** digits
-    return float((Math[method](number * scale) + 0) / scale)
+    const rounded = (Math[method](number * scale) + 0) / scale
+    if (Number.isFinite(rounded)) return float(rounded)
+    throw new ExprError('expr_value', `round: ${digits} digits are out of reach for this number`)
   }
   if (method !== 'common') throw new ExprError('expr_value', "round's method is 'common', 'ceil' or 'floor'")
   if (!isFloat(value)) return digits >= 0 ? int(number) : int(roundToTens(number, 10 ** -digits))
@@ -49,17 +52,9 @@ function round(value: Value, [precision, method]: readonly Value[]): Value {
   return float(digits >= 0 ? roundDecimals(number, digits) : roundToTens(number, 10 ** -digits))
 }
 
-/** toFixed works on the exact binary value as Python does, except that it takes a tie up and Python to even. */
 function roundDecimals(number: number, digits: number): number {
   if (digits > 50 || Math.abs(number) >= 1e21) return number
-  const size = Math.abs(number)
-  const exact = size.toFixed(Math.min(digits + 30, 100))
-  const rest = exact.slice(exact.indexOf('.') + 1 + digits)
-  const tie = /^50*$/.test(rest)
-  const rounded = size.toFixed(digits)
-  const odd = Number(rounded.at(-1)) % 2 === 1
-  const result = tie && odd ? exact.slice(0, exact.length - rest.length) : rounded
-  return Number(result) * (number < 0 || Object.is(number, -0) ? -1 : 1)
+  return Number(fixed(number, digits))
 }
 
 function roundToTens(number: number, unit: number): number {

@@ -1,14 +1,17 @@
 /** Filters that put items in order or pick by order. Texts compare without case unless asked, as in Jinja2. */
 import type { Filter, Run, Table } from './callable.ts'
-import { isTruthy, order } from './compare.ts'
-import { iterate, path } from './lookup.ts'
-import { hashOf, List, Tuple, type Value } from './value.ts'
+import { equals, foldCase, isTruthy, order } from './compare.ts'
+import { iterate, keyReader } from './lookup.ts'
+import { split } from './text.ts'
+import { hashOf, List, type Value } from './value.ts'
 
 export const orderFilters: Table<Filter> = {
   sort: {
     params: { reverse: false, case_sensitive: false, attribute: null },
     apply: (value, [reverse, caseSensitive, attribute], run) => {
-      const keyed = keyedBy(value, attribute, isTruthy(caseSensitive, run.meter), run)
+      // Several attributes, separated by commas: where the first are equal the next decide.
+      const paths = typeof attribute === 'string' ? split(attribute, ',', -1, run.meter) : [attribute]
+      const keyed = keyedBy(value, paths, isTruthy(caseSensitive, run.meter), run)
       const direction = isTruthy(reverse, run.meter) ? -1 : 1
       keyed.sort((left, right) => direction * compareKeys(left.keys, right.keys, run))
       return new List(keyed.map(({ item }) => item))
@@ -19,9 +22,9 @@ export const orderFilters: Table<Filter> = {
   unique: {
     params: { case_sensitive: false, attribute: null },
     apply: (value, [caseSensitive, attribute], run) => {
-      const seen = new Set<string>()
-      const fresh = keyedBy(value, attribute, isTruthy(caseSensitive, run.meter), run).filter(({ keys }) => {
-        const hash = hashOf(new Tuple(keys))
+      const seen = new Set<unknown>()
+      const fresh = keyedBy(value, [attribute], isTruthy(caseSensitive, run.meter), run).filter(({ keys: [key] }) => {
+        const hash = hashOf(key)
         return !seen.has(hash) && seen.add(hash)
       })
       return new List(fresh.map(({ item }) => item))
@@ -30,13 +33,14 @@ export const orderFilters: Table<Filter> = {
 }
 
 function extreme(direction: 1 | -1): Filter {
+  const operator = direction > 0 ? '>' : '<'
   return {
     params: { case_sensitive: false, attribute: null },
     apply: (value, [caseSensitive, attribute], run) => {
-      const [first, ...others] = keyedBy(value, attribute, isTruthy(caseSensitive, run.meter), run)
+      const [first, ...others] = keyedBy(value, [attribute], isTruthy(caseSensitive, run.meter), run)
       let best = first
       for (const other of others) {
-        if (best !== undefined && compareKeys(other.keys, best.keys, run) * direction > 0) best = other
+        if (order(other.keys[0], best?.keys[0], run.meter, operator) * direction > 0) best = other
       }
       return best?.item
     },
@@ -48,23 +52,18 @@ interface Keyed {
   readonly keys: readonly Value[]
 }
 
-/** attribute: a dotted path, or several separated by commas. */
-function keyedBy(value: Value, attribute: Value, caseSensitive: boolean, { meter }: Run): Keyed[] {
+function keyedBy(value: Value, paths: readonly Value[], caseSensitive: boolean, { meter }: Run): Keyed[] {
   const items = iterate(value, meter)
-  meter.slots(items.length * 2)
+  const readers = paths.map((dotted) => keyReader(dotted, meter))
+  meter.slots(items.length * (1 + readers.length))
   meter.touch(items.length)
-  const paths: readonly Value[] = typeof attribute === 'string' ? attribute.split(',') : [attribute]
-  const fold = (key: Value) => (typeof key === 'string' && !caseSensitive ? key.toLowerCase() : key)
-  return items.map((item) => ({
-    item,
-    keys: paths.map((dotted) => fold(dotted === null ? item : path(item, dotted, meter))),
-  }))
+  return items.map((item) => ({ item, keys: readers.map((read) => foldCase(read(item), caseSensitive, meter)) }))
 }
 
 function compareKeys(left: readonly Value[], right: readonly Value[], { meter }: Run): number {
   for (let at = 0; at < left.length; at++) {
-    const difference = order(left[at], right[at], meter, '<')
-    if (difference !== 0) return difference
+    if (left[at] === right[at] || equals(left[at], right[at], meter)) continue
+    return order(left[at], right[at], meter, '<')
   }
   return 0
 }

@@ -1,6 +1,6 @@
 import { type Filter, REQUIRED, type Run, type Table } from './callable.ts'
 import { ExprError } from './errors.ts'
-import { intArgument, iterate, path, textArgument } from './lookup.ts'
+import { intArgument, iterate, keyReader, textArgument } from './lookup.ts'
 import { str } from './print.ts'
 import { capitalize, replace, split, strip, title } from './text.ts'
 import { List, type Value } from './value.ts'
@@ -14,12 +14,13 @@ export const textFilters: Table<Filter> = {
     b64encode: (text) => Buffer.from(text, 'utf8').toString('base64'),
     b64decode: decodeBase64,
   }),
+  safe: { params: {}, apply: (value, _args, { meter }) => str(value, meter) },
   string: { params: {}, apply: (value, _args, { meter }) => str(value, meter) },
   trim: {
     params: { chars: null },
     apply: (value, [chars], { meter }) => {
       const drop = chars === null ? null : textArgument(chars, 'trim')
-      return meter.text(strip(str(value, meter), drop, meter))
+      return meter.text(strip(str(value, meter), drop, 'both', meter))
     },
   },
   split: {
@@ -58,11 +59,10 @@ function onText(changes: { readonly [name: string]: (text: string) => string }):
 function join(value: Value, [glue, attribute]: readonly Value[], { meter }: Run): string {
   const items = iterate(value, meter)
   const between = str(glue, meter)
+  const read = keyReader(attribute, meter)
   meter.touch(items.length)
   meter.produce(Buffer.byteLength(between) * Math.max(0, items.length - 1))
-  return items
-    .map((item) => meter.text(str(attribute === null ? item : path(item, attribute, meter), meter)))
-    .join(between)
+  return items.map((item) => meter.text(str(read(item), meter))).join(between)
 }
 
 const BASE64 = /^[A-Za-z0-9+/\-_\s]*={0,2}$/

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileExpression, evaluate } from './index.ts'
+import { compileExpression, evaluate, NOW } from './index.ts'
 
 const scope = {
   rows: [
@@ -111,6 +111,6 @@ describe('functions', () => {
   ])
 
   it('now() is the now of the scope', () => {
-    expect(evaluate(compileExpression('now()'), { now: '2026-01-01T00:00:00Z' })).toBe('2026-01-01T00:00:00Z')
+    expect(evaluate(compileExpression('now()'), { [NOW]: '2026-01-01T00:00:00Z' })).toBe('2026-01-01T00:00:00Z')
   })
 })

@@ -2,6 +2,8 @@
 import type { Filter, Table } from './callable.ts'
 import { collectionFilters } from './filters-collection.ts'
 import { conversionFilters } from './filters-conversion.ts'
+import { groupFilters } from './filters-group.ts'
+import { layoutFilters } from './filters-layout.ts'
 import { numberFilters } from './filters-number.ts'
 import { orderFilters } from './filters-order.ts'
 import { textFilters } from './filters-text.ts'
@@ -12,4 +14,6 @@ export const filters: Table<Filter> = {
   ...numberFilters,
   ...collectionFilters,
   ...orderFilters,
+  ...groupFilters,
+  ...layoutFilters,
 }

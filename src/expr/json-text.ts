@@ -4,16 +4,17 @@
  */
 import { guardDepth, type Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
+import { Pieces } from './pieces.ts'
 import { floatText } from './print.ts'
-import { entriesOf, Float, isDict, itemsOf, keyText, type Value } from './value.ts'
+import { Float, isDict, itemsOf, keysOf, keyText, type Value, valueAt } from './value.ts'
 
 export function jsonText(value: Value, indent: number | null, meter: Meter): string {
-  const pieces: string[] = []
+  const pieces = new Pieces()
   write(value, indent, pieces, meter, 0)
-  return pieces.join('')
+  return pieces.text()
 }
 
-function write(value: Value, indent: number | null, pieces: string[], meter: Meter, depth: number): void {
+function write(value: Value, indent: number | null, pieces: Pieces, meter: Meter, depth: number): void {
   const atLeast = typeof value === 'string' ? value.length : 0
   meter.produce(atLeast)
   const scalar = scalarText(value)
@@ -23,6 +24,7 @@ function write(value: Value, indent: number | null, pieces: string[], meter: Met
     return
   }
   guardDepth(depth)
+  meter.produce((indent ?? 0) * (depth + 1))
   const inner = indent === null ? '' : `\n${' '.repeat(indent * (depth + 1))}`
   const outer = indent === null ? '' : `\n${' '.repeat(indent * depth)}`
   const comma = indent === null ? ', ' : ','
@@ -32,17 +34,16 @@ function write(value: Value, indent: number | null, pieces: string[], meter: Met
   }
   const separate = (at: number) => put(at === 0 ? inner : comma + inner)
   if (isDict(value)) {
-    const entries = entriesOf(value).map(([key, item]) => [keyText(key), item] as const)
-    meter.touch(entries.length)
-    entries.sort(([left], [right]) => (left < right ? -1 : 1))
+    const keys = keysOf(value, meter).map((key) => ({ key, text: keyText(key) }))
+    keys.sort((left, right) => (left.text < right.text ? -1 : 1))
     put('{')
-    entries.forEach(([key, item], at) => {
+    keys.forEach(({ key, text }, at) => {
       separate(at)
-      put(quote(key))
+      put(quote(text))
       put(': ')
-      write(item, indent, pieces, meter, depth + 1)
+      write(valueAt(value, key), indent, pieces, meter, depth + 1)
     })
-    put(entries.length > 0 ? `${outer}}` : '}')
+    put(keys.length > 0 ? `${outer}}` : '}')
     return
   }
   const items = itemsOf(value) ?? []

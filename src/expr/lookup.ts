@@ -1,14 +1,15 @@
+import { Alias, type Face, plainOf } from './alias.ts'
 import type { Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
-import { characters, textLength } from './text.ts'
+import { characters, split, textLength } from './text.ts'
 import {
-  entriesOf,
+  Group,
   isDict,
   isInt,
   isList,
   itemsOf,
+  keysOf,
   List,
-  numberOf,
   sizeOf,
   Tuple,
   typeName,
@@ -17,13 +18,16 @@ import {
 } from './value.ts'
 
 /** `value.name`: the key of a dict and nothing else; what is not there is undefined, on undefined too. */
-export function attribute(value: Value, name: string): Value {
-  return isDict(value) ? valueAt(value, name) : undefined
+export function attribute(value: Face, name: string): Face {
+  if (value instanceof Alias) return value.key(name)
+  if (isDict(value)) return valueAt(value, name)
+  return value instanceof Group ? value.named(name) : undefined
 }
 
 /** `value[key]`: a dict's key, or a position counted from the end when negative. */
-export function item(value: Value, key: Value, meter: Meter): Value {
-  if (isDict(value)) return itemsOf(key) === null && !isDict(key) && key !== undefined ? valueAt(value, key) : undefined
+export function item(value: Face, key: Value, meter: Meter): Face {
+  if (value instanceof Alias) return typeof key === 'string' ? value.key(key) : item(value.plain, key, meter)
+  if (isDict(value)) return isList(key) || isDict(key) || key === undefined ? undefined : valueAt(value, key)
   const position = typeof key === 'boolean' ? Number(key) : key
   if (!isInt(position)) return undefined
   if (typeof value === 'string') {
@@ -37,17 +41,26 @@ function characterAt(text: string, position: number, meter: Meter): string | und
   return textLength(text, meter) === text.length ? text.at(position) : characters(text, meter).at(position)
 }
 
-/** A dotted path such as `user.name` or `rows.0.id`, as the attribute arguments of filters take it. */
-export function path(value: Value, dotted: Value, meter: Meter): Value {
-  if (isInt(dotted)) return item(value, dotted, meter)
+/** Follows a dotted path such as `user.name` or `rows.0.id`, as the attribute arguments of filters take it. */
+export function pathReader(dotted: Value, meter: Meter): (value: Value) => Value {
+  if (isInt(dotted)) return (value) => plainOf(item(value, dotted, meter))
   if (typeof dotted !== 'string') {
     throw new ExprError('expr_type', `attribute needs a str such as 'user.name', not ${typeName(dotted)}`)
   }
-  let found = value
-  for (const part of dotted.split('.')) {
-    found = /^\d+$/.test(part) && !isDict(found) ? item(found, Number(part), meter) : attribute(found, part)
+  const parts = split(dotted, '.', -1, meter).map((part) => ({ part, position: /^\d+$/.test(part) }))
+  return (value) => {
+    meter.touch(parts.length - 1)
+    let found: Face = value
+    for (const { part, position } of parts) {
+      found = position && !isDict(plainOf(found)) ? item(found, Number(part), meter) : attribute(found, part)
+    }
+    return plainOf(found)
   }
-  return found
+}
+
+/** The same where there may be no path: null reads the value itself. */
+export function keyReader(dotted: Value, meter: Meter): (value: Value) => Value {
+  return dotted === null ? (value) => value : pathReader(dotted, meter)
 }
 
 /** `value[start:stop:step]` */
@@ -98,7 +111,7 @@ export function iterate(value: Value, meter: Meter): readonly Value[] {
   if (typeof value === 'string') return characters(value, meter)
   if (isDict(value)) {
     meter.slots(sizeOf(value, meter))
-    return entriesOf(value).map(([key]) => key)
+    return keysOf(value, meter)
   }
   throw new ExprError('expr_type', `${typeName(value)} cannot be iterated: a list, tuple, dict or str can`)
 }
@@ -115,8 +128,8 @@ export function length(value: Value, meter: Meter): number {
 
 /** An int argument of a filter, function or method. */
 export function intArgument(value: Value, what: string): number {
-  const number = numberOf(value)
-  if (number !== null && Number.isSafeInteger(number)) return number
+  if (isInt(value)) return value
+  if (typeof value === 'boolean') return Number(value)
   throw new ExprError('expr_type', `${what} needs an int, not ${typeName(value)}: use \`| int\``)
 }
 

@@ -185,8 +185,9 @@ class Lowering {
       return { kind: 'test', test, operand: lowered, args: this.#bind(`test \`${testName}\``, test, given), negated }
     }
     const found = find(filters, 'filter', name)
-    const args = this.#bind(`filter \`${name}\``, found, given)
-    checkNamed(found, args)
+    const bound = this.#bind(`filter \`${name}\``, found, found.named === true ? { ...given, named: [] } : given)
+    checkNamed(found, bound)
+    const args = found.named === true ? [dictOf(given.named), ...bound] : bound
     return { kind: 'filter', filter: found, operand: lowered, args }
   }
 
@@ -220,6 +221,10 @@ class Lowering {
   #bind(what: string, signature: Signature, given: Given<Node>): readonly Node[] {
     return bind(what, signature, given, constant)
   }
+}
+
+function dictOf(named: Given<Node>['named']): Node {
+  return { kind: 'dict', entries: named.map(([name, value]) => [constant(name), value] as const) }
 }
 
 function checkNamed(filter: Filter, args: readonly Node[]): void {

@@ -1,9 +1,27 @@
 /** The few methods that may be called on a value. The call decides: `d.items` is a key, `d.items()` the method. */
+import { Alias, plainOf } from './alias.ts'
+import type { Meter } from './budget.ts'
 import { type Method, REQUIRED, type Table } from './callable.ts'
+import { equals } from './compare.ts'
 import { ExprError } from './errors.ts'
-import { intArgument, iterate, textArgument } from './lookup.ts'
-import { replace, split, strip } from './text.ts'
-import { type AnyDict, entriesOf, hasKey, isDict, List, sizeOf, Tuple, typeName, type Value, valueAt } from './value.ts'
+import { iterate, textArgument } from './lookup.ts'
+import { textMethods } from './methods-text.ts'
+import { indexIn } from './search.ts'
+import { occurrences, textLength } from './text.ts'
+import {
+  type AnyDict,
+  entriesOf,
+  hasKey,
+  isDict,
+  itemsOf,
+  keysOf,
+  List,
+  sizeOf,
+  Tuple,
+  typeName,
+  type Value,
+  valueAt,
+} from './value.ts'
 
 export const methods: Table<Method> = {
   get: {
@@ -12,6 +30,14 @@ export const methods: Table<Method> = {
       const dict = dictOf(object, 'get')
       return hasKey(dict, key) ? valueAt(dict, key) : fallback
     },
+    faced: (object, [key, fallback], run) => {
+      const name = plainOf(key)
+      if (!(object instanceof Alias) || typeof name !== 'string') {
+        return methods['get']?.apply(plainOf(object), [name, plainOf(fallback)], run)
+      }
+      const found = object.key(name)
+      return found === undefined ? fallback : found
+    },
   },
   keys: { params: {}, apply: (object, _args, { meter }) => new List(iterate(dictOf(object, 'keys'), meter)) },
   values: {
@@ -19,7 +45,7 @@ export const methods: Table<Method> = {
     apply: (object, _args, { meter }) => {
       const dict = dictOf(object, 'values')
       meter.slots(sizeOf(dict, meter))
-      return new List(entriesOf(dict).map(([, value]) => value))
+      return new List(keysOf(dict, meter).map((key) => valueAt(dict, key)))
     },
   },
   items: {
@@ -27,72 +53,47 @@ export const methods: Table<Method> = {
     apply: (object, _args, { meter }) => {
       const dict = dictOf(object, 'items')
       meter.slots(sizeOf(dict, meter) * 3)
-      return new List(entriesOf(dict).map((entry) => new Tuple(entry)))
+      return new List(entriesOf(dict, meter).map((entry) => new Tuple(entry)))
     },
   },
 
-  upper: { params: {}, apply: (object, _args, { meter }) => meter.text(textOf(object, 'upper').toUpperCase()) },
-  lower: { params: {}, apply: (object, _args, { meter }) => meter.text(textOf(object, 'lower').toLowerCase()) },
-  strip: {
-    params: { chars: null },
-    apply: (object, [chars], { meter }) => {
-      const drop = chars === null ? null : textArgument(chars, '.strip()')
-      return meter.text(strip(textOf(object, 'strip'), drop, meter))
+  ...textMethods,
+
+  count: {
+    params: { value: REQUIRED },
+    apply: (object, [value], { meter }) => {
+      if (typeof object === 'string') return occurrences(object, textArgument(value, '.count()'), meter)
+      return sequence(object, 'count').filter((item) => equals(item, value, meter)).length
     },
   },
-  split: {
-    params: { sep: null, maxsplit: -1 },
-    apply: (object, [separator, limit], { meter }) => {
-      const at = separator === null ? null : textArgument(separator, '.split()')
-      return new List(split(textOf(object, 'split'), at, intArgument(limit, '.split()'), meter))
-    },
-  },
-  replace: {
-    params: { old: REQUIRED, new: REQUIRED, count: -1 },
-    apply: (object, [old, fresh, limit], { meter }) => {
-      const what = '.replace()'
-      const text = textOf(object, 'replace')
-      return replace(text, textArgument(old, what), textArgument(fresh, what), intArgument(limit, what), meter)
-    },
-  },
-  startswith: {
-    params: { prefix: REQUIRED },
-    apply: (object, [prefix]) => {
-      const text = textOf(object, 'startswith')
-      return choices(prefix).some((choice) => text.startsWith(textArgument(choice, '.startswith()')))
-    },
-  },
-  endswith: {
-    params: { suffix: REQUIRED },
-    apply: (object, [suffix]) => {
-      const text = textOf(object, 'endswith')
-      return choices(suffix).some((choice) => text.endsWith(textArgument(choice, '.endswith()')))
-    },
-  },
-  join: {
-    params: { items: REQUIRED },
-    apply: (object, [items], { meter }) => {
-      const glue = textOf(object, 'join')
-      const parts = iterate(items, meter)
-      meter.touch(parts.length)
-      meter.produce(Buffer.byteLength(glue) * Math.max(0, parts.length - 1))
-      return parts.map((part) => meter.text(textArgument(part, '.join()'))).join(glue)
+  index: {
+    params: { value: REQUIRED },
+    apply: (object, [value], { meter }) => {
+      const at = positionOf(object, value, meter)
+      if (at >= 0) return at
+      throw new ExprError('expr_value', '.index(): it is not there; ask with `in` first')
     },
   },
 }
 
-function choices(value: Value): readonly Value[] {
-  return value instanceof Tuple ? value.items : [value]
+function positionOf(object: Value, value: Value, meter: Meter): number {
+  if (typeof object !== 'string') return sequence(object, 'index').findIndex((item) => equals(item, value, meter))
+  const part = textArgument(value, '.index()')
+  meter.read(object.length)
+  meter.read(part.length)
+  const at = indexIn(object, part)
+  return at < 0 ? at : textLength(object.slice(0, at), meter)
+}
+
+function sequence(value: Value, method: string): readonly Value[] {
+  const items = itemsOf(value)
+  if (items !== null) return items
+  throw new ExprError('expr_type', `.${method}() needs a str, a list or a tuple, not ${typeName(value)}`)
 }
 
 function dictOf(value: Value, method: string): AnyDict {
   if (isDict(value)) return value
   throw new ExprError('expr_type', `.${method}() needs a dict, not ${typeName(value)}${advice(value, '{}')}`)
-}
-
-function textOf(value: Value, method: string): string {
-  if (typeof value === 'string') return value
-  throw new ExprError('expr_type', `.${method}() needs a str, not ${typeName(value)}${advice(value, "''")}`)
 }
 
 function advice(value: Value, fallback: string): string {

@@ -20,6 +20,12 @@ export function mergeNames(lists: readonly (readonly Name[])[]): readonly Name[]
   return [...new Map(lists.flat().map((name) => [JSON.stringify(name), name])).values()]
 }
 
+/** The key below what a function reads, where it is written out. */
+function keyOf({ func, args }: Extract<Node, { readonly kind: 'function' }>): readonly string[] {
+  const [key] = args
+  return func.byKey === true && key?.kind === 'constant' && typeof key.value === 'string' ? [key.value] : []
+}
+
 /** Names bound by the template itself at this point. */
 type Bound = ReadonlySet<string>
 
@@ -68,7 +74,7 @@ class Collector {
         visit(node.operand)
         return node.args.forEach(visit)
       case 'function':
-        if (node.func.reads !== undefined) this.#found(node.func.reads, [], new Set())
+        if (node.func.reads !== undefined) this.#found(node.func.reads, keyOf(node), new Set())
         node.args.forEach(visit)
         return node.named.map(([, value]) => value).forEach(visit)
       case 'method':
@@ -120,6 +126,10 @@ class Collector {
         case 'set':
           visit(block.value)
           bound = new Set([...bound, ...block.targets])
+          break
+        case 'keep':
+          visit(block.value)
+          this.#found(block.target, [], bound)
           break
         case 'capture':
           this.blocks(block.body, bound)

@@ -1,18 +1,25 @@
 import { guardDepth, type Meter } from './budget.ts'
-import { entriesOf, Float, isDict, isList, itemsOf, Tuple, type Value } from './value.ts'
+import { Pieces } from './pieces.ts'
+import { Float, isDict, isList, itemsOf, keysOf, Tuple, type Value, valueAt } from './value.ts'
 
 /** What Python's str() gives: what `{{ value }}` prints. */
 export function str(value: Value, meter: Meter): string {
   return typeof value === 'string' ? value : repr(value, meter)
 }
 
-function repr(value: Value, meter: Meter): string {
-  const pieces: string[] = []
+export function repr(value: Value, meter: Meter): string {
+  // Most of what is printed is a number.
+  const scalar = scalarText(value, 0)
+  if (scalar !== null) {
+    meter.produce(scalar.length)
+    return scalar
+  }
+  const pieces = new Pieces()
   write(value, pieces, meter, 0)
-  return pieces.join('')
+  return pieces.text()
 }
 
-function write(value: Value, pieces: string[], meter: Meter, depth: number): void {
+function write(value: Value, pieces: Pieces, meter: Meter, depth: number): void {
   if (typeof value === 'string') {
     meter.produce(Buffer.byteLength(value) + 2)
     pieces.push(quote(value))
@@ -28,11 +35,11 @@ function write(value: Value, pieces: string[], meter: Meter, depth: number): voi
   meter.produce(2)
   if (isDict(value)) {
     pieces.push('{')
-    entriesOf(value).forEach(([key, item], at) => {
+    keysOf(value, meter).forEach((key, at) => {
       if (at > 0) pieces.push(', ')
       write(key, pieces, meter, depth + 1)
       pieces.push(': ')
-      write(item, pieces, meter, depth + 1)
+      write(valueAt(value, key), pieces, meter, depth + 1)
       meter.produce(4)
     })
     pieces.push('}')

@@ -61,6 +61,15 @@ export function scanTemplate(source: string): readonly Segment[] {
       trimNext = template.charAt(at - 3) === '-'
       continue
     }
+    const raw = tag === '%' ? rawText(template, start) : null
+    if (raw !== null) {
+      at = raw.from
+      trimNext = raw.trimStart
+      addText(raw.to, raw.trimEnd)
+      at = raw.end
+      trimNext = raw.trimAfter
+      continue
+    }
     const closing = tag === '{' ? '}}' : '%}'
     const scanned = scanCode(template, from, closing)
     const code = { text: scanned.text, strings: scanned.strings, place: placeAt(template, start, scanned.end - start) }
@@ -70,6 +79,39 @@ export function scanTemplate(source: string): readonly Segment[] {
   }
   addText(template.length, false)
   return segments
+}
+
+interface Raw {
+  readonly from: number
+  readonly to: number
+  readonly end: number
+  readonly trimStart: boolean
+  readonly trimEnd: boolean
+  readonly trimAfter: boolean
+}
+
+const RAW = /\{%[-+]?\s*raw\s*(-?)%\}/y
+const END_RAW = /\{%([-+]?)\s*endraw\s*([-+]?)%\}/g
+
+/** {% raw %}: text in which nothing is a tag. null: this is another tag. */
+function rawText(source: string, start: number): Raw | null {
+  RAW.lastIndex = start
+  const opening = RAW.exec(source)
+  if (opening === null) return null
+  const from = start + opening[0].length
+  END_RAW.lastIndex = from
+  const closing = END_RAW.exec(source)
+  if (closing === null) {
+    throw new ExprError('expr_syntax', '`raw` is never closed: add {% endraw %}', placeAt(source, start, 20))
+  }
+  return {
+    from,
+    to: closing.index,
+    end: closing.index + closing[0].length,
+    trimStart: opening[1] === '-',
+    trimEnd: closing[1] === '-',
+    trimAfter: closing[2] === '-',
+  }
 }
 
 function endOfComment(source: string, start: number, from: number): number {

@@ -61,6 +61,8 @@ export type Block =
   | { readonly kind: 'if'; readonly branches: readonly Branch[]; readonly otherwise: readonly Block[] }
   | ForBlock
   | { readonly kind: 'set'; readonly targets: readonly string[]; readonly value: Placed }
+  /** {% set ns.name = … %} of a namespace. */
+  | { readonly kind: 'keep'; readonly target: string; readonly name: string; readonly value: Placed }
   | { readonly kind: 'capture'; readonly target: string; readonly body: readonly Block[] }
 
 export interface Branch {

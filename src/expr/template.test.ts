@@ -84,12 +84,16 @@ describe('statements', () => {
     ['x\n{% if a %}y', /`if` is never closed: add {% endif %} \(line 2, column 1/],
     ['{% endfor %}', /`endfor` does not belong here/],
     ['{% for x of xs %}{% endfor %}', /{% for name in list %}/],
-    ['{% set a.b = 1 %}', /left side must be a name/],
+    ['{% set a.b.c = 1 %}', /left side must be a name/],
     ['{{ a', /never closed: end it with `}}`/],
     ['{# a {{ b }}', /comment is never closed/],
   ])('%s is refused', (source, message) => {
     expect(() => compileTemplate(source)).toThrow(message)
   })
+})
+
+it('a key can be set in a namespace only', () => {
+  expect(() => rendered('{% set a.b = 1 %}')).toThrow(/needs a namespace: begin with {% set a = namespace\(\) %}/)
 })
 
 describe('names in a template', () => {

@@ -1,4 +1,5 @@
 import type { Json } from '../net/net.ts'
+import { type Face, plainOf } from './alias.ts'
 import { parseBlocks } from './blocks.ts'
 import { type Budget, DEPTH_LIMIT, Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
@@ -6,8 +7,9 @@ import { attribute } from './lookup.ts'
 import { mergeNames, type Name, namesInBlocks } from './names.ts'
 import { guardSource, scanTemplate } from './scan.ts'
 import type { Block, Node, Placed } from './syntax.ts'
-import { toJson, type Value } from './value.ts'
-import { type Scope, Walk } from './walk.ts'
+import { toJson } from './value.ts'
+import { named, type Scope, Walk } from './walk.ts'
+import { Writer } from './writer.ts'
 
 export interface Template {
   readonly names: readonly Name[]
@@ -104,11 +106,11 @@ function renderPart(part: Part, scope: Scope, meter: Meter): Json {
     case 'fixed':
       return part.value
     case 'lookup':
-      return toJson(lookUp(part.node, scope), meter)
+      return toJson(plainOf(lookUp(part.node, scope)), meter)
     case 'native':
       return within(part.path, () => renderNative(part.value, scope, meter))
     case 'text':
-      return within(part.path, () => new Walk(scope, meter).text(part.blocks))
+      return within(part.path, () => new Writer(scope, meter).text(part.blocks))
     case 'array':
       return part.items.map((item) => renderPart(item, scope, meter))
     case 'object':
@@ -116,9 +118,9 @@ function renderPart(part: Part, scope: Scope, meter: Meter): Json {
   }
 }
 
-function lookUp(node: Lookup, scope: Scope): Value {
+function lookUp(node: Lookup, scope: Scope): Face {
   if (node.kind === 'attribute') return attribute(lookUp(node.object as Lookup, scope), node.name)
-  return Object.hasOwn(scope, node.name) ? scope[node.name] : undefined
+  return named(scope, node.name)
 }
 
 function renderNative(value: Placed, scope: Scope, meter: Meter): Json {

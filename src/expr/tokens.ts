@@ -5,7 +5,7 @@
  * - `x is divisibleby 3` and `x is divisibleby(3)` become the filter call `x | <is divisibleby>(3)`. Its parser takes
  *   no arguments for tests, and in Jinja2 filters and tests bind equally.
  * - `not in` becomes one comparison token, so that the operator in the tree is a token we know.
- * - `(x,)`, `()` and a bare `a, b` become tuples; `1e3` and `1_000` become numbers.
+ * - `(x,)`, `()` and a bare `a, b` become tuples; `1e3`, `1_000` and `0x1f` become numbers.
  * - Two operands side by side are refused: its parser takes commas in lists and calls as optional.
  */
 import { ExprError } from './errors.ts'
@@ -128,6 +128,9 @@ function mergeNotIn(tokens: readonly Token[]): readonly Token[] {
   return merged
 }
 
+/** 0x1f, 0b11, 0o17: the tokenizer gives a 0 and a word. */
+const BASED = /^(?:[xX](?:_?[\da-fA-F])+|[bB](?:_?[01])+|[oO](?:_?[0-7])+)$/
+
 function mergeNumbers(tokens: readonly Token[]): readonly Token[] {
   const merged: Token[] = []
   for (let at = 0; at < tokens.length; at++) {
@@ -135,7 +138,11 @@ function mergeNumbers(tokens: readonly Token[]): readonly Token[] {
     const word = token.type === 'NumericLiteral' && tokens[at + 1]?.type === 'Identifier' ? tokens[at + 1]?.value : null
     const signedExponent =
       tokens[at + 2]?.type === 'AdditiveBinaryOperator' && tokens[at + 3]?.type === 'NumericLiteral'
-    if (word && /^(_\d+)+$/.test(word)) {
+    if (word && BASED.test(word) && /^-?0$/.test(token.value)) {
+      const sign = token.value.startsWith('-') ? '-' : ''
+      merged.push({ value: sign + String(Number(`0${word.replaceAll('_', '')}`)), type: token.type })
+      at += 1
+    } else if (word && /^(_\d+)+$/.test(word)) {
       merged.push({ value: token.value + word.replaceAll('_', ''), type: token.type })
       at += 1
     } else if (word && /^[eE]\d+$/.test(word)) {
@@ -170,6 +177,9 @@ function rewriteTests(tokens: readonly Token[], code: Code): readonly Token[] {
     const name = tokens[at++]
     if (name?.type !== 'Identifier') {
       throw new ExprError('expr_syntax', '`is` needs the name of a test, such as `is defined`', code.place)
+    }
+    if (isWord(tokens, at, 'is')) {
+      throw new ExprError('expr_syntax', '`is` cannot follow a test: put the first one in parentheses', code.place)
     }
     rewritten.push(PIPE, { value: (negated ? NEGATED_TEST_PREFIX : TEST_PREFIX) + name.value, type: 'Identifier' })
     if (!startsOperand(tokens, at) && tokens[at]?.type !== 'OpenSquareBracket') continue
@@ -218,6 +228,8 @@ function endsOperand(tokens: readonly Token[], at: number): boolean {
 function refuseNeighbours(tokens: readonly Token[], code: Code): void {
   tokens.forEach((token, at) => {
     const before = tokens[at - 1]
+    // In a list its parser would take the bracket for the next item.
+    if (token.type === 'OpenSquareBracket' && tokens[at - 2]?.type === 'Pipe') throw unexpected(token, code)
     const bothText = before?.type === 'StringLiteral' && token.type === 'StringLiteral'
     const afterDot = before?.type === 'Dot' && token.type === 'OpenParen'
     if (!afterDot && (bothText || !endsOperand(tokens, at - 1) || !startsOperand(tokens, at))) return

@@ -3,6 +3,7 @@
  * back as they are. Float, List, Tuple and Dict are made here, and become JSON again when the evaluation ends.
  */
 import type { Json } from '../net/net.ts'
+import type { Face } from './alias.ts'
 import { guardDepth, type Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
 
@@ -23,21 +24,37 @@ export class Float {
 
 export class List {
   readonly items: readonly Value[]
-  constructor(items: readonly Value[]) {
+  /** The items with what they do not show; null: no item hides anything. */
+  readonly faces: readonly Face[] | null
+  constructor(items: readonly Value[], faces: readonly Face[] | null = null) {
     this.items = items
+    this.faces = faces
   }
 }
 
 export class Tuple {
   readonly items: readonly Value[]
-  constructor(items: readonly Value[]) {
+  readonly faces: readonly Face[] | null
+  constructor(items: readonly Value[], faces: readonly Face[] | null = null) {
     this.items = items
+    this.faces = faces
+  }
+}
+
+/** What groupby gives: a pair whose parts have names as well. */
+export class Group extends Tuple {
+  constructor(grouper: Value, list: List) {
+    super([grouper, list])
+  }
+
+  named(name: string): Value {
+    return name === 'grouper' ? this.items[0] : name === 'list' ? this.items[1] : undefined
   }
 }
 
 /** Keyed by hash, because 1, 1.0 and True are one key in Python and '1' is another. */
 export class Dict {
-  readonly #entries = new Map<string, readonly [Value, Value]>()
+  readonly #entries = new Map<ReturnType<typeof hashOf>, readonly [Value, Value]>()
 
   constructor(entries: Iterable<readonly [Value, Value]>) {
     for (const [key, value] of entries) {
@@ -56,6 +73,10 @@ export class Dict {
 
   get(key: Value): Value {
     return this.#entries.get(hashOf(key))?.[1]
+  }
+
+  keys(): readonly Value[] {
+    return Array.from(this.#entries.values(), ([key]) => key)
   }
 
   entries(): readonly (readonly [Value, Value])[] {
@@ -95,8 +116,14 @@ export function valueAt(dict: AnyDict, key: Value): Value {
   return typeof key === 'string' && Object.hasOwn(dict, key) ? dict[key] : undefined
 }
 
-export function entriesOf(dict: AnyDict): readonly (readonly [Value, Value])[] {
-  return dict instanceof Dict ? dict.entries() : Object.entries(dict)
+/** Listing the keys of a large object and reading them takes longer than going over a list, and costs double. */
+export function keysOf(dict: AnyDict, meter: Meter): readonly Value[] {
+  meter.touch(2 * sizeOf(dict, meter))
+  return dict instanceof Dict ? dict.keys() : Object.keys(dict)
+}
+
+export function entriesOf(dict: AnyDict, meter: Meter): readonly (readonly [Value, Value])[] {
+  return keysOf(dict, meter).map((key) => [key, valueAt(dict, key)] as const)
 }
 
 export function sizeOf(dict: AnyDict, meter: Meter): number {
@@ -144,19 +171,25 @@ export function typeName(value: Value): string {
 /** Longest hash of a tuple: ((x, x), (x, x)) doubles with every level, at the price of one name. */
 const HASH_LIMIT = 4096
 
-/** Equal hash, equal value; for everything that may be a dict key. */
-export function hashOf(value: Value, depth = 0): string {
+/** Begins the hashes of tuples, and those of the texts that begin with it themselves. */
+const MARK = '\0'
+
+/**
+ * Equal hash, equal value; for everything that may be a dict key. Plain values are their own: a long text is not
+ * written again for each look into a dict.
+ */
+export function hashOf(value: Value, depth = 0): string | number | null | undefined {
   const number = numberOf(value)
-  if (number !== null) return `n${number}`
-  if (typeof value === 'string') return `s${value}`
-  if (value === null) return 'None'
-  if (value === undefined) return 'undefined'
+  if (number !== null) return number
+  if (typeof value === 'string') return value.startsWith(MARK) ? `${MARK}s${value}` : value
+  if (value === null || value === undefined) return value
   if (value instanceof Tuple) {
     guardDepth(depth)
-    let hash = 't'
+    let hash = `${MARK}t`
     for (const item of value.items) {
       const inner = hashOf(item, depth + 1)
-      hash += `${inner.length}:${inner}`
+      const text = String(inner)
+      hash += `${typeof inner}${text.length}:${text}`
       if (hash.length > HASH_LIMIT) throw new ExprError('expr_budget', 'a tuple this large cannot be a key')
     }
     return hash

@@ -1,25 +1,30 @@
-import type { Json } from '../net/net.ts'
+import { Alias, type Face, plainOf } from './alias.ts'
 import { arithmetic, negate, plus } from './arithmetic.ts'
-import type { Meter } from './budget.ts'
+import { DEPTH_LIMIT, type Meter } from './budget.ts'
 import { type Args, bind, find, type Run } from './callable.ts'
-import { contains, equals, isTruthy, order } from './compare.ts'
+import { alike, isTruthy, order, within } from './compare.ts'
 import { ExprError } from './errors.ts'
 import { filters } from './filters.ts'
-import { attribute, item, iterate, slice, textArgument } from './lookup.ts'
-import { str } from './print.ts'
-import type { Block, Comparison, ForBlock, Link, Node, Placed } from './syntax.ts'
+import { attribute, item, slice, textArgument } from './lookup.ts'
+import type { Comparison, Link, Node } from './syntax.ts'
 import { tests } from './tests.ts'
-import { Dict, itemsOf, List, Tuple, typeName, type Value } from './value.ts'
+import { Dict, List, Tuple, type Value } from './value.ts'
 
-export interface Scope {
-  readonly [name: string]: Json
+/** Names and what they stand for; or something that makes them when they are read. */
+export type Scope = Alias | { readonly [name: string]: Face }
+
+export function named(scope: Scope, name: string): Face {
+  if (scope instanceof Alias) return scope.key(name)
+  return Object.hasOwn(scope, name) ? scope[name] : undefined
 }
 
 /** One evaluation: a scope, the names bound by the template so far, and the budget they share. */
 export class Walk implements Run {
   readonly meter: Meter
   readonly #scope: Scope
-  #locals: Locals | null = null
+  protected locals: Locals | null = null
+  /** Filters under way that another filter called: `map('map', 'map', …)` costs a stack frame each. */
+  #calls = 0
 
   constructor(scope: Scope, meter: Meter) {
     this.#scope = scope
@@ -27,14 +32,24 @@ export class Walk implements Run {
   }
 
   scopeValue(name: string): Value {
-    return Object.hasOwn(this.#scope, name) ? this.#scope[name] : undefined
+    return plainOf(named(this.#scope, name))
   }
 
-  filter(name: Value, value: Value, args: Args): Value {
+  filter(name: Value, value: Value, args: Args, given: Dict = NONE): Value {
     const known = textArgument(name, 'the name of a filter')
     const filter = find(filters, 'filter', known)
     this.meter.step()
-    return filter.apply(value, bind(`filter \`${known}\``, filter, { positional: args, named: [] }, same), this)
+    if (++this.#calls > DEPTH_LIMIT) {
+      throw new ExprError('expr_budget', `filters call filters deeper than ${DEPTH_LIMIT} levels`)
+    }
+    const named =
+      filter.named === true || given.size === 0
+        ? NO_NAMES
+        : given.entries().map(([key, item]) => [String(key), item] as const)
+    const bound = bind(`filter \`${known}\``, filter, { positional: args, named }, same)
+    const filtered = filter.apply(value, filter.named === true ? [given, ...bound] : bound, this)
+    this.#calls--
+    return filtered
   }
 
   test(name: Value, value: Value, args: Args): boolean {
@@ -43,38 +58,35 @@ export class Walk implements Run {
     return test.apply(value, bind(`test \`${known}\``, test, { positional: args, named: [] }, same), this)
   }
 
-  placed({ node, place }: Placed): Value {
-    try {
-      return this.value(node)
-    } catch (error) {
-      throw error instanceof ExprError ? error.at(place) : error
-    }
+  value(node: Node): Value {
+    return plainOf(this.face(node))
   }
 
-  value(node: Node): Value {
+  /** The value with what it does not show. */
+  face(node: Node): Face {
     this.meter.step()
     switch (node.kind) {
       case 'constant':
         return node.value
       case 'name':
-        return this.#named(node.name)
+        return this.variable(node.name)
       case 'attribute':
-        return attribute(this.value(node.object), node.name)
+        return attribute(this.face(node.object), node.name)
       case 'item':
-        return item(this.value(node.object), this.value(node.key), this.meter)
+        return item(this.face(node.object), this.value(node.key), this.meter)
       case 'slice': {
         const object = this.value(node.object)
         return slice(object, this.value(node.start), this.value(node.stop), this.value(node.step), this.meter)
       }
       case 'list':
-        return new List(this.#values(node.items))
+        return new List(...this.#items(node.items))
       case 'tuple':
-        return new Tuple(this.#values(node.items))
+        return new Tuple(...this.#items(node.items))
       case 'dict':
         this.meter.slots(node.entries.length * 2)
         return new Dict(node.entries.map(([key, value]) => [this.value(key), this.value(value)] as const))
       case 'chain':
-        return node.links.reduce((left, link) => this.#link(left, link), this.value(node.first))
+        return this.#chain(node.first, node.links)
       case 'not':
         return !isTruthy(this.value(node.operand), this.meter)
       case 'minus':
@@ -82,17 +94,26 @@ export class Walk implements Run {
       case 'plus':
         return plus(this.value(node.operand))
       case 'choice':
-        return this.value(isTruthy(this.value(node.condition), this.meter) ? node.yes : node.no)
+        return this.face(isTruthy(this.value(node.condition), this.meter) ? node.yes : node.no)
       case 'filter':
+        if (node.filter.faced !== undefined) {
+          return node.filter.faced(this.face(node.operand), this.#faces(node.args), this)
+        }
         return node.filter.apply(this.value(node.operand), this.#values(node.args), this)
       case 'test':
+        if (node.test.faced !== undefined) {
+          return node.test.faced(this.face(node.operand), this.#faces(node.args), this) !== node.negated
+        }
         return node.test.apply(this.value(node.operand), this.#values(node.args), this) !== node.negated
       case 'function': {
         const args = this.#values(node.args)
-        const named = node.named.map(([name, value]) => [name, this.value(value)] as const)
-        return node.func.apply(args, this, named)
+        const given = node.named.map(([name, value]) => [name, this.value(value)] as const)
+        return node.func.apply(args, this, given)
       }
       case 'method':
+        if (node.method.faced !== undefined) {
+          return node.method.faced(this.face(node.object), this.#faces(node.args), this)
+        }
         return node.method.apply(this.value(node.object), this.#values(node.args), this)
     }
   }
@@ -102,176 +123,83 @@ export class Walk implements Run {
     return nodes.map((node) => this.value(node))
   }
 
-  #named(name: string): Value {
-    for (let locals = this.#locals; locals !== null; locals = locals.outer) {
-      if (locals.values.has(name)) return locals.values.get(name)
-    }
-    return this.scopeValue(name)
+  #faces(nodes: readonly Node[]): readonly Face[] {
+    this.meter.slots(nodes.length)
+    return nodes.map((node) => this.face(node))
   }
 
-  #link(left: Value, link: Link): Value {
+  #items(nodes: readonly Node[]): readonly [readonly Value[], (readonly Face[])?] {
+    const faces = this.#faces(nodes)
+    return faces.some((face) => face instanceof Alias) ? [faces.map(plainOf), faces] : [faces as readonly Value[]]
+  }
+
+  protected variable(name: string): Face {
+    for (let locals = this.locals; locals !== null; locals = locals.outer) {
+      if (locals.values.has(name)) return locals.values.get(name)
+    }
+    return named(this.#scope, name)
+  }
+
+  #chain(first: Node, links: readonly Link[]): Face {
+    let left = this.face(first)
+    for (const link of links) left = this.#link(left, link)
+    return left
+  }
+
+  #link(left: Face, link: Link): Face {
     this.meter.step()
     switch (link.kind) {
       case 'and':
-        return isTruthy(left, this.meter) ? this.value(link.right) : left
+        return isTruthy(plainOf(left), this.meter) ? this.face(link.right) : left
       case 'or':
-        return isTruthy(left, this.meter) ? left : this.value(link.right)
+        return isTruthy(plainOf(left), this.meter) ? left : this.face(link.right)
       case 'compare':
         return this.#compareAll(left, link.comparisons)
       case 'arithmetic':
-        return arithmetic(link.operator, left, this.value(link.right), this.meter)
+        return arithmetic(link.operator, plainOf(left), this.value(link.right), this.meter)
     }
   }
 
-  #compareAll(first: Value, comparisons: readonly Comparison[]): boolean {
+  #compareAll(first: Face, comparisons: readonly Comparison[]): boolean {
     let left = first
     for (const { operator, right } of comparisons) {
-      const value = this.value(right)
+      const value = this.face(right)
       if (!this.#compare(operator, left, value)) return false
       left = value
     }
     return true
   }
 
-  #compare(operator: Comparison['operator'], left: Value, right: Value): boolean {
+  #compare(operator: Comparison['operator'], left: Face, right: Face): boolean {
     switch (operator) {
       case '==':
-        return equals(left, right, this.meter)
+        return alike(left, right, this.meter)
       case '!=':
-        return !equals(left, right, this.meter)
+        return !alike(left, right, this.meter)
       case 'in':
-        return contains(right, left, this.meter)
+        return within(right, left, this.meter)
       case 'not in':
-        return !contains(right, left, this.meter)
+        return !within(right, left, this.meter)
       case '<':
-        return order(left, right, this.meter, operator) < 0
+        return order(plainOf(left), plainOf(right), this.meter, operator) < 0
       case '<=':
-        return order(left, right, this.meter, operator) <= 0
+        return order(plainOf(left), plainOf(right), this.meter, operator) <= 0
       case '>':
-        return order(left, right, this.meter, operator) > 0
+        return order(plainOf(left), plainOf(right), this.meter, operator) > 0
       case '>=':
-        return order(left, right, this.meter, operator) >= 0
+        return order(plainOf(left), plainOf(right), this.meter, operator) >= 0
     }
-  }
-
-  text(blocks: readonly Block[]): string {
-    const pieces: string[] = []
-    this.#nested(() => this.#write(blocks, pieces))
-    return pieces.join('')
-  }
-
-  #write(blocks: readonly Block[], pieces: string[]): void {
-    for (const block of blocks) {
-      this.meter.step()
-      switch (block.kind) {
-        case 'text':
-          this.meter.produce(block.bytes)
-          pieces.push(block.text)
-          break
-        case 'output':
-          pieces.push(this.#print(block.value))
-          break
-        case 'if': {
-          const taken = block.branches.find(({ condition }) => isTruthy(this.placed(condition), this.meter))
-          this.#write(taken?.body ?? block.otherwise, pieces)
-          break
-        }
-        case 'for':
-          this.#loop(block, pieces)
-          break
-        case 'set':
-          this.#assign(block.targets, this.placed(block.value), block.value)
-          break
-        case 'capture':
-          this.#bindLocal(block.target, this.text(block.body))
-          break
-      }
-    }
-  }
-
-  #print(value: Placed): string {
-    try {
-      return this.meter.text(str(this.value(value.node), this.meter))
-    } catch (error) {
-      throw error instanceof ExprError ? error.at(value.place) : error
-    }
-  }
-
-  #loop(block: ForBlock, pieces: string[]): void {
-    const items = this.#itemsFor(block)
-    items.forEach((entry, index0) => {
-      this.#guarded(block.iterable, () => this.meter.step())
-      const loop = {
-        index: index0 + 1,
-        index0,
-        first: index0 === 0,
-        last: index0 === items.length - 1,
-        length: items.length,
-      }
-      this.#nested(() => {
-        this.#bindLocal('loop', loop)
-        this.#assign(block.targets, entry, block.iterable)
-        this.#write(block.body, pieces)
-      })
-    })
-    if (items.length === 0) this.#nested(() => this.#write(block.otherwise, pieces))
-  }
-
-  #itemsFor({ iterable, condition, targets }: ForBlock): readonly Value[] {
-    const items = this.#guarded(iterable, () => iterate(this.value(iterable.node), this.meter))
-    if (condition === null) return items
-    return items.filter((entry) =>
-      this.#nested(() => {
-        this.#assign(targets, entry, iterable)
-        return isTruthy(this.placed(condition), this.meter)
-      }),
-    )
-  }
-
-  #guarded<T>({ place }: Placed, act: () => T): T {
-    try {
-      return act()
-    } catch (error) {
-      throw error instanceof ExprError ? error.at(place) : error
-    }
-  }
-
-  #nested<T>(act: () => T): T {
-    const outer = this.#locals
-    this.#locals = { values: new Map(), outer }
-    try {
-      return act()
-    } finally {
-      this.#locals = outer
-    }
-  }
-
-  #assign(targets: readonly string[], value: Value, { place }: Placed): void {
-    const [only, ...more] = targets
-    if (only !== undefined && more.length === 0) return this.#bindLocal(only, value)
-    const items = itemsOf(value)
-    if (items?.length !== targets.length) {
-      const got = items === null ? typeName(value) : `${items.length} items`
-      throw new ExprError(
-        'expr_type',
-        `${targets.join(', ')} need ${targets.length} items to unpack, got ${got}`,
-        place,
-      )
-    }
-    targets.forEach((target, at) => {
-      this.#bindLocal(target, items[at])
-    })
-  }
-
-  #bindLocal(name: string, value: Value): void {
-    this.#locals?.values.set(name, value)
   }
 }
 
-interface Locals {
-  readonly values: Map<string, Value>
+/** Names a template has bound, innermost first. */
+export interface Locals {
+  readonly values: Map<string, Face>
   readonly outer: Locals | null
 }
+
+const NONE = new Dict([])
+const NO_NAMES: readonly (readonly [string, Value])[] = []
 
 function same(value: Value): Value {
   return value

@@ -1,0 +1,17 @@
+/** Text put together of many small pieces: joined as it grows, for a list of millions of them takes ten times the memory. */
+const OPEN = 1024
+
+export class Pieces {
+  #joined = ''
+  #open: string[] = []
+
+  push(piece: string): void {
+    if (this.#open.push(piece) < OPEN) return
+    this.#joined += this.#open.join('')
+    this.#open = []
+  }
+
+  text(): string {
+    return this.#joined + this.#open.join('')
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * Attempts to reach the host: its objects, its globals, its prototypes, or to change what was given. Each with what it
+ * must end in: JSON, or the code of an error. PAYLOAD is code that would be noticed if anybody ran it.
+ */
+export type Attempt = readonly [source: string, ends: string]
+
+const PAYLOAD = "globalThis.ran.push(1); require('node:fs').writeFileSync('ran', '')"
+
+const value = (ends: string, ...expressions: readonly string[]): readonly Attempt[] =>
+  expressions.map((expression) => [`{{ ${expression} }}`, ends])
+
+const prototypes: readonly Attempt[] = [
+  ...value(
+    'null',
+    'constructor',
+    "''.constructor",
+    "''.constructor.constructor",
+    'text.constructor.constructor',
+    '[].constructor',
+    '{}.constructor',
+    '(1).constructor',
+    '1.5.constructor',
+    'true.constructor',
+    'none.constructor',
+    'missing.constructor.constructor',
+    "{}['constructor']",
+    "{}['con' ~ 'structor']",
+    "''['\\x63onstructor']",
+    'data[key]',
+    'data.__proto__',
+    "data['__proto__']",
+    "data['__pro' ~ 'to__'].constructor",
+    "data.get('__proto__')",
+    "data | get('constructor')",
+    'data.toString',
+    'data.hasOwnProperty',
+    'data.prototype',
+    'list.length',
+    'list.map.constructor',
+    "text['length']",
+    'text.at.constructor',
+    'range.constructor',
+    '(\'{"__proto__": {"polluted": 1}}\' | fromjson).polluted',
+  ),
+  ...value(
+    'expr_syntax',
+    `text.constructor.constructor("${PAYLOAD}")()`,
+    `''['constructor']['constructor']("${PAYLOAD}")()`,
+    `(text | string)['constructor']("${PAYLOAD}")`,
+    `range.constructor("${PAYLOAD}")()`,
+  ),
+  ...value(
+    'expr_unknown_method',
+    `text.constructor("${PAYLOAD}")`,
+    'data.hasOwnProperty(1)',
+    'data.valueOf()',
+    'data.toString()',
+    'data.__defineGetter__(1, 2)',
+    "data.__lookupGetter__('__proto__')",
+    'data.isPrototypeOf(list)',
+    'list.at(0)',
+    'list.push(1)',
+    'text.repeat(3)',
+    'text.at(0)',
+    `list.map.call("${PAYLOAD}")`,
+  ),
+  ['{{ [data] | map(attribute="__proto__") | list }}', '[null]'],
+  ['{{ [data] | map(attribute="constructor.prototype") | list }}', '[null]'],
+  ['{{ [data] | map(attribute="__proto__", default=1) | list }}', '[1]'],
+  ['{{ [data] | selectattr("constructor") | list }}', '[]'],
+  ['{{ [data] | rejectattr("__proto__", "defined") | list | length }}', '1'],
+  ['{{ [data] | sort(attribute="__proto__") | length }}', '1'],
+  ['{{ [data, list] | unique(attribute="constructor") | list | length }}', '1'],
+  ['{{ [data] | groupby("constructor.name") | length }}', '1'],
+  ['{{ [data, list] | join(attribute="constructor") }}', '""'],
+  ['{{ [data] | sum(attribute="constructor") }}', 'expr_type'],
+  ["{{ 'toString' in data or '__proto__' in data or 'constructor' in {} }}", 'false'],
+  ["{{ data.get('constructor', 'none') }}", '"none"'],
+  ["{{ '%(__proto__)s' % data }}", 'expr_value'],
+  ["{{ '%(constructor)s' | format(a=1) }}", 'expr_value'],
+]
+
+/** Keys and names that are called like parts of the host are keys and names. */
+const ownNames: readonly Attempt[] = [
+  ['{{ own.__proto__ ~ own.constructor ~ own.toString }}', '"123"'],
+  ["{{ {'__proto__': 1} }}", '{"__proto__":1}'],
+  ["{{ dict(__proto__={'polluted': 1}) }}", '{"__proto__":{"polluted":1}}'],
+  ['{{ dict(constructor=1).constructor }}', '1'],
+  ['{{ given(__proto__=1) }}', '{"__proto__":1}'],
+  ['{{ \'{"__proto__": {"polluted": 1}}\' | fromjson }}', '{"__proto__":{"polluted":1}}'],
+  ["{% set x = {'__proto__': {'polluted': 1}} %}{{ x.polluted }}", '""'],
+  ["{% set __proto__ = {'polluted': 1} %}{{ polluted }}", '""'],
+  ['{% set constructor = 1 %}{{ constructor }}.', '"1."'],
+  ['{% for __proto__ in [1] %}{{ __proto__ }}{% endfor %}{{ __proto__ }}', '"1"'],
+  ['{% set ns = namespace(__proto__=1) %}{% set ns.constructor = 2 %}{{ ns.__proto__ ~ ns.constructor }}.', '"12."'],
+  ["{% set ns = namespace() %}{% set ns.__proto__ = {'polluted': 1} %}{{ ns.polluted }}", '""'],
+]
+
+const globals: readonly Attempt[] = [
+  ...value(
+    'null',
+    ...'process process.env process.mainModule globalThis global window self this require module exports'.split(' '),
+    ...'__dirname Buffer Object.prototype Symbol.iterator Reflect Proxy WebAssembly undefined NaN Infinity'.split(' '),
+    ...'arguments import.meta console eval Function globalThis.ran'.split(' '),
+  ),
+  ...value(
+    'expr_unknown_function',
+    "require('node:fs')",
+    "import('node:fs')",
+    `eval("${PAYLOAD}")`,
+    `Function("${PAYLOAD}")`,
+    `setTimeout("${PAYLOAD}")`,
+    "fetch('http://127.0.0.1:1')",
+    'Array(9)',
+    'Proxy(data, {})',
+    'structuredClone(data)',
+    'toString()',
+    'constructor()',
+    '__proto__()',
+    "hasOwnProperty('a')",
+    'print(1)',
+    '__import__("os")',
+    'open("/etc/passwd")',
+    'self()',
+  ),
+  ...value(
+    'expr_unknown_method',
+    'process.exit(1)',
+    "process.binding('fs')",
+    "Buffer.from('a')",
+    'Object.assign(data, {})',
+    'Reflect.ownKeys(data)',
+    'console.log(1)',
+    'globalThis.ran.push(1)',
+  ),
+  ...value(
+    'expr_syntax',
+    `Function("${PAYLOAD}")()`,
+    `new Function("${PAYLOAD}")`,
+    '(() => 1)()',
+    'function () {}()',
+    'async () => 1',
+    `\`\${process}\``,
+    '$now',
+    '$place.instance',
+    'data.a = 2',
+    'a := 1',
+    'delete data.a',
+    'typeof data',
+    'data?.a',
+    'data.a++',
+    '1; 2',
+    '...list',
+    'f(*list)',
+    'data | format(**data)',
+    '/x+/.test(text)',
+    'a ? b : c',
+    'a && b',
+    '!a',
+    'lambda: 1',
+    '[x for x in list]',
+  ),
+]
+
+/** Ways out of Python's Jinja. */
+const pythonic: readonly Attempt[] = [
+  ...value(
+    'null',
+    "''.__class__",
+    "''.__class__.__mro__[1]",
+    '().__class__.__bases__[0]',
+    'cycler.__init__.__globals__.os',
+    'lipsum.__globals__',
+    'self._TemplateReference__context',
+    'request.application.__globals__',
+    'namespace.__init__',
+    'dict.__base__',
+    "''['\\x5f\\x5fclass\\x5f\\x5f']",
+    "''['__cla' 'ss__']",
+    '[].append.__self__',
+    '(text | string).__doc__',
+  ),
+  ...value(
+    'expr_unknown_method',
+    "''.__class__.__mro__[1].__subclasses__()",
+    "cycler.__init__.__globals__.os.popen('id')",
+    "'{0.__class__}'.format('')",
+    "'{0.__class__.__mro__}'.format_map(data)",
+    '[].__getitem__(0)',
+    "data.__getattribute__('a')",
+    "text.encode('utf-8')",
+    'text.translate({})',
+    'loop.cycle(1)',
+  ),
+  ...value('expr_unknown_filter', "'' | attr('__class__')", "[''] | map('attr', '__class__')", '1 | constructor'),
+  ...value('expr_unknown_filter', '1 | __proto__', '1 | toString', "[1] | map('__proto__')", '[1] | map(key)'),
+  ...value(
+    'expr_unknown_test',
+    '1 is constructor',
+    "[1] | select('__proto__')",
+    '1 is hasOwnProperty',
+    '[1] | select(key)',
+  ),
+  ...value(
+    'expr_arguments',
+    "'a' | replace('a', 'b', __proto__=1)",
+    '1 | default(constructor=1)',
+    'range(__proto__=1)',
+  ),
+  ...value('false', "'constructor' is filter", "'__proto__' is test", "'toString' is filter or 'toString' is test"),
+  ["{{ '{0.__class__}' | format('') }}", 'expr_type'],
+  ["{{ '%s' % ''.__class__ }}", '""'],
+  ["{{ [''] | map(attribute='__class__.__mro__') | list }}", '[null]'],
+  ['{{ config.items() }}', 'expr_type'],
+  ['{% for x in [1] %}{{ loop.__init__ }}{{ loop.constructor }}{{ loop.__proto__ }}{% endfor %}', '""'],
+  ...[
+    "import 'os' as os",
+    "include '/etc/passwd'",
+    "extends 'x'",
+    "from 'os' import popen",
+    'macro m() %}{{ m() }}{% endmacro',
+    'call m() %}{% endcall',
+    'do data.pop()',
+    'block x %}{% endblock',
+    'autoescape true %}{% endautoescape',
+    'filter upper %}{% endfilter',
+    'with a = 1 %}{% endwith',
+    'debug',
+    'break',
+    'generation %}{% endgeneration',
+    '__proto__',
+    'constructor',
+  ].map((statement): Attempt => [`{% ${statement} %}`, 'expr_syntax']),
+]
+
+/** What was given is never changed; the test compares all of it before and after. */
+const changes: readonly Attempt[] = [
+  ...value('expr_unknown_method', 'list.append(4)', 'list.insert(0, 4)', 'list.extend([4])', 'list.sort()'),
+  ...value('expr_unknown_method', 'list.reverse()', 'list.pop()', 'list.remove(1)', "data.update({'a': 2})"),
+  ...value('expr_unknown_method', "data.pop('a')", 'data.clear()', "data.setdefault('z', 1)", 'data.popitem()'),
+  ['{% set data.a = 2 %}', 'expr_type'],
+  ['{% set missing.a = 2 %}', 'expr_type'],
+  ["{% set data['a'] = 2 %}", 'expr_syntax'],
+  ['{% set list[0] = 2 %}', 'expr_syntax'],
+  ['{% set data.a.b = 2 %}', 'expr_syntax'],
+  ['{% set (data).a = 2 %}', 'expr_syntax'],
+  ['{% set data = 2 %}{{ data }}.', '"2."'],
+  ['{% for data in list %}{{ data }}{% endfor %}{{ data.a }}', '"3121"'],
+  ['{% set ns = namespace(data) %}{% set ns.a = 2 %}{{ ns.a ~ data.a }}.', '"21."'],
+  ['{% set ns = namespace() %}{% set ns.me = ns %}{% set ns.me = ns %}{{ ns }}', `"{'me': {'me': {}}}"`],
+  ['{{ list | sort + (list | reverse | list) }}', '[1,2,3,2,1,3]'],
+  ['{{ dict(data, a=2).a + data.a }}', '3'],
+  ['{{ [list, list] | sum(start=[]) | length }}', '6'],
+]
+
+/** Objects of the host as data: what is not an own key is not there, and nothing is called. */
+const hostObjects: readonly Attempt[] = [
+  ...value('null', 'host.secret', 'host.method', 'host.constructor', "host['secret']", 'watched.nothing.at.all'),
+  ...value('expr_unknown_method', 'host.method()', 'host.run()', 'watched.run()'),
+  ['{{ host.plain }}', '1'],
+  ['{{ host ~ (host | tojson) }}', '"{\'plain\': 1}{\\"plain\\": 1}"'],
+  ['{{ host | list + (host.items() | map("first") | list) }}', '["plain","plain"]'],
+  ["{{ [host] | map(attribute='secret') | list }}", '[null]'],
+  ["{{ 'secret' in host or host.get('method') is defined and host.get('method') is not none }}", 'false'],
+  ['{{ watched.a + (watched | length) }}', '2'],
+]
+
+/** Names that only look like others, and characters that are not what they seem. */
+const unicode: readonly Attempt[] = [
+  ...value('expr_syntax', 'ｐrocess', 'proc\u200bess', '\u202eprocess', 'café', "'a'.ＵＰＰＥＲ()", 'a\u00a0\u0000b'),
+  ...value('null', "''['__proto\uff3f\uff3f']", "''['\\u0063onstructor']", "{('a',): 1}['\\0tstring1:a']"),
+  ["{{ {'\\0tstring1:a': 1, ('a',): 2, '\\0s': 3} | length }}", '3'],
+  ["{{ '\\U00110000' }}", '"\ufffd"'],
+  ["{{ '\\ud800' | tojson }}", '"\\"\\\\ud800\\""'],
+  ["{{ '\\ud800' | urlencode }}", '"%EF%BF%BD"'],
+  ["{{ '\\ud800' | length }}", '1'],
+  ["{{ 'İ' | lower | length }}", '2'],
+  ["{{ '\u2028{{ 1 }}' }}", '"\u2028{{ 1 }}"'],
+]
+
+/** What a template prints is text: nobody reads it again. */
+const secondReading: readonly Attempt[] = [
+  ["{{ '{' ~ '{ 7 * 7 }' ~ '}' }}", '"{{ 7 * 7 }}"'],
+  ['{{ nested_template }}', '"{{ 7 * 7 }}{% set x = 1 %}"'],
+  ['{{ nested_template }}!', '"{{ 7 * 7 }}{% set x = 1 %}!"'],
+  ['{% set x %}{{ nested_template }}{% endset %}{{ x }}', '"{{ 7 * 7 }}{% set x = 1 %}"'],
+  ['{% raw %}{{ 7 * 7 }}{% endraw %}', '"{{ 7 * 7 }}"'],
+  ['{{ [nested_template] | map("string") | join }}', '"{{ 7 * 7 }}{% set x = 1 %}"'],
+]
+
+/** The same through the names of playbooks. */
+export const playbookAttempts: readonly Attempt[] = [
+  ...value(
+    'null',
+    ...'output.constructor output.__proto__.polluted outcome.__proto__ event.constructor event.name.constructor'.split(
+      ' ',
+    ),
+    ...'event.payload.__proto__ ctx.__proto__ ctx.constructor workload.__proto__ args.__proto__ iter.constructor'.split(
+      ' ',
+    ),
+    ...'loop.__proto__ results.__proto__ results.constructor fetch.constructor fetch.__proto__ fetch.data.__proto__'.split(
+      ' ',
+    ),
+    ...'execution_id.constructor job.__proto__ hasOwnProperty constructor __proto__ toString ctx.hasOwnProperty'.split(
+      ' ',
+    ),
+    "output.get('__proto__')",
+    "fetch | get('constructor')",
+    "results['__pro' ~ 'to__']",
+  ),
+  ...value('expr_unknown_method', "event.constructor('x')", 'ctx.valueOf()', "fetch.__defineGetter__('a')"),
+  ['{% set ctx.a = 2 %}', 'expr_type'],
+  ['{% set workload.a = 2 %}', 'expr_type'],
+  ['{{ dict(ctx, a=2).a ~ ctx.a }}', '"21"'],
+  ['{{ token("db") }}', 'expr_unknown_name'],
+  ['{{ now() }}', 'expr_unknown_name'],
+]
+
+export const reachAttempts: { readonly [group: string]: readonly Attempt[] } = {
+  prototypes,
+  'own names': ownNames,
+  globals,
+  'ways out of Python': pythonic,
+  changes,
+  'objects of the host': hostObjects,
+  'characters that look like others': unicode,
+  'a second reading': secondReading,
+}
