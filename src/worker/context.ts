@@ -1,9 +1,13 @@
 /** What a handler is given beside its arguments. Built per run, so everything that can wait is made when first read. */
 import type { Logger } from '../engine/api.ts'
+import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import type { Cancelled, LeaseLost, Shutdown, TimedOut } from './errors.ts'
+import type { Account } from './account.ts'
+import { Deferral } from './deferral.ts'
+import { type Cancelled, Failed, type LeaseLost, type Shutdown, type TimedOut } from './errors.ts'
 import { toJsonText } from './json.ts'
-import type { Delivery, ParentResults, Session } from './port.ts'
+import { Later } from './later.ts'
+import type { Command, Delivery, ParentResults, Session } from './port.ts'
 import { type ResultHint, readKeyed, readResults, readShape } from './shape.ts'
 
 export type StopReason = Cancelled | TimedOut | LeaseLost | Shutdown
@@ -38,8 +42,30 @@ export interface Context<Previous = unknown> {
   checkpoint(state: unknown): Promise<number>
   /** The last saved state; null: none. */
   loadCheckpoint<State = unknown>(): Promise<State | null>
-  /** `return ctx.defer()`: the run stays open until `petrel.complete(runId, …)` ends it. */
-  defer<Result = unknown>(): Deferred<Result>
+  /**
+   * `return ctx.defer()`: the run stays open until `petrel.complete(runId, …)` ends it. `command` asks a service elsewhere
+   * for that: it is stored with the run, and published until it is answered.
+   */
+  defer<Result = unknown>(asking?: { readonly command: Command }): Deferred<Result>
+  /**
+   * `return ctx.later(ms)`: the run goes back and is due again in so long, on the same attempt; nothing counts as failed and
+   * its checkpoint stays. Its slot is free meanwhile.
+   */
+  later(ms: number): Later
+  /**
+   * An entry of the workflow's context, written with the outcome of this execution, before what follows is decided; null removes it.
+   * Also written when it fails for good, is deferred or goes back for later; not when it fails and will be tried again.
+   */
+  set(name: string, value: unknown): void
+  /**
+   * A note for the history, kept in `data.notes` of the event that ends or postpones this execution. 64 KiB in all:
+   * what does not fit (or is no JSON) is dropped and counted in `data.notes_dropped`.
+   */
+  tell(note: unknown): void
+  /** Throws: the execution fails with exactly this; with `retryable: false` it is not tried again. */
+  fail(error: Failure): never
+  /** What the node of this run says is to be done, where the type alone does not; null: nothing. */
+  program(): Promise<Json | null>
 }
 
 declare const RESULT: unique symbol
@@ -49,13 +75,15 @@ export interface Deferred<Result = unknown> {
   readonly [RESULT]: Result
 }
 
-export const DEFERRED = Object.freeze({}) as Deferred<never>
+const DEFERRED = new Deferral(null)
 
 export interface ContextParts {
   readonly delivery: Delivery
   readonly session: Session
   readonly logger: Logger
   readonly maxBytes: number
+  /** What it says besides its outcome. */
+  readonly account: Account
   signal(): AbortSignal
 }
 
@@ -143,8 +171,29 @@ export class RunContext implements Context<unknown> {
     return parse(text) as State | null
   }
 
-  defer<Result = unknown>(): Deferred<Result> {
-    return DEFERRED
+  defer<Result = unknown>(asking?: { readonly command: Command }): Deferred<Result> {
+    return (asking === undefined ? DEFERRED : new Deferral(asking.command)) as unknown as Deferred<Result>
+  }
+
+  later(ms: number): Later {
+    return new Later(ms)
+  }
+
+  set(name: string, value: unknown): void {
+    this.#parts.account.set(name, value)
+  }
+
+  tell(note: unknown): void {
+    const problem = this.#parts.account.tell(note)
+    if (problem !== null) this.logger.warn({}, `a note was dropped: ${problem}`)
+  }
+
+  fail(error: Failure): never {
+    throw new Failed(error)
+  }
+
+  program(): Promise<Json | null> {
+    return this.#parts.session.program(this.#parts.delivery)
   }
 
   #readMeta(): Meta {

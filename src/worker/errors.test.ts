@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Cancelled, failureOf, Retryable, Shutdown, stoppedFailure, Terminal, TimedOut } from './errors.ts'
+import { Cancelled, Failed, failureOf, Retryable, Shutdown, stoppedFailure, Terminal, TimedOut } from './errors.ts'
 
 describe('what a handler threw, as it is recorded', () => {
   it('an Error: its code, message, name and stack', () => {
@@ -21,6 +21,23 @@ describe('what a handler threw, as it is recorded', () => {
     expect(failureOf(new Error('x')).code).toBe('handler_error')
     expect(failureOf(Object.assign(new Error('x'), { code: 11 })).code).toBe('handler_error')
     expect(failureOf(new Error('')).message).toBe('Error without a message')
+  })
+
+  it('a failure known in all its parts is recorded as it is, but for what no database takes', () => {
+    const failure = {
+      code: 'http',
+      message: 'it said no',
+      category: 'external',
+      retryable: true,
+      details: { status: 503 },
+    }
+    expect(failureOf(new Failed(failure))).toEqual(failure)
+    expect(failureOf(new Failed({ code: 'x', message: 'm' }))).toEqual({ code: 'x', message: 'm' })
+    const wrong = { code: 'x', message: 'a\0b', details: { text: '\ud800' } }
+    expect(failureOf(new Failed(wrong))).toMatchObject({
+      message: 'a\ufffdb',
+      details: { unstorable: expect.stringContaining('surrogate') },
+    })
   })
 
   it('an Error of another realm is an Error', () => {

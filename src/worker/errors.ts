@@ -44,6 +44,16 @@ export class Retryable extends HandlerError {
   }
 }
 
+/** A failure that is known in all its parts: recorded as it is, retried as `retryable` and the policy say. */
+export class Failed extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.name = 'Failed'
+    this.failure = failure
+  }
+}
+
 /** The run was cancelled; thrown by a handler: it gives up for good. */
 export class Cancelled extends HandlerError {
   constructor(message = 'the run was cancelled', options: HandlerErrorOptions = {}) {
@@ -79,6 +89,7 @@ const MAX_DETAILS_BYTES = 32_768
 /** What a handler threw, as it is recorded. Never throws, whatever it is given. */
 export function failureOf(thrown: unknown): Failure {
   try {
+    if (thrown instanceof Failed) return exactFailure(thrown.failure)
     return isError(thrown) ? errorFailure(thrown) : strayFailure(thrown)
   } catch {
     // A proxy, or a getter that throws.
@@ -111,6 +122,18 @@ function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || types.isNativeError(thrown)
 }
 
+/** What was given, but for what no database takes. */
+function exactFailure({ code, message, category, type, retryable, details }: Failure): Failure {
+  return {
+    code: storableText(String(code), 200),
+    message: storableText(String(message), MAX_MESSAGE),
+    ...(typeof category === 'string' && { category: storableText(category, 200) }),
+    ...(typeof type === 'string' && { type: storableText(type, 200) }),
+    ...(typeof retryable === 'boolean' && { retryable }),
+    ...(details !== undefined && { details: storableDetails(details) }),
+  }
+}
+
 function errorFailure(error: Error): Failure {
   const { code, category } = error as { readonly code?: unknown; readonly category?: unknown }
   return {
@@ -140,9 +163,9 @@ function detailsOf(error: Error): Json {
   return details
 }
 
-function storableDetails(details: unknown): Record<string, Json> {
+function storableDetails(details: unknown): Json {
   try {
-    return JSON.parse(toJsonText(details, { maxBytes: MAX_DETAILS_BYTES, what: 'the details of the error' }))
+    return JSON.parse(toJsonText(details, { maxBytes: MAX_DETAILS_BYTES, what: 'the details of the error' })) as Json
   } catch (problem) {
     return { unstorable: (problem as Error).message }
   }

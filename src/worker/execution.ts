@@ -1,8 +1,9 @@
 /** One run being executed: from the call of its handler until its outcome is known, or nobody waits for it any more. */
 import type { Logger } from '../engine/api.ts'
+import { Account } from './account.ts'
 import type { ContextParts, StopReason } from './context.ts'
 import { TimedOut } from './errors.ts'
-import type { Delivery, Session } from './port.ts'
+import type { Delivery, Report, Session } from './port.ts'
 
 /** Longer delays make setTimeout fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -29,6 +30,7 @@ export class Execution implements ContextParts {
   /** Most handlers never look at their signal: none is made before they do. */
   #controller: AbortController | null = null
   #timer: NodeJS.Timeout | null = null
+  #account: Account | null = null
 
   constructor(delivery: Delivery, setup: ExecutionSetup) {
     this.delivery = delivery
@@ -39,6 +41,21 @@ export class Execution implements ContextParts {
     if (timeoutMs !== null && timeoutMs <= LONGEST_TIMER_MS) {
       this.#timer = setTimeout(() => this.stop(new TimedOut(`the run took longer than ${timeoutMs} ms`)), timeoutMs)
     }
+  }
+
+  /** Few have anything to say. */
+  get account(): Account {
+    this.#account ??= new Account({
+      runId: this.delivery.runId,
+      inWorkflow: this.delivery.instanceId !== null,
+      maxBytes: this.maxBytes,
+    })
+    return this.#account
+  }
+
+  /** What goes with its report. */
+  said(): Pick<Report, 'set' | 'notes' | 'notesDropped'> {
+    return this.#account === null ? {} : this.#account.parts()
   }
 
   signal(): AbortSignal {

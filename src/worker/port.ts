@@ -3,6 +3,7 @@
  * session; its runs live and die with the session's heartbeat, not with leases of their own.
  */
 import type { Failure } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
 
 export interface WorkerPort {
   /** Registers the session. `deliver` is called when the engine hands out work unasked (hand-off at start). */
@@ -42,6 +43,10 @@ export interface Session {
   started(runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[]): Promise<void>
   /** Results a run may see: by node of its own net (and the enclosing ones), read when asked for. */
   results(delivery: Delivery): Promise<ParentResults>
+  /** What the run's node says is to be done, where its type alone does not; null: nothing. */
+  program(delivery: Delivery): Promise<Json | null>
+  /** The arguments of a run whose payload refers to what its instance keeps aside; undefined: that is gone. */
+  dereference(delivery: Delivery): Promise<Json | undefined>
   checkpoint(delivery: Delivery, state: string): Promise<number>
   loadCheckpoint(delivery: Delivery): Promise<string | null>
   progress(delivery: Delivery, value: string): Promise<void>
@@ -78,6 +83,15 @@ export interface Delivery {
   readonly previous?: string | null
 }
 
+/** What a service is asked to do. */
+export interface Command {
+  readonly subject: string
+  /** JSON text, sent byte for byte. */
+  readonly body: string
+  /** Published again when it has stayed unanswered for so long. */
+  readonly resendMs: number
+}
+
 export interface Report {
   readonly delivery: Delivery
   /** Names this report: sent again with the same id it is answered as the success it was. */
@@ -86,10 +100,21 @@ export interface Report {
   readonly outcome:
     | { readonly kind: 'succeeded'; readonly result: string | null }
     | { readonly kind: 'failed'; readonly error: Failure }
-    /** Will be completed later by id. */
-    | { readonly kind: 'deferred' }
+    /** Will be completed later by id. `command` asks a service elsewhere for it; kept and published until then. */
+    | { readonly kind: 'deferred'; readonly command?: Command }
     /** Handed back unstarted (recall, drain): costs no attempt. */
     | { readonly kind: 'released' }
+    /** Goes back after a start, due in so long: the same attempt goes on then. */
+    | { readonly kind: 'later'; readonly delayMs: number }
+  /**
+   * Context entries, JSON text of an object. Written if the run ends with this report, is deferred or postponed; not if
+   * the execution is tried again.
+   */
+  readonly set?: string
+  /** What the execution tells of itself, JSON text of a list: kept with the event of this report. */
+  readonly notes?: string
+  /** Notes that found no room. */
+  readonly notesDropped?: number
   /** true: a slot is free, the next run may come with the reply. */
   readonly wantNext: boolean
 }

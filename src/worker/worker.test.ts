@@ -1,5 +1,6 @@
 /** The worker's own logic, against a port in memory. What the engine does with it is tested in test/sdk. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Json } from '../net/net.ts'
 import type { Context } from './context.ts'
 import { Cancelled, LeaseLost, TimedOut } from './errors.ts'
 import { type Handler, Handlers } from './handlers.ts'
@@ -76,6 +77,14 @@ class FakePort implements WorkerPort, Session {
   }
   async results() {
     return { previous: '{"n":7}', byNode: new Map([['0', '{"n":7}']]) }
+  }
+  async program() {
+    return { do: 'this' }
+  }
+  /** What is kept aside; undefined: nothing is there. */
+  aside: { readonly value?: Json } = {}
+  async dereference(): Promise<Json | undefined> {
+    return this.aside.value
   }
   async checkpoint(_: Delivery, state: string): Promise<number> {
     this.calls.push(`checkpoint ${state}`)
@@ -298,6 +307,14 @@ describe('reporting', () => {
     expect(new Set(port.reports.map((r) => r.reportId)).size).toBe(6)
   })
 
+  it('reports a deferral with the command that asks for its answer', async () => {
+    const command = { subject: 'shop.v1.items.reserve', body: '{"n": 1}', resendMs: 30_000 }
+    await start((n, ctx) => (n === 0 ? ctx.defer({ command }) : ctx.defer()))
+    port.inbox.deliver([0, 1].map((n) => delivery(n)))
+    await pass(20)
+    expect(port.reports.map((r) => r.outcome)).toEqual([{ kind: 'deferred', command }, { kind: 'deferred' }])
+  })
+
   it('reports what a handler throws, at once or later', async () => {
     await start((n) => {
       if (n === 0) throw 'now'
@@ -385,6 +402,132 @@ describe('the context of a handler', () => {
     expect(port.outcomes().sort()).toEqual(['succeeded', 'unstorable'])
   })
 
+  it('reports entries and notes with the outcome, whatever it is', async () => {
+    port.add(4, { instanceId: 'i', node: 'a' })
+    await start((n: number, ctx) => {
+      ctx.set('n', n)
+      ctx.set('twice', [n])
+      ctx.set('twice', { n })
+      ctx.tell({ saw: n })
+      ctx.tell('done')
+      if (n === 1) throw new Error('no')
+      if (n === 2) return ctx.defer()
+      if (n === 3) return ctx.later(1500.2)
+      return n
+    })
+    await pass(50)
+    expect(port.reports.map((r) => [r.outcome.kind, r.set, r.notes])).toEqual(
+      ['succeeded', 'failed', 'deferred', 'later'].map((kind, n) => [
+        kind,
+        `{"n":${n},"twice":{"n":${n}}}`,
+        `[{"saw":${n}},"done"]`,
+      ]),
+    )
+    expect(port.reports[3]?.outcome).toEqual({ kind: 'later', delayMs: 1501 })
+  })
+
+  it('says nothing where there is nothing to say', async () => {
+    port.add(1)
+    await start(() => 1)
+    await pass(50)
+    for (const part of ['set', 'notes', 'notesDropped']) expect(port.reports[0]).not.toHaveProperty(part)
+  })
+
+  it.each([
+    ['an empty name', (ctx: Context) => ctx.set('', 1), 'invalid_request', /1 to 128 characters, not empty/],
+    ['a long name', (ctx: Context) => ctx.set('n'.repeat(129), 1), 'invalid_request', /has 129/],
+    ['a name that is no text', (ctx: Context) => ctx.set(7 as never, 1), 'invalid_request', /not number/],
+    ['half a character', (ctx: Context) => ctx.set('\ud800', 1), 'invalid_request', /surrogate/],
+    ['a value that is no JSON', (ctx: Context) => ctx.set('m', new Map()), 'unstorable', /'m' is a Map/],
+    ['too much', (ctx: Context) => ctx.set('m', 'x'.repeat(70_000)), 'payload_too_large', /'m'/],
+    ['a wait below zero', (ctx: Context) => ctx.later(-1), 'invalid_request', /from 0 to/],
+    ['a wait for ever', (ctx: Context) => ctx.later(Number.POSITIVE_INFINITY), 'invalid_request', /from 0 to/],
+  ])('%s fails the run, and says why', async (_, wrong, code, message) => {
+    port.add(1, { instanceId: 'i', node: 'a' })
+    await start((_, ctx) => void wrong(ctx), { maxResultBytes: 65_536 })
+    await pass(50)
+    expect(port.reports[0]?.outcome).toMatchObject({
+      kind: 'failed',
+      error: { code, message: expect.stringMatching(message) },
+    })
+  })
+
+  it('all entries together are bounded; one that is replaced counts once', async () => {
+    port.add(1, { instanceId: 'i', node: 'a' })
+    await start(
+      (_, ctx) => {
+        for (let i = 0; i < 10; i++) ctx.set('same', 'x'.repeat(30_000))
+        ctx.set('second', 'x'.repeat(30_000))
+        expect(() => ctx.set('third', 'x'.repeat(30_000))).toThrow(/take 90\d\d\d bytes .* 'third'; at most 65536/)
+      },
+      { maxResultBytes: 65_536 },
+    )
+    await pass(50)
+    expect(Object.keys(JSON.parse(port.reports[0]?.set ?? '{}'))).toEqual(['same', 'second'])
+  })
+
+  it('a run of no workflow has no context', async () => {
+    port.add(1)
+    await start((_, ctx) => ctx.set('a', 1))
+    await pass(50)
+    expect(port.reports[0]?.outcome).toMatchObject({
+      error: { message: 'ctx.set: run run-0 belongs to no workflow, so there is no context' },
+    })
+  })
+
+  it('notes that find no room, or are no JSON, are dropped and counted', async () => {
+    port.add(1)
+    await start((_, ctx) => {
+      for (let i = 0; i < 70; i++) ctx.tell('x'.repeat(1000))
+      ctx.tell(new Map())
+    })
+    await pass(50)
+    const { outcome, notes, notesDropped } = port.reports[0] as Report
+    expect(outcome.kind).toBe('succeeded')
+    expect(notes?.length).toBeLessThanOrEqual(65_537)
+    expect([JSON.parse(notes ?? '[]').length, notesDropped]).toEqual([65, 6])
+  })
+
+  it('fails with exactly what it is told to', async () => {
+    const error = { code: 'rate_limit', message: 'slow down', retryable: false, details: { task: 'fetch', n: [1] } }
+    port.add(2)
+    await start((n: number, ctx) => {
+      if (n === 0) ctx.fail(error)
+      throw ctx.fail(error)
+    })
+    await pass(50)
+    expect(port.reports.map((r) => r.outcome)).toEqual(Array(2).fill({ kind: 'failed', error }))
+  })
+
+  it('gives what the node says is to be done', async () => {
+    port.add(1, { instanceId: 'i', node: 'a' })
+    await start((_, ctx) => ctx.program())
+    await pass(50)
+    expect(port.reports[0]?.outcome).toMatchObject({ result: '{"do":"this"}' })
+  })
+
+  it('gives whole arguments where the payload refers to what is kept aside', async () => {
+    port.aside = { value: { long: true } }
+    port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"x:7"}' })
+    port.add(1, { instanceId: 'i', node: 'a', payload: '{"$shared":"x:7","n":1}' })
+    // Not ours: the author's own words.
+    port.add(1, { payload: '{"$ref":"x:7"}' })
+    port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"#/definitions/order"}' })
+    await start((args: Json) => args)
+    await pass(50)
+    const results = port.reports.map((r) => r.outcome.kind === 'succeeded' && r.outcome.result).sort()
+    expect(results).toEqual(['{"$ref":"#/definitions/order"}', '{"$ref":"x:7"}', '{"long":true}', '{"long":true}'])
+  })
+
+  it('fails for good what refers to something that is gone', async () => {
+    let called = false
+    port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"x:7"}' })
+    await start(() => void (called = true))
+    await pass(50)
+    expect(port.reports[0]?.outcome).toMatchObject({ error: { code: 'reference_not_available', retryable: false } })
+    expect(called).toBe(false)
+  })
+
   it('logs with the fields of the run', async () => {
     const lines: unknown[] = []
     const log = (context: object, message: string): void => void lines.push([context, message])
@@ -445,6 +588,16 @@ describe('stopping one run', () => {
     expect(port.reports[0]?.outcome).toMatchObject({
       error: { code: 'timeout', message: 'the run took longer than 300 ms' },
     })
+  })
+
+  it('going on later is no way round a timeout', async () => {
+    port.add(1, { timeoutMs: 100 })
+    await start(async (_, ctx) => {
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      return ctx.later(10)
+    })
+    await pass(300)
+    expect(port.outcomes()).toEqual(['timeout'])
   })
 
   it('a run that had not begun is handed back', async () => {

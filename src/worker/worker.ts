@@ -18,12 +18,26 @@
  * stopped   for ever. Wakes, deliveries and late ends of abandoned handlers are ignored.
  */
 import type { PetrelError } from '../engine/errors.ts'
+import { NOT_AVAILABLE, refersAside } from '../engine/references.ts'
+import type { Json } from '../net/net.ts'
 import { Buffer } from './buffer.ts'
 import { Claims } from './claims.ts'
-import { type Context, DEFERRED, RunContext, type StopReason } from './context.ts'
-import { Cancelled, failureOf, LeaseLost, Shutdown, stoppedFailure, TimedOut, unstorableFailure } from './errors.ts'
+import { type Context, RunContext, type StopReason } from './context.ts'
+import { Deferral } from './deferral.ts'
+import {
+  Cancelled,
+  Failed,
+  failureOf,
+  LeaseLost,
+  Shutdown,
+  stoppedFailure,
+  TimedOut,
+  unstorableFailure,
+} from './errors.ts'
 import { Execution } from './execution.ts'
+import type { Handler } from './handlers.ts'
 import { toJsonText } from './json.ts'
+import { Later } from './later.ts'
 import { settingsOf, type WorkerOptions, type WorkerSettings } from './options.ts'
 import { Pace } from './pace.ts'
 import type { Delivery, Reply, Report, Session, SessionInbox, WorkerPort } from './port.ts'
@@ -215,7 +229,7 @@ export class Worker {
     const handler = this.#options.handlers.find(delivery.type)
     if (handler === null) {
       const error = { code: 'no_handler', message: `this worker has no handler for '${delivery.type}'` }
-      this.#report(delivery, null, { kind: 'failed', error })
+      this.#report({ delivery, startedAt: null, outcome: { kind: 'failed', error } })
       return
     }
     const setup = { session: this.#session, logger: this.#options.logger, maxBytes: this.#options.maxResultBytes }
@@ -224,7 +238,9 @@ export class Worker {
     if (this.#scanTimer === null || this.#scanIsSlow) this.#armScan(START_REPORT_MS)
     let value: unknown
     try {
-      value = handler(JSON.parse(delivery.payload) as never, new RunContext(execution) as Context as Context<never>)
+      const args = JSON.parse(delivery.payload) as Json
+      const whole = delivery.instanceId === null || !refersAside(args)
+      value = whole ? call(handler, args, execution) : this.#callWithWhole(handler, execution)
     } catch (error) {
       this.#threw(execution, error)
       return
@@ -237,9 +253,25 @@ export class Worker {
     )
   }
 
+  /** Handlers see no references. */
+  async #callWithWhole(handler: Handler, execution: Execution): Promise<unknown> {
+    const args = await this.#session.dereference(execution.delivery)
+    if (execution.reason !== null) throw execution.reason
+    if (args === undefined) throw new Failed(NOT_AVAILABLE)
+    return call(handler, args, execution)
+  }
+
   #returned(execution: Execution, value: unknown): void {
     if (value === undefined) return this.#end(execution, { kind: 'succeeded', result: null })
-    if (value === DEFERRED) return this.#end(execution, { kind: 'deferred' })
+    if (value instanceof Deferral) {
+      const { command } = value
+      return this.#end(execution, { kind: 'deferred', ...(command === null ? {} : { command }) })
+    }
+    if (value instanceof Later) {
+      // A timeout is not got round by going on later.
+      if (execution.reason instanceof TimedOut) return this.#threw(execution, execution.reason)
+      return this.#end(execution, { kind: 'later', delayMs: value.delayMs })
+    }
     try {
       const result = toJsonText(value, { maxBytes: this.#options.maxResultBytes, what: 'the result' })
       this.#end(execution, { kind: 'succeeded', result })
@@ -258,19 +290,21 @@ export class Worker {
     if (execution.over) return
     this.#pace.add(execution.end())
     this.#executing.delete(execution)
-    this.#report(execution.delivery, execution.startedAt, outcome)
+    const { delivery, startedAt } = execution
+    this.#report({ delivery, startedAt, outcome, ...execution.said() })
     this.#pump()
     this.#waiter.check()
   }
 
   // ── reporting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #report(delivery: Delivery, startedAt: number | null, outcome: Outcome): void {
+  #report(about: Omit<Report, 'reportId' | 'wantNext'>): void {
+    const { delivery, outcome } = about
     const wantNext = outcome.kind !== 'released' && this.#room() > this.#asking
     this.#settling++
     if (wantNext) this.#asking++
     const reportId = `${this.#reportPrefix}.${(this.#reports++).toString(36)}`
-    this.#session.settle({ delivery, reportId, startedAt, outcome, wantNext }).then(
+    this.#session.settle({ ...about, reportId, wantNext }).then(
       (reply) => this.#replied(wantNext, reply),
       (error) => {
         // The engine tries again while the store is unavailable; the run goes back with the session.
@@ -297,7 +331,7 @@ export class Worker {
   }
 
   #release(delivery: Delivery): void {
-    this.#report(delivery, null, { kind: 'released' })
+    this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } })
   }
 
   #armScan(ms: number): void {
@@ -377,6 +411,10 @@ export class Worker {
     if (this.#scanTimer !== null) clearTimeout(this.#scanTimer)
     await this.#session.close()
   }
+}
+
+function call(handler: Handler, args: Json, execution: Execution): unknown {
+  return handler(args as never, new RunContext(execution) as Context as Context<never>)
 }
 
 function stopReason(reason: 'cancel' | 'timeout' | 'lost'): StopReason {

@@ -1,0 +1,15 @@
+/** What a handler returns whose result comes later. */
+import type { Command } from './port.ts'
+
+export class Deferral {
+  // Private, so that no other object passes for one.
+  readonly #command: Command | null
+
+  constructor(command: Command | null) {
+    this.#command = command
+  }
+
+  get command(): Command | null {
+    return this.#command
+  }
+}

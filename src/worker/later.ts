@@ -1,0 +1,24 @@
+/** What a handler returns that wants to go on at another time. */
+import { PetrelError } from '../engine/errors.ts'
+
+/** A year and a day: what is to wait longer is a schedule's business. */
+export const LONGEST_DELAY_MS = 366 * 86_400_000
+
+export class Later {
+  // Private, so that no other object passes for one.
+  readonly #delayMs: number
+
+  constructor(delayMs: number) {
+    if (typeof delayMs !== 'number' || !(delayMs >= 0 && delayMs <= LONGEST_DELAY_MS)) {
+      throw new PetrelError(
+        'invalid_request',
+        `later: a number of milliseconds from 0 to ${LONGEST_DELAY_MS}, not ${String(delayMs)}`,
+      )
+    }
+    this.#delayMs = Math.ceil(delayMs)
+  }
+
+  get delayMs(): number {
+    return this.#delayMs
+  }
+}

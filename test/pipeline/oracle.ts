@@ -1,0 +1,105 @@
+/**
+ * What a pipeline must do, said a second time: a loop over tasks with everything in variables, written from the notation's rules and
+ * not from the machine. It knows only the conditions and answers that the generator makes.
+ */
+
+export type Answer = 'ok' | 'error' | 'crash'
+export type Condition =
+  | 'always'
+  | 'ok'
+  | 'error'
+  | { readonly attempt: number }
+  | { readonly counterBelow: number }
+  | 'wrong'
+
+export interface ToyRule {
+  readonly when: Condition
+  readonly do: 'continue' | 'retry' | 'jump' | 'break' | 'fail'
+  readonly attempts: number
+  readonly backoff: 'none' | 'linear' | 'exponential'
+  readonly delay: number
+  /** Index of a task, or 'previous'. */
+  readonly to: number | 'previous'
+  /** Adds one to the counter. */
+  readonly counts: boolean
+}
+
+export interface ToyTask {
+  /** Of its tries, one after another, over and over. */
+  readonly answers: readonly Answer[]
+  readonly rules: readonly ToyRule[]
+  readonly unmatched: 'fail' | 'continue'
+  /** Adds ten to the counter when it ended well and is left. */
+  readonly marks: boolean
+}
+
+export interface Told {
+  /** `task#attempt`, in order. */
+  readonly tries: readonly string[]
+  readonly rests: readonly number[]
+  readonly end: 'done' | 'failed'
+  /** Done: number of the try whose result it is (0: none). Failed: the kind of error. */
+  readonly with: number | string
+  readonly counter: number
+}
+
+export function foretell(tasks: readonly ToyTask[], most: number): Told {
+  const tries: string[] = []
+  const rests: number[] = []
+  const asked = tasks.map(() => 0)
+  let counter = 0
+  let result = 0
+  let at = 0
+  let attempt = 1
+  const told = (end: Told['end'], what: number | string): Told => ({ tries, rests, end, with: what, counter })
+
+  while (at < tasks.length) {
+    if (tries.length === most) return told('failed', 'unknown')
+    const { answers, rules, unmatched, marks } = tasks[at]!
+    const answer = answers[asked[at]! % answers.length]!
+    asked[at]!++
+    tries.push(`${at}#${attempt}`)
+    const number = tries.length
+    const good = answer === 'ok'
+    const kind = answer === 'crash' ? 'unknown' : 'server_error'
+
+    let chosen: ToyRule | null = null
+    for (const rule of rules) {
+      if (rule.when === 'wrong') return told('failed', 'transform')
+      if (!holds(rule.when)) continue
+      chosen = rule
+      break
+    }
+
+    const does = chosen?.do ?? (good || (rules.length > 0 && unmatched === 'continue') ? 'continue' : 'fail')
+    const leaves = does === 'continue' || does === 'jump' || does === 'break'
+    // Both are rendered against the counter as it was: of two that write it, the rule's stays.
+    const before = counter
+    if (good && leaves && marks) counter = before + 10
+    if (chosen?.counts) counter = before + 1
+
+    if (does === 'fail') return told('failed', good ? 'unknown' : kind)
+    if (does === 'retry') {
+      if (attempt >= chosen!.attempts) return told('failed', good ? 'unknown' : kind)
+      const { backoff, delay } = chosen!
+      rests.push(backoff === 'none' ? delay : backoff === 'linear' ? delay * attempt : delay * 2 ** (attempt - 1))
+      attempt++
+      continue
+    }
+    const goal = does === 'jump' ? (chosen!.to === 'previous' ? at - 1 : chosen!.to) : at + 1
+    if (goal < 0) return told('failed', 'transform')
+    if (good) result = number
+    if (does === 'break') return told('done', result)
+    at = goal
+    attempt = 1
+
+    function holds(when: Condition): boolean {
+      if (when === 'always') return true
+      if (when === 'ok') return good
+      if (when === 'error') return !good
+      if (typeof when === 'object' && 'attempt' in when) return attempt === when.attempt
+      return typeof when === 'object' && counter < when.counterBelow
+    }
+  }
+  return told('done', result)
+}

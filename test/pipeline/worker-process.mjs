@@ -1,0 +1,44 @@
+// @ts-check
+/**
+ * A worker to be killed. Its one tool says under which key it is asked and answers, or, where it is told to, never does.
+ *
+ *   { dist, url, hangs: 'task#attempt' | null } → { ready }, { run, tried: 'task#attempt' }…; of a second visit 'task:2#attempt'
+ */
+import { writeSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+
+const { dist, url, hangs } = JSON.parse(/** @type {string} */ (process.argv[2]))
+const load = (/** @type {string} */ file) => import(pathToFileURL(`${dist}/${file}`).href)
+const [{ openStore }, { Engine }, { makeStepHandler }, { STEP_TYPE }, { Tools }, { Handlers }, { Worker }] =
+  await Promise.all([
+    load('store/open.js'),
+    load('engine/engine.js'),
+    load('pipeline/handler.js'),
+    load('pipeline/program.js'),
+    load('tools/tools.js'),
+    load('worker/handlers.js'),
+    load('worker/worker.js'),
+  ])
+
+const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
+
+const tool = {
+  kind: 'fake',
+  check: () => [],
+  run: async (/** @type {any} */ { key, context, config }) => {
+    const [run, ...visit] = key.split(':')
+    const tried = `${visit.join(':')}#${context.attempt}`
+    say({ run, tried })
+    if (tried === hangs) await new Promise(() => {})
+    const failed = { kind: 'rate_limit', retryable: true, code: null, message: 'not now' }
+    if (tried === config.fails) return { status: 'error', result: null, error: failed }
+    return { status: 'ok', result: config.gives ?? null, error: null }
+  },
+}
+
+const store = await openStore(url)
+const engine = await Engine.open({ store, pollMs: 50, sessionTtlMs: 1_000, heartbeatMs: 200 })
+const handlers = new Handlers()
+handlers.add(STEP_TYPE, makeStepHandler({ tools: new Tools().add(tool), longRestMs: 500 }))
+await Worker.start(engine.workers, { handlers, pollMs: 50, prefetchMs: 0 })
+say({ ready: true })
