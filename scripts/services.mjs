@@ -17,7 +17,7 @@ const keeperFile = fileURLToPath(new URL('services/keeper.mjs', import.meta.url)
 
 /**
  * Commands that examples, documents and clients need: how each says that it is there, and the Debian packages it comes
- * from. Go's race detector links with a C compiler. Debian's psycopg2 belongs to Debian's own Python.
+ * from. Go's race detector links with a C compiler. Debian's psycopg2 and jinja2 belong to Debian's own Python.
  * @typedef {{ readonly command?: string, readonly probe: readonly string[], readonly packages: readonly string[] }} Tool
  * @type {{ readonly [name: string]: Tool }}
  */
@@ -29,6 +29,7 @@ const TOOLS = {
   psql: { probe: ['--version'], packages: ['postgresql-client'] },
   sqlite3: { probe: ['--version'], packages: ['sqlite3'] },
   psycopg2: { command: '/usr/bin/python3', probe: ['-c', 'import psycopg2'], packages: ['python3-psycopg2'] },
+  jinja2: { command: '/usr/bin/python3', probe: ['-c', 'import jinja2'], packages: ['python3-jinja2'] },
   go: { probe: ['version'], packages: ['golang-go'] },
   gcc: { probe: ['--version'], packages: ['gcc', 'libc6-dev'] },
 }

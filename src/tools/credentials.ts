@@ -1,0 +1,58 @@
+/**
+ * Credentials that playbooks name (`auth: pg_main`) and whoever runs the worker gives, as text or as a map: the environment
+ * variable PETREL_CREDENTIAL_PG_MAIN (a map as JSON), else the entry of that name in the file that PETREL_CREDENTIALS_FILE
+ * names. Both are read when a task asks, so that a credential may be changed while the worker runs.
+ */
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import type { Json } from '../net/net.ts'
+import { ToolFault } from './envelope.ts'
+import { isMap } from './fields.ts'
+
+/** undefined: there is none of that name. */
+export type Credentials = (name: string) => Json | undefined | Promise<Json | undefined>
+
+const FILE = 'PETREL_CREDENTIALS_FILE'
+
+export const ownCredentials: Credentials = async (name) => {
+  const text = process.env[variableOf(name)]
+  if (text === undefined) return await fromFile(name)
+  return text.trimStart().startsWith('{') ? parsed(text, variableOf(name), '.json') : text
+}
+
+export async function credential(name: string, credentials: Credentials): Promise<Json> {
+  const found = await credentials(name)
+  if (found !== undefined) return found
+  // The name may be a secret itself, by mistake: it is shown whole, so that it can be struck out, or not at all.
+  const shown = name.length > 100 ? 'of that name' : `called "${name}"`
+  const message = `there is no credential ${shown}; workers have them from PETREL_CREDENTIAL_<NAME> or ${FILE}`
+  throw new ToolFault({ kind: 'auth', code: 'CREDENTIAL_UNKNOWN', message })
+}
+
+async function fromFile(name: string): Promise<Json | undefined> {
+  const path = process.env[FILE]
+  if (path === undefined || path === '') return undefined
+  const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+    throw invalid(`the file that ${FILE} names cannot be read (${code})`)
+  })
+  const all = await parsed(text, `the file that ${FILE} names`, extname(path).toLowerCase())
+  if (!isMap(all)) throw invalid(`the file that ${FILE} names is no map of names to credentials`)
+  return Object.hasOwn(all, name) ? all[name] : undefined
+}
+
+/** Without the parser's words, which quote the text. */
+async function parsed(text: string, what: string, kind: string): Promise<Json> {
+  try {
+    return (kind === '.json' ? JSON.parse(text) : (await import('yaml')).parse(text)) as Json
+  } catch {
+    throw invalid(`${what} is not valid ${kind === '.json' ? 'JSON' : 'YAML'}`)
+  }
+}
+
+function invalid(message: string): ToolFault {
+  return new ToolFault({ kind: 'auth', code: 'CREDENTIAL_INVALID', message })
+}
+
+function variableOf(name: string): string {
+  return `PETREL_CREDENTIAL_${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`
+}

@@ -1,0 +1,11 @@
+/** Does nothing: a place for rules and sets. Its result is its `result`, else what the task before it gave. */
+import { ok } from './envelope.ts'
+import { checkFields } from './fields.ts'
+import type { Tool } from './tool.ts'
+
+export const noop: Tool = {
+  kind: 'noop',
+  check: (config) => checkFields(config, { result: {} }),
+  run: async ({ config, context }) =>
+    ok(Object.hasOwn(config, 'result') ? config['result']! : (context['_prev'] ?? null)),
+}

@@ -1,0 +1,154 @@
+/**
+ * A child process in a group of its own. It ends by itself, by its time limit, or because it is not wanted any more;
+ * whatever it does, `runChild` ends, and nothing of its group lives on.
+ *
+ *   running   → ended     the process ends by itself
+ *   running   → stopping  time is up, the signal is aborted, or its result is longer than allowed: TERM to the group
+ *   stopping  → ended     it ends by that; after `graceMs` KILL to the group
+ *   ended                 KILL to what is left of the group. Its pipes are read to their end, but not longer than
+ *                         DRAIN_MS: a grandchild with a session of its own may hold them open for ever.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Duplex, Readable, Writable } from 'node:stream'
+import { Tail } from './tail.ts'
+
+export interface ChildParams {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly cwd: string | null
+  /** All of it: nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: string | null
+  readonly outputBytes: number
+  /** Longest text on descriptor 3, in bytes; null: nothing is read there. */
+  readonly resultBytes: number | null
+  readonly timeoutMs: number
+  readonly graceMs?: number
+  readonly signal: AbortSignal
+}
+
+export interface ChildEnd {
+  readonly why: 'ended' | 'timeout' | 'aborted' | 'result_too_large' | 'not_started'
+  readonly code: number | null
+  readonly killedBy: string | null
+  readonly stdout: string
+  readonly stderr: string
+  readonly truncated: boolean
+  /** What came on descriptor 3. */
+  readonly result: string
+  /** Why it could not be started. */
+  readonly problem: NodeJS.ErrnoException | null
+  readonly ms: number
+}
+
+const DRAIN_MS = 500
+const DEFAULT_GRACE_MS = 2000
+
+export function runChild(params: ChildParams): Promise<ChildEnd> {
+  const began = performance.now()
+  const stdout = new Tail(params.outputBytes)
+  const stderr = new Tail(params.outputBytes)
+  const result: Buffer[] = []
+  const endOf = (end: Pick<ChildEnd, 'why' | 'code' | 'killedBy' | 'problem'>): ChildEnd => ({
+    ...end,
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    truncated: stdout.truncated || stderr.truncated,
+    result: Buffer.concat(result).toString('utf8'),
+    ms: Math.round(performance.now() - began),
+  })
+  if (params.signal.aborted) {
+    return Promise.resolve(endOf({ why: 'aborted', code: null, killedBy: null, problem: null }))
+  }
+  return new Promise((resolve) => {
+    let child: ChildProcess
+    try {
+      child = start(params)
+    } catch (error) {
+      const problem = error as NodeJS.ErrnoException
+      return resolve(endOf({ why: 'not_started', code: null, killedBy: null, problem }))
+    }
+    let why: ChildEnd['why'] = 'ended'
+    let exit: { readonly code: number | null; readonly killedBy: string | null } | null = null
+    let killer: NodeJS.Timeout | undefined
+    let drained: NodeJS.Timeout | undefined
+
+    const stop = (reason: ChildEnd['why']): void => {
+      if (why !== 'ended' || exit !== null) return
+      why = reason
+      killGroup(child, 'SIGTERM')
+      killer = setTimeout(() => killGroup(child, 'SIGKILL'), params.graceMs ?? DEFAULT_GRACE_MS)
+    }
+    const onAbort = (): void => stop('aborted')
+    const timer = setTimeout(() => stop('timeout'), params.timeoutMs)
+    params.signal.addEventListener('abort', onAbort, { once: true })
+
+    const finish = (problem: NodeJS.ErrnoException | null): void => {
+      clearTimeout(timer)
+      clearTimeout(killer)
+      clearTimeout(drained)
+      params.signal.removeEventListener('abort', onAbort)
+      for (const stream of child.stdio) stream?.destroy()
+      const reason = problem === null ? why : 'not_started'
+      resolve(endOf({ why: reason, code: exit?.code ?? null, killedBy: exit?.killedBy ?? null, problem }))
+    }
+    child.on('error', (error) => {
+      if (child.pid === undefined) finish(error)
+    })
+    child.on('exit', (code, killedBy) => {
+      exit = { code, killedBy }
+      clearTimeout(timer)
+      killGroup(child, 'SIGKILL')
+      drained = setTimeout(() => finish(null), DRAIN_MS)
+    })
+    child.on('close', () => finish(null))
+
+    keep(child.stdout, (chunk) => stdout.push(chunk))
+    keep(child.stderr, (chunk) => stderr.push(chunk))
+    if (params.resultBytes !== null) {
+      let size = 0
+      keep(child.stdio[3] as Readable, (chunk) => {
+        size += chunk.length
+        if (size <= params.resultBytes!) result.push(chunk)
+        else stop('result_too_large')
+      })
+    }
+    // Descriptor 4 says nothing: that it closes tells the child that this process is gone.
+    ignoreErrors(child.stdio[4] as Duplex)
+    feed(child.stdin, params.stdin)
+  })
+}
+
+function start({ file, args, cwd, env, stdin, resultBytes }: ChildParams): ChildProcess {
+  return spawn(file, [...args], {
+    ...(cwd === null ? {} : { cwd }),
+    env: { ...env },
+    detached: true,
+    stdio: [stdin === null ? 'ignore' : 'pipe', 'pipe', 'pipe', resultBytes === null ? 'ignore' : 'pipe', 'pipe'],
+  })
+}
+
+function keep(stream: Readable | null, take: (chunk: Buffer) => void): void {
+  stream?.on('data', take)
+  if (stream !== null) ignoreErrors(stream)
+}
+
+/** A child that ends without reading all of its input is no error of ours. */
+function feed(stream: Writable | null, text: string | null): void {
+  if (stream === null || text === null) return
+  ignoreErrors(stream)
+  stream.end(text)
+}
+
+function ignoreErrors(stream: Readable | Writable): void {
+  stream.on('error', () => {})
+}
+
+function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // None of it is left.
+  }
+}

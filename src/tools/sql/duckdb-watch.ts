@@ -1,0 +1,70 @@
+/**
+ * A statement of DuckDB from its wish to its end.
+ *
+ *   waiting → running   one of the slots is free
+ *   waiting → ended     time is up, or nobody wants it any more: it is never begun
+ *   running → ended     by itself
+ *   running → stopping  time is up, or nobody wants it any more: interrupted, again and again, for what is interrupted
+ *                       before it began forgets it
+ *   stopping → ended    it noticed; or GRACE_MS have passed, and it is left to end by itself: closing under it would crash
+ */
+import { aborted, type Fault, ToolFault } from '../envelope.ts'
+import { spokenMs } from '../timeout.ts'
+import type { Envelope } from '../tool.ts'
+import type { Open } from './duckdb-connection.ts'
+import { Slots } from './slots.ts'
+
+/** Each takes a thread of the four that also read files and look up names for the whole process. */
+const slots = new Slots(2)
+const GRACE_MS = 5000
+const INTERRUPT_MS = 10
+
+export interface Watched {
+  readonly signal: AbortSignal
+  readonly totalMs: number
+  readonly open: () => Promise<Open>
+  readonly work: (connection: Open) => Promise<Envelope>
+}
+
+export async function underWatch({ signal, totalMs, open, work }: Watched): Promise<Envelope> {
+  let why: Fault | null = null
+  let state: 'waiting' | 'running' = 'waiting'
+  let connection: Open | null = null
+  let interrupting: NodeJS.Timeout | undefined
+  let giveUp: NodeJS.Timeout | undefined
+  let leave: (error: ToolFault) => void
+  const left = new Promise<never>((_, reject) => (leave = reject))
+
+  const ended = slots.during(async () => {
+    if (why !== null) throw new ToolFault(why)
+    state = 'running'
+    connection = await open()
+    try {
+      return await work(connection)
+    } finally {
+      connection.close()
+      connection = null
+    }
+  })
+  const stop = (reason: Fault): void => {
+    why ??= reason
+    const fault = new ToolFault(why)
+    if (state === 'waiting') return leave(fault)
+    interrupting ??= setInterval(() => connection?.interrupt(), INTERRUPT_MS)
+    giveUp ??= setTimeout(() => leave(fault), GRACE_MS)
+  }
+  const onAbort = (): void => stop(aborted('duckdb'))
+  const message = `the statement did not end within ${spokenMs(totalMs)}`
+  const timer = setTimeout(() => stop({ kind: 'db_timeout', code: 'TIMEOUT', message }), totalMs)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([ended, left])
+  } catch (error) {
+    throw why === null ? error : new ToolFault(why)
+  } finally {
+    clearTimeout(timer)
+    clearTimeout(giveUp)
+    clearInterval(interrupting)
+    signal.removeEventListener('abort', onAbort)
+  }
+}
