@@ -1,0 +1,23 @@
+// @ts-check
+// Parties. The key of a step is stored by the transaction that has its effect: a command that comes twice changes nothing.
+//
+//   node examples/sagas/services/refdata.mjs
+import { row, serve } from './service.mjs'
+
+await serve({
+  name: 'refdata',
+  tables: `CREATE TABLE IF NOT EXISTS party (
+    party_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, country TEXT NOT NULL, tenant TEXT, step_id TEXT NOT NULL
+  )`,
+  handlers: {
+    'refdata.v1.parties.save': ({ body, tx, tenant, stepId }) => {
+      if (typeof body.name !== 'string' || body.name === '') throw new Error('a party needs a name')
+      const insert = 'INSERT INTO party (name, country, tenant, step_id) VALUES (?, ?, ?, ?) RETURNING party_id'
+      return row(tx, insert, body.name, body.country, tenant, stepId)
+    },
+    // What is not there needs no undoing.
+    'refdata.v1.parties.delete': ({ body, tx }) => {
+      tx.prepare('DELETE FROM party WHERE party_id = ?').run(body.party_id)
+    },
+  },
+})

@@ -1,0 +1,52 @@
+/**
+ * A command may come more than once; its effect must not. The step id is stored in the transaction that has the effect, so
+ * there are both or neither; the answer is stored with it, to be given again. What failed leaves no key: the command may
+ * come again, and then it is another try.
+ */
+
+import type { StepLogLine } from '../completion.ts'
+
+/** What a step answered. `accepted`: the work goes on elsewhere, and its answer comes later. */
+export interface StepAnswer {
+  readonly outcome: 'completed' | 'completed_with_warnings' | 'accepted'
+  readonly result: unknown
+  readonly log: readonly StepLogLine[]
+}
+
+export interface Once {
+  readonly answer: StepAnswer
+  /** It had been done before; `effect` was not called. */
+  readonly repeated: boolean
+}
+
+/** `Tx` is what an effect works with: a client in a transaction, a database in one. */
+export interface StepKeys<Tx> {
+  /**
+   * Calls `effect` unless this step is done; of several at the same time one does it, the others wait for it and get its
+   * answer. An effect that throws is rolled back, and the error is thrown as EffectFailed; anything else that goes wrong is
+   * thrown as it is: then nobody knows, and the next time tells.
+   */
+  once(stepId: string, effect: (tx: Tx) => StepAnswer | Promise<StepAnswer>): Promise<Once>
+  /** The final answer of work that was only accepted; null: it failed, and leaves no key. */
+  answer(stepId: string, answer: StepAnswer | null): Promise<void>
+}
+
+export class EffectFailed extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.name = 'EffectFailed'
+  }
+}
+
+export const DEFAULT_TABLE = 'petrel_step'
+
+const TABLE = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$/
+
+export function checkTable(table: string): string {
+  if (!TABLE.test(table)) throw new TypeError(`'${table}' is no name of a table`)
+  return table
+}
+
+export function answerFrom(text: unknown): StepAnswer {
+  return JSON.parse(text as string) as StepAnswer
+}
