@@ -44,6 +44,20 @@ export const DIALECTS: readonly Dialect[] = [
     load: async () => (await import('./dag/parse.ts')).parseDag,
   },
   {
+    name: 'playbook',
+    mark: 'kind: Playbook',
+    detect: ({ kind, apiVersion }) =>
+      kind === 'Playbook' ||
+      (kind === undefined && typeof apiVersion === 'string' && apiVersion.startsWith('noetl.io/')),
+    load: async () => (await import('./playbook/parse.ts')).parsePlaybook,
+  },
+  {
+    name: 'saga',
+    mark: 'kind: Saga',
+    detect: (value) => value['kind'] === 'Saga',
+    load: async () => (await import('./saga/parse.ts')).parseSaga,
+  },
+  {
     name: 'ojs',
     mark: 'type: chain | group | batch',
     detect: (value) => ['chain', 'group', 'batch'].includes(value['type'] as string),
@@ -74,6 +88,6 @@ function unknownDialect(value: unknown): Parameters<typeof locateMistakes>[1][nu
   const { kind, type } = (value ?? {}) as { readonly kind?: unknown; readonly type?: unknown }
   const [key, word] = kind !== undefined ? ['kind', kind] : ['type', type]
   if (typeof word !== 'string') return { path: [], message: 'this is no definition of any known notation', hint }
-  const near = closest(word, key === 'kind' ? ['Net', 'Workflow'] : ['chain', 'group', 'batch'])
+  const near = closest(word, key === 'kind' ? ['Net', 'Workflow', 'Playbook', 'Saga'] : ['chain', 'group', 'batch'])
   return { path: [key], message: `unknown ${key} '${word}'`, hint: near === null ? hint : `did you mean '${near}'?` }
 }

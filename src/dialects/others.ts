@@ -1,4 +1,5 @@
 /** Definitions that the one being read is made of: found by name, read once, whoever names them. */
+import type { Tools } from '../tools/tools.ts'
 import type { Definition } from './definition.ts'
 import { DefinitionError } from './mistakes.ts'
 
@@ -16,12 +17,18 @@ export interface ReadOptions {
   readonly resolve?: Resolve
   /** Names that could have been meant, where one is not found. */
   readonly names?: () => readonly string[] | Promise<readonly string[]>
+  /** What workers of playbooks can do. Left out: the tools that come with Petrel. */
+  readonly tools?: Tools
+  /** What is understood although it should be written otherwise is a mistake. Left out: a warning. */
+  readonly strict?: boolean
 }
 
 /** A definition on the way to the one being read, and the workflows inside it that lead there. */
 export interface Stop {
   readonly definition: string
   readonly inside: readonly string[]
+  /** Where it stands, for notations that name others by their place. */
+  readonly file?: string
 }
 
 /** With its file; an error is that file's, with every mistake. */
@@ -48,6 +55,15 @@ export class Others {
 
   static of(options: ReadOptions, read: Shared['read']): Others {
     return new Others({ options, read, known: new Map() }, [])
+  }
+
+  /** null: those that come with Petrel. */
+  get tools(): Tools | null {
+    return this.#shared.options.tools ?? null
+  }
+
+  get strict(): boolean {
+    return this.#shared.options.strict ?? false
   }
 
   names(): Promise<readonly string[]> {

@@ -204,12 +204,18 @@ export class Part {
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
     if (typeof value === 'number' && Number.isFinite(value)) return value
     if (Array.isArray(value)) return value.map((v, i) => this.checkJson(v, [...path, i]))
-    if (typeof value === 'object' && (value.constructor === Object || value.constructor === undefined)) {
+    if (isPlain(value)) {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, this.checkJson(v, [...path, k])]))
     }
     this.notes.note({ path, message: `${kindOf(value)} cannot be written as JSON`, hint: 'write it as a text' })
     return null
   }
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
 
 export function kindOf(value: unknown): string {

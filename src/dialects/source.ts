@@ -31,15 +31,24 @@ export function readSource(file: string, text: string): Source {
   const json = readJson(text)
   if (json !== null) {
     for (let start = 0; start >= 0; start = afterLine(text, start)) lines.addNewLine(start)
-    return { file, value: json.value, locate: (path, onKey) => at(json.offsetOf(path, onKey ?? false)) }
+    const locate = (path: Path, onKey?: boolean): TextPlace => at(json.offsetOf(path, onKey ?? false))
+    const source = { file, value: json.value, locate }
+    refuseUnstorable(source, text)
+    return source
   }
   const document = parse(file, text, lines)
   const problems: LocatedMistake[] = document.errors
     .slice(0, MAX_SYNTAX_ERRORS)
     .map((error) => mistakeAt(at(error.pos[0]), firstLine(error.message), syntaxHint(error.code)))
-  if (problems.length === 0) problems.push(...unquotedTemplates(document, at))
+  if (problems.length === 0) problems.push(...oddKeys(document, at), ...oddAliases(document, at))
   if (problems.length > 0) throw new DefinitionError(file, problems)
-  return { file, value: toValue(file, document), locate: (path, onKey) => at(offsetOf(document, path, onKey ?? false)) }
+  const source = {
+    file,
+    value: toValue(file, document),
+    locate: (path: Path, onKey?: boolean) => at(offsetOf(document, path, onKey ?? false)),
+  }
+  refuseUnstorable(source, text)
+  return source
 }
 
 /** -1: this line is the last. */
@@ -62,21 +71,21 @@ export function locateMistakes(source: Source, mistakes: readonly Mistake[]): re
 
 function parse(file: string, text: string, lineCounter: LineCounter): Document {
   try {
-    return parseDocument(text, { lineCounter, prettyErrors: false })
+    const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true })
+    // What exhausts the stack while a value is made of the text is only noted.
+    if (!document.errors.some(({ message }) => message.startsWith('Maximum call stack'))) return document
   } catch (error) {
     // The parser recurses; a file nested thousands of levels deep exhausts the stack.
     if (!(error instanceof RangeError)) throw error
-    throw new DefinitionError(file, [
-      mistakeAt({ line: 1, column: 1 }, 'the file is nested too deeply', 'fewer levels'),
-    ])
   }
+  throw new DefinitionError(file, [mistakeAt({ line: 1, column: 1 }, 'the file is nested too deeply', 'fewer levels')])
 }
 
 function toValue(file: string, document: Document): unknown {
   try {
     return document.toJS()
   } catch (error) {
-    // Aliases that multiply each other, or refer to nothing.
+    // Aliases that multiply each other.
     const message = error instanceof Error ? firstLine(error.message) : String(error)
     throw new DefinitionError(file, [
       mistakeAt({ line: 1, column: 1 }, message, 'write out what the aliases stand for'),
@@ -85,19 +94,62 @@ function toValue(file: string, document: Document): unknown {
 }
 
 /** `args: {{ input.x }}` is a mapping to YAML, not a template: say so instead of complaining about its odd key. */
-function unquotedTemplates(document: Document, at: (offset: number) => TextPlace): LocatedMistake[] {
+function oddKeys(document: Document, at: (offset: number) => TextPlace): LocatedMistake[] {
   const found: LocatedMistake[] = []
   visit(document, {
     Pair: (_, pair) => {
       if (!isMap(pair.key) && !isSeq(pair.key)) return undefined
       const place = at(pair.key.range?.[0] ?? 0)
       found.push(
-        mistakeAt(place, 'a template needs quotes: without them YAML reads {{ … }} as a mapping', `write "{{ … }}"`),
+        isMap(pair.key)
+          ? mistakeAt(place, 'a template needs quotes: without them YAML reads {{ … }} as a mapping', `write "{{ … }}"`)
+          : mistakeAt(place, 'a list cannot be a key', 'write a text'),
       )
       return visit.SKIP
     },
   })
   return found
+}
+
+/** Of nothing that came before, or inside what it stands for: an alias without an end. */
+function oddAliases(document: Document, at: (offset: number) => TextPlace): LocatedMistake[] {
+  const found: LocatedMistake[] = []
+  const anchored = new Map<string, unknown>()
+  visit(document, {
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchored.set(node.anchor, node)
+    },
+    Alias: (_, { source, range }, path) => {
+      const named = anchored.get(source) as (typeof path)[number] | undefined
+      if (named !== undefined && !path.includes(named)) return
+      const message =
+        named === undefined
+          ? `no '&${source}' comes before '*${source}'`
+          : `'*${source}' stands inside what it stands for`
+      found.push(mistakeAt(at(range?.[0] ?? 0), message, 'write out what is meant'))
+    },
+  })
+  return found
+}
+
+/** What could be written only by an escape, or by an editor that has lost its way; no store keeps it. */
+const SUSPICIOUS = /\0|\\0|\\x00|\\[uU]0000|\\u[dD][89a-fA-F]|\p{Cs}/u
+
+function refuseUnstorable(source: Source, text: string): void {
+  if (!SUSPICIOUS.test(text)) return
+  const mistakes: Mistake[] = []
+  const todo: { readonly value: unknown; readonly path: Path }[] = [{ value: source.value, path: [] }]
+  for (const { value, path } of todo) {
+    if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+      const message = 'a text with a NUL character or half of a surrogate pair cannot be stored'
+      mistakes.push({ path, message, hint: 'leave the character out' })
+    } else if (typeof value === 'object' && value !== null) {
+      const list = Array.isArray(value)
+      for (const [key, item] of Object.entries(value))
+        todo.push({ value: item, path: [...path, list ? Number(key) : key] })
+    }
+  }
+  if (mistakes.length > 0) throw new DefinitionError(source.file, locateMistakes(source, mistakes))
 }
 
 /** The nearest part of the text that has a place of its own: aliases and merged keys have none. */

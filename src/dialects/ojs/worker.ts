@@ -1,5 +1,5 @@
 /** What workers send: a wish for jobs, reports of how they ended, signs of life. Read and checked; nothing is done here. */
-import type { LeaseBeat, LeaseFetch, LeaseReport } from '../../engine/api.ts'
+import type { LeaseBeat, LeaseFetch, LeaseReport } from '../../engine/lease-api.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'

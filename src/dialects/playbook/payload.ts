@@ -1,0 +1,85 @@
+/**
+ * What a run of a step is given: of the workload, the context and the results, what its templates name; all of it where
+ * they name it whole. What is not there is left out, so that `default` and `is defined` still see that it is missing.
+ */
+import type { Json } from '../../net/net.ts'
+import { isWorkers, type Mention } from './mentions.ts'
+import type { Step, Task } from './playbook.ts'
+
+/** Names that a worker has without being given them, or that are always given. */
+export const WORKERS_OWN: readonly string[] = [
+  'args',
+  'input',
+  'iter',
+  'loop',
+  'loop_index',
+  'step',
+  'output',
+  'outcome',
+  '_prev',
+  '_task',
+  '_attempt',
+  'results',
+  'keychain',
+  'execution_id',
+  'job',
+]
+
+/** null: all of it. */
+type Keys = Set<string> | null
+
+export function payloadOf(step: Step, mentions: readonly Mention[], steps: ReadonlySet<string>): Json {
+  let workload: Keys = new Set()
+  let ctx: Keys = new Set()
+  /** true: of a loop, only its numbers. Its results are as long as all its items together. */
+  const results = new Map<string, boolean>()
+  if (step.tasks.some(readsContext)) [workload, ctx] = [null, null]
+  for (const { name } of mentions.filter(isWorkers)) {
+    const [root, key] = name
+    if (root === 'workload') {
+      if (key === undefined) workload = null
+      else workload?.add(key)
+    } else if (root === 'ctx') {
+      // What the context has not is looked for in the workload.
+      if (key === undefined) [workload, ctx] = [null, null]
+      else ctx?.add(key)
+    } else if (WORKERS_OWN.includes(root) || root.startsWith('$') || root === step.loop?.iterator) continue
+    else if (steps.has(root)) results.set(root, key === 'stats' && results.get(root) !== false)
+    else {
+      ctx?.add(root)
+      workload?.add(root)
+    }
+  }
+  return {
+    execution_id: '{{ execution_id }}',
+    workload: part('workload', workload),
+    ctx: part('ctx', ctx),
+    steps: given([...results].map(([step, stats]) => [step, stats ? `given({"stats": ${step}.stats})` : step])),
+    args: '{{ args }}',
+  }
+}
+
+/** The item of a loop, given besides what all of them share. */
+export function itemOf(iterator: string): Json {
+  return { item: { value: `{{ iter.${iterator} }}`, index: '{{ iter.index }}', total: '{{ loop.length }}' } }
+}
+
+function part(from: string, keys: Keys): Json {
+  if (keys === null) return `{{ ${from} }}`
+  return given([...keys].map((key) => [key, `${from}[${JSON.stringify(key)}]`]))
+}
+
+function given(entries: readonly (readonly [key: string, source: string])[]): Json {
+  if (entries.length === 0) return {}
+  const sorted = entries.map(([key, source]) => `${JSON.stringify(key)}: ${source}`).sort()
+  return `{{ given({${sorted.join(', ')}}) }}`
+}
+
+/** Code that names `context` may read anything in it; code from elsewhere may do so too. */
+function readsContext({ kind, config }: Task): boolean {
+  if (kind !== 'python' && kind !== 'javascript') return false
+  if (config['script'] !== undefined && config['script'] !== null) return true
+  const packed = config['code_b64'] ?? config['code_base64']
+  const code = typeof packed === 'string' ? Buffer.from(packed, 'base64').toString('utf8') : config['code']
+  return typeof code === 'string' && /\bcontext\b/.test(code)
+}
