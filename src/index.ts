@@ -17,15 +17,20 @@ export { WorkflowFailed } from './client/errors.ts'
 export { InstanceHandle, RunHandle, type WaitOptions } from './client/handles.ts'
 export {
   type Answer,
+  type DefinitionOptions,
   type EnqueueEntry,
   type EnqueueOptions,
   Petrel,
   type PetrelOptions,
+  type SagaStartOptions,
   type StartOptions,
   type TransactionClient,
   type WorkOptions,
 } from './client/petrel.ts'
+export { type Saga, type SagaOptions, type SagaStep, saga } from './client/saga.ts'
 export { type StepContext, type Stored, type Task, task } from './client/task.ts'
+export { DefinitionError, type LocatedMistake } from './dialects/mistakes.ts'
+export type { Execution } from './dialects/playbook/execution/execution.ts'
 export type {
   EngineApi,
   GateView,
@@ -39,7 +44,11 @@ export { type ErrorCode, PetrelError } from './engine/errors.ts'
 export type { GateOptions } from './engine/gate-options.ts'
 export type { Failure, InstanceOutcome, InstanceState } from './net/marking.ts'
 export type { Json, Retry } from './net/net.ts'
+export type { StepHandlerOptions } from './pipeline/handler.ts'
 export type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from './store/rows.ts'
+export type { Envelope, Problem, Tool, ToolCall, ToolError } from './tools/tool.ts'
+export { Tools, type ToolsOptions } from './tools/tools.ts'
 export type { Context, Deferred } from './worker/context.ts'
-export { Cancelled, LeaseLost, Retryable, Shutdown, Terminal, TimedOut } from './worker/errors.ts'
+export { Cancelled, Failed, LeaseLost, Retryable, Shutdown, Terminal, TimedOut } from './worker/errors.ts'
+export type { Later } from './worker/later.ts'
 export type { Worker } from './worker/worker.ts'

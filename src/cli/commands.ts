@@ -20,6 +20,7 @@ import { defineRegistry } from './commands/registry.ts'
 import { defineRetry } from './commands/retry.ts'
 import { defineRun } from './commands/run.ts'
 import { defineRuns } from './commands/runs.ts'
+import { defineSaga } from './commands/saga.ts'
 import { defineSchedules } from './commands/schedules.ts'
 import { defineServer } from './commands/server.ts'
 import { defineShow } from './commands/show.ts'
@@ -39,7 +40,7 @@ export const COMMANDS: readonly CommandGroup[] = [
   { title: 'Definitions:', commands: [defineDeploy, defineDefinitions, defineStart, defineEvent] },
   {
     title: 'Instances:',
-    commands: [defineLs, defineShow, defineWhy, defineWatch, defineCancel, defineRetry, defineContext],
+    commands: [defineLs, defineShow, defineWhy, defineWatch, defineCancel, defineRetry, defineContext, defineSaga],
   },
   { title: 'Gates:', commands: [defineGates, defineApprove, defineReject, defineLink] },
   { title: 'Inbox:', commands: [defineSubmit, defineRuns, defineRegistry, defineSchedules, defineGrants] },

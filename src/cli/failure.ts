@@ -64,13 +64,18 @@ export function reportFailure(terminal: Terminal, error: unknown): number {
   return exit
 }
 
+/** Of a file full of mistakes the first say enough; --json has them all. */
+const MOST_PROBLEMS = 100
+
 /** `file:line:column: what is wrong`, and below it what would be right. */
 export function problemLines(error: Pick<DefinitionError, 'file' | 'problems'>, kind = ''): readonly string[] {
-  return error.problems.flatMap((p) => {
+  const more = error.problems.length - MOST_PROBLEMS
+  const lines = error.problems.slice(0, MOST_PROBLEMS).flatMap((p) => {
     const where = `${p.file ?? error.file}:${p.line}:${p.column}:`
     const first = `${where} ${kind}${p.path === '' ? '' : `${p.path}: `}${p.message}`
     return p.hint === null ? [first] : [first, `  ${p.hint}`]
   })
+  return more > 0 ? [...lines, `… and ${more} more`] : lines
 }
 
 function failed(code: ErrorCode, message: string, hint: string | null, details: Failed['details']): Failed {

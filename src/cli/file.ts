@@ -1,9 +1,12 @@
 /** Files named on the command line. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { beside } from '../client/beside.ts'
 import type { Definition } from '../dialects/definition.ts'
-import type { ReadOptions } from '../dialects/others.ts'
+import type { Tools } from '../tools/tools.ts'
 import { CliError } from './failure.ts'
+
+export { beside }
 
 /** `-` is standard input. */
 export function readText(file: string): string {
@@ -22,27 +25,11 @@ export function readText(file: string): string {
   }
 }
 
-/** Definitions that it names are looked for beside it. */
-export async function readDefinitionFile(file: string): Promise<Definition> {
+/** Definitions that it names are looked for beside it. `tools`: what steps of playbooks may be made of. */
+export async function readDefinitionFile(file: string, tools?: Tools): Promise<Definition> {
   const text = readText(file)
   const { readDefinition } = await import('../dialects/definition.ts')
   const folder = file === '-' ? '.' : dirname(file)
-  return readDefinition(file === '-' ? 'stdin' : file, text, beside(folder))
-}
-
-const ENDINGS = ['.workflow.yaml', '.workflow.yml', '.yaml', '.yml', '.json']
-
-/** `NAME.workflow.yaml` or `NAME.yaml` in a folder is the definition NAME. */
-export function beside(folder: string): Required<ReadOptions> {
-  return {
-    resolve: (name) => {
-      const found = ENDINGS.map((ending) => join(folder, `${name}${ending}`)).find((path) => existsSync(path))
-      return found === undefined ? null : { file: found, text: readText(found) }
-    },
-    names: () =>
-      readdirSync(folder).flatMap((entry) => {
-        const ending = ENDINGS.find((e) => entry.endsWith(e))
-        return ending === undefined ? [] : [entry.slice(0, -ending.length)]
-      }),
-  }
+  const more = tools === undefined ? {} : { tools }
+  return readDefinition(file === '-' ? 'stdin' : file, text, { ...beside(folder), ...more })
 }

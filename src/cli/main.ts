@@ -6,7 +6,7 @@ import { packageVersion } from './version.ts'
 
 const HELP = `
 Exit codes: 0 ok · 1 the work failed · 2 wrong usage or an invalid definition · 3 not found · 4 denied
-Environment: PETREL_STORE (--store), PORT (--port), NO_COLOR, PETREL_DEBUG=1 (stacks with errors)`
+Environment: PETREL_STORE (--store), PETREL_NATS_URL (--nats), PORT (--port), NO_COLOR, PETREL_DEBUG=1 (stacks with errors)`
 
 function program(): Command {
   const root = new Command('petrel')

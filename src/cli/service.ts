@@ -3,6 +3,7 @@
  * stops answering first, then the worker lets what it holds end, then engine and store close: whatever was not
  * recorded by then is handed out again by whoever is left, or at the next start.
  */
+import type { Saga } from '../client/saga.ts'
 import type { EngineApi } from '../engine/api.ts'
 import type { Server, ServerOptions } from '../server/server.ts'
 import type { WorkerMetrics } from '../server/worker-metrics.ts'
@@ -12,12 +13,13 @@ import type { Shared } from './act.ts'
 import { connect } from './connect.ts'
 import { listening } from './listening.ts'
 import { serviceLogger } from './logger.ts'
+import { type NatsOptions, type SagaService, serveSagas } from './nats.ts'
 import { packageVersion } from './version.ts'
 
 export type HttpParams = Omit<ServerOptions, 'engine' | 'version' | 'logger'> & { readonly host: string }
 
 export interface ServiceOptions {
-  readonly shared: Shared
+  readonly shared: Shared & NatsOptions
   readonly http: HttpParams | null
   readonly work: {
     readonly handlers: Handlers
@@ -26,6 +28,8 @@ export interface ServiceOptions {
     readonly name?: string
     readonly runtime?: string
   } | null
+  /** Whose commands are built here, beside those of deployed files. */
+  readonly sagas?: readonly Saga[]
   /** Where a process without a server shows its metrics; null: nowhere. */
   readonly metrics?: { readonly host: string; readonly port: number } | null
   readonly graceMs: number
@@ -36,6 +40,7 @@ export interface Service {
   readonly server: Server | null
   readonly worker: Worker | null
   readonly metrics: WorkerMetrics | null
+  readonly sagas: SagaService | null
   stop(): Promise<void>
 }
 
@@ -50,14 +55,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   let server: Server | null = null
   let worker: Worker | null = null
   let metrics: WorkerMetrics | null = null
+  let sagas: SagaService | null = null
   const stop = async (): Promise<void> => {
     await server?.close({ graceMs })
+    await sagas?.stop({ graceMs })
     await worker?.stop({ graceMs })
     await metrics?.close()
     await engine.close()
     await engine.store.close()
   }
   try {
+    sagas = await serveSagas(engine, shared, { sagas: options.sagas ?? [], logger })
     if (http !== null && serverModule !== null) {
       const { startServer } = await serverModule
       server = await listening(startServer({ engine, version: packageVersion(), ...http, logger }), {
@@ -78,5 +86,5 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await stop()
     throw error
   }
-  return { engine, server, worker, metrics, stop }
+  return { engine, server, worker, metrics, sagas, stop }
 }

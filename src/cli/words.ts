@@ -1,9 +1,12 @@
 /** How times, states and values read on a terminal. */
+import { executionStatus } from '../dialects/playbook/execution/words.ts'
 import type { InstanceRow, RunRow } from '../store/rows.ts'
 import { type Colour, harmless, type Terminal } from './terminal.ts'
 
 const COLOURS: { readonly [word: string]: Colour } = {
   completed: 'green',
+  success: 'green',
+  done: 'green',
   succeeded: 'green',
   approved: 'green',
   failed: 'red',
@@ -18,6 +21,9 @@ const COLOURS: { readonly [word: string]: Colour } = {
   executing: 'blue',
   blocked: 'yellow',
   skipped: 'yellow',
+  partial: 'yellow',
+  held: 'yellow',
+  discarded: 'yellow',
   running: 'blue',
   queued: 'dim',
   pending: 'dim',
@@ -33,6 +39,11 @@ export function paintState(terminal: Terminal, word: string): string {
 export function instanceState(row: InstanceRow): string {
   const plain = row.outcome === null || ['success', 'failed', 'cancelled', 'rolled_back'].includes(row.outcome)
   return plain ? row.state : `${row.state} (${row.outcome})`
+}
+
+/** In the word of its notation, where that has one of its own for the whole. */
+export function ownState(row: InstanceRow): string {
+  return row.dialect === 'playbook' ? executionStatus(row) : instanceState(row)
 }
 
 /** One word for where a run stands. */

@@ -1,7 +1,9 @@
 /** Handles of what was enqueued or started: its id, and everything one may ask of it. They hold no state of their own. */
+import type { Execution } from '../dialects/playbook/execution/execution.ts'
 import type { EngineApi, InstanceView } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../store/rows.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
@@ -143,6 +145,17 @@ export class InstanceHandle<Result = unknown> {
   /** Gates that wait for an answer: `petrel.approve(gate.id)`. */
   async gates(): Promise<readonly GateRow[]> {
     return await this.#engine.store.read.openGates({ instanceId: this.id, limit: 1_000 })
+  }
+
+  /** Writes into its context; null removes a name. Steps of a playbook that are held back are looked at again. */
+  async patch(set: { readonly [name: string]: Json }, actor: string | null = null): Promise<InstanceState> {
+    return (await this.#engine.patchContext({ instanceId: this.id, set, actor })).state
+  }
+
+  /** How a playbook stands, in its own words; null: it is of another notation. */
+  async execution(): Promise<Execution | null> {
+    const { loadExecution } = await import('../dialects/playbook/execution/load.ts')
+    return (await loadExecution(this.#engine, await this.row()))?.execution ?? null
   }
 
   async cancel(actor: string | null = null): Promise<InstanceState> {

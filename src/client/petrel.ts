@@ -1,17 +1,27 @@
 /** Petrel embedded in a program: opens a store, enqueues and starts work, runs workers. */
+import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { buildWorkflow } from '../dialects/ojs/builder.ts'
 import { checkJob, retryOf } from '../dialects/ojs/tree.ts'
+import type { ReadOptions } from '../dialects/others.ts'
+import { TEMPLATE_TYPE } from '../dialects/saga/program.ts'
 import type { CallerTransaction, EngineApi, EngineOptions, EnqueueParams, UniqueParams } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import type { StepHandlerOptions } from '../pipeline/handler.ts'
+import { STEP_TYPE } from '../pipeline/program.ts'
+import { Tools } from '../tools/tools.ts'
+import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
 import { type Handler, Handlers } from '../worker/handlers.ts'
 import { checkJson, DEFAULT_MAX_BYTES } from '../worker/json.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import { Worker } from '../worker/worker.ts'
+import { beside } from './beside.ts'
 import { type AnyStep, type GivesOf, type Job, job, type Step, type StepOptions } from './builders.ts'
 import { InstanceHandle, RunHandle } from './handles.ts'
+import type { Saga } from './saga.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
 export interface PetrelOptions extends Omit<EngineOptions, 'store'> {
@@ -49,6 +59,23 @@ export interface StartOptions {
   readonly tx?: TransactionClient
 }
 
+export interface DefinitionOptions extends Omit<StartOptions, 'name'> {
+  readonly input?: Json
+  /** Named in mistakes. */
+  readonly file?: string
+  /** Texts of the definitions that this one names. */
+  readonly resolve?: ReadOptions['resolve']
+  /** Their names, where one is told that it was misspelled. */
+  readonly names?: ReadOptions['names']
+}
+
+export interface SagaStartOptions extends Omit<StartOptions, 'name' | 'tx'> {
+  /** Default: the latest. */
+  readonly version?: string
+  /** What the caller knows it by; told with the saga. */
+  readonly correlationId?: string
+}
+
 export interface WorkOptions extends Omit<WorkerOptions, 'handlers'> {
   /** Only these, types or prefixes such as `billing.%`; default: all that have a handler now. */
   readonly types?: readonly string[]
@@ -67,6 +94,8 @@ export class Petrel {
   readonly engine: EngineApi
   readonly #handlers = new Handlers()
   readonly #workers = new Set<Worker>()
+  /** Of the steps of playbooks; null: not said. */
+  #tools: Tools | null = null
   readonly #options: PetrelOptions
   readonly #close: () => Promise<void>
   #closing: Promise<void> | null = null
@@ -104,6 +133,61 @@ export class Petrel {
     if (typeof task === 'string') this.#handlers.add(task, handler as Handler)
     else this.#handlers.add(task.type, task.handler)
     return this
+  }
+
+  /**
+   * Lets workers started from now on execute the steps of playbooks, with these tools: those that come with Petrel, or
+   * `Tools.standard().add(tool)` with one's own. Secrets of keychains are read from the environment unless said otherwise.
+   */
+  playbooks(options: Partial<StepHandlerOptions> = {}): this {
+    const { tools = Tools.standard(), ...rest } = options
+    // Templates and secrets are much to load for those who never run a playbook.
+    const made = import('../pipeline/handler.ts').then((module) => module.makeStepHandler({ ...rest, tools }))
+    this.handle(STEP_TYPE, async (args: unknown, ctx) => (await made)(args as never, ctx as Context<never>))
+    this.#tools = tools
+    return this
+  }
+
+  /**
+   * Lets workers started from now on build the commands of this saga, and puts it into service under its name and version.
+   * Without one: those of sagas that were deployed as files.
+   */
+  async saga(saga?: Saga): Promise<this> {
+    const [{ makeSagaHandler }, { templateBuilders }] = await Promise.all([
+      import('../dialects/saga/handler.ts'),
+      import('../dialects/saga/builders.ts'),
+    ])
+    if (saga !== undefined) await this.#deploy(`${saga.name}.saga.json`, saga.text)
+    const handler = makeSagaHandler({
+      builders: saga?.builders ?? templateBuilders(),
+      commandsOf: (instanceId) => this.engine.commands.ofInstance({ instanceId }),
+      maxBytes: this.#options.maxPayloadBytes ?? DEFAULT_MAX_BYTES,
+    })
+    return this.handle(saga?.type ?? TEMPLATE_TYPE, handler as Handler as never)
+  }
+
+  async #deploy(file: string, text: string): Promise<void> {
+    const { Catalog } = await import('../definitions/catalog.ts')
+    const catalog = new Catalog({ engine: this.engine, logger: this.#options.logger ?? null })
+    await catalog.deploy({ file, text, tenant: null, actor: null })
+  }
+
+  /** Starts a saga that is in service, by its name. */
+  async startSaga(name: string, request: Json, options: SagaStartOptions = {}): Promise<InstanceHandle> {
+    this.#assertOpen()
+    const { idempotencyKey, initiator, version, tenant, ...rest } = options
+    this.#checkArgs(request, 'the request')
+    const { startSaga } = await import('../definitions/sagas.ts')
+    const started = await startSaga(this.engine, {
+      ...rest,
+      name,
+      version: version ?? null,
+      request,
+      tenant: tenant ?? null,
+      actor: initiator ?? null,
+      ...(idempotencyKey === undefined ? {} : { startKey: idempotencyKey }),
+    })
+    return new InstanceHandle(this.engine, started.id, started.created)
   }
 
   /** Starts a worker in this process for the types handled so far. */
@@ -176,6 +260,38 @@ export class Petrel {
     const params = built.map(({ start }) => ({ ...start, ...rest, ...key }))
     const started = await this.engine.start(params, onTransaction(tx))
     return started.map(({ id, created }, i) => new InstanceHandle(this.engine, id, created, built[i]?.shape)) as never
+  }
+
+  /**
+   * Starts a definition of any notation from its text, such as a playbook. Rejects with DefinitionError, which has every
+   * mistake with its line. The workload of a playbook is its defaults with `input` over them.
+   */
+  async startText(text: string, options: DefinitionOptions = {}): Promise<InstanceHandle> {
+    this.#assertOpen()
+    const { input, file = 'definition', resolve, names, tx, idempotencyKey, ...rest } = options
+    const { readDefinition } = await import('../dialects/definition.ts')
+    const tools = this.#tools === null ? {} : { tools: this.#tools }
+    const others = { ...(resolve === undefined ? {} : { resolve }), ...(names === undefined ? {} : { names }) }
+    const { start } = await readDefinition(file, text, { ...tools, ...others })
+    if (input !== undefined) this.#checkArgs(input, 'the input')
+    const params = {
+      ...start,
+      ...rest,
+      ...(input === undefined ? {} : { input }),
+      ...(idempotencyKey === undefined ? {} : { startKey: idempotencyKey }),
+    }
+    const [started] = await this.engine.start([params], onTransaction(tx))
+    const { id, created } = started as { readonly id: string; readonly created: boolean }
+    return new InstanceHandle(this.engine, id, created)
+  }
+
+  /** The same from a file; definitions that it names are looked for beside it. */
+  async startFile(
+    path: string,
+    options: Omit<DefinitionOptions, 'file' | 'resolve' | 'names'> = {},
+  ): Promise<InstanceHandle> {
+    const text = await readFile(path, 'utf8')
+    return this.startText(text, { ...options, file: path, ...beside(dirname(path)) })
   }
 
   /** Handle of a workflow by its id, whoever started it. */

@@ -1,5 +1,6 @@
 /** A task: a type of work with its handler, from which the builders take the types of arguments and results. */
 import type { Context, Deferred } from '../worker/context.ts'
+import type { Later } from '../worker/later.ts'
 
 /** The context of a task that takes `Previous` from the step before it. */
 export type StepContext<Previous = unknown> = Context<Previous>
@@ -20,9 +21,11 @@ export type Stored<T> = 0 extends 1 & T
             : never
 
 /** What a handler's return type means for those who wait for it. */
-export type ResultOf<Returned> = Later<Awaited<Returned>>
+export type ResultOf<Returned> = Given<Awaited<Returned>>
 
-type Later<R> = R extends Deferred<infer Result> ? Stored<Result> : R extends void ? null : Stored<R>
+/** One that goes on later gives nothing yet. */
+type Given<R> =
+  R extends Deferred<infer Result> ? Stored<Result> : R extends Later ? never : R extends void ? null : Stored<R>
 
 export interface Task<Args = never, Result = unknown, Previous = never> {
   readonly type: string

@@ -36,9 +36,9 @@ export function scopeOf(method: string, path: string | undefined, given: Scope |
   if (path === undefined || method === 'GET' || method === 'HEAD') return 'read'
   if (path.startsWith('/ojs/v1/workers/')) return 'work'
   if (/^\/ojs\/v1\/(?:jobs|workflows)(?:\/|$)/.test(path)) return 'enqueue'
-  if (/^\/v1\/runs\/(?:claim(?:\/stop)?|:id\/(?:heartbeat|complete|fail|release))$/.test(path)) return 'work'
+  if (/^\/v1\/runs\/(?:claim(?:\/stop)?|:id\/(?:heartbeat|complete|fail|later|release))$/.test(path)) return 'work'
   if (/^\/v1\/runs(?:\/|$)/.test(path)) return 'enqueue'
-  if (/^\/v1\/(?:instances|events)(?:\/|$)/.test(path)) return 'enqueue'
+  if (/^\/v1\/(?:instances|sagas|events)(?:\/|$)/.test(path)) return 'enqueue'
   // Who may decide which gate, its roles say.
   if (/^\/v1\/gates\/:id\/(?:approve|reject)$/.test(path)) return 'enqueue'
   return 'admin'
@@ -47,7 +47,10 @@ export function scopeOf(method: string, path: string | undefined, given: Scope |
 /** Queues, statistics, administration, the registry and the table of schedules are of all tenants together. */
 function isShared(path: string | undefined): boolean {
   if (path === undefined || path.endsWith('/events')) return false
-  return path === '/metrics' || /^\/(?:ojs\/v1\/(?:queues|admin)|v1\/(?:registry|schedules))(?:\/|$)/.test(path)
+  return (
+    path === '/metrics' ||
+    /^\/(?:ojs\/v1\/(?:queues|admin)|v1\/(?:registry|schedules|refused-messages))(?:\/|$)/.test(path)
+  )
 }
 
 export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode): void {

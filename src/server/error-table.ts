@@ -131,6 +131,11 @@ export const WIRE_ERRORS = {
     retryable: false,
     hint: 'Nest less deeply; GET /ojs/manifest names the limit.',
   },
+  mismatch: {
+    status: 409,
+    retryable: false,
+    hint: 'The ids do not belong together; send both as they came with the command.',
+  },
   stale_lease: {
     status: 409,
     retryable: false,
@@ -151,6 +156,7 @@ export const OJS_WORDS: Partial<Record<WireCode, WireCode>> = {
   unusable_store: 'backend_error',
   unavailable: 'backend_error',
   stale_lease: 'conflict',
+  mismatch: 'conflict',
   denied: 'permission_denied',
   invalid_net: 'invalid_workflow',
   invalid_definition: 'invalid_workflow',

@@ -24,6 +24,7 @@ import { openapiRoutes } from './openapi/routes.ts'
 import { answerBroken, answerUnrouted, requestId, speak } from './protocol.ts'
 import { guardRate } from './rate-guard.ts'
 import { type KnownRoute, RouteTable } from './route-table.ts'
+import { sagaRoutes } from './sagas/routes.ts'
 
 export interface ServerOptions {
   readonly engine: EngineApi
@@ -109,6 +110,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   definitionRoutes(app, catalog)
   eventRoutes(app, new Events({ engine, logger }))
   instanceRoutes(app, { engine, catalog, closing: closing.signal })
+  sagaRoutes(app, engine)
   gateRoutes(app, engine)
   await app.register((inner, _, done) => {
     decideRoutes(inner, engine, logger)

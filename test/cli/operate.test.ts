@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type FreshDatabase, freshDatabase, postgresUrl } from '../services.ts'
+import { emptyDatabase, type FreshDatabase, postgresUrl } from '../services.ts'
 import { HANDLERS, shell } from './petrel.ts'
 
 const sh = shell()
@@ -123,7 +123,7 @@ describe('on SQLite', () => suite(() => 'sqlite:operate.db'))
 describe.skipIf(postgresUrl() === null)('on Postgres', () => {
   let database: FreshDatabase
   beforeAll(async () => {
-    database = await freshDatabase()
+    database = await emptyDatabase()
   })
   afterAll(() => database.drop())
 

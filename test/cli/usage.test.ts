@@ -61,7 +61,7 @@ describe('wrong usage', () => {
     [['ls', '--zzzzzz'], "unknown option '--zzzzzz'", 'petrel ls --help'],
     [['ls', '--limit', 'x'], 'limit is a whole number', 'petrel ls --help'],
     [['show'], "missing required argument 'id'", 'petrel show --help'],
-    [['worker'], "required option '--handlers <module>' not specified", 'petrel worker --help'],
+    [['worker'], 'a worker needs something to work with', '--tools for the steps of playbooks'],
     [['ls', '--store', 'mysql://x'], 'no store is called "mysql://x"', '--store'],
   ])('%j: one line says what is wrong, one what would be right', async (args, wrong, right) => {
     const { code, out, err } = await sh.petrel(...args)

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe } from 'vitest'
 import { Petrel, type PetrelOptions } from '../../src/index.ts'
-import { freshDatabase, postgresUrl } from '../services.ts'
+import { emptyDatabase, freshDatabase, postgresUrl } from '../services.ts'
 
 export interface Stage {
   readonly kind: 'sqlite' | 'postgres'
-  /** A Petrel on this test's database; several calls in one test share it. */
+  /** A Petrel on this test's database; several calls in one test share it. The first with `migrate: false`: not migrated. */
   open(options?: PetrelOptions): Promise<Petrel>
   /** Where that database is. */
   url(): Promise<string>
 }
 
 export function onBothStores(name: string, suite: (stage: Stage) => void): void {
-  describe(`${name} (sqlite)`, () => suite(stageOn('sqlite', sqliteFile)))
+  describe(`${name} (sqlite)`, () => suite(stageOn('sqlite', sqliteFile, sqliteFile)))
   onPostgres(`${name} (postgres)`, suite)
 }
 
 export function onPostgres(name: string, suite: (stage: Stage) => void): void {
-  describe.skipIf(postgresUrl() === null)(name, () => suite(stageOn('postgres', freshDatabase)))
+  describe.skipIf(postgresUrl() === null)(name, () => suite(stageOn('postgres', freshDatabase, emptyDatabase)))
 }
 
 interface Place {
@@ -36,7 +36,7 @@ async function sqliteFile(): Promise<Place> {
   }
 }
 
-function stageOn(kind: Stage['kind'], fresh: () => Promise<Place>): Stage {
+function stageOn(kind: Stage['kind'], fresh: () => Promise<Place>, empty: () => Promise<Place>): Stage {
   const opened: Petrel[] = []
   let place: Promise<Place> | null = null
 
@@ -54,6 +54,7 @@ function stageOn(kind: Stage['kind'], fresh: () => Promise<Place>): Stage {
     kind,
     url,
     async open(options = {}) {
+      if (options.migrate === false) place ??= empty()
       const petrel = await Petrel.open(await url(), options)
       opened.push(petrel)
       return petrel

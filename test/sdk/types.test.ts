@@ -91,6 +91,13 @@ describe('types of the builders', () => {
     void (() => petrel.enqueue(job(charge)))
   })
 
+  it('a handler that may go on later gives what it gives in the end', () => {
+    const poll = task('poll', async (n: number, ctx) => (n > 0 ? ctx.later(1000) : { done: true }))
+    expectTypeOf(poll.result).toEqualTypeOf<{ done: boolean } | undefined>()
+    const never = task('never', (_: null, ctx) => ctx.fail({ code: 'x', message: 'no' }))
+    expectTypeOf(never.result).toEqualTypeOf<undefined>()
+  })
+
   it('a deferred result has the type of what completes it', () => {
     const ask = task('ask', (_: unknown, ctx) => ctx.defer<{ answer: number }>())
     const run = () => petrel.enqueue(ask)

@@ -20,7 +20,9 @@ export function defineCancel(program: Command): void {
           if (terminal.json) terminal.data({ run: runWire(run) })
           else terminal.print(`run ${id} is ${paintState(terminal, run.status)}`)
         } else {
-          const row = await engine.cancelInstance({ id, actor: actor() })
+          // A saga that is cancelled is undone: half of it is of use to nobody.
+          const undo = found.view.instance.dialect === 'saga' ? { undo: true as const } : {}
+          const row = await engine.cancelInstance({ id, actor: actor(), ...undo })
           if (terminal.json) terminal.data({ instance: instanceWire(row) })
           else
             terminal.print(

@@ -29,18 +29,26 @@ async function check(terminal: Terminal, options: CheckOptions, files: readonly 
       const definition = await readDefinitionFile(file)
       if (options.strict === true) refuseWarnings(file, definition)
       const warnings = definition.warnings ?? []
-      const { nodes, types } = namesOf(definition)
+      const { nodes, types, tools, subjects } = namesOf(definition)
+      const made =
+        subjects.size > 0
+          ? `${count(nodes.size, 'step')}, subjects ${[...subjects].join(', ')}`
+          : tools.size > 0
+            ? `${count(nodes.size, 'step')}, tools ${[...tools].join(', ')}`
+            : `${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}`
       answers.push({
         file,
         valid: true,
         dialect: definition.dialect,
         name: definition.name,
         types: [...types],
+        ...(tools.size === 0 ? {} : { tools: [...tools] }),
+        ...(subjects.size === 0 ? {} : { subjects: [...subjects] }),
         problems: [],
         warnings,
       })
       terminal.print(
-        `${file}: ${terminal.paint('green', 'valid')}, ${definition.dialect} '${definition.name}', ${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}${warnings.length === 0 ? '' : `, ${count(warnings.length, 'warning')}`}`,
+        `${file}: ${terminal.paint('green', 'valid')}, ${definition.dialect} '${definition.name}', ${made}${warnings.length === 0 ? '' : `, ${count(warnings.length, 'warning')}`}`,
       )
       for (const line of problemLines({ file, problems: warnings }, `${terminal.paint('yellow', 'warning')}: `))
         terminal.print(line)

@@ -4,15 +4,19 @@ import { act, jsonOption, storeOptions } from '../act.ts'
 import { shownUrl, storeUrl } from '../connect.ts'
 import { EXIT } from '../failure.ts'
 import { interrupted, untilAborted } from '../interrupted.ts'
+import { natsOptions, sagasLine } from '../nats.ts'
 import { type Service, startService } from '../service.ts'
 import type { Terminal } from '../terminal.ts'
+import { makeTools, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
 import { span } from '../words.ts'
 import { type HttpOptions, httpOptions, httpParams } from './server.ts'
 
-interface DevOptions extends HttpOptions {
+interface DevOptions extends HttpOptions, ToolOptions {
   /** commander's --no-demo. */
   readonly demo: boolean
   readonly handlers?: string
+  /** commander's --no-tools. */
+  readonly tools: boolean
 }
 
 export function defineDev(program: Command): void {
@@ -21,19 +25,21 @@ export function defineDev(program: Command): void {
     .description('everything in one process on the embedded store, with a demo workflow')
     .option('--handlers <module>', 'work on the types of this module, too')
     .option('--no-demo', 'without the demo workflow')
-  jsonOption(storeOptions(httpOptions(command))).action(act<DevOptions>(dev))
+    .option('--no-tools', 'do not work on the steps of playbooks')
+  jsonOption(storeOptions(natsOptions(httpOptions(toolOptions(command))))).action(act<DevOptions>(dev))
 }
 
 async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const stop = interrupted()
   const demo = options.demo ? await import('../demo.ts') : null
-  const own =
-    options.handlers === undefined ? null : await (await import('../run/handlers.ts')).loadHandlers(options.handlers)
+  const module = await (await import('../run/handlers.ts')).loadModule(options.handlers)
+  const own = options.tools ? withSteps(module.handlers, await makeTools(options, module.tools)) : module.handlers
   const handlers = demo === null ? own : demo.addDemoHandlers(own)
   const service = await startService({
     shared: options,
     http: httpParams(options),
-    work: handlers === null ? null : { handlers },
+    sagas: module.sagas,
+    work: handlers.types().length === 0 ? null : { handlers },
     graceMs: options.grace * 1000,
   })
   const url = service.server?.url ?? ''
@@ -44,6 +50,8 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
     terminal.print(
       `${terminal.paint('bold', 'Petrel')} is ready at ${terminal.paint('bold', url)} after ${span(readyMs)}; store ${store}`,
     )
+    const sagas = await sagasLine(options, service.sagas)
+    if (sagas !== null) terminal.print(sagas)
     terminal.print()
   }
   try {
@@ -87,5 +95,6 @@ function printWhereToLook(terminal: Terminal, url: string, options: DevOptions):
   if (existsSync('examples/order.chain.yaml')) {
     terminal.print('  petrel run examples/order.chain.yaml --handlers examples/order.handlers.mjs')
   }
+  if (options.tools) terminal.print('  petrel deploy PLAYBOOK.yaml, petrel start NAME: its steps are worked on here')
   terminal.print(terminal.paint('dim', 'Ctrl-C stops it; the data stays.'))
 }

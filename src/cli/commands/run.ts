@@ -1,16 +1,20 @@
 import type { Command } from 'commander'
 import type { Definition } from '../../dialects/definition.ts'
 import type { Json } from '../../net/net.ts'
+import { STEP_TYPE } from '../../pipeline/program.ts'
+import type { Handlers } from '../../worker/handlers.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { connect } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
 import { readDefinitionFile, readText } from '../file.ts'
 import { interrupted } from '../interrupted.ts'
 import { jsonArgument } from '../json-argument.ts'
+import { type NatsOptions, natsOptions, serveSagas } from '../nats.ts'
 import type { Terminal } from '../terminal.ts'
-import { span } from '../words.ts'
+import { makeTools, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
+import { count, span } from '../words.ts'
 
-interface RunOptions extends Shared {
+interface RunOptions extends Shared, ToolOptions, NatsOptions {
   readonly input?: string
   readonly handlers?: string
   /** true: without a file. */
@@ -28,7 +32,7 @@ export function defineRun(program: Command): void {
     .option('--mock [outcomes]', 'dry run in memory: stand-ins for missing handlers, skipped waits')
     .option('--wait', 'stay while the instance only waits for something from outside')
     .addHelpText('after', HELP)
-  jsonOption(storeOptions(command)).action(act<RunOptions, readonly [string]>(run))
+  jsonOption(storeOptions(natsOptions(toolOptions(command)))).action(act<RunOptions, readonly [string]>(run))
 }
 
 const HELP = `
@@ -47,10 +51,19 @@ file says otherwise per node key or type:
 const INPUT_EXAMPLE = `for example --input '{"order": 1}' or --input @order.json`
 
 async function run(terminal: Terminal, options: RunOptions, file: string): Promise<number> {
-  const definition = await readDefinitionFile(file)
+  const module = await (await import('../run/handlers.ts')).loadModule(options.handlers)
+  // Tools are loaded where something needs them: most definitions have no steps of that kind.
+  const own = module.tools.length === 0 ? undefined : await makeTools(options, module.tools)
+  const definition = await readDefinitionFile(file, own)
   const input = options.input === undefined ? null : jsonArgument(options.input, '--input', INPUT_EXAMPLE)
-  const handlers =
-    options.handlers === undefined ? null : await (await import('../run/handlers.ts')).loadHandlers(options.handlers)
+  const warned = definition.warnings?.length ?? 0
+  if (warned > 0 && !terminal.json)
+    terminal.error(
+      `${file}: ${count(warned, 'warning')}; \`petrel check ${file}\` shows ${warned === 1 ? 'it' : 'them'}`,
+    )
+  const given = module.handlers.types().length === 0 ? null : module.handlers
+  const works = options.mock === undefined && (await hasSteps(definition))
+  const handlers = works ? withSteps(given, own ?? (await makeTools(options, []))) : given
   const stop = interrupted()
   try {
     if (options.mock !== undefined)
@@ -61,20 +74,37 @@ async function run(terminal: Terminal, options: RunOptions, file: string): Promi
   }
 }
 
+/** Whether some of it, or of what is nested in it, is done by tools. */
+async function hasSteps(definition: Definition): Promise<boolean> {
+  const { namesOf } = await import('../run/names.ts')
+  return namesOf(definition).types.has(STEP_TYPE)
+}
+
 interface Given {
   readonly definition: Definition
   readonly input: Json | null
-  readonly handlers: Awaited<ReturnType<typeof import('../run/handlers.ts').loadHandlers>> | null
+  readonly handlers: Handlers | null
   readonly signal: AbortSignal
 }
 
 async function runLive(terminal: Terminal, given: Given, options: RunOptions): Promise<number> {
   const { liveRun } = await import('../run/live.ts')
+  const isSaga = given.definition.dialect === 'saga'
+  if (isSaga && options.nats === undefined)
+    throw new CliError(
+      'invalid_request',
+      'a saga needs services',
+      '--nats URL where they listen, or --mock for a dry run',
+    )
   const engine = await connect(options, { create: true })
+  const sagas = isSaga ? await serveSagas(engine, options, { sagas: [], logger: null }) : null
   try {
-    const { id, waits } = await liveRun({ engine, terminal, ...given, wait: options.wait === true })
+    // All that a saga does is wait for services.
+    const wait = isSaga || options.wait === true
+    const { id, waits } = await liveRun({ engine, terminal, ...given, wait })
     return await end(terminal, engine, id, { waits, note: '', trace: null, interrupted: given.signal.aborted })
   } finally {
+    await sagas?.stop({ graceMs: 0 })
     await engine.close()
     await engine.store.close()
   }
@@ -108,7 +138,7 @@ async function runMock(terminal: Terminal, given: Given, mock: string | true): P
 }
 
 interface End {
-  readonly waits: Parameters<typeof import('../run/ending.ts').printEnding>[2]
+  readonly waits: Parameters<typeof import('../run/ending.ts').projection>[2]
   readonly note: string
   readonly trace: readonly unknown[] | null
   readonly interrupted: boolean
@@ -127,7 +157,7 @@ async function end(
     const shown = await projection(engine, view, how.waits)
     terminal.data(how.trace === null ? shown : { ...shown, trace: how.trace })
   } else {
-    printEnding(terminal, view, how.waits, how.note)
+    await printEnding(terminal, engine, view, how)
     if (view.instance.endedAt === null) {
       const why = how.interrupted ? 'interrupted; ' : ''
       if (how.trace === null)

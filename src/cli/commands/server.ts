@@ -3,9 +3,10 @@ import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.
 import { shownUrl, storeUrl } from '../connect.ts'
 import { EXIT } from '../failure.ts'
 import { interrupted, untilAborted } from '../interrupted.ts'
+import { type NatsOptions, natsOptions, sagasLine, shownNats } from '../nats.ts'
 import { type HttpParams, startService } from '../service.ts'
 
-export interface HttpOptions extends Shared {
+export interface HttpOptions extends Shared, NatsOptions {
   readonly port: number
   readonly host: string
   readonly grace: number
@@ -53,8 +54,10 @@ export function httpParams(options: HttpOptions): HttpParams {
 }
 
 export function defineServer(program: Command): void {
-  const command = program.command('server').description('engine and HTTP API, without workers')
-  jsonOption(storeOptions(httpOptions(command))).action(
+  const command = program
+    .command('server')
+    .description('engine and HTTP API, without workers; with --nats also what sagas need')
+  jsonOption(storeOptions(natsOptions(httpOptions(command)))).action(
     act<HttpOptions>(async (terminal, options) => {
       const stop = interrupted()
       const service = await startService({
@@ -64,9 +67,13 @@ export function defineServer(program: Command): void {
         graceMs: options.grace * 1000,
       })
       const url = service.server?.url ?? ''
-      if (terminal.json) terminal.record({ event: 'ready', url, store: shownUrl(storeUrl(options)) })
+      const nats = shownNats(options)
+      const sagas = await sagasLine(options, service.sagas)
+      const store = shownUrl(storeUrl(options))
+      if (terminal.json) terminal.record({ event: 'ready', url, store, ...(nats === null ? {} : { nats }) })
       else {
-        terminal.print(`listening on ${url}, store ${shownUrl(storeUrl(options))}`)
+        terminal.print(`listening on ${url}, store ${store}`)
+        if (sagas !== null) terminal.print(sagas)
         if (service.server?.auth === 'insecure')
           terminal.print(
             terminal.paint('yellow', `anyone who can reach ${options.host} may do everything (--insecure)`),

@@ -1,30 +1,39 @@
 import type { Command } from 'commander'
+import type { LogPlace } from '../../dialects/playbook/execution/envelope.ts'
 import type { EngineApi, InstanceView } from '../../engine/api.ts'
-import { eventWire, json, runWire } from '../../server/wire.ts'
-import type { RunRow } from '../../store/rows.ts'
+import { eventWire, json, runWire, type Wire } from '../../server/wire.ts'
+import type { InstanceRow, RunRow, StoredEvent } from '../../store/rows.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
+import { CliError, EXIT } from '../failure.ts'
 import { runOrInstance } from '../lookup.ts'
 import type { Terminal } from '../terminal.ts'
-import { brief, clock, instanceState, paintState, placeOf, runState, span } from '../words.ts'
+import { brief, clock, instanceState, ownState, paintState, placeOf, runState, span } from '../words.ts'
 
 interface ShowOptions extends Shared {
   readonly events?: boolean
+  /** Where a page of events goes on. */
+  readonly after?: string
+  readonly result?: string
 }
+
+const MOST_EVENTS = 1000
 
 export function defineShow(program: Command): void {
   const command = program
     .command('show')
     .argument('<id>', 'instance or run')
     .description('show one instance (or run): state, runs, gates, results, errors')
-    .option('--events', 'the events too')
+    .option('--events', 'the events too; of a playbook in its own words')
+    .option('--after <place>', 'events behind this one: go on where a page ended')
+    .option('--result <node>', 'only the result of this node, all of it, as JSON')
   jsonOption(storeOptions(command)).action(
     act<ShowOptions, readonly [string]>((terminal, options, id) =>
       withEngine(options, async (engine) => {
         const found = await runOrInstance(engine, id)
         if ('run' in found) await showRun(terminal, engine, found.run)
-        else await showInstance(terminal, engine, found.view, options.events === true)
+        else if (options.result !== undefined) await showResult(terminal, engine, found.view, options.result)
+        else await showInstance(terminal, engine, found.view, options)
         return EXIT.ok
       }),
     ),
@@ -35,28 +44,22 @@ async function showInstance(
   terminal: Terminal,
   engine: EngineApi,
   view: InstanceView,
-  withEvents: boolean,
+  options: ShowOptions,
 ): Promise<void> {
   const { projection } = await import('../run/ending.ts')
   const { waitsOf } = await import('../run/waits.ts')
   const { dagView, printDag, printDagState } = await import('../dag-view.ts')
+  const { playbookView, printPlaybook } = await import('../playbook-view.ts')
   const { instance } = view
   const waits = instance.endedAt === null ? ((await waitsOf(engine, instance.id)) ?? []) : []
-  const events = withEvents
-    ? await engine.store.read.instanceEvents({ instanceId: instance.id, afterSeq: 0, limit: 1000 })
-    : []
+  const events = options.events === true ? await eventsOf(engine, instance, options.after) : null
   if (terminal.json) {
-    const shown = await projection(engine, view, waits)
-    terminal.data(withEvents ? { ...shown, events: events.map(eventWire) } : shown)
+    terminal.data({ ...(await projection(engine, view, waits)), ...events?.wire })
     return
   }
-  const dag = await dagView(engine, instance)
+  const [dag, playbook] = await Promise.all([dagView(engine, instance), playbookView(engine, instance)])
   const now = await engine.store.now()
-  const core = instanceState(instance)
-  const state =
-    dag === null
-      ? `${paintState(terminal, instance.state)}${core.slice(instance.state.length)}`
-      : printDagState(terminal, dag)
+  const state = dag === null ? stateText(terminal, instance) : printDagState(terminal, dag)
   terminal.print(`${terminal.paint('bold', instance.name)}  ${state}  ${terminal.paint('dim', instance.dialect)}`)
   terminal.print(`id       ${instance.id}`)
   terminal.print(`created  ${clock(instance.createdAt)}`)
@@ -67,8 +70,11 @@ async function showInstance(
   if (instance.retryOf !== null) terminal.print(`retry of ${instance.retryOf}`)
   if (view.error !== null) terminal.print(`error    ${view.error.code}: ${brief(view.error.message, 200)}`)
   if (view.undoError !== null) terminal.print(`undo     ${view.undoError.code}: ${brief(view.undoError.message, 200)}`)
-  for (const wait of waits) terminal.print(`waits    ${wait.text}`)
+  // What a playbook holds back is told with its steps.
+  for (const wait of waits.filter(({ kind }) => playbook === null || kind !== 'held'))
+    terminal.print(`waits    ${wait.text}`)
   if (dag !== null) printDag(terminal, dag, now)
+  else if (playbook !== null) printPlaybook(terminal, playbook, now)
   else if (view.runs.length > 0) {
     terminal.print()
     printRuns(terminal, view.runs, now)
@@ -79,20 +85,87 @@ async function showInstance(
     )
   }
   for (const child of view.children)
-    terminal.print(`child ${child.id}  ${child.name}  ${paintState(terminal, instanceState(child))}`)
-  if (withEvents) {
-    terminal.print()
-    terminal.table(
-      [{ title: 'SEQ', align: 'right' }, { title: 'AT' }, { title: 'EVENT' }, { title: 'NODE' }, { title: 'DATA' }],
-      events.map((e) => [
-        String(e.seq ?? ''),
-        `+${span(e.at - instance.createdAt)}`,
-        e.type,
-        e.node ?? '',
-        e.data === null ? '' : brief(e.data, 80),
-      ]),
-    )
+    terminal.print(`child ${child.id}  ${child.name}  ${paintState(terminal, ownState(child))}`)
+  if (events === null) return
+  terminal.print()
+  events.print(terminal)
+  if (events.next !== null)
+    terminal.print(terminal.paint('dim', `more: petrel show ${instance.id} --events --after ${events.next}`))
+}
+
+function stateText(terminal: Terminal, instance: InstanceRow): string {
+  if (instance.dialect === 'playbook') return paintState(terminal, ownState(instance))
+  return `${paintState(terminal, instance.state)}${instanceState(instance).slice(instance.state.length)}`
+}
+
+/** One result as it is stored: what a reference in a summary leads to. */
+async function showResult(
+  terminal: Terminal,
+  engine: EngineApi,
+  { instance }: InstanceView,
+  node: string,
+): Promise<void> {
+  const net = await engine.net(instance.netHash)
+  const found = net?.nodes.find(({ key }) => key === node)
+  if (net === null || found === undefined) {
+    const known = net?.nodes.map(({ key }) => key) ?? []
+    const { closest } = await import('../../dialects/reader.ts')
+    const near = closest(node, known)
+    const hint = near === null ? `nodes: ${known.slice(0, 20).join(', ')}` : `did you mean '${near}'?`
+    throw new CliError('not_found', `${instance.name} has no node '${node}'`, hint, { node })
   }
+  const { loadResult } = await import('../../server/instances/result.ts')
+  terminal.data((await loadResult(engine, instance, net, found)).result)
+}
+
+interface ShownEvents {
+  readonly wire: Wire
+  /** Where the next page begins; null: this was the last. */
+  readonly next: string | null
+  print(terminal: Terminal): void
+}
+
+async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string | undefined): Promise<ShownEvents> {
+  const { parsePlace } = await import('../../dialects/playbook/execution/envelope.ts')
+  const place = parsePlace(after ?? '0')
+  if (place === null) {
+    throw new CliError('invalid_request', `'${after}' is no place in the events`, '--after what a page ended with')
+  }
+  if (instance.dialect === 'playbook') return executionEvents(engine, instance, place)
+  const found = { instanceId: instance.id, afterSeq: place.seq, limit: MOST_EVENTS + 1 }
+  const stored = await engine.store.read.instanceEvents(found)
+  const events = stored.slice(0, MOST_EVENTS)
+  return {
+    wire: { events: events.map(eventWire) },
+    next: stored.length > events.length ? String(events.at(-1)?.seq) : null,
+    print: (terminal) => printHistory(terminal, events, instance.createdAt),
+  }
+}
+
+async function executionEvents(engine: EngineApi, instance: InstanceRow, after: LogPlace): Promise<ShownEvents> {
+  const { loadEvents } = await import('../../dialects/playbook/execution/events.ts')
+  const { printEvents } = await import('../playbook-view.ts')
+  const net = await engine.net(instance.netHash)
+  if (net === null) throw new CliError('not_found', `the net of ${instance.id} is gone`, 'was it pruned?')
+  const page = await loadEvents(engine, instance, net, { after, limit: MOST_EVENTS, types: null })
+  return {
+    wire: { ...page },
+    next: page.has_more ? page.next_after : null,
+    print: (terminal) => printEvents(terminal, [...page.events, ...page.in_flight], instance.createdAt),
+  }
+}
+
+function printHistory(terminal: Terminal, events: readonly StoredEvent[], since: number): void {
+  terminal.table(
+    [{ title: 'SEQ', align: 'right' }, { title: 'AT' }, { title: 'EVENT' }, { title: 'NODE' }, { title: 'DATA' }],
+    events.map((e) => [
+      String(e.seq ?? ''),
+      `+${span(e.at - since)}`,
+      e.type,
+      e.node ?? '',
+      e.data === null ? '' : brief(e.data, 80),
+    ]),
+  )
 }
 
 function printRuns(terminal: Terminal, runs: readonly RunRow[], now: number): void {

@@ -22,7 +22,7 @@ export function defineWatch(program: Command): void {
         const row = await follow({ engine, terminal, id, signal: stop.signal, records: true })
         stop.ignore()
         const view = await instanceView(engine, id)
-        if (!terminal.json) printEnding(terminal, view, [], '')
+        if (!terminal.json) await printEnding(terminal, engine, view, { waits: [], note: '' })
         return row.endedAt === null ? EXIT.ok : exitOf(row)
       }),
     ),

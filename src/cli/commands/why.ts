@@ -1,15 +1,17 @@
 /** why: what an instance or a run waits for, for whoever is on call. */
 import type { Command } from 'commander'
 import { dagState } from '../../dialects/dag/status/transitions.ts'
+import { executionStatus } from '../../dialects/playbook/execution/words.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { Why } from '../../engine/why.ts'
 import type { InstanceReason, Reason, Wait } from '../../engine/why-reasons.ts'
 import { whyRunWire, whyWire } from '../../server/instances/why-wire.ts'
-import { aboutWords, type Moments, reasonWords } from '../../server/instances/why-words.ts'
+import { aboutWords, type Moments, namesAsked, reasonWords } from '../../server/instances/why-words.ts'
 import type { InstanceRow, RunRow } from '../../store/rows.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { EXIT } from '../failure.ts'
+import { contextHint } from '../hints.ts'
 import { noSuch, runOrInstance } from '../lookup.ts'
 import { harmless, type Terminal } from '../terminal.ts'
 import { paintState, placeOf, runState, span } from '../words.ts'
@@ -98,6 +100,8 @@ function nameOf({ node, item, role }: Wait): string {
 /** What would help, where a command does. */
 function hints(reason: Reason): readonly string[] {
   switch (reason.kind) {
+    case 'admission':
+      return [contextHint(reason.instance, namesAsked(reason.rules))]
     case 'gate':
       return [`petrel approve ${reason.gate}`]
     case 'paused':
@@ -116,7 +120,8 @@ function aboutHints(reason: InstanceReason, { id }: InstanceRow): readonly strin
 
 /** In the words of its notation. */
 export function stateOf(instance: InstanceRow): string {
-  return instance.dialect === 'dag' ? dagState(instance.state) : instance.state
+  if (instance.dialect === 'dag') return dagState(instance.state)
+  return instance.dialect === 'playbook' ? executionStatus(instance) : instance.state
 }
 
 function moments(now: number): Moments {

@@ -1,12 +1,19 @@
 import type { Command } from 'commander'
+import type { Saga } from '../../client/saga.ts'
+import { TEMPLATE_TYPE } from '../../dialects/saga/program.ts'
+import type { Handlers } from '../../worker/handlers.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { shownUrl, storeUrl } from '../connect.ts'
-import { EXIT } from '../failure.ts'
+import { CliError, EXIT } from '../failure.ts'
 import { interrupted, untilAborted } from '../interrupted.ts'
+import { type NatsOptions, natsOptions, sagasLine, shownNats } from '../nats.ts'
 import { startService } from '../service.ts'
+import { byComma, makeTools, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
 
-interface WorkerOptions extends Shared {
-  readonly handlers: string
+interface WorkerOptions extends Shared, ToolOptions, NatsOptions {
+  readonly handlers?: string
+  /** true: all kinds. */
+  readonly tools?: readonly string[] | true
   readonly queues?: readonly string[]
   readonly types?: readonly string[]
   readonly concurrency?: number
@@ -17,17 +24,12 @@ interface WorkerOptions extends Shared {
   readonly metricsHost: string
 }
 
-const byComma = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-
 export function defineWorker(program: Command): void {
   const command = program
     .command('worker')
-    .description('work on what is due, with the handlers of a module')
-    .requiredOption('--handlers <module>', 'ES module whose default export maps types to handlers')
+    .description('work on what is due, with the handlers of a module, the tools of playbooks, or both')
+    .option('--handlers <module>', 'ES module whose default export maps types to handlers')
+    .option('--tools [kinds]', 'work on steps of playbooks; kinds of tools by comma (default: all)', byComma)
     .option('--queues <names>', 'only these queues, by comma', byComma)
     .option('--types <types>', 'only these types, by comma; billing.% is a prefix', byComma)
     .option('--concurrency <n>', 'runs at the same time (default: 10)', wholeNumber(1, 'concurrency'))
@@ -40,39 +42,48 @@ export function defineWorker(program: Command): void {
     )
     .option('--metrics-host <address>', 'address of the metrics', '127.0.0.1')
     .option('--grace <seconds>', 'how long running work may take to end after SIGTERM', wholeNumber(0, 'grace'), 25)
-  jsonOption(storeOptions(command)).action(
+  jsonOption(storeOptions(natsOptions(toolOptions(command)))).action(
     act<WorkerOptions>(async (terminal, options) => {
-      const { loadHandlers } = await import('../run/handlers.ts')
-      const handlers = (await loadHandlers(options.handlers)).select(options.types ?? null)
+      const { handlers, kinds, sagas } = await workOf(options)
       const { queues, concurrency, name, runtime, metricsPort, metricsHost } = options
       const stop = interrupted()
       const service = await startService({
         shared: options,
         http: null,
-        work: {
-          handlers,
-          ...(queues === undefined ? {} : { queues }),
-          ...(concurrency === undefined ? {} : { concurrency }),
-          ...(name === undefined ? {} : { name }),
-          ...(runtime === undefined ? {} : { runtime }),
-        },
+        sagas,
+        work:
+          handlers.types().length === 0
+            ? null
+            : {
+                handlers,
+                ...(queues === undefined ? {} : { queues }),
+                ...(concurrency === undefined ? {} : { concurrency }),
+                ...(name === undefined ? {} : { name }),
+                ...(runtime === undefined ? {} : { runtime }),
+              },
         metrics: metricsPort === undefined ? null : { host: metricsHost, port: metricsPort },
         graceMs: options.grace * 1000,
       })
-      const types = handlers.types()
+      const nats = shownNats(options)
+      const types = [...handlers.types(), ...sagas.map(({ type }) => type), ...(nats === null ? [] : [TEMPLATE_TYPE])]
+      const onNats = await sagasLine(options, service.sagas)
       const shown = service.metrics === null ? null : `http://${metricsHost}:${service.metrics.port}/metrics`
       if (terminal.json)
         terminal.record({
           event: 'ready',
           types,
+          ...(kinds === null ? {} : { tools: kinds }),
           queues: queues ?? null,
           store: shownUrl(storeUrl(options)),
+          ...(nats === null ? {} : { nats }),
           ...(shown === null ? {} : { metrics: shown }),
         })
       else {
         terminal.print(
           `working on ${types.join(', ')}, queues ${queues?.join(', ') ?? 'all'}, store ${shownUrl(storeUrl(options))}`,
         )
+        if (kinds !== null) terminal.print(`tools ${kinds.join(', ')}; secrets from the environment of this process`)
+        if (onNats !== null) terminal.print(onNats)
         if (shown !== null) terminal.print(`metrics on ${shown}`)
       }
       await untilAborted(stop.signal)
@@ -83,4 +94,32 @@ export function defineWorker(program: Command): void {
       return EXIT.ok
     }),
   )
+}
+
+interface Work {
+  readonly handlers: Handlers
+  readonly sagas: readonly Saga[]
+  /** Of its tools; null: it works on no steps of playbooks. */
+  readonly kinds: readonly string[] | null
+}
+
+async function workOf(options: WorkerOptions): Promise<Work> {
+  if (options.handlers === undefined && options.tools === undefined && options.nats === undefined) {
+    throw new CliError(
+      'invalid_request',
+      'a worker needs something to work with',
+      '--handlers MODULE for types of your own, --tools for the steps of playbooks, --nats URL for sagas',
+    )
+  }
+  const { loadModule } = await import('../run/handlers.ts')
+  const module = await loadModule(options.handlers)
+  const only = options.types ?? null
+  // A module that brings tools of its own means to use them.
+  if (options.tools === undefined && module.tools.length === 0) {
+    const none = module.handlers.types().length === 0 && (options.nats !== undefined || module.sagas.length > 0)
+    return { handlers: none ? module.handlers : module.handlers.select(only), kinds: null, sagas: module.sagas }
+  }
+  const asked = options.tools === undefined || options.tools === true ? null : options.tools
+  const tools = await makeTools(options, module.tools, asked)
+  return { handlers: withSteps(module.handlers, tools).select(only), kinds: tools.kinds(), sagas: module.sagas }
 }

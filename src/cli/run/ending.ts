@@ -5,7 +5,7 @@ import { json, viewWire, type Wire } from '../../server/wire.ts'
 import type { InstanceRow } from '../../store/rows.ts'
 import { EXIT } from '../failure.ts'
 import type { Terminal } from '../terminal.ts'
-import { brief, instanceState, paintState, placeOf, span } from '../words.ts'
+import { brief, ownState, paintState, placeOf, span } from '../words.ts'
 import type { Wait } from './waits.ts'
 
 /** Only a whole success is one: partial, cancelled and compensated work did not do what was asked. */
@@ -14,21 +14,37 @@ export function exitOf(row: InstanceRow): number {
 }
 
 export async function projection(engine: EngineApi, view: InstanceView, waits: readonly Wait[]): Promise<Wire> {
-  const { loadStatus } = await import('../../dialects/dag/status/load.ts')
-  const [results, status] = await Promise.all([engine.results(view.instance.id), loadStatus(engine, view.instance)])
+  const [{ loadStatus }, { loadExecution }] = await Promise.all([
+    import('../../dialects/dag/status/load.ts'),
+    import('../../dialects/playbook/execution/load.ts'),
+  ])
+  const { instance } = view
+  const [results, status, loaded] = await Promise.all([
+    engine.results(instance.id),
+    loadStatus(engine, instance),
+    loadExecution(engine, instance),
+  ])
   return {
     ...viewWire(view),
     ...(status === null ? {} : { status }),
+    ...(loaded === null ? {} : { execution: loaded.execution }),
     results: Object.fromEntries([...results].map(([node, text]) => [node, json(text)])),
     waiting_for: waits,
   }
 }
 
-export function printEnding(terminal: Terminal, view: InstanceView, waits: readonly Wait[], note: string): void {
+export async function printEnding(
+  terminal: Terminal,
+  engine: EngineApi,
+  view: InstanceView,
+  how: { readonly waits: readonly Wait[]; readonly note: string },
+): Promise<void> {
   const { instance, error, undoError } = view
-  const state = instanceState(instance)
-  const time = instance.endedAt === null ? '' : ` in ${span(instance.endedAt - instance.createdAt)}${note}`
-  const tally = `${instance.succeeded} succeeded, ${instance.failed} failed`
+  const { playbookView } = await import('../playbook-view.ts')
+  const { succeeded, failed } = (await playbookView(engine, instance))?.execution.counts ?? instance
+  const state = ownState(instance)
+  const time = instance.endedAt === null ? '' : ` in ${span(instance.endedAt - instance.createdAt)}${how.note}`
+  const tally = `${succeeded} succeeded, ${failed} failed`
   terminal.print(
     `${terminal.paint('bold', instance.name)} ${paintState(terminal, state)}${time}: ${tally}  ${terminal.paint('dim', instance.id)}`,
   )
@@ -41,5 +57,5 @@ export function printEnding(terminal: Terminal, view: InstanceView, waits: reado
         terminal.print(`  ${placeOf(run)}: ${brief(run.lastError ?? failure?.message ?? 'failed', 200)}`)
     }
   }
-  for (const wait of waits) terminal.print(`  ${wait.text}`)
+  for (const wait of how.waits) terminal.print(`  ${wait.text}`)
 }

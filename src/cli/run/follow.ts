@@ -64,7 +64,7 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
   const followed: Followed[] = [{ id, seq: 0, ended: false }]
   const tracer = new Tracer(engine.store, root)
   const tell = async (events: readonly StoredEvent[]): Promise<void> => {
-    if (terminal.json) for (const event of events) terminal.record(eventWire(event))
+    if (terminal.json) for (const record of await records(engine, events)) terminal.record(record)
     else for (const step of await tracer.steps(events)) terminal.print(traceLine(terminal, step))
   }
   for (;;) {
@@ -78,6 +78,16 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
     if (followed[0]?.ended === true || signal.aborted) return
     await pause(LOOK_MS)
   }
+}
+
+/** Of a playbook in its own words: one line of the history may be several events, or none. */
+async function records(engine: EngineApi, events: readonly StoredEvent[]): Promise<readonly object[]> {
+  const id = events[0]?.instanceId ?? null
+  const row = id === null ? null : await engine.store.read.instance(id)
+  const net = row?.dialect === 'playbook' ? await engine.net(row.netHash) : null
+  if (row === null || net === null) return events.map(eventWire)
+  const { unfoldAll } = await import('../../dialects/playbook/execution/events.ts')
+  return (await unfoldAll(engine, row, net, events)).map(({ event }) => event)
 }
 
 async function tellNew(

@@ -1,25 +1,41 @@
 /** Every node key and type of a definition, nested nets and literal items included. */
 import type { Definition } from '../../dialects/definition.ts'
+import { isStep } from '../../dialects/playbook/execution/words.ts'
+import type { SagaProgram } from '../../dialects/saga/program.ts'
 import type { ChildStart, Item } from '../../engine/api.ts'
 import type { Net } from '../../net/net.ts'
+import { kindsAt } from '../playbook-tools.ts'
 
 export interface Names {
   readonly nodes: ReadonlySet<string>
   readonly types: ReadonlySet<string>
+  /** Kinds of the tasks that steps of playbooks are made of. */
+  readonly tools: ReadonlySet<string>
+  /** Where sagas send their commands. */
+  readonly subjects: ReadonlySet<string>
 }
 
 export function namesOf(definition: Definition): Names {
   const nodes = new Set<string>()
   const types = new Set<string>()
-  for (const net of [definition.start.net, ...(definition.start.nets ?? [])]) addNet(net, nodes, types)
+  const tools = new Set<string>()
+  const subjects = new Set<string>()
+  for (const net of [definition.start.net, ...(definition.start.nets ?? [])]) {
+    addNet(net, nodes, types)
+    for (const node of net.dialect === 'playbook' ? net.nodes : []) for (const kind of kindsAt(node)) tools.add(kind)
+    for (const { work } of net.dialect === 'saga' ? net.nodes : []) {
+      if (work.kind === 'run') subjects.add((work.program as unknown as SagaProgram).subject)
+    }
+  }
   addItems(definition.start, types)
-  return { nodes, types }
+  return { nodes, types, tools, subjects }
 }
 
 function addNet(net: Net, nodes: Set<string>, types: Set<string>): void {
   for (const { key, work, undo } of net.nodes) {
     // The joins that steps share are no business of their author.
     if (net.dialect === 'dag' && work.kind === 'pass') continue
+    if (net.dialect === 'playbook' && !isStep(key)) continue
     nodes.add(key)
     if (work.kind === 'run') types.add(work.type)
     if (work.kind === 'each' && work.body?.kind === 'run') types.add(work.body.type)

@@ -4,7 +4,7 @@ import { TERMINAL } from '../../net/marking.ts'
 import { json } from '../../server/wire.ts'
 import type { InstanceRow, RunRow } from '../../store/rows.ts'
 import type { Terminal } from '../terminal.ts'
-import { brief, count, instanceState, paintState, placeOf, runState, span } from '../words.ts'
+import { brief, count, ownState, paintState, placeOf, runState, span } from '../words.ts'
 
 const SHOWN_RUNS = 20
 const READ_RUNS = 200
@@ -18,14 +18,13 @@ export async function progressLines(terminal: Terminal, engine: EngineApi, id: s
 }
 
 export function headLine(terminal: Terminal, row: InstanceRow, now: number): string {
-  const state = instanceState(row)
+  const state = ownState(row)
   const parts = [`${row.succeeded} done`]
   if (row.failed > 0) parts.push(`${row.failed} failed`)
   if (row.open > 0) parts.push(`${row.open} open`)
-  const word =
-    row.state === state
-      ? paintState(terminal, state)
-      : `${paintState(terminal, row.state)}${state.slice(row.state.length)}`
+  const word = state.startsWith(`${row.state} `)
+    ? `${paintState(terminal, row.state)}${state.slice(row.state.length)}`
+    : paintState(terminal, state)
   const time = span((row.endedAt ?? now) - row.createdAt)
   return `${terminal.paint('bold', row.name)}  ${word}  ${parts.join(', ')}  ${terminal.paint('dim', `${time}  ${row.id}`)}`
 }
@@ -39,6 +38,7 @@ async function linesOf(
 ): Promise<string[]> {
   const { read } = engine.store
   const indent = '  '.repeat(depth)
+  if (row.dialect === 'playbook') return linesOfPlaybook(terminal, engine, row, now, depth)
   const runs = await read.instanceRuns({ instanceId: row.id, limit: READ_RUNS, after: null })
   const children = depth < MAX_DEPTH ? (await read.children(row.id)).slice(0, SHOWN_RUNS) : []
   const lines: string[] = []
@@ -63,6 +63,37 @@ async function linesOf(
       `${indent}${count(row.held, 'token')} held until an admission rule allows ${row.held === 1 ? 'it' : 'them'}`,
     )
   return lines
+}
+
+/** One line for each step that has begun, or is held back. */
+async function linesOfPlaybook(
+  terminal: Terminal,
+  engine: EngineApi,
+  row: InstanceRow,
+  now: number,
+  depth: number,
+): Promise<string[]> {
+  const { playbookView, stepLines } = await import('../playbook-view.ts')
+  const view = await playbookView(engine, row)
+  if (view === null) return []
+  const indent = '  '.repeat(depth)
+  const begun = view.steps.filter(({ state, held, run }) => state !== 'pending' || held > 0 || run !== null)
+  const shown = begun.slice(-SHOWN_RUNS)
+  const [, ...lines] = stepLines(terminal, shown, now)
+  const children = depth < MAX_DEPTH ? shown.flatMap(({ child }) => child ?? []) : []
+  const nested: string[] = []
+  for (const child of children) {
+    nested.push(indent + headLine(terminal, child, now))
+    if (!TERMINAL.has(child.state)) nested.push(...(await linesOf(terminal, engine, child, now, depth + 1)))
+  }
+  const more = begun.length - shown.length
+  const waits = row.held === 0 ? [] : (await import('./waits.ts')).waitsOfTokens(engine, row)
+  return [
+    ...(more > 0 ? [`${indent}${more} more before these`] : []),
+    ...lines.map((line) => indent + line),
+    ...nested,
+    ...(await waits).map(({ text }) => indent + text),
+  ]
 }
 
 function createdAt(entry: RunRow | InstanceRow | string): number {

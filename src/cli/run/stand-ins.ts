@@ -2,6 +2,7 @@
 import type { Definition } from '../../dialects/definition.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
+import { STEP_TYPE, type StepPayload } from '../../pipeline/program.ts'
 import type { GateRow } from '../../store/rows.ts'
 import type { Context } from '../../worker/context.ts'
 import { Retryable, Terminal } from '../../worker/errors.ts'
@@ -58,8 +59,11 @@ export class StandIns {
   #answer = async (args: never, ctx: Context<never>): Promise<unknown> => {
     const { delayMs, error, result } = this.#outcomes.run(this.#executions.get(ctx.runId) as Execution)
     if (delayMs > 0) await this.#clock.sleep(`${ctx.runId}/${ctx.attempt}`, delayMs, ctx.signal)
-    if (error !== null) throw mocked(error)
+    const step = ctx.type === STEP_TYPE
+    // What the tasks of a step decide is final: only a lost worker is tried again.
+    if (error !== null) throw mocked(step && error.retryable === undefined ? { ...error, retryable: false } : error)
     if (result !== undefined) return result
+    if (step) return inputOf(args)
     const schema = ctx.role === 'work' && ctx.node !== null ? this.#schemas.get(ctx.node) : undefined
     return schema === undefined ? args : sampleOf(schema, args)
   }
@@ -78,6 +82,11 @@ export class StandIns {
     const answer = this.#outcomes.appeal(execution, times)
     return times < MOST_APPROVALS ? answer : { ...answer, approved: null }
   }
+}
+
+/** What a step of a playbook was given by its author: its item, or its args. */
+function inputOf(payload: StepPayload): Json {
+  return payload.item === undefined ? (payload.args ?? {}) : payload.item.value
 }
 
 function mocked(failure: Failure): Error {

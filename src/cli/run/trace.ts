@@ -1,8 +1,11 @@
 /** Events of an instance and its children as lines a person follows: node, attempt, outcome, when. */
 
+import { isStep } from '../../dialects/playbook/execution/words.ts'
+import type { Net } from '../../net/net.ts'
 import { json } from '../../server/wire.ts'
 import type { InstanceRow, RunRow, StoredEvent } from '../../store/rows.ts'
 import type { Store } from '../../store/store.ts'
+import { toolsOf } from '../playbook-tools.ts'
 import type { Terminal } from '../terminal.ts'
 import { brief, paintState, placeOf, span } from '../words.ts'
 
@@ -52,6 +55,20 @@ const OTHER_EVENTS: { readonly [type: string]: string } = {
   'instance.compensated': 'compensated',
 }
 
+/** What a playbook calls the same, and what only it tells. */
+const PLAYBOOK_EVENTS: { readonly [type: string]: string } = {
+  ...OTHER_EVENTS,
+  succeeded: 'done',
+  returned: 'postponed',
+  'node.fired': 'done',
+  'each.opened': 'loop started',
+  'each.closed': 'loop done',
+  'instance.waiting': 'waiting',
+}
+
+/** Items of longer loops are told in numbers, and one by one only where something went wrong. */
+const TOLD_ITEMS = 100
+
 interface EventData {
   readonly attempt?: number
   readonly error?: { readonly code?: string; readonly message?: string } | null
@@ -59,6 +76,10 @@ interface EventData {
   readonly reason?: string
   readonly outcome?: string
   readonly gate?: string
+  readonly kind?: string
+  readonly total?: number
+  readonly success?: number
+  readonly failed?: number
 }
 
 /** Turns events into steps. Runs are read once per batch for their item, role and type, children once for their name. */
@@ -66,6 +87,7 @@ export class Tracer {
   readonly #store: Store
   readonly #root: InstanceRow
   readonly #names = new Map<string, string>()
+  readonly #playbooks = new Map<string, Playbook | null>()
 
   constructor(store: Store, root: InstanceRow) {
     this.#store = store
@@ -75,7 +97,8 @@ export class Tracer {
 
   /** Steps worth a line, in the order they happened. */
   async steps(events: readonly StoredEvent[]): Promise<readonly TraceStep[]> {
-    const ids = events.filter((e) => e.runId !== null && RUN_EVENTS[e.type] !== undefined).map((e) => e.runId as string)
+    const told = (type: string): boolean => RUN_EVENTS[type] !== undefined || type === 'returned'
+    const ids = events.filter((e) => e.runId !== null && told(e.type)).map((e) => e.runId as string)
     const runs = new Map((await this.#store.read.runs({ ids: [...new Set(ids)] })).map((run) => [run.id, run]))
     const steps: TraceStep[] = []
     for (const event of events) {
@@ -86,9 +109,14 @@ export class Tracer {
   }
 
   async #step(event: StoredEvent, run: RunRow | undefined): Promise<TraceStep | null> {
-    const outcome = (event.runId === null ? OTHER_EVENTS : RUN_EVENTS)[event.type]
-    if (outcome === undefined || event.instanceId === null) return null
+    if (event.instanceId === null) return null
     const data = (json(event.data) ?? {}) as EventData
+    const playbook = await this.#playbook(event.instanceId)
+    const outcome =
+      playbook === null
+        ? (event.runId === null ? OTHER_EVENTS : RUN_EVENTS)[event.type]
+        : playbookOutcome(event, data, run, playbook)
+    if (outcome === undefined) return null
     const timedOut = event.runId !== null && data.error?.code === 'timeout'
     return {
       at_ms: event.at - this.#root.createdAt,
@@ -98,11 +126,22 @@ export class Tracer {
       node: event.node,
       item: run === undefined || run.item < 0 ? null : run.item,
       role: run?.role ?? null,
-      type: run?.type ?? null,
+      type: (playbook === null || event.node === null ? run?.type : playbook.tools.get(event.node)) ?? null,
       attempt: run === undefined ? null : attemptOf(event, data, run),
       outcome: timedOut && outcome === 'failed' ? 'timed out' : outcome,
       detail: detailOf(event, data),
     }
+  }
+
+  /** null: of another notation. */
+  async #playbook(id: string): Promise<Playbook | null> {
+    const known = this.#playbooks.get(id)
+    if (known !== undefined) return known
+    const row = await this.#store.read.instance(id)
+    const stored = row?.dialect === 'playbook' ? await this.#store.read.net(row.netHash) : null
+    const playbook = stored === null ? null : playbookOf(JSON.parse(stored.net) as Net)
+    this.#playbooks.set(id, playbook)
+    return playbook
   }
 
   async #nameOf(id: string): Promise<string> {
@@ -112,6 +151,37 @@ export class Tracer {
     this.#names.set(id, name)
     return name
   }
+}
+
+interface Playbook {
+  /** By step. */
+  readonly tools: ReadonlyMap<string, string>
+  /** Lengths of the loops under way, by step. */
+  readonly loops: Map<string, number>
+}
+
+function playbookOf(net: Net): Playbook {
+  return { tools: new Map(net.nodes.map((node) => [node.key, toolsOf(node)])), loops: new Map() }
+}
+
+/** In its own words; undefined: not worth a line. */
+function playbookOutcome(
+  event: StoredEvent,
+  data: EventData,
+  run: RunRow | undefined,
+  { loops }: Playbook,
+): string | undefined {
+  const { type, node } = event
+  if (node !== null && !isStep(node)) return undefined
+  if (type === 'each.opened' && node !== null) loops.set(node, data.total ?? 0)
+  if (type === 'node.fired' && data.kind !== 'pass') return undefined
+  // Its first run began; that it was started is clear from its first line.
+  if (type === 'instance.started') return undefined
+  if (type === 'returned' && data.run_at === undefined) return undefined
+  if (type === 'instance.completed') return data.outcome === 'partial' ? 'partial' : 'success'
+  const item = run !== undefined && run.item >= 0
+  if (item && type === 'succeeded' && (loops.get(run.node ?? '') ?? 0) > TOLD_ITEMS) return undefined
+  return PLAYBOOK_EVENTS[type] ?? (event.runId === null ? undefined : RUN_EVENTS[type])
 }
 
 /** The execution the event ends: failures are counted after it, a success is not one of them. */
@@ -128,6 +198,10 @@ function detailOf(event: StoredEvent, data: EventData): string | null {
   }
   if (event.type === 'gate.opened') return data.gate === undefined ? null : `gate ${data.gate}`
   if (event.type === 'instance.draining') return error ?? data.reason ?? null
+  if (event.type === 'returned' && data.run_at !== undefined)
+    return `goes on in ${span(Math.max(0, Date.parse(data.run_at) - event.at))}`
+  if (event.type === 'each.opened') return `${data.total} items`
+  if (event.type === 'each.closed') return `${data.success} of ${data.total} done, ${data.failed} failed`
   if (event.type.startsWith('instance.') && data.outcome === 'partial') return 'partial'
   return error
 }

@@ -1,10 +1,12 @@
 /** What an instance waits for when nothing in it moves by itself any more. */
 import type { EngineApi } from '../../engine/api.ts'
 import { TERMINAL } from '../../net/marking.ts'
+import { namesAsked, rulesWords } from '../../server/instances/why-words.ts'
 import { json } from '../../server/wire.ts'
 import type { RuntimeRow } from '../../store/registry.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../store/rows.ts'
 import { typeMatcher } from '../../store/type-filter.ts'
+import { contextHint } from '../hints.ts'
 import { brief, placeOf } from '../words.ts'
 
 export interface Wait {
@@ -104,7 +106,7 @@ function serves(worker: WorkerRow, run: RunRow): boolean {
   return queue && typeMatcher(worker.types.length === 0 ? null : worker.types)(run.type)
 }
 
-async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<readonly Wait[]> {
+export async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<readonly Wait[]> {
   const waits: Wait[] = []
   if (instance.gates > 0) {
     for (const gate of await engine.store.read.openGates({ instanceId: instance.id, limit: LOOKED_AT })) {
@@ -120,14 +122,17 @@ async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<
     }
   }
   if (instance.held > 0) {
+    const net = await engine.net(instance.netHash)
     for (const slot of await engine.store.read.slots({ instanceId: instance.id, prefix: 'h:' })) {
       const node = (json(slot.value) as { readonly node?: string } | null)?.node ?? null
+      const rules = net?.nodes.find(({ key }) => key === node)?.admit?.rules ?? []
+      const what = `${node ?? slot.key} is held until its admission rule allows it (${brief(rulesWords(rules), 120)})`
       waits.push({
         kind: 'held',
         id: node ?? slot.key,
         instance: instance.id,
         node,
-        text: `${node ?? slot.key} is held until its admission rule allows it`,
+        text: `${what}: ${contextHint(instance.id, namesAsked(rules))}`,
       })
     }
   }

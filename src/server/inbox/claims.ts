@@ -1,22 +1,24 @@
 /**
- * Workers over HTTP: claim with long poll, heartbeat, and the three reports that end a lease. A report names the worker
+ * Workers over HTTP: claim with long poll, heartbeat, and the four reports that end a lease. A report names the worker
  * and the epoch it was given with the run; under any other it is refused and changes nothing. The same report sent twice
  * is answered twice.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { kindOf, type Part } from '../../dialects/reader.ts'
-import type { EngineApi, LeaseOutcome, LeaseSettled } from '../../engine/api.ts'
+import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
+import type { LeaseOutcome, LeaseReport, LeaseSettled } from '../../engine/lease-api.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
+import { LONGEST_DELAY_MS } from '../../worker/later.ts'
 import { bodyObject } from '../body.ts'
 import type { Caller } from '../caller.ts'
 import type { LongPolls } from '../long-polls.ts'
 import { json, time, type Wire } from '../wire.ts'
-import { needName, readBody, readName, readQueue, readRuntime } from './fields.ts'
+import { needName, readBody, readEntries, readName, readNotes, readQueue, readRuntime } from './fields.ts'
 import { conflict, findRun, knownId, runProblem } from './run-problem.ts'
 import { inboxRunWire } from './wire.ts'
 
@@ -24,11 +26,10 @@ const LEASE_SECONDS = { least: 1, most: 86_400, fallback: 30 }
 const MOST_CLAIMED = 100
 const LONGEST_WAIT_SECONDS = 30
 const MOST_NAMES = 100
-/** A handler may ask when to come again; a year is as good as never. */
-const LONGEST_DELAY_MS = 366 * 86_400_000
 
 const CLAIMED = ['worker_id', 'types', 'queues', 'runtime', 'lease_seconds', 'limit', 'wait_seconds']
 const HELD = ['worker_id', 'epoch']
+const SAID = ['set', 'notes']
 
 type ById = { Params: { readonly id: string } }
 
@@ -86,32 +87,34 @@ export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimCo
     }
   })
 
-  report('complete', ['result'], (part) => ({
+  report('complete', ['result', ...SAID], (part) => ({
     kind: 'succeeded',
     result: (part.get('result').value ?? null) as Json,
   }))
-  report('fail', ['error', 'retryable'], readFailure, ({ retryDelayMs }) => ({
+  report('fail', ['error', 'retryable', ...SAID], readFailure, ({ retryDelayMs }) => ({
     retry_in_seconds: retryDelayMs === null ? null : retryDelayMs / 1000,
   }))
+  report('later', ['delay_seconds', ...SAID], (part) => ({ kind: 'later', delayMs: readDelay(part) }))
   report('release', [], () => ({ kind: 'released' }))
 
   function report(
-    name: 'complete' | 'fail' | 'release',
+    name: 'complete' | 'fail' | 'later' | 'release',
     keys: readonly string[],
     outcomeOf: (part: Part) => LeaseOutcome,
     more: (settled: LeaseSettled) => Wire = () => ({}),
   ): void {
     app.post<ById>(`/v1/runs/:id/${name}`, async (request) => {
       const body = bodyObject(request, { empty: 'refused' })
-      const { holder, epoch, outcome } = readBody(body, [...HELD, ...keys], `a ${name}`, (part) => ({
+      const asked = readBody(body, [...HELD, ...keys], `a ${name}`, (part) => ({
         ...readHold(part),
         outcome: outcomeOf(part),
+        ...readSaid(part),
       }))
       const id = await knownId(engine, request.params.id, request.caller)
       // Sent again after its answer was lost, it is known by this name.
-      const reportId = `${name}:${epoch}:${holder}`
-      const [settled] = await engine.leases.settle([{ runId: id, holder, epoch, attempt: null, reportId, outcome }])
-      if (settled === undefined || settled instanceof Error) throw reportProblem(settled, id, keys[0])
+      const reportId = `${name}:${asked.epoch}:${asked.holder}`
+      const [settled] = await engine.leases.settle([{ runId: id, attempt: null, reportId, ...asked }])
+      if (settled === undefined || settled instanceof Error) throw reportProblem(settled, id)
       return { run: inboxRunWire(settled.run), ...more(settled) }
     })
   }
@@ -186,6 +189,18 @@ function readHold(part: Part): { readonly holder: string; readonly epoch: number
   }
 }
 
+function readSaid(part: Part): Pick<LeaseReport, 'set' | 'notes'> {
+  const set = readEntries(part.get('set'))
+  const notes = readNotes(part.get('notes'))
+  return { ...(set !== null && { set }), ...(notes !== null && { notes }) }
+}
+
+function readDelay(part: Part): number {
+  const delay = part.get('delay_seconds')
+  if (!delay.given) delay.wrong('delay_seconds is missing', 'how long it is to wait, such as 60; 0: not at all')
+  return Math.ceil((delay.number('delay_seconds', 0, LONGEST_DELAY_MS / 1000) ?? 0) * 1000)
+}
+
 /** `{ error: { message, code?, category?, details? }, retryable? }` */
 function readFailure(part: Part): LeaseOutcome {
   const retryable = part.get('retryable').flag('retryable')
@@ -218,12 +233,17 @@ function readError(part: Part): Failure {
   }
 }
 
-/** What its handler needs: the run, its fencing number, and the results of what came before it in its workflow. */
+/**
+ * What its handler needs: the run with all of its arguments, its fencing number, what its step says is to be done, and
+ * the results of what came before it in its workflow.
+ */
 async function claimedWire(engine: EngineApi, run: RunRow): Promise<Wire> {
-  const before = run.instanceId === null ? null : await engine.resultsBefore(run)
+  const [before, program] =
+    run.instanceId === null ? [null, null] : await Promise.all([engine.resultsBefore(run), engine.program(run)])
   return {
     ...inboxRunWire(run),
     epoch: run.epoch,
+    program,
     parent_results:
       before === null ? null : Object.fromEntries([...before].map(([node, result]) => [node, json(result)])),
   }
@@ -245,11 +265,10 @@ function lost(run: RunRow, holder: string, epoch: number): Error {
   return conflict(run.id, run.status, `run ${run.id} ${why}; only the holder of its lease renews it`, 'report')
 }
 
-/** `field`: what of the body the engine looked at, should it be what cannot be stored. */
-function reportProblem(error: PetrelError | undefined, id: string, field: string | undefined): unknown {
+/** What the engine says cannot be stored is named as the body calls it. */
+function reportProblem(error: PetrelError | undefined, id: string): unknown {
   if (error === undefined) return new Error('one report in, none out')
-  if (field !== undefined && (error.code === 'unstorable' || error.code === 'payload_too_large')) {
-    return new PetrelError(error.code, `${field}: ${error.message}`, { ...error.details, field })
-  }
-  return runProblem(error, id, 'report')
+  const field = error.details['field']
+  if (field === undefined || error.code === 'conflict') return runProblem(error, id, 'report')
+  return new PetrelError(error.code, `${String(field)}: ${error.message}`, error.details)
 }

@@ -4,6 +4,7 @@ import { BodyNotes, kindOf, type Part } from '../../dialects/reader.ts'
 import { HELD_AT } from '../../engine/api.ts'
 import { LONGEST_KEY, LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../../engine/inbox-run.ts'
 import type { Json } from '../../net/net.ts'
+import { nameProblem } from '../../worker/account.ts'
 import type { Body } from '../body.ts'
 import { refuseMistakes } from '../mistaken.ts'
 
@@ -108,4 +109,20 @@ export function readTime(part: Part, what: string): number | null {
 export function needPayload(part: Part): Json {
   if (part.value === undefined) part.wrong('payload is missing', 'any JSON value, such as {}')
   return (part.value ?? null) as Json
+}
+
+/** Context entries by name; null: none were given, or wrong ones. */
+export function readEntries(part: Part): { readonly [name: string]: Json } | null {
+  if (!part.given) return null
+  for (const [name, entry] of part.entries('set')) {
+    const problem = nameProblem(name)
+    if (problem !== null) entry.wrong(problem, '{ "set": { "page": 3 } }; null removes an entry')
+  }
+  return part.value as { readonly [name: string]: Json }
+}
+
+/** null: none were given, or wrong ones. */
+export function readNotes(part: Part): readonly Json[] | null {
+  if (!part.given) return null
+  return part.items('notes').map((note) => note.value as Json)
 }

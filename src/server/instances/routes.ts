@@ -2,12 +2,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../../definitions/catalog.ts'
 import { loadStatus } from '../../dialects/dag/status/load.ts'
+import { loadExecution } from '../../dialects/playbook/execution/load.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { onlyKnown, type Query } from '../query.ts'
 import { notFound } from '../request-error.ts'
 import { instanceWire, json, viewWire } from '../wire.ts'
 import { aboutWire } from './about.ts'
 import { changeRoutes } from './change.ts'
+import { executionRoutes } from './execution.ts'
 import { type ById, findInstance, findRow } from './find.ts'
 import { historyRoutes } from './history.ts'
 import { INSTANCE_PARAMS, readInstanceQuery } from './list.ts'
@@ -37,15 +39,17 @@ export function instanceRoutes(app: FastifyInstance, { engine, catalog, closing 
     onlyKnown(request.query as Query, [])
     const view = await findInstance(engine, request.params.id, request.caller)
     const { id } = view.instance
-    const [results, about, status] = await Promise.all([
+    const [results, about, status, loaded] = await Promise.all([
       engine.results(id),
       aboutWire(engine, id),
       loadStatus(engine, view.instance),
+      loadExecution(engine, view.instance),
     ])
     return {
       ...viewWire(view),
       ...about,
       ...(status === null ? {} : { status }),
+      ...(loaded === null ? {} : { execution: loaded.execution }),
       results: Object.fromEntries([...results].map(([node, text]) => [node, json(text)])),
     }
   })
@@ -62,6 +66,7 @@ export function instanceRoutes(app: FastifyInstance, { engine, catalog, closing 
   stepRoutes(app, engine)
   whyRoutes(app, engine)
   telemetryRoutes(app, engine)
+  executionRoutes(app, engine)
   startRoutes(app, engine, catalog)
   changeRoutes(app, engine)
 }

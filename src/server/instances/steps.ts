@@ -1,11 +1,17 @@
 /** GET /v1/instances/:id/steps: where each node of an instance stands, in the order of its definition. */
 import type { FastifyInstance } from 'fastify'
 import { dagNodes } from '../../dialects/dag/status/load.ts'
+import {
+  loadMarks,
+  loadPlaybookSteps,
+  type PlaybookStep,
+  playbookNodes,
+} from '../../dialects/playbook/execution/steps.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../engine/errors.ts'
 import { failureOf, loadSteps, nodesBefore, type StepView } from '../../engine/steps.ts'
 import { indexNet } from '../../net/compile.ts'
-import type { Json, Node } from '../../net/net.ts'
+import type { Json, Net, Node } from '../../net/net.ts'
 import type { StepRun } from '../../store/steps.ts'
 import { onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
 import { notFound } from '../request-error.ts'
@@ -21,14 +27,18 @@ export function stepRoutes(app: FastifyInstance, engine: EngineApi): void {
     const instance = await findRow(engine, request.params.id, request.caller)
     const net = await engine.net(instance.netHash)
     if (net === null) throw notFound('net', instance.netHash)
-    const all = instance.dialect === 'dag' ? dagNodes(net) : net.nodes
+    const all = stepNodes(instance.dialect, net)
     const from = after === null ? 0 : all.findIndex(({ key }) => key === after) + 1
     if (after !== null && from === 0) {
       throw new PetrelError('invalid_request', `after: there is no step '${after}'`, { parameter: 'after' })
     }
     const compiled = indexNet(net)
     const nodes = all.slice(from, from + limit)
-    const steps = await loadSteps(engine.store, compiled, instance, nodes)
+    const { store } = engine
+    const steps =
+      instance.dialect === 'playbook'
+        ? await loadPlaybookSteps({ store, net, instance, nodes, marks: await loadMarks(store, instance.id) })
+        : await loadSteps(store, compiled, instance, nodes)
     return {
       instance_id: instance.id,
       total: all.length,
@@ -38,7 +48,13 @@ export function stepRoutes(app: FastifyInstance, engine: EngineApi): void {
   })
 }
 
-export function stepWire(step: StepView, dependsOn: readonly string[]): Wire {
+/** What the author wrote: nodes that the compiler added are left out. */
+function stepNodes(dialect: string, net: Net): readonly Node[] {
+  if (dialect === 'dag') return dagNodes(net)
+  return dialect === 'playbook' ? playbookNodes(net) : net.nodes
+}
+
+export function stepWire(step: StepView | PlaybookStep, dependsOn: readonly string[]): Wire {
   const { node, run, gate, child, undo, items } = step
   return {
     name: node.key,
@@ -57,6 +73,7 @@ export function stepWire(step: StepView, dependsOn: readonly string[]): Wire {
     gate_id: gate?.id ?? null,
     child_id: child?.id ?? null,
     ...(items === null ? {} : { items: Object.fromEntries(items) }),
+    ...('loop' in step ? { loop: step.loop, held_tokens: step.held } : {}),
     undo: undo === null ? null : undoWire(undo),
   }
 }

@@ -1,6 +1,14 @@
 /** Reasons as sentences, for whoever is woken by one. How moments are told is the reader's: a clock, or a span. */
 
-import type { Count, GateReason, InstanceReason, LeaseReason, NodeFailure, Reason } from '../../engine/why-reasons.ts'
+import type {
+  AdmissionReason,
+  Count,
+  GateReason,
+  InstanceReason,
+  LeaseReason,
+  NodeFailure,
+  Reason,
+} from '../../engine/why-reasons.ts'
 import type { Failure } from '../../net/marking.ts'
 
 export interface Moments {
@@ -57,7 +65,7 @@ export function reasonWords(reason: Reason, m: Moments): string {
       return `waits for ${reason.nodes.map(({ node, state }) => `${node} (${state})`).join(', ')}${more}`
     }
     case 'admission':
-      return 'held by its admission rule; asked again whenever the context changes'
+      return admissionWords(reason)
     case 'gate':
       return gateWords(reason, m)
     case 'child': {
@@ -97,6 +105,29 @@ export function reasonWords(reason: Reason, m: Moments): string {
     case 'unsettled':
       return `ended ${reason.status} by plain SQL; the engine takes note any moment`
   }
+}
+
+function admissionWords({ tokens, rules }: AdmissionReason): string {
+  const held = tokens === 1 ? 'held by its admission rules' : `${tokens} tokens held by its admission rules`
+  return `${held} (${rulesWords(rules)}); asked again whenever the context changes`
+}
+
+/** `let in if ctx.approved; else keep out` */
+export function rulesWords(rules: AdmissionReason['rules']): string {
+  const told = rules.map(({ when, allow }) => {
+    const verb = allow ? 'let in' : 'keep out'
+    return when === null ? `else ${verb}` : `${verb} if ${when}`
+  })
+  return [...told, ...(rules.at(-1)?.when === null ? [] : ['else keep out'])].join('; ')
+}
+
+/** Entries of the context that rules ask for: what somebody could write so that they say yes. */
+export function namesAsked(rules: AdmissionReason['rules']): readonly string[] {
+  const texts = rules.flatMap(({ when }) => when ?? [])
+  const found = texts.flatMap((text) =>
+    [...text.matchAll(/\b(?:ctx|context)\.([A-Za-z_]\w*)/g)].map((m) => m[1] as string),
+  )
+  return [...new Set(found)]
 }
 
 function gateWords(reason: GateReason, m: Moments): string {

@@ -12,6 +12,7 @@ import { INSTANCE_SCHEMAS } from './instance-schemas.ts'
 import { JOB_PATHS } from './job-paths.ts'
 import { JOB_SCHEMAS } from './job-schemas.ts'
 import { type Method, operationObject, type Paths } from './operation.ts'
+import { SAGA_PATHS, SAGA_SCHEMAS } from './saga-paths.ts'
 import { ref, text } from './schema.ts'
 import { SCHEMA_PATHS } from './schema-paths.ts'
 import { SERVER_PATHS } from './server-paths.ts'
@@ -28,6 +29,7 @@ const ALL: Paths = {
   ...DEFINITION_PATHS,
   ...INSTANCE_PATHS,
   ...STEP_PATHS,
+  ...SAGA_PATHS,
   ...GATE_PATHS,
 }
 
@@ -35,6 +37,7 @@ const TAGS: { readonly [name: string]: string } = {
   Jobs: 'One unit of work each.',
   Workers: 'Fetch jobs, report what became of them.',
   Workflows: 'Chains, groups and batches of jobs, nested as deep as ten levels.',
+  Sagas: 'Workflows across services: commands, completions, compensation.',
   Queues: 'Where jobs wait.',
   'Dead letters': 'Jobs that failed for good and wait for a person.',
   Cron: 'Jobs that come back by the clock.',
@@ -109,6 +112,7 @@ export function openapiDocument(version: string): object {
         ...DEFINITION_SCHEMAS,
         ...INSTANCE_SCHEMAS,
         ...STEP_SCHEMAS,
+        ...SAGA_SCHEMAS,
         ...EXTENSION_SCHEMAS,
         ...ADMIN_SCHEMAS,
         ...INBOX_SCHEMAS,

@@ -84,7 +84,9 @@ const WORK: Paths = {
     post: {
       tag: 'Inbox',
       summary: 'Claim runs',
-      description: 'By priority, then age. Paused queues, limits, the registry and the tenant of the key are minded.',
+      description:
+        'By priority, then age. Paused queues, limits, the registry and the tenant of the key are minded. Arguments that a ' +
+        'workflow keeps aside (`{ "$ref": "x:7" }` in the table) come whole.',
       body: {
         schema: ref('ClaimRequest'),
         example: { worker_id: 'billing-1', types: ['billing.%'], lease_seconds: 30, wait_seconds: 20 },
@@ -126,6 +128,14 @@ const WORK: Paths = {
       { description: 'Failed, or to be tried again.', schema: ref('FailReply') },
       { description: REPORTS, body: { schema: ref('FailRequest') } },
     ),
+  },
+  '/v1/runs/{id}/later': {
+    post: run('Inbox', 'Go on with a run at another time', AS_IT_IS, {
+      description:
+        'Claimable again after delay_seconds, on the same attempt: nothing counts as failed, and what it holds under limits ' +
+        `is free meanwhile. In a workflow that is ending it is cancelled. ${REPORTS}`,
+      body: { schema: ref('LaterRequest') },
+    }),
   },
   '/v1/runs/{id}/release': {
     post: run('Inbox', 'Give a run back', AS_IT_IS, {

@@ -34,6 +34,21 @@ const HOLD = {
   epoch: whole('As it came with the run; under another one nothing is changed.', { minimum: 0 }),
 }
 
+const SAID = {
+  set: {
+    type: 'object',
+    description:
+      'Entries of the context of its workflow, by name (1 to 128 characters); null removes one. Written before what follows is ' +
+      'decided; not if the run is to be tried again. A run of no workflow has no context.',
+    additionalProperties: true,
+  },
+  notes: list(
+    anything('Any JSON'),
+    'For the history: kept in `data.notes` of the event that tells of this. 64 KiB in all; what is beyond is dropped and counted ' +
+      'in `data.notes_dropped`.',
+  ),
+}
+
 const LEASE_SECONDS = { type: 'number', minimum: 1, maximum: 86_400 }
 
 export const INBOX_SCHEMAS = {
@@ -107,12 +122,13 @@ export const INBOX_SCHEMAS = {
           {
             ...RUN,
             epoch: whole('Goes with every report on this lease.'),
+            program: anything('What its step says is to be done, where the type alone does not; null: nothing.'),
             parent_results: {
               type: ['object', 'null'],
               description: 'Results of the steps before it, by step; null for a run of no workflow.',
             },
           },
-          { required: [...RUN_FIELDS, 'epoch', 'parent_results'] },
+          { required: [...RUN_FIELDS, 'epoch', 'program', 'parent_results'] },
         ),
       ),
     },
@@ -126,7 +142,10 @@ export const INBOX_SCHEMAS = {
     { status: word(['leased']), lease_until: time(), cancel_requested: flag('The worker should stop.') },
     { required: ['status', 'lease_until', 'cancel_requested'] },
   ),
-  CompleteRequest: object({ ...HOLD, result: anything('Any JSON value.') }, { required: ['worker_id', 'epoch'] }),
+  CompleteRequest: object(
+    { ...HOLD, result: anything('Any JSON value.'), ...SAID },
+    { required: ['worker_id', 'epoch'] },
+  ),
   FailRequest: object(
     {
       ...HOLD,
@@ -140,6 +159,7 @@ export const INBOX_SCHEMAS = {
         { required: ['message'] },
       ),
       retryable: flag('false: it has failed for good. true: again, whatever the policy says, if an attempt is left.'),
+      ...SAID,
     },
     { required: ['worker_id', 'epoch', 'error'] },
   ),
@@ -149,6 +169,14 @@ export const INBOX_SCHEMAS = {
       retry_in_seconds: { type: ['number', 'null'], description: 'null: it has failed for good.' },
     },
     { required: ['run', 'retry_in_seconds'] },
+  ),
+  LaterRequest: object(
+    {
+      ...HOLD,
+      delay_seconds: { type: 'number', minimum: 0, maximum: 31_622_400, description: 'Due again in so long.' },
+      ...SAID,
+    },
+    { required: ['worker_id', 'epoch', 'delay_seconds'] },
   ),
   ReleaseRequest: object(HOLD, { required: ['worker_id', 'epoch'] }),
   RegistryEntry: object(

@@ -1,4 +1,5 @@
 /** Instances of all notations as /v1 shows them. */
+import { EXECUTION_STATUSES } from '../../dialects/playbook/execution/words.ts'
 import { STATES } from '../wire.ts'
 import { anything, flag, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 
@@ -69,8 +70,49 @@ export const INSTANCE_SCHEMAS: { readonly [name: string]: Schema } = {
       input: anything('What it was started with.'),
       context: { type: 'object', description: 'By name; what steps and patches have set.' },
       results: { type: 'object', description: 'By node.' },
+      status: { type: 'object', description: 'Of a workflow of steps: docs/dag.md.' },
+      execution: ref('Execution'),
     },
     { required: ['instance', 'runs', 'results'] },
+  ),
+  Execution: object(
+    {
+      execution_id: uuid(),
+      playbook: text('Its name.'),
+      status: word(EXECUTION_STATUSES),
+      entry_step: nullable(text()),
+      final_step: nullable(
+        object({ step: text(), state: word(['pending', 'running', 'completed', 'failed', 'skipped']) }),
+      ),
+      current_steps: list(text(), 'At work now.'),
+      started_at: nullable(time()),
+      ended_at: nullable(time()),
+      duration_ms: nullable(whole()),
+      counts: object({
+        steps: whole('That began at least once.'),
+        succeeded: whole('Steps, and iterations of loops.'),
+        failed: whole(),
+        unhandled: whole('Failures that no arc with a condition took.'),
+        branches: nullable(whole('That came to their end.')),
+        open: whole(),
+        held: whole(),
+      }),
+      blocked_tokens: list(
+        object({
+          step: text(),
+          tokens: whole(),
+          state: word(['held', 'discarded']),
+          rules: list(object({ when: nullable(text()), allow: flag() }), 'The first that holds decides.'),
+        }),
+        'Tokens that no admission rule let in: held, or left over when it completed without them.',
+      ),
+      failures: list(
+        object({ step: text(), code: text(), message: text(), handled: flag('An arc with a condition took it.') }),
+        'The first hundred.',
+      ),
+      error: anything('Why it failed; null: it did not.'),
+    },
+    { required: ['execution_id', 'status', 'counts', 'blocked_tokens', 'failures'], description: 'Of a playbook.' },
   ),
   InstanceEvents: object(
     { events: list({ type: 'object' }), next_after: whole('Send it as `after`.'), has_more: flag() },

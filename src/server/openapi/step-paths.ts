@@ -1,4 +1,5 @@
 /** /v1/instances/{id}/steps, why, telemetry, and /v1/telemetry: where a workflow stands, and what holds it up. */
+import { EVENT_TYPES } from '../../dialects/playbook/execution/envelope.ts'
 import type { Parameter, Paths } from './operation.ts'
 import { anything, flag, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 
@@ -50,6 +51,41 @@ export const STEP_PATHS: Paths = {
       errors: ['not_found', 'unsupported', 'invalid_request'],
     },
   },
+  '/v1/instances/{id}/execution-events': {
+    get: {
+      tag: 'Events',
+      summary: 'The event log of a playbook',
+      description:
+        'In the words of playbooks: step.scheduled, task.attempt.failed, loop.done, next.evaluated and so on. Derived from ' +
+        'the history, so reading again gives the same events under the same ids. What is under way (`in_flight`) is told on ' +
+        'the last page, and again in the log, under the same id, when it has ended. With `types` a page may have fewer ' +
+        'events than asked for, or none, while `has_more` is true.',
+      query: [
+        ...page('`next_after` of the page before.', 1000, 100),
+        { name: 'types', description: 'Only these: `step.failed,task.failed`.' },
+      ],
+      answers: { '200': { description: 'Oldest first.', schema: ref('ExecutionEvents') } },
+      errors: ['not_found', 'unsupported', 'invalid_request'],
+    },
+  },
+  '/v1/instances/{id}/results/{node}': {
+    get: {
+      tag: 'Instances',
+      summary: 'The result of one step',
+      description: 'What a reference `petrel://instances/ID/results/STEP` leads to. null until it has one.',
+      answers: { '200': { description: 'All of it.', schema: ref('ResultReply') } },
+      errors: ['not_found'],
+    },
+  },
+  '/v1/instances/{id}/refs/{ref}': {
+    get: {
+      tag: 'Instances',
+      summary: 'Arguments that were kept aside',
+      description: 'What `{"$ref": "x:7"}` in the arguments of a run of this instance stands for.',
+      answers: { '200': { description: 'The value.', schema: ref('ReferenceReply') } },
+      errors: ['not_found'],
+    },
+  },
   '/v1/telemetry': {
     get: {
       tag: 'Events',
@@ -86,6 +122,13 @@ export const STEP_SCHEMAS: { readonly [name: string]: Schema } = {
       gate_id: nullable(uuid()),
       child_id: nullable(uuid('The nested workflow.')),
       items: object({}, { description: 'Of a list: how many of its items stand in which status.' }),
+      loop: nullable(
+        object(
+          { total: whole(), success: whole(), failed: whole(), open: whole('Begun or due, not ended.') },
+          { description: 'Of a loop of a playbook.' },
+        ),
+      ),
+      held_tokens: whole('Of a playbook: tokens that its admission rules hold back.'),
       undo: nullable(
         object({
           state: word(['pending', 'leased', 'succeeded', 'failed', 'cancelled']),
@@ -145,5 +188,49 @@ export const STEP_SCHEMAS: { readonly [name: string]: Schema } = {
   Telemetry: object(
     { events: list(ref('TelemetryEvent')), next_after: whole('Send it as `after`.'), has_more: flag() },
     { required: ['events', 'next_after', 'has_more'] },
+  ),
+  ExecutionEvent: object(
+    {
+      event_id: text('Unique in its execution.'),
+      event_type: word(EVENT_TYPES),
+      timestamp: time(),
+      execution_id: uuid(),
+      source: word(['server', 'worker']),
+      entity_type: word(['playbook', 'workflow', 'step', 'loop', 'iteration', 'task']),
+      entity_id: text(),
+      parent_id: nullable(text()),
+      seq: whole('Of the line of the history it comes from; several events may share one.'),
+      step: nullable(text()),
+      step_run_id: nullable(text('One firing of a step: all its iterations and attempts.')),
+      task_run_id: nullable(text()),
+      run_id: nullable(uuid('The run that a worker held.')),
+      iteration: nullable(whole('Index in a loop.')),
+      attempt: nullable(whole('From 1.')),
+      status: word(['in_progress', 'success', 'error', 'skipped', 'paused']),
+      payload: { type: 'object', description: 'By type: error, stats, selected arcs, the rule that decided …' },
+    },
+    { required: ['event_id', 'event_type', 'timestamp', 'execution_id', 'source', 'status', 'payload'] },
+  ),
+  ExecutionEvents: object(
+    {
+      events: list(ref('ExecutionEvent')),
+      next_after: text('Send it as `after`.'),
+      has_more: flag(),
+      in_flight: list(ref('ExecutionEvent'), 'On the last page: begun, not ended, not in the log yet.'),
+    },
+    { required: ['events', 'next_after', 'has_more', 'in_flight'] },
+  ),
+  ResultReply: object(
+    {
+      instance_id: uuid(),
+      node: text(),
+      state: word(['pending', 'running', 'completed', 'failed', 'skipped']),
+      result: anything('null: none, or it returned none.'),
+    },
+    { required: ['instance_id', 'node', 'state', 'result'] },
+  ),
+  ReferenceReply: object(
+    { instance_id: uuid(), ref: text(), value: anything('As it was rendered.') },
+    { required: ['instance_id', 'ref', 'value'] },
   ),
 }

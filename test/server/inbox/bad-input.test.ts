@@ -206,9 +206,15 @@ onBothStores('bad input of the inbox', (stage) => {
   })
 
   describe('reports', () => {
-    it.each(['heartbeat', 'complete', 'fail', 'release'])('%s names its worker and its epoch', async (verb) => {
+    it.each([
+      ['heartbeat', {}],
+      ['complete', {}],
+      ['fail', { error: { message: 'x' } }],
+      ['later', { delay_seconds: 1 }],
+      ['release', {}],
+    ])('%s names its worker and its epoch', async (verb, more) => {
       const path = `/v1/runs/${held.id}/${verb}`
-      const good = { worker_id: 'w', epoch: 0, ...(verb === 'fail' ? { error: { message: 'x' } } : {}) }
+      const good = { worker_id: 'w', epoch: 0, ...more }
       for (const [field, wrong] of [
         ['worker_id', [undefined, '', 7, null]],
         ['epoch', [undefined, -1, '0', 0.5, null, 2 ** 31]],
@@ -244,6 +250,33 @@ onBothStores('bad input of the inbox', (stage) => {
       const result = 'x'.repeat(1024 * 1024 + 1)
       await refused(`/v1/runs/${held.id}/complete`, { ...worker, result }, 'result', 413)
       expect((await s.post(`/v1/runs/${held.id}/heartbeat`, { ...worker, lease_seconds: 3600 })).status).toBe(200)
+    })
+
+    it.each([
+      ['set', { set: [1] }],
+      ['set', { set: 'page' }],
+      ['set', { set: { page: 1 } }],
+      ['set.', { set: { '': 1 } }],
+      [`set.${'n'.repeat(129)}`, { set: { ['n'.repeat(129)]: 1 } }],
+      ['notes', { notes: 'a note' }],
+      ['notes', { notes: { a: 1 } }],
+    ])('a wrong %s changes nothing: %j', async (field, more) => {
+      const worker = { worker_id: 'w', epoch: held.epoch }
+      await refused(`/v1/runs/${held.id}/complete`, { ...worker, ...more }, field)
+      await refused(`/v1/runs/${held.id}/fail`, { ...worker, error: { message: 'x' }, ...more }, field)
+      await refused(`/v1/runs/${held.id}/later`, { ...worker, delay_seconds: 1, ...more }, field)
+      expect((await s.post(`/v1/runs/${held.id}/heartbeat`, { ...worker, lease_seconds: 3600 })).status).toBe(200)
+    })
+
+    it.each([undefined, null, -1, '5', 1e300])('delay_seconds of a later is not %j', async (delay_seconds) => {
+      const body = { worker_id: 'w', epoch: held.epoch, delay_seconds }
+      await refused(`/v1/runs/${held.id}/later`, body, 'delay_seconds')
+    })
+
+    it('a release takes neither entries nor notes', async () => {
+      const body = { worker_id: 'w', epoch: held.epoch }
+      await refused(`/v1/runs/${held.id}/release`, { ...body, set: {} }, 'set')
+      await refused(`/v1/runs/${held.id}/release`, { ...body, notes: [] }, 'notes')
     })
 
     it('retryable is true or false', async () => {

@@ -135,6 +135,35 @@ onBothStores('workers of the inbox', (stage) => {
     expect((await report(id, 'complete', again.epoch)).status).toBe(200)
   })
 
+  it('a run put off is claimable when it is due, on the same attempt', async () => {
+    const id = await submit('later.a.v1', { max_attempts: 1 })
+    const [{ epoch }] = (await claim('later.%')) as [any]
+    const put = await report(id, 'later', epoch, { delay_seconds: 40, notes: [{ waits: 'for the bank' }] })
+    expect(put.status).toBe(200)
+    expect(put.body.run).toMatchObject({ status: 'pending', attempt: 0, leased_by: null, last_error: null })
+    expect((await report(id, 'later', epoch, { delay_seconds: 40 })).status).toBe(200)
+    expect(await claim('later.%')).toEqual([])
+    await s.store.moveClock(41_000)
+    const [again] = (await claim('later.%')) as [any]
+    expect(again).toMatchObject({ id, attempt: 0, epoch: epoch + 1 })
+    expect((await report(id, 'complete', again.epoch, { notes: ['done'] })).status).toBe(200)
+    await s.store.moveClock(0)
+    const { events } = (await s.get(`/v1/runs/${id}/events`)).body
+    expect(events.filter((e: any) => e.data?.notes !== undefined)).toMatchObject([
+      { type: 'returned', data: { run_at: put.body.run.run_at, notes: [{ waits: 'for the bank' }] } },
+      { type: 'succeeded', data: { notes: ['done'] } },
+    ])
+  })
+
+  it('notes beyond 64 KiB are dropped and counted, and fail nothing', async () => {
+    const id = await submit('notes.a.v1')
+    const [{ epoch }] = (await claim('notes.%')) as [any]
+    const notes = ['first', 'x'.repeat(70_000), { nul: 'a\u0000b' }, 'last']
+    expect((await report(id, 'complete', epoch, { notes })).status).toBe(200)
+    const { events } = (await s.get(`/v1/runs/${id}/events`)).body
+    expect(events.at(-1)).toMatchObject({ type: 'succeeded', data: { notes: ['first', 'last'], notes_dropped: 2 } })
+  })
+
   it('a heartbeat renews the lease from now on and says whether to stop', async () => {
     const id = await submit('beat.a.v1')
     const [run] = (await claim('beat.%')) as [any]
@@ -154,6 +183,7 @@ onBothStores('workers of the inbox', (stage) => {
       ['heartbeat', {}],
       ['complete', { result: 'stolen' }],
       ['fail', { error: { message: 'stolen' } }],
+      ['later', { delay_seconds: 60 }],
       ['release', {}],
     ] as const
 

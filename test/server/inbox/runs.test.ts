@@ -185,6 +185,7 @@ onBothStores('runs of the inbox', (stage) => {
       ['POST', '/heartbeat', held],
       ['POST', '/complete', held],
       ['POST', '/fail', { ...held, error: { message: 'x' } }],
+      ['POST', '/later', { ...held, delay_seconds: 1 }],
       ['POST', '/release', held],
     ] as const) {
       const { status, body: answer } = await s.ask(method, `/v1/runs/${id}${path}`, { body })

@@ -29,6 +29,7 @@ const ROUTES: readonly (readonly [Scope, string, string, unknown])[] = [
   ['work', 'POST', `/v1/runs/${NOBODY}/heartbeat`, HELD],
   ['work', 'POST', `/v1/runs/${NOBODY}/complete`, HELD],
   ['work', 'POST', `/v1/runs/${NOBODY}/fail`, { ...HELD, error: { message: 'x' } }],
+  ['work', 'POST', `/v1/runs/${NOBODY}/later`, { ...HELD, delay_seconds: 1 }],
   ['work', 'POST', `/v1/runs/${NOBODY}/release`, HELD],
   ['read', 'GET', '/v1/registry', undefined],
   ['read', 'GET', '/v1/registry/none.v1', undefined],
@@ -109,6 +110,7 @@ onBothStores('keys of the inbox', (stage) => {
       ['heartbeat', {}],
       ['complete', { result: 1 }],
       ['fail', { error: { message: 'x' } }],
+      ['later', { delay_seconds: 1 }],
       ['release', {}],
     ] as const) {
       expect((await s.post(`/v1/runs/${id}/${verb}`, { ...held, ...more }, boris)).status).toBe(404)

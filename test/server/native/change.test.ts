@@ -111,7 +111,7 @@ onBothStores('changing instances over HTTP', (stage) => {
       const patch = await unchanged(() =>
         s.ask('PATCH', `/v1/instances/${failed}/context`, { body: { set: { a: 1 } } }),
       )
-      expect([patch.status, patch.body.error.code]).toEqual([409, 'conflict'])
+      expect([patch.status, patch.body.error.code, patch.body.error.details.state]).toEqual([409, 'conflict', 'failed'])
     })
 
     it('an unknown instance, a body where none belongs, a method that is none', async () => {

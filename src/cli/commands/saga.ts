@@ -1,0 +1,181 @@
+/** saga ls | show | retry | cancel | refused: workflows across services, in their own words. */
+import { type Command, Option } from 'commander'
+import type { EngineApi } from '../../engine/api.ts'
+import { refusedWire, sagaStepWire, sagaWire } from '../../server/sagas/wire.ts'
+import type { RefusedRow } from '../../store/commands.ts'
+import { SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../store/sagas.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
+import { withEngine } from '../connect.ts'
+import { CliError, EXIT } from '../failure.ts'
+import { actor } from '../lookup.ts'
+import { harmless, type Terminal } from '../terminal.ts'
+import { ago, brief, clock, paintState, span } from '../words.ts'
+
+interface ListOptions extends Shared {
+  readonly state?: SagaState
+  readonly type?: string
+  readonly limit: number
+  readonly before?: string
+}
+
+interface RefusedOptions extends Shared {
+  readonly limit: number
+}
+
+export function defineSaga(program: Command): void {
+  const saga = program.command('saga').description('workflows across services: ls, show, retry, cancel, refused')
+  defineLs(saga)
+  defineShow(saga)
+  defineChange(saga, 'retry', 'go on with a saga that stopped, at the step that failed, under the same step id')
+  defineChange(saga, 'cancel', 'send nothing further, and undo what was done')
+  defineRefused(saga)
+}
+
+function defineLs(saga: Command): void {
+  const ls = saga
+    .command('ls', { isDefault: true })
+    .description('list sagas, newest first')
+    .addOption(new Option('--state <state>', 'only in this state').choices(SAGA_STATES))
+    .option('--type <name>', 'only of this name')
+    .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
+    .option('--before <id>', 'older than this one')
+  jsonOption(storeOptions(ls)).action(
+    act<ListOptions>((terminal, options) =>
+      withEngine(options, async ({ store }) => {
+        const { state = null, type = null, limit, before = null } = options
+        const rows = await store.sagas.list({ tenant: null, state, type, limit, before })
+        if (terminal.json) terminal.data({ sagas: rows.map(sagaWire) })
+        else if (rows.length === 0) terminal.print('no sagas')
+        else list(terminal, rows, await store.now())
+        if (!terminal.json && rows.length === limit) {
+          terminal.print(terminal.paint('dim', `older ones: --before ${rows.at(-1)?.id}`))
+        }
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function list(terminal: Terminal, rows: readonly SagaRow[], now: number): void {
+  terminal.table(
+    [
+      { title: 'ID' },
+      { title: 'TYPE' },
+      { title: 'STATE' },
+      { title: 'STEP', align: 'right' },
+      { title: 'CREATED' },
+      { title: 'TOOK' },
+      { title: 'ERROR' },
+    ],
+    rows.map((row) => [
+      row.id,
+      harmless(row.type),
+      paintState(terminal, row.state),
+      `${row.currentStepIndex}/${row.stepCount}`,
+      ago(row.createdAt, now),
+      row.completedAt === null ? '' : span(row.completedAt - row.createdAt),
+      brief(row.error ?? ''),
+    ]),
+  )
+}
+
+function defineShow(saga: Command): void {
+  const show = saga.command('show').argument('<id>', 'a saga').description('one saga: its steps, commands and answers')
+  jsonOption(storeOptions(show)).action(
+    act<Shared, readonly [string]>((terminal, options, id) =>
+      withEngine(options, async (engine) => {
+        await print(terminal, engine, id)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function defineChange(saga: Command, verb: 'retry' | 'cancel', description: string): void {
+  const command = saga.command(verb).argument('<id>', 'a saga').description(description)
+  jsonOption(storeOptions(command)).action(
+    act<Shared, readonly [string]>((terminal, options, id) =>
+      withEngine(options, async (engine) => {
+        const { cancelSaga, retrySaga } = await import('../../definitions/sagas.ts')
+        await find(engine, id)
+        await (verb === 'retry' ? retrySaga : cancelSaga)(engine, id, actor())
+        await print(terminal, engine, id)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+async function find(engine: EngineApi, id: string): Promise<SagaRow> {
+  const row = /^[0-9a-f-]{36}$/i.test(id) ? await engine.store.sagas.get(id.toLowerCase()) : null
+  if (row === null) throw new CliError('not_found', `there is no saga ${id}`, 'petrel saga ls lists them')
+  return row
+}
+
+async function print(terminal: Terminal, engine: EngineApi, id: string): Promise<void> {
+  const saga = await find(engine, id)
+  const steps = await engine.store.sagas.steps(saga.id)
+  if (terminal.json) return terminal.data({ saga: sagaWire(saga), steps: steps.map(sagaStepWire) })
+  terminal.print(
+    `${terminal.paint('bold', harmless(saga.type))} ${saga.id}  ${paintState(terminal, saga.state)}  step ${saga.currentStepIndex} of ${saga.stepCount}`,
+  )
+  const ended =
+    saga.completedAt === null
+      ? ''
+      : `, ended ${clock(saga.completedAt)} after ${span(saga.completedAt - saga.createdAt)}`
+  terminal.print(
+    `started ${clock(saga.createdAt)}${saga.createdBy === null ? '' : ` by ${harmless(saga.createdBy)}`}${ended}`,
+  )
+  if (saga.error !== null) terminal.print(terminal.paint('red', harmless(saga.error)))
+  terminal.print()
+  terminal.table(
+    [
+      { title: '#', align: 'right' },
+      { title: 'STEP' },
+      { title: 'STATE' },
+      { title: 'SUBJECT' },
+      { title: 'SENT' },
+      { title: 'ANSWER' },
+    ],
+    steps.map((step) => [
+      String(step.stepIndex),
+      harmless(step.stepIndex < 0 ? `undo ${step.name}` : step.name),
+      paintState(terminal, step.state),
+      harmless(step.commandSubject),
+      sent(step),
+      brief(step.error ?? step.responseJson ?? ''),
+    ]),
+  )
+  if (saga.state === 'failed')
+    terminal.print(`\n${terminal.paint('dim', `petrel saga retry ${saga.id} goes on where it stopped`)}`)
+}
+
+function sent({ commandSubject, commandPublishedAt }: SagaStepRow): string {
+  if (commandPublishedAt !== null) return clock(commandPublishedAt)
+  return commandSubject === '' ? '' : 'not yet'
+}
+
+function defineRefused(saga: Command): void {
+  const refused = saga
+    .command('refused')
+    .description('messages on NATS that were refused, newest first')
+    .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
+  jsonOption(storeOptions(refused)).action(
+    act<RefusedOptions>((terminal, options) =>
+      withEngine(options, async (engine) => {
+        const rows = await engine.commands.refused.list({ limit: options.limit, before: null })
+        if (terminal.json) terminal.data({ messages: rows.map(refusedWire) })
+        else if (rows.length === 0) terminal.print('no message was refused')
+        else listRefused(terminal, rows)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function listRefused(terminal: Terminal, rows: readonly RefusedRow[]): void {
+  terminal.table(
+    [{ title: 'AT' }, { title: 'SUBJECT' }, { title: 'CODE' }, { title: 'WHAT' }, { title: 'BODY' }],
+    rows.map((row) => [clock(row.at), harmless(row.subject), row.code, brief(row.message), brief(row.body)]),
+  )
+}

@@ -1,0 +1,25 @@
+/** Definitions that a file names are looked for beside it. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ReadOptions } from '../dialects/others.ts'
+
+const ENDINGS = ['.workflow.yaml', '.workflow.yml', '.playbook.yaml', '.playbook.yml', '.yaml', '.yml', '.json']
+
+/** `NAME.workflow.yaml` or `NAME.yaml` in a folder is the definition NAME; so is a file of exactly that name. */
+export function beside(folder: string): Required<Pick<ReadOptions, 'resolve' | 'names'>> {
+  return {
+    resolve: (name) => {
+      const found = ['', ...ENDINGS].map((ending) => join(folder, `${name}${ending}`)).find(isFile)
+      return found === undefined ? null : { file: found, text: readFileSync(found, 'utf8') }
+    },
+    names: () =>
+      readdirSync(folder).flatMap((entry) => {
+        const ending = ENDINGS.find((e) => entry.endsWith(e))
+        return ending === undefined ? [] : [entry.slice(0, -ending.length)]
+      }),
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}

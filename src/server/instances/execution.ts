@@ -1,0 +1,69 @@
+/** What playbooks have beside other notations: their event log, and what references lead to. */
+import type { FastifyInstance } from 'fastify'
+import { EVENT_TYPES, parsePlace } from '../../dialects/playbook/execution/envelope.ts'
+import { FROM_THE_BEGINNING, loadEvents } from '../../dialects/playbook/execution/events.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import { PetrelError } from '../../engine/errors.ts'
+import type { Net } from '../../net/net.ts'
+import type { InstanceRow } from '../../store/rows.ts'
+import { listParam, onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
+import { notFound, RequestError } from '../request-error.ts'
+import { json } from '../wire.ts'
+import { type ById, findRow } from './find.ts'
+import { loadResult } from './result.ts'
+
+export function executionRoutes(app: FastifyInstance, engine: EngineApi): void {
+  app.get<ById>('/v1/instances/:id/execution-events', async (request) => {
+    const query = request.query as Query
+    onlyKnown(query, ['after', 'limit', 'types'])
+    const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
+    const types = listParam(query, 'types', EVENT_TYPES)
+    const after = readPlace(query)
+    const instance = await findRow(engine, request.params.id, request.caller)
+    if (instance.dialect !== 'playbook') {
+      const message = `events in the words of playbooks are told of playbooks; this instance is of ${instance.dialect}`
+      throw new RequestError('unsupported', message, {
+        hint: `GET /v1/instances/${instance.id}/events has its history.`,
+      })
+    }
+    const net = await netOf(engine, instance)
+    return loadEvents(engine, instance, net, { after, limit, types: types === null ? null : new Set(types) })
+  })
+
+  app.get<ByNode>('/v1/instances/:id/results/:node', async (request) => {
+    onlyKnown(request.query as Query, [])
+    const instance = await findRow(engine, request.params.id, request.caller)
+    const net = await netOf(engine, instance)
+    const node = net.nodes.find(({ key }) => key === request.params.node)
+    if (node === undefined) throw notFound('step', request.params.node, `Of ${instance.name}.`)
+    return { instance_id: instance.id, node: node.key, ...(await loadResult(engine, instance, net, node)) }
+  })
+
+  app.get<ByRef>('/v1/instances/:id/refs/:ref', async (request) => {
+    onlyKnown(request.query as Query, [])
+    const { ref } = request.params
+    const { id } = await findRow(engine, request.params.id, request.caller)
+    // Other slots are the engine's own business.
+    const value = /^x:\d{1,15}$/.test(ref) ? await engine.store.read.slot({ instanceId: id, key: ref }) : null
+    if (value === null)
+      throw notFound('reference', ref, 'It is what a {"$ref": "x:7"} in arguments says: x and a number.')
+    return { instance_id: id, ref, value: json(value) }
+  })
+}
+
+type ByNode = { Params: { readonly id: string; readonly node: string } }
+type ByRef = { Params: { readonly id: string; readonly ref: string } }
+
+function readPlace(query: Query) {
+  const text = textParam(query, 'after')
+  if (text === null) return FROM_THE_BEGINNING
+  const place = parsePlace(text)
+  if (place !== null) return place
+  throw new PetrelError('invalid_request', `after is the next_after of a page, not '${text}'`, { parameter: 'after' })
+}
+
+async function netOf(engine: EngineApi, { netHash }: InstanceRow): Promise<Net> {
+  const net = await engine.net(netHash)
+  if (net === null) throw notFound('net', netHash)
+  return net
+}
