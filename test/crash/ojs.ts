@@ -14,7 +14,7 @@ import { built } from './process.ts'
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const ROUNDS = full ? 50 : 5
 const timeout = full ? 1_200_000 : 120_000
-const trap = new URL('ojs-trap.mjs', import.meta.url).href
+const trap = new URL('trap.mjs', import.meta.url).href
 
 const POINTS = [
   { point: 'before', name: 'when the callbacks are decided and not written' },
@@ -91,7 +91,7 @@ export function ojsCrashSuite(kind: StoreKind): void {
         database = await TestDatabase.create(kind)
         const asked = new Asked()
         for (let round = 1; round <= ROUNDS; round++) {
-          const clients = await start(asked, { dist, point, at: 1 + Math.floor(Math.random() * 5) })
+          const clients = await start(asked, { dist, what: 'the finals', point, at: 1 + Math.floor(Math.random() * 5) })
           for (let wave = 1; !clients.gone; wave++) await clients.turn(`r${round}.${wave}`)
           await running?.ended
           expect(running?.child.signalCode).toBe('SIGKILL')

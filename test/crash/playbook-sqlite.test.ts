@@ -1,0 +1,3 @@
+import { playbookCrashSuite } from './playbook.ts'
+
+playbookCrashSuite('sqlite')

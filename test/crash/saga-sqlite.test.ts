@@ -1,0 +1,3 @@
+import { sagaCrashSuite } from './saga.ts'
+
+sagaCrashSuite('sqlite')
