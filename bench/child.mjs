@@ -13,6 +13,9 @@ if (workload === undefined) throw new Error(`no workload is called '${name}'`)
 /** A module of the build that is no part of the public API. @param {string} path @returns {Promise<any>} */
 const internal = (path) => import(pathToFileURL(join(dist, path)).href)
 
+// Whoever asked is gone, or has its answer: servers and workers that this one started end with it.
+process.once('disconnect', () => process.exit())
+
 const store = await benchStore(storeKind, { server, folder, internal })
 try {
   process.send?.(await measure(workload))

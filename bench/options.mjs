@@ -16,6 +16,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --list                   name the workloads
 
 PETREL_BENCH_POSTGRES_URL  a Postgres to use (databases are created on it); else a throw-away one is started
+PETREL_BENCH_NATS_URL      a NATS with JetStream for sagas; else a throw-away one is started
 PETREL_BENCH_TMP           where the SQLite files go; it should be on the disk you care about
 `
 

@@ -38,13 +38,38 @@ function requirements(report) {
   if (idle !== null && commit !== null) {
     must('idle p50 under three durable commits', `${(idle / commit).toFixed(2)} commits`, idle < 3 * commit)
   }
-  const costs = ['group-1k', 'group-10k', 'group-100k'].map((name) => middle(report, name, 'microsPerJob'))
-  const [smallest, ...larger] = costs
-  if (smallest != null && larger.every((cost) => cost !== null)) {
-    const worst = Math.max(.../** @type {number[]} */ (larger)) / smallest
-    must('cost per job flat from 1 k to 100 k (at most 1.3 times that of 1 k)', worst.toFixed(2), worst <= 1.3)
+  const group = worstByFirst(report, ['group-1k', 'group-10k', 'group-100k'], 'microsPerJob')
+  if (group !== null) {
+    must('cost per job flat from 1 k to 100 k (at most 1.3 times that of 1 k)', group.toFixed(2), group <= 1.3)
+  }
+  const loops = ['playbook-loop-1k', 'playbook-loop-10k', 'playbook-loop-100k']
+  const loop = worstByFirst(report, loops, 'microsPerItem')
+  if (loop !== null) {
+    const text = 'cost per item of a playbook loop flat from 1 k to 100 k (at most 1.5 times that of 1 k)'
+    must(text, loop.toFixed(2), loop <= 1.5)
+  }
+  for (const process of ['server', 'worker']) {
+    const growth = middle(report, 'playbook-loop-100k', `${process}Growth`)
+    if (growth === null) continue
+    const text = `memory of the ${process} flat over a playbook loop of 100 k (later half at most 1.15 times the earlier)`
+    must(text, growth.toFixed(2), growth <= 1.15)
+  }
+  for (const name of ['playbook-sequential', 'playbook-cycle']) {
+    const ratio = middle(report, name, 'ratio')
+    if (ratio !== null)
+      must(`${name}: a turn costs at most 1.5 times what it does in a tenth`, ratio.toFixed(2), ratio <= 1.5)
   }
   return judged
+}
+
+/**
+ * How much dearer the dearest of the larger ones is. null: not all were measured.
+ * @param {import('./run.mjs').StoreReport} report @param {readonly string[]} workloads @param {string} metric
+ */
+function worstByFirst(report, workloads, metric) {
+  const [smallest, ...larger] = workloads.map((name) => middle(report, name, metric))
+  if (smallest == null || larger.some((cost) => cost === null)) return null
+  return Math.max(.../** @type {number[]} */ (larger)) / smallest
 }
 
 /** Median over the rounds: the two ran one after the other in each. @param {import('./run.mjs').StoreReport} report */

@@ -14,7 +14,7 @@ import { readOptions, USAGE } from './options.mjs'
 import { printProfiles } from './profile.mjs'
 import { judge } from './requirements.mjs'
 import { postgresServer } from './server.mjs'
-import { printBare, printJudgement, printTable } from './table.mjs'
+import { printBare, printJudgement, printSagas, printTable } from './table.mjs'
 import { workloads } from './workload.mjs'
 
 /**
@@ -63,6 +63,7 @@ async function main(options) {
       reports.push(report)
       printTable(report, chosen, print)
       printBare(report, print)
+      printSagas(report, print)
     } finally {
       await server?.stop()
     }

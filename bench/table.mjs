@@ -45,6 +45,24 @@ export function printBare(report, print) {
   printRows(rows, 'lrrr', print)
 }
 
+/** What NATS adds to a step, and the engine to a message. @param {import('./run.mjs').StoreReport} report @param {Print} print */
+export function printSagas(report, print) {
+  const sagas = report.samples['saga']
+  const middle = (/** @type {number[] | undefined} */ samples) => (samples === undefined ? Number.NaN : median(samples))
+  const steps = middle(sagas?.['stepsPerSecond'])
+  if (Number.isNaN(steps)) return
+  const chains = middle(report.samples['chains']?.['stepsPerSecond'])
+  const requests = middle(sagas?.['requestsPerSecond'])
+  print('\nSagas over NATS beside what they are made of')
+  const rows = [
+    ['', 'per second', 'sagas / it'],
+    ['steps of sagas', shown(steps), ''],
+    ['steps of chains, handled in the process', shown(chains), shown(steps / chains)],
+    ['bare NATS, request and reply', shown(requests), shown(steps / requests)],
+  ]
+  printRows(rows, 'lrr', print)
+}
+
 /** @param {string} title @param {number} [petrel] @param {number} [bare] */
 function compared(title, petrel = Number.NaN, bare = Number.NaN) {
   return [title, shown(petrel), shown(bare), shown(petrel / bare)]

@@ -40,6 +40,8 @@ import fanOut from './workloads/fan-out.mjs'
 import { groups } from './workloads/groups.mjs'
 import latency from './workloads/latency.mjs'
 import longChain from './workloads/long-chain.mjs'
+import { playbookLoops } from './workloads/playbook-loop.mjs'
+import saga from './workloads/saga.mjs'
 import startUp from './workloads/start-up.mjs'
 import triggers from './workloads/triggers.mjs'
 
@@ -55,6 +57,8 @@ export const workloads = [
   enqueue,
   ...groups,
   ...dags,
+  ...playbookLoops,
+  saga,
   startUp,
   triggers,
 ]

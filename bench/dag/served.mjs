@@ -1,8 +1,8 @@
 // @ts-check
 /** A server process, what a client says to it, and how much memory it takes meanwhile. */
 import { fork } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { rssMb } from '../rss.mjs'
 import { STEP } from './shapes.mjs'
 
 const file = fileURLToPath(new URL('server.mjs', import.meta.url))
@@ -11,7 +11,7 @@ const SAMPLE_EVERY_MS = 50
 export class Served {
   #child
   #url = ''
-  #peakKb = 0
+  #peakMb = 0
   /** @type {NodeJS.Timeout | undefined} */
   #sampling
 
@@ -28,7 +28,7 @@ export class Served {
       served.#child.once('exit', () => reject(new Error('the server did not start')))
     })
     served.#sampling = setInterval(() => {
-      served.#peakKb = Math.max(served.#peakKb, rssKb(served.#child.pid))
+      served.#peakMb = Math.max(served.#peakMb, rssMb(served.#child.pid))
     }, SAMPLE_EVERY_MS)
     return served
   }
@@ -42,9 +42,9 @@ export class Served {
 
   /** Of the server process, sampled; begins anew. */
   takePeakRssMb() {
-    const peak = Math.max(this.#peakKb, rssKb(this.#child.pid))
-    this.#peakKb = 0
-    return peak / 1024
+    const peak = Math.max(this.#peakMb, rssMb(this.#child.pid))
+    this.#peakMb = 0
+    return peak
   }
 
   /** @param {string} path @param {unknown} body @param {string} [type] @returns {Promise<any>} */
@@ -91,15 +91,5 @@ export class Served {
       }
     }
     await Promise.all(Array.from({ length: workers }, (_, i) => worker(`bench-${i}`)))
-  }
-}
-
-/** @param {number | undefined} pid */
-function rssKb(pid) {
-  try {
-    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
-  } catch {
-    // not Linux, or it has ended
-    return 0
   }
 }

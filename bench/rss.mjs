@@ -1,0 +1,29 @@
+// @ts-check
+/** What other processes take, as the kernel tells it. Zero where it tells nothing: not Linux, or the process has ended. */
+import { readFileSync } from 'node:fs'
+
+/** Of the file that tells the processor time: how long a tick is. Linux says 100 a second to everybody. */
+const TICK_MICROS = 10_000
+
+/** @param {number | undefined} pid */
+export function rssMb(pid) {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(told(pid, 'status'))?.[1] ?? 0) / 1024
+}
+
+/** Processor time so far. @param {number | undefined} pid */
+export function cpuMicros(pid) {
+  // Behind the name, which may hold anything.
+  const fields = told(pid, 'stat')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * TICK_MICROS
+}
+
+/** @param {number | undefined} pid @param {string} file */
+function told(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
