@@ -1,18 +1,23 @@
 import { connect } from 'node:net'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { freshDatabase, natsUrl, postgresUrl } from './services.ts'
+import { emptyDatabase, freshDatabase, natsUrl, postgresUrl } from './services.ts'
 
 describe.skipIf(postgresUrl() === null)('the Postgres of the tests', () => {
-  it('gives each caller an empty database of its own, gone after drop', async () => {
-    const [one, other] = await Promise.all([freshDatabase(), freshDatabase()])
+  it.each([
+    ['migrated', freshDatabase, true],
+    ['empty', emptyDatabase, false],
+  ])('gives each caller a database of its own, %s, gone after drop', async (_, fresh, migrated) => {
+    const [one, other] = await Promise.all([fresh(), fresh()])
+    expect(await query(other.url, `SELECT ${isThere('workflow.workflow_run')}`)).toEqual([{ found: migrated }])
     await query(one.url, 'CREATE TABLE mark (id int)')
 
-    expect(await query(one.url, "SELECT to_regclass('mark') IS NOT NULL AS found")).toEqual([{ found: true }])
-    expect(await query(other.url, "SELECT to_regclass('mark') IS NOT NULL AS found")).toEqual([{ found: false }])
+    expect(await query(one.url, `SELECT ${isThere('mark')}`)).toEqual([{ found: true }])
+    expect(await query(other.url, `SELECT ${isThere('mark')}`)).toEqual([{ found: false }])
 
     await Promise.all([one.drop(), other.drop()])
-    await expect(query(one.url, 'SELECT 1')).rejects.toMatchObject({ code: '3D000' })
+    await expect(query(one.url, 'SELECT 1')).rejects.toThrow(/does not exist|not currently accepting connections/)
+    await expect(query(other.url, 'SELECT 1')).rejects.toThrow(/does not exist|not currently accepting connections/)
   })
 
   it('drops a database that still has connections', async () => {
@@ -43,6 +48,10 @@ async function query(url: string, statement: string): Promise<unknown[]> {
   } finally {
     await client.end()
   }
+}
+
+function isThere(table: string): string {
+  return `to_regclass('${table}') IS NOT NULL AS found`
 }
 
 /** The INFO line a NATS server sends first. */

@@ -1,4 +1,5 @@
 /** Counts what a store is asked for: how often, how many rows it reads, how many it writes. */
+import { expect } from 'vitest'
 import type { Delta, Loaded, Store, Transaction } from '../../src/store/store.ts'
 
 export interface Cost {
@@ -9,6 +10,8 @@ export interface Cost {
   rowsWritten: number
   slotBytes: number
   netsRead: number
+  /** Results of single firings: of a list, those of all its items. */
+  gathered: number
   /** Runs made by the largest transaction. */
   mostRuns: number
 }
@@ -33,13 +36,14 @@ export function countCost(store: Store): { readonly cost: Cost; reset(): void } 
 }
 
 function newCost(): Cost {
-  return { transactions: 0, looks: 0, rowsRead: 0, rowsWritten: 0, slotBytes: 0, netsRead: 0, mostRuns: 0 }
+  return { transactions: 0, looks: 0, rowsRead: 0, rowsWritten: 0, slotBytes: 0, netsRead: 0, gathered: 0, mostRuns: 0 }
 }
 
 function count(cost: Cost, loaded: Loaded, delta: Delta): void {
   const { runs, instances, slots, results, places, items, nets } = loaded
   for (const { size } of [runs, instances, slots, results, places, items]) cost.rowsRead += size
   cost.netsRead += nets.size
+  cost.gathered += loaded.resultsAt.size
   const written = [
     delta.runs?.insert,
     delta.runs?.update,
@@ -55,7 +59,20 @@ function count(cost: Cost, loaded: Loaded, delta: Delta): void {
 }
 
 /** What one of n things cost. */
-export function each(cost: Cost, n: number): Pick<Cost, 'transactions' | 'looks' | 'rowsRead' | 'rowsWritten'> {
+function each(cost: Cost, n: number): Pick<Cost, 'transactions' | 'looks' | 'rowsRead' | 'rowsWritten'> {
   const { transactions, looks, rowsRead, rowsWritten } = cost
   return { transactions: transactions / n, looks: looks / n, rowsRead: rowsRead / n, rowsWritten: rowsWritten / n }
+}
+
+/**
+ * No part of it may grow with the size of the workflow. The tenth leaves room for the first and the last step; `ahead`: rows
+ * per step that are read for steps to come, of which a small one has fewer.
+ */
+export function expectAsSmall(large: Cost, largeSteps: number, small: Cost, smallSteps: number, ahead = 0): void {
+  const [of, than] = [each(large, largeSteps), each(small, smallSteps)]
+  for (const part of ['transactions', 'looks', 'rowsRead', 'rowsWritten'] as const) {
+    const most = than[part] * 1.1 + 0.1 + (part === 'rowsRead' ? ahead : 0)
+    const told = `${part} per step, ${JSON.stringify(of)} against ${JSON.stringify(than)}`
+    expect(of[part], told).toBeLessThanOrEqual(most)
+  }
 }

@@ -4,7 +4,7 @@ import { deep, dense, type Shape, STEP, UNDO, wide, workflowText, woven } from '
 import { readDefinition } from '../../src/dialects/definition.ts'
 import { deploy } from '../server/native/asking.ts'
 import { onBothStores, type Serving, type Stage, until } from '../server/serving.ts'
-import { type Cost, countCost, each } from './cost.ts'
+import { type Cost, countCost, expectAsSmall } from './cost.ts'
 
 const FULL = process.env['PETREL_TEST_FULL'] === '1'
 const SMALL = 50
@@ -62,16 +62,6 @@ async function work(s: Serving, id: string, fails: (job: Job) => boolean = () =>
     const acks = good.map((job) => ({ job_id: job.id, worker_id, result: { of: job.workflow.node } }))
     if (acks.length > 0) expect((await s.post('/ojs/v1/workers/ack/batch', { acks })).body.failed).toBe(0)
     done.push(...good.map((job) => (job.type === UNDO ? `undo ${job.workflow.node}` : job.workflow.node)))
-  }
-}
-
-/** No part of it may grow with the size of the workflow. The tenth leaves room for the first and the last step. */
-function expectAsSmall(large: Cost, largeSteps: number, small: Cost, smallSteps: number): void {
-  const [of, than] = [each(large, largeSteps), each(small, smallSteps)]
-  for (const part of ['transactions', 'looks', 'rowsRead', 'rowsWritten'] as const) {
-    expect(of[part], `${part} per step, ${JSON.stringify(of)} against ${JSON.stringify(than)}`).toBeLessThanOrEqual(
-      than[part] * 1.1 + 0.1,
-    )
   }
 }
 

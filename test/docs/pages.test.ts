@@ -12,7 +12,18 @@ import { root } from '../cli/petrel.ts'
 import { serveOn } from '../server/serving.ts'
 import { runPage } from './blocks.ts'
 
-const PAGES = ['api.md', 'dag.md', 'gates.md', 'ojs.md', 'triggers.md', 'why.md']
+const PAGES = [
+  'api.md',
+  'dag.md',
+  'expressions.md',
+  'gates.md',
+  'ojs.md',
+  'playbook.md',
+  'saga.md',
+  'tools.md',
+  'triggers.md',
+  'why.md',
+]
 const SERVER = 'http://127.0.0.1:7070'
 const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).status !== 0)
 
@@ -45,7 +56,7 @@ describe.skipIf(missing.length > 0)('what a page of the documents shows', () => 
 })
 
 function writeFiles(page: string, folder: string): void {
-  const files = [...page.matchAll(/<!-- file: (\S+) -->\n```yaml\n([\s\S]*?)```/g)]
+  const files = [...page.matchAll(/<!-- file: (\S+) -->\n```(?:yaml|js)\n([\s\S]*?)```/g)]
   expect(files).toHaveLength(page.match(/<!-- file: /g)?.length ?? 0)
   for (const [, name, text] of files) writeFileSync(join(folder, name as string), text as string)
 }

@@ -32,9 +32,9 @@ describe('the README', () => {
     }
   })
 
-  it('shows a file whose failure path plays as it says', () => {
+  it.each(['readme-steps', 'readme-playbook', 'readme-saga'])('shows a file that plays as it says: %s', (name) => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8')
-    const marker = '<!-- run: readme-steps -->'
+    const marker = `<!-- run: ${name} -->`
     const folder = mkdtempSync(join(tmpdir(), 'petrel-readme-'))
     try {
       const script = `petrel() { node '${join(root, 'bin/petrel')}' "$@"; }\n${blockAfter(readme, marker, 'sh')}`
