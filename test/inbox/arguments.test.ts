@@ -7,7 +7,7 @@ import { freshDatabase, postgresUrl } from '../services.ts'
 import { Stage } from './stage.ts'
 
 const page = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8')
-const statement = /```sql\n(select case when r\.payload[^`]*?)```/.exec(page)?.[1] ?? ''
+const statement = /```sql\n(with given as[^`]*?)```/.exec(page)?.[1] ?? ''
 
 describe.skipIf(postgresUrl() === null)('arguments kept aside', () => {
   it('are found by the statement that the page shows', async () => {
