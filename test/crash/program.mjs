@@ -82,9 +82,13 @@ const store = new Proxy(inner, {
 
 const effects = await openDatabase(settings.effectsFile)
 effects.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF')
-const insert = effects.prepare('INSERT INTO test_effect (run_id, attempt, pid, at) VALUES (?, ?, ?, ?)')
+// Together: a database that nobody names any more is collected, and closed, under its statement.
+const noted = {
+  effects,
+  insert: effects.prepare('INSERT INTO test_effect (run_id, attempt, pid, at) VALUES (?, ?, ?, ?)'),
+}
 const note = (/** @type {{ runId: string, attempt: number }} */ { runId, attempt }) =>
-  void insert.run(runId, attempt, process.pid, Date.now())
+  void noted.insert.run(runId, attempt, process.pid, Date.now())
 
 const complain = (/** @type {object} */ context, /** @type {string} */ message) =>
   void process.stderr.write(`${message} ${JSON.stringify(context)}\n`)

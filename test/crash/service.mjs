@@ -26,6 +26,8 @@ process.once('SIGTERM', async () => {
   say({ stopping: executing })
   await petrel.close({ graceMs: settings.graceMs })
   say({ stopped: executing })
+  // Named here, it is not collected, and closed, under its statement.
+  effects.close()
   process.exit(0)
 })
 say({ ready: true })

@@ -17,7 +17,8 @@ async function connect() {
   }
   const { openDatabase } = await import(pathToFileURL(`${settings.dist}/store/sqlite/driver.js`).href)
   const database = await openDatabase(settings.url.slice('sqlite:'.length))
-  database.exec('PRAGMA busy_timeout = 5000')
+  // Whoever waits for SQLite's lock stands in no line: two engines at work may keep it for long.
+  database.exec('PRAGMA busy_timeout = 20000')
   return async (sql) => database.prepare(sql.replaceAll('workflow.', '')).all()
 }
 
