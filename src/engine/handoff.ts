@@ -25,6 +25,8 @@ export interface Offer {
   readonly streak: number
   /** Priority of the most urgent run it could claim; null: none waits; undefined: not known lately, ask the store. */
   readonly waiting: number | null | undefined
+  /** true: that was a while ago; the store is asked again for the next offer. */
+  readonly renew: boolean
   /** Told what the store said, after the commit. */
   looked(waiting: number | null): void
 }

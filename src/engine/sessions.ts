@@ -35,8 +35,12 @@ import { isRefused, readSaid, type Said } from './said.ts'
 import type { Settler } from './settle.ts'
 import type { Transactor } from './transactor.ts'
 
-/** How long a look at the queue counts: hand-offs may pass over a run that another process enqueued this short ago. */
+/**
+ * How long a look at the queue counts: hand-offs may pass over a run that came this short ago. An older look counts once
+ * more, while the store is asked along with what is written, unless a wake or much time came between.
+ */
 const LOOK_LASTS_MS = 20
+const LOOK_RENEWED_MS = 250
 
 export interface SessionDeps {
   readonly store: Store
@@ -188,16 +192,18 @@ class LocalSession implements Session {
       reports,
       room,
       streak: this.streak,
-      waiting: this.#waiting(),
+      ...this.#waiting(),
       looked: this.#looked,
     }
   }
 
-  /** As far as known; undefined: the store must be asked. */
-  #waiting(): number | null | undefined {
-    if (!this.#othersWait) return null
+  /** As far as known. */
+  #waiting(): Pick<Offer, 'waiting' | 'renew'> {
+    if (!this.#othersWait) return { waiting: null, renew: false }
     const look = this.#lastLook
-    return look !== null && performance.now() - look.at < LOOK_LASTS_MS ? look.waiting : undefined
+    const age = look === null ? Number.POSITIVE_INFINITY : performance.now() - look.at
+    if (look === null || age > LOOK_RENEWED_MS) return { waiting: undefined, renew: false }
+    return { waiting: look.waiting, renew: age > LOOK_LASTS_MS }
   }
 
   wake(queues: ReadonlySet<string> | null): void {

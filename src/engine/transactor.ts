@@ -68,12 +68,12 @@ export class Transactor {
     let known = new Known(act.need)
     let seen: Loaded | null = null
     const asking = offers.filter((o) => o.waiting === undefined)
-    const urgency = asking.map((o) => o.filter)
+    const renewing = offers.filter((o) => o.renew)
     const transact = on ?? this.#store.transact.bind(this.#store)
     const committed = await transact<Committed<T>>({
       roots: act.roots,
       wait: act.wait,
-      need: urgency.length === 0 ? act.need : { ...act.need, urgency },
+      need: withLooks(act.need, asking, renewing),
       decide: (loaded) => {
         // A store that had to begin anew has forgotten what earlier rounds asked for.
         if (loaded !== seen) known = new Known(act.need)
@@ -104,10 +104,20 @@ export class Transactor {
       },
     })
     this.clockOffsetMs = committed.change.now - Date.now()
-    for (const [i, offer] of asking.entries()) offer.looked(committed.change.loaded.urgency[i] ?? null)
+    const { urgency, nextUrgency } = committed.change.loaded
+    for (const [i, offer] of asking.entries()) offer.looked(urgency[i] ?? null)
+    for (const [i, offer] of renewing.entries()) offer.looked(nextUrgency[i] ?? null)
     if (on === undefined) this.#afterCommit(committed)
     return committed
   }
+}
+
+/** What waits in the queue, for offers that do not know it and for those that knew it a while ago. */
+function withLooks(need: Need, asking: readonly Offer[], renewing: readonly Offer[]): Need {
+  if (asking.length === 0 && renewing.length === 0) return need
+  const urgency = asking.map((o) => o.filter)
+  const nextUrgency = renewing.map((o) => o.filter)
+  return { ...need, ...(urgency.length === 0 ? {} : { urgency }), ...(nextUrgency.length === 0 ? {} : { nextUrgency }) }
 }
 
 /** What has been asked for, and may simply not exist. */

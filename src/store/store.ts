@@ -132,6 +132,8 @@ export interface Need extends FiringNeed {
   readonly candidates?: Candidates
   /** Smallest priority among claimable runs that this filter matches. Reads only. */
   readonly urgency?: readonly ClaimFilter[]
+  /** The same for the next transaction: answered by the commit, not always by the time this one is decided. */
+  readonly nextUrgency?: readonly ClaimFilter[]
   /** Existing runs with these idempotency keys. */
   readonly idempotencyKeys?: readonly string[]
   /** Existing instances with these start keys. */
@@ -198,6 +200,8 @@ export interface Loaded extends FiringsLoaded {
   readonly candidates: readonly RunRow[]
   /** In the order of `need.urgency`; null: nothing is pending. */
   readonly urgency: readonly (number | null)[]
+  /** In the order of `need.nextUrgency`. Not for `decide`: a store may ask together with the writes. */
+  readonly nextUrgency: readonly (number | null)[]
   readonly idempotencyKeys: ReadonlyMap<string, RunRow>
   /** Asked-for idempotency keys whose run retention has removed: key → id of that run. Still taken. */
   readonly keptKeys?: ReadonlyMap<string, string>

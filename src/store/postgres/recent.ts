@@ -54,8 +54,15 @@ export interface Recalled {
   guard(clock: Estimate, listings: Listings, version: (xid: string) => void): Call
 }
 
-/** The parts of a Need that can be answered from memory. */
-const RECALLABLE: ReadonlySet<keyof Need> = new Set<keyof Need>(['runs', 'instances', 'slots', 'queues', 'limits'])
+/** The parts of a Need that can be answered from memory, or together with the writes. */
+const RECALLABLE: ReadonlySet<keyof Need> = new Set<keyof Need>([
+  'runs',
+  'instances',
+  'slots',
+  'queues',
+  'limits',
+  'nextUrgency',
+])
 
 export class Recent {
   readonly #runs = new Map<string, Known<RunRow>>()

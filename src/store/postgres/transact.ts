@@ -146,8 +146,9 @@ async function attemptFromMemory<T>(
     version = xid
   })
   const opening = [...openingOf(params, lane), guard]
+  const { nextUrgency = [] } = transaction.need
   try {
-    await commit(params, lane, [...opening, ...writes])
+    await commit(params, lane, [...opening, ...loading.calls({ nextUrgency }), ...writes])
   } catch (error) {
     await giveUp(lane)
     if (!(error instanceof FlightError)) throw error

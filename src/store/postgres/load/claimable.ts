@@ -126,6 +126,16 @@ export function candidatesCall(filter: Candidates, row: (fields: Fields) => void
   }
 }
 
+/** One per filter; the answers go into `into`, in their order. */
+export function urgencyCalls(filters: readonly ClaimFilter[], into: (number | null)[]): Call[] {
+  return filters.map((filter, at) => {
+    into[at] = null
+    return urgencyCall(filter, ([priority]) => {
+      into[at] = priority === null || priority === undefined ? null : Number(priority)
+    })
+  })
+}
+
 export function urgencyCall(filter: ClaimFilter, row: (fields: Fields) => void): Call {
   return { statement: URGENCY[filter.queues === null ? 1 : 0], values: filterValues(filter, NOTHING_FULL), row }
 }

@@ -19,7 +19,7 @@ import * as column from '../columns.ts'
 import * as definition from '../definitions.ts'
 import type { Listings } from '../listings.ts'
 import type { Call, Fields } from '../statement.ts'
-import { candidatesCall, urgencyCall } from './claimable.ts'
+import { candidatesCall, urgencyCalls } from './claimable.ts'
 import { asked, Firings } from './firings.ts'
 import * as locked from './locked.ts'
 import * as plain from './plain.ts'
@@ -56,7 +56,8 @@ export class Loading implements Loaded {
   readonly limits = new Map<string, LimitRow>()
   readonly queuedUnder = new Map<string, boolean>()
   candidates: RunRow[] = []
-  urgency: (number | null)[] = []
+  readonly urgency: (number | null)[] = []
+  readonly nextUrgency: (number | null)[] = []
   readonly idempotencyKeys = new Map<string, RunRow>()
   readonly keptKeys = new Map<string, string>()
   readonly startKeys = new Map<string, InstanceRow>()
@@ -309,7 +310,7 @@ export class Loading implements Loaded {
   }
 
   #otherParts(need: Need, calls: Call[]): void {
-    const { nets, queues, sessions, urgency, idempotencyKeys, handedBy } = need
+    const { nets, queues, sessions, urgency = [], nextUrgency = [], idempotencyKeys, handedBy } = need
     if (nets !== undefined && nets.length > 0) {
       const row = (fields: Fields): void => {
         const net = netFrom(fields)
@@ -336,15 +337,8 @@ export class Loading implements Loaded {
       }
       calls.push({ statement: plain.SESSIONS, values: [textArray(sessions)], row })
     }
-    if (urgency !== undefined && urgency.length > 0) {
-      this.urgency = urgency.map(() => null)
-      urgency.forEach((filter, at) => {
-        const row = (fields: Fields): void => {
-          this.urgency[at] = fields[0] === null || fields[0] === undefined ? null : Number(fields[0])
-        }
-        calls.push(urgencyCall(filter, row))
-      })
-    }
+    if (urgency.length > 0) calls.push(...urgencyCalls(urgency, this.urgency))
+    if (nextUrgency.length > 0) calls.push(...urgencyCalls(nextUrgency, this.nextUrgency))
     if (idempotencyKeys !== undefined && idempotencyKeys.length > 0) {
       const row = (fields: Fields): void => {
         const run = column.runFrom(fields)

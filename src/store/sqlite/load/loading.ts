@@ -14,7 +14,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../rows.ts'
-import type { Loaded, Need } from '../../store.ts'
+import type { ClaimFilter, Loaded, Need } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { loadVersions } from '../definitions.ts'
 import type { Cells } from '../driver.ts'
@@ -114,6 +114,7 @@ export class Loading implements Loaded {
   readonly queuedUnder = new Map<string, boolean>()
   candidates: readonly RunRow[] = []
   urgency: readonly (number | null)[] = []
+  nextUrgency: readonly (number | null)[] = []
   readonly idempotencyKeys = new Map<string, RunRow>()
   readonly keptKeys = new Map<string, string>()
   readonly startKeys = new Map<string, InstanceRow>()
@@ -142,6 +143,10 @@ export class Loading implements Loaded {
     return this.#listings.get(type) ?? null
   }
 
+  #urgency(filters: readonly ClaimFilter[]): (number | null)[] {
+    return filters.map((filter) => urgency(this.#connection, filter, this.now))
+  }
+
   /** The write lock is the file's, so every root that exists is ours at once. */
   lock(roots: readonly string[]): void {
     for (const id of roots) if (this.#instance(id)) this.locked.add(id)
@@ -164,7 +169,8 @@ export class Loading implements Loaded {
       }
     }
     if (need.candidates) this.candidates = this.#seen(candidates(this.#connection, need.candidates, this.now))
-    if (need.urgency) this.urgency = need.urgency.map((filter) => urgency(this.#connection, filter, this.now))
+    if (need.urgency) this.urgency = this.#urgency(need.urgency)
+    if (need.nextUrgency) this.nextUrgency = this.#urgency(need.nextUrgency)
     if (need.results) {
       for (const { instanceId, node } of need.results) {
         const { text, fire } = resultOf(this.#connection, instanceId, node)

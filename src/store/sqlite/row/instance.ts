@@ -2,7 +2,7 @@
 import type { InstanceRow, RunRole } from '../../rows.ts'
 import type { Cells, Value } from '../driver.ts'
 import { packed } from './run.ts'
-import type { Column } from './writer.ts'
+import { type Column, constant, fixed, mutable, type Table } from './writer.ts'
 
 const USUAL = [
   'id',
@@ -95,54 +95,92 @@ export function instanceOf(cells: Cells): InstanceRow {
   }
 }
 
-function fixed(name: string, of: (instance: InstanceRow) => Value): Column<InstanceRow> {
-  return { name, of, initial: undefined, mutable: false }
-}
-
-function constant(name: string, initial: Value, of: (instance: InstanceRow) => Value): Column<InstanceRow> {
-  return { name, of, initial, mutable: false }
-}
-
-function mutable(name: string, initial: Value | undefined, of: (instance: InstanceRow) => Value): Column<InstanceRow> {
-  return { name, of, initial, mutable: true }
-}
-
-export const INSTANCE_COLUMNS: readonly Column<InstanceRow>[] = [
-  fixed('id', (instance) => instance.id),
-  fixed('root_id', (instance) => instance.rootId),
-  constant('parent_id', null, (instance) => instance.parentId),
-  constant('parent_node', null, (instance) => instance.parentNode),
-  constant('parent_fire', 0, (instance) => instance.parentFire),
-  constant('parent_item', -1, (instance) => instance.parentItem),
-  constant('parent_scope', '', (instance) => instance.parentScope),
-  constant('parent_role', 'work', (instance) => instance.parentRole),
-  constant('depth', 0, (instance) => instance.depth),
-  fixed('net_hash', (instance) => instance.netHash),
-  fixed('name', (instance) => instance.name),
-  fixed('dialect', (instance) => instance.dialect),
-  constant('tenant', null, (instance) => instance.tenant),
-  constant('start_key', null, (instance) => instance.startKey),
-  constant('retry_of', null, (instance) => instance.retryOf),
-  mutable('state', undefined, (instance) => instance.state),
-  mutable('phase', undefined, (instance) => instance.phase),
-  mutable('outcome', null, (instance) => instance.outcome),
-  mutable('reason', null, (instance) => instance.reason),
-  mutable('live', 0, (instance) => instance.live),
-  mutable('held', 0, (instance) => instance.held),
-  mutable('open', 0, (instance) => instance.open),
-  mutable('gates', 0, (instance) => instance.gates),
-  mutable('fires', 0, (instance) => instance.fires),
-  mutable('done_seq', 0, (instance) => instance.doneSeq),
-  mutable('succeeded', 0, (instance) => instance.succeeded),
-  mutable('failed', 0, (instance) => instance.failed),
-  mutable('unhandled', 0, (instance) => instance.unhandled),
-  mutable('finals_failed', 0, (instance) => instance.finalsFailed),
-  mutable('more', 0, (instance) => (instance.more ? 1 : 0)),
-  mutable('event_seq', 0, (instance) => instance.eventSeq),
-  fixed('created_at', (instance) => instance.createdAt),
-  mutable('started_at', null, (instance) => instance.startedAt),
-  mutable('ended_at', null, (instance) => instance.endedAt),
-  mutable('deadline_at', null, (instance) => instance.deadlineAt),
-  constant('slot_key', null, (instance) => instance.slotKey),
-  mutable('queued_at', null, (instance) => instance.queuedAt),
+export const INSTANCE_COLUMNS: readonly Column[] = [
+  fixed('id'),
+  fixed('root_id'),
+  constant('parent_id', null),
+  constant('parent_node', null),
+  constant('parent_fire', 0),
+  constant('parent_item', -1),
+  constant('parent_scope', ''),
+  constant('parent_role', 'work'),
+  constant('depth', 0),
+  fixed('net_hash'),
+  fixed('name'),
+  fixed('dialect'),
+  constant('tenant', null),
+  constant('start_key', null),
+  constant('retry_of', null),
+  mutable('state', undefined),
+  mutable('phase', undefined),
+  mutable('outcome', null),
+  mutable('reason', null),
+  mutable('live', 0),
+  mutable('held', 0),
+  mutable('open', 0),
+  mutable('gates', 0),
+  mutable('fires', 0),
+  mutable('done_seq', 0),
+  mutable('succeeded', 0),
+  mutable('failed', 0),
+  mutable('unhandled', 0),
+  mutable('finals_failed', 0),
+  mutable('more', 0),
+  mutable('event_seq', 0),
+  fixed('created_at'),
+  mutable('started_at', null),
+  mutable('ended_at', null),
+  mutable('deadline_at', null),
+  constant('slot_key', null),
+  mutable('queued_at', null),
 ]
+
+/** The values of INSTANCE_COLUMNS, in their order. */
+function instanceCells(instance: InstanceRow): Value[] {
+  return [
+    instance.id,
+    instance.rootId,
+    instance.parentId,
+    instance.parentNode,
+    instance.parentFire,
+    instance.parentItem,
+    instance.parentScope,
+    instance.parentRole,
+    instance.depth,
+    instance.netHash,
+    instance.name,
+    instance.dialect,
+    instance.tenant,
+    instance.startKey,
+    instance.retryOf,
+    instance.state,
+    instance.phase,
+    instance.outcome,
+    instance.reason,
+    instance.live,
+    instance.held,
+    instance.open,
+    instance.gates,
+    instance.fires,
+    instance.doneSeq,
+    instance.succeeded,
+    instance.failed,
+    instance.unhandled,
+    instance.finalsFailed,
+    instance.more ? 1 : 0,
+    instance.eventSeq,
+    instance.createdAt,
+    instance.startedAt,
+    instance.endedAt,
+    instance.deadlineAt,
+    instance.slotKey,
+    instance.queuedAt,
+  ]
+}
+
+export const INSTANCE_TABLE: Table<InstanceRow> = {
+  name: 'workflow_instance',
+  columns: INSTANCE_COLUMNS,
+  cells: instanceCells,
+  stamped: false,
+}

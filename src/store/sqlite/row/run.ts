@@ -1,7 +1,7 @@
 /** RunRow ↔ workflow_run. */
 import type { RunRole, RunRow, RunStatus } from '../../rows.ts'
 import type { Cells, Value } from '../driver.ts'
-import type { Column } from './writer.ts'
+import { type Column, constant, fixed, mutable, type Table } from './writer.ts'
 
 /** Every run has these. The others come as one JSON array, and only if one of them is set: each cell costs 0.2 µs. */
 const USUAL = [
@@ -127,66 +127,116 @@ export function runOf(cells: Cells): RunRow {
   }
 }
 
-function fixed(name: string, of: (run: RunRow) => Value): Column<RunRow> {
-  return { name, of, initial: undefined, mutable: false }
-}
-
-function constant(name: string, initial: Value, of: (run: RunRow) => Value): Column<RunRow> {
-  return { name, of, initial, mutable: false }
-}
-
-function mutable(name: string, initial: Value | undefined, of: (run: RunRow) => Value): Column<RunRow> {
-  return { name, of, initial, mutable: true }
-}
-
-export const RUN_COLUMNS: readonly Column<RunRow>[] = [
-  fixed('id', (run) => run.id),
-  fixed('type', (run) => run.type),
-  fixed('payload', (run) => run.payload),
-  mutable('status', 'pending', (run) => run.status),
-  mutable('priority', 100, (run) => run.priority),
-  mutable('run_at', undefined, (run) => run.runAt),
-  constant('idempotency_key', null, (run) => run.idempotencyKey),
-  mutable('attempt', 0, (run) => run.attempt),
-  constant('max_attempts', 3, (run) => run.maxAttempts),
-  mutable('leased_by', null, (run) => run.leasedBy),
-  mutable('lease_until', null, (run) => run.leaseUntil),
-  mutable('lease_ms', null, (run) => run.leaseMs),
-  mutable('last_error', null, (run) => run.lastError),
-  mutable('result', null, (run) => run.result),
-  fixed('created_at', (run) => run.createdAt),
-  mutable('deleted_at', null, (run) => run.deletedAt),
-  constant('queue', 'default', (run) => run.queue),
-  constant('tenant', null, (run) => run.tenant),
-  constant('instance_id', null, (run) => run.instanceId),
-  constant('root_id', null, (run) => run.rootId),
-  constant('node', null, (run) => run.node),
-  constant('fire', 0, (run) => run.fire),
-  constant('item', -1, (run) => run.item),
-  constant('role', 'work', (run) => run.role),
-  constant('scope', '', (run) => run.scope),
-  mutable('epoch', 0, (run) => run.epoch),
-  mutable('session_id', null, (run) => run.sessionId),
-  mutable('deliveries', 0, (run) => run.deliveries),
-  mutable('leased_at', null, (run) => run.leasedAt),
-  mutable('started_at', null, (run) => run.startedAt),
-  mutable('first_started_at', null, (run) => run.firstStartedAt),
-  mutable('finished_at', null, (run) => run.finishedAt),
-  mutable('settled_at', null, (run) => run.settledAt),
-  mutable('done_seq', null, (run) => run.doneSeq),
-  mutable('report_id', null, (run) => run.reportId),
-  mutable('deferred', 0, (run) => (run.deferred ? 1 : 0)),
-  mutable('unknown_outcome', 0, (run) => (run.unknown ? 1 : 0)),
-  constant('timeout_ms', null, (run) => run.timeoutMs),
-  constant('timeout_per', 'attempt', (run) => run.timeoutPer),
-  mutable('timeout_at', null, (run) => run.timeoutAt),
-  constant('expires_at', null, (run) => run.expiresAt),
-  constant('retry', null, (run) => run.retry),
-  mutable('error', null, (run) => run.error),
-  constant('limit_key', null, (run) => run.limitKey),
-  mutable('unique_key', null, (run) => run.uniqueKey),
-  mutable('dead_letter', 0, (run) => (run.deadLetter ? 1 : 0)),
-  mutable('cancel_requested_at', null, (run) => run.cancelRequestedAt),
-  constant('meta', null, (run) => run.meta),
-  constant('inbox', 0, (run) => (run.inbox ? 1 : 0)),
+export const RUN_COLUMNS: readonly Column[] = [
+  fixed('id'),
+  fixed('type'),
+  fixed('payload'),
+  mutable('status', 'pending'),
+  mutable('priority', 100),
+  mutable('run_at', undefined),
+  constant('idempotency_key', null),
+  mutable('attempt', 0),
+  constant('max_attempts', 3),
+  mutable('leased_by', null),
+  mutable('lease_until', null),
+  mutable('lease_ms', null),
+  mutable('last_error', null),
+  mutable('result', null),
+  fixed('created_at'),
+  mutable('deleted_at', null),
+  constant('queue', 'default'),
+  constant('tenant', null),
+  constant('instance_id', null),
+  constant('root_id', null),
+  constant('node', null),
+  constant('fire', 0),
+  constant('item', -1),
+  constant('role', 'work'),
+  constant('scope', ''),
+  mutable('epoch', 0),
+  mutable('session_id', null),
+  mutable('deliveries', 0),
+  mutable('leased_at', null),
+  mutable('started_at', null),
+  mutable('first_started_at', null),
+  mutable('finished_at', null),
+  mutable('settled_at', null),
+  mutable('done_seq', null),
+  mutable('report_id', null),
+  mutable('deferred', 0),
+  mutable('unknown_outcome', 0),
+  constant('timeout_ms', null),
+  constant('timeout_per', 'attempt'),
+  mutable('timeout_at', null),
+  constant('expires_at', null),
+  constant('retry', null),
+  mutable('error', null),
+  constant('limit_key', null),
+  mutable('unique_key', null),
+  mutable('dead_letter', 0),
+  mutable('cancel_requested_at', null),
+  constant('meta', null),
+  constant('inbox', 0),
 ]
+
+/** The values of RUN_COLUMNS, in their order. */
+function runCells(run: RunRow): Value[] {
+  return [
+    run.id,
+    run.type,
+    run.payload,
+    run.status,
+    run.priority,
+    run.runAt,
+    run.idempotencyKey,
+    run.attempt,
+    run.maxAttempts,
+    run.leasedBy,
+    run.leaseUntil,
+    run.leaseMs,
+    run.lastError,
+    run.result,
+    run.createdAt,
+    run.deletedAt,
+    run.queue,
+    run.tenant,
+    run.instanceId,
+    run.rootId,
+    run.node,
+    run.fire,
+    run.item,
+    run.role,
+    run.scope,
+    run.epoch,
+    run.sessionId,
+    run.deliveries,
+    run.leasedAt,
+    run.startedAt,
+    run.firstStartedAt,
+    run.finishedAt,
+    run.settledAt,
+    run.doneSeq,
+    run.reportId,
+    run.deferred ? 1 : 0,
+    run.unknown ? 1 : 0,
+    run.timeoutMs,
+    run.timeoutPer,
+    run.timeoutAt,
+    run.expiresAt,
+    run.retry,
+    run.error,
+    run.limitKey,
+    run.uniqueKey,
+    run.deadLetter ? 1 : 0,
+    run.cancelRequestedAt,
+    run.meta,
+    run.inbox ? 1 : 0,
+  ]
+}
+
+export const RUN_TABLE: Table<RunRow> = {
+  name: 'workflow_run',
+  columns: RUN_COLUMNS,
+  cells: runCells,
+  stamped: true,
+}

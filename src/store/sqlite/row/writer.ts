@@ -8,12 +8,32 @@ import { StoreDataError } from '../../errors.ts'
 import type { Connection } from '../connection.ts'
 import type { Statement, Value } from '../driver.ts'
 
-export interface Column<Row> {
+export interface Column {
   readonly name: string
-  readonly of: (row: Row) => Value
   /** What the schema puts in if an insert leaves the column out; undefined: always named. */
   readonly initial: Value | undefined
   readonly mutable: boolean
+}
+
+export function fixed(name: string): Column {
+  return { name, initial: undefined, mutable: false }
+}
+
+export function constant(name: string, initial: Value): Column {
+  return { name, initial, mutable: false }
+}
+
+export function mutable(name: string, initial: Value | undefined): Column {
+  return { name, initial, mutable: true }
+}
+
+export interface Table<Row> {
+  readonly name: string
+  readonly columns: readonly Column[]
+  /** Their values, in their order. One function with all of them: one per column costs more than the binding saves. */
+  readonly cells: (row: Row) => Value[]
+  /** true: it has updated_at, written with every change, and engine_turn, which tells our writes from others'. */
+  readonly stamped: boolean
 }
 
 /** More shapes than this are no pattern: the rest is written with all columns. */
@@ -21,104 +41,102 @@ const MOST_SHAPES = 256
 
 export class RowWriter<Row extends { readonly id: string }> {
   readonly #connection: Connection
-  readonly #table: string
-  readonly #fixed: readonly Column<Row>[]
-  readonly #optional: readonly Column<Row>[]
-  readonly #mutable: readonly Column<Row>[]
-  /** true: the table has updated_at, written with every change, and engine_turn, which tells our writes from others'. */
-  readonly #stamped: boolean
+  readonly #table: Table<Row>
+  readonly #initial: readonly (Value | undefined)[]
+  /** Where the mutable columns are. */
+  readonly #mutable: readonly number[]
+  /** By shape: a bit for each column that is named. */
   readonly #inserts = new Map<number, Statement>()
   readonly #updates = new Map<number, Statement>()
   readonly #values: Value[] = []
 
-  constructor(connection: Connection, table: string, columns: readonly Column<Row>[], stamped: boolean) {
+  constructor(connection: Connection, table: Table<Row>) {
     this.#connection = connection
     this.#table = table
-    this.#fixed = columns.filter((column) => column.initial === undefined)
-    this.#optional = columns.filter((column) => column.initial !== undefined)
-    this.#mutable = columns.filter((column) => column.mutable)
-    this.#stamped = stamped
+    this.#initial = table.columns.map((column) => column.initial)
+    this.#mutable = table.columns.flatMap((column, at) => (column.mutable ? [at] : []))
   }
 
   insert(row: Row, now: number): void {
+    const cells = this.#table.cells(row)
     const values = this.#values
     values.length = 0
-    for (const column of this.#fixed) values.push(storable(column.of(row), column.name))
     let shape = 0
-    let bit = 1
-    for (const column of this.#optional) {
-      const value = column.of(row)
-      if (value !== column.initial) {
-        values.push(storable(value, column.name))
-        shape += bit
-      }
-      bit *= 2
+    for (let at = 0, bit = 1; at < cells.length; at++, bit *= 2) {
+      const initial = this.#initial[at]
+      if (initial !== undefined && cells[at] === initial) continue
+      values.push(this.#storable(cells, at))
+      shape += bit
     }
-    if (this.#stamped) values.push(now)
     let statement = this.#inserts.get(shape)
     if (statement === undefined) {
-      if (this.#inserts.size >= MOST_SHAPES) return this.#insertWhole(row, now)
+      if (this.#inserts.size >= MOST_SHAPES) return this.#insertWhole(cells, now)
       statement = this.#prepareInsert(shape)
       this.#inserts.set(shape, statement)
     }
+    if (this.#table.stamped) values.push(now)
     statement.get(...values)
   }
 
   /** `before` is the row as loaded in this transaction; undefined: unknown, every mutable column is written. */
   update(before: Row | undefined, row: Row, now: number): void {
+    const cells = this.#table.cells(row)
+    const old = before === undefined ? null : this.#table.cells(before)
     const values = this.#values
     values.length = 0
     let shape = 0
-    let bit = 1
-    for (const column of this.#mutable) {
-      const value = column.of(row)
-      if (before === undefined || value !== column.of(before)) {
-        values.push(storable(value, column.name))
-        shape += bit
-      }
-      bit *= 2
+    for (const at of this.#mutable) {
+      if (old !== null && cells[at] === old[at]) continue
+      values.push(this.#storable(cells, at))
+      shape += 2 ** at
     }
     if (shape === 0) return
-    if (this.#stamped) values.push(now)
-    values.push(row.id)
     let statement = this.#updates.get(shape)
     if (statement === undefined) {
-      if (before !== undefined && this.#updates.size >= MOST_SHAPES) return this.update(undefined, row, now)
+      if (old !== null && this.#updates.size >= MOST_SHAPES) return this.update(undefined, row, now)
       statement = this.#prepareUpdate(shape)
       this.#updates.set(shape, statement)
     }
+    if (this.#table.stamped) values.push(now)
+    values.push(row.id)
     statement.get(...values)
   }
 
-  #insertWhole(row: Row, now: number): void {
-    const columns = [...this.#fixed, ...this.#optional]
-    const values: Value[] = columns.map((column) => storable(column.of(row), column.name))
-    if (this.#stamped) values.push(now)
-    this.#connection.statement(this.#insertText(columns)).get(...values)
+  #storable(cells: readonly Value[], at: number): Value {
+    const value = cells[at] as Value
+    if (typeof value === 'string') storable(value, this.#table.columns[at]?.name ?? '')
+    return value
+  }
+
+  #insertWhole(cells: readonly Value[], now: number): void {
+    const values = cells.map((_, at) => this.#storable(cells, at))
+    if (this.#table.stamped) values.push(now)
+    this.#prepareInsert(2 ** cells.length - 1).get(...values)
   }
 
   #prepareInsert(shape: number): Statement {
-    const named = this.#optional.filter((_, index) => hasBit(shape, index))
-    return this.#connection.statement(this.#insertText([...this.#fixed, ...named]))
-  }
-
-  #insertText(columns: readonly Column<Row>[]): string {
-    const names = columns.map((column) => column.name)
-    if (this.#stamped) names.push('updated_at')
+    const { name, stamped } = this.#table
+    const names = this.#named(shape)
     const values = names.map(() => '?')
-    if (this.#stamped) {
+    if (stamped) {
       names.push('engine_turn')
       values.push('1')
     }
-    return `INSERT INTO ${this.#table} (${names.join(', ')}) VALUES (${values.join(', ')})`
+    return this.#connection.statement(`INSERT INTO ${name} (${names.join(', ')}) VALUES (${values.join(', ')})`)
   }
 
   #prepareUpdate(shape: number): Statement {
-    const names = this.#mutable.filter((_, index) => hasBit(shape, index)).map((column) => column.name)
-    if (this.#stamped) names.push('updated_at')
-    const changes = names.map((name) => `${name} = ?`)
-    if (this.#stamped) changes.push('engine_turn = NOT engine_turn')
-    return this.#connection.statement(`UPDATE ${this.#table} SET ${changes.join(', ')} WHERE id = ?`)
+    const { name, stamped } = this.#table
+    const changes = this.#named(shape).map((column) => `${column} = ?`)
+    if (stamped) changes.push('engine_turn = NOT engine_turn')
+    return this.#connection.statement(`UPDATE ${name} SET ${changes.join(', ')} WHERE id = ?`)
+  }
+
+  /** The columns that a write of this shape is given values for. */
+  #named(shape: number): string[] {
+    const { columns, stamped } = this.#table
+    const names = columns.flatMap(({ name }, at) => (hasBit(shape, at) ? [name] : []))
+    return stamped ? [...names, 'updated_at'] : names
   }
 }
 

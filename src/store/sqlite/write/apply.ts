@@ -5,8 +5,8 @@ import type { Delta } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { storeFailure } from '../failure.ts'
 import type { Loading } from '../load/loading.ts'
-import { INSTANCE_COLUMNS } from '../row/instance.ts'
-import { RUN_COLUMNS } from '../row/run.ts'
+import { INSTANCE_TABLE } from '../row/instance.ts'
+import { RUN_TABLE } from '../row/run.ts'
 import { RowWriter, storable } from '../row/writer.ts'
 import { insertEvents } from './events.ts'
 import { putRest } from './rest.ts'
@@ -36,8 +36,8 @@ export class DeltaWriter {
 
   constructor(connection: Connection) {
     this.#connection = connection
-    this.#runs = new RowWriter(connection, 'workflow_run', RUN_COLUMNS, true)
-    this.#instances = new RowWriter(connection, 'workflow_instance', INSTANCE_COLUMNS, false)
+    this.#runs = new RowWriter(connection, RUN_TABLE)
+    this.#instances = new RowWriter(connection, INSTANCE_TABLE)
   }
 
   /** Updates come before inserts: a unique key may pass from a row that ends to one that begins. */
