@@ -38,6 +38,7 @@ import { runOf } from './orders.ts'
 import { Recorded } from './recorded.ts'
 import { type Redrive, redrive } from './redrives.ts'
 import { type Finish, finished, placeOf } from './runs.ts'
+import { UNTOLD } from './said.ts'
 import { abandonUnattended } from './unattended.ts'
 
 /** An instance taken up in this transaction. */
@@ -311,11 +312,11 @@ export class Change {
   }
 
   /** Ends a run: row, event, result, limits. Does not tell the instance. */
-  finish(run: RunRow, how: Omit<Finish, 'seq'>): RunRow {
+  finish(run: RunRow, how: Finish): RunRow {
     if (run.status === 'leased') this.admission.release(run)
     const member = run.instanceId === null ? null : this.member(run.instanceId)
-    const row = finished(run, { ...how, seq: member === null ? null : member.seq + 1 })
-    const data = storyOf(run, how)
+    const row = finished(run, how, member === null ? null : member.seq + 1)
+    const data = storyOf(run, how.told)
     if (how.error !== null) Object.assign(data, reasonOf(how.error), { error: how.error })
     if (how.status !== 'succeeded') data.attempt = row.attempt
     this.replace(row)
@@ -420,10 +421,9 @@ const CANCELLED_UNSTARTED = {
   result: null,
   error: null,
   unknown: false,
-  startedAt: null,
-  reportId: null,
   deadLetter: false,
   failure: false,
+  told: UNTOLD,
 } as const
 
 /** Whatever is still open in it is active, and need not go on. */

@@ -5,6 +5,8 @@ import type { Change } from './change.ts'
 export interface Consequences {
   /** Something became claimable there, or room under a limit free. */
   readonly queues: ReadonlySet<string>
+  /** Nothing among it is more urgent than this priority. */
+  readonly urgency: number
   /** Limits of instances under which there is room now: whoever is queued there may begin. */
   readonly slots: readonly string[]
   /** When the next thing is due that this commit wrote; infinite: nothing is. */
@@ -17,11 +19,14 @@ export function consequencesOf(change: Change): Consequences {
   const queues = new Set<string>()
   const lost: { sessionId: string; runId: string; late: boolean }[] = []
   let soonest = Number.POSITIVE_INFINITY
+  let urgency = Number.POSITIVE_INFINITY
   const { limits } = change.loaded
   for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
     if (run.status === 'pending') {
-      if (run.runAt <= change.now) queues.add(run.queue)
-      else soonest = Math.min(soonest, run.runAt)
+      if (run.runAt <= change.now) {
+        queues.add(run.queue)
+        urgency = Math.min(urgency, run.priority)
+      } else soonest = Math.min(soonest, run.runAt)
       if (run.expiresAt !== null) soonest = Math.min(soonest, run.expiresAt)
     } else {
       if (run.timeoutAt !== null) soonest = Math.min(soonest, run.timeoutAt)
@@ -34,7 +39,10 @@ export function consequencesOf(change: Change): Consequences {
       lost.push({ sessionId: before.sessionId, runId: run.id, late })
     }
     const freed = limits.size > 0 && holdsRoom(before) && !holdsRoom(run)
-    if (freed && limitKeys(run).some((key) => limits.has(key))) queues.add(run.queue)
+    if (!freed || !limitKeys(run).some((key) => limits.has(key))) continue
+    queues.add(run.queue)
+    // Whoever waits there.
+    urgency = Number.NEGATIVE_INFINITY
   }
   for (const { state, dueAt, escalateAt } of [...change.newGates.values(), ...change.gates.values()]) {
     if (state === 'open') soonest = Math.min(soonest, dueAt ?? soonest, escalateAt ?? soonest)
@@ -44,5 +52,5 @@ export function consequencesOf(change: Change): Consequences {
     if (row.more) soonest = change.now
   }
   const slots = [...change.admission.freed].filter((key) => change.admission.hasRoom(key))
-  return { queues, slots, soonest, lost }
+  return { queues, urgency, slots, soonest, lost }
 }

@@ -3,7 +3,7 @@ import type { RunRow } from '../store/rows.ts'
 import type { Delivery } from '../worker/port.ts'
 
 export function deliveryOf(run: RunRow, previous?: string | null): Delivery {
-  return {
+  const delivery: { -readonly [K in keyof Delivery]: Delivery[K] } = {
     runId: run.id,
     epoch: run.epoch,
     type: run.type,
@@ -23,6 +23,7 @@ export function deliveryOf(run: RunRow, previous?: string | null): Delivery {
     limitKey: run.limitKey,
     timeoutMs: run.timeoutMs,
     meta: run.meta,
-    ...(previous === undefined ? {} : { previous }),
   }
+  if (previous !== undefined) delivery.previous = previous
+  return delivery
 }

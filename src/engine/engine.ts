@@ -462,7 +462,7 @@ export class Engine implements EngineApi {
     this.#sessions.handed(handed)
     this.#totals.count(change)
     if (this.#observers.size > 0) tellObservers(this.#observers, change)
-    const { queues, slots, soonest, lost } = consequencesOf(change)
+    const { queues, urgency, slots, soonest, lost } = consequencesOf(change)
     for (const { sessionId, runId, late } of lost) this.#sessions.lost(sessionId, runId, late)
     for (const run of change.newRuns.values()) if (run.instanceId === null) this.#waiters.born(run.id)
     for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
@@ -474,7 +474,7 @@ export class Engine implements EngineApi {
       if (member !== undefined) this.#waiters.tell(id, member.row.state, change.plainResults(id))
     }
     if (soonest < Number.POSITIVE_INFINITY) this.#sweeper.dueAt(soonest)
-    if (queues.size > 0) this.#wake(queues)
+    if (queues.size > 0) this.#wake(queues, urgency)
     if (queues.size > 0 || change.endedIds.length > 0) {
       this.store.wake({ queues: [...queues], ended: change.endedIds })
     }
@@ -495,8 +495,8 @@ export class Engine implements EngineApi {
     void this.#sessions.beatNow()
   }
 
-  #wake(queues: ReadonlySet<string> | null): void {
-    this.#sessions.wake(queues)
+  #wake(queues: ReadonlySet<string> | null, urgency?: number): void {
+    this.#sessions.wake(queues, urgency)
     this.#leases.wake(queues)
   }
 

@@ -106,23 +106,29 @@ interface Order {
 }
 
 function workOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
-  const policy = { retry: node.retry, ownRetry: null, timeout: node.timeout, meta: null }
   if (effect.place.item >= 0) {
     const body = (node.work as EachWork).body
-    if (body !== null) return { ...policy, work: body as RunWork, payload: JSON.stringify(effect.args) }
+    if (body !== null) return renderedOrder(node, body as RunWork, effect)
     return itemOrder(node, (effect.item as unknown as { readonly run: ItemRun }).run)
   }
   const work = node.work as RunWork
-  if (effect.rendered) return { ...policy, work, payload: JSON.stringify(effect.args) }
+  if (effect.rendered) return renderedOrder(node, work, effect)
   const literal = literalOf(change, member, node.key)
+  // Written out: a spread that is added to takes ten times as long, and every step of a chain comes here.
   return {
-    ...policy,
     work,
     payload: JSON.stringify(literal?.args ?? effect.args),
+    retry: node.retry,
+    ownRetry: null,
+    timeout: node.timeout,
     meta: literal?.meta ?? null,
     runAt: literal?.runAt,
     expiresAt: literal?.expiresAt,
   }
+}
+
+function renderedOrder({ retry, timeout }: Node, work: RunWork, { args }: RunEffect): Order {
+  return { work, payload: JSON.stringify(args), retry, ownRetry: null, timeout, meta: null }
 }
 
 function itemOrder(node: Node, item: ItemRun): Order {

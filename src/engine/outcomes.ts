@@ -17,20 +17,11 @@ import { outputFailure } from './node-schemas.ts'
 import { finishedOutside } from './outside.ts'
 import { policyOf } from './policy.ts'
 import { deferred, MAX_DELIVERIES, placeOf, postponed, requeued, retried, returned } from './runs.ts'
-import type { Said } from './said.ts'
+import { type Said, type Told, UNTOLD } from './said.ts'
 
 export interface Chance {
   readonly random: () => number
 }
-
-export interface Told extends Said {
-  readonly startedAt: number | null
-  readonly reportId: string | null
-  /** Given with a failure that may be the last. */
-  readonly result?: string
-}
-
-const UNTOLD: Told = { startedAt: null, reportId: null }
 
 /** A worker's own report. Anything but the current lease is stale, except the very report that ended it. */
 export function reported(
@@ -165,7 +156,7 @@ export function succeed(change: Change, run: RunRow, result: string | null, told
     unknown: false,
     deadLetter: false,
     failure: false,
-    ...told,
+    told,
   })
   if (row.instanceId !== null) {
     if (row.role === 'work') fallDue(change, row.instanceId)
@@ -239,12 +230,12 @@ function endRun(
   const row = change.finish(run, {
     status,
     now: change.now,
-    result,
+    result: told.result ?? result,
     error,
     unknown,
     deadLetter,
     failure,
-    ...told,
+    told,
   })
   if (row.instanceId !== null) {
     const kind = unknown ? ('unknown' as const) : ('failed' as const)
@@ -299,12 +290,12 @@ export function giveBack(change: Change, run: RunRow, counted: boolean, told: To
     const row = change.finish(run, {
       status: 'cancelled',
       now: change.now,
-      result: null,
+      result: told.result ?? null,
       error: null,
       unknown: false,
       deadLetter: false,
       failure: false,
-      ...unwritten(told),
+      told: unwritten(told),
     })
     if (row.instanceId !== null) {
       change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })

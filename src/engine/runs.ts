@@ -2,7 +2,7 @@
 import type { Failure, Place } from '../net/marking.ts'
 import { HELD_AT, type JsonText, type RunRow } from '../store/rows.ts'
 import type { RunWait } from '../store/store.ts'
-import type { Said } from './said.ts'
+import type { Told } from './said.ts'
 
 /** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
 export const MAX_DELIVERIES = 10
@@ -136,22 +136,20 @@ const UNLEASED = {
   deferred: false,
 } as const
 
-export interface Finish extends Said {
+export interface Finish {
   readonly status: 'succeeded' | 'failed' | 'cancelled'
   readonly now: number
   readonly result: JsonText | null
   readonly error: Failure | null
   readonly unknown: boolean
-  readonly startedAt: number | null
-  readonly reportId: string | null
-  readonly seq: number | null
   readonly deadLetter: boolean
   /** true: this end counts as one more failed execution. */
   readonly failure: boolean
+  readonly told: Told
 }
 
-export function finished(run: RunRow, f: Finish): RunRow {
-  const startedAt = f.startedAt ?? run.startedAt
+export function finished(run: RunRow, f: Finish, seq: number | null): RunRow {
+  const startedAt = f.told.startedAt ?? run.startedAt
   return {
     ...run,
     // Written out, not spread: this is the row every step makes.
@@ -173,8 +171,8 @@ export function finished(run: RunRow, f: Finish): RunRow {
     firstStartedAt: run.firstStartedAt ?? startedAt,
     finishedAt: f.now,
     settledAt: f.now,
-    doneSeq: f.seq,
-    reportId: f.reportId,
+    doneSeq: seq,
+    reportId: f.told.reportId,
     deadLetter: f.deadLetter,
   }
 }

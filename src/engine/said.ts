@@ -15,6 +15,16 @@ export interface Said {
   readonly notesDropped?: number
 }
 
+/** What is known of an execution besides its outcome. */
+export interface Told extends Said {
+  readonly startedAt: number | null
+  readonly reportId: string | null
+  /** Given with a failure that may be the last. */
+  readonly result?: string
+}
+
+export const UNTOLD: Told = { startedAt: null, reportId: null }
+
 /** As a session's report carries it. */
 export function readSaid(
   { set, notes, notesDropped }: Pick<Report, 'set' | 'notes' | 'notesDropped'>,

@@ -110,9 +110,9 @@ export class Sessions implements WorkerPort {
     for (const [id, deliveries] of bySession) this.#open.get(id)?.inbox.deliver(deliveries)
   }
 
-  /** Something may be claimable; null: on any queue. */
-  wake(queues: ReadonlySet<string> | null): void {
-    for (const session of this.#open.values()) session.wake(queues)
+  /** Something may be claimable; null: on any queue. None of it is more urgent than `urgency`, as far as known. */
+  wake(queues: ReadonlySet<string> | null, urgency?: number): void {
+    for (const session of this.#open.values()) session.wake(queues, urgency)
   }
 
   /** A lease held here ended without the worker's report. */
@@ -155,7 +155,7 @@ class LocalSession implements Session {
   #closed = false
   /** Something may wait in the queue: set by a wake or a full claim, cleared by a claim that took all there was. */
   #othersWait = true
-  /** What the store last said of the queue. A wake makes it worthless. */
+  /** What the store last said of the queue. A wake by something more urgent makes it worthless. */
   #lastLook: { readonly waiting: number | null; readonly at: number } | null = null
   readonly #looked = (waiting: number | null): void => {
     this.#lastLook = { waiting, at: performance.now() }
@@ -206,11 +206,12 @@ class LocalSession implements Session {
     return { waiting: look.waiting, renew: age > LOOK_LASTS_MS }
   }
 
-  wake(queues: ReadonlySet<string> | null): void {
+  wake(queues: ReadonlySet<string> | null, urgency = Number.NEGATIVE_INFINITY): void {
     if (this.#state !== 'running') return
     if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q))) {
       this.#othersWait = true
-      this.#lastLook = null
+      // Behind what is known to wait it changes nothing.
+      if (urgency < (this.#lastLook?.waiting ?? Number.POSITIVE_INFINITY)) this.#lastLook = null
       this.inbox.wake()
     }
   }
@@ -287,7 +288,11 @@ class LocalSession implements Session {
       this.holdings.claiming = false
     })
     this.streak = 0
-    if (value.length >= limit || change.loaded.candidates.length > value.length) this.#othersWait = true
+    const { candidates: found } = change.loaded
+    if (value.length >= limit || found.length > value.length) this.#othersWait = true
+    // They come best first: what is left is no more urgent than the last.
+    const last = found.length === value.length ? found.at(-1) : undefined
+    if (last !== undefined) this.#looked(last.priority)
     if (change.admission.retryAt !== null) this.#deps.dueAt(change.admission.retryAt)
     if (value.length > 0) this.#deps.probe('after-claim')
     return value

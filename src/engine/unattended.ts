@@ -8,11 +8,12 @@ import type { RunRow } from '../store/rows.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
 import { placeOf } from './runs.ts'
+import { UNTOLD } from './said.ts'
 
 /** Given up at a time; an instance has more than this only in theory, and those end by themselves. */
 const CHUNK = 10_000
 
-const GIVEN_UP = { result: null, unknown: true, startedAt: null, reportId: null, deadLetter: false, failure: false }
+const GIVEN_UP = { result: null, unknown: true, deadLetter: false, failure: false, told: UNTOLD }
 
 export function abandonUnattended(change: Change, member: Member): void {
   if (member.isNew) return

@@ -5,6 +5,7 @@ import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
 import { NeedMore } from './need.ts'
 import { waitOf } from './runs.ts'
+import { UNTOLD } from './said.ts'
 
 const DEFAULT_LIVE = ['pending', 'leased'] as const
 
@@ -65,10 +66,9 @@ function replace(change: Change, holder: RunRow): boolean {
     now: change.now,
     result: null,
     unknown: holder.status === 'leased',
-    startedAt: null,
-    reportId: null,
     deadLetter: false,
     failure: false,
+    told: UNTOLD,
     error: { code: 'replaced', message: 'replaced by a later run with the same unique key' },
   })
   return true

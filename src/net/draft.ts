@@ -140,6 +140,15 @@ export class Draft {
     this.effects.push({ do: 'event', type, node, data })
   }
 
+  /** Starts a run at this place. */
+  run(
+    place: Place,
+    { args, rendered }: { readonly args: Json | null; readonly rendered: boolean },
+    item: Json | null,
+  ): void {
+    this.effects.push({ do: 'run', place, args, rendered, item })
+  }
+
   /** Adds a piece of ended work to what an undo would take back. `result`: of one told late, which is recorded nowhere else. */
   joinUndo(place: Place, result?: Json): void {
     this.put(`u:${pad(++this.m.doneSeq)}`, { ...place, ...(result === undefined ? {} : { result }) })

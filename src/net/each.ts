@@ -110,7 +110,7 @@ function issue(d: Draft, node: Node, work: EachWork, s: EachScope, item: ItemAt)
   }
   const shares = work.shared !== undefined
   const given = shares ? { args: withShared(fire, payload.args), rendered: true } : withItem(work, payload, item)
-  d.effects.push({ do: 'run', place, ...runPayload(d, given, shares), item: item.value })
+  d.run(place, runPayload(d, given, shares), item.value)
 }
 
 /** A body that says nothing of its arguments is given the item. */

@@ -162,8 +162,8 @@ export function payloadOf(
   given: { readonly args: Json | null } & Pick<Surroundings, 'item' | 'own'>,
   spot: Spot,
 ): Payload {
+  if (template === null) return { args: given.args, rendered: false }
   const { args, ...rest } = given
-  if (template === null) return { args, rendered: false }
   try {
     return { args: render(d, template, { args: () => args, event: null, ...rest }, spot), rendered: true }
   } catch (error) {

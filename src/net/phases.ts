@@ -133,7 +133,7 @@ function nextUndo(d: Draft): void {
     return stopUndo(d, done.node, error.failure)
   }
   d.m.open++
-  d.effects.push({ do: 'run', place: { ...done, role: 'undo' }, ...payload, item: null })
+  d.run({ ...done, role: 'undo' }, payload, null)
 }
 
 export function undoEnded(d: Draft, place: Place, outcome: Outcome): void {
@@ -163,7 +163,7 @@ export function enterFinal(d: Draft): void {
     const where = { node: final.node, what: 'args' }
     if (work.kind === 'run') {
       const payload = payloadOf(d, work.args, { args }, where)
-      d.effects.push({ do: 'run', place, ...runPayload(d, payload), item: null })
+      d.run(place, runPayload(d, payload), null)
     } else if (work.kind === 'child') {
       const input = payloadOf(d, work.input, { args }, where)
       d.effects.push({ do: 'child', place, net: work.net, attached: true, ...wholePayload(d, input), item: null })

@@ -153,7 +153,7 @@ function fireNode(d: Draft, node: Node, scope: string, args: Json | null): void 
   if (args !== null && keepsArgs(d, node)) d.put(`t:${fire}`, args)
   if (work.kind === 'run') {
     const payload = payloadOf(d, work.args, { args }, { node: node.key, what: 'args' })
-    d.effects.push({ do: 'run', place, ...runPayload(d, payload), item: null })
+    d.run(place, runPayload(d, payload), null)
   } else if (work.kind === 'child') {
     const input = payloadOf(d, work.input, { args }, { node: node.key, what: 'input' })
     d.effects.push({ do: 'child', place, net: work.net, attached: true, ...wholePayload(d, input), item: null })

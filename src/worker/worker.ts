@@ -56,6 +56,9 @@ const SETTLE_GRACE_MS = 5_000
 const LARGEST_CLAIM = 500
 
 type Outcome = Report['outcome']
+type Said = Pick<Report, 'set' | 'notes' | 'notesDropped'>
+
+const NOTHING_SAID: Said = {}
 
 export class Worker {
   readonly #options: WorkerSettings
@@ -229,7 +232,7 @@ export class Worker {
     const handler = this.#options.handlers.find(delivery.type)
     if (handler === null) {
       const error = { code: 'no_handler', message: `this worker has no handler for '${delivery.type}'` }
-      this.#report({ delivery, startedAt: null, outcome: { kind: 'failed', error } })
+      this.#report({ delivery, startedAt: null, outcome: { kind: 'failed', error } }, NOTHING_SAID)
       return
     }
     const setup = { session: this.#session, logger: this.#options.logger, maxBytes: this.#options.maxResultBytes }
@@ -291,20 +294,19 @@ export class Worker {
     this.#pace.add(execution.end())
     this.#executing.delete(execution)
     const { delivery, startedAt } = execution
-    this.#report({ delivery, startedAt, outcome, ...execution.said() })
+    this.#report({ delivery, startedAt, outcome }, execution.said())
     this.#pump()
     this.#waiter.check()
   }
 
   // ── reporting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #report(about: Omit<Report, 'reportId' | 'wantNext'>): void {
-    const { delivery, outcome } = about
+  #report({ delivery, startedAt, outcome }: Pick<Report, 'delivery' | 'startedAt' | 'outcome'>, said: Said): void {
     const wantNext = outcome.kind !== 'released' && this.#room() > this.#asking
     this.#settling++
     if (wantNext) this.#asking++
     const reportId = `${this.#reportPrefix}.${(this.#reports++).toString(36)}`
-    this.#session.settle({ ...about, reportId, wantNext }).then(
+    this.#session.settle({ delivery, startedAt, outcome, reportId, wantNext, ...said }).then(
       (reply) => this.#replied(wantNext, reply),
       (error) => {
         // The engine tries again while the store is unavailable; the run goes back with the session.
@@ -331,7 +333,7 @@ export class Worker {
   }
 
   #release(delivery: Delivery): void {
-    this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } })
+    this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } }, NOTHING_SAID)
   }
 
   #armScan(ms: number): void {
