@@ -9,7 +9,7 @@
  * binary arrays 12.2, 16.5, 4.9; binary arrays of the columns needed 12.2, 11.0, 4.9.
  */
 import { binaryArray } from './array.ts'
-import type { Column, Kind, Table } from './columns.ts'
+import type { Column, Kind, Value, WritableTable } from './columns.ts'
 import { type Call, type Statement, statement } from './statement.ts'
 
 const PARAMETER: Readonly<Record<Kind, string>> = {
@@ -24,9 +24,7 @@ const PARAMETER: Readonly<Record<Kind, string>> = {
   list: 'json',
 }
 
-type Value = string | number | boolean | null | readonly string[]
-
-function print(value: Value): string {
+function print(value: NonNullable<Value>): string {
   return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
@@ -42,8 +40,8 @@ export const numberArray = (values: readonly number[]): string => `{${values.joi
 type Shared = readonly boolean[]
 
 /** The batch as a FROM item named x. `shared` null: one row. `versioned`: one more parameter, the versions of the rows. */
-function source<R>(columns: readonly Column<R>[], shared: Shared | null, versioned = false): string {
-  const value = ({ kind, name }: Column<R>, at: number): string =>
+function source(columns: readonly Placed[], shared: Shared | null, versioned = false): string {
+  const value = ({ kind, name }: Placed, at: number): string =>
     `${kind === 'time' ? `to_timestamp($${at + 1}::float8 / 1000)` : `$${at + 1}::${PARAMETER[kind]}`} AS ${name}`
   const version = `$${columns.length + 1}::xid`
   if (shared === null) {
@@ -66,34 +64,42 @@ function source<R>(columns: readonly Column<R>[], shared: Shared | null, version
   return `(SELECT ${values.join(', ')} FROM unnest(${arrays.join(', ')}) v(${names.join(', ')})) x`
 }
 
-function scalar<R>(row: R, column: Column<R>): string | null {
-  const value = row[column.key] as Value | undefined
+/** A column, and where its value is among the cells of a row. */
+type Placed = Pick<Column<never>, 'name' | 'kind'> & { readonly at: number }
+
+type Cells = readonly (readonly Value[])[]
+
+function placed<R>({ columns }: WritableTable<R>): (Placed & Pick<Column<R>, 'key' | 'absent'>)[] {
+  return columns.map(({ key, name, kind, absent }, at) => ({ key, name, kind, absent, at }))
+}
+
+function scalar(value: Value): string | null {
   return value === null || value === undefined ? null : print(value)
 }
 
 /** The first column is the key, or near enough: it always goes as an array, so there is one to take rows from. */
-function sharedIn<R>(columns: readonly Column<R>[], rows: readonly R[]): Shared {
-  const [first] = rows as readonly [R]
-  return columns.map(({ key, kind }, at) => {
-    if (at === 0 || kind === 'list') return false
-    const value = first[key]
-    for (let i = 1; i < rows.length; i++) if ((rows[i] as R)[key] !== value) return false
+function sharedIn(columns: readonly Placed[], rows: Cells): Shared {
+  const [first] = rows as readonly [readonly Value[]]
+  return columns.map(({ at, kind }, position) => {
+    if (position === 0 || kind === 'list') return false
+    const value = first[at]
+    for (let i = 1; i < rows.length; i++) if ((rows[i] as readonly Value[])[at] !== value) return false
     return true
   })
 }
 
 /** Statements by the columns they carry. Bounded: odd mixtures fall back to all columns rather than fill the server. */
-class Shapes<R> {
+class Shapes {
   readonly #made = new Map<string, Statement>()
-  readonly #text: (columns: readonly Column<R>[], shared: Shared | null) => string
-  readonly #all: readonly Column<R>[]
+  readonly #text: (columns: readonly Placed[], shared: Shared | null) => string
+  readonly #all: readonly Placed[]
 
-  constructor(all: readonly Column<R>[], text: (columns: readonly Column<R>[], shared: Shared | null) => string) {
+  constructor(all: readonly Placed[], text: (columns: readonly Placed[], shared: Shared | null) => string) {
     this.#all = all
     this.#text = text
   }
 
-  call(needed: readonly Column<R>[], rows: readonly R[]): Call {
+  call(needed: readonly Placed[], rows: Cells): Call {
     let columns = needed
     let shared = rows.length === 1 ? null : sharedIn(columns, rows)
     let shape = shapeOf(columns, shared)
@@ -108,10 +114,8 @@ class Shapes<R> {
       known = statement(this.#text(columns, shared))
       this.#made.set(shape, known)
     }
-    const values = columns.map((column, at) =>
-      shared === null || shared[at] === true
-        ? scalar(rows[0] as R, column)
-        : binaryArray(column.kind, rows, column.key),
+    const values = columns.map(({ kind, at }, position) =>
+      shared === null || shared[position] === true ? scalar(rows[0]?.[at]) : binaryArray(kind, rows, at),
     )
     return { statement: known, values }
   }
@@ -119,10 +123,9 @@ class Shapes<R> {
 
 const MOST_SHAPES = 96
 
-function shapeOf<R>(columns: readonly Column<R>[], shared: Shared | null): string {
+function shapeOf(columns: readonly Placed[], shared: Shared | null): string {
   let shape = shared === null ? 'one' : 'many'
-  for (let at = 0; at < columns.length; at++)
-    shape += `${shared?.[at] === true ? '=' : ','}${(columns[at] as Column<R>).name}`
+  for (let i = 0; i < columns.length; i++) shape += `${shared?.[i] === true ? '=' : ','}${(columns[i] as Placed).name}`
   return shape
 }
 
@@ -130,8 +133,9 @@ function shapeOf<R>(columns: readonly Column<R>[], shared: Shared | null): strin
  * Inserts rows; `onConflict` is appended. A column equal to its default in every row is left to the table. `mark` names
  * a column that is true in whatever the engine inserts.
  */
-export function inserter<R>(into: Table<R>, onConflict = '', mark?: string): (rows: readonly R[]) => Call {
-  const shapes = new Shapes<R>(into.columns, (columns, shared) => {
+export function inserter<R>(into: WritableTable<R>, onConflict = '', mark?: string): (rows: readonly R[]) => Call {
+  const all = placed(into)
+  const shapes = new Shapes(all, (columns, shared) => {
     const names = columns.map((column) => column.name)
     const values = names.map((name) => `x.${name}`)
     if (mark !== undefined) {
@@ -143,15 +147,14 @@ export function inserter<R>(into: Table<R>, onConflict = '', mark?: string): (ro
   // a default applies only where there is none to overwrite: an upsert carries every column
   const fixed = onConflict.includes('UPDATE')
   return (rows) => {
-    const needed = fixed
-      ? into.columns
-      : into.columns.filter((column) => rows.some((row) => row[column.key] !== column.absent))
-    return shapes.call(needed, rows)
+    const cells = rows.map(into.cells)
+    const needed = fixed ? all : all.filter(({ at, absent }) => cells.some((row) => row[at] !== absent))
+    return shapes.call(needed, cells)
   }
 }
 
 /** Replaces or adds rows by their key columns. */
-export function upserter<R>(into: Table<R>, keys: readonly string[]): (rows: readonly R[]) => Call {
+export function upserter<R>(into: WritableTable<R>, keys: readonly string[]): (rows: readonly R[]) => Call {
   const changes = into.columns
     .filter((column) => !keys.includes(column.name))
     .map((column) => `${column.name} = excluded.${column.name}`)
@@ -159,8 +162,9 @@ export function upserter<R>(into: Table<R>, keys: readonly string[]): (rows: rea
 }
 
 export interface UpdaterParams<R> {
-  readonly table: Table<R>
-  readonly id: Column<R>
+  /** Its first column is the id. */
+  readonly table: WritableTable<R>
+  /** The keys of those that may change. */
   readonly changes: ReadonlySet<string>
   /** SQL appended to the SET list. */
   readonly also?: string
@@ -171,35 +175,42 @@ export interface UpdaterParams<R> {
  * lock in the same transaction; a row that is not among them has all its columns written. With `versions` the rows
  * are not locked yet: each must still have the version given, or the transaction is refused.
  */
-export function updater<R>(
+export function updater<R extends { readonly id: string }>(
   params: UpdaterParams<R>,
 ): (
   rows: readonly R[],
   originals: ReadonlyMap<string, R>,
   versions: ReadonlyMap<string, string> | null,
 ) => Call | null {
-  const { table, id } = params
-  const changing = table.columns.filter((column) => params.changes.has(column.key))
-  const update = (columns: readonly Column<R>[], shared: Shared | null, versioned: boolean): string => {
+  const { table } = params
+  const [id, ...others] = placed(table) as [Placed, ...ReturnType<typeof placed<R>>]
+  const changing = others.filter(({ key }) => params.changes.has(key))
+  const update = (columns: readonly Placed[], shared: Shared | null, versioned: boolean): string => {
     const set = columns.slice(1).map((column) => `${column.name} = x.${column.name}`)
     if (params.also !== undefined) set.push(params.also)
     const from = source(columns, shared, versioned)
     return `UPDATE ${table.name} r SET ${set.join(', ')} FROM ${from} WHERE r.${id.name} = x.${id.name}`
   }
   const all = [id, ...changing]
-  const shapes = new Shapes<R>(all, (columns, shared) => update(columns, shared, false))
-  const guarded = new Shapes<R>(all, (columns, shared) => {
+  const shapes = new Shapes(all, (columns, shared) => update(columns, shared, false))
+  const guarded = new Shapes(all, (columns, shared) => {
     const done = `${update(columns, shared, true)} AND r.xmin = x.version RETURNING 1`
     return `WITH done AS (${done}) SELECT workflow.expect_count(count(*), $${columns.length + 2}::int8) FROM done`
   })
   return (rows, originals, versions) => {
-    const before = rows.map((row) => originals.get(row[id.key] as string))
-    const needed = changing.filter((column) => rows.some((row, at) => before[at]?.[column.key] !== row[column.key]))
+    const cells = rows.map(table.cells)
+    const before = rows.map((row) => {
+      const original = originals.get(row.id)
+      return original === undefined ? NOTHING : table.cells(original)
+    })
+    const needed = changing.filter(({ at }) => cells.some((row, i) => before[i]?.[at] !== row[at]))
     if (needed.length === 0) return null
-    if (versions === null) return shapes.call([id, ...needed], rows)
-    const known = rows.map((row) => versions.get(row[id.key] as string))
-    const { statement: update, values } = guarded.call([id, ...needed], rows)
+    if (versions === null) return shapes.call([id, ...needed], cells)
+    const known = rows.map((row) => versions.get(row.id))
+    const { statement: update, values } = guarded.call([id, ...needed], cells)
     const version = known.length === 1 ? (known[0] as string) : `{${known.join(',')}}`
     return { statement: update, values: [...values, version, String(rows.length)] }
   }
 }
+
+const NOTHING: readonly Value[] = []

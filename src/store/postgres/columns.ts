@@ -1,4 +1,5 @@
 /** How rows.ts lies in the tables: one line per column, in the order of a SELECT. */
+import { type Cell, eventCells, instanceCells, runCells } from '../cells.ts'
 import type { CommandRow } from '../commands.ts'
 import type { DefinitionRow } from '../definitions.ts'
 import type {
@@ -35,11 +36,25 @@ export interface Table<R> {
   readonly columns: readonly Column<R>[]
 }
 
+export interface WritableTable<R> extends Table<R> {
+  /** The values of its columns, in their order. */
+  readonly cells: (row: R) => readonly Value[]
+}
+
+export type Value = Cell | readonly string[] | undefined
+
 type Spec<R> = { readonly [K in keyof R & string]: Kind | readonly [Kind, string | number | boolean] }
 
 const SUFFIXED: Readonly<Record<string, string>> = { unknown: 'unknown_outcome', values: '"values"' }
 
-function table<R>(name: string, spec: Spec<R>, renamed: Readonly<Record<string, string>> = {}): Table<R> {
+interface More<R> {
+  readonly renamed?: Readonly<Record<string, string>>
+  /** For tables written by every step. Otherwise by their names. */
+  readonly cells?: (row: R) => readonly Value[]
+}
+
+function table<R>(name: string, spec: Spec<R>, more: More<R> = {}): WritableTable<R> {
+  const { renamed = {} } = more
   const columns = (Object.entries(spec) as [keyof R & string, Kind | readonly [Kind, string | number | boolean]][]).map(
     ([key, given]): Column<R> => {
       const snake = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -49,60 +64,68 @@ function table<R>(name: string, spec: Spec<R>, renamed: Readonly<Record<string, 
         : { key, name: column, kind: given[0], absent: given[1] }
     },
   )
-  return { name: `workflow.${name}`, columns }
+  return { name: `workflow.${name}`, columns, cells: more.cells ?? cellsByName(columns) }
 }
 
-export const RUN = table<RunRow>('workflow_run', {
-  id: 'uuid',
-  type: 'text',
-  payload: 'jsonb',
-  status: ['text', 'pending'],
-  priority: ['int', 100],
-  runAt: 'time',
-  idempotencyKey: 'text',
-  attempt: ['int', 0],
-  maxAttempts: ['int', 3],
-  leasedBy: 'text',
-  leaseUntil: 'time',
-  leaseMs: 'bigint',
-  lastError: 'text',
-  result: 'jsonb',
-  createdAt: 'time',
-  deletedAt: 'time',
-  queue: ['text', 'default'],
-  tenant: 'text',
-  instanceId: 'uuid',
-  rootId: 'uuid',
-  node: 'text',
-  fire: ['int', 0],
-  item: ['int', -1],
-  role: ['text', 'work'],
-  scope: ['text', ''],
-  epoch: ['int', 0],
-  sessionId: 'text',
-  deliveries: ['int', 0],
-  leasedAt: 'time',
-  startedAt: 'time',
-  firstStartedAt: 'time',
-  finishedAt: 'time',
-  settledAt: 'time',
-  doneSeq: 'int',
-  reportId: 'text',
-  deferred: ['bool', false],
-  unknown: ['bool', false],
-  timeoutMs: 'bigint',
-  timeoutPer: ['text', 'attempt'],
-  timeoutAt: 'time',
-  expiresAt: 'time',
-  retry: 'json',
-  error: 'json',
-  limitKey: 'text',
-  uniqueKey: 'text',
-  deadLetter: ['bool', false],
-  cancelRequestedAt: 'time',
-  meta: 'json',
-  inbox: ['bool', false],
-})
+function cellsByName<R>(columns: readonly Column<R>[]): (row: R) => readonly Value[] {
+  return (row) => columns.map(({ key }) => row[key] as Value)
+}
+
+export const RUN = table<RunRow>(
+  'workflow_run',
+  {
+    id: 'uuid',
+    type: 'text',
+    payload: 'jsonb',
+    status: ['text', 'pending'],
+    priority: ['int', 100],
+    runAt: 'time',
+    idempotencyKey: 'text',
+    attempt: ['int', 0],
+    maxAttempts: ['int', 3],
+    leasedBy: 'text',
+    leaseUntil: 'time',
+    leaseMs: 'bigint',
+    lastError: 'text',
+    result: 'jsonb',
+    createdAt: 'time',
+    deletedAt: 'time',
+    queue: ['text', 'default'],
+    tenant: 'text',
+    instanceId: 'uuid',
+    rootId: 'uuid',
+    node: 'text',
+    fire: ['int', 0],
+    item: ['int', -1],
+    role: ['text', 'work'],
+    scope: ['text', ''],
+    epoch: ['int', 0],
+    sessionId: 'text',
+    deliveries: ['int', 0],
+    leasedAt: 'time',
+    startedAt: 'time',
+    firstStartedAt: 'time',
+    finishedAt: 'time',
+    settledAt: 'time',
+    doneSeq: 'int',
+    reportId: 'text',
+    deferred: ['bool', false],
+    unknown: ['bool', false],
+    timeoutMs: 'bigint',
+    timeoutPer: ['text', 'attempt'],
+    timeoutAt: 'time',
+    expiresAt: 'time',
+    retry: 'json',
+    error: 'json',
+    limitKey: 'text',
+    uniqueKey: 'text',
+    deadLetter: ['bool', false],
+    cancelRequestedAt: 'time',
+    meta: 'json',
+    inbox: ['bool', false],
+  },
+  { cells: runCells },
+)
 
 /** The columns of a run that change after its insert. */
 export const RUN_CHANGES: ReadonlySet<string> = new Set<keyof RunRow>([
@@ -135,45 +158,49 @@ export const RUN_CHANGES: ReadonlySet<string> = new Set<keyof RunRow>([
   'cancelRequestedAt',
 ])
 
-export const INSTANCE = table<InstanceRow>('workflow_instance', {
-  id: 'uuid',
-  rootId: 'uuid',
-  parentId: 'uuid',
-  parentNode: 'text',
-  parentFire: ['int', 0],
-  parentItem: ['int', -1],
-  parentScope: ['text', ''],
-  parentRole: ['text', 'work'],
-  depth: ['int', 0],
-  netHash: 'text',
-  name: 'text',
-  dialect: 'text',
-  tenant: 'text',
-  startKey: 'text',
-  retryOf: 'uuid',
-  state: 'text',
-  phase: 'text',
-  outcome: 'text',
-  reason: 'text',
-  live: ['int', 0],
-  held: ['int', 0],
-  open: ['int', 0],
-  gates: ['int', 0],
-  fires: ['int', 0],
-  doneSeq: ['int', 0],
-  succeeded: ['int', 0],
-  failed: ['int', 0],
-  unhandled: ['int', 0],
-  finalsFailed: ['int', 0],
-  more: ['bool', false],
-  eventSeq: ['int', 0],
-  createdAt: 'time',
-  startedAt: 'time',
-  endedAt: 'time',
-  deadlineAt: 'time',
-  slotKey: 'text',
-  queuedAt: 'time',
-})
+export const INSTANCE = table<InstanceRow>(
+  'workflow_instance',
+  {
+    id: 'uuid',
+    rootId: 'uuid',
+    parentId: 'uuid',
+    parentNode: 'text',
+    parentFire: ['int', 0],
+    parentItem: ['int', -1],
+    parentScope: ['text', ''],
+    parentRole: ['text', 'work'],
+    depth: ['int', 0],
+    netHash: 'text',
+    name: 'text',
+    dialect: 'text',
+    tenant: 'text',
+    startKey: 'text',
+    retryOf: 'uuid',
+    state: 'text',
+    phase: 'text',
+    outcome: 'text',
+    reason: 'text',
+    live: ['int', 0],
+    held: ['int', 0],
+    open: ['int', 0],
+    gates: ['int', 0],
+    fires: ['int', 0],
+    doneSeq: ['int', 0],
+    succeeded: ['int', 0],
+    failed: ['int', 0],
+    unhandled: ['int', 0],
+    finalsFailed: ['int', 0],
+    more: ['bool', false],
+    eventSeq: ['int', 0],
+    createdAt: 'time',
+    startedAt: 'time',
+    endedAt: 'time',
+    deadlineAt: 'time',
+    slotKey: 'text',
+    queuedAt: 'time',
+  },
+  { cells: instanceCells },
+)
 
 export const INSTANCE_CHANGES: ReadonlySet<string> = new Set<keyof InstanceRow>([
   'state',
@@ -385,7 +412,7 @@ export const EVENT = table<EventRow>(
     data: 'jsonb',
     at: 'time',
   },
-  { runId: 'workflow_id', type: 'event_type', at: 'created_at' },
+  { renamed: { runId: 'workflow_id', type: 'event_type', at: 'created_at' }, cells: eventCells },
 )
 
 const isTrue = (text: string): boolean => text === 't'

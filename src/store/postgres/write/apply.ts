@@ -27,18 +27,15 @@ const putCommands = upserter(column.COMMAND, ['run_id'])
 
 const updateInstances = updater({
   table: column.INSTANCE,
-  id: column.INSTANCE.columns[0] as column.Column<InstanceRow>,
   changes: column.INSTANCE_CHANGES,
 })
 const updateRuns = updater({
   table: column.RUN,
-  id: column.RUN.columns[0] as column.Column<RunRow>,
   changes: column.RUN_CHANGES,
   also: 'updated_at = now(), engine_turn = NOT r.engine_turn',
 })
 const updateGates = updater({
   table: column.GATE,
-  id: column.GATE.columns[0] as (typeof column.GATE.columns)[number],
   changes: column.GATE_CHANGES,
 })
 

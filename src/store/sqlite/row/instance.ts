@@ -1,4 +1,5 @@
 /** InstanceRow ↔ workflow_instance. */
+import { instanceCells } from '../../cells.ts'
 import type { InstanceRow, RunRole } from '../../rows.ts'
 import type { Cells, Value } from '../driver.ts'
 import { packed } from './run.ts'
@@ -95,6 +96,7 @@ export function instanceOf(cells: Cells): InstanceRow {
   }
 }
 
+/** In the order of rows.ts. */
 export const INSTANCE_COLUMNS: readonly Column[] = [
   fixed('id'),
   fixed('root_id'),
@@ -125,7 +127,7 @@ export const INSTANCE_COLUMNS: readonly Column[] = [
   mutable('failed', 0),
   mutable('unhandled', 0),
   mutable('finals_failed', 0),
-  mutable('more', 0),
+  mutable('more', false),
   mutable('event_seq', 0),
   fixed('created_at'),
   mutable('started_at', null),
@@ -134,49 +136,6 @@ export const INSTANCE_COLUMNS: readonly Column[] = [
   constant('slot_key', null),
   mutable('queued_at', null),
 ]
-
-/** The values of INSTANCE_COLUMNS, in their order. */
-function instanceCells(instance: InstanceRow): Value[] {
-  return [
-    instance.id,
-    instance.rootId,
-    instance.parentId,
-    instance.parentNode,
-    instance.parentFire,
-    instance.parentItem,
-    instance.parentScope,
-    instance.parentRole,
-    instance.depth,
-    instance.netHash,
-    instance.name,
-    instance.dialect,
-    instance.tenant,
-    instance.startKey,
-    instance.retryOf,
-    instance.state,
-    instance.phase,
-    instance.outcome,
-    instance.reason,
-    instance.live,
-    instance.held,
-    instance.open,
-    instance.gates,
-    instance.fires,
-    instance.doneSeq,
-    instance.succeeded,
-    instance.failed,
-    instance.unhandled,
-    instance.finalsFailed,
-    instance.more ? 1 : 0,
-    instance.eventSeq,
-    instance.createdAt,
-    instance.startedAt,
-    instance.endedAt,
-    instance.deadlineAt,
-    instance.slotKey,
-    instance.queuedAt,
-  ]
-}
 
 export const INSTANCE_TABLE: Table<InstanceRow> = {
   name: 'workflow_instance',

@@ -1,4 +1,5 @@
 /** RunRow ↔ workflow_run. */
+import { runCells } from '../../cells.ts'
 import type { RunRole, RunRow, RunStatus } from '../../rows.ts'
 import type { Cells, Value } from '../driver.ts'
 import { type Column, constant, fixed, mutable, type Table } from './writer.ts'
@@ -127,6 +128,7 @@ export function runOf(cells: Cells): RunRow {
   }
 }
 
+/** In the order of rows.ts. */
 export const RUN_COLUMNS: readonly Column[] = [
   fixed('id'),
   fixed('type'),
@@ -163,8 +165,8 @@ export const RUN_COLUMNS: readonly Column[] = [
   mutable('settled_at', null),
   mutable('done_seq', null),
   mutable('report_id', null),
-  mutable('deferred', 0),
-  mutable('unknown_outcome', 0),
+  mutable('deferred', false),
+  mutable('unknown_outcome', false),
   constant('timeout_ms', null),
   constant('timeout_per', 'attempt'),
   mutable('timeout_at', null),
@@ -173,66 +175,11 @@ export const RUN_COLUMNS: readonly Column[] = [
   mutable('error', null),
   constant('limit_key', null),
   mutable('unique_key', null),
-  mutable('dead_letter', 0),
+  mutable('dead_letter', false),
   mutable('cancel_requested_at', null),
   constant('meta', null),
-  constant('inbox', 0),
+  constant('inbox', false),
 ]
-
-/** The values of RUN_COLUMNS, in their order. */
-function runCells(run: RunRow): Value[] {
-  return [
-    run.id,
-    run.type,
-    run.payload,
-    run.status,
-    run.priority,
-    run.runAt,
-    run.idempotencyKey,
-    run.attempt,
-    run.maxAttempts,
-    run.leasedBy,
-    run.leaseUntil,
-    run.leaseMs,
-    run.lastError,
-    run.result,
-    run.createdAt,
-    run.deletedAt,
-    run.queue,
-    run.tenant,
-    run.instanceId,
-    run.rootId,
-    run.node,
-    run.fire,
-    run.item,
-    run.role,
-    run.scope,
-    run.epoch,
-    run.sessionId,
-    run.deliveries,
-    run.leasedAt,
-    run.startedAt,
-    run.firstStartedAt,
-    run.finishedAt,
-    run.settledAt,
-    run.doneSeq,
-    run.reportId,
-    run.deferred ? 1 : 0,
-    run.unknown ? 1 : 0,
-    run.timeoutMs,
-    run.timeoutPer,
-    run.timeoutAt,
-    run.expiresAt,
-    run.retry,
-    run.error,
-    run.limitKey,
-    run.uniqueKey,
-    run.deadLetter ? 1 : 0,
-    run.cancelRequestedAt,
-    run.meta,
-    run.inbox ? 1 : 0,
-  ]
-}
 
 export const RUN_TABLE: Table<RunRow> = {
   name: 'workflow_run',
