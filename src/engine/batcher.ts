@@ -51,8 +51,8 @@ export class Batcher<P, R> {
   #kick(): void {
     if (this.#busy) return
     this.#busy = true
-    // Not at once: what is reported in the same turn of the event loop belongs to the same batch.
-    setImmediate(() => void this.#run())
+    // Not at once: what is reported in the same go belongs to the same batch.
+    queueMicrotask(() => void this.#run())
   }
 
   async #run(): Promise<void> {
