@@ -256,8 +256,9 @@ export class Petrel {
     const built = workflows.map((workflow) =>
       buildWorkflow(named(workflow, name), { checkArgs: (args, path) => this.#checkArgs(args, path) }),
     )
-    const key = idempotencyKey === undefined ? {} : { startKey: idempotencyKey }
-    const params = built.map(({ start }) => ({ ...start, ...rest, ...key }))
+    const given = idempotencyKey === undefined ? rest : { ...rest, startKey: idempotencyKey }
+    const plain = Object.keys(given).length === 0
+    const params = built.map(({ start }) => (plain ? start : { ...start, ...given }))
     const started = await this.engine.start(params, onTransaction(tx))
     return started.map(({ id, created }, i) => new InstanceHandle(this.engine, id, created, built[i]?.shape)) as never
   }

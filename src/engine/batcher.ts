@@ -13,6 +13,7 @@ export class Batcher<P, R> {
   readonly #most: number
   readonly #mostBytes: number
   readonly #sizeOf: (params: P) => number
+  readonly #begin: (run: () => void) => void
   #queue: Batch<P, R>[] = []
   #busy = false
   #idle: (() => void)[] = []
@@ -22,11 +23,17 @@ export class Batcher<P, R> {
     readonly most: number
     readonly mostBytes: number
     readonly sizeOf: (params: P) => number
+    /**
+     * When the first call of a batch lets it begin: never at once, for what is called in the same go belongs to it.
+     * Default setImmediate, after whatever else this turn of the event loop has to do.
+     */
+    readonly begin?: (run: () => void) => void
   }) {
     this.#work = p.work
     this.#most = p.most
     this.#mostBytes = p.mostBytes
     this.#sizeOf = p.sizeOf
+    this.#begin = p.begin ?? setImmediate
   }
 
   add(params: P): Promise<R> {
@@ -51,8 +58,7 @@ export class Batcher<P, R> {
   #kick(): void {
     if (this.#busy) return
     this.#busy = true
-    // Not at once: what is reported in the same go belongs to the same batch.
-    queueMicrotask(() => void this.#run())
+    this.#begin(() => void this.#run())
   }
 
   async #run(): Promise<void> {

@@ -56,7 +56,8 @@ export class Intake {
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps
-    const sizes = { most: MOST, mostBytes: MOST_BYTES, sizeOf: bytesOf }
+    // In the same turn: on an idle system somebody waits for the answer.
+    const sizes = { most: MOST, mostBytes: MOST_BYTES, sizeOf: bytesOf, begin: queueMicrotask }
     this.#enqueues = new Batcher<readonly Order[], readonly Enqueued[]>({
       ...sizes,
       work: (batch) => together(batch, (calls, unsure) => this.#enqueueAll(calls, unsure)),
@@ -170,8 +171,11 @@ export class Intake {
 
   /** Refuses an input or meta that cannot be stored; how long they are. */
   checkGiven({ input = null, meta = null }: { readonly input?: Json; readonly meta?: Json }): number {
-    const most = this.#deps.maxPayloadBytes
-    return storableText(input, 'start.input', most).length + storableText(meta, 'start.meta', most).length
+    return this.#bytesOf(input, 'start.input') + this.#bytesOf(meta, 'start.meta')
+  }
+
+  #bytesOf(value: Json, place: string): number {
+    return value === null ? 4 : storableText(value, place, this.#deps.maxPayloadBytes).length
   }
 
   #birthing(params: StartParams): Birthing {
@@ -186,11 +190,10 @@ export class Intake {
     checkNesting(params, hashes, all, this.#deps.maxDepth)
     checkInput(params.net.input, params.input, 'start.input')
     const bytes = this.checkGiven(params)
-    storableText((params.literals ?? null) as unknown as Json, 'start.literals', this.#deps.maxPayloadBytes)
+    this.#bytesOf((params.literals ?? null) as unknown as Json, 'start.literals')
     let items = 0
     for (const [node, list] of Object.entries(params.items ?? {})) {
-      for (const [i, item] of list.entries())
-        items += storableText(item as Json, `start.items.${node}[${i}]`, this.#deps.maxPayloadBytes).length
+      for (const [i, item] of list.entries()) items += this.#bytesOf(item as Json, `start.items.${node}[${i}]`)
     }
     return {
       params,
@@ -206,20 +209,12 @@ export class Intake {
     unsure: boolean,
     on?: Store['transact'],
   ): Promise<readonly (readonly Started[])[]> {
-    const startKeys = calls.flat().flatMap((b) => b.params.startKey ?? [])
+    const births = calls.flat()
     const { value, change } = await this.#deps.transactor.run(
       {
         roots: [],
         wait: true,
-        need: {
-          ...(startKeys.length === 0 ? {} : { startKeys }),
-          ...instancesToKnow(calls.flat(), unsure),
-          ...slotNeed(calls.flat().map(({ params }) => slotKeyOf(params))),
-          ...rulesOf(
-            calls.flat().flatMap((b) => this.#firstOrders(b)),
-            calls.flat(),
-          ),
-        },
+        need: this.#needOf(births, unsure),
         ...(on === undefined ? { offers: this.#deps.offers } : {}),
         fold: (change) => {
           const taken = new Map<string, string>()
@@ -230,6 +225,20 @@ export class Intake {
     )
     if (on === undefined) await this.#recount(change)
     return value
+  }
+
+  #needOf(births: readonly Birthing[], unsure: boolean): Need {
+    const need: { -readonly [K in keyof Need]: Need[K] } = rulesOf(
+      births.flatMap((b) => this.#firstOrders(b)),
+      births,
+    )
+    const startKeys = births.flatMap((b) => b.params.startKey ?? [])
+    if (startKeys.length > 0) need.startKeys = startKeys
+    // An id the caller chose may be taken; one of ours only by ourselves.
+    const chosen = births.filter((b) => unsure || b.params.id !== undefined)
+    if (chosen.length > 0) need.instances = chosen.map((b) => b.id)
+    const limited = births.filter((b) => b.params.slots !== undefined)
+    return limited.length === 0 ? need : { ...need, ...slotNeed(limited.map(({ params }) => slotKeyOf(params))) }
   }
 
   /** Runs leased before a limit existed count against it too. */
@@ -341,11 +350,6 @@ function idTaken(what: 'run' | 'instance', id: string): PetrelError {
 function runsToKnow(orders: readonly Order[], unsure: boolean): Need {
   const ids = orders.filter((o) => unsure || o.params.id !== undefined).map((o) => o.run.id)
   return ids.length === 0 ? {} : { runs: ids }
-}
-
-function instancesToKnow(births: readonly Birthing[], unsure: boolean): Need {
-  const ids = births.filter((b) => unsure || b.params.id !== undefined).map((b) => b.id)
-  return ids.length === 0 ? {} : { instances: ids }
 }
 
 /** Queue settings and limits, loaded with the first look so that a hand-off needs no second. */

@@ -65,7 +65,7 @@ export class Transactor {
   /** `on`: another way to reach the store, the caller's own transaction. Nobody is told: only he knows when it commits. */
   async run<T>(act: Act<T>, on?: Store['transact']): Promise<Committed<T>> {
     const offers = act.offers?.() ?? []
-    let known = new Known(act.need)
+    let known!: Known
     let seen: Loaded | null = null
     const asking = offers.filter((o) => o.waiting === undefined)
     const renewing = offers.filter((o) => o.renew)

@@ -32,6 +32,7 @@ export class Waiters {
   readonly #results = new Map<string, ReadonlyMap<string, string | null>>()
   readonly #waiting = new Map<string, Set<Waiter>>()
   #checking = false
+  #forgetting: NodeJS.Timeout | null = null
 
   constructor(store: Store) {
     this.#store = store
@@ -73,7 +74,7 @@ export class Waiters {
   tell(id: string, end: End, results?: ReadonlyMap<string, string | null>): void {
     if (results !== undefined && this.#waiting.has(id)) {
       this.#results.set(id, results)
-      setTimeout(() => this.#results.delete(id), RESULTS_KEPT_MS).unref()
+      this.#forgetting ??= setTimeout(() => this.#forgetResults(), RESULTS_KEPT_MS).unref()
     }
     if (this.#born.delete(id) && FOR_GOOD.has(end)) {
       if (this.#ended.size >= REMEMBERED) this.#ended.clear()
@@ -83,6 +84,12 @@ export class Waiters {
     if (all === undefined) return
     this.#waiting.delete(id)
     for (const waiter of all) waiter.resolve(end)
+  }
+
+  /** All of them: whoever asks later reads them from the store. */
+  #forgetResults(): void {
+    this.#forgetting = null
+    this.#results.clear()
   }
 
   /** Results of these nodes, if all of them were recorded with the end a moment ago. */

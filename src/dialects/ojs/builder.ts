@@ -164,7 +164,8 @@ function buildPlainChain(tree: ChainTree, where: Where, building: Building): Par
   }
   building.nets.set(entry.hash, entry.net)
   const shape = { last: String(tree.steps.length - 1), of: null }
-  return { ...entry, start: { literals }, shape, jobs: tree.steps.length, nested: false }
+  const { net, hash } = entry
+  return { net, hash, start: { literals }, shape, jobs: tree.steps.length, nested: false }
 }
 
 function buildGroup(tree: GroupTree, where: Where, building: Building): Part {
@@ -245,12 +246,12 @@ function buildNode(tree: Tree, where: Where, hint: ResultHint, building: Buildin
 /** What of a job is data, not shape. */
 function literalOf(job: JobTree, hint: ResultHint): Literal {
   const { runAt, expiresAt } = job.options
-  return {
-    args: job.args,
-    ...metaOf(job, hint),
-    ...(runAt === undefined ? {} : { runAt }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-  }
+  const literal: { -readonly [K in keyof Literal]: Literal[K] } = { args: job.args }
+  const meta = metaOf(job, hint)
+  if (meta !== undefined) literal.meta = meta
+  if (runAt !== undefined) literal.runAt = runAt
+  if (expiresAt !== undefined) literal.expiresAt = expiresAt
+  return literal
 }
 
 function runWork(job: JobTree): RunWork {
@@ -260,19 +261,18 @@ function runWork(job: JobTree): RunWork {
 
 function itemRun(job: JobTree, before: Shape): ItemRun {
   const { retry, meta: _, envelope: __, ...rest } = job.options
-  return { type: job.type, args: job.args, ...rest, retry: retryOf(retry), ...metaOf(job, { previous: before }) }
+  const meta = metaOf(job, { previous: before })
+  return { type: job.type, args: job.args, ...rest, retry: retryOf(retry), ...(meta === undefined ? {} : { meta }) }
 }
 
 /** The caller's meta, with the hint only if there is something to say. */
-function metaOf(job: JobTree, hint: ResultHint): { meta?: Json } {
-  const petrel = {
-    ...(job.options.envelope !== undefined && { ojs: job.options.envelope }),
-    ...(hint.previous !== undefined && hint.previous !== null && { previous: hint.previous }),
-    ...(hint.own !== undefined && { own: hint.own }),
-    ...(hint.nodes !== undefined && Object.keys(hint.nodes).length > 0 && { nodes: { ...hint.nodes } }),
-  }
-  if (Object.keys(petrel).length > 0) return { meta: { ...job.options.meta, petrel: petrel as Json } }
-  return job.options.meta === undefined ? {} : { meta: job.options.meta }
+function metaOf({ options: { envelope, meta } }: JobTree, { previous, own, nodes }: ResultHint): Json | undefined {
+  const petrel: Record<string, unknown> = {}
+  if (envelope !== undefined) petrel.ojs = envelope
+  if (previous !== undefined && previous !== null) petrel.previous = previous
+  if (own !== undefined) petrel.own = own
+  if (nodes !== undefined && Object.keys(nodes).length > 0) petrel.nodes = { ...nodes }
+  return Object.keys(petrel).length === 0 ? meta : { ...meta, petrel: petrel as Json }
 }
 
 function known(net: Net, building: Building): { readonly net: Net; readonly hash: string } {
