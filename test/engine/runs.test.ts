@@ -306,6 +306,18 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(types(await d.claim())).toEqual(['urgent', 'b'])
   })
 
+  it('passes over what is less urgent, and hears at once of what is more', async () => {
+    await d.start({ net: net([node('a', ['b']), node('b', ['c']), node('c')]) })
+    const a = await d.claimOne()
+    await enqueue('low', { priority: 200 })
+    const { next: b } = await d.succeed(a, null, true)
+    expect(b?.type).toBe('b')
+    await enqueue('lower', { priority: 300 })
+    await enqueue('urgent', { priority: 1 })
+    expect((await d.succeed(b as Delivery, null, true)).next).toBeNull()
+    expect(types(await d.claim())).toEqual(['urgent', 'c', 'low', 'lower'])
+  })
+
   it('routes by queue and by type prefix, with wildcard characters meant literally', async () => {
     await enqueue('billing.pay', { queue: 'q1' })
     await enqueue('billing_x.pay', { queue: 'q1' })

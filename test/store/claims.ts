@@ -25,6 +25,13 @@ async function enqueue(store: Store, ...runs: (Partial<RunRow> & { readonly type
 }
 
 export function claimTopic(current: Current): void {
+  it('tells the most urgent for the next transaction, too', async () => {
+    const { store } = current()
+    await enqueue(store, { type: 'a', priority: 30 }, { type: 'b', priority: 20 })
+    const filters = [ANY, { ...ANY, types: ['a'] }, { ...ANY, types: ['none'] }]
+    expect((await load(store, { nextUrgency: filters })).nextUrgency).toEqual([20, 30, null])
+  })
+
   it('orders by priority, then run_at, then age, across queues and types', async () => {
     const { store } = current()
     await enqueue(

@@ -4,7 +4,7 @@ import type { InstanceRow, RunRow } from '../../src/store/rows.ts'
 import type { Loaded, Need } from '../../src/store/store.ts'
 import { postgresUrl } from '../services.ts'
 import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
-import { aLeasedRun, aLimit, anInstance, aStep, newId, T0 } from './rows.ts'
+import { aLeasedRun, aLimit, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { put } from './subject.ts'
 
 /** A transaction that finds all it needs in memory decides once; one whose memory was stale decides a second time. */
@@ -75,6 +75,23 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     expect(rows).toEqual([{ fires: 4 }])
     const epochs = await foreign.query('SELECT epoch FROM workflow_run WHERE id = $1', [run.id])
     expect(epochs.rows).toEqual([{ epoch: 4 }])
+  })
+
+  it('asks what waits in the queue along with its writes: the answer is there after the commit', async () => {
+    const { store } = subject
+    const nextUrgency = [{ queues: null, types: null, tenant: null, runtime: null }]
+    const seen: Loaded[] = []
+    const told: unknown[] = []
+    const look = (loaded: Loaded): void => {
+      seen.push(loaded)
+      told.push(loaded.nextUrgency[0])
+    }
+    await settle(store, { nextUrgency }, look)
+    await put(await subject.open(), { runs: { insert: [aRun({ priority: 7, runAt: T0 - 1_000 })] } })
+    await settle(store, { nextUrgency }, look)
+    // Once each: nothing was loaded before the decision.
+    expect(told).toEqual([undefined, undefined])
+    expect(seen.map((loaded) => loaded.nextUrgency)).toEqual([[null], [7]])
   })
 
   it('is refused when another process changed the instance, and decides on what is there', async () => {

@@ -18,9 +18,20 @@ import { Loading } from './load/loading.ts'
 import { type Call, statement } from './statement.ts'
 import type { Versions } from './write/apply.ts'
 
-const EXPECT_ROWS = statement(
-  `SELECT workflow.expect_rows($1::float8, $2::float8,
-     $3::uuid[], $4::xid[], $5::uuid[], $6::xid[], $7::text[], $8::text[], $9::text)`,
+const EXPECTED = `workflow.expect_rows($1::float8, $2::float8,
+  $3::uuid[], $4::xid[], $5::uuid[], $6::xid[], $7::text[], $8::text[], $9::text)`
+
+const EXPECT_ROWS = statement(`SELECT ${EXPECTED}`)
+
+/** The same where there is no row to lock, which is the rule: the function is only called to say what is wrong. */
+const EXPECT_RULES = statement(
+  `SELECT CASE WHEN
+     coalesce((SELECT s.value::float8 FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms'), 0) = $2::float8
+     AND to_timestamp(($1::float8 - $2::float8) / 1000) <= now()
+     AND NOT EXISTS (SELECT FROM workflow.workflow_limit l WHERE l.key = ANY ($8::text[]))
+     AND NOT EXISTS (SELECT FROM workflow.workflow_queue q WHERE q.name = ANY ($7::text[]) AND q.paused)
+     AND coalesce((SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'registry_version'), '') = $9::text
+   THEN pg_current_xact_id()::xid ELSE ${EXPECTED} END`,
 )
 
 const MOST = 20_000
@@ -203,7 +214,7 @@ function guardCall(
   const versions = (ids: readonly string[], of: ReadonlyMap<string, string>): string =>
     `{${ids.map((id) => of.get(id)).join(',')}}`
   return {
-    statement: EXPECT_ROWS,
+    statement: instances.length + runs.length === 0 ? EXPECT_RULES : EXPECT_ROWS,
     values: [
       String(assumed.clock.now),
       String(assumed.clock.offsetMs),
