@@ -65,12 +65,12 @@ function source(columns: readonly Placed[], shared: Shared | null, versioned = f
 }
 
 /** A column, and where its value is among the cells of a row. */
-type Placed = Pick<Column<never>, 'name' | 'kind'> & { readonly at: number }
+type Placed = Pick<Column<never>, 'name' | 'kind'> & { readonly at: number; readonly bit: number }
 
 type Cells = readonly (readonly Value[])[]
 
 function placed<R>({ columns }: WritableTable<R>): (Placed & Pick<Column<R>, 'key' | 'absent'>)[] {
-  return columns.map(({ key, name, kind, absent }, at) => ({ key, name, kind, absent, at }))
+  return columns.map(({ key, name, kind, absent }, at) => ({ key, name, kind, absent, at, bit: 2 ** at }))
 }
 
 function scalar(value: Value): string | null {
@@ -90,7 +90,9 @@ function sharedIn(columns: readonly Placed[], rows: Cells): Shared {
 
 /** Statements by the columns they carry. Bounded: odd mixtures fall back to all columns rather than fill the server. */
 class Shapes {
-  readonly #made = new Map<string, Statement>()
+  /** By the columns, then by those that travel as one value: a bit for each. */
+  readonly #made = new Map<number, Map<number, Statement>>()
+  #count = 0
   readonly #text: (columns: readonly Placed[], shared: Shared | null) => string
   readonly #all: readonly Placed[]
 
@@ -102,31 +104,46 @@ class Shapes {
   call(needed: readonly Placed[], rows: Cells): Call {
     let columns = needed
     let shared = rows.length === 1 ? null : sharedIn(columns, rows)
-    let shape = shapeOf(columns, shared)
-    let known = this.#made.get(shape)
-    if (known === undefined && this.#made.size >= MOST_SHAPES) {
+    if (this.#count >= MOST_SHAPES && this.#known(columns, shared) === undefined) {
       columns = this.#all
       shared &&= columns.map(() => false)
-      shape = shapeOf(columns, shared)
-      known = this.#made.get(shape)
     }
-    if (known === undefined) {
-      known = statement(this.#text(columns, shared))
-      this.#made.set(shape, known)
-    }
+    const known = this.#known(columns, shared) ?? this.#make(columns, shared)
     const values = columns.map(({ kind, at }, position) =>
       shared === null || shared[position] === true ? scalar(rows[0]?.[at]) : binaryArray(kind, rows, at),
     )
     return { statement: known, values }
   }
+
+  #known(columns: readonly Placed[], shared: Shared | null): Statement | undefined {
+    return this.#made.get(bitsOf(columns))?.get(sharedBits(columns, shared))
+  }
+
+  #make(columns: readonly Placed[], shared: Shared | null): Statement {
+    const made = statement(this.#text(columns, shared))
+    const bits = bitsOf(columns)
+    const alike = this.#made.get(bits) ?? new Map<number, Statement>()
+    this.#made.set(bits, alike.set(sharedBits(columns, shared), made))
+    this.#count++
+    return made
+  }
 }
 
 const MOST_SHAPES = 96
 
-function shapeOf(columns: readonly Placed[], shared: Shared | null): string {
-  let shape = shared === null ? 'one' : 'many'
-  for (let i = 0; i < columns.length; i++) shape += `${shared?.[i] === true ? '=' : ','}${(columns[i] as Placed).name}`
-  return shape
+/** No table has more columns than a number has bits. */
+function bitsOf(columns: readonly Placed[]): number {
+  let bits = 0
+  for (const { bit } of columns) bits += bit
+  return bits
+}
+
+/** −1: one row, of which everything is one value. */
+function sharedBits(columns: readonly Placed[], shared: Shared | null): number {
+  if (shared === null) return -1
+  let bits = 0
+  for (let i = 0; i < columns.length; i++) if (shared[i] === true) bits += (columns[i] as Placed).bit
+  return bits
 }
 
 /**
