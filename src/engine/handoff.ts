@@ -1,7 +1,8 @@
 /**
  * Hand-off: runs born in a transaction go straight to workers that wait for one, already leased, so that a step costs
  * one transaction. The same admission as claim decides; a worker never gets something less urgent than what it could
- * claim, and after a number of hand-offs in a row it must look at the queue if anything waits there.
+ * claim when it last looked (sessions.ts), and after a number of hand-offs in a row it must look at the queue if anything
+ * waits there.
  */
 import type { RunRow } from '../store/rows.ts'
 import type { ClaimFilter } from '../store/store.ts'

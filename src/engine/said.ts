@@ -5,7 +5,7 @@
 import type { Entries, Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { MAX_NOTES_BYTES, nameProblem } from '../worker/account.ts'
-import type { Report } from '../worker/port.ts'
+import type { Remarks } from '../worker/port.ts'
 import { unstorable } from './edge.ts'
 
 export interface Said {
@@ -26,10 +26,7 @@ export interface Told extends Said {
 export const UNTOLD: Told = { startedAt: null, reportId: null }
 
 /** As a session's report carries it. */
-export function readSaid(
-  { set, notes, notesDropped }: Pick<Report, 'set' | 'notes' | 'notesDropped'>,
-  limits: SaidLimits,
-): Said | Failure {
+export function readSaid({ set, notes, notesDropped }: Remarks, limits: SaidLimits): Said | Failure {
   if (set === undefined && notes === undefined && notesDropped === undefined) return {}
   const entries = set === undefined ? undefined : parse(set)
   if (entries === null) return wrong('the context entries are not JSON')

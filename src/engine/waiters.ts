@@ -19,6 +19,7 @@ const FOR_GOOD: ReadonlySet<End> = new Set(['completed', 'compensated', 'succeed
 
 /** Remembered births and ends; older ones are looked up. */
 const REMEMBERED = 20_000
+/** At most. */
 const RESULTS_KEPT_MS = 100
 /** Looked up per poll; wake-ups are the rule, this is the backstop. */
 const LOOKS_PER_POLL = 200

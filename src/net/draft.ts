@@ -1,6 +1,7 @@
 /** The marking while one happening is folded into it: mutable counters, slots over facts, effects in order. */
 import type { CompiledNet } from './compile.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
+import type { Payload } from './guards.ts'
 import type { Effect, Failure, InstanceState, Marking, Place } from './marking.ts'
 import type { Json, Net, Node } from './net.ts'
 import { mayFollow } from './transitions.ts'
@@ -141,11 +142,7 @@ export class Draft {
   }
 
   /** Starts a run at this place. */
-  run(
-    place: Place,
-    { args, rendered }: { readonly args: Json | null; readonly rendered: boolean },
-    item: Json | null,
-  ): void {
+  run(place: Place, { args, rendered }: Payload, item: Json | null): void {
     this.effects.push({ do: 'run', place, args, rendered, item })
   }
 

@@ -1,7 +1,7 @@
 /** What an execution says besides its outcome: entries of the context, and notes for the history. */
 import { PetrelError } from '../engine/errors.ts'
 import { toJsonText } from './json.ts'
-import type { Report } from './port.ts'
+import type { Remarks } from './port.ts'
 
 /** Notes of one execution, in bytes of JSON. */
 export const MAX_NOTES_BYTES = 65_536
@@ -64,7 +64,7 @@ export class Account {
     }
   }
 
-  parts(): Pick<Report, 'set' | 'notes' | 'notesDropped'> {
+  parts(): Remarks {
     const entries = [...this.#entries].map(([name, text]) => `${JSON.stringify(name)}:${text}`)
     return {
       ...(entries.length > 0 && { set: `{${entries.join(',')}}` }),

@@ -3,7 +3,7 @@ import type { Logger } from '../engine/api.ts'
 import { Account } from './account.ts'
 import type { ContextParts, StopReason } from './context.ts'
 import { TimedOut } from './errors.ts'
-import type { Delivery, Report, Session } from './port.ts'
+import type { Delivery, Remarks, Session } from './port.ts'
 
 /** Longer delays make setTimeout fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -54,7 +54,7 @@ export class Execution implements ContextParts {
   }
 
   /** What goes with its report. */
-  said(): Pick<Report, 'set' | 'notes' | 'notesDropped'> {
+  said(): Remarks {
     return this.#account === null ? {} : this.#account.parts()
   }
 

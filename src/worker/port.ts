@@ -119,6 +119,9 @@ export interface Report {
   readonly wantNext: boolean
 }
 
+/** What a worker says besides an outcome. */
+export type Remarks = Pick<Report, 'set' | 'notes' | 'notesDropped'>
+
 export interface Reply {
   /** recorded: now or by this same report before. stale: the lease was lost, nothing changed. */
   readonly status: 'recorded' | 'stale' | 'not_found'

@@ -40,7 +40,7 @@ import { toJsonText } from './json.ts'
 import { Later } from './later.ts'
 import { settingsOf, type WorkerOptions, type WorkerSettings } from './options.ts'
 import { Pace } from './pace.ts'
-import type { Delivery, Reply, Report, Session, SessionInbox, WorkerPort } from './port.ts'
+import type { Delivery, Remarks, Reply, Report, Session, SessionInbox, WorkerPort } from './port.ts'
 import { Waiter } from './waiter.ts'
 
 /** A run that ends sooner tells its start with its end; one still executing then is told of on its own. */
@@ -56,9 +56,8 @@ const SETTLE_GRACE_MS = 5_000
 const LARGEST_CLAIM = 500
 
 type Outcome = Report['outcome']
-type Said = Pick<Report, 'set' | 'notes' | 'notesDropped'>
 
-const NOTHING_SAID: Said = {}
+const NO_REMARKS: Remarks = {}
 
 export class Worker {
   readonly #options: WorkerSettings
@@ -232,7 +231,7 @@ export class Worker {
     const handler = this.#options.handlers.find(delivery.type)
     if (handler === null) {
       const error = { code: 'no_handler', message: `this worker has no handler for '${delivery.type}'` }
-      this.#report({ delivery, startedAt: null, outcome: { kind: 'failed', error } }, NOTHING_SAID)
+      this.#report({ delivery, startedAt: null, outcome: { kind: 'failed', error } }, NO_REMARKS)
       return
     }
     const setup = { session: this.#session, logger: this.#options.logger, maxBytes: this.#options.maxResultBytes }
@@ -301,12 +300,15 @@ export class Worker {
 
   // ── reporting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #report({ delivery, startedAt, outcome }: Pick<Report, 'delivery' | 'startedAt' | 'outcome'>, said: Said): void {
+  #report(
+    { delivery, startedAt, outcome }: Pick<Report, 'delivery' | 'startedAt' | 'outcome'>,
+    remarks: Remarks,
+  ): void {
     const wantNext = outcome.kind !== 'released' && this.#room() > this.#asking
     this.#settling++
     if (wantNext) this.#asking++
     const reportId = `${this.#reportPrefix}.${(this.#reports++).toString(36)}`
-    this.#session.settle({ delivery, startedAt, outcome, reportId, wantNext, ...said }).then(
+    this.#session.settle({ delivery, startedAt, outcome, reportId, wantNext, ...remarks }).then(
       (reply) => this.#replied(wantNext, reply),
       (error) => {
         // The engine tries again while the store is unavailable; the run goes back with the session.
@@ -333,7 +335,7 @@ export class Worker {
   }
 
   #release(delivery: Delivery): void {
-    this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } }, NOTHING_SAID)
+    this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } }, NO_REMARKS)
   }
 
   #armScan(ms: number): void {

@@ -1,8 +1,8 @@
 /**
  * Rows as this process last wrote or locked them, with the version (xid) each has: runs in flight, instances going on,
  * their slots. A settle mostly touches what the settle before it wrote; one that finds all it needs here is decided
- * without asking. Its updates hold only for rows that still have the version remembered, `workflow.expect_rows`, sent
- * ahead, checks the rest, and if anything differs all is refused. So what is remembered may be stale, which costs a
+ * without asking. Its updates hold only for rows that still have the version remembered, a guard sent ahead checks the
+ * rest, and if anything differs all is refused. So what is remembered may be stale, which costs a
  * round trip, but never wrong.
  *
  * Slots have no version of their own: whoever writes a slot writes its instance too (write/apply.ts sees to it).

@@ -1,9 +1,11 @@
 /** Appends to the audit trail, up to sixteen rows to a statement: a fifth cheaper than one by one (7.1 → 5.5 µs a row). */
+import { eventCells } from '../../cells.ts'
 import type { EventRow } from '../../rows.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
 
 const CHUNK = 16
+/** In the order of rows.ts. */
 const INTO =
   'INSERT INTO workflow_event (workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at, engine) VALUES'
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, 1)'
@@ -14,21 +16,7 @@ export function insertEvents(connection: Connection, events: readonly EventRow[]
   for (let first = 0; first < events.length; first += CHUNK) {
     const end = Math.min(first + CHUNK, events.length)
     const values: Value[] = []
-    for (let index = first; index < end; index++) pushEvent(values, events[index] as EventRow)
+    for (let index = first; index < end; index++) values.push(...(eventCells(events[index] as EventRow) as Value[]))
     connection.statement(INSERT[end - first] as string).get(...values)
   }
-}
-
-function pushEvent(values: Value[], event: EventRow): void {
-  values.push(
-    event.runId,
-    event.instanceId,
-    event.seq,
-    event.type,
-    event.node,
-    event.actor,
-    event.tenant,
-    event.data,
-    event.at,
-  )
 }
