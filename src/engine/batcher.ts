@@ -1,6 +1,9 @@
 /**
  * Calls that arrive while the last batch is committing form the next one: a batch of one when idle, hundreds under
  * load, no timer in between. One batch at a time per lane.
+ *
+ * idle → (a call) → begun → working → (none came meanwhile) resting → idle. Resting lasts until this turn of the event
+ * loop is over: those who were just answered may call again, and belong together. A call that comes alone ends it.
  */
 export interface Batch<P, R> {
   readonly params: P
@@ -16,6 +19,8 @@ export class Batcher<P, R> {
   readonly #begin: (run: () => void) => void
   #queue: Batch<P, R>[] = []
   #busy = false
+  /** Ends the rest; null: not resting. */
+  #rested: (() => void) | null = null
   #idle: (() => void)[] = []
 
   constructor(p: {
@@ -36,17 +41,19 @@ export class Batcher<P, R> {
     this.#begin = p.begin ?? setImmediate
   }
 
-  add(params: P): Promise<R> {
+  /** `alone`: nobody is about to call besides. It waits only until those who were just answered have been told. */
+  add(params: P, alone = false): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       this.#queue.push({ params, resolve, reject })
-      this.#kick()
+      if (alone && this.#rested !== null) process.nextTick(this.#rested)
+      else this.#kick(alone ? process.nextTick : this.#begin)
     })
   }
 
   /** Puts back what could not be done yet, behind what has arrived since. */
   again(batch: readonly Batch<P, R>[]): void {
     this.#queue.push(...batch)
-    this.#kick()
+    this.#kick(this.#begin)
   }
 
   /** Resolves when nothing is queued or under way. */
@@ -55,10 +62,10 @@ export class Batcher<P, R> {
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 
-  #kick(): void {
+  #kick(begin: (run: () => void) => void): void {
     if (this.#busy) return
     this.#busy = true
-    this.#begin(() => void this.#run())
+    begin(() => void this.#run())
   }
 
   async #run(): Promise<void> {
@@ -69,12 +76,20 @@ export class Batcher<P, R> {
       } catch (error) {
         for (const entry of batch) entry.reject(error)
       }
-      if (this.#queue.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      if (this.#queue.length === 0) await this.#rest()
     }
     this.#busy = false
     const waiting = this.#idle
     this.#idle = []
     for (const resolve of waiting) resolve()
+  }
+
+  async #rest(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#rested = resolve
+      setImmediate(resolve)
+    })
+    this.#rested = null
   }
 
   #take(): Batch<P, R>[] {

@@ -13,7 +13,7 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
     const message = `${Buffer.byteLength(text)} bytes; at most ${maxBytes} are stored: keep large results elsewhere and return a reference`
     return { code: 'payload_too_large', message, retryable: false }
   }
-  const depth = depthOf(text)
+  const { depth, plain } = scan(text)
   if (depth > MAX_DEPTH) {
     return {
       code: 'unstorable',
@@ -21,6 +21,7 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
       retryable: false,
     }
   }
+  if (plain) return null
   if (text.includes('\u0000') || (text.includes('\\u0000') && ESCAPED_NUL.test(text))) {
     return { code: 'unstorable', message: 'contains a NUL character, which the database cannot hold', retryable: false }
   }
@@ -44,18 +45,35 @@ export function storableText(
   return text
 }
 
-/** Deepest nesting, by one pass over the text; strings are skipped. */
+/** Deepest nesting; strings are skipped. */
 export function depthOf(text: string): number {
+  return scan(text).depth
+}
+
+/**
+ * One pass over the text: how deep it is nested, and whether it is plain, with no NUL, half of a surrogate pair or escape
+ * that could be one. Most texts are, and need no second look.
+ */
+function scan(text: string): { readonly depth: number; readonly plain: boolean } {
   let depth = 0
   let deepest = 0
+  let plain = true
+  let inString = false
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
-    if (c === 34) {
-      for (i++; i < text.length && text.charCodeAt(i) !== 34; i++) if (text.charCodeAt(i) === 92) i++
-    } else if (c === 91 || c === 123) deepest = Math.max(deepest, ++depth)
-    else if (c === 93 || c === 125) depth--
+    if (c === 0 || (c >= 0xd800 && c <= 0xdfff)) plain = false
+    if (c === 34) inString = !inString
+    else if (inString) {
+      if (c !== 92) continue
+      const next = text.charCodeAt(i + 1)
+      if (next === 34 || next === 92) i++
+      else if (next === 117) plain = false
+    } else if (c === 91 || c === 123) {
+      depth++
+      if (depth > deepest) deepest = depth
+    } else if (c === 93 || c === 125) depth--
   }
-  return deepest
+  return { depth: deepest, plain }
 }
 
 function loneEscape(text: string): boolean {

@@ -5,35 +5,40 @@
 import { createHash, randomFillSync } from 'node:crypto'
 
 const pool = Buffer.alloc(4096)
-let used = pool.length
+/** The same bytes in hex, 16 digits an id: a piece of a text is had for less than a piece of a buffer. */
+let hex = ''
+let used = 0
 let lastMs = 0
+/** `lastMs` as an id begins with it. */
+let time = ''
 /** 12 bits after the time: a counter within one millisecond. */
 let sequence = 0
 
 export function newId(): string {
-  let ms = Date.now()
-  if (ms > lastMs) {
-    sequence = 0
-  } else {
-    ms = lastMs
-    if (++sequence > 0xfff) {
-      // More than 4,096 in a millisecond: borrow from the next one.
-      ms++
-      sequence = 0
-    }
-  }
+  const ms = Date.now()
+  if (ms > lastMs) begin(ms)
+  // More than 4,096 in a millisecond: borrow from the next one.
+  else if (++sequence > 0xfff) begin(lastMs + 1)
+  if (used === hex.length) refill()
+  const at = used
+  used += 16
+  const counter = sequence === 0 ? '000' : sequence.toString(16).padStart(3, '0')
+  return `${time}-7${counter}-${hex.slice(at, at + 4)}-${hex.slice(at + 4, at + 16)}`
+}
+
+function refill(): void {
+  randomFillSync(pool)
+  // The variant: two fixed bits in front of what is random.
+  for (let at = 0; at < pool.length; at += 8) pool[at] = ((pool[at] as number) & 0x3f) | 0x80
+  hex = pool.toString('hex')
+  used = 0
+}
+
+function begin(ms: number): void {
   lastMs = ms
-  if (used + 8 > pool.length) {
-    randomFillSync(pool)
-    used = 0
-  }
-  const time = ms.toString(16).padStart(12, '0')
-  const variant = ((pool[used] as number) & 0x3f) | 0x80
-  const tail = pool.toString('hex', used + 1, used + 8)
-  used += 8
-  const high = variant.toString(16)
-  const counter = sequence.toString(16).padStart(3, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${high}${tail.slice(0, 2)}-${tail.slice(2)}`
+  sequence = 0
+  const text = ms.toString(16).padStart(12, '0')
+  time = `${text.slice(0, 8)}-${text.slice(8)}`
 }
 
 const SHAPE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

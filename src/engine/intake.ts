@@ -41,6 +41,8 @@ interface Order {
   readonly bytes: number
 }
 
+type FirstOrder = { readonly queue: string; readonly limitKey: string | null }
+
 interface Birthing {
   readonly params: StartParams
   readonly id: string
@@ -56,8 +58,9 @@ export class Intake {
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps
-    // In the same turn: on an idle system somebody waits for the answer.
-    const sizes = { most: MOST, mostBytes: MOST_BYTES, sizeOf: bytesOf, begin: queueMicrotask }
+    // In the same turn: on an idle system somebody waits for the answer. queueMicrotask would keep track of who called.
+    const begin = (run: () => void): void => void Promise.resolve().then(run)
+    const sizes = { most: MOST, mostBytes: MOST_BYTES, sizeOf: bytesOf, begin }
     this.#enqueues = new Batcher<readonly Order[], readonly Enqueued[]>({
       ...sizes,
       work: (batch) => together(batch, (calls, unsure) => this.#enqueueAll(calls, unsure)),
@@ -140,7 +143,7 @@ export class Intake {
     unsure: boolean,
     on?: Store['transact'],
   ): Promise<readonly (readonly Enqueued[])[]> {
-    const orders = calls.flat()
+    const orders = all(calls)
     const idempotencyKeys = orders.flatMap((o) => o.run.idempotencyKey ?? [])
     const uniques = orders.flatMap((o) => o.run.uniqueKey ?? [])
     const need: Need = {
@@ -157,7 +160,7 @@ export class Intake {
         roots: [],
         wait: true,
         need,
-        ...(on === undefined ? { offers: this.#deps.offers } : {}),
+        offers: on === undefined ? this.#deps.offers : nobody,
         fold: (change) => {
           const taken = new Map<string, string>()
           return calls.map((call) => call.map((order) => place(change, order, taken, unsure)))
@@ -209,13 +212,13 @@ export class Intake {
     unsure: boolean,
     on?: Store['transact'],
   ): Promise<readonly (readonly Started[])[]> {
-    const births = calls.flat()
+    const births = all(calls)
     const { value, change } = await this.#deps.transactor.run(
       {
         roots: [],
         wait: true,
         need: this.#needOf(births, unsure),
-        ...(on === undefined ? { offers: this.#deps.offers } : {}),
+        offers: on === undefined ? this.#deps.offers : nobody,
         fold: (change) => {
           const taken = new Map<string, string>()
           return calls.map((call) => call.map((birth) => this.#begin(change, birth, taken, unsure)))
@@ -228,17 +231,22 @@ export class Intake {
   }
 
   #needOf(births: readonly Birthing[], unsure: boolean): Need {
-    const need: { -readonly [K in keyof Need]: Need[K] } = rulesOf(
-      births.flatMap((b) => this.#firstOrders(b)),
-      births,
-    )
-    const startKeys = births.flatMap((b) => b.params.startKey ?? [])
-    if (startKeys.length > 0) need.startKeys = startKeys
+    const orders: FirstOrder[] = []
+    const startKeys: string[] = []
     // An id the caller chose may be taken; one of ours only by ourselves.
-    const chosen = births.filter((b) => unsure || b.params.id !== undefined)
-    if (chosen.length > 0) need.instances = chosen.map((b) => b.id)
-    const limited = births.filter((b) => b.params.slots !== undefined)
-    return limited.length === 0 ? need : { ...need, ...slotNeed(limited.map(({ params }) => slotKeyOf(params))) }
+    const chosen: string[] = []
+    const limited: (string | null)[] = []
+    for (const birth of births) {
+      const { params } = birth
+      this.#firstOrders(birth, orders)
+      if (params.startKey !== undefined) startKeys.push(params.startKey)
+      if (unsure || params.id !== undefined) chosen.push(birth.id)
+      if (params.slots !== undefined) limited.push(slotKeyOf(params))
+    }
+    const need: { -readonly [K in keyof Need]: Need[K] } = rulesOf(orders, births)
+    if (startKeys.length > 0) need.startKeys = startKeys
+    if (chosen.length > 0) need.instances = chosen
+    return limited.length === 0 ? need : { ...need, ...slotNeed(limited) }
   }
 
   /** Runs leased before a limit existed count against it too. */
@@ -248,12 +256,12 @@ export class Intake {
   }
 
   /** What the first runs of a new instance will be, as far as its net tells. */
-  #firstOrders({ hash, params }: Birthing): { readonly queue: string; readonly limitKey: string | null }[] {
+  #firstOrders({ hash, params }: Birthing, orders: FirstOrder[]): void {
     const net = this.#deps.nets.get(hash)
-    return params.net.entry.map((key) => {
+    for (const key of params.net.entry) {
       const work = net?.byKey.get(key)?.work
-      return work?.kind === 'run' ? work : { queue: 'default', limitKey: null }
-    })
+      orders.push(work?.kind === 'run' ? work : { queue: 'default', limitKey: null })
+    }
   }
 
   #begin(change: Change, birth: Birthing, taken: Map<string, string>, unsure: boolean): Started {
@@ -354,13 +362,28 @@ function runsToKnow(orders: readonly Order[], unsure: boolean): Need {
 
 /** Queue settings and limits, loaded with the first look so that a hand-off needs no second. */
 function rulesOf(
-  runs: readonly { readonly queue: string; readonly limitKey: string | null }[],
+  runs: readonly FirstOrder[],
   asked: readonly { readonly params: Pick<EnqueueParams, 'limits'> }[],
 ): Need {
-  const queues = new Set(runs.map((r) => r.queue))
-  const limits = new Set(runs.flatMap(limitKeys))
-  for (const { params } of asked) for (const { key } of params.limits ?? []) limits.add(key)
+  const queues = new Set<string>()
+  const limits = new Set<string>()
+  for (const run of runs) {
+    queues.add(run.queue)
+    for (const key of limitKeys(run)) limits.add(key)
+  }
+  for (const { params } of asked) {
+    if (params.limits !== undefined) for (const { key } of params.limits) limits.add(key)
+  }
   return { queues: [...queues], limits: [...limits] }
+}
+
+/** In the caller's own transaction nothing is handed out: only he knows when it commits. */
+const nobody = (): readonly Offer[] => []
+
+/** On an idle system there is one. */
+function all<T>(calls: readonly (readonly T[])[]): readonly T[] {
+  const [only] = calls
+  return calls.length === 1 && only !== undefined ? only : calls.flat()
 }
 
 function bytesOf(parts: readonly { readonly bytes: number }[]): number {

@@ -36,13 +36,22 @@ export function reasonOf(error: Failure): { readonly reason?: string } {
 
 let lastMs = 0
 let lastIso = new Date(0).toISOString()
+let secondBegan = 0
+/** Up to the point before the milliseconds. */
+let second = lastIso.slice(0, -4)
 
-/** A transaction asks for the same moment again and again. */
+/** A transaction asks for the same moment again and again, and Date writes all of it anew each time. */
 export function iso(ms: number | null): string | null {
   if (ms === null) return null
   if (ms !== lastMs) {
+    const into = ms - secondBegan
+    if (into >= 0 && into < 1000 && Number.isInteger(ms)) lastIso = `${second}${String(into).padStart(3, '0')}Z`
+    else {
+      lastIso = new Date(ms).toISOString()
+      secondBegan = Math.floor(ms / 1000) * 1000
+      second = lastIso.slice(0, -4)
+    }
     lastMs = ms
-    lastIso = new Date(ms).toISOString()
   }
   return lastIso
 }

@@ -7,7 +7,7 @@
 import { isMap } from '../net/json.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import { isReference, sharedIn } from '../net/references.ts'
+import { hasMark, isReference, sharedIn } from '../net/references.ts'
 import type { Store } from '../store/store.ts'
 
 /** Text of shared values kept in memory; as objects they take a few times as much. */
@@ -22,7 +22,7 @@ export const NOT_AVAILABLE: Failure = {
 
 /** true: what its handler must be given is not all there. */
 export function refersAside(payload: Json): boolean {
-  return isReference(payload) || sharedIn(payload).key !== null
+  return hasMark(payload) && (isReference(payload) || sharedIn(payload).key !== null)
 }
 
 export class References {

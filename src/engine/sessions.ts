@@ -87,7 +87,8 @@ export class Sessions implements WorkerPort {
   offers(reports: readonly { readonly sessionId: string; readonly reportId: string }[]): readonly Offer[] {
     const offers: Offer[] = []
     for (const session of this.#open.values()) {
-      const own = reports.filter((r) => r.sessionId === session.id).map((r) => r.reportId)
+      const own: string[] = []
+      for (const { sessionId, reportId } of reports) if (sessionId === session.id) own.push(reportId)
       const offer = session.offer(own)
       if (offer !== null) offers.push(offer)
     }
@@ -184,15 +185,16 @@ class LocalSession implements Session {
     if (this.#state !== 'running' || this.#closed || this.#silent()) return null
     const room = Math.max(0, this.inbox.room() - reports.length)
     if (room === 0 && reports.length === 0) return null
-    const holder = { id: this.id, name: this.#options.name }
+    const { waiting, renew } = this.#waiting()
     return {
-      holder,
+      holder: { id: this.id, name: this.#options.name },
       filter: this.filter,
       accepts: this.#accepts,
       reports,
       room,
       streak: this.streak,
-      ...this.#waiting(),
+      waiting,
+      renew,
       looked: this.#looked,
     }
   }

@@ -82,7 +82,7 @@ export class Settler {
 
   settle(settling: Settling): Promise<Settled> {
     const lane = this.#lanes[laneOf(settling.rootId ?? settling.runId, this.#lanes.length)]
-    return (lane as Batcher<Settling, Settled>).add(settling)
+    return (lane as Batcher<Settling, Settled>).add(settling, settling.report?.report.alone === true)
   }
 
   async idle(): Promise<void> {

@@ -93,8 +93,7 @@ export class Transactor {
         const rules = unknownRules(change, offers.length > 0, known)
         if (rules !== null) pass.needs.push(rules)
         if (pass.needs.length > 0) return { need: merge(pass.needs) }
-        // Offers are spent by handing off, and decide may be called again: each call works on its own copy.
-        const fresh = offers.map((o) => ({ ...o, reports: o.reports.filter((id) => !pass.unanswered.has(id)) }))
+        const fresh = offers.map((o) => copyOf(o, pass.unanswered))
         const handed = handOff(
           change,
           fresh,
@@ -110,6 +109,13 @@ export class Transactor {
     if (on === undefined) this.#afterCommit(committed)
     return committed
   }
+}
+
+/** Offers are spent by handing off, and decide may be called again: each call works on its own. */
+function copyOf(offer: Offer, unanswered: ReadonlySet<string>): Offer {
+  const { holder, filter, accepts, reports, room, streak, waiting, renew, looked } = offer
+  const answered = reports.filter((id) => !unanswered.has(id))
+  return { holder, filter, accepts, reports: answered, room, streak, waiting, renew, looked }
 }
 
 /** What waits in the queue, for offers that do not know it and for those that knew it a while ago. */

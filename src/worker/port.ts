@@ -117,6 +117,8 @@ export interface Report {
   readonly notesDropped?: number
   /** true: a slot is free, the next run may come with the reply. */
   readonly wantNext: boolean
+  /** true: the worker does nothing else, no other outcome is about to come. */
+  readonly alone?: boolean
 }
 
 /** What a worker says besides an outcome. */

@@ -231,6 +231,14 @@ describe('taking work', () => {
     expect(port.claims.length).toBeLessThan(6)
   })
 
+  it('says of an outcome whether it comes alone: nothing else executes or waits here', async () => {
+    port.add(3)
+    const takes = [20, 60, 40]
+    await start((n) => new Promise((resolve) => setTimeout(resolve, takes[n])), { concurrency: 2 })
+    await pass(200)
+    expect(port.reports.map((r) => r.alone)).toEqual([false, false, true])
+  })
+
   it('executes what is delivered unasked', async () => {
     await start((n) => n * 2)
     await pass(5)

@@ -237,7 +237,6 @@ export class Worker {
     const setup = { session: this.#session, logger: this.#options.logger, maxBytes: this.#options.maxResultBytes }
     const execution = new Execution(delivery, setup)
     this.#executing.add(execution)
-    if (this.#scanTimer === null || this.#scanIsSlow) this.#armScan(START_REPORT_MS)
     let value: unknown
     try {
       const args = JSON.parse(delivery.payload) as Json
@@ -248,6 +247,8 @@ export class Worker {
       return
     }
     if (typeof value !== 'object' || value === null || !('then' in value)) return this.#returned(execution, value)
+    // Only now: what has returned needs nobody to look after it.
+    if (this.#scanTimer === null || this.#scanIsSlow) this.#armScan(START_REPORT_MS)
     const promise = value instanceof Promise ? value : Promise.resolve(value)
     promise.then(
       (result) => this.#returned(execution, result),
@@ -308,7 +309,8 @@ export class Worker {
     this.#settling++
     if (wantNext) this.#asking++
     const reportId = `${this.#reportPrefix}.${(this.#reports++).toString(36)}`
-    this.#session.settle({ delivery, startedAt, outcome, reportId, wantNext, ...remarks }).then(
+    const alone = this.#executing.size === 0 && this.#buffer.length === 0
+    this.#session.settle({ delivery, startedAt, outcome, reportId, wantNext, alone, ...remarks }).then(
       (reply) => this.#replied(wantNext, reply),
       (error) => {
         // The engine tries again while the store is unavailable; the run goes back with the session.

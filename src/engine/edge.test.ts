@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { depthOf, MAX_DEPTH, unstorable } from './edge.ts'
+
+const code = (text: string, maxBytes = 1_000): string | null => unstorable(text, maxBytes)?.code ?? null
+const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+
+describe('what no store could hold', () => {
+  it.each([
+    ['plain', '{"a":[1,"b",null]}'],
+    ['brackets and quotes inside texts', JSON.stringify({ a: '[[[{{{"]', b: '\\' })],
+    ['an escape that is only spelled', JSON.stringify('\\u0000 and \\ud800')],
+    ['a pair of surrogates, plain and escaped', '["\u{1F426}","\\ud83d\\udc26"]'],
+    ['other escapes', '"\\n\\t\\u00e9\\/\\\\"'],
+    ['the deepest there may be', deep(MAX_DEPTH)],
+    ['as long as may be', JSON.stringify('é'.repeat(499))],
+  ])('is not: %s', (_, text) => {
+    expect(code(text)).toBe(null)
+  })
+
+  it.each([
+    ['a NUL, escaped', '"a\\u0000"', 'unstorable'],
+    ['a NUL behind escaped backslashes', '"\\\\\\u0000"', 'unstorable'],
+    ['a NUL as it is', '"\u0000"', 'unstorable'],
+    ['half of a pair', '"\ud800"', 'unstorable'],
+    ['half of a pair, escaped', '"\\udc26"', 'unstorable'],
+    ['half of a pair as a key', '{"\\ud83d":1}', 'unstorable'],
+    ['half of a pair behind a backslash', '"\\\ud800"', 'unstorable'],
+    ['too deep', deep(MAX_DEPTH + 1), 'unstorable'],
+    ['too long in bytes', JSON.stringify('é'.repeat(500)), 'payload_too_large'],
+  ])('is: %s', (_, text, expected) => {
+    expect(code(text)).toBe(expected)
+  })
+
+  it('counts the deepest nesting', () => {
+    expect([depthOf('1'), depthOf('{"a":[[]],"b":{}}'), depthOf('"[["'), depthOf('[[],[[]]]')]).toEqual([0, 3, 0, 3])
+  })
+})
