@@ -46,6 +46,11 @@ interface Shared {
   readonly own: { readonly [name: string]: Json }
 }
 
+/** Few have: of all others nothing need be taken apart. */
+export function hasMark(value: Json): boolean {
+  return markIn(value) !== null
+}
+
 function markIn(value: Json): '$shared' | '$ref' | null {
   if (!isMap(value)) return null
   if (Object.hasOwn(value, '$shared')) return '$shared'

@@ -85,6 +85,8 @@ const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
 /** Sorts after every key that begins with the prefix. */
 export const LAST = '\u{10FFFF}'
 
+type Loader<Wanted> = (to: Loading, wanted: Wanted) => void
+
 export class Loading implements Loaded {
   readonly now: number
   readonly locked = new Set<string>()
@@ -153,90 +155,129 @@ export class Loading implements Loaded {
   }
 
   load(need: Need): void {
-    if (need.runs) for (const id of need.runs) this.#run(id)
-    if (need.instances) for (const id of need.instances) this.#instance(id)
-    if (need.nets) this.#keyed(need.nets, this.nets, `SELECT ${NET_CELLS} FROM workflow_net WHERE hash = ?`, netOf)
-    if (need.slots) for (const { instanceId, keys } of need.slots) for (const key of keys) this.#slot(instanceId, key)
-    if (need.slotsWith) this.#slotsWith(need.slotsWith)
-    if (need.topSlot) this.#topSlots(need.topSlot)
-    if (need.queues) for (const name of need.queues) this.#rule(`queue ${name}`, name, this.queues, QUEUE, queueOf)
-    if (need.limits) for (const key of need.limits) this.#rule(`limit ${key}`, key, this.limits, LIMIT, limitOf)
-    // The write lock is the file's: what has no row is held as well.
-    if (need.heldLimits) for (const key of need.heldLimits) this.#rule(`limit ${key}`, key, this.limits, LIMIT, limitOf)
-    if (need.queuedUnder) {
-      for (const key of need.queuedUnder) {
-        this.queuedUnder.set(key, this.#connection.statement(QUEUED_UNDER).get(key) !== undefined)
-      }
+    for (const part in need) {
+      const wanted = need[part as keyof Need]
+      if (wanted !== undefined) (Loading.#loaders[part as keyof Need] as Loader<unknown>)(this, wanted)
     }
-    if (need.candidates) this.candidates = this.#seen(candidates(this.#connection, need.candidates, this.now))
-    if (need.urgency) this.urgency = this.#urgency(need.urgency)
-    if (need.nextUrgency) this.nextUrgency = this.#urgency(need.nextUrgency)
-    if (need.results) {
-      for (const { instanceId, node } of need.results) {
-        const { text, fire } = resultOf(this.#connection, instanceId, node)
-        this.results.set(`${instanceId}/${node}`, text)
-        if (fire !== null) this.resultFires.set(`${instanceId}/${node}`, fire)
-      }
-    }
-    this.#firings(need)
-    if (need.places) for (const wanted of need.places) this.#place(wanted)
-    if (need.childPlaces) for (const wanted of need.childPlaces) this.#childPlace(wanted)
-    if (need.unstarted) for (const { instanceId, limit } of need.unstarted) this.#unstarted(instanceId, limit)
-    if (need.unattended) {
-      for (const { instanceId, limit } of need.unattended) {
-        const rows = this.#connection.statement(UNATTENDED).all(instanceId, limit).map(runOf)
-        this.unattended.set(instanceId, this.#seen(rows))
-      }
-    }
-    if (need.openChildren) this.#openChildren(need.openChildren)
-    if (need.gates) this.#keyed(need.gates, this.gates, GATE, gateOf)
-    if (need.openGates) {
-      for (const { instanceId, limit } of need.openGates) {
-        this.openGates.set(instanceId, this.#connection.statement(OPEN_GATES).all(instanceId, limit).map(gateOf))
-      }
-    }
-    if (need.items) for (const wanted of need.items) this.#items(wanted)
-    if (need.idempotencyKeys) for (const key of need.idempotencyKeys) this.#idempotencyKey(key)
-    if (need.startKeys) for (const key of need.startKeys) this.#startKey(key)
-    if (need.uniques)
-      this.#keyed(need.uniques, this.uniques, `SELECT ${UNIQUE_CELLS} FROM workflow_unique WHERE key = ?`, uniqueOf)
-    if (need.sessions)
-      this.#keyed(need.sessions, this.sessions, `SELECT ${WORKER_CELLS} FROM workflow_worker WHERE id = ?`, workerOf)
-    if (need.schedules)
-      this.#keyed(
-        need.schedules,
-        this.schedules,
-        `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`,
-        scheduleOf,
-      )
-    for (const name of need.definitions ?? []) {
-      this.definitions.set(definitionKey(name), loadVersions(this.#connection, name))
-    }
-    if (need.handedBy) this.#handedBy(need.handedBy)
   }
 
-  #firings({ resultsAt = [], ran = [], nextFires = [], placesAt = [], childPlacesAt = [] }: Need): void {
-    const connection = this.#connection
-    for (const wanted of resultsAt) {
-      const { instanceId, node, fire } = wanted
-      this.resultsAt.set(`${instanceId}/${node}/${fire}`, resultAt(connection, wanted))
-    }
-    for (const id of ran) this.ran.set(id, ranOf(connection, id))
-    for (const { instanceId, node, after } of nextFires) {
-      this.nextFires.set(`${instanceId}/${node}/${after}`, nextFire(connection, instanceId, node, after))
-    }
-    for (const { instanceId, node, fire, item } of placesAt) {
-      const cells = connection.statement(AT_PLACE).get(instanceId, node, fire, item)
-      const run = cells === undefined ? null : runOf(cells)
-      if (run !== null) this.knownRuns.set(run.id, run)
-      this.placesAt.set(`${instanceId}/${node}/${fire}/${item}`, run)
-    }
-    for (const { instanceId, node, fire, item } of childPlacesAt) {
-      const cells = connection.statement(CHILD_AT).get(instanceId, node, item, fire)
-      const child = cells === undefined ? null : instanceOf(cells)
-      if (child !== null) this.knownInstances.set(child.id, child)
-      this.childPlacesAt.set(`${instanceId}/${node}/${fire}/${item}`, child)
-    }
+  /** How each part of a need is loaded. A need names few of them: going through all took longer than most loads. */
+  static readonly #loaders: { readonly [K in keyof Need]-?: Loader<NonNullable<Need[K]>> } = {
+    runs: (to, ids) => {
+      for (const id of ids) to.#run(id)
+    },
+    instances: (to, ids) => {
+      for (const id of ids) to.#instance(id)
+    },
+    nets: (to, hashes) => to.#keyed(hashes, to.nets, `SELECT ${NET_CELLS} FROM workflow_net WHERE hash = ?`, netOf),
+    slots: (to, wanted) => {
+      for (const { instanceId, keys } of wanted) for (const key of keys) to.#slot(instanceId, key)
+    },
+    slotsWith: (to, wanted) => to.#slotsWith(wanted),
+    topSlot: (to, wanted) => to.#topSlots(wanted),
+    queues: (to, names) => {
+      for (const name of names) to.#rule(`queue ${name}`, name, to.queues, QUEUE, queueOf)
+    },
+    limits: (to, keys) => to.#limitRows(keys),
+    // The write lock is the file's: what has no row is held as well.
+    heldLimits: (to, keys) => to.#limitRows(keys),
+    queuedUnder: (to, keys) => {
+      const statement = to.#connection.statement(QUEUED_UNDER)
+      for (const key of keys) to.queuedUnder.set(key, statement.get(key) !== undefined)
+    },
+    candidates: (to, wanted) => {
+      to.candidates = to.#seen(candidates(to.#connection, wanted, to.now))
+    },
+    urgency: (to, filters) => {
+      to.urgency = to.#urgency(filters)
+    },
+    nextUrgency: (to, filters) => {
+      to.nextUrgency = to.#urgency(filters)
+    },
+    results: (to, wanted) => {
+      for (const { instanceId, node } of wanted) {
+        const { text, fire } = resultOf(to.#connection, instanceId, node)
+        to.results.set(`${instanceId}/${node}`, text)
+        if (fire !== null) to.resultFires.set(`${instanceId}/${node}`, fire)
+      }
+    },
+    resultsAt: (to, wanted) => {
+      for (const one of wanted)
+        to.resultsAt.set(`${one.instanceId}/${one.node}/${one.fire}`, resultAt(to.#connection, one))
+    },
+    ran: (to, ids) => {
+      for (const id of ids) to.ran.set(id, ranOf(to.#connection, id))
+    },
+    nextFires: (to, wanted) => {
+      for (const { instanceId, node, after } of wanted) {
+        to.nextFires.set(`${instanceId}/${node}/${after}`, nextFire(to.#connection, instanceId, node, after))
+      }
+    },
+    placesAt: (to, wanted) => {
+      for (const one of wanted) to.#placeAt(one)
+    },
+    childPlacesAt: (to, wanted) => {
+      for (const one of wanted) to.#childPlaceAt(one)
+    },
+    places: (to, wanted) => {
+      for (const one of wanted) to.#place(one)
+    },
+    childPlaces: (to, wanted) => {
+      for (const one of wanted) to.#childPlace(one)
+    },
+    unstarted: (to, wanted) => {
+      for (const { instanceId, limit } of wanted) to.#unstarted(instanceId, limit)
+    },
+    unattended: (to, wanted) => {
+      for (const { instanceId, limit } of wanted) {
+        const rows = to.#connection.statement(UNATTENDED).all(instanceId, limit).map(runOf)
+        to.unattended.set(instanceId, to.#seen(rows))
+      }
+    },
+    openChildren: (to, wanted) => to.#openChildren(wanted),
+    gates: (to, ids) => to.#keyed(ids, to.gates, GATE, gateOf),
+    openGates: (to, wanted) => {
+      for (const { instanceId, limit } of wanted) {
+        to.openGates.set(instanceId, to.#connection.statement(OPEN_GATES).all(instanceId, limit).map(gateOf))
+      }
+    },
+    items: (to, wanted) => {
+      for (const one of wanted) to.#items(one)
+    },
+    idempotencyKeys: (to, keys) => {
+      for (const key of keys) to.#idempotencyKey(key)
+    },
+    startKeys: (to, keys) => {
+      for (const key of keys) to.#startKey(key)
+    },
+    uniques: (to, keys) =>
+      to.#keyed(keys, to.uniques, `SELECT ${UNIQUE_CELLS} FROM workflow_unique WHERE key = ?`, uniqueOf),
+    sessions: (to, ids) =>
+      to.#keyed(ids, to.sessions, `SELECT ${WORKER_CELLS} FROM workflow_worker WHERE id = ?`, workerOf),
+    schedules: (to, names) =>
+      to.#keyed(names, to.schedules, `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`, scheduleOf),
+    definitions: (to, names) => {
+      for (const name of names) to.definitions.set(definitionKey(name), loadVersions(to.#connection, name))
+    },
+    handedBy: (to, wanted) => to.#handedBy(wanted),
+  }
+
+  #limitRows(keys: readonly string[]): void {
+    for (const key of keys) this.#rule(`limit ${key}`, key, this.limits, LIMIT, limitOf)
+  }
+
+  #placeAt({ instanceId, node, fire, item }: NonNullable<Need['placesAt']>[number]): void {
+    const cells = this.#connection.statement(AT_PLACE).get(instanceId, node, fire, item)
+    const run = cells === undefined ? null : runOf(cells)
+    if (run !== null) this.knownRuns.set(run.id, run)
+    this.placesAt.set(`${instanceId}/${node}/${fire}/${item}`, run)
+  }
+
+  #childPlaceAt({ instanceId, node, fire, item }: NonNullable<Need['childPlacesAt']>[number]): void {
+    const cells = this.#connection.statement(CHILD_AT).get(instanceId, node, item, fire)
+    const child = cells === undefined ? null : instanceOf(cells)
+    if (child !== null) this.knownInstances.set(child.id, child)
+    this.childPlacesAt.set(`${instanceId}/${node}/${fire}/${item}`, child)
   }
 
   #run(id: string): void {
