@@ -58,7 +58,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
   it.each([
     ['a table more', 'CREATE TABLE mark (id int)'],
     ['a column more', 'ALTER TABLE workflow.workflow_run ADD COLUMN mark int'],
-    ['an index less', 'DROP INDEX workflow.workflow_event_feed'],
+    ['an index less', 'DROP INDEX workflow.workflow_run_due'],
     ['a trigger switched off', 'ALTER TABLE workflow.workflow_run DISABLE TRIGGER USER'],
     ['another function', 'ALTER FUNCTION workflow.clock() VOLATILE'],
     ['rows others may read', 'GRANT SELECT ON workflow.workflow_run TO PUBLIC'],

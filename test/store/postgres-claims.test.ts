@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { candidatesCall, urgencyCall } from '../../src/store/postgres/load/claimable.ts'
 import { FOR_WORK } from '../../src/store/postgres/settings.ts'
@@ -6,25 +5,10 @@ import type { Call } from '../../src/store/postgres/statement.ts'
 import type { Candidates } from '../../src/store/store.ts'
 import { typeMatcher } from '../../src/store/type-filter.ts'
 import { postgresUrl } from '../services.ts'
+import { type Explained, Planner } from './plans.ts'
 import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
 import { aRun } from './rows.ts'
 import { load, put } from './subject.ts'
-
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Index Name'?: string
-  readonly 'Relation Name'?: string
-  readonly 'Shared Hit Blocks': number
-  readonly 'Shared Read Blocks': number
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly Plan[]
-}
-
-function nodes(plan: Plan): Plan[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodes)]
-}
 
 /** Cost must be the number of distinct (queue, type, priority) that wait, not the number of rows. */
 describe.skipIf(postgresUrl() === null).each([
@@ -32,36 +16,15 @@ describe.skipIf(postgresUrl() === null).each([
   { known: 'analyzed while it was small', analyze: true },
 ])('postgres: the cost of a claim on a table $known', ({ analyze }) => {
   let subject: PostgresSubject
-  /** A session with the settings of a settle's connection; its plans are made while the tables are empty, and kept. */
-  let planner: pg.Client
-  const prepared = new Set<string>()
+  /** Plans as a settle's connection has them: made while the tables are empty, and kept. */
+  let planner: Planner
+  const explain = (call: Call): Promise<Explained> => planner.explain(call)
   beforeAll(async () => {
     subject = await postgresSubject()
-    planner = await subject.connect()
-    for (const [key, value] of Object.entries(FOR_WORK)) await planner.query(`SET ${key} = '${value}'`)
+    planner = await Planner.on(subject, FOR_WORK)
     for (const call of calls()) await explain(call[1])
   })
   afterAll(() => subject.close())
-
-  async function explain(
-    call: Call,
-  ): Promise<{ readonly pages: number; readonly touched: number; readonly plan: readonly Plan[] }> {
-    const { name, text } = call.statement
-    if (!prepared.has(name)) await planner.query(`PREPARE ${name} AS ${text}`)
-    prepared.add(name)
-    const values = call.values.map((value) => (value === null ? 'NULL' : planner.escapeLiteral(String(value))))
-    await planner.query('BEGIN')
-    const answer = await planner.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name} (${values.join(', ')})`)
-    await planner.query('ROLLBACK')
-    const top = answer.rows[0]['QUERY PLAN'][0].Plan as Plan
-    const plan = nodes(top)
-    const ofRuns = plan.filter((node) => node['Relation Name'] === 'workflow_run')
-    const touched = ofRuns.reduce(
-      (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
-      0,
-    )
-    return { pages: top['Shared Hit Blocks'] + top['Shared Read Blocks'], touched, plan }
-  }
 
   const FILTERS: Readonly<Record<string, Candidates>> = {
     'exact types of a queue': {

@@ -31,8 +31,15 @@ function print(value: NonNullable<Value>): string {
 const QUOTED = /["\\]/g
 
 /** Lists that loads ask by, as array literals. */
-export const textArray = (values: readonly string[]): string =>
-  `{${values.map((value) => `"${value.replace(QUOTED, '\\$&')}"`).join(',')}}`
+export function textArray(values: readonly string[]): string {
+  let text = '{'
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as string
+    const quoted = value.includes('"') || value.includes('\\') ? value.replace(QUOTED, '\\$&') : value
+    text += i === 0 ? `"${quoted}"` : `,"${quoted}"`
+  }
+  return `${text}}`
+}
 export const uuidArray = (values: readonly string[]): string => `{${values.join(',')}}`
 export const numberArray = (values: readonly number[]): string => `{${values.join(',')}}`
 
@@ -88,42 +95,55 @@ function sharedIn(columns: readonly Placed[], rows: Cells): Shared {
   })
 }
 
+/** The columns a batch carries, and its statements by those that travel as one value. */
+interface Shape {
+  readonly columns: readonly Placed[]
+  readonly statements: Map<number, Statement>
+}
+
 /** Statements by the columns they carry. Bounded: odd mixtures fall back to all columns rather than fill the server. */
 class Shapes {
-  /** By the columns, then by those that travel as one value: a bit for each. */
-  readonly #made = new Map<number, Map<number, Statement>>()
+  /** By the columns: a bit for each. */
+  readonly #made = new Map<number, Shape>()
   #count = 0
   readonly #text: (columns: readonly Placed[], shared: Shared | null) => string
-  readonly #all: readonly Placed[]
+  readonly #whole: Shape
+  /** The bits of all columns. */
+  readonly every: number
 
   constructor(all: readonly Placed[], text: (columns: readonly Placed[], shared: Shared | null) => string) {
-    this.#all = all
+    this.#whole = { columns: all, statements: new Map() }
+    this.every = all.reduce((bits, { bit }) => bits + bit, 0)
+    this.#made.set(this.every, this.#whole)
     this.#text = text
   }
 
-  call(needed: readonly Placed[], rows: Cells): Call {
-    let columns = needed
-    let shared = rows.length === 1 ? null : sharedIn(columns, rows)
-    if (this.#count >= MOST_SHAPES && this.#known(columns, shared) === undefined) {
-      columns = this.#all
-      shared &&= columns.map(() => false)
+  /** `needed`: the bits of the columns that must go. */
+  call(needed: number, rows: Cells): Call {
+    const shape = this.#shapeOf(needed)
+    const shared = rows.length === 1 ? null : sharedIn(shape.columns, rows)
+    const known = shape.statements.get(sharedBits(shape.columns, shared))
+    if (known !== undefined || this.#count < MOST_SHAPES) {
+      return { statement: known ?? this.#make(shape, shared), values: valuesOf(shape.columns, shared, rows) }
     }
-    const known = this.#known(columns, shared) ?? this.#make(columns, shared)
-    const values = columns.map(({ kind, at }, position) =>
-      shared === null || shared[position] === true ? scalar(rows[0]?.[at]) : binaryArray(kind, rows, at),
-    )
-    return { statement: known, values }
+    const { columns, statements } = this.#whole
+    const none = shared === null ? null : columns.map(() => false)
+    const made = statements.get(sharedBits(columns, none)) ?? this.#make(this.#whole, none)
+    return { statement: made, values: valuesOf(columns, none, rows) }
   }
 
-  #known(columns: readonly Placed[], shared: Shared | null): Statement | undefined {
-    return this.#made.get(bitsOf(columns))?.get(sharedBits(columns, shared))
+  #shapeOf(bits: number): Shape {
+    let shape = this.#made.get(bits)
+    if (shape === undefined) {
+      shape = { columns: columnsIn(this.#whole.columns, bits), statements: new Map() }
+      if (this.#count < MOST_SHAPES) this.#made.set(bits, shape)
+    }
+    return shape
   }
 
-  #make(columns: readonly Placed[], shared: Shared | null): Statement {
+  #make({ columns, statements }: Shape, shared: Shared | null): Statement {
     const made = statement(this.#text(columns, shared))
-    const bits = bitsOf(columns)
-    const alike = this.#made.get(bits) ?? new Map<number, Statement>()
-    this.#made.set(bits, alike.set(sharedBits(columns, shared), made))
+    statements.set(sharedBits(columns, shared), made)
     this.#count++
     return made
   }
@@ -132,10 +152,17 @@ class Shapes {
 const MOST_SHAPES = 96
 
 /** No table has more columns than a number has bits. */
-function bitsOf(columns: readonly Placed[]): number {
-  let bits = 0
-  for (const { bit } of columns) bits += bit
-  return bits
+function columnsIn(all: readonly Placed[], bits: number): readonly Placed[] {
+  return all.filter(({ bit }) => Math.floor(bits / bit) % 2 === 1)
+}
+
+function valuesOf(columns: readonly Placed[], shared: Shared | null, rows: Cells): (string | Buffer | null)[] {
+  const values: (string | Buffer | null)[] = []
+  for (let i = 0; i < columns.length; i++) {
+    const { kind, at } = columns[i] as Placed
+    values.push(shared === null || shared[i] === true ? scalar(rows[0]?.[at]) : binaryArray(kind, rows, at))
+  }
+  return values
 }
 
 /** −1: one row, of which everything is one value. */
@@ -165,7 +192,16 @@ export function inserter<R>(into: WritableTable<R>, onConflict = '', mark?: stri
   const fixed = onConflict.includes('UPDATE')
   return (rows) => {
     const cells = rows.map(into.cells)
-    const needed = fixed ? all : all.filter(({ at, absent }) => cells.some((row) => row[at] !== absent))
+    if (fixed) return shapes.call(shapes.every, cells)
+    let needed = 0
+    for (let i = 0; i < all.length; i++) {
+      const { at, absent, bit } = all[i] as (typeof all)[number]
+      for (const row of cells) {
+        if (row[at] === absent) continue
+        needed += bit
+        break
+      }
+    }
     return shapes.call(needed, cells)
   }
 }
@@ -212,7 +248,10 @@ export function updater<R extends { readonly id: string }>(
   const shapes = new Shapes(all, (columns, shared) => update(columns, shared, false))
   const guarded = new Shapes(all, (columns, shared) => {
     const done = `${update(columns, shared, true)} AND r.xmin = x.version RETURNING 1`
-    return `WITH done AS (${done}) SELECT workflow.expect_count(count(*), $${columns.length + 2}::int8) FROM done`
+    // The function is only called to say what is wrong: a call of it costs as much as the rest of a small update.
+    const expected = `$${columns.length + 2}::int8`
+    return `WITH done AS (${done}) SELECT workflow.expect_count(c.n, ${expected})
+      FROM (SELECT count(*) AS n FROM done) c WHERE c.n <> ${expected}`
   })
   return (rows, originals, versions) => {
     const cells = rows.map(table.cells)
@@ -220,11 +259,19 @@ export function updater<R extends { readonly id: string }>(
       const original = originals.get(row.id)
       return original === undefined ? NOTHING : table.cells(original)
     })
-    const needed = changing.filter(({ at }) => cells.some((row, i) => before[i]?.[at] !== row[at]))
-    if (needed.length === 0) return null
-    if (versions === null) return shapes.call([id, ...needed], cells)
+    let needed = 0
+    for (let c = 0; c < changing.length; c++) {
+      const { at, bit } = changing[c] as (typeof changing)[number]
+      for (let i = 0; i < cells.length; i++) {
+        if ((before[i] as readonly Value[])[at] === (cells[i] as readonly Value[])[at]) continue
+        needed += bit
+        break
+      }
+    }
+    if (needed === 0) return null
+    if (versions === null) return shapes.call(id.bit + needed, cells)
     const known = rows.map((row) => versions.get(row.id))
-    const { statement: update, values } = guarded.call([id, ...needed], cells)
+    const { statement: update, values } = guarded.call(id.bit + needed, cells)
     const version = known.length === 1 ? (known[0] as string) : `{${known.join(',')}}`
     return { statement: update, values: [...values, version, String(rows.length)] }
   }

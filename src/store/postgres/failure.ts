@@ -44,7 +44,7 @@ export function isRefusal(error: ServerError): boolean {
 }
 
 const TAKEN: Readonly<Record<string, string>> = {
-  workflow_run_idempotency_key_key: 'idempotency_key_taken',
+  idx_workflow_run_idempotency: 'idempotency_key_taken',
   workflow_kept_key_pkey: 'idempotency_key_taken',
   workflow_run_place: 'place_taken',
   workflow_gate_place: 'place_taken',

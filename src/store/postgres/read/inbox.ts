@@ -10,7 +10,7 @@ import { Conditions } from './conditions.ts'
 const RUNS = `SELECT ${column.selectList(column.RUN, 'r')}, (extract(epoch FROM r.created_at) * 1000000)::bigint
   FROM workflow.workflow_run r`
 
-/** `inbox` is named as the index names it: workflow_run_inbox gives them in this order. */
+/** `inbox` is named as the index names it: idx_workflow_run_type_status gives them in this order. */
 export async function listInbox(lanes: Lanes, query: InboxQuery): Promise<InboxPage> {
   const where = inboxConditions(query)
   const page = where.page({ limit: query.limit + 1 })
@@ -53,10 +53,8 @@ const DEPTHS = statement(
      WHERE r.status = 'leased' AND r.deleted_at IS NULL AND r.session_id IS NOT NULL
      UNION ALL
      SELECT r.type FROM workflow.workflow_run r
-     WHERE r.status = 'leased' AND r.deleted_at IS NULL AND r.session_id IS NULL AND r.lease_until IS NOT NULL
-     UNION ALL
-     SELECT r.type FROM workflow.workflow_run r
-     WHERE r.status = 'leased' AND r.deleted_at IS NULL AND r.session_id IS NULL AND r.lease_until IS NULL AND r.deferred
+     WHERE r.status = 'leased' AND r.deleted_at IS NULL AND r.session_id IS NULL
+       AND (r.lease_until IS NOT NULL OR r.deferred)
    ) x GROUP BY x.type`,
 )
 

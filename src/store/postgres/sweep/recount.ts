@@ -16,9 +16,7 @@ const RUN = 'SELECT r.queue, r.limit_key FROM workflow.workflow_run r'
 export const ROOM_HELD = `(
   ${RUN} WHERE r.status = 'leased' AND r.session_id IS NOT NULL
   UNION ALL
-  ${RUN} WHERE r.status = 'leased' AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NOT NULL
-  UNION ALL
-  ${RUN} WHERE r.status = 'leased' AND r.deferred AND r.session_id IS NULL AND r.lease_until IS NULL
+  ${RUN} WHERE r.status = 'leased' AND r.session_id IS NULL AND (r.lease_ms IS NOT NULL OR r.deferred)
   UNION ALL
   ${RUN} WHERE r.settled_at IS NULL AND r.status IN ('succeeded', 'failed', 'cancelled')
     AND (r.session_id IS NOT NULL OR r.lease_ms IS NOT NULL OR r.deferred))`

@@ -123,7 +123,11 @@ export class PostgresSweeps implements Sweeps {
   }
 
   async nextDueAt(): Promise<number | null> {
-    return askOne(this.#lanes, { statement: due.NEXT_DUE, row: (fields) => (fields[0] ? parseTime(fields[0]) : null) })
+    return askOne(this.#lanes, {
+      statement: due.NEXT_DUE,
+      settings: due.IN_ORDER,
+      row: (fields) => (fields[0] ? parseTime(fields[0]) : null),
+    })
   }
 
   async started(params: {

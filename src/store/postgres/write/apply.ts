@@ -15,6 +15,7 @@ const insertNames = inserter(column.NAME)
 const insertItems = upserter(column.ITEM, ['instance_id', 'node', 'fire', 'first'])
 const insertGates = inserter(column.GATE)
 const insertEvents = inserter(column.EVENT, '', 'engine')
+const insertSlots = inserter(column.SLOT)
 const putSlots = upserter(column.SLOT, ['instance_id', 'key'])
 const putQueues = upserter(column.QUEUE, ['name'])
 const putLimits = upserter(column.LIMIT, ['key'])
@@ -180,15 +181,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
     const values = [uuidArray(slots.remove.map((s) => s.instanceId)), textArray(slots.remove.map((s) => s.key))]
     calls.push({ statement: REMOVE_SLOTS, values })
   }
-  if (given(slots?.put))
-    calls.push(
-      putSlots(
-        sorted(
-          lastOf(slots.put, (s) => `${s.instanceId}/${s.key}`),
-          bySlot,
-        ),
-      ),
-    )
+  if (given(slots?.put)) pushSlots(slots.put, instances?.insert ?? [], calls)
   if (given(delta.items)) calls.push(insertItems(delta.items))
   if (given(gates?.insert)) calls.push(insertGates(sorted(gates.insert, byId)))
   if (given(gates?.update)) {
@@ -292,6 +285,19 @@ function untouchedInstances({ instances, slots }: Delta, updated: boolean): read
   for (const { instanceId } of slots?.put ?? []) if (!touched.has(instanceId)) untouched.add(instanceId)
   for (const { instanceId } of slots?.remove ?? []) if (!touched.has(instanceId)) untouched.add(instanceId)
   return [...untouched].sort()
+}
+
+/** A new instance has none yet; to look for them first takes twice as long. */
+function pushSlots(rows: readonly SlotRow[], born: readonly InstanceRow[], calls: Call[]): void {
+  const last = sorted(
+    lastOf(rows, (s) => `${s.instanceId}/${s.key}`),
+    bySlot,
+  )
+  const ids = new Set(born.map((row) => row.id))
+  const fresh = last.filter((s) => ids.has(s.instanceId))
+  const known = last.filter((s) => !ids.has(s.instanceId))
+  if (fresh.length > 0) calls.push(insertSlots(fresh))
+  if (known.length > 0) calls.push(putSlots(known))
 }
 
 function pushRuns(rows: readonly RunRow[], calls: Call[]): void {
