@@ -5,8 +5,9 @@
  */
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PetrelError } from '../../engine/errors.ts'
-import type { Connection, Duckdb } from './duckdb-module.ts'
+import type { Connection, Duckdb, Instance } from './duckdb-module.ts'
 
 export interface Fence {
   /** Folders that statements may read and write; `all` among them, or true: any file, the network, extensions. */
@@ -20,6 +21,9 @@ export interface Open extends Pick<Connection, 'extractStatements' | 'interrupt'
 }
 
 export const MEMORY = ':memory:'
+/** How DuckDB says that this process has the file open as another database. */
+export const STILL_OPEN = /^Binder Error: Unique file handle conflict/
+const CLOSING_MS = 2000
 
 export function checkFence({ memory }: Fence): void {
   if (/^\d+(\.\d+)? ?[KMGT]i?B$/i.test(memory)) return
@@ -34,7 +38,7 @@ export async function open({ DuckDBInstance }: Duckdb, path: string, fence: Fenc
   const spill = { temp_directory: join(tmpdir(), `petrel-duckdb-${process.pid}-${++opened}`) }
   const instance = await (path === MEMORY
     ? DuckDBInstance.create(path, { ...settings, ...spill })
-    : DuckDBInstance.fromCache(path, settings))
+    : shared(() => DuckDBInstance.fromCache(path, settings)))
   let connection: Connection | null = null
   const close = (): void => {
     connection?.closeSync()
@@ -52,6 +56,22 @@ export async function open({ DuckDBInstance }: Duckdb, path: string, fence: Fenc
   } catch (error) {
     close()
     throw error
+  }
+}
+
+/**
+ * The instance that others of this process have open, or a new one. The last of them may be closing it at this moment, on another
+ * thread: it is no longer given out then, and its file not yet free. Closing takes about a millisecond, longer after many writes.
+ */
+async function shared(open: () => Promise<Instance>): Promise<Instance> {
+  const until = performance.now() + CLOSING_MS
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!STILL_OPEN.test((error as Error).message) || performance.now() > until) throw error
+      await sleep(5)
+    }
   }
 }
 

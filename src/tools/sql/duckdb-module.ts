@@ -16,7 +16,7 @@ export interface Duckdb {
   readonly JsonDuckDBValueConverter: Converter
 }
 
-interface Instance {
+export interface Instance {
   connect(): Promise<Connection>
   closeSync(): void
 }

@@ -4,7 +4,7 @@ import { aborted, enveloped, type Fault, fault, misfit, ok, ToolFault } from '..
 import { checkFields, type FieldTable, given } from '../fields.ts'
 import { checkTimeout, timeLimit } from '../timeout.ts'
 import type { Envelope, ErrorKind, Fields, Problem, Tool, ToolCall } from '../tool.ts'
-import { checkFence, type Fence, MEMORY, type Open, open } from './duckdb-connection.ts'
+import { checkFence, type Fence, MEMORY, type Open, open, STILL_OPEN } from './duckdb-connection.ts'
 import { type Converter, type Duckdb, loadDuckdb, type Result } from './duckdb-module.ts'
 import { underWatch } from './duckdb-watch.ts'
 import { exactNumber } from './numbers.ts'
@@ -133,6 +133,7 @@ function converterOf({ DuckDBTypeId, JsonDuckDBValueConverter }: Duckdb): Conver
 const KINDS: readonly (readonly [begins: RegExp, kind: ErrorKind])[] = [
   [/^Constraint Error/, 'db_constraint'],
   [/^Parser Error/, 'parse'],
+  [STILL_OPEN, 'db_connection'],
   [/^(Binder|Catalog|Conversion|Invalid Input|Out of Range) Error/, 'schema'],
   [/^TransactionContext Error|^Transaction/, 'db_deadlock'],
   [/^IO Error: .*lock/is, 'db_connection'],
