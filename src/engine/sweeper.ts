@@ -118,7 +118,7 @@ export class Sweeper {
   #lookAheadSoon(): void {
     if (this.#ahead !== null || this.#closed) return
     const look = async (): Promise<void> => {
-      const due = await this.#deps.store.sweep.nextDueAt()
+      const due = await this.#nextDueAt()
       if (due !== null) this.dueAt(Math.max(due, this.#deps.transactor.nowMs + AHEAD_MS))
     }
     this.#ahead = setTimeout(() => {
@@ -126,6 +126,13 @@ export class Sweeper {
       // The next pass asks again.
       look().catch(() => undefined)
     }, LOOK_AHEAD_EVERY_MS).unref()
+  }
+
+  /** Only what lies ahead is found. What fell due up to this moment is for the workers, who look after it, not before. */
+  async #nextDueAt(): Promise<number | null> {
+    const due = await this.#deps.store.sweep.nextDueAt()
+    this.#deps.wake()
+    return due
   }
 
   #outside(): Promise<void> {
@@ -137,6 +144,11 @@ export class Sweeper {
 
   /** One full pass now; tests and dry runs call it after moving the clock. */
   async sweep(): Promise<void> {
+    await this.#swept()
+    this.#deps.wake()
+  }
+
+  async #swept(): Promise<void> {
     if (this.#sweeping !== null) {
       this.#again = true
       return this.#sweeping
@@ -167,10 +179,10 @@ export class Sweeper {
     this.#nextAt = Number.POSITIVE_INFINITY
     let next = transactor.nowMs + pollMs
     try {
-      await this.sweep()
+      await this.#swept()
       const now = await store.now()
       transactor.clockOffsetMs = now - Date.now()
-      const due = await store.sweep.nextDueAt()
+      const due = await this.#nextDueAt()
       if (due !== null) next = Math.min(next, Math.max(due, now + AHEAD_MS))
     } catch (error) {
       if (!this.#closed) logger.warn({}, `sweep failed, trying again: ${(error as Error).message}`)
@@ -211,7 +223,6 @@ export class Sweeper {
     await this.#deps.slots.sweep()
     for (const schedule of await sweep.dueSchedules({ limit: CHUNK })) await this.#deps.schedules.fire(schedule)
     for (const row of await store.inboxSchedules.due({ limit: CHUNK })) await this.#deps.inboxSchedules.fire(row)
-    this.#deps.wake()
     await this.#prune()
   }
 

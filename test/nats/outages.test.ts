@@ -98,7 +98,9 @@ describe.skipIf(natsUrl() === null)('a road that breaks', () => {
       await until(() => road.seen.some(({ subject }) => subject === 'beta.v1.things.make'))
       expect(road.seen[1]?.stepId).toBe(command.stepId)
       await road.settled()
-      expect(await refused(engine)).toEqual([])
+      // On a slow machine it is asked for a third time before the second answer is taken.
+      const { stepId } = command
+      for (const refusal of await refused(engine)) expect(refusal).toMatchObject({ code: 'duplicate', stepId })
     }, 60_000)
   })
 

@@ -1,5 +1,5 @@
 /** Plain SQL wakes Petrel's processes: nothing here waits for a poll. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
 import { Petrel } from '../../../src/index.ts'
 import { until } from '../../server/serving.ts'
@@ -63,6 +63,32 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
       )
       expect(run['status']).toBe('succeeded')
     }
+    await petrel.close({ graceMs: 0 })
+    await engine.close()
+  })
+
+  it('a run that falls due while the next moment is being looked for is not forgotten', async () => {
+    const { sweep } = stage.store
+    const look = sweep.nextDueAt.bind(sweep)
+    const slow = vi.spyOn(sweep, 'nextDueAt').mockImplementation(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      return look()
+    })
+    const engine = await Engine.open({ store: stage.store, pollMs: NEVER_MS })
+    const petrel = Petrel.over(engine)
+    petrel.handle('mail.send.v1', () => 'sent')
+    await petrel.work({ pollMs: NEVER_MS })
+    const before = slow.mock.calls.length
+    const { rows } = await stage.sql(
+      `INSERT INTO workflow_run (type, payload, run_at) VALUES ('mail.send.v1', '{}', now() + interval '200 milliseconds')
+       RETURNING id`,
+    )
+    const run = await until(
+      () => stage.run(rows[0]!['id']),
+      (found) => found['status'] === 'succeeded',
+    )
+    expect(run['status']).toBe('succeeded')
+    expect(slow.mock.calls.length).toBeGreaterThan(before)
     await petrel.close({ graceMs: 0 })
     await engine.close()
   })
