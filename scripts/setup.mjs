@@ -52,11 +52,12 @@ export function build() {
   console.log('Building dist …')
   try {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
-    const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh], {
-      cwd: root,
-      stdio: 'inherit',
-    })
-    if (status !== 0) throw new SetupError('The build failed: tsc found the errors above.')
+    if (!ran([tsc, '-p', 'tsconfig.build.json', '--outDir', fresh])) {
+      throw new SetupError('The build failed: tsc found the errors above.')
+    }
+    if (!ran([join(root, 'scripts/bundle.mjs'), fresh])) {
+      throw new SetupError('The build failed: the bundle could not be written, see above.')
+    }
     copySql(fresh)
     // The time the build began, not ended: a file saved meanwhile counts as newer.
     fs.writeFileSync(join(fresh, '.stamp'), '')
@@ -67,6 +68,11 @@ export function build() {
     fs.rmSync(fresh, { recursive: true, force: true })
     fs.rmSync(old, { recursive: true, force: true })
   }
+}
+
+/** @param {string[]} script and its arguments */
+function ran(script) {
+  return spawnSync(process.execPath, script, { cwd: root, stdio: 'inherit' }).status === 0
 }
 
 /** @param {string} outDir */
@@ -84,7 +90,9 @@ function copySql(outDir) {
 function buildIsStale() {
   const builtAt = modifiedAt(stamp)
   if (builtAt === null) return true
-  const config = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((file) => join(root, file))
+  const config = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'scripts/bundle.mjs'].map((file) =>
+    join(root, file),
+  )
   if (config.some((file) => (modifiedAt(file) ?? 0) > builtAt)) return true
   return newerThan(join(root, 'src'), builtAt)
 }

@@ -41,7 +41,7 @@ const INSERT_SLOTS = `INSERT INTO workflow.workflow_slot (instance_id, key, valu
 
 /** @param {{ url: string, internal: (path: string) => Promise<any> }} params */
 export async function barePostgres({ url, internal }) {
-  const { binaryArray } = await internal('store/postgres/array.js')
+  const { binaryArray } = await internal('insides.js')
   const client = new pg.Client({ connectionString: url, options: SETTINGS, .../** @type {{}} */ ({ pipeline: true }) })
   await client.connect()
   /** @param {string} text @param {unknown[]} [values] */

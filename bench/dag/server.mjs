@@ -4,12 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const [dist = '', url = ''] = process.argv.slice(2)
-/** @param {string} path @returns {Promise<any>} */
-const internal = (path) => import(pathToFileURL(join(dist, path)).href)
-
-const { openStore } = await internal('store/open.js')
-const { Engine } = await internal('engine/engine.js')
-const { startServer } = await internal('server/server.js')
+const { Engine, openStore, startServer } = await import(pathToFileURL(join(dist, 'insides.js')).href)
 
 const store = await openStore(url)
 await store.migrate()

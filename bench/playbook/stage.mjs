@@ -137,7 +137,7 @@ function memory(samples) {
 
 /** As `bin/petrel` runs it. @param {string} dist @param {readonly string[]} args @returns {Promise<Process>} */
 function start(dist, args) {
-  const child = spawn(process.execPath, ['--max-semi-space-size=64', join(dist, 'cli/main.js'), ...args], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=64', join(dist, 'cli.js'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   process.once('exit', () => child.kill())

@@ -20,7 +20,7 @@ export default {
   size: { full: 1000, quick: 300 },
 
   async run({ sdk, url, store, size, meter, given, internal }) {
-    const { newId } = await internal('engine/ids.js')
+    const { newId } = await internal('insides.js')
     // Petrel's own migrations make the tables.
     await (await sdk.Petrel.open(url)).close()
     const writers = await Promise.all(Array.from({ length: store.settleConnections }, () => store.bareWriter()))

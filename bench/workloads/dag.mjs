@@ -80,7 +80,7 @@ function local(shape) {
     size: { full: 10_000, quick: 1_000 },
 
     async run({ petrel, internal, size }) {
-      const { Catalog } = await internal('definitions/catalog.js')
+      const { Catalog } = await internal('insides.js')
       const catalog = new Catalog({ engine: petrel.engine, logger: null })
       petrel.handle(STEP, () => ({ n: 1 }))
       await petrel.work()

@@ -87,7 +87,7 @@ async function checkLoop(stage, id, size) {
 
 /** @param {(path: string) => Promise<any>} internal @param {string} url @param {number} wanted */
 async function checkRuns(internal, url, wanted) {
-  const { openStore } = await internal('store/open.js')
+  const { openStore } = await internal('insides.js')
   const store = await openStore(url)
   try {
     const counts = Object.fromEntries(await store.read.countRuns({ queue: null }))

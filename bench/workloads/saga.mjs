@@ -36,7 +36,7 @@ export default {
       console.error('saga: nats-server is not installed here; name one with PETREL_BENCH_NATS_URL')
       return {}
     }
-    const { openSagaTransport } = await internal('nats/index.js')
+    const { openSagaTransport } = await internal('nats.js')
     const transport = await openSagaTransport({ engine: petrel.engine, url: nats.url, prefix: PREFIX })
     const services = await startServices([dist, nats.url, PREFIX, STEPS.map(subjectOf).join()])
     const nc = await connect({ servers: nats.url })

@@ -31,9 +31,7 @@ export default {
   size: { full: 20_000, quick: 4_000 },
 
   async run({ url, size, internal }) {
-    const { openStore } = await internal('store/open.js')
-    const { newRun } = await internal('engine/runs.js')
-    const { newId } = await internal('engine/ids.js')
+    const { newId, newRun, openStore } = await internal('insides.js')
     const store = await openStore(url)
     await store.migrate()
     const client = new pg.Client({ connectionString: url })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { packageFile } from '../files.ts'
 
 export function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version
+  return (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { readonly version: string }).version
 }

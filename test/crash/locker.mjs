@@ -5,7 +5,7 @@ import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
-const { openDatabase } = await import(pathToFileURL(`${settings.dist}/store/sqlite/driver.js`).href)
+const { openDatabase } = await import(pathToFileURL(`${settings.dist}/insides.js`).href)
 const database = await openDatabase(settings.url.slice('sqlite:'.length))
 database.exec('PRAGMA busy_timeout = 5000')
 writeSync(1, '{"ready":true}\n')

@@ -13,12 +13,9 @@ import { pathToFileURL } from 'node:url'
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
 const { handlers, workloads } = await import(new URL(settings.workloads ?? 'workloads.mjs', import.meta.url).href)
 const load = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
-const [index, { readDefinition }, { openStore }, { Engine }, { openDatabase }] = await Promise.all([
+const [index, { Engine, openDatabase, openStore, readDefinition }] = await Promise.all([
   load('index.js'),
-  load('dialects/definition.js'),
-  load('store/open.js'),
-  load('engine/engine.js'),
-  load('store/sqlite/driver.js'),
+  load('insides.js'),
 ])
 
 const sdk = { ...index, readDefinition }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
 const load = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
-const [{ Petrel }, { openDatabase }] = await Promise.all([load('index.js'), load('store/sqlite/driver.js')])
+const [{ Petrel }, { openDatabase }] = await Promise.all([load('index.js'), load('insides.js')])
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 
 const effects = await openDatabase(settings.effectsFile)

@@ -23,7 +23,7 @@ const {
   holdMs = null,
   tally = null,
 } = JSON.parse(/** @type {string} */ (process.env['PETREL_TRAP']))
-const { Engine } = await import(pathToFileURL(`${dist}/engine/engine.js`).href)
+const { Engine } = await import(pathToFileURL(`${dist}/insides.js`).href)
 
 const told = (/** @type {any} */ delta, /** @type {string} */ type) =>
   (delta.events ?? []).some((/** @type {any} */ event) => event.type === type)

@@ -3,12 +3,7 @@
 import { pathToFileURL } from 'node:url'
 
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
-const load = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
-const [{ openStore }, { Engine }, { Events }] = await Promise.all([
-  load('store/open.js'),
-  load('engine/engine.js'),
-  load('definitions/events.js'),
-])
+const { Engine, Events, openStore } = await import(pathToFileURL(`${settings.dist}/insides.js`).href)
 
 let passed = 0
 const probe = (/** @type {string} */ point) => {

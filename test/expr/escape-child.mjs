@@ -7,8 +7,14 @@
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isDeepStrictEqual } from 'node:util'
-import { compileExpression, compileTemplate, ExprError, render, truthy } from '../../dist/expr/index.js'
-import { playbookVocabulary } from '../../dist/expr/playbook/index.js'
+import {
+  compileExpression,
+  compileTemplate,
+  ExprError,
+  playbookVocabulary,
+  render,
+  truthy,
+} from '../../dist/insides.js'
 
 let stdin = ''
 for await (const chunk of process.stdin) stdin += chunk

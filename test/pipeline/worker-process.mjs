@@ -8,17 +8,9 @@ import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
 const { dist, url, hangs } = JSON.parse(/** @type {string} */ (process.argv[2]))
-const load = (/** @type {string} */ file) => import(pathToFileURL(`${dist}/${file}`).href)
-const [{ openStore }, { Engine }, { makeStepHandler }, { STEP_TYPE }, { Tools }, { Handlers }, { Worker }] =
-  await Promise.all([
-    load('store/open.js'),
-    load('engine/engine.js'),
-    load('pipeline/handler.js'),
-    load('pipeline/program.js'),
-    load('tools/tools.js'),
-    load('worker/handlers.js'),
-    load('worker/worker.js'),
-  ])
+const { Engine, Handlers, makeStepHandler, openStore, STEP_TYPE, Tools, Worker } = await import(
+  pathToFileURL(`${dist}/insides.js`).href
+)
 
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 

@@ -13,8 +13,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
-const load = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
-const [{ openStore }, { Engine }] = await Promise.all([load('store/open.js'), load('engine/engine.js')])
+const { Engine, openStore } = await import(pathToFileURL(`${settings.dist}/insides.js`).href)
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 
 const store = await openStore(settings.url)

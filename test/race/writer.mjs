@@ -15,7 +15,7 @@ async function connect() {
     await client.connect()
     return async (sql) => (await client.query(sql)).rows
   }
-  const { openDatabase } = await import(pathToFileURL(`${settings.dist}/store/sqlite/driver.js`).href)
+  const { openDatabase } = await import(pathToFileURL(`${settings.dist}/insides.js`).href)
   const database = await openDatabase(settings.url.slice('sqlite:'.length))
   // Whoever waits for SQLite's lock stands in no line: two engines at work may keep it for long.
   database.exec('PRAGMA busy_timeout = 20000')

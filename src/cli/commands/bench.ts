@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { packageFile } from '../../files.ts'
 import { act, type Shared } from '../act.ts'
 import { CliError, EXIT } from '../failure.ts'
 
@@ -14,7 +15,7 @@ export function defineBench(program: Command): void {
     .option('--json', 'print JSON instead of text')
     .action(
       act<Shared, readonly [readonly string[]]>((terminal, _, given) => {
-        const script = fileURLToPath(new URL('../../../bench/run.mjs', import.meta.url))
+        const script = fileURLToPath(packageFile('bench/run.mjs'))
         if (!existsSync(script)) {
           throw new CliError(
             'not_found',

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type pg from 'pg'
+import { codeFile } from '../../files.ts'
 import { StoreUnusableError } from '../errors.ts'
 
 interface Migration {
@@ -11,7 +12,7 @@ interface Migration {
   readonly checksum: string
 }
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const FOLDER = codeFile('store/postgres/migrations/')
 
 /** Any number nobody else uses; the same in every version of Petrel. */
 const LOCK = 7_305_803_160_811

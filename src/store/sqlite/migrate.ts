@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { codeFile } from '../../files.ts'
 import { StoreUnusableError } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import { RECALL_TRIGGERS } from './triggers.ts'
@@ -15,7 +16,7 @@ interface Migration {
   readonly checksum: string
 }
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const FOLDER = codeFile('store/sqlite/migrations/')
 
 export async function readMigrations(): Promise<readonly Migration[]> {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.sql')).sort()

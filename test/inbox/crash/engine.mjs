@@ -8,8 +8,7 @@ import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
 const { dist, url, arm } = JSON.parse(/** @type {string} */ (process.argv[2]))
-const load = (/** @type {string} */ file) => import(pathToFileURL(`${dist}/${file}`).href)
-const [{ openStore }, { Engine }] = await Promise.all([load('store/open.js'), load('engine/engine.js')])
+const { Engine, openStore } = await import(pathToFileURL(`${dist}/insides.js`).href)
 
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 

@@ -1,0 +1,34 @@
+// @ts-check
+/**
+ * Builds the JavaScript of dist from src: few files instead of several hundred, each of which Node would have to find, read and
+ * link on every start. What different entries share lies in pieces of its own, so that a class is the same one to all of them.
+ * Packages stay packages.
+ *
+ *   node scripts/bundle.mjs FOLDER
+ */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'rolldown'
+
+const src = fileURLToPath(new URL('../src/', import.meta.url))
+const [folder] = process.argv.slice(2)
+if (folder === undefined) throw new Error('node scripts/bundle.mjs FOLDER')
+
+await build({
+  input: {
+    index: join(src, 'index.ts'),
+    nats: join(src, 'nats/index.ts'),
+    cli: join(src, 'cli/main.ts'),
+    insides: join(src, 'insides.ts'),
+  },
+  platform: 'node',
+  external: (id) => !/^[./]/.test(id) && !id.startsWith(src),
+  output: {
+    dir: folder,
+    format: 'esm',
+    // All of them directly in dist: src/files.ts finds the migrations from there.
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    sourcemap: true,
+  },
+})

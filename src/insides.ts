@@ -1,0 +1,21 @@
+/**
+ * What the tests of killed processes and the benchmarks reach for in a build, beside what the package offers. It is built with
+ * the rest, so that they meet the very classes that `petrel` runs; nobody can import it from the package.
+ */
+export { Catalog } from './definitions/catalog.ts'
+export { Events } from './definitions/events.ts'
+export { readDefinition } from './dialects/definition.ts'
+export { Engine } from './engine/engine.ts'
+export { newId } from './engine/ids.ts'
+export { newRun } from './engine/runs.ts'
+export { compileExpression, compileTemplate, ExprError, render, truthy } from './expr/index.ts'
+export { playbookVocabulary } from './expr/playbook/index.ts'
+export { makeStepHandler } from './pipeline/handler.ts'
+export { STEP_TYPE } from './pipeline/program.ts'
+export { startServer } from './server/server.ts'
+export { openStore } from './store/open.ts'
+export { binaryArray } from './store/postgres/array.ts'
+export { openDatabase } from './store/sqlite/driver.ts'
+export { Tools } from './tools/tools.ts'
+export { Handlers } from './worker/handlers.ts'
+export { Worker } from './worker/worker.ts'
