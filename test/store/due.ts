@@ -143,8 +143,17 @@ export function dueTopic(current: Current): void {
     expect(await next()).toBeNull()
     const far = aRun({ runAt: T0 + 90_000, priority: 5 })
     await put(store, {
-      runs: { insert: [far, aRun({ runAt: T0 + 95_000 }), aRun({ runAt: T0 + 1_000, deletedAt: T0 })] },
+      runs: {
+        insert: [
+          far,
+          aRun({ runAt: T0 + 95_000 }),
+          aRun({ runAt: T0 + 1_000, deletedAt: T0 }),
+          // What is deleted does not expire; a past moment here would keep the sweeper busy for ever.
+          aRun({ expiresAt: T0 - 1_000, deletedAt: T0 }),
+        ],
+      },
     })
+    expect(await store.sweep.overdueRuns({ limit: 10 })).toEqual([])
     expect(await next()).toBe(T0 + 90_000)
     const instance = anInstance({ deadlineAt: T0 + 80_000 })
     await put(store, { instances: { insert: [instance, anEndedInstance({ deadlineAt: T0 + 1 })] } })

@@ -7,8 +7,10 @@ DROP INDEX workflow.workflow_run_lease;
 DROP INDEX workflow.workflow_run_timeout;
 DROP INDEX workflow.workflow_run_expiry;
 CREATE INDEX workflow_run_due ON workflow.workflow_run (
-  (CASE status WHEN 'leased' THEN least(lease_until, timeout_at) WHEN 'pending' THEN least(expires_at, timeout_at) END)
-) WHERE (CASE status WHEN 'leased' THEN least(lease_until, timeout_at) WHEN 'pending' THEN least(expires_at, timeout_at) END)
+  (CASE status WHEN 'leased' THEN least(lease_until, timeout_at)
+    WHEN 'pending' THEN least(CASE WHEN deleted_at IS NULL THEN expires_at END, timeout_at) END)
+) WHERE (CASE status WHEN 'leased' THEN least(lease_until, timeout_at)
+    WHEN 'pending' THEN least(CASE WHEN deleted_at IS NULL THEN expires_at END, timeout_at) END)
   IS NOT NULL;
 
 -- All that is leased: what a session holds, and under null what no session does (leases of their own, deferred runs).

@@ -7,7 +7,7 @@ const CLOCK = '(SELECT workflow.clock())'
 
 /** As workflow_run_due has it: of a run that waits or is held, whatever comes first. */
 const RUN_DUE = `(CASE r.status WHEN 'leased' THEN least(r.lease_until, r.timeout_at)
-  WHEN 'pending' THEN least(r.expires_at, r.timeout_at) END)`
+  WHEN 'pending' THEN least(CASE WHEN r.deleted_at IS NULL THEN r.expires_at END, r.timeout_at) END)`
 /** As workflow_instance_due has it. */
 const INSTANCE_DUE = `(CASE WHEN i.more THEN '-infinity' WHEN i.ended_at IS NULL THEN i.deadline_at END)`
 
