@@ -16,7 +16,7 @@ import { built } from './process.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const ROUNDS = full ? 50 : 3
-const TRAPPED = full ? 50 : 4
+const TRAPPED = full ? 50 : 3
 const timeout = full ? 1_800_000 : 120_000
 const trap = new URL('trap.mjs', import.meta.url).href
 

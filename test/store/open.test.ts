@@ -1,6 +1,9 @@
-import { createRequire } from 'node:module'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
+import { built } from '../crash/process.ts'
 
 describe('openStore', () => {
   it('refuses an unknown URL, naming the forms that would be right and no password', async () => {
@@ -15,12 +18,20 @@ describe('openStore', () => {
     }
   })
 
-  it('loads the driver of Postgres only for Postgres', async () => {
-    const loaded = () =>
-      Object.keys(createRequire(import.meta.url).cache).some((path) => /node_modules[\\/]pg[\\/]/.test(path))
-    const store = await openStore('sqlite::memory:')
-    await store.migrate()
-    await store.close()
-    expect(loaded()).toBe(false)
+  it('loads the driver of Postgres only for Postgres', () => {
+    const program = `
+      import { createRequire } from 'node:module'
+      const { openStore } = await import(${JSON.stringify(pathToFileURL(join(built(), 'insides.js')).href)})
+      const loaded = () => Object.keys(createRequire('file:///').cache).some((path) => /node_modules[\\\\/]pg[\\\\/]/.test(path))
+      const store = await openStore('sqlite::memory:')
+      await store.migrate()
+      await store.close()
+      const before = loaded()
+      openStore('postgres://127.0.0.1:1/none').catch(() => {})
+      for (let n = 0; n < 500 && !loaded(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
+      console.log(JSON.stringify([before, loaded()]))
+      process.exit()`
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+    expect([stdout.trim(), stderr]).toEqual(['[false,true]', ''])
   })
 })

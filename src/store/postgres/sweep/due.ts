@@ -8,6 +8,8 @@ const CLOCK = '(SELECT workflow.clock())'
 /** As workflow_run_due has it: of a run that waits or is held, whatever comes first. */
 const RUN_DUE = `(CASE r.status WHEN 'leased' THEN least(r.lease_until, r.timeout_at)
   WHEN 'pending' THEN least(CASE WHEN r.deleted_at IS NULL THEN r.expires_at END, r.timeout_at) END)`
+/** Written so that no other index fits, of all that is leased or of all that waits. */
+const STATUS = "(r.status || '')"
 /** As workflow_instance_due has it. */
 const INSTANCE_DUE = `(CASE WHEN i.more THEN '-infinity' WHEN i.ended_at IS NULL THEN i.deadline_at END)`
 
@@ -49,13 +51,13 @@ export const LOST_RUNS = statement(
 )
 
 export const EXPIRED_LEASES = statement(
-  `${KEYS} WHERE ${RUN_DUE} <= ${CLOCK} AND r.status = 'leased' AND r.lease_until <= ${CLOCK} ORDER BY ${RUN_DUE} LIMIT $1::int`,
+  `${KEYS} WHERE ${RUN_DUE} <= ${CLOCK} AND ${STATUS} = 'leased' AND r.lease_until <= ${CLOCK} ORDER BY ${RUN_DUE} LIMIT $1::int`,
 )
 
 export const OVERDUE_RUNS = statement(
   `${KEYS} WHERE ${RUN_DUE} <= ${CLOCK} AND (
-     (r.timeout_at <= ${CLOCK} AND r.status IN ('pending', 'leased'))
-     OR (r.expires_at <= ${CLOCK} AND r.status = 'pending' AND r.deleted_at IS NULL))
+     (r.timeout_at <= ${CLOCK} AND ${STATUS} IN ('pending', 'leased'))
+     OR (r.expires_at <= ${CLOCK} AND ${STATUS} = 'pending' AND r.deleted_at IS NULL))
    ORDER BY ${RUN_DUE} LIMIT $1::int`,
 )
 
@@ -87,7 +89,7 @@ export const BEGUN_OUTSIDE = statement(
 
 export const UNFINISHED_CASCADES = statement(
   `SELECT i.id, i.root_id FROM workflow.workflow_instance i WHERE ${INSTANCE_DUE} = '-infinity' AND i.more
-   ORDER BY i.id LIMIT $1::int`,
+   LIMIT $1::int`,
 )
 
 const QUEUED = `workflow.workflow_instance i WHERE i.slot_key = l.key AND i.ended_at IS NULL AND i.state = 'queued'`

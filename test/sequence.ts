@@ -1,0 +1,19 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Their tests wait for other processes: for a server to be ready, for a session that was killed to run out. */
+const WAITING =
+  /\/test\/(?:cli|clients|crash|docs|nats|pipeline|inbox\/crash)\/|\/promises\.test\.ts$|\/pollers\.test\.ts$/
+/** The last files are short ones, so that all workers end about together. */
+const SHARE = 0.8
+
+/** Mixes files that wait with files that compute: workers that all wait leave the processors idle, and the other way round. */
+export class Mixed extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const waiting = sorted.filter(({ moduleId }) => WAITING.test(moduleId))
+    const mixed = sorted.filter(({ moduleId }) => !WAITING.test(moduleId))
+    for (const [i, file] of waiting.entries())
+      mixed.splice(Math.floor((i * files.length * SHARE) / waiting.length), 0, file)
+    return mixed
+  }
+}
