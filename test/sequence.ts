@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Their tests wait for other processes: for a server to be ready, for a session that was killed to run out. */
 const WAITING =
-  /\/test\/(?:cli|clients|crash|docs|nats|pipeline|inbox\/crash)\/|\/promises\.test\.ts$|\/pollers\.test\.ts$/
+  /\/test\/(?:cli|clients|crash|docs|nats|pipeline|race|inbox\/crash)\/|\/promises\.test\.ts$|\/pollers\.test\.ts$/
 /** The last files are short ones, so that all workers end about together. */
 const SHARE = 0.8
 

@@ -2,6 +2,7 @@
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json, Net, Retry } from '../net/net.ts'
 import type { Commands } from '../store/commands.ts'
+import type { RunWait } from '../store/reads.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -12,7 +13,7 @@ import type {
   TotalRow,
   WorkerRow,
 } from '../store/rows.ts'
-import type { RunWait, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './definitions.ts'
 import type { InboxScheduling } from './inbox-schedules.ts'

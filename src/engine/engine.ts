@@ -1,10 +1,10 @@
 /**
- * The engine: one transaction moves everything, this file ties the parts together and, after each commit, tells those
- * concerned. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
+ * The engine: one transaction moves everything, this file ties the parts together; news.ts tells those concerned after each
+ * commit. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
  */
 import type { Json, Net } from '../net/net.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../store/rows.ts'
-import type { Store, Wake } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type {
   CallerTransaction,
@@ -24,10 +24,8 @@ import type {
   StartParams,
 } from './api.ts'
 import { Beginnings } from './beginnings.ts'
-import type { Change } from './change.ts'
 import { CommandDesk } from './command-desk.ts'
 import { Completions } from './completions.ts'
-import { consequencesOf } from './consequences.ts'
 import { Control } from './control.ts'
 import { DefinitionDesk, type DefinitionStarted, type Triggered } from './definitions.ts'
 import { deliveryOf } from './deliveries.ts'
@@ -41,7 +39,8 @@ import { Intake } from './intake.ts'
 import type { Leases } from './lease-api.ts'
 import { LeaseDesk } from './leases.ts'
 import { Nets } from './nets.ts'
-import { type RunObserver, tellObservers, tellPoll } from './observers.ts'
+import { News } from './news.ts'
+import { type RunObserver, tellPoll } from './observers.ts'
 import { type Planned, Plans, type Startable } from './plans.ts'
 import { Programs } from './programs.ts'
 import { References } from './references.ts'
@@ -53,7 +52,7 @@ import { Settler } from './settle.ts'
 import { SlotDesk } from './slot-desk.ts'
 import { Sweeper } from './sweeper.ts'
 import { Totals } from './totals.ts'
-import { type Committed, Transactor } from './transactor.ts'
+import { Transactor } from './transactor.ts'
 import { type TypeRegistry, typeRegistryOn } from './type-registry.ts'
 import { viewOf } from './view.ts'
 import { Waiters } from './waiters.ts'
@@ -71,7 +70,6 @@ export class Engine implements EngineApi {
   readonly registry: TypeRegistry
   readonly inboxSchedules: InboxScheduling
   readonly commands: EngineCommands
-  readonly #logger: Logger
   readonly #nets: Nets
   readonly #transactor: Transactor
   readonly #settler: Settler
@@ -93,7 +91,7 @@ export class Engine implements EngineApi {
   readonly #results: Results
   readonly #programs: Programs
   readonly #why: WhyDesk
-  readonly #observers = new Set<RunObserver>()
+  readonly #news: News
   readonly #unsubscribe: () => void
   #poll: NodeJS.Timeout | null = null
   #closed = false
@@ -120,17 +118,20 @@ export class Engine implements EngineApi {
     const ttlMs = options.sessionTtlMs ?? 20_000
     const evaluators = new Evaluators()
     this.store = store
-    this.#logger = logger
     this.#nets = new Nets(evaluators)
     const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_DEPTH }
-    this.#transactor = new Transactor(store, deps, (committed) => this.#told(committed))
+    this.#transactor = new Transactor(store, deps, (committed) => this.#news.committed(committed))
     this.#transactor.clockOffsetMs = storeNow - Date.now()
     this.#results = new Results(store, this.#nets)
     this.#programs = new Programs(store, this.#nets)
     const references = new References(store, (id) => this.#programs.keepsAside(id))
     this.#waiters = new Waiters(store)
     const polled = <T>(worker: string, claim: Promise<T>): Promise<T> =>
-      this.#observers.size === 0 ? claim : tellPoll(this.#observers, worker, claim)
+      this.#news.observers.size === 0 ? claim : tellPoll(this.#news.observers, worker, claim)
+    /** A rate window opens then. */
+    const wakeAt = (at: number): void => {
+      setTimeout(() => this.#news.wake(null), Math.max(0, at - this.#transactor.nowMs) + 1).unref()
+    }
     this.#beginnings = new Beginnings(this.#transactor)
     const noteStarts = async (runIds: readonly string[]): Promise<void> =>
       this.#beginnings.note(await store.read.runs({ ids: runIds }))
@@ -149,7 +150,7 @@ export class Engine implements EngineApi {
       maxPayloadBytes,
       probe,
       noteStarts,
-      dueAt: (at) => this.#wakeAt(at),
+      dueAt: wakeAt,
       polled,
     })
     this.workers = this.#sessions
@@ -184,11 +185,11 @@ export class Engine implements EngineApi {
       maxPayloadBytes,
       references,
       noteStarts: (runs) => this.#beginnings.note(runs),
-      dueAt: (at) => this.#wakeAt(at),
+      dueAt: wakeAt,
       polled,
     })
     this.leases = this.#leases
-    this.registry = typeRegistryOn(store, () => this.#wake(null))
+    this.registry = typeRegistryOn(store, () => this.#news.wake(null))
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
     this.#gates = new GateDesk({ store, transactor: this.#transactor, offers, maxPayloadBytes })
     this.#why = new WhyDesk({ store, nets: this.#nets, gate: (id) => this.#gates.view(id) })
@@ -231,7 +232,7 @@ export class Engine implements EngineApi {
       inboxSchedules,
       slots: this.#slots,
       offers,
-      wake: () => this.#wake(null),
+      wake: () => this.#news.wake(null),
       noteStarts,
       chance,
       logger,
@@ -239,7 +240,20 @@ export class Engine implements EngineApi {
       retention: options.retention ?? { endedMs: null, eventsMs: null },
       probe,
     })
-    this.#unsubscribe = store.onWake((wake) => this.#woken(wake))
+    this.#news = new News({
+      store,
+      nets: this.#nets,
+      sessions: this.#sessions,
+      leases: this.#leases,
+      waiters: this.#waiters,
+      sweeper: this.#sweeper,
+      slots: this.#slots,
+      totals: this.#totals,
+      completions: this.#completions,
+      commands: this.#commands,
+      logger,
+    })
+    this.#unsubscribe = store.onWake((wake) => this.#news.woken(wake))
     this.#poll = setInterval(() => {
       this.#leases.wake(null)
       void this.#waiters.lookAll().catch(() => undefined)
@@ -275,7 +289,7 @@ export class Engine implements EngineApi {
   }
 
   cancelRun(p: Parameters<EngineApi['cancelRun']>[0]): Promise<RunRow> {
-    return this.#runControl.cancel(p).finally(() => this.#tellControl())
+    return this.#runControl.cancel(p).finally(() => this.#news.controlled())
   }
 
   answerGate(p: GateAnswer): Promise<InstanceRow> {
@@ -326,7 +340,7 @@ export class Engine implements EngineApi {
   }
 
   directWorker(p: Parameters<EngineApi['directWorker']>[0]): Promise<WorkerRow> {
-    return this.#control.directWorker(p).finally(() => this.#tellControl())
+    return this.#control.directWorker(p).finally(() => this.#news.controlled())
   }
 
   queueStats(p: Parameters<EngineApi['queueStats']>[0]): Promise<readonly QueueStats[]> {
@@ -338,8 +352,9 @@ export class Engine implements EngineApi {
   }
 
   observe(observer: RunObserver): () => void {
-    this.#observers.add(observer)
-    return () => this.#observers.delete(observer)
+    const { observers } = this.#news
+    observers.add(observer)
+    return () => observers.delete(observer)
   }
 
   async reset(): Promise<void> {
@@ -353,8 +368,10 @@ export class Engine implements EngineApi {
 
   async pauseQueue(p: Parameters<EngineApi['pauseQueue']>[0]): Promise<void> {
     await this.#control.pauseQueue(p)
-    this.#tellControl()
-    if (!p.paused) this.#wakeQueues(new Set([p.queue]))
+    this.#news.controlled()
+    if (p.paused) return
+    this.#news.wake(new Set([p.queue]))
+    this.store.wake({ queues: [p.queue] })
   }
 
   setLimit(p: Parameters<EngineApi['setLimit']>[0]): Promise<void> {
@@ -415,7 +432,7 @@ export class Engine implements EngineApi {
       store: this.store,
       instanceId,
       signal: signal ?? null,
-      onWake: (listener) => this.#onCommit(listener),
+      onWake: (listener) => this.#news.onCommit(listener),
     })
   }
 
@@ -440,13 +457,6 @@ export class Engine implements EngineApi {
     this.#unsubscribe()
   }
 
-  readonly #listeners = new Set<() => void>()
-
-  #onCommit(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
   #on(on: CallerTransaction | undefined): Store['transact'] | undefined {
     if (on === undefined) return undefined
     const store = this.store as Store & { transactOn?: (client: unknown, params: unknown) => Promise<unknown> }
@@ -454,72 +464,5 @@ export class Engine implements EngineApi {
       throw new PetrelError('invalid_request', 'a caller transaction needs a Postgres store; this one is embedded')
     }
     return ((params: unknown) => store.transactOn?.(on.client, params)) as Store['transact']
-  }
-
-  /** After a commit: deliver, wake, and remember when to look again. */
-  #told({ change, handed }: Committed<unknown>): void {
-    this.#nets.stored(change.netRows.keys())
-    this.#sessions.handed(handed)
-    this.#totals.count(change)
-    if (this.#observers.size > 0) tellObservers(this.#observers, change)
-    const { queues, urgency, slots, soonest, lost } = consequencesOf(change)
-    for (const { sessionId, runId, late } of lost) this.#sessions.lost(sessionId, runId, late)
-    for (const run of change.newRuns.values()) if (run.instanceId === null) this.#waiters.born(run.id)
-    for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
-      if (run.instanceId === null && run.settledAt !== null) this.#waiters.tell(run.id, run.status)
-    }
-    for (const { row, isNew } of change.members.values()) if (isNew) this.#waiters.born(row.id)
-    for (const id of change.endedIds) {
-      const member = change.members.get(id)
-      if (member !== undefined) this.#waiters.tell(id, member.row.state, change.plainResults(id))
-    }
-    if (soonest < Number.POSITIVE_INFINITY) this.#sweeper.dueAt(soonest)
-    if (queues.size > 0) this.#wake(queues, urgency)
-    if (queues.size > 0 || change.endedIds.length > 0) {
-      this.store.wake({ queues: [...queues], ended: change.endedIds })
-    }
-    if (change.commands.size > 0) this.#commanded(change)
-    this.#slots.freed(slots)
-    if (change.signalled.size > 0) this.#tellControl()
-    for (const listener of this.#listeners) listener()
-  }
-
-  #commanded(change: Change): void {
-    this.#completions.remember(change)
-    this.#commands.tell()
-    this.store.wake({ commands: true })
-  }
-
-  #tellControl(): void {
-    this.store.wake({ control: true })
-    void this.#sessions.beatNow()
-  }
-
-  #wake(queues: ReadonlySet<string> | null, urgency?: number): void {
-    this.#sessions.wake(queues, urgency)
-    this.#leases.wake(queues)
-  }
-
-  #wakeQueues(queues: ReadonlySet<string>): void {
-    this.#wake(queues)
-    this.store.wake({ queues: [...queues] })
-  }
-
-  /** A rate window opens then. */
-  #wakeAt(at: number): void {
-    setTimeout(() => this.#wake(null), Math.max(0, at - this.#transactor.nowMs) + 1).unref()
-  }
-
-  #woken(wake: Wake): void {
-    const told = wake.queues !== undefined || wake.ended !== undefined
-    const anything = !told && wake.control !== true && wake.outside !== true && wake.commands !== true
-    if (anything || wake.commands === true) this.#commands.tell()
-    if (anything || wake.outside === true) this.#sweeper.outside()
-    if (anything) this.#sessions.compare()
-    if (anything || (wake.queues?.length ?? 0) > 0) this.#wake(anything ? null : new Set(wake.queues))
-    if (wake.control === true) void this.#sessions.beatNow()
-    const look = anything ? this.#waiters.lookAnew() : this.#waiters.look(wake.ended ?? [])
-    look.catch((error: unknown) => this.#logger.warn({}, `looking for ended work: ${(error as Error).message}`))
-    for (const listener of this.#listeners) listener()
   }
 }

@@ -1,7 +1,7 @@
 /** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
 import type { Failure, Place } from '../net/marking.ts'
+import type { RunWait } from '../store/reads.ts'
 import { HELD_AT, type JsonText, type RunRow } from '../store/rows.ts'
-import type { RunWait } from '../store/store.ts'
 import type { Told } from './said.ts'
 
 /** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */

@@ -6,36 +6,29 @@
 
 import type { Commands, NewCommand } from './commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from './definitions.ts'
-import type { FiringNeed, FiringsLoaded, ResultAt, ResultText } from './firings.ts'
-import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
+import type { FiringNeed, FiringsLoaded } from './firings.ts'
 import type { InboxSchedules } from './inbox-schedules.ts'
 import type { Overview } from './overview.ts'
+import type { Reads } from './reads.ts'
 import type { Listing, Registry } from './registry.ts'
 import type {
   EventRow,
   GateRow,
   InstanceRow,
   ItemChunk,
-  JsonText,
   KeyRow,
   LimitRow,
   NetRow,
-  QueueCounts,
   QueueRow,
-  RunError,
   RunRow,
-  RunStatus,
   ScheduleRow,
   SlotRow,
-  StoredEvent,
-  TotalRow,
   UniqueRow,
   WorkerRow,
 } from './rows.ts'
 import type { SagaReads } from './sagas.ts'
 import type { Saved } from './saved.ts'
-import type { StepReads } from './steps.ts'
-import type { TreeReads } from './trees.ts'
+import type { Sweeps } from './sweeps.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface Store {
@@ -260,255 +253,6 @@ export interface Wake {
   readonly outside?: boolean
   /** Commands were put: they are due at once. */
   readonly commands?: boolean
-}
-
-/** Read models. No locks; each is one statement or a few. */
-export interface Reads {
-  readonly trees: TreeReads
-  readonly steps: StepReads
-  run(id: string): Promise<RunRow | null>
-  runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
-  /** Runs a session holds by the store's word. */
-  heldBy(sessionId: string): Promise<readonly RunRow[]>
-  instance(id: string): Promise<InstanceRow | null>
-  net(hash: string): Promise<NetRow | null>
-  listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]>
-  listRuns(params: RunQuery): Promise<readonly RunRow[]>
-  /** Inbox runs, newest first. */
-  listInbox(query: InboxQuery): Promise<InboxPage>
-  /** What waits and what is held, by type. Reads as much as queueCounts does. */
-  typeDepths(): Promise<readonly TypeDepth[]>
-  countInstances(): Promise<ReadonlyMap<string, number>>
-  countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
-  /** How many a list would give in all, counted up to `atMost`: a total on a page must not read a million rows. */
-  countListedRuns(query: RunQuery, atMost: number): Promise<number>
-  countListedInstances(query: InstanceQuery, atMost: number): Promise<number>
-  /** What waits and is held, by queue. Reads every pending and leased run's entry in partial indexes, nothing else. */
-  queueCounts(params: { readonly queue: string | null }): Promise<readonly QueueCounts[]>
-  /** Ended runs by queue and minute, from `since` on, besides the sum of all before (minute 0). */
-  totals(params: { readonly queue: string | null; readonly since: number }): Promise<readonly TotalRow[]>
-  /** Runs of one instance in the order they were created. */
-  instanceRuns(params: {
-    readonly instanceId: string
-    readonly limit: number
-    readonly after: string | null
-  }): Promise<readonly RunRow[]>
-  /** How many wait before this one in the queue of its slot key, counted up to `atMost`. */
-  queuedBefore(params: {
-    readonly slotKey: string
-    readonly queuedAt: number
-    readonly id: string
-    readonly atMost: number
-  }): Promise<number>
-  /** Oldest first; `limit`: so many of them. */
-  children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]>
-  slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]>
-  /** Of one slot; null: there is none. */
-  slot(params: { readonly instanceId: string; readonly key: string }): Promise<JsonText | null>
-  /** Results of nodes as in Loaded.results. */
-  results(params: {
-    readonly instanceId: string
-    readonly nodes: readonly string[]
-  }): Promise<ReadonlyMap<string, string | null>>
-  /** As in Loaded.resultsAt. */
-  resultAt(params: ResultAt): Promise<ResultText>
-  /** Follows one instance by seq. */
-  instanceEvents(params: {
-    readonly instanceId: string
-    readonly afterSeq: number
-    readonly limit: number
-  }): Promise<readonly StoredEvent[]>
-  /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
-  runHistory(runId: string): Promise<readonly StoredEvent[]>
-  /** The same for many runs. Runs without history are not in the map. */
-  histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>>
-  /** Failed executions since the run was made or last redriven, oldest first, the newest `limit` of each run. */
-  errorsOf(params: {
-    readonly runIds: readonly string[]
-    readonly limit: number
-  }): Promise<ReadonlyMap<string, readonly RunError[]>>
-  /** Global feed; stops before the oldest transaction in flight. */
-  feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]>
-  /** The global feed through a filter. */
-  events(query: EventQuery): Promise<EventPage>
-  /** The feed shows by now whatever has an id up to this: where those begin who want only what comes. */
-  feedEnd(): Promise<number>
-  /** Id of the oldest event kept; 0: none. */
-  feedStart(): Promise<number>
-  gate(id: string): Promise<GateRow | null>
-  openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]>
-  listGates(query: GateQuery): Promise<readonly GateRow[]>
-  queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
-  /** Configured queues, and whether each is paused. */
-  queuesPaused(): Promise<ReadonlyMap<string, boolean>>
-  limits(): Promise<readonly LimitRow[]>
-  workers(): Promise<readonly WorkerRow[]>
-  schedules(): Promise<readonly ScheduleRow[]>
-  schedule(name: string): Promise<ScheduleRow | null>
-  /** Saved progress of a run. */
-  checkpoint(runId: string): Promise<{ readonly state: string; readonly sequence: number } | null>
-  /** Invariants that hold in every committed state; each finding names the row. */
-  doctor(): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]>
-}
-
-export interface InstanceQuery {
-  readonly states: readonly string[] | null
-  readonly name: string | null
-  readonly dialect: string | null
-  readonly tenant: string | null
-  readonly rootsOnly: boolean
-  /** What the notation calls the shape (Net.kind): chain, group … */
-  readonly kind?: string | null
-  readonly startKey?: string | null
-  readonly retryOf?: string | null
-  /** Created at this moment or later. */
-  readonly createdAfter?: number | null
-  /** Created earlier than this. */
-  readonly createdBefore?: number | null
-  readonly limit: number
-  /** Newest first, strictly older than this id. */
-  readonly before: string | null
-  /** Passed over after `before`; each costs as much as one listed. */
-  readonly offset?: number
-}
-
-export interface GateQuery {
-  readonly states: readonly string[] | null
-  readonly instanceId: string | null
-  readonly tenant: string | null
-  readonly limit: number
-  /** Newest first, strictly older than this id. */
-  readonly before: string | null
-}
-
-/** The parts of `pending`: due now; due later and never failed; due later after a failure; waiting to be activated. */
-export type RunWait = 'available' | 'scheduled' | 'retryable' | 'held'
-
-export interface RunQuery {
-  readonly status: readonly RunStatus[] | null
-  readonly queue: string | null
-  readonly type: string | null
-  readonly deadLetter: boolean | null
-  readonly tenant: string | null
-  readonly instanceId?: string | null
-  readonly rootId?: string | null
-  /** Besides `status`: pending runs in one of these parts. Both null: any run. */
-  readonly wait?: readonly RunWait[] | null
-  /** Created then or later; read from the rows that the rest leaves. */
-  readonly createdFrom?: number | null
-  readonly createdBefore?: number | null
-  readonly limit: number
-  readonly before: string | null
-  readonly offset?: number
-}
-
-/** Conditions on events; each may be left out. Those on queue and type look the run up by its id. */
-export interface EventQuery {
-  readonly afterId: number
-  readonly limit: number
-  readonly types?: readonly string[] | null
-  readonly tenant?: string | null
-  readonly runId?: string | null
-  readonly instanceId?: string | null
-  readonly queues?: readonly string[] | null
-  readonly runTypes?: readonly string[] | null
-}
-
-export interface EventPage {
-  readonly events: readonly StoredEvent[]
-  /** Everything up to this id has been looked at: ask after it next. */
-  readonly cursor: number
-  /** true: there may be more behind the cursor already. */
-  readonly more: boolean
-}
-
-/** Small writes that touch no instance, and look-ups of what is due. Each is one statement, SKIP LOCKED where it locks. */
-export interface Sweeps {
-  /** Registers or refreshes a session. Returns what the worker must know: its state, and its runs to stop. */
-  beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat>
-  /**
-   * Workers past their time become `dead`; returns up to `limit` runs that their sessions (or those dead before) still
-   * hold. Leases of their own end at that moment and are found by `expiredLeases`.
-   */
-  lostRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  /** Leases past lease_until: workers' own, and foreign clients'. */
-  expiredLeases(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  /** Runs past timeout_at, or pending past expires_at. */
-  overdueRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  overdueInstances(params: {
-    readonly limit: number
-  }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
-  overdueGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
-  /** Open gates whose escalation has a stage that is due. */
-  escalatingGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
-  /** Terminal runs finished by foreign clients and not yet settled. */
-  unsettledRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  /** Runs that foreign clients have begun, of instances that do not know yet that they have begun. */
-  begunOutside(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  /** Instances with a cascade cut off. */
-  unfinishedCascades(params: {
-    readonly limit: number
-  }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
-  /** Slot keys under which instances are queued though there is room. */
-  freeSlots(params: { readonly limit: number }): Promise<readonly string[]>
-  /** The first in the queue under a slot key: as many as there is room for, at most `limit`. */
-  nextQueued(params: {
-    readonly key: string
-    readonly limit: number
-  }): Promise<readonly { readonly id: string; readonly netHash: string }[]>
-  dueSchedules(params: { readonly limit: number }): Promise<readonly ScheduleRow[]>
-  /** When the next thing becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. */
-  nextDueAt(): Promise<number | null>
-  /** Records starts of runs still held under these epochs (batched; returns the ids that were). */
-  started(params: {
-    readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[]
-  }): Promise<readonly string[]>
-  /**
-   * Renews leases of their own that have not run out, of `holder` (null: of anybody). `leaseMs` null: each for as long
-   * as before. `epochs`, in the order of `runIds`: only leases under these. Returns the ids renewed; tells each as a
-   * heartbeat.
-   */
-  extendLeases(params: {
-    readonly holder: string | null
-    readonly runIds: readonly string[]
-    readonly leaseMs: number | null
-    readonly epochs?: readonly number[]
-  }): Promise<readonly string[]>
-  /**
-   * A worker with leases of its own says that it lives: registered, or alive again if it was dead. Its own word may
-   * make it quiet or terminate; nothing takes that back. Returns the state that stands.
-   */
-  beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']>
-  /** Adds to the totals. */
-  addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void>
-  checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
-  progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean>
-  /**
-   * Sets in_use of these limits to what holds room under them, runs or executing instances: first locks the rows, then counts in a later statement.
-   * Foreign clients take no room, whatever they lease.
-   */
-  recountLimits(params: { readonly keys: readonly string[] }): Promise<void>
-  /**
-   * Deletes ended instances, bare runs that ended or were deleted, and events older than the cut, in chunks; keeps
-   * for-ever idempotency keys. Returns rows removed.
-   */
-  prune(params: {
-    readonly endedBefore: number
-    readonly eventsBefore: number
-    readonly limit: number
-  }): Promise<number>
-}
-
-export interface RunKey {
-  readonly id: string
-  readonly rootId: string | null
-  readonly instanceId: string | null
-}
-
-export interface Beat {
-  readonly state: WorkerRow['state']
-  /** Runs of this session whose cancel was requested, or that it no longer holds. */
-  readonly stop: readonly string[]
 }
 
 /** API keys of the server. */

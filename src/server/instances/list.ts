@@ -1,8 +1,8 @@
 /** Which instances a list shows, from its query string. */
 import { parseMoment } from '../../dialects/ojs/time.ts'
 import { PetrelError } from '../../engine/errors.ts'
+import type { InstanceQuery } from '../../store/reads.ts'
 import { HELD_AT } from '../../store/rows.ts'
-import type { InstanceQuery } from '../../store/store.ts'
 import { isId, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 import { STATES } from '../wire.ts'
 

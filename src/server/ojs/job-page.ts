@@ -1,7 +1,7 @@
 /** A page of jobs, newest first, with how many there are in all. */
 import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import type { RunQuery } from '../../store/store.ts'
+import type { RunQuery } from '../../store/reads.ts'
 import { isId, type Query } from '../query.ts'
 import { RequestError } from '../request-error.ts'
 import { jobReplies } from './job-reply.ts'

@@ -1,8 +1,8 @@
 /** Filters of lists of jobs and of bulk operations, in the words of OJS. */
 import { isQueueName } from '../../dialects/ojs/names.ts'
 import { JOB_STATES, type JobState } from '../../dialects/ojs/state.ts'
+import type { RunQuery, RunWait } from '../../store/reads.ts'
 import type { RunStatus } from '../../store/rows.ts'
-import type { RunQuery, RunWait } from '../../store/store.ts'
 import { RequestError } from '../request-error.ts'
 
 /** Names that a filter may have. */

@@ -2,6 +2,7 @@
 
 import type { ResultAt, ResultText } from '../../firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from '../../inbox.ts'
+import type { EventPage, EventQuery, GateQuery, InstanceQuery, Reads, RunQuery } from '../../reads.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -17,7 +18,6 @@ import type {
   TotalRow,
   WorkerRow,
 } from '../../rows.ts'
-import type { EventPage, EventQuery, GateQuery, InstanceQuery, Reads, RunQuery } from '../../store.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'

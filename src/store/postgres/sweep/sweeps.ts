@@ -1,6 +1,6 @@
 /** Look-ups of what is due, and small writes that touch no instance. */
 import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../../rows.ts'
-import type { Beat, RunKey, Sweeps } from '../../store.ts'
+import type { Beat, RunKey, Sweeps } from '../../sweeps.ts'
 import { ask, askOne } from '../ask.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'

@@ -1,6 +1,7 @@
 /** The read models, one statement each, outside any transaction. */
+
+import type { Reads } from '../../reads.ts'
 import type { RunRow } from '../../rows.ts'
-import type { Reads } from '../../store.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'

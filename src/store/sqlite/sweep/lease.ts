@@ -1,5 +1,5 @@
 /** What the holder of a run reports while it works. The epoch is the fence: a holder that lost its lease changes nothing. */
-import type { Sweeps } from '../../store.ts'
+import type { Sweeps } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 

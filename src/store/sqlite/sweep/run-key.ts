@@ -1,5 +1,5 @@
 /** What a sweep hands to settle: a run and what must be locked before it. */
-import type { RunKey } from '../../store.ts'
+import type { RunKey } from '../../sweeps.ts'
 import type { Cells } from '../driver.ts'
 
 export const RUN_KEY_CELLS = 'id, root_id, instance_id'

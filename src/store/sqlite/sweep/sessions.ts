@@ -3,7 +3,7 @@
  * any → dead when its time is over, and dead stays dead: its runs may already be someone else's.
  */
 import type { WorkerRow } from '../../rows.ts'
-import type { Beat, RunKey } from '../../store.ts'
+import type { Beat, RunKey } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import { aboutWorker } from '../row/others.ts'

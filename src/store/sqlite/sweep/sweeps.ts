@@ -1,5 +1,5 @@
 /** Small writes that touch no instance, and look-ups of what is due. */
-import type { RunKey, Sweeps } from '../../store.ts'
+import type { RunKey, Sweeps } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
