@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FOR_READS } from '../../src/store/postgres/settings.ts'
+import { FOR_READS, IN_ORDER } from '../../src/store/postgres/settings.ts'
 import { type Statement, statement } from '../../src/store/postgres/statement.ts'
 import * as due from '../../src/store/postgres/sweep/due.ts'
 import { ROOM_HELD } from '../../src/store/postgres/sweep/recount.ts'
@@ -68,8 +68,7 @@ describe.skipIf(postgresUrl() === null).each([
   })
 
   it('when the next thing is due', async () => {
-    // As IN_ORDER has it.
-    const inOrder = await Planner.on(subject, { ...FOR_READS, enable_sort: 'off' })
+    const inOrder = await Planner.on(subject, { ...FOR_READS, ...IN_ORDER })
     const { touched, indexes } = await cost(due.NEXT_DUE, null, inOrder)
     expect(indexes).toEqual(expect.arrayContaining(['workflow_run_due', 'workflow_instance_due']))
     expect(touched).toBeLessThanOrEqual(20)

@@ -34,6 +34,12 @@ export const FOR_READS = {
   idle_in_transaction_session_timeout: '15s',
 }
 
+/**
+ * Added for statements that walk an index step by step: whatever the statistics say, to sort what waits and take the first is
+ * no step.
+ */
+export const IN_ORDER = { enable_sort: 'off', enable_incremental_sort: 'off' }
+
 /** Beats and wakes may be lost in a power cut without harm: they do not wait for the disk. */
 export const FOR_SIGNALS = { ...FOR_READS, synchronous_commit: 'off' }
 
@@ -42,3 +48,6 @@ export function settingsCall(settings: Readonly<Record<string, string>>): Call {
   const parts = Object.entries(settings).map(([key, value]) => `set_config('${key}', '${value}', true)`)
   return { statement: statement(`SELECT ${parts.join(', ')}`), values: [] }
 }
+
+/** IN_ORDER, sent ahead of one statement. */
+export const STEPWISE = settingsCall(IN_ORDER).statement

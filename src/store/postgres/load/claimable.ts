@@ -26,7 +26,7 @@ export const QUEUE_SCAN = `queue_scan(queue) AS (
  * More than the least priority need be said: by priority alone (priority, created_at) goes too, and a plan made with the
  * statistics of a small table took it and read every row of other types (400,000 for one claim).
  */
-const ALONG = 'r.priority, r.run_at, r.id'
+export const ALONG = 'r.priority, r.run_at, r.id'
 
 /** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over. */
 function lines(anyQueue: boolean): string {

@@ -4,10 +4,11 @@
  */
 import { ask } from '../ask.ts'
 import type { Lanes } from '../lanes.ts'
-import { WAITING } from '../load/claimable.ts'
+import { ALONG, WAITING } from '../load/claimable.ts'
+import { STEPWISE } from '../settings.ts'
 import { statement } from '../statement.ts'
 
-const FRONT = statement(
+export const FRONT = statement(
   `WITH RECURSIVE kind(type) AS (
      (SELECT r.type ${WAITING} AND r.queue = $1::text ORDER BY r.type USING ~<~ LIMIT 1)
      UNION ALL
@@ -16,11 +17,11 @@ const FRONT = statement(
    ),
    line(type, priority) AS (
      SELECT k.type, n.priority FROM kind k CROSS JOIN LATERAL
-       (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = k.type ORDER BY r.priority LIMIT 1) n
+       (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = k.type ORDER BY ${ALONG} LIMIT 1) n
      UNION ALL
      SELECT l.type, n.priority FROM line l CROSS JOIN LATERAL
        (SELECT r.priority ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority > l.priority
-        ORDER BY r.priority LIMIT 1) n
+        ORDER BY ${ALONG} LIMIT 1) n
    )
    SELECT c.id FROM line l CROSS JOIN LATERAL (
      SELECT r.id, r.run_at ${WAITING} AND r.queue = $1::text AND r.type = l.type AND r.priority = l.priority
@@ -34,5 +35,6 @@ export function frontOf(
   lanes: Lanes,
   { queue, most }: { readonly queue: string; readonly most: number },
 ): Promise<readonly string[]> {
-  return ask(lanes, { statement: FRONT, values: [queue, String(most)], row: ([id]) => id as string })
+  const values = [queue, String(most)]
+  return ask(lanes, { statement: FRONT, settings: STEPWISE, values, row: ([id]) => id as string })
 }

@@ -1,5 +1,6 @@
 /** What is due. Each reads along one partial index that holds little else; none locks runs (the engine's settle does). */
 import { GATE, SCHEDULE, selectList } from '../columns.ts'
+import { ALONG, WAITING } from '../load/claimable.ts'
 import { statement } from '../statement.ts'
 
 const KEYS = 'SELECT r.id, r.root_id, r.instance_id FROM workflow.workflow_run r'
@@ -115,31 +116,26 @@ export const DUE_SCHEDULES = statement(
    WHERE c.enabled AND c.next_at <= ${CLOCK} ORDER BY c.next_at LIMIT $1::int`,
 )
 
-const PENDING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
-
-/** For NEXT_DUE: on a table that was never analyzed, sorting all that waits looks cheap. */
-export const IN_ORDER = statement("SELECT set_config('enable_sort', 'off', true)")
-
 /** Jumps through the claim index like load/claimable.ts: the next run_at of each (queue, type, priority). */
 export const NEXT_DUE = statement(
   `WITH RECURSIVE line(queue, type, priority) AS (
-     (SELECT r.queue, r.type, r.priority ${PENDING} ORDER BY r.queue, r.type USING ~<~, r.priority LIMIT 1)
+     (SELECT r.queue, r.type, r.priority ${WAITING} ORDER BY r.queue, r.type USING ~<~, r.priority LIMIT 1)
      UNION ALL
      SELECT n.queue, n.type, n.priority FROM line l CROSS JOIN LATERAL (
        SELECT c.queue, c.type, c.priority FROM (
-         (SELECT 1 AS step, r.queue, r.type, r.priority ${PENDING} AND r.queue = l.queue AND r.type = l.type AND r.priority > l.priority
-          ORDER BY r.priority LIMIT 1)
+         (SELECT 1 AS step, r.queue, r.type, r.priority ${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority > l.priority
+          ORDER BY ${ALONG} LIMIT 1)
          UNION ALL
-         (SELECT 2, r.queue, r.type, r.priority ${PENDING} AND r.queue = l.queue AND r.type ~>~ l.type
+         (SELECT 2, r.queue, r.type, r.priority ${WAITING} AND r.queue = l.queue AND r.type ~>~ l.type
           ORDER BY r.type USING ~<~, r.priority LIMIT 1)
          UNION ALL
-         (SELECT 3, r.queue, r.type, r.priority ${PENDING} AND r.queue > l.queue
+         (SELECT 3, r.queue, r.type, r.priority ${WAITING} AND r.queue > l.queue
           ORDER BY r.queue, r.type USING ~<~, r.priority LIMIT 1)
        ) c ORDER BY c.step LIMIT 1) n
    )
    SELECT least(
      (SELECT min(n.run_at) FROM line l CROSS JOIN LATERAL (
-        SELECT r.run_at ${PENDING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND r.run_at > ${CLOCK}
+        SELECT r.run_at ${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND r.run_at > ${CLOCK}
         ORDER BY r.run_at LIMIT 1) n),
      (SELECT min(${RUN_DUE}) FROM workflow.workflow_run r WHERE ${RUN_DUE} IS NOT NULL),
      (SELECT min(${INSTANCE_DUE}) FROM workflow.workflow_instance i WHERE ${INSTANCE_DUE} > '-infinity'),

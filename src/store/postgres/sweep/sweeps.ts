@@ -6,6 +6,7 @@ import { numberArray, textArray, uuidArray } from '../batch.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
 import type { Recent } from '../recent.ts'
+import { STEPWISE } from '../settings.ts'
 import type { Fields, Statement } from '../statement.ts'
 import { parseTime } from '../time.ts'
 import { isUuid } from '../uuid.ts'
@@ -125,7 +126,7 @@ export class PostgresSweeps implements Sweeps {
   async nextDueAt(): Promise<number | null> {
     return askOne(this.#lanes, {
       statement: due.NEXT_DUE,
-      settings: due.IN_ORDER,
+      settings: STEPWISE,
       row: (fields) => (fields[0] ? parseTime(fields[0]) : null),
     })
   }

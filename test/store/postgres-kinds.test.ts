@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FRONT } from '../../src/store/postgres/read/front.ts'
+import { FOR_READS, IN_ORDER } from '../../src/store/postgres/settings.ts'
+import { NEXT_DUE } from '../../src/store/postgres/sweep/due.ts'
+import { postgresUrl } from '../services.ts'
+import { Planner } from './plans.ts'
+import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
+
+const KINDS = 2_000
+
+/**
+ * What jumps from one type and priority to the next reads a few rows for each of them, whatever the planner knows: along the
+ * wrong index each jump reads all that waits.
+ */
+describe.skipIf(postgresUrl() === null).each([
+  { known: 'never analyzed', when: 'never' },
+  { known: 'analyzed while all were of one type', when: 'before' },
+  { known: 'analyzed', when: 'after' },
+] as const)('postgres: many types wait in a table $known', ({ when }) => {
+  let subject: PostgresSubject
+  let planner: Planner
+  beforeAll(async () => {
+    subject = await postgresSubject()
+    const fill = (type: string): Promise<unknown> =>
+      subject.foreign.query(`INSERT INTO workflow_run (type, payload, engine_turn, priority, run_at)
+        SELECT ${type}, '{}', true, 100 + n % 3, now() + CASE WHEN n % 2 = 0 THEN interval '1 h' ELSE interval '-1 min' END
+        FROM generate_series(1, ${KINDS}) n`)
+    if (when === 'before') {
+      await fill(`'kind.1'`)
+      await subject.foreign.query('ANALYZE workflow_run')
+      await subject.foreign.query('TRUNCATE workflow_run CASCADE')
+    }
+    await fill(`'kind.' || n`)
+    if (when === 'after') await subject.foreign.query('ANALYZE workflow_run')
+    planner = await Planner.on(subject, { ...FOR_READS, ...IN_ORDER })
+  }, 60_000)
+  afterAll(() => subject.close())
+
+  it('the front of a queue', async () => {
+    const { touched } = await planner.explain({ statement: FRONT, values: ['default', '20'] })
+    expect(touched).toBeLessThanOrEqual(4 * KINDS)
+  })
+
+  it('when the next thing is due', async () => {
+    const { touched } = await planner.explain({ statement: NEXT_DUE, values: [] })
+    expect(touched).toBeLessThanOrEqual(6 * KINDS)
+  })
+})
