@@ -118,13 +118,15 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
     await stage.admin('DELETE FROM workflow_run WHERE id = $1', [id])
     const session = await stage.connect()
     await session.query(`SET application_name = 'producer'`)
-    const inserting =
+    // Listened to from the start: it may be refused before the COMMIT is answered.
+    const refused = expect(
       session.query(`INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a.v1', '{}', 'k')
-      ON CONFLICT (idempotency_key) DO NOTHING`)
+        ON CONFLICT (idempotency_key) DO NOTHING`),
+    ).rejects.toMatchObject({ code: '23505', message: 'idempotency key belongs to a pruned run' })
     await stage.untilWaiting('producer', 1)
     await stage.admin(`INSERT INTO workflow_kept_key (idempotency_key, run_id) VALUES ('k', '${id}')`)
     await stage.admin('COMMIT')
-    await expect(inserting).rejects.toMatchObject({ code: '23505', message: 'idempotency key belongs to a pruned run' })
+    await refused
     expect((await stage.sql('SELECT id FROM workflow_run')).rowCount).toBe(0)
   })
 })

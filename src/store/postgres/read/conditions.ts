@@ -1,5 +1,4 @@
 /** Filters of lists as WHERE clauses. Only what is asked for is named, so that each set of filters has its own plan. */
-
 import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../reads.ts'
 import { HELD_AT } from '../../rows.ts'
 import { textArray } from '../batch.ts'

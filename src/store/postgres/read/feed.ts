@@ -10,7 +10,6 @@
  * Writers take a few milliseconds, so 3 is waited for, briefly. Behind a writer that stays longer the feed stops at
  * the last id known complete. Nothing is written or locked for this, and writers never wait.
  */
-
 import type { EventPage, EventQuery } from '../../reads.ts'
 import type { StoredEvent } from '../../rows.ts'
 import { ask, askOne } from '../ask.ts'

@@ -1,5 +1,4 @@
 /** Filters of lists as WHERE clauses. */
-
 import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../reads.ts'
 import { HELD_AT } from '../../rows.ts'
 import type { Value } from '../driver.ts'
