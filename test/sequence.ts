@@ -3,8 +3,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Their tests wait for other processes: for a server to be ready, for a session that was killed to run out. */
 const WAITING =
   /\/test\/(?:cli|clients|crash|docs|nats|pipeline|race|inbox\/crash)\/|\/promises\.test\.ts$|\/pollers\.test\.ts$/
-/** The last files are short ones, so that all workers end about together. */
-const SHARE = 0.8
+/** In this part of the list; the files come by size, and those at its end take next to no time. */
+const SHARE = 0.5
 
 /** Mixes files that wait with files that compute: workers that all wait leave the processors idle, and the other way round. */
 export class Mixed extends BaseSequencer {
