@@ -6,6 +6,7 @@ import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
 import { NETS, SLOTS_WITH } from '../load/plain.ts'
+import { settingsCall } from '../settings.ts'
 import { type Fields, statement } from '../statement.ts'
 
 const BY_KEY = statement(
@@ -18,10 +19,11 @@ const NAME_HOLDERS = statement('SELECT n.name, n.root_id FROM workflow.workflow_
  * have very many rows: after two groups of 100,000 jobs it read the table of runs once per nested workflow, 60 s
  * instead of 20 ms. Each LATERAL below also asks for the order of the index that it should use.
  */
-export const PROBES = statement(
-  `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-          set_config('enable_mergejoin', 'off', true)`,
-)
+export const PROBES = settingsCall({
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+}).statement
 
 /** Detached children live their own lives: they have no place in the parent. */
 const childrenOf = (parent: string, condition = ''): string =>
