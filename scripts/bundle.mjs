@@ -20,6 +20,8 @@ await build({
     nats: join(src, 'nats/index.ts'),
     cli: join(src, 'cli/main.ts'),
     insides: join(src, 'insides.ts'),
+    // Loaded by threads, from beside the others.
+    'definition-thread': join(src, 'dialects/definition-thread.ts'),
   },
   platform: 'node',
   external: (id) => !/^[./]/.test(id) && !id.startsWith(src),

@@ -58,7 +58,7 @@ export function build() {
     if (!ran([join(root, 'scripts/bundle.mjs'), fresh])) {
       throw new SetupError('The build failed: the bundle could not be written, see above.')
     }
-    copySql(fresh)
+    copyAsIs(fresh)
     // The time the build began, not ended: a file saved meanwhile counts as newer.
     fs.writeFileSync(join(fresh, '.stamp'), '')
     fs.utimesSync(join(fresh, '.stamp'), startedAt, startedAt)
@@ -75,11 +75,14 @@ function ran(script) {
   return spawnSync(process.execPath, script, { cwd: root, stdio: 'inherit' }).status === 0
 }
 
-/** @param {string} outDir */
-function copySql(outDir) {
+/**
+ * Migrations, and what a thread is started from.
+ * @param {string} outDir
+ */
+function copyAsIs(outDir) {
   const src = join(root, 'src')
   for (const entry of fs.readdirSync(src, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !entry.name.endsWith('.sql')) continue
+    if (!entry.isFile() || !/\.(sql|js)$/.test(entry.name)) continue
     const from = join(entry.parentPath, entry.name)
     const to = join(outDir, relative(src, from))
     fs.mkdirSync(dirname(to), { recursive: true })

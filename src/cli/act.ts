@@ -41,6 +41,11 @@ export function storeOptions(command: Command): Command {
     .option('--data <dir>', 'directory of the embedded store, when no --store is given', '.petrel')
 }
 
+export function oneLine(text: string): string {
+  if (/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(text)) return text
+  throw new InvalidArgumentError('up to 200 printable ASCII characters.')
+}
+
 export function wholeNumber(least: number, what: string): (text: string) => number {
   return (text) => {
     const value = Number(text)

@@ -1,6 +1,6 @@
 /** From --store, --data and the environment to an open engine. */
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { EngineApi, EngineOptions } from '../engine/api.ts'
 import type { Store } from '../store/store.ts'
 import type { Shared } from './act.ts'
@@ -28,7 +28,7 @@ export async function connectStore(
 ): Promise<Store> {
   const url = storeUrl(options)
   const file = sqliteFile(url)
-  if (file !== null && how.create) mkdirSync(dirname(file), { recursive: true })
+  if (file !== null && how.create) makeFolder(dirname(file))
   if (file !== null && !how.create && !existsSync(file)) {
     throw new CliError(
       'not_found',
@@ -48,6 +48,19 @@ export async function connectStore(
     }
   }
   return store
+}
+
+/** For its owner alone. Of those that exist, only one of our own name is changed: another may be there for others, too. */
+function makeFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (basename(folder) !== '.petrel' || (statSync(folder).mode & 0o077) === 0) return
+  try {
+    chmodSync(folder, 0o700)
+  } catch {
+    process.emitWarning(`other users of this machine can enter ${folder}; as its owner: chmod 700 ${folder}`, {
+      code: 'PETREL_FOLDER_OPEN',
+    })
+  }
 }
 
 export async function connect(options: Shared, how: ConnectHow): Promise<EngineApi> {

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { beside } from '../client/beside.ts'
 import type { Definition } from '../dialects/definition.ts'
+import { DefinitionError, type LocatedMistake } from '../dialects/mistakes.ts'
+import type { ReadOptions } from '../dialects/others.ts'
+import { definitionText } from '../dialects/utf8.ts'
 import type { Tools } from '../tools/tools.ts'
 import { CliError } from './failure.ts'
 
@@ -11,7 +14,22 @@ export { beside }
 /** `-` is standard input. */
 export function readText(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8')
+    return readDefinitionText(file)
+  } catch (error) {
+    if (!(error instanceof DefinitionError)) throw error
+    const [{ line, column, hint }] = error.problems as [LocatedMistake]
+    throw new CliError('invalid_request', `${file} is not UTF-8, see line ${line}, column ${column}`, hint ?? '')
+  }
+}
+
+/** Of a definition: its mistakes are told like all others in it. */
+export function readDefinitionText(file: string): string {
+  return definitionText(file === '-' ? 'stdin' : file, readBytes(file))
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file === '-' ? 0 : file)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT')
@@ -25,11 +43,21 @@ export function readText(file: string): string {
   }
 }
 
-/** Definitions that it names are looked for beside it. `tools`: what steps of playbooks may be made of. */
-export async function readDefinitionFile(file: string, tools?: Tools): Promise<Definition> {
-  const text = readText(file)
+export interface FileOptions {
+  /** What steps of playbooks may be made of. */
+  readonly tools?: Tools
+  /** Where definitions that it names are looked for when they are not beside it. */
+  readonly deployed?: Required<Pick<ReadOptions, 'resolve' | 'names'>>
+}
+
+/** Definitions that it names are looked for beside it. */
+export async function readDefinitionFile(file: string, { tools, deployed }: FileOptions = {}): Promise<Definition> {
+  const text = readDefinitionText(file)
   const { readDefinition } = await import('../dialects/definition.ts')
-  const folder = file === '-' ? '.' : dirname(file)
-  const more = tools === undefined ? {} : { tools }
-  return readDefinition(file === '-' ? 'stdin' : file, text, { ...beside(folder), ...more })
+  const near = beside(file === '-' ? '.' : dirname(file))
+  return readDefinition(file === '-' ? 'stdin' : file, text, {
+    resolve: async (name) => (await near.resolve(name)) ?? (await deployed?.resolve(name)) ?? null,
+    names: async () => [...(await near.names()), ...((await deployed?.names()) ?? [])],
+    ...(tools === undefined ? {} : { tools }),
+  })
 }

@@ -2,11 +2,13 @@
 import { type Command, Option } from 'commander'
 import type { Saga } from '../client/saga.ts'
 import type { EngineApi, Logger } from '../engine/api.ts'
+import { CONTROL_REACHES, type ControlReach } from '../nats/names.ts'
 
 export interface NatsOptions {
   readonly nats?: string
   readonly natsCreds?: string
   readonly natsPrefix?: string
+  readonly natsControl?: ControlReach
 }
 
 export function natsOptions(command: Command): Command {
@@ -18,6 +20,12 @@ export function natsOptions(command: Command): Command {
         'PETREL_NATS_PREFIX',
       ),
     )
+    .addOption(
+      new Option('--nats-control <reach>', 'what requests on NATS reach: each tenant its own, all, or none')
+        .choices(CONTROL_REACHES)
+        .default('tenant')
+        .env('PETREL_NATS_CONTROL'),
+    )
 }
 
 /** As it may be shown: without user and password. null: there is none. */
@@ -28,12 +36,15 @@ export function shownNats({ nats }: NatsOptions): string | null {
 export async function sagasLine(options: NatsOptions, sagas: SagaService | null): Promise<string | null> {
   const url = shownNats(options)
   if (url === null) return null
-  return `sagas on ${url}${(await sagas?.connected()) === true ? '' : ', which does not answer yet'}`
+  if ((await sagas?.connected()) === true) return `sagas on ${url}`
+  return `sagas on ${url}, ${sagas?.problem() === null ? 'which does not answer yet' : 'which has no JetStream'}`
 }
 
 export interface SagaService {
   /** Whether NATS is there: known as soon as it is, or after a moment. */
   connected(): Promise<boolean>
+  /** What is known to be wrong with it, in a sentence. */
+  problem(): string | null
   stop(params: { readonly graceMs: number }): Promise<void>
 }
 
@@ -48,7 +59,7 @@ const CONCURRENCY = 50
  */
 export async function serveSagas(
   engine: EngineApi,
-  { nats, natsCreds, natsPrefix }: NatsOptions,
+  { nats, natsCreds, natsPrefix, natsControl }: NatsOptions,
   { sagas, logger }: { readonly sagas: readonly Saga[]; readonly logger: Logger | null },
 ): Promise<SagaService | null> {
   if (nats === undefined && sagas.length === 0) return null
@@ -59,10 +70,12 @@ export async function serveSagas(
   const petrel = Petrel.over(engine, logger === null ? {} : { logger })
   for (const saga of sagas) await petrel.saga(saga as Saga<never>)
   if (nats !== undefined) await petrel.saga()
-  const transport = nats === undefined ? null : await openTransport(engine, { nats, natsCreds, natsPrefix }, logger)
+  const transport =
+    nats === undefined ? null : await openTransport(engine, { nats, natsCreds, natsPrefix, natsControl }, logger)
   const worker = await petrel.work({ queues: [SAGA_QUEUE], concurrency: CONCURRENCY })
   return {
     connected: () => soon(transport?.ready ?? null),
+    problem: () => transport?.problem ?? null,
     stop: async ({ graceMs }) => {
       await transport?.close()
       await worker.stop({ graceMs })
@@ -72,7 +85,14 @@ export async function serveSagas(
 
 async function openTransport(
   engine: EngineApi,
-  { nats, natsCreds, natsPrefix }: { [K in keyof NatsOptions]: string | undefined } & { readonly nats: string },
+  {
+    nats,
+    natsCreds,
+    natsPrefix,
+    natsControl,
+  }: { [K in keyof NatsOptions]: NatsOptions[K] | undefined } & {
+    readonly nats: string
+  },
   logger: Logger | null,
 ) {
   const { openSagaTransport } = await import('../nats/open.ts')
@@ -81,6 +101,7 @@ async function openTransport(
     url: nats,
     ...(natsCreds === undefined ? {} : { credentials: natsCreds }),
     ...(natsPrefix === undefined ? {} : { prefix: natsPrefix }),
+    ...(natsControl === undefined ? {} : { control: natsControl }),
     ...(logger === null ? {} : { logger }),
   })
 }

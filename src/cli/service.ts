@@ -26,6 +26,7 @@ export interface ServiceOptions {
     readonly concurrency?: number
     readonly queues?: readonly string[]
     readonly name?: string
+    readonly tenant?: string
     readonly runtime?: string
   } | null
   /** Whose commands are built here, beside those of deployed files. */

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReadOptions } from '../dialects/others.ts'
+import { definitionText } from '../dialects/utf8.ts'
 
 const ENDINGS = ['.workflow.yaml', '.workflow.yml', '.playbook.yaml', '.playbook.yml', '.yaml', '.yml', '.json']
 
@@ -10,7 +11,7 @@ export function beside(folder: string): Required<Pick<ReadOptions, 'resolve' | '
   return {
     resolve: (name) => {
       const found = ['', ...ENDINGS].map((ending) => join(folder, `${name}${ending}`)).find(isFile)
-      return found === undefined ? null : { file: found, text: readFileSync(found, 'utf8') }
+      return found === undefined ? null : { file: found, text: definitionText(found, readFileSync(found)) }
     },
     names: () =>
       readdirSync(folder).flatMap((entry) => {

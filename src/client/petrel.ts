@@ -5,12 +5,14 @@ import { buildWorkflow } from '../dialects/ojs/builder.ts'
 import { checkJob, retryOf } from '../dialects/ojs/tree.ts'
 import type { ReadOptions } from '../dialects/others.ts'
 import { TEMPLATE_TYPE } from '../dialects/saga/program.ts'
+import { definitionText } from '../dialects/utf8.ts'
 import type { CallerTransaction, EngineApi, EngineOptions, EnqueueParams, UniqueParams } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { StepHandlerOptions } from '../pipeline/handler.ts'
-import { STEP_TYPE } from '../pipeline/program.ts'
+import { stepTypes } from '../pipeline/program.ts'
+import { checkSecrets } from '../pipeline/secret-sources.ts'
 import { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
@@ -137,13 +139,17 @@ export class Petrel {
 
   /**
    * Lets workers started from now on execute the steps of playbooks, with these tools: those that come with Petrel, or
-   * `Tools.standard().add(tool)` with one's own. Secrets of keychains are read from the environment unless said otherwise.
+   * `Tools.standard().add(tool)` with one's own. Keychains read what
+   * `secrets` allows: `{ env: ['APP_*'], dir: '/run/secrets' }`; without it what PETREL_SECRETS_ENV and PETREL_SECRETS_DIR allow.
    */
   playbooks(options: Partial<StepHandlerOptions> = {}): this {
     const { tools = Tools.standard(), ...rest } = options
+    checkSecrets(rest.secrets ?? {})
     // Templates and secrets are much to load for those who never run a playbook.
     const made = import('../pipeline/handler.ts').then((module) => module.makeStepHandler({ ...rest, tools }))
-    this.handle(STEP_TYPE, async (args: unknown, ctx) => (await made)(args as never, ctx as Context<never>))
+    const handler = async (args: unknown, ctx: StepContext): Promise<unknown> =>
+      (await made)(args as never, ctx as Context<never>)
+    for (const type of stepTypes(tools.kinds())) this.handle(type, handler)
     this.#tools = tools
     return this
   }
@@ -291,7 +297,7 @@ export class Petrel {
     path: string,
     options: Omit<DefinitionOptions, 'file' | 'resolve' | 'names'> = {},
   ): Promise<InstanceHandle> {
-    const text = await readFile(path, 'utf8')
+    const text = definitionText(path, await readFile(path))
     return this.startText(text, { ...options, file: path, ...beside(dirname(path)) })
   }
 

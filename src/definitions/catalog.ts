@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readDefinition } from '../dialects/definition.ts'
 import { DefinitionError, type LocatedMistake } from '../dialects/mistakes.ts'
-import type { Resolve } from '../dialects/others.ts'
+import type { ReadOptions, Resolve } from '../dialects/others.ts'
 import { closest } from '../dialects/reader.ts'
 import type { EngineApi, Logger } from '../engine/api.ts'
 import { type DefinitionStarted, type StartDefinition, unknownDefinition } from '../engine/definitions.ts'
@@ -58,10 +58,7 @@ export class Catalog {
   }): Promise<Deployed> {
     const { tenant, actor } = p
     storableText(p.text, 'the text of a definition', LONGEST_TEXT)
-    const definition = await readDefinition(p.file, p.text, {
-      resolve: this.#texts(tenant),
-      names: () => this.#engine.store.definitions.names({ tenant }),
-    })
+    const definition = await readDefinition(p.file, p.text, this.deployed(tenant))
     const { name, dialect, trigger, start } = definition
     if (definition.named === false) throw new DefinitionError(p.file, [nameless()])
     checkWords(name, definition.version)
@@ -91,8 +88,13 @@ export class Catalog {
     return { row: stored, what, warnings: [...(definition.warnings ?? []), ...frozen] }
   }
 
+  /** Definitions that are in service, for one that names them. */
+  deployed(tenant: string | null): Required<Pick<ReadOptions, 'resolve' | 'names'>> {
+    return { resolve: this.#texts(tenant), names: () => this.#engine.store.definitions.names({ tenant }) }
+  }
+
   /** The latest of each name, or all versions of one; newest first. */
-  list(query: DefinitionQuery): Promise<readonly DefinitionRow[]> {
+  list(query: DefinitionQuery): Promise<readonly DefinitionHead[]> {
     return this.#engine.store.definitions.list(query)
   }
 
@@ -102,7 +104,7 @@ export class Catalog {
   }
 
   /** Nothing starts these any more, their triggers are off; what runs goes on. `version` null: all of them. */
-  async retire(p: Given): Promise<readonly DefinitionRow[]> {
+  async retire(p: Given): Promise<readonly DefinitionHead[]> {
     const { tenant, name, version, actor } = p
     const ids = await this.#change({ tenant, name }, (versions, now) => {
       const meant = versions.filter((v) => version === null || v.version === version)

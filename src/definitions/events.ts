@@ -147,7 +147,7 @@ export class Events {
 
 /** Names are encoded: an id may hold colons. Ids of two tenants are not the same event. */
 function eventKey({ id, tenant }: Publish, name: string): string {
-  const whose = tenant === null ? 'event' : `event@${encodeURIComponent(tenant)}`
+  const whose = tenant === null ? 'petrel:event' : `petrel:event@${encodeURIComponent(tenant)}`
   return `${whose}:${id}:${encodeURIComponent(name)}`
 }
 

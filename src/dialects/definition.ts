@@ -5,6 +5,7 @@ import { DefinitionError, type LocatedMistake } from './mistakes.ts'
 import { Others, type ReadOptions } from './others.ts'
 import { closest } from './reader.ts'
 import { locateMistakes, readSource, type Source } from './source.ts'
+import { belongsInThread, readInThread } from './thread.ts'
 
 export interface Definition {
   readonly dialect: string
@@ -67,6 +68,11 @@ export const DIALECTS: readonly Dialect[] = [
 
 /** `file` is only named in errors. */
 export async function readDefinition(file: string, text: string, options: ReadOptions = {}): Promise<Definition> {
+  return belongsInThread(text, options) ? readInThread(file, text, options) : readHere(file, text, options)
+}
+
+/** In this thread. */
+export async function readHere(file: string, text: string, options: ReadOptions = {}): Promise<Definition> {
   return read(
     file,
     text,

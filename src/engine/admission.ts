@@ -3,11 +3,18 @@
  * open to the taker's runtime, the queue runs, the queue's and the key's limits have room. A finishing run gives its room
  * back first, so that it passes to the next.
  */
+import { StoreLockedError } from '../store/errors.ts'
 import type { Listing } from '../store/registry.ts'
 import type { LimitRow, QueueRow, RunRow } from '../store/rows.ts'
 import type { LimitParams } from './api.ts'
 import { PetrelError } from './errors.ts'
+import { scopedName } from './scoped-names.ts'
 import { isSlotKey } from './slots.ts'
+
+const KEYED = 'key:'
+
+/** A window that begins later than this is of a clock that was set back since: it is over. */
+const AHEAD_MS = 1_000
 
 export type Refusal = 'closed' | 'paused' | 'queue_limit' | 'key_limit'
 
@@ -15,6 +22,8 @@ export class Admission {
   readonly #queues: ReadonlyMap<string, QueueRow>
   readonly #listing: (type: string) => Listing | null
   readonly #limits = new Map<string, LimitRow>()
+  /** Held by a transaction elsewhere: nothing is admitted under them, and nothing given back. */
+  readonly #locked: ReadonlySet<string>
   readonly #now: number
   readonly #changed = new Set<string>()
   /** Keys that had no limit before: what is leased already is counted after the commit. */
@@ -23,16 +32,20 @@ export class Admission {
   readonly freed = new Set<string>()
   /** When a rate window that refused somebody opens again. */
   retryAt: number | null = null
+  /** A pause or a limit refused a run. */
+  refused = false
 
   constructor(p: {
     readonly queues: ReadonlyMap<string, QueueRow>
     readonly listing: (type: string) => Listing | null
     readonly limits: ReadonlyMap<string, LimitRow>
+    readonly lockedLimits?: ReadonlySet<string> | undefined
     readonly now: number
   }) {
     this.#queues = p.queues
     this.#listing = p.listing
     this.#now = p.now
+    this.#locked = p.lockedLimits ?? NONE
     for (const [key, row] of p.limits) this.#limits.set(key, row)
   }
 
@@ -45,13 +58,27 @@ export class Admission {
   /** Takes the room if there is any. `runtime`: the taker's. */
   take(run: RunRow, runtime: string | null): Refusal | null {
     if (!this.isOpen(run.type, runtime)) return 'closed'
-    if (this.#queues.get(run.queue)?.paused === true) return 'paused'
     const keys = limitKeys(run)
-    for (const key of keys) {
-      if (!this.hasRoom(key)) return key.startsWith('queue:') ? 'queue_limit' : 'key_limit'
+    const refusal = this.#refusal(run, keys)
+    if (refusal !== null) {
+      this.refused = true
+      return refusal
     }
     for (const key of keys) this.#add(key, 1)
     return null
+  }
+
+  #refusal(run: RunRow, keys: readonly string[]): Refusal | null {
+    if (this.#queues.get(run.queue)?.paused === true) return 'paused'
+    for (const key of keys) {
+      if (!this.hasRoom(key)) return key.startsWith('queue:') ? 'queue_limit' : 'key_limit'
+    }
+    return null
+  }
+
+  /** What `take` gave was not used. */
+  giveBack(run: RunRow): void {
+    for (const key of limitKeys(run)) this.#add(key, -1)
   }
 
   /** A lease ended, as it was when it was held. The rate stays spent: it counts leases begun. */
@@ -68,6 +95,7 @@ export class Admission {
 
   /** Sets a limit. One that says what holds already is not written again: many runs bring the same one. */
   set(p: LimitParams): void {
+    this.#refuseLocked(p.key)
     const before = this.#limits.get(p.key)
     const row: LimitRow = {
       key: p.key,
@@ -92,6 +120,7 @@ export class Admission {
   }
 
   hasRoom(key: string): boolean {
+    if (this.#locked.has(key)) return false
     const row = this.#window(key)
     if (row === undefined) return true
     if (row.maxConcurrent !== null && row.inUse >= row.maxConcurrent) return false
@@ -103,7 +132,12 @@ export class Admission {
     return true
   }
 
+  #refuseLocked(key: string): void {
+    if (this.#locked.has(key)) throw new StoreLockedError([{ table: 'limit', key, holder: null }])
+  }
+
   #add(key: string, n: 1 | -1): void {
+    this.#refuseLocked(key)
     const row = this.#window(key)
     if (row === undefined) return
     this.#changed.add(key)
@@ -118,12 +152,15 @@ export class Admission {
   #window(key: string): LimitRow | undefined {
     const row = this.#limits.get(key)
     if (row === undefined || row.ratePer === null) return row
-    if (this.#now < row.windowStart + (row.periodMs ?? 0)) return row
+    const age = this.#now - row.windowStart
+    if (age > -AHEAD_MS && age < (row.periodMs ?? 0)) return row
     const fresh = { ...row, windowStart: this.#now, windowUsed: 0 }
     this.#limits.set(key, fresh)
     return fresh
   }
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled. */
 export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'>): boolean {
@@ -132,12 +169,23 @@ export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'
 
 export function limitKeys(run: { readonly queue: string; readonly limitKey: string | null }): readonly string[] {
   const queue = `queue:${run.queue}`
-  return run.limitKey === null ? [queue] : [queue, `key:${run.limitKey}`]
+  return run.limitKey === null ? [queue] : [queue, `${KEYED}${run.limitKey}`]
+}
+
+/** As runs carry it: the limit keys of one tenant are not those of another. */
+export function tenantLimitKey(key: string | null, tenant: string | null): string | null {
+  return key === null ? null : scopedName(key, tenant)
+}
+
+/** A limit that a run or a start brings along. Those of queues and of workflows name what they limit already. */
+export function tenantLimit(p: LimitParams, tenant: string | undefined): LimitParams {
+  if (!p.key.startsWith(KEYED)) return p
+  return { ...p, key: `${KEYED}${scopedName(p.key.slice(KEYED.length), tenant ?? null)}` }
 }
 
 export function checkLimit(p: LimitParams): void {
   const isSlot = isSlotKey(p.key)
-  if (!p.key.startsWith('queue:') && !p.key.startsWith('key:') && !isSlot) {
+  if (!p.key.startsWith('queue:') && !p.key.startsWith(KEYED) && !isSlot) {
     const keys = "'queue:<name>', 'key:<limit key>' or 'workflow:<tenant>:<name>'"
     throw new PetrelError('invalid_request', `limit '${p.key}': the key is ${keys}`)
   }

@@ -16,10 +16,12 @@ import type {
 import type { Store } from '../store/store.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './definitions.ts'
+import type { Faults } from './faults.ts'
 import type { InboxScheduling } from './inbox-schedules.ts'
 import type { Leases } from './lease-api.ts'
 import type { RunObserver } from './observers.ts'
 import type { Planned, Startable } from './plans.ts'
+import type { EngineKey } from './scoped-names.ts'
 import type { TypeRegistry } from './type-registry.ts'
 import type { Standing } from './votes.ts'
 import type { Why, WhyRun } from './why.ts'
@@ -73,8 +75,8 @@ export interface EnqueueParams {
   readonly expiresAt?: number
   /** The same, counted from when it is enqueued: for templates. */
   readonly expiresInMs?: number
-  /** Unique for ever: a second enqueue answers with the first. */
-  readonly idempotencyKey?: string
+  /** Permanently unique within the tenant: a second enqueue answers with the first run. Refused for another type. */
+  readonly idempotencyKey?: string | EngineKey
   readonly unique?: UniqueParams
   readonly limitKey?: string
   /** true: as if put in by plain SQL. Its type is dotted and ends in a version, such as .v1. */
@@ -134,8 +136,8 @@ export interface StartParams {
   readonly literals?: { readonly [node: string]: Literal }
   /** Literal items of `each` nodes. */
   readonly items?: { readonly [node: string]: readonly Item[] }
-  /** A second start with the same key answers with the first instance. */
-  readonly startKey?: string
+  /** Unique within the tenant: a second start answers with the first instance. Refused for another workflow. */
+  readonly startKey?: string | EngineKey
   /**
    * Start keys of this instance and of those nested in it that their author named: reserved together, for ever. If
    * one is taken, nothing starts (`duplicate`).
@@ -285,6 +287,8 @@ export interface EngineApi {
   readonly leases: Leases
   readonly registry: TypeRegistry
   readonly inboxSchedules: InboxScheduling
+  /** Failures that were contained: what was left out, and how often. */
+  readonly faults: Faults
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]>
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
   /** What a definition is stored as; refuses what a start would refuse. */
@@ -332,6 +336,8 @@ export interface EngineApi {
   /** Goes on in place with an instance that stopped (saga policy stop). */
   resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
   /** A failed, cancelled or dead-lettered run goes back to pending, attempt 0. */
+  /** A smaller number is more urgent. */
+  prioritize(params: { readonly id: string; readonly priority: number; readonly actor: string | null }): Promise<RunRow>
   redrive(params: { readonly runId: string; readonly actor: string | null }): Promise<RunRow>
   /** A run that waits at HELD_AT becomes due. */
   activate(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>
@@ -372,6 +378,8 @@ export interface EngineApi {
   whyRun(run: RunRow): Promise<WhyRun>
   /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
   results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
+  /** The same for showing: as many as fit in so many bytes, the others as markers with their size (store/shown.ts). */
+  shownResults(instanceId: string, maxBytes: number): Promise<ReadonlyMap<string, string | null>>
   /** What came before a run in its workflow, by node key (JSON text); empty for a bare run. */
   resultsBefore(run: RunRow): Promise<ReadonlyMap<string, string | null>>
   /** What the node of a run says is to be done, where its type alone does not; null: nothing. */

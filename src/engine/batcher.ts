@@ -4,7 +4,12 @@
  *
  * idle → (a call) → begun → working → (none came meanwhile) resting → idle. Resting lasts until this turn of the event
  * loop is over: those who were just answered may call again, and belong together. A call that comes alone ends it.
+ *
+ * A batch that fails is halved until the call that makes it fail is alone: only that one is refused. A store that is away
+ * fails them all; there is no use in asking it for each.
  */
+import { isStoreAway } from './faults.ts'
+
 export interface Batch<P, R> {
   readonly params: P
   resolve(result: R): void
@@ -71,17 +76,27 @@ export class Batcher<P, R> {
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const batch = this.#take()
-      try {
-        await this.#work(batch)
-      } catch (error) {
-        for (const entry of batch) entry.reject(error)
-      }
+      await this.#isolated(batch)
       if (this.#queue.length === 0) await this.#rest()
     }
     this.#busy = false
     const waiting = this.#idle
     this.#idle = []
     for (const resolve of waiting) resolve()
+  }
+
+  async #isolated(batch: readonly Batch<P, R>[]): Promise<void> {
+    try {
+      await this.#work(batch)
+    } catch (error) {
+      if (batch.length === 1 || isStoreAway(error)) {
+        for (const entry of batch) entry.reject(error)
+        return
+      }
+      const half = Math.ceil(batch.length / 2)
+      await this.#isolated(batch.slice(0, half))
+      await this.#isolated(batch.slice(half))
+    }
   }
 
   async #rest(): Promise<void> {

@@ -17,17 +17,18 @@ export class Beginnings {
     const fresh = runs.filter((run) => run.instanceId !== null && !this.#begun.has(run.instanceId))
     if (fresh.length === 0) return
     if (this.#begun.size > REMEMBERED) this.#begun.clear()
-    await this.#transactor.run({
+    const { value: noted } = await this.#transactor.run({
       roots: [...new Set(fresh.map((run) => run.rootId as string))],
-      wait: true,
+      wait: false,
       need: { instances: fresh.map((run) => run.instanceId as string) },
       fold: (change) => {
-        // An instance that is gone has nothing to learn.
-        for (const run of fresh)
-          if (change.loaded.locked.has(run.rootId as string)) change.noteStart(run, run.startedAt)
+        // An instance that is gone has nothing to learn, and one that is locked learns it from a later start or the outcome.
+        const free = fresh.filter((run) => change.loaded.locked.has(run.rootId as string))
+        for (const run of free) change.noteStart(run, run.startedAt)
+        return free
       },
     })
-    for (const run of fresh) this.#begun.add(run.instanceId as string)
+    for (const run of noted) this.#begun.add(run.instanceId as string)
   }
 
   forget(): void {

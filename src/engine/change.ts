@@ -27,6 +27,7 @@ import type { Admission } from './admission.ts'
 import { type ChildSpec, childInstance } from './births.ts'
 import { childEnded, errorOf } from './child-ends.ts'
 import { chunksOf } from './chunks.ts'
+import { cutOff, isTimedOut } from './cut-off.ts'
 import { DetachedChildren } from './detached.ts'
 import type { Evaluators } from './evaluator.ts'
 import { factsOf } from './facts.ts'
@@ -39,7 +40,7 @@ import { Recorded } from './recorded.ts'
 import { type Redrive, redrive } from './redrives.ts'
 import { type Finish, finished, placeOf } from './runs.ts'
 import { UNTOLD } from './said.ts'
-import { abandonUnattended } from './unattended.ts'
+import { unscopedName } from './scoped-names.ts'
 
 /** An instance taken up in this transaction. */
 export interface Member {
@@ -186,7 +187,7 @@ export class Change {
     // fire was given the row itself as the marking, so what it returns is the whole row.
     member.row = marking as InstanceRow
     member.dirty = true
-    if (happening.kind === 'resume' && member.row.phase !== 'ended') member.row = { ...member.row, endedAt: null }
+    if (member.row.endedAt !== null && member.row.phase !== 'ended') member.row = { ...member.row, endedAt: null }
     if (member.row.slotKey !== null) this.#countSlot(member.row.slotKey, before, member.row.state)
     for (const [key, value] of slots) member.slots.set(key, value)
     // The moment of a cancel: the instance ends only with what was active then.
@@ -202,7 +203,14 @@ export class Change {
     for (const effect of effects) this.#perform(member, effect)
     if (turned && last) tellTurn()
     // What was claimed while a cancel worked through its chunks has not heard of it yet; this was the last of them.
-    if (happening.kind === 'continue' && isUnwanted(member.row)) this.#perform(member, { do: 'signal-active' })
+    const again = happening.kind === 'continue' && isUnwanted(member.row)
+    if (again || (happening.kind === 'cancel' && this.#isOverdue(member)))
+      this.#perform(member, { do: 'signal-active' })
+  }
+
+  /** Stopped by the deadline of an instance it is nested in: its net may let active work end, time does not. */
+  #isOverdue(member: Member): boolean {
+    return member.row.phase === 'drain' && member.row.open > 0 && isTimedOut(this, member)
   }
 
   #countSlot(key: string, before: InstanceState, after: InstanceState): void {
@@ -239,7 +247,7 @@ export class Change {
         return closeGate(this, member, effect.id)
       case 'signal-active':
         this.signalled.add(member.row.id)
-        return abandonUnattended(this, member)
+        return cutOff(this, member)
       case 'deadline':
         member.row = { ...member.row, deadlineAt: effect.inMs === null ? null : this.now + effect.inMs }
         return
@@ -280,7 +288,10 @@ export class Change {
     const at = this.#created.get(run.id)
     const event = at === undefined ? undefined : this.events[at]
     if (at === undefined || event === undefined) return
-    this.events[at] = { ...event, data: JSON.stringify({ leased_at: iso(run.leasedAt), leased_by: run.leasedBy }) }
+    this.events[at] = {
+      ...event,
+      data: JSON.stringify({ leased_at: iso(run.leasedAt), leased_by: unscopedName(run.leasedBy) }),
+    }
   }
 
   #addChild(member: Member, effect: Extract<Effect, { do: 'child' }>): void {

@@ -16,7 +16,8 @@ export function claim(
   change: Change,
   filter: Filter,
   limit: number,
-  lease: (run: RunRow) => RunRow,
+  /** null: it cannot be leased; the next one is. */
+  lease: (run: RunRow) => RunRow | null,
 ): readonly RunRow[] {
   askRules(change)
   const candidates = candidatesOf(change.loaded)
@@ -32,6 +33,10 @@ export function claim(
     else if (refusal !== null) full.queues.add(run.queue)
     else {
       const row = lease(run)
+      if (row === null) {
+        change.admission.giveBack(run)
+        continue
+      }
       change.runs.set(row.id, row)
       taken.push(row)
     }

@@ -5,6 +5,7 @@ import type { EngineCommands } from './api.ts'
 export class CommandDesk implements EngineCommands {
   readonly take: Commands['take']
   readonly confirm: Commands['confirm']
+  readonly renew: Commands['renew']
   readonly nextDueAt: Commands['nextDueAt']
   readonly of: Commands['of']
   readonly ofInstance: Commands['ofInstance']
@@ -14,6 +15,7 @@ export class CommandDesk implements EngineCommands {
   constructor(commands: Commands) {
     this.take = (p) => commands.take(p)
     this.confirm = (p) => commands.confirm(p)
+    this.renew = () => commands.renew()
     this.nextDueAt = () => commands.nextDueAt()
     this.of = (p) => commands.of(p)
     this.ofInstance = (p) => commands.ofInstance(p)

@@ -7,6 +7,8 @@
  *   conflict, early        its worker still has it, or will have
  *   conflict, duplicate    it was completed before; services tell the same again whenever they are asked again
  *   conflict, late         it had been given up; a success may still have to be undone, so the instance hears of it
+ *
+ * The undo at which a rollback stopped is not late: its success is recorded, and the rollback continues.
  */
 import type { Failure } from '../net/marking.ts'
 import type { RunRow } from '../store/rows.ts'
@@ -18,12 +20,13 @@ import type { Change } from './change.ts'
 import { deliveryOf } from './deliveries.ts'
 import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
-import { tellLate } from './late.ts'
+import { tellLate, tellLateRefusal, undoneLate } from './late.ts'
 import { missing } from './lease-report.ts'
 import { type Chance, failExecution, succeed } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
 import { checkSaid, isRefused, type Said } from './said.ts'
-import type { Settler } from './settle.ts'
+import { unscopedName } from './scoped-names.ts'
+import { LOCK_PATIENCE_MS, type Settler } from './settle.ts'
 
 /** Runs deferred here whose root and place are remembered: a completion then needs no look-up. */
 const REMEMBERED = 20_000
@@ -86,6 +89,7 @@ export class Completions {
       bytes: outcome.text.length + 400,
       report: null,
       hint: delivery,
+      patienceMs: LOCK_PATIENCE_MS,
       fold: (change) => {
         refusal = completed(change, completion, told, this.#deps.chance)
         return refusal === null ? 'recorded' : 'stale'
@@ -142,9 +146,12 @@ function completed(change: Change, completion: Completion, told: Told, chance: C
   }
   // Its commit was uncertain and is told again.
   if (run.reportId === reportId) return null
+  const late = { startedAt: null, reportId, ...said }
+  if (outcome.error === null && undoneLate(change, run, outcome.text, late)) return null
   const reason = reasonOf(run)
   if (reason !== 'early') tellRefused(change, run, reason, outcome)
   if (reason === 'late' && outcome.error === null) tellLate(change, run, outcome.text)
+  if (reason === 'late' && outcome.error !== null) tellLateRefusal(change, run)
   return conflict(run, reason)
 }
 
@@ -171,7 +178,10 @@ function mismatch(run: RunRow, named: string): PetrelError {
 function conflict(run: RunRow, reason: CompletionRefusal): PetrelError {
   const state = run.status
   const why: Record<CompletionRefusal, string> = {
-    early: state === 'leased' ? `is held by worker ${run.leasedBy ?? '?'}, who has not deferred it` : 'has not begun',
+    early:
+      state === 'leased'
+        ? `is held by worker ${unscopedName(run.leasedBy) ?? '?'}, who has not deferred it`
+        : 'has not begun',
     duplicate: `is ${state}: it was completed before`,
     late: `is ${state}: it had been given up`,
   }

@@ -1,10 +1,13 @@
 /** What follows from a commit: who may have work now, when to look again, which workers must be told to stop. */
 import { holdsRoom, limitKeys } from './admission.ts'
+import type { Arrival } from './arrivals.ts'
 import type { Change } from './change.ts'
 
 export interface Consequences {
   /** Something became claimable there, or room under a limit free. */
   readonly queues: ReadonlySet<string>
+  /** The same, one by one. */
+  readonly arrived: readonly Arrival[]
   /** Nothing among it is more urgent than this priority. */
   readonly urgency: number
   /** Limits of instances under which there is room now: whoever is queued there may begin. */
@@ -17,6 +20,7 @@ export interface Consequences {
 
 export function consequencesOf(change: Change): Consequences {
   const queues = new Set<string>()
+  const arrived: Arrival[] = []
   const lost: { sessionId: string; runId: string; late: boolean }[] = []
   let soonest = Number.POSITIVE_INFINITY
   let urgency = Number.POSITIVE_INFINITY
@@ -25,6 +29,7 @@ export function consequencesOf(change: Change): Consequences {
     if (run.status === 'pending') {
       if (run.runAt <= change.now) {
         queues.add(run.queue)
+        arrived.push({ runId: run.id, queue: run.queue, type: run.type, tenant: run.tenant })
         urgency = Math.min(urgency, run.priority)
       } else soonest = Math.min(soonest, run.runAt)
       if (run.expiresAt !== null) soonest = Math.min(soonest, run.expiresAt)
@@ -41,6 +46,7 @@ export function consequencesOf(change: Change): Consequences {
     const freed = limits.size > 0 && holdsRoom(before) && !holdsRoom(run)
     if (!freed || !limitKeys(run).some((key) => limits.has(key))) continue
     queues.add(run.queue)
+    arrived.push({ runId: null, queue: run.queue, type: run.type, tenant: run.tenant })
     // Whoever waits there.
     urgency = Number.NEGATIVE_INFINITY
   }
@@ -52,5 +58,5 @@ export function consequencesOf(change: Change): Consequences {
     if (row.more) soonest = change.now
   }
   const slots = [...change.admission.freed].filter((key) => change.admission.hasRoom(key))
-  return { queues, urgency, slots, soonest, lost }
+  return { queues, arrived, urgency, slots, soonest, lost }
 }

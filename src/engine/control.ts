@@ -17,6 +17,7 @@ import { NeedMore } from './need.ts'
 import { persistently } from './persistently.ts'
 import { bring } from './redrives.ts'
 import { placeOf } from './runs.ts'
+import { scopedName } from './scoped-names.ts'
 import { checkRoomToResume, isSlotKey, slotNeed, startIdle } from './slots.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -114,15 +115,16 @@ export class Control {
       })
     }
     const id = this.#deps.newId()
+    const startKey = p.startKey === undefined ? null : scopedName(p.startKey, old.tenant)
     const need: Need = {
       instances: [p.id],
       slotsWith: ['a:', 'n:'].map((prefix) => ({ instanceId: p.id, prefix })),
       slots: [{ instanceId: p.id, keys: ['in', 'm'] }],
-      ...(p.startKey === undefined ? {} : { startKeys: [p.startKey] }),
+      ...(startKey === null ? {} : { startKeys: [startKey] }),
       ...slotNeed([old.slotKey]),
     }
     const retry = (change: Change): Started => {
-      const holder = p.startKey === undefined ? undefined : change.loaded.startKeys.get(p.startKey)
+      const holder = startKey === null ? undefined : change.loaded.startKeys.get(startKey)
       if (holder !== undefined) return retriedBefore(p.id, holder)
       const member = change.member(p.id)
       if (edited) checkInput(member.net.net.input, p.input, 'input')
@@ -141,7 +143,7 @@ export class Control {
         netHash: old.netHash,
         parent: null,
         tenant: old.tenant,
-        startKey: p.startKey ?? null,
+        startKey,
         retryOf: p.id,
         actor: p.actor,
         input: (edited ? p.input : facts.slot('in')) ?? null,
@@ -156,14 +158,17 @@ export class Control {
       return { id, created: true }
     }
     // Without a key nobody can tell whether a commit that may have happened was this one.
-    if (p.startKey === undefined) return (await this.#act(null, need, retry)).value
+    if (startKey === null) return (await this.#act(null, need, retry)).value
     return persistently(async () => (await this.#act(null, need, retry)).value)
   }
 
-  /** Goes on in place where an instance stopped without undo. */
+  /** Goes on in place where an instance stopped: forward, or at the undo that did not succeed. */
   async resumeInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
+    const { store } = this.#deps
     const runs = await this.#stoppedRuns(p.id)
     const { slotKey } = await this.#instance(p.id)
+    const asked = await store.commands.ofInstance({ instanceId: p.id })
+    const commands = new Map(asked.map(({ runId, subject, body, resendMs }) => [runId, { subject, body, resendMs }]))
     const need = { runs: runs.map((r) => r.id), ...slotNeed([slotKey]) }
     return this.#onInstance(p.id, need, (change) => {
       const { row, net } = change.member(p.id)
@@ -178,8 +183,8 @@ export class Control {
       const places: Place[] = []
       for (const { id } of runs) {
         const run = change.run(id) as RunRow
-        bring(change, run)
-        places.push(placeOf(run))
+        bring(change, run, {}, null, commands.get(id) ?? null)
+        if (run.role === 'work') places.push(placeOf(run))
       }
       happenBy(change, p.id, { kind: 'resume', places }, 'instance.resume_requested', p.actor)
     })
@@ -189,7 +194,7 @@ export class Control {
     const stopped: RunRow[] = []
     for (let after: string | null = null; ; ) {
       const page: readonly RunRow[] = await this.#deps.store.read.instanceRuns({ instanceId, limit: 1000, after })
-      stopped.push(...page.filter((r) => r.role === 'work' && (r.status === 'failed' || r.status === 'cancelled')))
+      stopped.push(...page.filter((r) => r.status === 'failed' || r.status === 'cancelled'))
       if (page.length < 1000) return stopped
       after = (page.at(-1) as RunRow).id
     }

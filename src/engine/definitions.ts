@@ -20,6 +20,7 @@ import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import type { Intake } from './intake.ts'
 import { type Planned, type Plans, planOf, type Startable } from './plans.ts'
+import { EngineKey } from './scoped-names.ts'
 import { slotNeed, startIdle } from './slots.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -57,7 +58,7 @@ export interface Triggered extends Started {
 export interface TriggerDefinition {
   /** Its latest version starts, whichever it is by then. */
   readonly of: DefinitionName
-  /** Names what happened: the same key starts nothing twice. */
+  /** Names what happened, in the engine's own words (EngineKey): the same key starts nothing twice. */
   readonly key: string
   /** Of a new instance; null: what the definition itself says. */
   readonly input: Json
@@ -178,7 +179,7 @@ export class DefinitionDesk {
     const params: StartParams = {
       ...start,
       ...(p.input === null ? {} : { input: p.input }),
-      startKey: p.key,
+      startKey: new EngineKey(p.key),
       names: [p.key],
       ...identity(row.tenant, p.actor),
       meta: metaOf(row, start, null, p.trigger),

@@ -1,6 +1,7 @@
 /** A leased run as its worker gets it. */
 import type { RunRow } from '../store/rows.ts'
 import type { Delivery } from '../worker/port.ts'
+import { retriedRun } from './retried-runs.ts'
 
 export function deliveryOf(run: RunRow, previous?: string | null): Delivery {
   const delivery: { -readonly [K in keyof Delivery]: Delivery[K] } = {
@@ -8,11 +9,12 @@ export function deliveryOf(run: RunRow, previous?: string | null): Delivery {
     epoch: run.epoch,
     type: run.type,
     queue: run.queue,
+    tenant: run.tenant,
     priority: run.priority,
     payload: run.payload,
     attempt: run.attempt + 1,
     maxAttempts: run.maxAttempts,
-    key: run.idempotencyKey ?? run.id,
+    key: run.idempotencyKey ?? retriedRun(run.meta)?.run ?? run.id,
     instanceId: run.instanceId,
     rootId: run.rootId,
     node: run.node,

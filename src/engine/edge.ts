@@ -1,8 +1,12 @@
 /** JSON from outside, checked before it meets a batch: what one store could not hold must not fail its neighbours. */
 import type { Failure } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
 import { PetrelError } from './errors.ts'
 
+/** The triggers of both stores hold plain SQL to the same two limits (migrations *_json_limits.sql). */
 export const MAX_DEPTH = 200
+/** Of one value, unless an engine is opened with `maxPayloadBytes`. */
+export const MAX_BYTES = 1024 * 1024
 
 /** Behind an even number of backslashes. */
 const ESCAPED_NUL = /(^|[^\\])(\\\\)*\\u0000/
@@ -43,6 +47,30 @@ export function storableText(
   const error = unstorable(text, maxBytes)
   if (error !== null) throw new PetrelError(error.code as 'unstorable', `${place}: ${error.message}`, details)
   return text
+}
+
+/**
+ * Stored values that are nested more deeply are neither shown nor given out. They come from before there was a limit.
+ * `JSON.stringify` takes time by the square of the depth, and ends a few thousand levels down; readers in other languages
+ * end at about this depth, with everything else that is in the same reply.
+ */
+const MOST_READ = 1_000
+
+/** Stored JSON as its value. */
+export function readStored(text: string): Json {
+  if (isTooDeep(text)) throw new Error(`nested more than ${MOST_READ} levels deep`)
+  return JSON.parse(text) as Json
+}
+
+/** The same for a reply that goes on without it. */
+export function shownStored(text: string): Json {
+  if (!isTooDeep(text)) return JSON.parse(text) as Json
+  return { error: { code: 'unreadable', message: `this value is nested more than ${MOST_READ} levels deep` } }
+}
+
+/** Costs a look at the length for most, and one pass over the text for the others. */
+export function isTooDeep(text: string): boolean {
+  return text.length > 2 * MOST_READ && depthOf(text) > MOST_READ
 }
 
 /** Deepest nesting; strings are skipped. */

@@ -24,13 +24,16 @@ import type {
   StartParams,
 } from './api.ts'
 import { Beginnings } from './beginnings.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { CommandDesk } from './command-desk.ts'
 import { Completions } from './completions.ts'
 import { Control } from './control.ts'
 import { DefinitionDesk, type DefinitionStarted, type Triggered } from './definitions.ts'
 import { deliveryOf } from './deliveries.ts'
+import { MAX_BYTES } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { Evaluators } from './evaluator.ts'
+import { Faults } from './faults.ts'
 import { Foresight } from './foresight.ts'
 import { GateDesk } from './gate-desk.ts'
 import { newId } from './ids.ts'
@@ -52,7 +55,7 @@ import { Settler } from './settle.ts'
 import { SlotDesk } from './slot-desk.ts'
 import { Sweeper } from './sweeper.ts'
 import { Totals } from './totals.ts'
-import { Transactor } from './transactor.ts'
+import { type Committed, Transactor } from './transactor.ts'
 import { type TypeRegistry, typeRegistryOn } from './type-registry.ts'
 import { viewOf } from './view.ts'
 import { Waiters } from './waiters.ts'
@@ -70,6 +73,7 @@ export class Engine implements EngineApi {
   readonly registry: TypeRegistry
   readonly inboxSchedules: InboxScheduling
   readonly commands: EngineCommands
+  readonly faults: Faults
   readonly #nets: Nets
   readonly #transactor: Transactor
   readonly #settler: Settler
@@ -104,7 +108,7 @@ export class Engine implements EngineApi {
 
   private constructor(options: EngineOptions, storeNow: number) {
     const { store } = options
-    const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024
+    const maxPayloadBytes = options.maxPayloadBytes ?? MAX_BYTES
     if (maxPayloadBytes < MIN_PAYLOAD_BYTES) {
       throw new PetrelError(
         'invalid_request',
@@ -120,8 +124,10 @@ export class Engine implements EngineApi {
     this.store = store
     this.#nets = new Nets(evaluators)
     const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_DEPTH }
-    this.#transactor = new Transactor(store, deps, (committed) => this.#news.committed(committed))
+    this.#transactor = new Transactor(store, deps, (committed) => this.#committed(committed))
     this.#transactor.clockOffsetMs = storeNow - Date.now()
+    this.faults = new Faults({ logger, now: () => this.#transactor.nowMs })
+    const { faults } = this
     this.#results = new Results(store, this.#nets)
     this.#programs = new Programs(store, this.#nets)
     const references = new References(store, (id) => this.#programs.keepsAside(id))
@@ -145,6 +151,7 @@ export class Engine implements EngineApi {
       newId,
       chance,
       logger,
+      faults,
       ttlMs,
       heartbeatMs: options.heartbeatMs ?? Math.max(100, Math.floor(ttlMs / 4)),
       maxPayloadBytes,
@@ -159,6 +166,7 @@ export class Engine implements EngineApi {
       transactor: this.#transactor,
       foresight: new Foresight(this.#nets, evaluators),
       logger,
+      faults,
       lanes: store.kind === 'postgres' ? 3 : 1,
       offers: (reports) => this.#sessions.offers(reports),
     })
@@ -182,6 +190,7 @@ export class Engine implements EngineApi {
       newId,
       chance,
       logger,
+      faults,
       maxPayloadBytes,
       references,
       noteStarts: (runs) => this.#beginnings.note(runs),
@@ -223,19 +232,28 @@ export class Engine implements EngineApi {
       probe,
     })
     this.inboxSchedules = inboxSchedules
-    this.#slots = new SlotDesk({ store, transactor: this.#transactor, nets: this.#nets, offers, logger, probe })
+    this.#slots = new SlotDesk({ store, transactor: this.#transactor, nets: this.#nets, offers, faults, probe })
     this.#sweeper = new Sweeper({
       store,
       transactor: this.#transactor,
       settler: this.#settler,
       schedules: this.#schedules,
       inboxSchedules,
+      clock: new ClockWatch({
+        store,
+        logger,
+        reschedule: async (now) => {
+          await this.#schedules.reschedule(now)
+          await inboxSchedules.reschedule(now)
+        },
+      }),
       slots: this.#slots,
       offers,
       wake: () => this.#news.wake(null),
       noteStarts,
       chance,
       logger,
+      faults,
       pollMs,
       retention: options.retention ?? { endedMs: null, eventsMs: null },
       probe,
@@ -251,6 +269,7 @@ export class Engine implements EngineApi {
       totals: this.#totals,
       completions: this.#completions,
       commands: this.#commands,
+      forget: () => this.#forget(),
       logger,
     })
     this.#unsubscribe = store.onWake((wake) => this.#news.woken(wake))
@@ -320,6 +339,10 @@ export class Engine implements EngineApi {
     return this.#control.resumeInstance(p)
   }
 
+  prioritize(p: Parameters<EngineApi['prioritize']>[0]): Promise<RunRow> {
+    return this.#runControl.prioritize(p)
+  }
+
   redrive(p: Parameters<EngineApi['redrive']>[0]): Promise<RunRow> {
     return this.#runControl.redrive({ id: p.runId, actor: p.actor })
   }
@@ -361,6 +384,11 @@ export class Engine implements EngineApi {
     this.#totals.forget()
     await this.#totals.flush()
     await this.store.reset()
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#nets.forgetStored()
     this.#beginnings.forget()
     this.#leases.forget()
     this.#completions.forget()
@@ -402,6 +430,10 @@ export class Engine implements EngineApi {
     return this.#why.run(run)
   }
 
+  shownResults(instanceId: string, maxBytes: number): Promise<ReadonlyMap<string, string | null>> {
+    return this.#results.shown(instanceId, maxBytes)
+  }
+
   async results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
     const recent = nodes === undefined ? null : this.#waiters.recentResults(instanceId, nodes)
     if (recent !== null) return recent
@@ -412,8 +444,8 @@ export class Engine implements EngineApi {
     return (await this.#results.before(deliveryOf(run))).byNode
   }
 
-  program({ instanceId, node, role }: RunRow): Promise<Json | null> {
-    return this.#programs.of({ instanceId, node, role })
+  program(run: RunRow): Promise<Json | null> {
+    return this.#programs.of(run)
   }
 
   async net(hash: string): Promise<Net | null> {
@@ -455,6 +487,15 @@ export class Engine implements EngineApi {
     await this.#totals.flush()
     this.#waiters.close()
     this.#unsubscribe()
+  }
+
+  /** It is committed whatever follows: what fails here is only noticed later, by a look of those concerned. */
+  #committed(committed: Committed<unknown>): void {
+    try {
+      this.#news.committed(committed)
+    } catch (error) {
+      this.faults.note('after_commit_failed', 'news', error)
+    }
   }
 
   #on(on: CallerTransaction | undefined): Store['transact'] | undefined {

@@ -34,7 +34,9 @@ export function checkRuntime(runtime: unknown, place: string): asserts runtime i
 }
 
 /** Whether a filter takes a run. */
-export function accepting(filter: Omit<ClaimFilter, 'runtime'>): (run: RunRow) => boolean {
+export function accepting(
+  filter: Omit<ClaimFilter, 'runtime'>,
+): (run: Pick<RunRow, 'queue' | 'type' | 'tenant'>) => boolean {
   const queues = filter.queues === null ? null : new Set(filter.queues)
   const isAsked = typeMatcher(filter.types)
   return (run) =>

@@ -1,12 +1,15 @@
 /**
- * What a session holds by the store's word, compared with what its worker says he holds. They differ when another
- * process, or a foreign client, ended a run that is held here, and when a lease was committed whose answer never came.
+ * What a session holds according to the store, compared with what its worker holds. They differ when another process, or a
+ * foreign client, ended a run that is held here; when a lease was committed whose answer never came; and when the store
+ * lost an outcome that it had acknowledged (a failover to a server that lags behind).
  */
 import type { RunRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionInbox } from '../worker/port.ts'
 import type { Change } from './change.ts'
-import { strayed } from './outcomes.ts'
+import type { Faults } from './faults.ts'
+import { Findings, idOf } from './findings.ts'
+import { type Chance, strayed, unrecordable } from './outcomes.ts'
 import type { Settler } from './settle.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -19,6 +22,8 @@ export interface HoldingDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly settler: () => Settler
+  readonly chance: Chance
+  readonly faults: Faults
 }
 
 export class Holdings {
@@ -31,6 +36,9 @@ export class Holdings {
   claiming = false
   #due: NodeJS.Timeout | null = null
   #lookedAt = Number.NEGATIVE_INFINITY
+  #closed = false
+  /** Started runs that the last look found leased to a worker that does not hold them, and their epochs. */
+  #suspects: ReadonlyMap<string, number> = new Map()
 
   constructor(deps: HoldingDeps, inbox: SessionInbox, sessionId: () => string) {
     this.#deps = deps
@@ -50,13 +58,24 @@ export class Holdings {
     if (claiming || this.claiming) return
     const longAgo = this.#deps.transactor.nowMs - STRAY_AFTER_MS
     const unknown = rows.filter((run) => !held.has(run.id) && !this.reporting.has(run.id))
+    // Its outcome may have been recorded since the rows were read. If the next look still finds it, it was not.
+    const started = unknown.filter((run) => run.startedAt !== null)
+    const lasting = started.filter((run) => this.#suspects.get(run.id) === run.epoch)
+    this.#suspects = new Map(started.map((run) => [run.id, run.epoch]))
     const strays = unknown.filter((run) => run.startedAt === null && (run.leasedAt ?? 0) < longAgo)
-    await Promise.all(strays.map((run) => this.#giveBack(run)))
+    // One that cannot be given back must not make the beat fail, and with it all that the session holds.
+    const findings = new Findings(this.#deps.faults, () => false)
+    await findings.together('stray_lease', [...strays, ...lasting], idOf, (run) => this.#giveBack(run))
+    if (started.length > lasting.length) this.#lookSoon()
   }
 
   /** Somebody has committed something: nobody knows what, so it may concern what is held here. Writes nothing. */
   compareSoon(): void {
-    if (this.#due !== null || this.#inbox.holding().length === 0) return
+    if (this.#inbox.holding().length > 0) this.#lookSoon()
+  }
+
+  #lookSoon(): void {
+    if (this.#due !== null || this.#closed) return
     const look = (): void => {
       this.#due = null
       this.#lookedAt = performance.now()
@@ -67,6 +86,7 @@ export class Holdings {
   }
 
   close(): void {
+    this.#closed = true
     if (this.#due !== null) clearTimeout(this.#due)
   }
 
@@ -77,13 +97,18 @@ export class Holdings {
     this.#inbox.stop(runIds.map((runId) => ({ runId, reason: cancelled.has(runId) ? 'cancel' : 'lost' })))
   }
 
-  /** Leased by a commit whose answer never came: nobody works on it. */
+  /** Leased, but nobody works on it. */
   async #giveBack({ id: runId, rootId, instanceId, epoch }: RunRow): Promise<void> {
     const sessionId = this.#sessionId()
     const fold = (change: Change): 'recorded' => {
-      strayed(change, runId, sessionId, epoch)
+      strayed(change, runId, { sessionId, epoch, chance: this.#deps.chance })
       return 'recorded'
     }
-    await this.#deps.settler().settle({ runId, rootId, instanceId, bytes: 400, report: null, fold, unstorable: fold })
+    const unstorable = (change: Change): 'recorded' => {
+      unrecordable(change, runId)
+      return 'recorded'
+    }
+    const key = { runId, rootId, instanceId, bytes: 400, report: null }
+    await this.#deps.settler().settle({ ...key, ifLocked: 'leave', fold, unstorable })
   }
 }

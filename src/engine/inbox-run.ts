@@ -16,7 +16,7 @@ export function checkInboxRun(params: EnqueueParams, place: string): void {
       refuse(`${place}.${name}`, `must have 1 to ${LONGEST_NAME} characters`)
     }
   }
-  if (key !== undefined && (key === '' || [...key].length > LONGEST_KEY)) {
+  if (typeof key === 'string' && (key === '' || [...key].length > LONGEST_KEY)) {
     refuse(`${place}.idempotencyKey`, `must have 1 to ${LONGEST_KEY} characters`)
   }
   if (maxAttempts !== undefined && maxAttempts > MOST_ATTEMPTS) {

@@ -104,7 +104,7 @@ export class InboxScheduleDesk implements InboxScheduling {
   /** Any number of processes may call this with the same row. */
   async fire(row: InboxScheduleRow): Promise<void> {
     const { store, dueAt, probe } = this.#deps
-    const broken = brokenRule(row)
+    const broken = row.nextRunAt < 0 ? BEFORE_1970 : brokenRule(row)
     if (broken !== null) return this.#disable(row, `${broken.field}: ${broken.rule}`)
     try {
       const now = await this.#putIn(row)
@@ -120,20 +120,38 @@ export class InboxScheduleDesk implements InboxScheduling {
     }
   }
 
+  /** After the clock was set back: what fired ahead of it is due again by its expression. A first time that somebody chose stays. */
+  async reschedule(now: number): Promise<void> {
+    const { store, dueAt } = this.#deps
+    for (const row of await store.inboxSchedules.list()) {
+      if (!row.enabled || row.lastRunAt === null || row.lastRunAt <= now || brokenRule(row) !== null) continue
+      const nextRunAt = nextOf(row, now)
+      if (nextRunAt === null || row.nextRunAt <= nextRunAt) continue
+      await store.inboxSchedules.enable({ id: row.id, nextRunAt })
+      dueAt(nextRunAt)
+    }
+  }
+
   /** The time at which the run was there. */
   async #putIn(row: InboxScheduleRow): Promise<number> {
     const { transactor, newId, offers } = this.#deps
-    const idempotencyKey = `schedule:${row.id}:${Math.floor(row.nextRunAt / 1000)}`
+    // As other tickers on this table make it, so that each firing is put in once whichever of them is first.
+    const shared = `schedule:${row.id}:${Math.floor(row.nextRunAt / 1000)}`
+    const own = `petrel:${shared}`
     const { type, payload, priority, maxAttempts } = row
     try {
       const { change } = await transactor.run({
         roots: [],
-        wait: true,
-        need: { idempotencyKeys: [idempotencyKey] },
+        wait: false,
+        need: { idempotencyKeys: [shared, own] },
         offers,
         fold: (change) => {
           const { idempotencyKeys, keptKeys, now } = change.loaded
-          if (idempotencyKeys.has(idempotencyKey) || keptKeys?.has(idempotencyKey)) return
+          const holder = idempotencyKeys.get(shared)
+          if (holder?.type === type || keptKeys?.has(shared)) return
+          if (idempotencyKeys.has(own) || keptKeys?.has(own)) return
+          // A run of another type under this key is not this firing, however it came by the key.
+          const idempotencyKey = holder === undefined ? shared : own
           const about = { priority, maxAttempts, idempotencyKey, inbox: true }
           change.addRun(newRun({ id: newId(), type, payload, now }, about))
         },
@@ -165,6 +183,9 @@ interface Broken {
   readonly field: string
   readonly rule: string
 }
+
+/** Written by plain SQL before the triggers refused it: '-infinity', a date BC. No key could be made of such a time. */
+const BEFORE_1970: Broken = { field: 'next_run_at', rule: 'must be a time from 1970 to 9999' }
 
 /** The same of whoever made the schedule; a row by plain SQL has passed what its store can check. */
 function brokenRule({ type, schedule, timezone, priority, maxAttempts }: Rules): Broken | null {

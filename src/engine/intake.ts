@@ -1,8 +1,9 @@
 /** Work comes in: bare runs and instances, checked at the edge, many calls in one transaction. */
 import type { Json, Retry } from '../net/net.ts'
-import type { RunRow } from '../store/rows.ts'
+import { StoreLockedError } from '../store/errors.ts'
+import type { InstanceRow, RunRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
-import { checkLimit, limitKeys } from './admission.ts'
+import { checkLimit, limitKeys, tenantLimit, tenantLimitKey } from './admission.ts'
 import type { Enqueued, EnqueueParams, Started, StartParams } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import { type Batch, Batcher } from './batcher.ts'
@@ -18,6 +19,7 @@ import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
 import { persistently } from './persistently.ts'
 import { newRun } from './runs.ts'
+import { storedKey, unscopedName } from './scoped-names.ts'
 import { checkSlots, slotKey, slotNeed } from './slots.ts'
 import type { Transactor } from './transactor.ts'
 import { claimUnique } from './uniques.ts'
@@ -46,6 +48,8 @@ type FirstOrder = { readonly queue: string; readonly limitKey: string | null }
 interface Birthing {
   readonly params: StartParams
   readonly id: string
+  /** As stored. */
+  readonly startKey: string | null
   readonly hash: string
   readonly hashes: readonly string[]
   readonly bytes: number
@@ -63,24 +67,24 @@ export class Intake {
     const sizes = { most: MOST, mostBytes: MOST_BYTES, sizeOf: bytesOf, begin }
     this.#enqueues = new Batcher<readonly Order[], readonly Enqueued[]>({
       ...sizes,
-      work: (batch) => together(batch, (calls, unsure) => this.#enqueueAll(calls, unsure)),
+      work: (batch) => together(batch, (calls, how) => this.#enqueueAll(calls, how)),
     })
     this.#starts = new Batcher<readonly Birthing[], readonly Started[]>({
       ...sizes,
-      work: (batch) => together(batch, (calls, unsure) => this.#startAll(calls, unsure)),
+      work: (batch) => together(batch, (calls, how) => this.#startAll(calls, how)),
     })
   }
 
   async enqueue(params: readonly EnqueueParams[], on?: Store['transact']): Promise<readonly Enqueued[]> {
     const orders = params.map((p, i) => this.#order(p, i))
     if (on === undefined) return this.#enqueues.add(orders)
-    return (await this.#enqueueAll([orders], false, on))[0] as readonly Enqueued[]
+    return (await this.#enqueueAll([orders], ALONE, on))[0] as readonly Enqueued[]
   }
 
   async start(params: readonly StartParams[], on?: Store['transact']): Promise<readonly Started[]> {
     const births = params.map((p) => this.#birthing(p))
     if (on === undefined) return this.#starts.add(births)
-    return (await this.#startAll([births], false, on))[0] as readonly Started[]
+    return (await this.#startAll([births], ALONE, on))[0] as readonly Started[]
   }
 
   /** Refuses what a start would refuse; gives the hashes of its nets, its own first. */
@@ -123,9 +127,9 @@ export class Intake {
         retry: params.retry === undefined ? null : JSON.stringify(retry),
         timeoutMs: params.timeoutMs ?? null,
         expiresAt: params.expiresAt ?? null,
-        idempotencyKey: params.idempotencyKey ?? null,
+        idempotencyKey: storedKey(params.idempotencyKey, params.tenant),
         uniqueKey: params.unique?.key ?? null,
-        limitKey: params.limitKey ?? null,
+        limitKey: tenantLimitKey(params.limitKey ?? null, params.tenant ?? null),
         tenant: params.tenant ?? null,
         meta:
           params.meta === undefined
@@ -137,10 +141,9 @@ export class Intake {
     return { params, run, bytes: payload.length + 300 }
   }
 
-  /** `unsure`: an earlier commit of these calls may have happened; what is there already is only answered. */
   async #enqueueAll(
     calls: readonly (readonly Order[])[],
-    unsure: boolean,
+    { unsure, wait }: How,
     on?: Store['transact'],
   ): Promise<readonly (readonly Enqueued[])[]> {
     const orders = all(calls)
@@ -158,7 +161,7 @@ export class Intake {
     const { value, change } = await this.#deps.transactor.run(
       {
         roots: [],
-        wait: true,
+        wait,
         need,
         offers: on === undefined ? this.#deps.offers : nobody,
         fold: (change) => {
@@ -201,6 +204,7 @@ export class Intake {
     return {
       params,
       id: params.id ?? this.#deps.newId(),
+      startKey: storedKey(params.startKey, params.tenant),
       hash: hashes[0] as string,
       hashes,
       bytes: bytes + items + 1000,
@@ -209,14 +213,14 @@ export class Intake {
 
   async #startAll(
     calls: readonly (readonly Birthing[])[],
-    unsure: boolean,
+    { unsure, wait }: How,
     on?: Store['transact'],
   ): Promise<readonly (readonly Started[])[]> {
     const births = all(calls)
     const { value, change } = await this.#deps.transactor.run(
       {
         roots: [],
-        wait: true,
+        wait,
         need: this.#needOf(births, unsure),
         offers: on === undefined ? this.#deps.offers : nobody,
         fold: (change) => {
@@ -239,7 +243,7 @@ export class Intake {
     for (const birth of births) {
       const { params } = birth
       this.#firstOrders(birth, orders)
-      if (params.startKey !== undefined) startKeys.push(params.startKey)
+      if (birth.startKey !== null) startKeys.push(birth.startKey)
       if (unsure || params.id !== undefined) chosen.push(birth.id)
       if (params.slots !== undefined) limited.push(slotKeyOf(params))
     }
@@ -270,9 +274,11 @@ export class Intake {
     // Ours, if a commit that may have happened is what we look for.
     if (there !== undefined && unsure && there.netHash === birth.hash) return { id: birth.id, created: true }
     if (there !== undefined || change.members.has(birth.id)) throw idTaken('instance', birth.id)
-    const key = params.startKey ?? null
+    const key = birth.startKey
     if (key !== null) {
-      const holder = change.loaded.startKeys.get(key)?.id ?? taken.get(key)
+      const stored = change.loaded.startKeys.get(key)
+      if (stored !== undefined) checkSameStart(stored, params)
+      const holder = stored?.id ?? taken.get(key)
       if (holder !== undefined) return { id: holder, created: false }
       taken.set(key, birth.id)
     }
@@ -281,7 +287,7 @@ export class Intake {
       if (row !== null) change.netRows.set(hash, row)
     }
     for (const name of params.names ?? []) change.names.push({ name, rootId: birth.id })
-    for (const limit of params.limits ?? []) change.admission.set(limit)
+    for (const limit of params.limits ?? []) change.admission.set(tenantLimit(limit, params.tenant))
     const slot = slotKeyOf(params)
     if (slot !== null && params.slots !== undefined) change.admission.set({ key: slot, maxConcurrent: params.slots })
     const about: Record<string, Json> = {}
@@ -321,6 +327,7 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
   if (key !== null) {
     const { idempotencyKeys, keptKeys } = change.loaded
     const run = idempotencyKeys.get(key) ?? null
+    if (run !== null) checkSameRun(run, order.run)
     const holder = run?.id ?? keptKeys?.get(key) ?? taken.get(key)
     if (holder !== undefined) return { id: holder, created: false, run: run ?? change.run(holder) ?? null }
     taken.set(key, order.run.id)
@@ -334,7 +341,7 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
     runAt: Math.max(runAt, change.now),
     ...(params.expiresInMs === undefined ? {} : { expiresAt: change.now + params.expiresInMs }),
   }
-  for (const limit of params.limits ?? []) change.admission.set(limit)
+  for (const limit of params.limits ?? []) change.admission.set(tenantLimit(limit, params.tenant))
   change.addRun(run, params.actor)
   return { id: run.id, created: true, run, ...(claimed?.replaced == null ? {} : { replaced: claimed.replaced }) }
 }
@@ -345,6 +352,23 @@ function slotKeyOf({ slots, net, tenant }: StartParams): string | null {
 
 function same(a: RunRow, b: RunRow): boolean {
   return a.type === b.type && a.queue === b.queue && a.idempotencyKey === b.idempotencyKey
+}
+
+/** A key answers with the run it was first used for, never with a run of another kind. */
+function checkSameRun(holder: RunRow, { type, tenant }: RunRow): void {
+  if (holder.type === type && holder.tenant === tenant) return
+  const key = unscopedName(holder.idempotencyKey)
+  const details = { field: 'idempotency_key', key, ...(holder.tenant === tenant ? { existing: holder.id } : {}) }
+  throw new PetrelError('duplicate', `idempotency key '${key}' belongs to another run, of type ${holder.type}`, details)
+}
+
+/** Another version of the same workflow is the same start. */
+function checkSameStart(holder: InstanceRow, { net, tenant: given }: StartParams): void {
+  const tenant = given ?? null
+  if (holder.name === net.name && holder.dialect === net.dialect && holder.tenant === tenant) return
+  const key = unscopedName(holder.startKey)
+  const details = { field: 'start_key', key, ...(holder.tenant === tenant ? { existing: holder.id } : {}) }
+  throw new PetrelError('duplicate', `start key '${key}' belongs to another instance, of '${holder.name}'`, details)
 }
 
 function idTaken(what: 'run' | 'instance', id: string): PetrelError {
@@ -363,7 +387,7 @@ function runsToKnow(orders: readonly Order[], unsure: boolean): Need {
 /** Queue settings and limits, loaded with the first look so that a hand-off needs no second. */
 function rulesOf(
   runs: readonly FirstOrder[],
-  asked: readonly { readonly params: Pick<EnqueueParams, 'limits'> }[],
+  asked: readonly { readonly params: Pick<EnqueueParams, 'limits' | 'tenant'> }[],
 ): Need {
   const queues = new Set<string>()
   const limits = new Set<string>()
@@ -372,7 +396,7 @@ function rulesOf(
     for (const key of limitKeys(run)) limits.add(key)
   }
   for (const { params } of asked) {
-    if (params.limits !== undefined) for (const { key } of params.limits) limits.add(key)
+    for (const limit of params.limits ?? []) limits.add(tenantLimit(limit, params.tenant).key)
   }
   return { queues: [...queues], limits: [...limits] }
 }
@@ -390,28 +414,38 @@ function bytesOf(parts: readonly { readonly bytes: number }[]): number {
   return parts.reduce((sum, part) => sum + part.bytes, 0)
 }
 
-/** All calls in one transaction; if that is refused, each alone, so that the guilty one answers for itself. */
+interface How {
+  /** An earlier commit of these calls may have happened; what is there already is only answered. */
+  readonly unsure: boolean
+  /** For rows that another transaction holds. */
+  readonly wait: boolean
+}
+
+const ALONE: How = { unsure: false, wait: true }
+
+/**
+ * All calls in one transaction. If that is refused, the batcher finds the call that is to blame. One that needs a row
+ * which another transaction holds waits for it alone; no batch waits with it.
+ */
 async function together<P, R>(
   batch: readonly Batch<P, R>[],
-  all: (calls: readonly P[], unsure: boolean) => Promise<readonly R[]>,
+  all: (calls: readonly P[], how: How) => Promise<readonly R[]>,
 ): Promise<void> {
-  try {
-    const results = await persistently((unsure) =>
+  const work = (wait: boolean): Promise<readonly R[]> =>
+    persistently((unsure) =>
       all(
         batch.map((b) => b.params),
-        unsure,
+        { unsure, wait },
       ),
     )
+  const answer = (results: readonly R[]): void => {
     for (const [i, entry] of batch.entries()) entry.resolve(results[i] as R)
+  }
+  try {
+    answer(await work(false))
   } catch (error) {
-    if (batch.length === 1) throw error
-    for (const entry of batch) {
-      try {
-        const [result] = await persistently((unsure) => all([entry.params], unsure))
-        entry.resolve(result as R)
-      } catch (alone) {
-        entry.reject(alone)
-      }
-    }
+    if (!(error instanceof StoreLockedError) || batch.length > 1) throw error
+    const [only] = batch as readonly [Batch<P, R>]
+    work(true).then(answer, (refused) => only.reject(refused))
   }
 }

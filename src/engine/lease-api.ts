@@ -13,6 +13,8 @@ export interface Leases {
   fetch(params: LeaseFetch): Promise<readonly RunRow[]>
   /** Ends leases, each decided by itself: a refused one changes nothing for its neighbours. Answers in their order. */
   settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]>
+  /** Fetched, but they cannot be delivered: they fail for good, and are recorded with the reason. */
+  refuse(refused: readonly { readonly run: RunRow; readonly error: unknown }[]): Promise<void>
   /** Renews the leases of these runs that `holder` (null: whoever) still holds; answers with the ids renewed. */
   extend(params: {
     readonly holder: string | null
@@ -22,6 +24,10 @@ export interface Leases {
     /** In the order of runIds: only leases under these epochs. */
     readonly epochs?: readonly number[]
   }): Promise<readonly string[]>
+  /** A sign of life about this run, as read: renews its lease, and keeps a worker alive that sends heartbeats. */
+  renew(run: RunRow): Promise<void>
+  /** For a report that names no holder: the one that holds the run, if it can only come from that one; else why not. */
+  holderOf(run: RunRow, speaker: string | null): Promise<string | null | PetrelError>
   /**
    * A worker says that it lives, and renews. From the first beat on it must beat: silent for `ttlMs`, it is dead and
    * its leases end. One that never beats is governed by its leases alone.
@@ -68,6 +74,11 @@ export interface LeaseReport {
   readonly attempt: number | null
   /** Given: it must be the current lease's. A run given back and taken again is at the same attempt, not the same epoch. */
   readonly epoch?: number | null
+  /**
+   * A report that names neither holder, attempt nor epoch could come from a worker that lost the run. Then this counts: the
+   * only name under which its connection has asked for work; null: there is none, or there are several.
+   */
+  readonly speaker?: string | null
   /** Names the report: sent again, it is answered as it was the first time, unless the run has been given out since. */
   readonly reportId?: string
   readonly outcome: LeaseOutcome

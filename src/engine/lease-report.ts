@@ -8,6 +8,7 @@ import { type Chance, failExecution, giveBack, leaseExpired, overdue, postpone, 
 import { finishedOutside } from './outside.ts'
 import { waitOf } from './runs.ts'
 import type { Said } from './said.ts'
+import { unscopedName } from './scoped-names.ts'
 
 /** A report whose parts are known to be storable. */
 export interface CheckedReport {
@@ -17,17 +18,19 @@ export interface CheckedReport {
   readonly result: string | null
   /** Names this report, should its commit be uncertain. */
   readonly reportId: string
+  /** It had come by then, but its row was locked: a lease that ran out since does not count. */
+  readonly inTimeAt: number | null
 }
 
 /** Fence and fold. Whatever is refused has changed nothing but a lease that had run out by itself. */
 export function settleLease(change: Change, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
-  const { report, said, result, reportId } = checked
+  const { report, said, result, reportId, inTimeAt } = checked
   const { runId, outcome } = report
   const before = change.run(runId)
   if (before === undefined) return missing(runId)
   // Its commit was uncertain and is told again.
   if (before.status !== 'leased' && before.reportId === reportId) return settledAs(before, change.now)
-  if (before.leaseMs !== null) {
+  if (before.leaseMs !== null && !cameInTime(before, inTimeAt)) {
     leaseExpired(change, runId, chance)
     overdue(change, runId, chance)
   }
@@ -47,6 +50,11 @@ export function settleLease(change: Change, checked: CheckedReport, chance: Chan
   return settledAs(change.run(runId) as RunRow, change.now)
 }
 
+function cameInTime({ leaseUntil, timeoutAt }: RunRow, at: number | null): boolean {
+  const over = Math.min(leaseUntil ?? Number.POSITIVE_INFINITY, timeoutAt ?? Number.POSITIVE_INFINITY)
+  return at !== null && at < over
+}
+
 function settledAs(run: RunRow, now: number): LeaseSettled {
   return { run, retryDelayMs: run.status === 'pending' ? Math.max(0, run.runAt - now) : null }
 }
@@ -55,25 +63,36 @@ function refusalOf(run: RunRow, { holder, attempt, epoch = null }: LeaseReport, 
   if (run.status !== 'leased')
     return conflict(run, now, `is ${wordOf(run, now)}; only the holder of its lease may report`)
   if (run.leaseMs === null || run.deferred) {
-    const who = run.deferred ? 'was deferred and is completed by its id' : `is held by worker ${run.leasedBy ?? '?'}`
+    const who = run.deferred
+      ? 'was deferred and is completed by its id'
+      : `is held by worker ${unscopedName(run.leasedBy) ?? '?'}`
     return conflict(run, now, `${who}, not under a lease of its own`)
   }
   if (holder !== null && run.leasedBy !== holder) {
-    return conflict(run, now, `is held by worker ${run.leasedBy ?? '?'}, not by ${holder}`)
+    return conflict(run, now, `is held by worker ${unscopedName(run.leasedBy) ?? '?'}, not by ${unscopedName(holder)}`)
   }
-  if (epoch !== null && epoch !== run.epoch) return conflict(run, now, 'was given out again since')
+  if (epoch !== null && epoch !== run.epoch) {
+    return conflict(run, now, 'was given out again since', { given_out_again: true })
+  }
   if (attempt !== null && attempt !== run.attempt + 1) {
     return conflict(run, now, `is at attempt ${run.attempt + 1}, not ${attempt}`)
   }
   return null
 }
 
-function conflict(run: RunRow, now: number, what: string): PetrelError {
+/** Two workers have held the run, and the report does not say from which of them it is. */
+export function ambiguous(run: RunRow): PetrelError {
+  const what = 'was given out again after a lease that ended without a report: name worker_id or attempt in the report'
+  return conflict(run, run.runAt, what)
+}
+
+function conflict(run: RunRow, now: number, what: string, more: Readonly<Record<string, unknown>> = {}): PetrelError {
   return new PetrelError('conflict', `run ${run.id} ${what}`, {
     job_id: run.id,
     current_state: run.status,
     current: wordOf(run, now),
     expected_state: 'leased',
+    ...more,
   })
 }
 

@@ -3,6 +3,7 @@ import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Said } from './said.ts'
+import { unscopedName } from './scoped-names.ts'
 
 /** The same with what its worker said: its notes, and which context entries it wrote. */
 export function storyOf(run: RunRow, told: { readonly startedAt: number | null } & Said): Record<string, Json> {
@@ -22,7 +23,7 @@ export function leaseStory(run: RunRow, startedAt: number | null): Record<string
   // A hand-off was told with the run's creation; only then does a leased run carry a report id.
   if (run.reportId === null) {
     story.leased_at = iso(run.leasedAt)
-    story.leased_by = run.leasedBy
+    story.leased_by = unscopedName(run.leasedBy)
   }
   const started = startedAt ?? run.startedAt
   if (started !== null) story.started_at = iso(started)

@@ -54,6 +54,11 @@ export class Nets {
     for (const hash of hashes) this.#stored.add(hash)
   }
 
+  /** The store may have lost what it had: each is stored again with the next instance that uses it. */
+  forgetStored(): void {
+    this.#stored.clear()
+  }
+
   get(hash: string): CompiledNet | undefined {
     return this.#compiled.get(hash)
   }

@@ -29,6 +29,8 @@ export interface NewsDeps {
   readonly totals: Totals
   readonly completions: Completions
   readonly commands: CommandDesk
+  /** Drops what is remembered of rows. */
+  readonly forget: () => void
   readonly logger: Logger
 }
 
@@ -49,16 +51,19 @@ export class News {
 
   /** Ours: deliver, wake, and remember when to look again. */
   committed({ change, handed }: Committed<unknown>): void {
-    const { store, nets, sessions, totals, sweeper, slots: desk } = this.#deps
+    const { store, nets, sessions, leases, totals, sweeper, slots: desk } = this.#deps
     nets.stored(change.netRows.keys())
     sessions.handed(handed)
     totals.count(change)
     if (this.observers.size > 0) tellObservers(this.observers, change)
-    const { queues, urgency, slots, soonest, lost } = consequencesOf(change)
+    const { queues, arrived, urgency, slots, soonest, lost } = consequencesOf(change)
     for (const { sessionId, runId, late } of lost) sessions.lost(sessionId, runId, late)
     this.#tellWaiters(change)
     if (soonest < Number.POSITIVE_INFINITY) sweeper.dueAt(soonest)
-    if (queues.size > 0) this.wake(queues, urgency)
+    if (queues.size > 0) {
+      sessions.wake(queues, urgency)
+      leases.arrived(arrived)
+    }
     if (queues.size > 0 || change.endedIds.length > 0) store.wake({ queues: [...queues], ended: change.endedIds })
     if (change.commands.size > 0) this.#commanded(change)
     desk.freed(slots)
@@ -94,14 +99,15 @@ export class News {
   }
 
   /** Workers of this process may find something there; null: anywhere. */
-  wake(queues: ReadonlySet<string> | null, urgency?: number): void {
-    this.#deps.sessions.wake(queues, urgency)
+  wake(queues: ReadonlySet<string> | null): void {
+    this.#deps.sessions.wake(queues)
     this.#deps.leases.wake(queues)
   }
 
   /** Another process has committed; an empty wake says: anything. */
   woken(wake: Wake): void {
     const { commands, sweeper, sessions, waiters, logger } = this.#deps
+    if (wake.lost === true) return this.#deps.forget()
     const told = wake.queues !== undefined || wake.ended !== undefined
     const anything = !told && wake.control !== true && wake.outside !== true && wake.commands !== true
     if (anything || wake.commands === true) commands.tell()

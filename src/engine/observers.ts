@@ -4,6 +4,7 @@
  */
 import type { RunRow } from '../store/rows.ts'
 import type { Change } from './change.ts'
+import { unscopedName } from './scoped-names.ts'
 
 export interface RunObserver {
   /** Handed out to a worker. */
@@ -38,7 +39,7 @@ export function tellObservers(observers: Iterable<RunObserver>, change: Change):
     }
     const failed = run.attempt > (before?.attempt ?? run.attempt)
     if (run.status === 'pending' ? !failed : run.settledAt !== change.now) continue
-    const end = { run, worker: before?.leasedBy ?? null, failed, ms: spent(run, before, change.now) }
+    const end = { run, worker: unscopedName(before?.leasedBy ?? null), failed, ms: spent(run, before, change.now) }
     tell((o) => o.ended(end))
   }
 }

@@ -1,7 +1,8 @@
 /** From "run this place" to a row: which type and queue, which arguments, which policies. */
-import type { Effect, Place } from '../net/marking.ts'
+import type { Effect, Failure, Place } from '../net/marking.ts'
 import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
+import { tenantLimitKey } from './admission.ts'
 import type { ItemRun, Literal } from './api.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import type { Change, Member } from './change.ts'
@@ -23,11 +24,12 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     place.role === 'undo' ? undoOrder(change, member, node, effect) : workOrder(change, member, node, effect)
   const { work, retry } = order
   const { row } = member
+  const unwritable = order.payload === null ? UNWRITABLE : null
   // Written out, not spread over defaults: every step makes one.
   const run: RunRow = {
     id: change.deps.newId(),
     type: work.type,
-    payload: order.payload,
+    payload: order.payload ?? 'null',
     status: 'pending',
     priority: work.priority,
     runAt: Math.max(change.now + work.delayMs, order.runAt ?? 0),
@@ -69,20 +71,37 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     // The net has the node's own policy; only an item's differs from it.
     retry: order.ownRetry === null ? null : JSON.stringify(order.ownRetry),
     error: null,
-    limitKey: work.limitKey,
+    limitKey: work.limitKey === null ? null : tenantLimitKey(work.limitKey, row.tenant),
     uniqueKey: null,
     deadLetter: false,
     cancelRequestedAt: null,
     meta: order.meta === null ? null : JSON.stringify(order.meta),
     inbox: false,
   }
-  return takenOver(change, member, run) ?? refused(change, member, run) ?? run
+  if (unwritable !== null) return refused(change, member, run, unwritable)
+  const taken = takenOver(change, member, run)
+  if (taken !== null) return taken
+  const misfit = inputFailure(change, run)
+  return misfit === null ? run : refused(change, member, run, misfit)
 }
 
-/** What it would be given does not fit: it has failed as it is born. */
-function refused(change: Change, member: Member, run: RunRow): RunRow | null {
-  const error = inputFailure(change, run)
-  if (error === null) return null
+/** Results of foreign clients may be nested more deeply than this process can write. */
+const UNWRITABLE: Failure = {
+  code: 'unstorable',
+  message: 'its arguments cannot be written as JSON: a value in them is nested too deeply',
+  retryable: false,
+}
+
+function textOf(value: Json | null): string | null {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return null
+  }
+}
+
+/** What it would be given does not fit, or cannot be given: it has failed as it is born. */
+function refused(change: Change, member: Member, run: RunRow, error: Failure): RunRow {
   return {
     ...run,
     status: 'failed',
@@ -96,7 +115,8 @@ function refused(change: Change, member: Member, run: RunRow): RunRow | null {
 
 interface Order {
   readonly work: RunWork
-  readonly payload: string
+  /** null: it cannot be written. */
+  readonly payload: string | null
   readonly retry: Retry | null
   readonly ownRetry: Retry | null
   readonly timeout: Timeout | null
@@ -117,7 +137,7 @@ function workOrder(change: Change, member: Member, node: Node, effect: RunEffect
   // Written out: a spread that is added to takes ten times as long, and every step of a chain comes here.
   return {
     work,
-    payload: JSON.stringify(literal?.args ?? effect.args),
+    payload: textOf(literal?.args ?? effect.args),
     retry: node.retry,
     ownRetry: null,
     timeout: node.timeout,
@@ -128,7 +148,7 @@ function workOrder(change: Change, member: Member, node: Node, effect: RunEffect
 }
 
 function renderedOrder({ retry, timeout }: Node, work: RunWork, { args }: RunEffect): Order {
-  return { work, payload: JSON.stringify(args), retry, ownRetry: null, timeout, meta: null }
+  return { work, payload: textOf(args), retry, ownRetry: null, timeout, meta: null }
 }
 
 function itemOrder(node: Node, item: ItemRun): Order {
@@ -143,7 +163,7 @@ function itemOrder(node: Node, item: ItemRun): Order {
       args: null,
       limitKey: item.limitKey ?? null,
     },
-    payload: JSON.stringify(item.args ?? null),
+    payload: textOf(item.args ?? null),
     retry,
     ownRetry: item.retry ?? null,
     timeout: item.timeoutMs === undefined ? node.timeout : { ms: item.timeoutMs, per: 'attempt' },
@@ -158,12 +178,12 @@ function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect
   const { undo } = node
   if (undo === null) throw new Error(`node '${node.key}' has no undo`)
   const policy = { work: undo.work, retry: undo.retry, ownRetry: null, timeout: undo.timeout, meta: null }
-  if (effect.rendered && undo.given === undefined) return { ...policy, payload: JSON.stringify(effect.args) }
+  if (effect.rendered && undo.given === undefined) return { ...policy, payload: textOf(effect.args) }
   const { item, fire } = effect.place
   const done = doneAt(change, member, effect.place)
   const given = wholeOf(change, member, done?.payload ?? 'null')
   if (effect.rendered) {
-    return { ...policy, payload: JSON.stringify(withAt(effect.args, undo.given ?? [], JSON.parse(given) as Json)) }
+    return { ...policy, payload: textOf(withAt(effect.args, undo.given ?? [], JSON.parse(given) as Json)) }
   }
   const key = `${member.row.id}/${node.key}`
   const fresh = item < 0 ? change.results.at(key, fire) : change.results.items(key, fire)?.get(item)

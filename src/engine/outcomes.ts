@@ -9,6 +9,7 @@ import type { RunRow } from '../store/rows.ts'
 import type { Command, Reply, Report } from '../worker/port.ts'
 import { backoffMs, retryable } from './backoff.ts'
 import type { Change } from './change.ts'
+import { fallDue, overtake } from './cut-off.ts'
 import { PetrelError } from './errors.ts'
 import { noteLate } from './late.ts'
 import { iso, reasonOf, storyOf } from './lease-story.ts'
@@ -23,6 +24,12 @@ export interface Chance {
   readonly random: () => number
 }
 
+export const UNSTORABLE: Failure = {
+  code: 'unstorable',
+  message: 'the outcome cannot be stored in this database',
+  retryable: false,
+}
+
 /** A worker's own report. Anything but the current lease is stale, except the very report that ended it. */
 export function reported(
   change: Change,
@@ -32,8 +39,11 @@ export function reported(
   chance: Chance,
 ): Reply['status'] {
   const { delivery, outcome, reportId } = report
-  const run = change.run(delivery.runId)
-  if (run === undefined) return 'not_found'
+  const asked = change.run(delivery.runId)
+  if (asked === undefined) return 'not_found'
+  // What is reported after the deadline comes too late, even if no sweep has looked at the clock yet.
+  if (asked.role === 'work' && asked.instanceId !== null) overtake(change, asked.instanceId)
+  const run = change.run(delivery.runId) as RunRow
   const held = run.status === 'leased' && run.epoch === delivery.epoch && session.held(run.sessionId ?? '')
   if (!held) {
     const before = run.reportId === reportId && (run.epoch === delivery.epoch + 1 || run.deferred)
@@ -74,11 +84,20 @@ export function lost(change: Change, runId: string, chance: Chance): void {
   failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, chance)
 }
 
-/** Leased to a session whose worker never got it: goes back as if it had never left. */
-export function strayed(change: Change, runId: string, sessionId: string, epoch: number): void {
+/**
+ * Leased to a session whose worker does not hold it. If it never began it goes back as if it had never left; otherwise its
+ * outcome is lost, which costs an attempt.
+ */
+export function strayed(
+  change: Change,
+  runId: string,
+  held: { readonly sessionId: string; readonly epoch: number; readonly chance: Chance },
+): void {
   const run = change.run(runId)
-  if (run?.status !== 'leased' || run.sessionId !== sessionId || run.epoch !== epoch || run.startedAt !== null) return
-  giveBack(change, run, false, UNTOLD)
+  if (run?.status !== 'leased' || run.sessionId !== held.sessionId || run.epoch !== held.epoch) return
+  if (run.startedAt === null) return giveBack(change, run, false, UNTOLD)
+  const message = `worker ${run.leasedBy ?? '?'} no longer holds it, and its outcome is not recorded`
+  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, held.chance)
 }
 
 /** A lease ran out: claimable at once, one execution spent. */
@@ -127,6 +146,14 @@ export function overdue(change: Change, runId: string, chance: Chance): void {
   }
 }
 
+/** What was to become of it throws, or cannot be stored: it has failed, so that it neither waits nor is found again. */
+export function unrecordable(change: Change, runId: string): void {
+  const run = change.run(runId)
+  if (run === undefined) return
+  if (run.status !== 'pending' && run.status !== 'leased') return finishedOutside(change, runId, UNSTORABLE)
+  endRun(change, run, 'failed', UNSTORABLE, run.status === 'leased', UNTOLD, policyOf(change, run).deadLetter)
+}
+
 /** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
 export function cancelled(change: Change, runId: string, actor: string | null): RunRow {
   const run = change.run(runId)
@@ -163,12 +190,6 @@ export function succeed(change: Change, run: RunRow, result: string | null, told
     const outcome = { kind: 'succeeded' as const, ...entriesOf(told) }
     change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
-}
-
-/** What succeeds after the deadline of its instance comes too late, even if nobody has looked at the clock yet. */
-function fallDue(change: Change, instanceId: string): void {
-  const { deadlineAt } = change.member(instanceId).row
-  if (deadlineAt !== null && deadlineAt <= change.now) change.happen(instanceId, { kind: 'deadline' })
 }
 
 /** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */
@@ -333,9 +354,10 @@ function appealable(change: Change, run: RunRow, { category }: Failure): boolean
   return change.member(run.instanceId).net.byKey.get(run.node)?.appeal !== undefined
 }
 
-/** In a drain nothing is tried again. */
+/** In a drain nothing is tried again, nor is work that an undo has begun without. */
 function ending(change: Change, run: RunRow): boolean {
   if (run.cancelRequestedAt !== null) return true
   if (run.instanceId === null) return false
-  return change.member(run.instanceId).row.phase === 'drain'
+  const { phase } = change.member(run.instanceId).row
+  return phase === 'drain' || (phase === 'undo' && run.role === 'work')
 }

@@ -8,6 +8,7 @@ import type { Failure, Outcome } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Change } from './change.ts'
+import { fallDue } from './cut-off.ts'
 import { storableText } from './edge.ts'
 import { leaseStory } from './lease-story.ts'
 import { NeedMore } from './need.ts'
@@ -17,14 +18,14 @@ import { placeOf, settled } from './runs.ts'
 
 const LONGEST_TOLD = 65_536
 
-/** Does nothing to any other run, and nothing a second time. */
-export function finishedOutside(change: Change, runId: string): void {
+/** Does nothing to any other run, and nothing a second time. `instead`: how it failed, whatever the client wrote. */
+export function finishedOutside(change: Change, runId: string, instead: Failure | null = null): void {
   const run = change.run(runId)
   if (run === undefined || run.settledAt !== null || run.status === 'pending' || run.status === 'leased') return
   const story = run.instanceId === null ? {} : untold(change, run)
   change.admission.release(run)
   change.noteStart(run, begunAt(change, run))
-  const misfit = run.status === 'succeeded' ? outputFailure(change, run, run.result) : null
+  const misfit = instead ?? (run.status === 'succeeded' ? outputFailure(change, run, run.result) : null)
   const ended: RunRow = misfit === null ? run : { ...run, status: 'failed', result: null, attempt: run.attempt + 1 }
   const error = misfit ?? (ended.status === 'succeeded' ? null : errorOf(ended))
   const deadLetter = ended.status === 'failed' && policyOf(change, ended).deadLetter
@@ -39,6 +40,7 @@ export function finishedOutside(change: Change, runId: string): void {
   const data = { ...story, ...about }
   change.runEvent(row, row.status, Object.keys(data).length === 0 ? null : data)
   if (row.status === 'succeeded') change.recordResult(row)
+  if (row.role === 'work') fallDue(change, row.instanceId)
   change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })
 }
 

@@ -1,5 +1,5 @@
 /** Sends what creates something until the store has an answer. */
-import { StoreConflictError, StoreUnavailableError } from '../store/errors.ts'
+import { StoreConflictError, StoreLockedError, StoreUnavailableError } from '../store/errors.ts'
 import { PetrelError } from './errors.ts'
 
 /** A key taken between load and write, or a store that was away: the next look decides. */
@@ -9,6 +9,8 @@ export async function persistently<T>(work: (unsure: boolean) => Promise<T>): Pr
     try {
       return await work(unsure)
     } catch (error) {
+      // The store has waited for locked rows as long as it was to.
+      if (error instanceof StoreLockedError) throw error
       if (error instanceof StoreUnavailableError && tries < 8) {
         if (error.code === 'commit_unknown') unsure = true
         await new Promise((resolve) => setTimeout(resolve, 20 * 2 ** tries))

@@ -4,8 +4,9 @@ import type { Json, Work } from '../net/net.ts'
 import type { Store } from '../store/store.ts'
 import type { Delivery } from '../worker/port.ts'
 import type { Nets } from './nets.ts'
+import { inputPlace } from './retried-runs.ts'
 
-type Place = Pick<Delivery, 'instanceId' | 'node' | 'role'>
+type Place = Pick<Delivery, 'instanceId' | 'node' | 'item' | 'role' | 'meta'>
 
 export class Programs {
   readonly #store: Store
@@ -17,7 +18,8 @@ export class Programs {
   }
 
   /** null: a bare run, or its node says nothing. The same object for every run of the node: not to be changed. */
-  async of({ instanceId, node, role }: Place): Promise<Json | null> {
+  async of(run: Place): Promise<Json | null> {
+    const { instanceId, node, role } = inputPlace(run)
     if (instanceId === null || node === null) return null
     const found = (await this.#net(instanceId))?.byKey.get(node)
     if (found === undefined) return null

@@ -4,11 +4,13 @@ import { type Closed, collected, collects, listKey } from '../net/lists.ts'
 import type { EachWork, Json, Work } from '../net/net.ts'
 import { TOO_LONG } from '../store/firings.ts'
 import type { InstanceRow } from '../store/rows.ts'
+import { ALWAYS_BYTES, omitted } from '../store/shown.ts'
 import type { Store } from '../store/store.ts'
 import type { Delivery, ParentResults } from '../worker/port.ts'
 import { LIST_BYTES, longListShown } from './long-lists.ts'
 import type { Nets } from './nets.ts'
 import { hasResult, isChildRef, returned } from './node-results.ts'
+import { inputPlace } from './retried-runs.ts'
 
 type ByNode = ReadonlyMap<string, string | null>
 
@@ -16,6 +18,11 @@ type ByNode = ReadonlyMap<string, string | null>
 interface Ancestors {
   readonly of: Map<string, readonly string[]>
   names: number
+}
+
+/** Bytes that may still be read; shared by an instance and what is nested in it. */
+interface Budget {
+  left: number
 }
 
 /** Kept per net: in a chain of thousands the lists of all nodes together would be millions of names. */
@@ -39,14 +46,33 @@ export class Results {
     return this.#read(instanceId, net, nodes ?? net.net.nodes.filter(hasResult).map((n) => n.key))
   }
 
+  /** For showing: results until their sum exceeds `maxBytes`, then markers (store/shown.ts). Nested ones take part. */
+  async shown(instanceId: string, maxBytes: number): Promise<ByNode> {
+    const { net } = await this.#lookUp(instanceId)
+    const nodes = net.net.nodes.filter(hasResult).map((n) => n.key)
+    const found = new Map<string, string | null>()
+    const budget = { left: maxBytes }
+    const read = await this.#read(instanceId, net, nodes, budget)
+    let left = maxBytes
+    for (const [node, text] of read) {
+      const bytes = text === null ? 0 : Buffer.byteLength(text)
+      const fits = bytes <= left || bytes <= ALWAYS_BYTES
+      found.set(node, fits ? text : omitted(bytes))
+      if (fits) left -= bytes
+    }
+    return found
+  }
+
   /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */
   async before(delivery: Delivery): Promise<ParentResults> {
-    const { instanceId, rootId, node, role } = delivery
+    const { instanceId, node, role } = inputPlace(delivery)
     if (instanceId === null || node === null) return NOTHING
-    const net = this.#nets.ofInstance(instanceId) ?? (await this.#lookUp(instanceId)).net
+    const net = this.#nets.ofInstance(instanceId) ?? (await this.#find(instanceId))?.net
+    // Only a retried run outlives the workflow that its inputs come from.
+    if (net === undefined) return NOTHING
     const sources = net.sources.get(node) ?? []
     if (sources.length === 0 && role === 'work') {
-      return instanceId === rootId ? NOTHING : this.#outer((await this.#lookUp(instanceId)).row)
+      return instanceId === delivery.rootId ? NOTHING : this.#outer((await this.#lookUp(instanceId)).row)
     }
     const byNode = await this.#read(instanceId, net, this.#visible(net, node, role))
     return { previous: sources.length === 1 ? (byNode.get(sources[0] as string) ?? null) : null, byNode }
@@ -90,17 +116,25 @@ export class Results {
     return list
   }
 
-  async #read(instanceId: string, net: CompiledNet, nodes: readonly string[]): Promise<ByNode> {
+  async #read(
+    instanceId: string,
+    net: CompiledNet,
+    nodes: readonly string[],
+    budget: Budget | null = null,
+  ): Promise<ByNode> {
     if (nodes.length === 0) return new Map()
+    const maxBytes = budget === null ? {} : { maxBytes: Math.max(0, budget.left) }
     const workAt = (node: string): Work | undefined => net.byKey.get(node)?.work
     const plain = nodes.filter((node) => !collects(workAt(node)))
-    const stored = plain.length === 0 ? new Map() : await this.#store.read.results({ instanceId, nodes: plain })
+    const stored =
+      plain.length === 0 ? new Map() : await this.#store.read.results({ instanceId, nodes: plain, ...maxBytes })
     const found = new Map<string, string | null>()
     for (const node of nodes) {
       const work = workAt(node)
       const text: string | null = stored.get(`${instanceId}/${node}`) ?? null
+      if (budget !== null) budget.left -= text?.length ?? 0
       const ref = text?.startsWith('{"$child"') ? (JSON.parse(text) as Json) : null
-      if (ref !== null && isChildRef(ref)) found.set(node, await this.#nested(ref.$child, returnsOf(work)))
+      if (ref !== null && isChildRef(ref)) found.set(node, await this.#nested(ref.$child, returnsOf(work), budget))
       else if (collects(work)) found.set(node, await this.#list(instanceId, node, work))
       else if (work?.kind === 'each') found.set(node, await this.#withChildren(instanceId, node, work, text))
       else found.set(node, text)
@@ -149,10 +183,10 @@ export class Results {
   }
 
   /** A nested workflow's result: an object keyed by its nodes, or by index where it is one list; finals left out. */
-  async #nested(childId: string, returns: string | undefined): Promise<string | null> {
+  async #nested(childId: string, returns: string | undefined, budget: Budget | null = null): Promise<string | null> {
     const { net } = await this.#lookUp(childId)
     const nodes = workNodes(net)
-    const results = await this.#read(childId, net, nodes)
+    const results = await this.#read(childId, net, nodes, budget)
     const [first] = nodes
     if (returns === undefined && nodes.length === 1 && first !== undefined && isKeyedList(net, first)) {
       return results.get(first) ?? null
@@ -163,8 +197,14 @@ export class Results {
   }
 
   async #lookUp(instanceId: string): Promise<{ readonly row: InstanceRow; readonly net: CompiledNet }> {
+    const found = await this.#find(instanceId)
+    if (found === null) throw new Error(`there is no instance ${instanceId}`)
+    return found
+  }
+
+  async #find(instanceId: string): Promise<{ readonly row: InstanceRow; readonly net: CompiledNet } | null> {
     const row = await this.#store.read.instance(instanceId)
-    if (row === null) throw new Error(`there is no instance ${instanceId}`)
+    if (row === null) return null
     const known = this.#nets.get(row.netHash)
     if (known !== undefined) return { row, net: known }
     const stored = await this.#store.read.net(row.netHash)

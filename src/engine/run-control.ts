@@ -7,6 +7,7 @@ import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { cancelled } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
+import { retryOutside } from './retried-runs.ts'
 import { redriven, waitOf } from './runs.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -29,7 +30,7 @@ export class RunControl {
     return this.#act(p.id, (change) => cancelled(change, p.id, p.actor))
   }
 
-  /** The one exit of a terminal run. */
+  /** The one exit of a terminal run. That of an ended workflow stays as it is: a run of its own takes its place. */
   redrive(p: OneRun): Promise<RunRow> {
     return this.#act(p.id, (change, row) => {
       if (row.status !== 'failed' && row.status !== 'cancelled') {
@@ -42,6 +43,7 @@ export class RunControl {
           `run ${p.id} belongs to a workflow that is still going on; it counts there as ${row.status}`,
         )
       }
+      if (row.instanceId !== null) return retryOutside(change, row, p.actor)
       const again = redriven(row, change.now)
       change.replace(again)
       change.runEvent(again, 'redriven', null, p.actor)
@@ -59,6 +61,17 @@ export class RunControl {
       change.replace(due)
       change.runEvent(due, 'run.activated', null, p.actor)
       return due
+    })
+  }
+
+  /** Of a run that waits, in its queue. */
+  prioritize(p: OneRun & { readonly priority: number }): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.status !== 'pending') throw refused(change, row, 'pending', 'only a run that waits has a place in line')
+      const moved: RunRow = { ...row, priority: p.priority }
+      change.replace(moved)
+      change.runEvent(moved, 'run.prioritized', { priority: p.priority, before: row.priority }, p.actor)
+      return moved
     })
   }
 

@@ -11,6 +11,7 @@ import type { DefinitionDesk } from './definitions.ts'
 import { PetrelError } from './errors.ts'
 import type { Intake } from './intake.ts'
 import type { RunControl } from './run-control.ts'
+import { EngineKey } from './scoped-names.ts'
 import type { Transactor } from './transactor.ts'
 
 export interface ScheduleDeps {
@@ -127,17 +128,37 @@ export class Schedules {
     await this.#advance(schedule, id, 'cron.triggered')
   }
 
+  /** After the clock was set back: no next time lies further ahead than the expression says. Times that fired are not repeated. */
+  async reschedule(now: number): Promise<void> {
+    for (const { name, expression, timezone, nextAt } of await this.#deps.store.read.schedules()) {
+      const next = nextAt === null ? null : nextAfter(name, expression, timezone, now)
+      if (nextAt === null || next === null || nextAt <= next) continue
+      await this.#deps.transactor.run({
+        roots: [],
+        wait: true,
+        need: { schedules: [name] },
+        fold: (change) => {
+          const row = change.loaded.schedules.get(name)
+          if (row !== undefined && row.nextAt === nextAt) change.schedules.set(name, { ...row, nextAt: next })
+        },
+      })
+      this.#deps.dueAt(next)
+    }
+  }
+
   /** null: what it should start cannot be started. */
   async #create(schedule: ScheduleRow, at: number): Promise<string | null> {
     const { run, start, definition } = JSON.parse(schedule.template) as Template
-    const key = `cron:${schedule.name}:${at}`
+    const key = `petrel:cron:${schedule.name}:${at}`
     if (definition !== undefined) return this.#trigger(schedule, definition, key, at)
     const tenant = schedule.tenant === null ? {} : { tenant: schedule.tenant }
     if (run !== undefined) {
-      const [made] = await this.#deps.intake.enqueue([{ ...run, ...tenant, idempotencyKey: key }])
+      const [made] = await this.#deps.intake.enqueue([{ ...run, ...tenant, idempotencyKey: new EngineKey(key) }])
       return made?.id as string
     }
-    const [made] = await this.#deps.intake.start([{ ...(start as StartParams), ...tenant, startKey: key }])
+    const [made] = await this.#deps.intake.start([
+      { ...(start as StartParams), ...tenant, startKey: new EngineKey(key) },
+    ])
     return made?.id as string
   }
 
@@ -166,7 +187,7 @@ export class Schedules {
     await this.#deps.transactor
       .run({
         roots: [],
-        wait: true,
+        wait: false,
         need: { schedules: [schedule.name] },
         fold: (change) => {
           const row = change.loaded.schedules.get(schedule.name)

@@ -5,6 +5,7 @@
 import { hostname } from 'node:os'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import { StoreLockedError } from '../store/errors.ts'
 import type { WorkerRow } from '../store/rows.ts'
 import type { ClaimFilter, Need, Store } from '../store/store.ts'
 import type {
@@ -24,12 +25,14 @@ import { commandProblem } from './command.ts'
 import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
+import type { Faults } from './faults.ts'
 import { accepting, checkFilter } from './filter.ts'
 import type { Handed, Offer } from './handoff.ts'
 import { Holdings } from './holdings.ts'
-import { type Chance, reported } from './outcomes.ts'
+import { type Chance, reported, UNSTORABLE } from './outcomes.ts'
 import type { Programs } from './programs.ts'
 import type { References } from './references.ts'
+import { retriedRun } from './retried-runs.ts'
 import { leased } from './runs.ts'
 import { isRefused, readSaid, type Said } from './said.ts'
 import type { Settler } from './settle.ts'
@@ -52,6 +55,7 @@ export interface SessionDeps {
   readonly newId: () => string
   readonly chance: Chance
   readonly logger: Logger
+  readonly faults: Faults
   readonly ttlMs: number
   readonly heartbeatMs: number
   readonly maxPayloadBytes: number
@@ -228,6 +232,8 @@ class LocalSession implements Session {
       this.#beatenAt = performance.now()
       if (state === 'quiet' || state === 'terminate') this.#state = state
     } catch (error) {
+      // Nobody can declare it dead while its row is locked.
+      if (error instanceof StoreLockedError) this.#beatenAt = performance.now()
       this.#deps.logger.warn({ session: this.id }, `heartbeat failed, trying again: ${(error as Error).message}`)
     }
     if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), this.#deps.heartbeatMs).unref()
@@ -318,6 +324,8 @@ class LocalSession implements Session {
       instanceId: delivery.instanceId,
       bytes: bytesOf(checked),
       report: { sessionId: this.id, report: checked },
+      // The worker goes on with other work.
+      ifLocked: 'keep',
       decided: () => this.holdings.reporting.delete(delivery.runId),
       fold: (change) => reported(change, session, checked, said, this.#deps.chance),
       unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), {}, this.#deps.chance),
@@ -373,7 +381,10 @@ class LocalSession implements Session {
   }
 
   async loadCheckpoint(delivery: Delivery): Promise<string | null> {
-    return (await this.#deps.store.read.checkpoint(delivery.runId))?.state ?? null
+    const { read } = this.#deps.store
+    const retried = retriedRun(delivery.meta)
+    const saved = await read.checkpoint(delivery.runId)
+    return (saved ?? (retried === null ? null : await read.checkpoint(retried.run)))?.state ?? null
   }
 
   async progress(delivery: Delivery, value: string): Promise<void> {
@@ -394,12 +405,6 @@ class LocalSession implements Session {
     await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: 0 }).catch(() => undefined)
   }
 }
-
-const UNSTORABLE = {
-  code: 'unstorable',
-  message: 'the outcome cannot be stored in this database',
-  retryable: false,
-} as const
 
 function failedAs(report: Report, error: Failure): Report {
   return { ...report, outcome: { kind: 'failed', error } }

@@ -1,8 +1,9 @@
 /** Lets queued instances begin where there is room: after commits that made some, and with every sweep. */
-import { StoreDataError } from '../store/errors.ts'
+import { StoreLockedError } from '../store/errors.ts'
 import type { Need, Store } from '../store/store.ts'
 import { limitKeys } from './admission.ts'
-import type { Logger } from './api.ts'
+import { type Faults, isStoreAway } from './faults.ts'
+import { Findings } from './findings.ts'
 import type { Offer } from './handoff.ts'
 import type { Nets } from './nets.ts'
 import { leaveQueue } from './slots.ts'
@@ -10,15 +11,16 @@ import type { Transactor } from './transactor.ts'
 
 /** Instances that one transaction lets begin. */
 const CHUNK = 20
-/** Keys that one sweep looks after. */
-const KEYS = 500
+/** Codes of what fails: the queue under a key, and an instance in it. */
+const KEY = 'sweep_queue_of_instances'
+const QUEUED = 'sweep_queued_instance'
 
 export interface SlotDeskDeps {
   readonly store: Store
   readonly transactor: Transactor
   readonly nets: Nets
   readonly offers: () => readonly Offer[]
-  readonly logger: Logger
+  readonly faults: Faults
   readonly probe: (point: string) => void
 }
 
@@ -39,7 +41,7 @@ export class SlotDesk {
     for (const key of keys) {
       const look = this.#look(key)
         .catch((error: unknown) => {
-          this.#deps.logger.warn({ limit: key }, `letting queued instances begin: ${(error as Error).message}`)
+          this.#deps.faults.note(KEY, key, error)
         })
         .finally(() => this.#looks.delete(look))
       this.#looks.add(look)
@@ -47,7 +49,14 @@ export class SlotDesk {
   }
 
   async sweep(): Promise<void> {
-    for (const key of await this.#deps.store.sweep.freeSlots({ limit: KEYS })) await this.#look(key)
+    const { store, faults } = this.#deps
+    const findings = new Findings(faults, () => false)
+    await findings.each(
+      KEY,
+      (p) => store.sweep.freeSlots(p),
+      (key) => key,
+      (key) => this.#look(key),
+    )
   }
 
   /** Lets what was begun end. */
@@ -72,42 +81,63 @@ export class SlotDesk {
 
   /** Until the queue is empty or the limit reached. One that somebody cancelled meanwhile does not stop the rest. */
   async #serve(key: string): Promise<void> {
-    const { store, probe } = this.#deps
+    const { store, faults, probe } = this.#deps
     probe('before-dequeue')
+    // Those that another transaction holds keep their place, and nobody waits for them.
+    const locked = new Set<string>()
     for (;;) {
-      const next = await store.sweep.nextQueued({ key, limit: CHUNK })
-      if (next.length === 0 || !(await this.#begin(key, next))) return
+      const skip = [...faults.resting(QUEUED), ...locked]
+      const next = await store.sweep.nextQueued({ key, limit: CHUNK, skip })
+      if (next.length === 0 || !(await this.#begin(key, next, locked))) return
     }
   }
 
   /** false: there is no room left. */
-  async #begin(key: string, next: readonly Queued[]): Promise<boolean> {
+  async #begin(key: string, next: readonly Queued[], locked: Set<string>): Promise<boolean> {
+    const { faults } = this.#deps
     try {
-      return await this.#act(key, next, leaveQueue)
+      return await this.#act(key, next, leaveQueue, locked)
     } catch (error) {
-      if (!(error instanceof StoreDataError)) throw error
-      if (next.length > 1) {
-        for (const one of next) if (!(await this.#begin(key, [one]))) return false
+      if (isStoreAway(error)) throw error
+      if (error instanceof StoreLockedError && next.length === 1) {
+        for (const { id } of next) locked.add(id)
         return true
       }
-      // Nothing of it can be stored, now or ever: it must not stand before the others for ever.
-      const failure = { code: 'unstorable', message: `its first runs cannot be stored: ${error.message}` }
-      return this.#act(key, next, (change, { row }) => change.happen(row.id, { kind: 'engine_error', error: failure }))
+      if (next.length > 1) {
+        for (const one of next) if (!(await this.#begin(key, [one], locked))) return false
+        return true
+      }
+      // The same every time: it must not stand before the others for ever.
+      const failure = { code: 'unstorable', message: `its first runs cannot be stored: ${(error as Error).message}` }
+      const [{ id }] = next as readonly [Queued]
+      try {
+        const end: typeof leaveQueue = (change, { row }) =>
+          change.happen(row.id, { kind: 'engine_error', error: failure })
+        return await this.#act(key, next, end, locked)
+      } catch (again) {
+        if (isStoreAway(again)) throw again
+        // Passed over until it has rested.
+        faults.note(QUEUED, id, again)
+        return true
+      }
     }
   }
 
-  async #act(key: string, next: readonly Queued[], begin: typeof leaveQueue): Promise<boolean> {
+  async #act(key: string, next: readonly Queued[], begin: typeof leaveQueue, locked: Set<string>): Promise<boolean> {
     const { transactor, offers } = this.#deps
     const ids = next.map((one) => one.id)
     const { value } = await transactor.run({
       roots: ids,
-      wait: true,
+      wait: false,
       need: { instances: ids, ...(await this.#rules(key, next)) },
       offers,
       // In the order of the queue; each takes its place before the next is looked at.
       fold: (change) => {
         for (const id of ids) {
-          if (!change.loaded.locked.has(id)) continue
+          if (!change.loaded.locked.has(id)) {
+            locked.add(id)
+            continue
+          }
           const member = change.member(id)
           if (member.row.state !== 'queued') continue
           if (!change.admission.hasRoom(key)) return false

@@ -1,27 +1,36 @@
 /**
  * The sweeper: what time does to the store. Any number of processes sweep; each finding is checked again under its
  * lock, so two that find the same thing do it once. It sleeps until the next thing is due, at most a poll interval.
+ *
+ * Each kind of finding, and each finding, is handled on its own: one that fails is recorded (faults.ts), rests for a
+ * while, and stops no other. Resting findings still come first in every look, so a look asks for that many more. One
+ * whose rows another transaction holds is such a finding: no pass waits for it.
  */
-import type { Store } from '../store/store.ts'
+import { StoreLockedError } from '../store/errors.ts'
+import type { GateRow, ScheduleRow } from '../store/rows.ts'
+import type { Need, Store } from '../store/store.ts'
 import type { Logger, Retention } from './api.ts'
 import type { Change } from './change.ts'
-import { PetrelError } from './errors.ts'
+import type { ClockWatch } from './clock-watch.ts'
+import { type Faults, isStoreAway } from './faults.ts'
+import { CHUNK, type Find, Findings, idOf } from './findings.ts'
 import { ripenGate } from './gates.ts'
 import type { Offer } from './handoff.ts'
 import type { InboxScheduleDesk } from './inbox-schedules.ts'
-import { type Chance, leaseExpired, lost, overdue } from './outcomes.ts'
+import { type Chance, leaseExpired, lost, overdue, unrecordable } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
 import type { Schedules } from './schedules.ts'
 import type { Settler } from './settle.ts'
 import type { SlotDesk } from './slot-desk.ts'
 import type { Transactor } from './transactor.ts'
 
-const CHUNK = 500
 const PRUNE_EVERY_MS = 60_000
 /** Something due already (a retry that another process will take, say) must not make us spin. */
 const AHEAD_MS = 20
 const LOOK_AHEAD_EVERY_MS = 100
 const CATCH_UP_MS = 2_000
+/** A schedule that takes longer, since it waits for a locked row, goes on while the pass does. */
+const FIRE_MS = 500
 
 export interface SweeperDeps {
   readonly store: Store
@@ -29,6 +38,7 @@ export interface SweeperDeps {
   readonly settler: Settler
   readonly schedules: Schedules
   readonly inboxSchedules: InboxScheduleDesk
+  readonly clock: ClockWatch
   readonly slots: SlotDesk
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
@@ -36,15 +46,19 @@ export interface SweeperDeps {
   readonly noteStarts: (runIds: readonly string[]) => Promise<void>
   readonly chance: Chance
   readonly logger: Logger
+  readonly faults: Faults
   readonly pollMs: number
   readonly retention: Retention
   readonly probe: (point: string) => void
 }
 
+type InstanceKey = { readonly id: string; readonly rootId: string }
+type Fold = (change: Change, runId: string) => void
 type Key = { readonly id: string; readonly rootId: string | null; readonly instanceId: string | null }
 
 export class Sweeper {
   readonly #deps: SweeperDeps
+  readonly #findings: Findings
   #timer: NodeJS.Timeout | null = null
   #nextAt = Number.POSITIVE_INFINITY
   #sweeping: Promise<void> | null = null
@@ -55,10 +69,12 @@ export class Sweeper {
   /** false: another process does it. */
   #started = false
   #closed = false
-  #prunedAt = 0
+  #prunedAt = Number.NEGATIVE_INFINITY
+  readonly #firing = new Map<string, Promise<void>>()
 
   constructor(deps: SweeperDeps) {
     this.#deps = deps
+    this.#findings = new Findings(deps.faults, () => this.#closed)
   }
 
   /**
@@ -87,6 +103,7 @@ export class Sweeper {
     if (this.#ahead !== null) clearTimeout(this.#ahead)
     await this.#sweeping
     await this.#looking
+    await Promise.allSettled(this.#firing.values())
   }
 
   /**
@@ -118,7 +135,7 @@ export class Sweeper {
   #lookAheadSoon(): void {
     if (this.#ahead !== null || this.#closed) return
     const look = async (): Promise<void> => {
-      const due = await this.#nextDueAt()
+      const due = await this.#nextDueAt(this.#deps.transactor.nowMs)
       if (due !== null) this.dueAt(Math.max(due, this.#deps.transactor.nowMs + AHEAD_MS))
     }
     this.#ahead = setTimeout(() => {
@@ -129,17 +146,15 @@ export class Sweeper {
   }
 
   /** Only what lies ahead is found. What fell due up to this moment is for the workers, who look after it, not before. */
-  async #nextDueAt(): Promise<number | null> {
-    const due = await this.#deps.store.sweep.nextDueAt()
+  async #nextDueAt(after: number): Promise<number | null> {
+    const due = await this.#deps.store.sweep.nextDueAt(after)
     this.#deps.wake()
     return due
   }
 
   #outside(): Promise<void> {
-    return this.#runs(
-      () => this.#deps.store.sweep.unsettledRuns({ limit: CHUNK }),
-      (c, id) => finishedOutside(c, id),
-    )
+    const { sweep } = this.#deps.store
+    return this.#runs('sweep_foreign_outcome', (p) => sweep.unsettledRuns(p), finishedOutside)
   }
 
   /** One full pass now; tests and dry runs call it after moving the clock. */
@@ -179,114 +194,173 @@ export class Sweeper {
     this.#nextAt = Number.POSITIVE_INFINITY
     let next = transactor.nowMs + pollMs
     try {
+      const began = await store.now()
+      transactor.clockOffsetMs = began - Date.now()
       await this.#swept()
-      const now = await store.now()
-      transactor.clockOffsetMs = now - Date.now()
-      const due = await this.#nextDueAt()
-      if (due !== null) next = Math.min(next, Math.max(due, now + AHEAD_MS))
+      // What was due when this pass began has had its turn. If it is due still, the next poll looks at it: looking
+      // more often would change nothing.
+      const due = await this.#nextDueAt(began)
+      if (due !== null) next = Math.min(next, Math.max(due, transactor.nowMs + AHEAD_MS))
     } catch (error) {
       if (!this.#closed) logger.warn({}, `sweep failed, trying again: ${(error as Error).message}`)
     }
     this.#sleepUntil(Math.min(next, this.#nextAt))
   }
 
+  /** Every kind has its turn, whatever becomes of the others. */
   async #pass(): Promise<void> {
-    const { store, chance } = this.#deps
+    const { faults } = this.#deps
+    let away: unknown = null
+    for (const [kind, sweep] of Object.entries(this.#kinds())) {
+      if (this.#closed) return
+      if (faults.rests('sweep_failed', kind)) continue
+      try {
+        await sweep()
+        faults.over('sweep_failed', kind)
+      } catch (error) {
+        if (isStoreAway(error)) away = error
+        else faults.note('sweep_failed', kind, error)
+      }
+    }
+    if (away !== null) throw away
+  }
+
+  /** By name, in the order in which they are swept. */
+  #kinds(): Readonly<Record<string, () => Promise<void>>> {
+    const { store, chance, slots, schedules, inboxSchedules } = this.#deps
     const { sweep } = store
-    await this.#runs(
-      () => sweep.lostRuns({ limit: CHUNK }),
-      (c, id) => lost(c, id, chance),
-    )
-    await this.#runs(
-      () => sweep.expiredLeases({ limit: CHUNK }),
-      (c, id) => leaseExpired(c, id, chance),
-    )
-    await this.#runs(
-      () => sweep.overdueRuns({ limit: CHUNK }),
-      (c, id) => overdue(c, id, chance),
-    )
-    await this.#outside()
-    const begun = await sweep.begunOutside({ limit: CHUNK })
-    if (begun.length > 0) await this.#deps.noteStarts(begun.map((run) => run.id))
-    for (const { id, rootId } of await sweep.overdueInstances({ limit: CHUNK })) {
-      await this.#onRoot(rootId, id, (change) => {
-        const { deadlineAt } = change.member(id).row
-        if (deadlineAt !== null && deadlineAt <= change.now) change.happen(id, { kind: 'deadline' })
-      })
+    const findings = this.#findings
+    const ripen = (gate: GateRow): Promise<void> => this.#ripen(gate)
+    const fire = (row: ScheduleRow): Promise<void> => this.#fire(`cron ${row.name}`, () => schedules.fire(row))
+    return {
+      clock: () => this.#deps.clock.look(),
+      lost_runs: () => this.#runs('sweep_lost_run', (p) => sweep.lostRuns(p), withChance(lost, chance)),
+      expired_leases: () =>
+        this.#runs('sweep_expired_lease', (p) => sweep.expiredLeases(p), withChance(leaseExpired, chance)),
+      overdue_runs: () => this.#runs('sweep_overdue_run', (p) => sweep.overdueRuns(p), withChance(overdue, chance)),
+      foreign_outcomes: () => this.#outside(),
+      foreign_starts: () =>
+        findings.each(
+          'sweep_foreign_start',
+          (p) => sweep.begunOutside(p),
+          idOf,
+          ({ id }) => this.#deps.noteStarts([id]),
+        ),
+      deadlines: () =>
+        findings.each(
+          'sweep_deadline',
+          (p) => sweep.overdueInstances(p),
+          idOf,
+          (key) => this.#deadline(key),
+        ),
+      cascades: () =>
+        findings.each(
+          'sweep_cascade',
+          (p) => sweep.unfinishedCascades(p),
+          idOf,
+          (key) => this.#cascade(key),
+        ),
+      // Decisions first: a gate that is decided escalates no more.
+      gates: () => findings.each('sweep_gate', (p) => sweep.overdueGates(p), idOf, ripen),
+      escalations: () => findings.each('sweep_escalation', (p) => sweep.escalatingGates(p), idOf, ripen),
+      queued_instances: () => slots.sweep(),
+      crons: () =>
+        findings.each(
+          'sweep_cron',
+          (p) => sweep.dueSchedules(p),
+          ({ name }) => name,
+          fire,
+        ),
+      schedules: () =>
+        findings.each(
+          'sweep_schedule',
+          (p) => store.inboxSchedules.due(p),
+          idOf,
+          (row) => this.#fire(`schedule ${row.id}`, () => inboxSchedules.fire(row)),
+        ),
+      retention: () => this.#prune(),
     }
-    for (const { id, rootId } of await sweep.unfinishedCascades({ limit: CHUNK })) {
-      await this.#onRoot(rootId, id, (change) => {
-        if (change.member(id).row.more) change.happen(id, { kind: 'continue' })
-      })
-    }
-    await this.#gates()
-    await this.#deps.slots.sweep()
-    for (const schedule of await sweep.dueSchedules({ limit: CHUNK })) await this.#deps.schedules.fire(schedule)
-    for (const row of await store.inboxSchedules.due({ limit: CHUNK })) await this.#deps.inboxSchedules.fire(row)
-    await this.#prune()
   }
 
   /** Sweeps one kind of run until none is left, through the same settle as the workers' reports. */
-  async #runs(find: () => Promise<readonly Key[]>, fold: (change: Change, runId: string) => void): Promise<void> {
-    for (;;) {
-      const found = await find()
+  async #runs(place: string, find: Find<Key>, fold: Fold): Promise<void> {
+    const handled = new Set<string>()
+    while (!this.#closed) {
+      const found = await this.#findings.look(place, find, idOf, handled)
       if (found.length === 0) return
       this.#deps.probe('in-sweeper')
-      await Promise.all(
-        found.map((key) => {
-          const apply = (change: Change): 'recorded' => {
-            fold(change, key.id)
-            return 'recorded'
-          }
-          const { id: runId, rootId, instanceId } = key
-          return this.#deps.settler.settle({
-            runId,
-            rootId,
-            instanceId,
-            bytes: 400,
-            report: null,
-            fold: apply,
-            unstorable: apply,
-          })
-        }),
-      )
+      await this.#findings.together(place, found, idOf, (key) => this.#settle(key, fold))
       if (found.length < CHUNK) return
+      for (const { id } of found) handled.add(id)
     }
   }
 
-  async #onRoot(rootId: string, id: string, fold: (change: Change) => void): Promise<void> {
+  #settle({ id: runId, rootId, instanceId }: Key, work: Fold): Promise<unknown> {
+    const folding = (apply: Fold) => (change: Change) => {
+      apply(change, runId)
+      return 'recorded' as const
+    }
+    const fold = folding(work)
+    const unstorable = folding(unrecordable)
+    const key = { runId, rootId, instanceId, bytes: 400, report: null }
+    return this.#deps.settler.settle({ ...key, ifLocked: 'leave', fold, unstorable })
+  }
+
+  #deadline({ id, rootId }: InstanceKey): Promise<void> {
+    return this.#onRoot(rootId, id, (change) => {
+      const { deadlineAt } = change.member(id).row
+      if (deadlineAt !== null && deadlineAt <= change.now) change.happen(id, { kind: 'deadline' })
+    })
+  }
+
+  #cascade({ id, rootId }: InstanceKey): Promise<void> {
+    return this.#onRoot(rootId, id, (change) => {
+      if (change.member(id).row.more) change.happen(id, { kind: 'continue' })
+    })
+  }
+
+  #onRoot(rootId: string, id: string, fold: (change: Change) => void): Promise<void> {
+    return this.#onFreeRoot(rootId, { instances: [id] }, fold)
+  }
+
+  async #onFreeRoot(rootId: string, need: Need, work: (change: Change) => void): Promise<void> {
     const { transactor, offers } = this.#deps
-    await transactor.run({ roots: [rootId], wait: true, need: { instances: [id] }, offers, fold })
+    const fold = (change: Change): boolean => {
+      if (!change.loaded.locked.has(rootId)) return false
+      work(change)
+      return true
+    }
+    const { value } = await transactor.run({ roots: [rootId], wait: false, need, offers, fold })
+    if (!value) throw new StoreLockedError([{ table: 'instance', key: rootId, holder: null }])
   }
 
-  async #gates(): Promise<void> {
-    const { store, transactor, offers } = this.#deps
-    const limit = CHUNK
-    // Decisions first: a gate that is decided escalates no more.
-    const ripe = [...(await store.sweep.overdueGates({ limit })), ...(await store.sweep.escalatingGates({ limit }))]
-    for (const due of new Map(ripe.map((gate) => [gate.id, gate])).values()) {
-      await transactor
-        .run({
-          roots: [due.rootId],
-          wait: true,
-          need: { instances: [due.instanceId], gates: [due.id] },
-          offers,
-          fold: (change) => {
-            const gate = change.loaded.gates.get(due.id)
-            if (gate !== undefined) ripenGate(change, gate)
-          },
-        })
-        .catch((error: unknown) => {
-          if (!(error instanceof PetrelError)) throw error
-        })
-    }
+  /** One that waits for a locked row keeps no other waiting, and is not fired again meanwhile. */
+  async #fire(name: string, fire: () => Promise<void>): Promise<void> {
+    if (this.#firing.has(name)) return
+    const firing = fire().finally(() => this.#firing.delete(name))
+    this.#firing.set(name, firing)
+    firing.catch(() => undefined)
+    let timer: NodeJS.Timeout | undefined
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, FIRE_MS)
+    })
+    await Promise.race([firing, enough]).finally(() => clearTimeout(timer))
+  }
+
+  #ripen({ id, rootId, instanceId }: GateRow): Promise<void> {
+    return this.#onFreeRoot(rootId, { instances: [instanceId], gates: [id] }, (change) => {
+      const gate = change.loaded.gates.get(id)
+      if (gate !== undefined) ripenGate(change, gate)
+    })
   }
 
   async #prune(): Promise<void> {
     const { store, retention, transactor } = this.#deps
     const now = transactor.nowMs
-    if (now - this.#prunedAt < PRUNE_EVERY_MS) return
-    this.#prunedAt = now
+    // Not by the store's clock, which may be set back.
+    const here = performance.now()
+    if (here - this.#prunedAt < PRUNE_EVERY_MS) return
+    this.#prunedAt = here
     const never = Number.NEGATIVE_INFINITY
     const endedBefore = retention.endedMs === null ? never : now - retention.endedMs
     const eventsBefore = retention.eventsMs === null ? never : now - retention.eventsMs
@@ -301,4 +375,8 @@ export class Sweeper {
       })) >= limit
     );
   }
+}
+
+function withChance(fold: (change: Change, runId: string, chance: Chance) => void, chance: Chance): Fold {
+  return (change, runId) => fold(change, runId, chance)
 }

@@ -78,8 +78,8 @@ export class Transactor {
         // A store that had to begin anew has forgotten what earlier rounds asked for.
         if (loaded !== seen) known = new Known(act.need)
         seen = loaded
-        const { queues, limits, now } = loaded
-        const admission = new Admission({ queues, limits, now, listing: (type) => loaded.listing(type) })
+        const { queues, limits, lockedLimits, now } = loaded
+        const admission = new Admission({ queues, limits, lockedLimits, now, listing: (type) => loaded.listing(type) })
         const change = new Change(loaded, admission, this.#deps, known.things)
         const pass = new Pass()
         let value: T | undefined

@@ -1,5 +1,6 @@
 /** One instance as an operator wants to see it. */
 import type { Failure } from '../net/marking.ts'
+import { PAGE_BYTES } from '../store/shown.ts'
 import type { Store } from '../store/store.ts'
 import type { InstanceView } from './api.ts'
 
@@ -10,7 +11,7 @@ export async function viewOf(store: Store, instanceId: string): Promise<Instance
   if (instance === null) return null
   const [errors, runs, gates, children] = await Promise.all([
     store.read.slots({ instanceId, prefix: 'e' }),
-    store.read.instanceRuns({ instanceId, limit: MOST_RUNS, after: null }),
+    store.read.instanceRuns({ instanceId, limit: MOST_RUNS, after: null, maxBytes: PAGE_BYTES }),
     store.read.openGates({ instanceId, limit: MOST_RUNS }),
     store.read.children(instanceId, MOST_RUNS),
   ])

@@ -32,7 +32,7 @@ export async function* follow(p: {
         afterSeq = event.seq ?? afterSeq
         yield event
       }
-      if (page.length === PAGE || woken) continue
+      if (woken || (page.length > 0 && afterSeq < instance.eventSeq)) continue
       if (TERMINAL.has(instance.state) && afterSeq >= instance.eventSeq) return
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, POLL_MS)

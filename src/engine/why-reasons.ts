@@ -98,6 +98,8 @@ export type Reason =
       readonly queue: string
       /** Only workers of this runtime may. */
       readonly runtime: string | null
+      /** Tools that it needs and no such worker has, or no one of them has all; empty: it needs none. */
+      readonly tools: readonly string[]
     }
   /** Due, and workers take such: its turn comes. */
   | { readonly kind: 'queue'; readonly queue: string; readonly ahead: Count; readonly workers: number }

@@ -2,8 +2,9 @@
 import { HELD_AT, type InstanceRow, type LimitRow, type WorkerRow } from '../store/rows.ts'
 import type { StepRun } from '../store/steps.ts'
 import type { Store } from '../store/store.ts'
-import { typeMatcher } from '../store/type-filter.ts'
+import { toolsOfType, typeMatcher, typeOfTools, typeWithTools } from '../store/type-filter.ts'
 import { limitKeys } from './admission.ts'
+import { unscopedName } from './scoped-names.ts'
 import { failureOf } from './steps.ts'
 import type { Count, LeaseReason, Reason } from './why-reasons.ts'
 
@@ -44,7 +45,7 @@ export class RunReasons {
     return {
       kind: 'lease',
       by,
-      holder: run.leasedBy,
+      holder: unscopedName(run.leasedBy),
       since: run.leasedAt,
       startedAt: run.startedAt,
       until: run.leaseUntil,
@@ -69,7 +70,10 @@ export class RunReasons {
     if (listing?.isEnabled === false) reasons.push({ kind: 'disabled', type: run.type })
     const runtime = listing?.runtime ?? null
     const workers = await this.#taking(run, runtime)
-    if (workers === 0) reasons.push({ kind: 'worker', type: run.type, queue: run.queue, runtime })
+    if (workers === 0) {
+      const tools = await this.#lacking(run, runtime)
+      reasons.push({ kind: 'worker', type: run.type, queue: run.queue, runtime, tools })
+    }
     reasons.push({ kind: 'queue', queue: run.queue, ahead: counted(await this.#ahead(run)), workers })
     return reasons
   }
@@ -110,15 +114,29 @@ export class RunReasons {
   }
 
   async #taking(run: StepRun, runtime: string | null): Promise<number> {
+    return (await this.#reachable(run, runtime)).filter((worker) => takesType(worker, run.type)).length
+  }
+
+  /** Live workers that may take it, if they take its type. */
+  async #reachable(run: StepRun, runtime: string | null): Promise<readonly WorkerRow[]> {
     this.#workers ??= this.#store.read.workers()
-    const takes = (worker: WorkerRow): boolean =>
+    const reaches = (worker: WorkerRow): boolean =>
       worker.state === 'running' &&
       worker.expiresAt > this.now &&
       (runtime === null || worker.runtime === runtime) &&
       (worker.tenant === null || worker.tenant === run.tenant) &&
-      (worker.queues.length === 0 || worker.queues.includes(run.queue)) &&
-      typeMatcher(worker.types.length === 0 ? null : worker.types)(run.type)
-    return (await this.#workers).filter(takes).length
+      (worker.queues.length === 0 || worker.queues.includes(run.queue))
+    return (await this.#workers).filter(reaches)
+  }
+
+  /** The tools that none of them has; all, where each is there but no worker has them together. */
+  async #lacking(run: StepRun, runtime: string | null): Promise<readonly string[]> {
+    const needed = toolsOfType(run.type)
+    if (needed.length === 0) return []
+    const workers = await this.#reachable(run, runtime)
+    const alone = (tool: string): string => typeWithTools(typeOfTools(run.type), [tool]) ?? run.type
+    const lacking = needed.filter((tool) => !workers.some((worker) => takesType(worker, alone(tool))))
+    return lacking.length === 0 ? needed : lacking
   }
 
   /** How many queued instances get a slot before this one. */
@@ -127,6 +145,10 @@ export class RunReasons {
     const found = await this.#store.read.queuedBefore({ slotKey, queuedAt, id, atMost: MOST_AHEAD + 1 })
     return counted(found)
   }
+}
+
+function takesType(worker: WorkerRow, type: string): boolean {
+  return typeMatcher(worker.types.length === 0 ? null : worker.types)(type)
 }
 
 function positions(ids: readonly string[]): ReadonlyMap<string, number> {

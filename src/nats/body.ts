@@ -1,5 +1,6 @@
 /** Reads what somebody else wrote: every part by its type, or a Refusal that says which part is wrong. */
 import { depthOf, MAX_DEPTH } from '../engine/edge.ts'
+import { INEXACT_HINT, inexactNumber, inexactText } from '../engine/exact-numbers.ts'
 import { isId } from '../engine/ids.ts'
 import type { Json } from '../net/net.ts'
 import { Refusal } from './refusal.ts'
@@ -89,9 +90,14 @@ function parseJson(text: string, name: string): Json {
   // Before it is parsed: whoever walks it later would run out of stack.
   if (depthOf(text) > MAX_DEPTH)
     throw new Refusal('invalid_json', `${name} is nested more than ${MAX_DEPTH} levels deep`)
+  let value: Json
   try {
-    return JSON.parse(text) as Json
+    value = JSON.parse(text) as Json
   } catch (error) {
     throw new Refusal('invalid_json', `${name} is not JSON: ${(error as Error).message}`)
   }
+  const inexact = inexactNumber(text)
+  if (inexact === null) return value
+  const place = [name, ...inexact.path].join('.')
+  throw new Refusal('invalid_json', `${place}: ${inexactText(inexact)}; ${INEXACT_HINT}`)
 }

@@ -3,7 +3,7 @@ import { cancelSaga, retrySaga } from '../definitions/sagas.ts'
 import type { EngineApi, Logger } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
 import type { Json } from '../net/net.ts'
-import { sagaStepWire, sagaWire } from '../server/sagas/wire.ts'
+import { sagaReply, sagaWire } from '../server/sagas/wire.ts'
 import { SAGA_STATES, type SagaRow } from '../store/sagas.ts'
 import { choiceOf, type Fields, idOf, need, readBody, textOf, wholeOf } from './body.ts'
 import type { Control } from './names.ts'
@@ -19,16 +19,21 @@ type Answer = { readonly [key: string]: unknown }
 
 const MOST_LISTED = 200
 
-const ACTS: { readonly [what in Control]: (engine: EngineApi, fields: Fields) => Promise<Answer> } = {
-  status: async (engine, fields) => show(engine, await find(engine, fields)),
+/** Whose sagas a request reaches: those without a tenant. null: everybody's. */
+export const NO_TENANT = ''
+
+type Act = (engine: EngineApi, fields: Fields, reach: string | null) => Promise<Answer>
+
+const ACTS: { readonly [what in Control]: Act } = {
+  status: async (engine, fields, reach) => show(engine, await find(engine, fields, reach)),
   list,
-  retry: async (engine, fields) => {
-    const { id } = await find(engine, fields)
+  retry: async (engine, fields, reach) => {
+    const { id } = await find(engine, fields, reach)
     await retrySaga(engine, id, actorOf(fields))
     return show(engine, await found(engine, id))
   },
-  cancel: async (engine, fields) => {
-    const { id } = await find(engine, fields)
+  cancel: async (engine, fields, reach) => {
+    const { id } = await find(engine, fields, reach)
     await cancelSaga(engine, id, actorOf(fields))
     return show(engine, await found(engine, id))
   },
@@ -38,10 +43,11 @@ export async function answerControl(
   { engine, logger, maxBytes }: ControlParams,
   what: Control,
   data: Uint8Array,
+  reach: string | null,
 ): Promise<Json> {
   try {
     const fields = data.length === 0 ? {} : readBody(data, maxBytes)
-    return { ok: true, ...(await ACTS[what](engine, fields)) } as Json
+    return { ok: true, ...(await ACTS[what](engine, fields, reach)) } as Json
   } catch (error) {
     const known = error instanceof PetrelError || error instanceof Refusal
     if (!known) logger?.error({ err: error }, `workflow.v1.${what} failed`)
@@ -50,10 +56,12 @@ export async function answerControl(
   }
 }
 
-async function list(engine: EngineApi, fields: Fields): Promise<Answer> {
+async function list(engine: EngineApi, fields: Fields, reach: string | null): Promise<Answer> {
+  const named = textOf(fields, 'tenant_id') ?? null
+  if (reach !== null && named !== null && named !== reach) return { sagas: [], next_after: null }
   const limit = wholeOf(fields, 'limit', { least: 1, most: MOST_LISTED }) ?? 50
   const rows = await engine.store.sagas.list({
-    tenant: textOf(fields, 'tenant_id') ?? null,
+    tenant: reach ?? named,
     state: choiceOf(fields, 'state', SAGA_STATES) ?? null,
     type: textOf(fields, 'type') ?? null,
     limit: limit + 1,
@@ -63,12 +71,13 @@ async function list(engine: EngineApi, fields: Fields): Promise<Answer> {
   return { sagas: shown.map(sagaWire), next_after: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
 }
 
-/** A tenant that is named must be the saga's. */
-async function find(engine: EngineApi, fields: Fields): Promise<SagaRow> {
+/** A tenant that is named must be the saga's, and within reach. */
+async function find(engine: EngineApi, fields: Fields, reach: string | null): Promise<SagaRow> {
   const id = need(idOf(fields, 'workflow_instance_id'), 'workflow_instance_id')
   const tenant = textOf(fields, 'tenant_id') ?? null
   const row = await found(engine, id)
   if (tenant !== null && row.tenantId !== tenant) throw unknown(id)
+  if (reach !== null && (row.tenantId ?? NO_TENANT) !== reach) throw unknown(id)
   return row
 }
 
@@ -79,8 +88,7 @@ async function found(engine: EngineApi, id: string): Promise<SagaRow> {
 }
 
 async function show(engine: EngineApi, row: SagaRow): Promise<Answer> {
-  const steps = await engine.store.sagas.steps(row.id)
-  return { saga: sagaWire(row), steps: steps.map(sagaStepWire) }
+  return sagaReply(engine, row)
 }
 
 function unknown(id: string): PetrelError {

@@ -9,6 +9,7 @@
  */
 import { type ConsumerMessages, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { Logger } from '../engine/api.ts'
+import type { JetStreamMissing } from './jetstream.ts'
 import type { Link } from './link.ts'
 import { again, type Message, type Verdict } from './message.ts'
 import type { Names } from './names.ts'
@@ -20,6 +21,7 @@ export interface InletParams {
   readonly names: Names
   readonly inflow: Inflow
   readonly logger: Logger | null
+  readonly missing: JetStreamMissing
   /** Messages that are worked on at the same time. */
   readonly atOnce: number
   handle(message: Message): Promise<Verdict>
@@ -61,7 +63,7 @@ export class Inlet {
   }
 
   async #loop(): Promise<void> {
-    const { link, inflow, logger } = this.#params
+    const { link, inflow, logger, missing } = this.#params
     // After a restart the server may have forgotten the consumer, or us.
     const undo = link.onBack(() => this.#messages?.stop())
     let tries = 0
@@ -70,11 +72,13 @@ export class Inlet {
         if (link.connected) {
           await this.#consume(() => {
             tries = 0
+            missing.isThere()
           })
         }
       } catch (error) {
         if (!link.connected || this.#stopping.signal.aborted) logger?.debug({ err: error }, 'consuming was cut off')
-        else logger?.warn({ err: error, subject: inflow.subject }, 'cannot consume; trying again')
+        else if (!missing.explains(error))
+          logger?.warn({ err: error, subject: inflow.subject }, 'cannot consume; trying again')
       }
       this.#messages = null
       await pause(Math.min(LEAST_PAUSE_MS * 2 ** tries, MOST_PAUSE_MS), this.#stopping.signal)

@@ -13,6 +13,10 @@ export type Control = (typeof CONTROLS)[number]
 
 /** All engine processes are one: each request is answered by one of them. */
 export const CONTROL_GROUP = 'petrel'
+/** What the requests of a transport reach: nothing; a tenant's own by its subject, and those without a tenant; everything. */
+export const CONTROL_REACHES = ['none', 'tenant', 'all'] as const
+export type ControlReach = (typeof CONTROL_REACHES)[number]
+
 export const START_CONSUMER = 'petrel-start'
 export const COMPLETED_CONSUMER = 'petrel-step-completed'
 
@@ -23,6 +27,10 @@ export interface Names {
   /** Of one's own subject, such as that of a command. */
   under(subject: string): string
   control(what: Control): string
+  /** The same, for one tenant; `*` for each. */
+  tenantControl(tenant: string, what: Control): string
+  /** Whoever relays commands answers here: a process that starts asks whether it is the only one. */
+  readonly engines: string
 }
 
 const PREFIX = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
@@ -40,5 +48,7 @@ export function namesUnder(prefix: string | null): Names {
     completed: under('workflow.v1.events.step-completed'),
     under,
     control: (what) => under(`workflow.v1.${what}`),
+    tenantControl: (tenant, what) => under(`workflow.v1.tenants.${tenant}.${what}`),
+    engines: under('workflow.v1.engines'),
   }
 }

@@ -1,6 +1,7 @@
 /** What the transport of an engine is asked for; it is loaded when it is. */
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { EngineApi, Logger } from '../engine/api.ts'
+import type { ControlReach } from './names.ts'
 
 export interface SagaTransportOptions {
   readonly engine: EngineApi
@@ -12,6 +13,11 @@ export interface SagaTransportOptions {
   readonly connection?: NatsConnection
   /** Stands before every subject, and in the name of the stream: for deployments that share a NATS account. */
   readonly prefix?: string
+  /**
+   * What requests on NATS reach. `tenant`: workflow.v1.tenants.T.* the sagas of tenant T, workflow.v1.* those without a
+   * tenant. `all`: workflow.v1.* every saga. `none`: no requests are answered. Default tenant.
+   */
+  readonly control?: ControlReach
   readonly logger?: Logger
   /** Longest message that is read, in bytes. Default 1 MiB and room for what is around the result. */
   readonly maxBytes?: number
@@ -28,6 +34,8 @@ export interface SagaTransportOptions {
 export interface SagaTransport {
   /** Resolves when it is connected, and messages are being fetched. */
   readonly ready: Promise<void>
+  /** Why it cannot work as it should, in a sentence; null: nothing is known to be wrong. */
+  readonly problem: string | null
   /** What has begun is finished; the rest waits for other processes, or for the next start. */
   close(): Promise<void>
 }

@@ -25,6 +25,8 @@ export interface RelayParams {
   readonly holdMs: number
   /** Backstop of every wake-up. */
   readonly pollMs: number
+  /** Whether no other engine runs on this road. */
+  readonly alone: () => Promise<boolean>
 }
 
 const PORTION = 200
@@ -62,8 +64,13 @@ export class Relay {
       this.#wake?.abort()
     }
     const undo = [engine.commands.onStored(nudge), link.onBack(nudge)]
+    let begun = false
     while (!this.#stopping.signal.aborted) {
       try {
+        if (!begun && link.connected) {
+          await this.#begin()
+          begun = true
+        }
         const idleMs = link.connected ? await this.#look() : pollMs
         // While NATS is away, being told of commands is no reason to look.
         if (idleMs > 0 && !(this.#told && link.connected)) await this.#sleep(idleMs)
@@ -74,6 +81,12 @@ export class Relay {
       }
     }
     for (const stop of undo) stop()
+  }
+
+  /** The engine has started. What its predecessor published and nobody answered is published again at once. */
+  async #begin(): Promise<void> {
+    const { engine, alone } = this.#params
+    if (await alone()) await engine.commands.renew()
   }
 
   /** Publishes what is due. Gives how long nothing is. */

@@ -12,10 +12,12 @@ import { takeCompletion } from './completions.ts'
 import { type Address, connectionOptions, connectPersistently } from './connect.ts'
 import { Desk } from './desk.ts'
 import { Inlet } from './inlet.ts'
+import { JetStreamMissing } from './jetstream.ts'
 import { Link } from './link.ts'
-import { COMPLETED_CONSUMER, type Names, namesUnder, START_CONSUMER } from './names.ts'
+import { COMPLETED_CONSUMER, type ControlReach, type Names, namesUnder, START_CONSUMER } from './names.ts'
 import type { SagaTransport, SagaTransportOptions } from './open.ts'
 import { pause } from './pause.ts'
+import { Presence } from './presence.ts'
 import { Relay } from './relay.ts'
 import { takeStart } from './start.ts'
 
@@ -36,7 +38,14 @@ export class Transport implements SagaTransport {
   readonly #address: Address | null
   readonly #stopping = new AbortController()
   #looping: Promise<void> | null = null
+  readonly #reach: ControlReach
   #isReady: () => void = () => {}
+  #served = false
+  #missing: JetStreamMissing | null = null
+
+  get problem(): string | null {
+    return this.#missing?.problem ?? null
+  }
 
   constructor(options: SagaTransportOptions) {
     const { url, credentials, connection, prefix } = options
@@ -45,6 +54,7 @@ export class Transport implements SagaTransport {
     }
     this.#options = options
     this.#names = namesUnder(prefix ?? null)
+    this.#reach = options.control ?? 'tenant'
     this.#address = url === undefined ? null : { url, ...(credentials === undefined ? {} : { credentials }) }
     // Wrong ones are refused here, not in the background.
     if (this.#address !== null) connectionOptions(this.#address)
@@ -91,13 +101,19 @@ export class Transport implements SagaTransport {
     const names = this.#names
     const link = new Link(nc, logger)
     const shared = { engine, logger, maxBytes }
-    const relay = new Relay({ engine, link, names, logger, holdMs, pollMs })
-    const desk = new Desk({ ...shared, link, names })
+    const presence = new Presence({ link, names, logger })
+    // Only when the process has started: what was published on an earlier connection has its interval.
+    const alone = this.#served ? async () => false : () => presence.alone()
+    this.#served = true
+    const relay = new Relay({ engine, link, names, logger, holdMs, pollMs, alone })
+    const desk = new Desk({ ...shared, link, names, reach: this.#reach })
+    const missing = new JetStreamMissing(logger)
     const completions = new Inlet({
       link,
       names,
       logger,
       atOnce,
+      missing,
       inflow: { subject: names.completed, consumer: COMPLETED_CONSUMER, ackWaitMs },
       handle: (message) => takeCompletion(shared, message),
     })
@@ -106,11 +122,13 @@ export class Transport implements SagaTransport {
       names,
       logger,
       atOnce,
+      missing,
       inflow: { subject: names.start, consumer: START_CONSUMER, ackWaitMs },
       handle: (message) =>
         takeStart({ ...shared, reply: (subject, answer) => reply(nc, subject, answer, logger) }, message),
     })
-    const parts = [relay, completions, starts, desk]
+    this.#missing = missing
+    const parts = [presence, relay, completions, starts, desk]
     for (const part of parts) part.start()
     return {
       opened: Promise.all([completions.opened, starts.opened]),

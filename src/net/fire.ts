@@ -5,12 +5,14 @@
 import { failNode, succeedNode, write } from './arcs.ts'
 import { takeUp } from './cascade.ts'
 import type { CompiledNet } from './compile.ts'
+import { weighDoubt } from './doubts.ts'
 import { Abandoned, Draft, keyAt, MissingFact } from './draft.ts'
 import { itemEnded } from './each.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
 import type { Json } from './net.ts'
 import {
+  abandonUndo,
   CANCELLED,
   cancelUnstarted,
   childStuck,
@@ -19,16 +21,18 @@ import {
   enterFinal,
   failureJson,
   finalEnded,
+  leaveDrainAtOnce,
   leaveDrainIfEmpty,
   rollBack,
-  stopUndo,
   undoEnded,
+  workEndedInUndo,
 } from './phases.ts'
 import { type Appeal, appeals, takeAppeal, upheld } from './reruns.ts'
+import { late, resume } from './resume.ts'
 import { emit } from './scopes.ts'
 import { noteFailure } from './summary.ts'
 import { discardHeld, moveTokens, rerun } from './tokens.ts'
-import { mayResume, stopsResumably } from './transitions.ts'
+import { stopsResumably } from './transitions.ts'
 
 export interface Fired {
   readonly marking: Marking
@@ -144,7 +148,7 @@ function take(d: Draft, happening: Happening): void {
       else if (m.phase === 'drain' && m.more) {
         cancelUnstarted(d)
         leaveDrainIfEmpty(d)
-      }
+      } else leaveDrainAtOnce(d)
       return
     case 'resume':
       return resume(d, happening.places)
@@ -186,6 +190,7 @@ function ended(d: Draft, place: Place, outcome: Outcome): void {
   }
   if (m.phase === 'forward' && (appeals(d, place, outcome) || rerun(d, place, outcome))) return
   count(d, place, outcome)
+  if (m.phase === 'undo') return workEndedInUndo(d)
   if (m.phase === 'drain') {
     // Should the instance be resumed, what follows this work comes then.
     if (outcome.kind === 'succeeded' && stopsResumably(d.net.net, m.reason)) d.put(keyAt('p', place), { ...place })
@@ -214,6 +219,7 @@ function record(d: Draft, place: Place, outcome: Outcome): void {
 function count(d: Draft, place: Place, outcome: Outcome): void {
   const { m } = d
   m.open--
+  weighDoubt(d, place, outcome)
   const undoable = d.node(place.node).undo !== null
   if (outcome.kind === 'succeeded') {
     m.succeeded++
@@ -254,13 +260,6 @@ function appealAnswered(d: Draft, appeal: Appeal, approved: boolean, rejection: 
 
 const REJECTED: Failure = { code: 'rejected', message: 'the gate was rejected' }
 
-/** A worker finished after all, though its outcome had been recorded as unknown, or it had been cancelled. */
-function late(d: Draft, { place, result, cancelled = false }: Extract<Happening, { kind: 'late' }>): void {
-  d.event('late_success', place.node, { ...place })
-  if (d.m.phase === 'ended' || (d.unknownPolicy(place.node) === 'undo' && !cancelled)) return
-  if (d.node(place.node).undo !== null) d.joinUndo(place, result)
-}
-
 function deadline(d: Draft): void {
   const { m } = d
   if (m.state === 'queued') {
@@ -269,7 +268,7 @@ function deadline(d: Draft): void {
   } else if (m.phase === 'forward') drain(d, 'deadline', TIMED_OUT, null)
   else if (m.phase === 'undo') {
     d.effects.push({ do: 'signal-active' })
-    stopUndo(d, null, { code: 'undo_timeout', message: 'the undo did not end within its budget' })
+    abandonUndo(d, { code: 'undo_timeout', message: 'the undo did not end within its budget' })
   }
 }
 
@@ -277,38 +276,6 @@ const TIMED_OUT: Failure = {
   code: 'timeout',
   message: 'the instance did not end by its deadline',
   category: 'timeout',
-}
-
-/** The one way back, which the table of states does not have: it goes on at the places that did not succeed. */
-function resume(d: Draft, places: readonly Place[]): void {
-  const { m, net } = d
-  if (m.phase !== 'ended' || !mayResume(net.net, m)) return
-  m.phase = 'forward'
-  m.state = 'running'
-  m.outcome = null
-  m.reason = null
-  d.put('e', null)
-  d.event('instance.resumed', null, places.length)
-  unlist(d, places)
-  for (const place of places) {
-    m.open++
-    d.effects.push({ do: 'redrive', place, because: 'resumed' })
-  }
-  for (const parked of d.slotsWith('p:')) {
-    d.put(parked.key, null)
-    const place = parked.value as unknown as Place
-    if (place.item >= 0) itemEnded(d, place, false)
-    else succeedNode(d, d.node(place.node), place)
-  }
-}
-
-/** Work whose success was told too late, or was only supposed, is done once more: it joins the undo list when it is. */
-function unlist(d: Draft, places: readonly Place[]): void {
-  const again = new Set(places.map(({ fire, item }) => `${fire}/${item}`))
-  for (const { key, value } of d.slotsWith('u:')) {
-    const { fire, item } = value as unknown as Place
-    if (again.has(`${fire}/${item}`)) d.put(key, null)
-  }
 }
 
 /** Moves what can move, then names the state. */

@@ -2,7 +2,7 @@
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
 import { type Missing, type Scope, Unloaded } from './facts.ts'
-import { isMap } from './json.ts'
+import { inOrder, isMap } from './json.ts'
 import { collects, listResult } from './lists.ts'
 import type { Expr, Json, Node } from './net.ts'
 import { aside, behind } from './references.ts'
@@ -48,7 +48,9 @@ export function value(d: Draft, source: Expr, around: Surroundings, spot: Spot):
 }
 
 export function render(d: Draft, template: Json, around: Surroundings, spot: Spot): Json {
-  return guarded(spot, () => d.evaluate.render(template, scopeFor(d, d.evaluate.templateNames(template), around)))
+  return guarded(spot, () =>
+    inOrder(d.evaluate.render(template, scopeFor(d, d.evaluate.templateNames(template), around))),
+  )
 }
 
 function guarded<T>(spot: Spot, work: () => T): T {
@@ -104,7 +106,7 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
     }
   }
   if (missing.length > 0) throw new MissingFact(...missing)
-  return scope
+  return inOrder(scope) as Scope
 }
 
 /** true: of the result of this node, only its numbers are named. */

@@ -99,17 +99,24 @@ export type Happening =
   | { readonly kind: 'ended'; readonly place: Place; readonly outcome: Outcome }
   | { readonly kind: 'answered'; readonly place: Place; readonly approved: boolean; readonly error: Failure | null }
   /**
-   * A success reported for work that had already been recorded as unknown. `result`: what it returned, for its undo.
-   * `cancelled`: it had been cancelled before anybody could doubt, so no policy has put it on the undo list.
+   * A success reported for work, or for an undo, that had already been recorded as unknown. `result`: what it returned,
+   * for its undo. `cancelled`: it had been cancelled before anybody could doubt, so no policy has put it on the undo
+   * list. `refused`: not a success, it was not done.
    */
-  | { readonly kind: 'late'; readonly place: Place; readonly result?: Json; readonly cancelled?: boolean }
+  | {
+      readonly kind: 'late'
+      readonly place: Place
+      readonly result?: Json
+      readonly cancelled?: boolean
+      readonly refused?: boolean
+    }
   | { readonly kind: 'patched'; readonly set: Entries }
   /** `undo`: its parent undoes its work, so what this one has completed is undone as well before it ends. */
   | { readonly kind: 'cancel'; readonly undo?: boolean }
   /** An operator gives it up: active work is waited for, and all that succeeded is undone. */
   | { readonly kind: 'roll-back' }
   | { readonly kind: 'deadline' }
-  /** Go on with a cascade that was cut off. */
+  /** Go on with a cascade that was cut off; past a deadline, with the undo. */
   | { readonly kind: 'continue' }
   /** An operator resumes an instance that stopped (`unknown: stop` or a saga's policy `stop`) at its failed places. */
   | { readonly kind: 'resume'; readonly places: readonly Place[] }

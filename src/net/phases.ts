@@ -3,15 +3,17 @@
  * function here is called with the draft in the phase its name says it leaves or enters.
  */
 import { drop } from './cascade.ts'
+import { doubts } from './doubts.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
 import type { Missing } from './facts.ts'
 import { payloadOf, runPayload, wholePayload } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
-import type { Json, Net } from './net.ts'
+import type { Json } from './net.ts'
 import { aside } from './references.ts'
 import { dropAppeals } from './reruns.ts'
 import { noteFailure, summaryOf } from './summary.ts'
+import { hasChildren, undoesAtOnce, undoesInPlace, undoFollows } from './transitions.ts'
 
 /** Rows a drain cancels at a time. */
 const CANCEL_CHUNK = 1000
@@ -74,6 +76,11 @@ function known<T>(fact: T | undefined, missing: Missing): T {
   return fact
 }
 
+/** Past the deadline of a net that undoes at once: whoever is not waited for has been given up by now. */
+export function leaveDrainAtOnce(d: Draft): void {
+  if (d.m.phase === 'drain' && !d.m.more && d.m.open > 0 && undoesAtOnce(d.net.net, d.m)) enterUndo(d)
+}
+
 export function leaveDrainIfEmpty(d: Draft): void {
   const { m } = d
   if (m.phase !== 'drain' || m.open > 0 || m.more) return
@@ -95,12 +102,8 @@ export function childStuck(d: Draft, node: string, error: Failure): void {
   if (undoDue(d)) d.put('eu', failureJson(error, node))
 }
 
-function hasChildren(net: Net): boolean {
-  return net.nodes.some(({ work }) => work.kind === 'child' || (work.kind === 'each' && work.body?.kind !== 'run'))
-}
-
-function undoDue(d: Draft): boolean {
-  return d.m.reason === 'compensate' || (d.m.reason === 'deadline' && d.net.net.onFailure === 'compensate')
+export function undoDue(d: Draft): boolean {
+  return undoFollows(d.net.net, d.m)
 }
 
 function enterUndo(d: Draft): void {
@@ -111,15 +114,13 @@ function enterUndo(d: Draft): void {
   nextUndo(d)
 }
 
-function nextUndo(d: Draft): void {
+/** Slot of the undo at hand: opened, and not known to have succeeded. */
+export const UNDO_AT_HAND = 'us'
+
+/** The next undo, or the end of the rollback. Where work is in flight, its answer is awaited first. */
+export function nextUndo(d: Draft): void {
   const top = d.topSlot('u:')
-  if (top === null) {
-    d.effects.push({ do: 'deadline', inMs: null })
-    enterFinal(d)
-    return
-  }
-  // The place leaves the list with the run that undoes it, so that no crash or repeat can open a second one.
-  d.put(top.key, null)
+  if (top === null) return allUndone(d)
   const { result, ...done } = top.value as unknown as Place & { readonly result?: Json }
   const given = { args: null, ...(result === undefined ? {} : { own: { node: done.node, result } }) }
   const undo = d.node(done.node).undo
@@ -132,19 +133,60 @@ function nextUndo(d: Draft): void {
     if (!(error instanceof Abandoned)) throw error
     return stopUndo(d, done.node, error.failure)
   }
+  // The place leaves the list with the run that undoes it, so that no crash or repeat can open a second one.
+  d.put(top.key, null)
   d.m.open++
-  d.run({ ...done, role: 'undo' }, payload, null)
+  const place: Place = { ...done, role: 'undo' }
+  if (undoesInPlace(d.net.net)) d.put(UNDO_AT_HAND, { ...place })
+  d.run(place, payload, null)
+}
+
+/** Work that may have taken effect without an answer is an effect that may remain. */
+function allUndone(d: Draft): void {
+  if (undoesInPlace(d.net.net)) {
+    if (d.m.open > 0) return
+    const [doubt] = doubts(d)
+    if (doubt !== undefined) return stopUndo(d, doubt.node, inDoubt(doubt.node))
+  }
+  d.effects.push({ do: 'deadline', inMs: null })
+  enterFinal(d)
+}
+
+function inDoubt(node: string): Failure {
+  const message = `'${node}' did not answer: whether it took effect is not known`
+  return { code: 'in_doubt', message, details: { node } }
 }
 
 export function undoEnded(d: Draft, place: Place, outcome: Outcome): void {
   d.m.open--
-  if (outcome.kind === 'succeeded') nextUndo(d)
-  else stopUndo(d, place.node, outcome.kind === 'cancelled' ? CANCELLED : outcome.error)
+  if (outcome.kind !== 'succeeded')
+    return stopUndo(d, place.node, outcome.kind === 'cancelled' ? CANCELLED : outcome.error)
+  if (undoesInPlace(d.net.net)) d.put(UNDO_AT_HAND, null)
+  nextUndo(d)
+}
+
+/** Work in flight when the rollback began has ended in the middle of it. */
+export function workEndedInUndo(d: Draft): void {
+  if (d.slot('eu') !== null) endStopped(d)
+  else if (d.slot(UNDO_AT_HAND) === null) nextUndo(d)
 }
 
 /** An undo that failed ends the instance: what was undone stays undone, both errors are kept. */
 export function stopUndo(d: Draft, node: string | null, error: Failure): void {
   d.put('eu', failureJson(error, node))
+  endStopped(d)
+}
+
+/** The budget of the undo has passed: nothing is awaited. */
+export function abandonUndo(d: Draft, error: Failure): void {
+  d.put('eu', failureJson(error, null))
+  cancelUnstarted(d)
+  end(d, 'failed', 'rolled_back_partial')
+}
+
+/** What is in flight answers first. */
+function endStopped(d: Draft): void {
+  if (d.m.open > 0 && undoesInPlace(d.net.net)) return
   cancelUnstarted(d)
   end(d, 'failed', 'rolled_back_partial')
 }

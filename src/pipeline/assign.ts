@@ -1,4 +1,5 @@
 /** `set`: targets such as `ctx.page`, `iter.page`, `step.page`. All values are known before the first is written. */
+import { inOrder } from '../net/json.ts'
 import type { Json } from '../net/net.ts'
 import type { Fields, State } from './state.ts'
 
@@ -17,8 +18,14 @@ function assignOne(state: State, target: string, value: Json, known: Fields): St
   const before = Object.hasOwn(state[area], name) ? state[area][name] : area === 'ctx' ? own(known, name) : undefined
   return {
     ...state,
-    [area]: { ...state[area], [name]: below.length === 0 ? value : merged(before, below, value, target) },
+    [area]: { ...state[area], [name]: below.length === 0 ? inOrder(value) : merged(before, below, value, target) },
   }
+}
+
+/** The entry of the context that a target writes; null: it writes none. */
+export function contextEntry(target: string): string | null {
+  const { area, path } = readTarget(target)
+  return area === 'ctx' ? (path[0] as string) : null
 }
 
 /** A name without an area is an entry of the context. */

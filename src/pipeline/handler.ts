@@ -4,17 +4,19 @@ import type { Json } from '../net/net.ts'
 import type { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import type { Handler } from '../worker/handlers.ts'
-import { KeychainError, openKeychain, type SecretSources } from './keychain.ts'
+import { KeychainError, openKeychain } from './keychain.ts'
 import { type CompiledProgram, compileProgram } from './language.ts'
 import { ownError, stepFailure } from './outcome.ts'
 import { Pipeline } from './pipeline.ts'
-import type { Program, StepPayload } from './program.ts'
+import { type Program, STEP_TYPE, type StepPayload } from './program.ts'
 import { Redactor } from './redactor.ts'
+import { type SecretSources, Secrets } from './secret-sources.ts'
 
 export interface StepHandlerOptions {
   readonly tools: Tools
   /** Default: the run's own. */
   readonly logger?: Logger
+  /** What keychains may read. Default: nothing but what PETREL_SECRETS_ENV and PETREL_SECRETS_DIR allow. */
   readonly secrets?: SecretSources
   /** Shorter rests are waited for in place; for longer ones the run is given back meanwhile. Default 5,000. */
   readonly longRestMs?: number
@@ -22,8 +24,15 @@ export interface StepHandlerOptions {
   readonly mostExecutions?: number
 }
 
+/**
+ * A run whose type does not name the tools it needs goes to any worker. One that lacks some gives it back, due this much later, so
+ * that another can take it.
+ */
+const LACKING_MS = 2_000
+
 export function makeStepHandler(options: StepHandlerOptions): Handler {
-  const { tools, secrets = {}, longRestMs = 5_000, mostExecutions = 1_000_000 } = options
+  const { tools, longRestMs = 5_000, mostExecutions = 1_000_000 } = options
+  const secrets = new Secrets(options.secrets ?? {})
   const compiled = new WeakMap<object, CompiledProgram>()
 
   const compiledOf = (program: Program): CompiledProgram => {
@@ -41,7 +50,11 @@ export function makeStepHandler(options: StepHandlerOptions): Handler {
       const message = `run ${ctx.runId} has no program that could be executed: a step of a playbook has one in its net`
       return ctx.fail(stepFailure({ task: null, error: ownError('schema', 'NO_PROGRAM', message), outcome: null }))
     }
-    const keychain = await openKeychain(program.keychain, secrets).catch((problem: unknown) => {
+    if (ctx.type === STEP_TYPE && !program.tasks.every(({ kind }) => tools.find(kind) !== null)) {
+      ctx.logger.warn({ run: ctx.runId, step: program.step }, 'this worker lacks a tool of the step: left to another')
+      return ctx.later(LACKING_MS)
+    }
+    const keychain = await openKeychain(program.keychain, secrets, ctx.tenant).catch((problem: unknown) => {
       if (problem instanceof KeychainError)
         return ctx.fail(stepFailure({ task: null, error: problem.error, outcome: null }))
       throw problem

@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KeychainError, openKeychain } from './keychain.ts'
 import type { KeychainEntry } from './program.ts'
+import { type SecretSources, Secrets } from './secret-sources.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -28,16 +29,19 @@ const entry = (more: Partial<KeychainEntry>): KeychainEntry => ({
   ref: null,
   ...more,
 })
-const open = (entries: readonly KeychainEntry[], env = {}) => openKeychain(entries, { env, folder: join(folder, 'in') })
+const open = (entries: readonly KeychainEntry[], variables = {}) =>
+  openKeychain(entries, new Secrets({ env: true, dir: join(folder, 'in'), variables }), null)
 
-async function refused(entries: readonly KeychainEntry[], env = {}): Promise<KeychainError> {
-  const problem = await open(entries, env).then(
+async function refusal(opening: Promise<unknown>): Promise<KeychainError> {
+  const problem = await opening.then(
     () => null,
     (error: unknown) => error,
   )
   expect(problem).toBeInstanceOf(KeychainError)
   return problem as KeychainError
 }
+
+const refused = (entries: readonly KeychainEntry[], variables = {}) => refusal(open(entries, variables))
 
 describe('environment', () => {
   it('one variable is the entry, a map gives it keys', async () => {
@@ -98,12 +102,139 @@ describe('files', () => {
       expect(message).toBe(`keychain entry 'db': the file ${ref} is not valid ${ref.slice(5)}`)
     }
     for (const ref of ['../outside.json', '/etc/hostname', '.']) {
-      expect((await refused([entry({ kind: 'file', ref })])).message).toContain('is not below the folder of secrets')
+      const { error } = await refused([entry({ kind: 'file', ref })])
+      expect(error).toMatchObject({ kind: 'auth', code: 'KEYCHAIN_FORBIDDEN', retryable: false })
+      expect(error.message).toContain('it is not below the directory of secrets')
     }
   })
 
   it('an entry that names nothing', async () => {
     expect((await refused([entry({})])).error.code).toBe('KEYCHAIN_INVALID')
     expect((await refused([entry({ kind: 'file' })])).error.code).toBe('KEYCHAIN_INVALID')
+  })
+})
+
+describe('what the operator allows', () => {
+  const variables = { APP_TOKEN: 'app', ACME_TOKEN: 'acme', GLOBEX_TOKEN: 'globex', HOME: '/root' }
+  const read = (ref: string, sources: SecretSources, tenant: string | null = null) =>
+    openKeychain([entry({ ref })], new Secrets({ variables, ...sources }), tenant)
+
+  it('no variable and no file unless something is allowed, and the message names the option', async () => {
+    const { error } = await refusal(read('HOME', {}))
+    expect(error).toEqual({
+      kind: 'auth',
+      retryable: false,
+      code: 'KEYCHAIN_FORBIDDEN',
+      message:
+        "keychain entry 'db': this worker does not give out the environment variable HOME; its operator allows it with --secrets-env HOME (PETREL_SECRETS_ENV, or secrets.env of a program)",
+    })
+    const file = openKeychain([entry({ kind: 'file', ref: '/etc/hostname' })], new Secrets({}), null)
+    expect((await refusal(file)).error).toMatchObject({
+      code: 'KEYCHAIN_FORBIDDEN',
+      message: expect.stringContaining('--secrets-dir DIR'),
+    })
+  })
+
+  it('variables by name and by pattern, the whole name', async () => {
+    const sources = { env: ['APP_*', 'ACME_TOKEN'] }
+    expect((await read('APP_TOKEN', sources)).entries).toEqual({ db: 'app' })
+    expect((await read('ACME_TOKEN', sources)).entries).toEqual({ db: 'acme' })
+    for (const ref of ['HOME', 'GLOBEX_TOKEN', 'ACME_TOKEN2', 'XAPP_TOKEN'])
+      expect((await refusal(read(ref, sources))).error.code).toBe('KEYCHAIN_FORBIDDEN')
+    expect(() => new Secrets({ env: ['A B'] })).toThrow('names no environment variable')
+    expect(() => new Secrets({ env: [':A'] })).toThrow('names no environment variable')
+  })
+
+  it('by the environment of the worker where no option says it', async () => {
+    Object.assign(process.env, { PETREL_SECRETS_ENV: 'APP_*, acme:ACME_*', PETREL_SECRETS_DIR: join(folder, 'in') })
+    try {
+      expect((await read('APP_TOKEN', {})).entries).toEqual({ db: 'app' })
+      const file = openKeychain([entry({ kind: 'file', ref: 'plain' })], new Secrets({}), null)
+      expect((await file).entries).toEqual({ db: 'just-text' })
+      await refusal(read('ACME_TOKEN', {}))
+    } finally {
+      delete process.env['PETREL_SECRETS_ENV']
+      delete process.env['PETREL_SECRETS_DIR']
+    }
+  })
+
+  it("a tenant's variables only in its own runs", async () => {
+    const sources = { env: ['APP_*', 'acme:ACME_*', 'globex:GLOBEX_*'] }
+    expect((await read('ACME_TOKEN', sources, 'acme')).entries).toEqual({ db: 'acme' })
+    expect((await read('APP_TOKEN', sources, 'acme')).entries).toEqual({ db: 'app' })
+    for (const tenant of ['globex', 'acme:ACME', '', null]) {
+      const { error } = await refusal(read('ACME_TOKEN', sources, tenant))
+      expect(error.code).toBe('KEYCHAIN_FORBIDDEN')
+    }
+  })
+
+  it("a tenant's files only in its own runs: below the subdirectory of its name", async () => {
+    const dir = join(folder, 'tenants')
+    for (const tenant of ['acme', 'globex']) {
+      await mkdir(join(dir, tenant), { recursive: true })
+      await writeFile(join(dir, tenant, 'token'), `of-${tenant}`)
+    }
+    const file = (ref: string, tenant: string | null) =>
+      openKeychain([entry({ kind: 'file', ref })], new Secrets({ dir }), tenant)
+    expect((await file('token', 'acme')).entries).toEqual({ db: 'of-acme' })
+    expect((await file('token', 'globex')).entries).toEqual({ db: 'of-globex' })
+    expect((await file('acme/token', null)).entries).toEqual({ db: 'of-acme' })
+    for (const [ref, tenant] of [
+      ['../globex/token', 'acme'],
+      [join(dir, 'globex', 'token'), 'acme'],
+      ['token', 'initech'],
+      ['acme/token', '..'],
+      ['acme/token', '.'],
+      ['token', 'acme/'],
+      ['token', 'globex/../acme'],
+    ] as const) {
+      expect((await refusal(file(ref, tenant))).error.code).toBe('KEYCHAIN_FORBIDDEN')
+    }
+  })
+
+  it('links that leave the directory are not followed, links inside it are', async () => {
+    const dir = join(folder, 'links')
+    await mkdir(join(dir, '..data'), { recursive: true })
+    await writeFile(join(dir, '..data', 'token'), 'mounted')
+    await symlink(join('..data', 'token'), join(dir, 'token'))
+    await symlink('/etc/hostname', join(dir, 'out'))
+    await symlink('/etc', join(dir, 'etc'))
+    await symlink(folder, join(dir, 'up'))
+    const file = (ref: string) => openKeychain([entry({ kind: 'file', ref })], new Secrets({ dir }), null)
+    expect((await file('token')).entries).toEqual({ db: 'mounted' })
+    for (const ref of ['out', 'etc/hostname', 'up/outside.json'])
+      expect((await refusal(file(ref))).error.code).toBe('KEYCHAIN_FORBIDDEN')
+    // A directory is no file, a pipe is not waited for.
+    expect((await refusal(file('..data'))).error.code).toBe('KEYCHAIN_INVALID')
+  })
+
+  it('a link that is replaced while it is read never leads outside', async () => {
+    const dir = join(folder, 'race')
+    await mkdir(dir)
+    await writeFile(join(dir, 'inside'), 'inside')
+    await writeFile(join(folder, 'outside-secret'), 'outside')
+    const [good, bad, link] = [join(dir, 'good'), join(dir, 'bad'), join(dir, 'link')]
+    let over = false
+    const swapping = (async () => {
+      while (!over) {
+        for (const [at, to] of [
+          [good, join(dir, 'inside')],
+          [bad, join(folder, 'outside-secret')],
+        ] as const) {
+          await symlink(to, at)
+          await rename(at, link)
+        }
+      }
+    })()
+    const seen = new Set<string>()
+    for (let n = 0; n < 300; n++) {
+      await openKeychain([entry({ kind: 'file', ref: 'link' })], new Secrets({ dir }), null).then(
+        ({ entries }) => seen.add(String(entries['db'])),
+        ({ error }: KeychainError) => seen.add(String(error.code)),
+      )
+    }
+    over = true
+    await swapping
+    expect([...seen]).not.toContain('outside')
   })
 })

@@ -1,22 +1,17 @@
 /**
- * Secrets of a step, read from the worker's own surroundings when a run starts. They exist in this process only, are given to the
- * fields of tools and to nothing else, and no message about them holds a value.
+ * Secrets of a step, read from the worker's own surroundings when a run starts, as far as its operator allows
+ * (secret-sources.ts). They exist in this process only, are given to the fields of tools and to nothing else, and no message about
+ * them holds a value.
  */
-import { readFile, stat } from 'node:fs/promises'
-import { extname, isAbsolute, relative, resolve } from 'node:path'
+import { extname } from 'node:path'
 import { parse as parseYaml } from 'yaml'
 import type { Json } from '../net/net.ts'
+import { FileRefused, readBelow } from '../tools/below.ts'
 import type { ToolError } from '../tools/tool.ts'
 import { ownError } from './outcome.ts'
 import type { KeychainEntry } from './program.ts'
+import type { Secrets } from './secret-sources.ts'
 import type { Fields } from './state.ts'
-
-export interface SecretSources {
-  /** Default: the environment of the process. */
-  readonly env?: { readonly [variable: string]: string | undefined }
-  /** Files are named from here and only those below it are read. Left out: from where the process stands, any file. */
-  readonly folder?: string
-}
 
 export interface Keychain {
   readonly entries: Fields
@@ -35,22 +30,26 @@ export class KeychainError extends Error {
   }
 }
 
+/** `tenant`: whose run asks. */
 export async function openKeychain(
   entries: readonly KeychainEntry[],
-  { env = process.env, folder }: SecretSources,
+  secrets: Secrets,
+  tenant: string | null,
 ): Promise<Keychain> {
   const opened: Record<string, Json> = {}
   for (const entry of entries) {
-    const value = entry.kind === 'env' ? fromEnvironment(entry, env) : await fromFile(entry, folder)
+    const value =
+      entry.kind === 'env' ? fromEnvironment(entry, secrets, tenant) : await fromFile(entry, secrets, tenant)
     Object.defineProperty(opened, entry.name, { value, enumerable: true })
   }
   return { entries: opened, secrets: leaves(opened) }
 }
 
 /** One variable is the entry itself; a map gives the entry keys. */
-function fromEnvironment({ name, map, ref }: KeychainEntry, env: NonNullable<SecretSources['env']>): Json {
+function fromEnvironment({ name, map, ref }: KeychainEntry, secrets: Secrets, tenant: string | null): Json {
   const read = (variable: string): string => {
-    const value = Object.hasOwn(env, variable) ? env[variable] : undefined
+    if (!secrets.mayRead(variable, tenant)) throw variableForbidden(name, variable, tenant)
+    const value = Object.hasOwn(secrets.variables, variable) ? secrets.variables[variable] : undefined
     if (value !== undefined && value !== '') return value
     throw new KeychainError(
       'KEYCHAIN_MISSING',
@@ -62,14 +61,27 @@ function fromEnvironment({ name, map, ref }: KeychainEntry, env: NonNullable<Sec
   throw new KeychainError('KEYCHAIN_INVALID', `keychain entry '${name}' names no environment variable`)
 }
 
-async function fromFile({ name, ref, map }: KeychainEntry, folder: string | undefined): Promise<Json> {
+function variableForbidden(name: string, variable: string, tenant: string | null): KeychainError {
+  const whose = tenant === null ? '' : ` to runs of tenant '${tenant}'`
+  return new KeychainError(
+    'KEYCHAIN_FORBIDDEN',
+    `keychain entry '${name}': this worker does not give out the environment variable ${variable}${whose}; its operator allows it with --secrets-env ${variable} (PETREL_SECRETS_ENV, or secrets.env of a program)`,
+  )
+}
+
+async function fromFile({ name, ref, map }: KeychainEntry, secrets: Secrets, tenant: string | null): Promise<Json> {
   if (ref === null) throw new KeychainError('KEYCHAIN_INVALID', `keychain entry '${name}' names no file`)
-  const path = resolve(folder ?? '.', ref)
-  if (folder !== undefined && isOutside(path, folder)) {
-    throw new KeychainError('KEYCHAIN_INVALID', `keychain entry '${name}': ${ref} is not below the folder of secrets`)
-  }
-  const content = parsed(name, ref, await textOf(name, ref, path))
+  const place = await secrets.placeOf(ref, tenant)
+  if ('refused' in place) throw fileForbidden(name, ref, place.refused)
+  const content = parsed(name, ref, await textOf(name, ref, place))
   return map === null ? content : picked(name, ref, map, content)
+}
+
+function fileForbidden(name: string, ref: string, why: string): KeychainError {
+  return new KeychainError(
+    'KEYCHAIN_FORBIDDEN',
+    `keychain entry '${name}': ${ref} is not read: ${why}; its operator allows files below a directory with --secrets-dir DIR (PETREL_SECRETS_DIR, or secrets.dir of a program)`,
+  )
 }
 
 /** `map` of a file: key → key of the file. */
@@ -83,20 +95,22 @@ function picked(name: string, ref: string, map: { readonly [key: string]: string
   )
 }
 
-function isOutside(path: string, folder: string): boolean {
-  const below = relative(resolve(folder), path)
-  return below === '' || below.startsWith('..') || isAbsolute(below)
-}
-
-async function textOf(name: string, ref: string, path: string): Promise<string> {
+async function textOf(
+  name: string,
+  ref: string,
+  { root, path }: { readonly root: string | null; readonly path: string },
+): Promise<string> {
   try {
-    const { size } = await stat(path)
-    if (size <= LARGEST_FILE) return await readFile(path, 'utf8')
+    return await readBelow(path, root, LARGEST_FILE)
   } catch (problem) {
+    if (problem instanceof FileRefused) {
+      if (problem.why === 'outside') throw fileForbidden(name, ref, 'it is not below the directory of secrets')
+      const why = problem.why === 'too large' ? 'is larger than 1 MiB' : 'is not a file'
+      throw new KeychainError('KEYCHAIN_INVALID', `keychain entry '${name}': ${ref} ${why}`)
+    }
     const { code = 'unknown' } = problem as NodeJS.ErrnoException
     throw new KeychainError('KEYCHAIN_MISSING', `keychain entry '${name}': the file ${ref} cannot be read (${code})`)
   }
-  throw new KeychainError('KEYCHAIN_INVALID', `keychain entry '${name}': the file ${ref} is larger than 1 MiB`)
 }
 
 /** By the file's name, never by a look at its content. A text file is its text without the newline at its end. */

@@ -160,6 +160,7 @@ export class Pipeline {
       config: fields.config,
       input: { ...given.input, ...fields.input },
       context: toolContext(given, { state, task: label }),
+      tenant: this.#ctx.tenant,
       timeoutMs,
       key: this.#key(label),
       logger,

@@ -4,9 +4,24 @@
  * rule or a task has its default filled in already.
  */
 import type { Json } from '../net/net.ts'
+import { filterOfTools, typeOfTools, typeWithTools } from '../store/type-filter.ts'
 
-/** Of the runs that execute programs. */
+/** Of the runs that execute programs; the tools that a program needs follow it (store/type-filter.ts). */
 export const STEP_TYPE = 'playbook.step'
+
+/** Of a program whose tasks are of these kinds. */
+export function stepType(kinds: Iterable<string>): string {
+  return typeWithTools(STEP_TYPE, kinds) ?? STEP_TYPE
+}
+
+/** Of a worker with tools of these kinds. Runs of the bare type were made before types named tools, or need very many. */
+export function stepTypes(kinds: Iterable<string>): readonly string[] {
+  return [STEP_TYPE, filterOfTools(STEP_TYPE, kinds)]
+}
+
+export function isStepType(type: string): boolean {
+  return typeOfTools(type) === STEP_TYPE
+}
 
 export interface Program {
   readonly step: string
@@ -69,6 +84,11 @@ export interface StepPayload {
   readonly steps: { readonly [step: string]: Json }
   /** Of the token; in a final step: the summary. */
   readonly args: { readonly [key: string]: Json } | null
-  /** In a loop. */
-  readonly item?: { readonly value: Json; readonly index: number; readonly total: number }
+  /** In a loop. `ctx`: entries that items before this one may have written, as they were when it began. */
+  readonly item?: {
+    readonly value: Json
+    readonly index: number
+    readonly total: number
+    readonly ctx?: { readonly [key: string]: Json }
+  }
 }

@@ -103,7 +103,7 @@ export class TaskScope extends Alias {
     if (name === program.iterator && payload.item !== undefined) return payload.item.value
     if (Object.hasOwn(state.results, name)) return stepResult(state.results[name]!)
     if (Object.hasOwn(payload.steps, name)) return stepResult(payload.steps[name]!)
-    for (const fields of [state.ctx, payload.ctx, payload.workload, input]) {
+    for (const fields of [contextOf(this.#given, state), payload.workload, input]) {
       // An entry set to null is removed: what is below it shows.
       if (Object.hasOwn(fields, name) && fields[name] !== null) return fields[name]
     }
@@ -125,7 +125,7 @@ export class TaskScope extends Alias {
 
 /** The entries of the context as this pipeline sees them: what it was given, and what it has set since. */
 export function contextOf({ payload }: Given, state: State): Fields {
-  return { ...payload.ctx, ...state.ctx }
+  return { ...payload.ctx, ...payload.item?.ctx, ...state.ctx }
 }
 
 /** What a tool is told of its surroundings. Nothing secret is among it. */
@@ -144,7 +144,7 @@ export function toolContext(given: Given, { state, task }: Moment): Fields {
     args: input,
     iter: { ...names?.iter, ...state.iter },
     ...(names !== null && { loop: names.loop }),
-    results: state.results,
+    results: { ...payload.steps, ...state.results },
     _prev: state.prev,
   }
 }

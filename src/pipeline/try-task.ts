@@ -2,6 +2,8 @@
  * One try of a task: its tool is called once and its answer made into an outcome. It ends when the tool answers, when the
  * task's time is up, or when the run is told to stop; a tool that then does not mind its signal is left to itself.
  */
+import { inOrder } from '../net/json.ts'
+import type { Json } from '../net/net.ts'
 import type { Envelope, Tool, ToolCall, ToolError } from '../tools/tool.ts'
 import { toJsonText } from '../worker/json.ts'
 import { type Outcome, ownError } from './outcome.ts'
@@ -113,7 +115,7 @@ function storable(envelope: Envelope, redactor: Redactor): Envelope {
     const text = toJsonText(result, { maxBytes: LARGEST_RESULT, what: 'the result' })
     const restText = toJsonText(rest, { maxBytes: LARGEST_RESULT, what: 'the error' })
     // Read back where it was no plain JSON: what is judged must be what would be stored.
-    const plain = typeof result === 'object' ? JSON.parse(text) : result
+    const plain = typeof result === 'object' ? inOrder(JSON.parse(text) as Json) : result
     return { status, result: redactor.json(plain, text), ...redactor.json(JSON.parse(restText), restText) }
   } catch (problem) {
     return faulty(ownError('transform', 'UNSTORABLE', redactor.text((problem as Error).message)))

@@ -1,7 +1,7 @@
 /**
  * Who may do what. Three ways to run:
  *
- *   loopback   (default on 127.0.0.1) no key needed; whoever reaches this machine's own address may do everything.
+ *   loopback   (default on 127.0.0.1) no key needed, unless the server was given a token of its own (`petrel dev`); whoever reaches this machine's own address may do everything.
  *              X-Petrel-Actor names the person, unverified. Requests that a browser sends for another site, or that a
  *              proxy passes on, are refused: they do not come from this machine, they only look so.
  *   required   (everywhere else, or with --require-key) every route but health, manifest and documents needs a key.
@@ -10,6 +10,7 @@
  * A key that is sent is always checked, also where none is needed. It may do what its scopes say; bound to a tenant, it
  * sees and changes only what is the tenant's.
  */
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { KeyRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
@@ -45,15 +46,18 @@ export function scopeOf(method: string, path: string | undefined, given: Scope |
 }
 
 /** Queues, statistics, administration, the registry and the table of schedules are of all tenants together. */
-function isShared(path: string | undefined): boolean {
+function isShared(method: string, path: string | undefined): boolean {
   if (path === undefined || path.endsWith('/events')) return false
+  // Everyone's jobs are checked by one registry of schemas: a tenant may read it.
+  if (/^\/ojs\/v1\/schemas(?:\/|$)/.test(path)) return method !== 'GET' && method !== 'HEAD'
   return (
     path === '/metrics' ||
     /^\/(?:ojs\/v1\/(?:queues|admin)|v1\/(?:registry|schedules|refused-messages))(?:\/|$)/.test(path)
   )
 }
 
-export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode): void {
+/** `token`: what every request without a key must carry on loopback; null: nothing. */
+export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode, token: string | null): void {
   const keys = new KnownKeys(store)
   const refusals = new WeakMap<FastifyRequest, RequestError>()
   app.decorateRequest('caller')
@@ -63,7 +67,7 @@ export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode)
     // Whoever may ask for it needs no name, and no store that answers.
     if (request.routeOptions.config.scope === 'none') return
     try {
-      request.caller = await identify(request, keys, mode)
+      request.caller = await identify(request, keys, mode, token)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       refusals.set(request, error)
@@ -80,7 +84,7 @@ export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode)
         hint: `Use a key with the scope ${needed}: petrel keys add --scope ${needed} --subject NAME`,
       })
     }
-    if (request.caller.bound && isShared(request.routeOptions.url)) {
+    if (request.caller.bound && isShared(request.method, request.routeOptions.url)) {
       throw new RequestError('permission_denied', 'this key belongs to one tenant, and this tells of or changes all', {
         details: { tenant: request.caller.tenant },
         hint: 'Use a key that is bound to no tenant.',
@@ -89,9 +93,10 @@ export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode)
   })
 }
 
-async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode): Promise<Caller> {
+async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode, own: string | null): Promise<Caller> {
   const token = bearerOf(request)
-  if (token !== null) {
+  const isOwn = own !== null && token !== null && isSame(token, own)
+  if (token !== null && !isOwn) {
     const key = await keys.check(token)
     return {
       subject: key.subject,
@@ -107,6 +112,16 @@ async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode
       headers: { 'www-authenticate': 'Bearer realm="petrel"' },
     })
   }
+  if (own !== null && !isOwn) {
+    throw new RequestError(
+      'unauthenticated',
+      'this server wants the token that `petrel dev` keeps in its data directory',
+      {
+        headers: { 'www-authenticate': 'Bearer realm="petrel"' },
+        hint: 'curl -H "Authorization: Bearer $(cat .petrel/dev-token)" …, or as page http://localhost:PORT/?token=TOKEN',
+      },
+    )
+  }
   if (mode === 'loopback') refuseOutsiders(request)
   return {
     subject: claimedActor(request, mode),
@@ -118,9 +133,19 @@ async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode
   }
 }
 
+/** Without a hint of how much of it is right. */
+function isSame(given: string, own: string): boolean {
+  const [a, b] = [given, own].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer]
+  return timingSafeEqual(a, b)
+}
+
+/** The page of a browser cannot send a header: `/` may carry the token in its address. */
 function bearerOf(request: FastifyRequest): string | null {
   const { authorization } = request.headers
-  if (authorization === undefined) return null
+  if (authorization === undefined) {
+    const { token } = request.query as { readonly token?: unknown }
+    return request.routeOptions.url === '/' && typeof token === 'string' ? token : null
+  }
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
   if (token !== undefined) return token
   throw new RequestError('unauthenticated', 'the Authorization header is not "Bearer KEY"', {

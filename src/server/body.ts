@@ -1,6 +1,8 @@
 /** Bodies of requests: JSON objects, in the two media types OJS names. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { pathText } from '../dialects/mistakes.ts'
 import { depthOf, MAX_DEPTH } from '../engine/edge.ts'
+import { INEXACT_HINT, inexactNumber, inexactText } from '../engine/exact-numbers.ts'
 import { RequestError } from './request-error.ts'
 
 export const MEDIA_TYPE = 'application/openjobspec+json'
@@ -36,11 +38,25 @@ function parse(body: Buffer): unknown {
       hint: 'Nest less deeply.',
     })
   }
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
     throw new RequestError('invalid_payload', `the body is not JSON: ${(error as Error).message}`)
   }
+  refuseInexact(text)
+  return value
+}
+
+/** A number that would be stored as another one, or as null. */
+function refuseInexact(text: string): void {
+  const inexact = inexactNumber(text)
+  if (inexact === null) return
+  const field = pathText(inexact.path)
+  throw new RequestError('invalid_payload', `${field === '' ? 'the body' : field}: ${inexactText(inexact)}`, {
+    details: { field },
+    hint: `${INEXACT_HINT}.`,
+  })
 }
 
 export type Body = { readonly [name: string]: unknown }

@@ -1,4 +1,5 @@
 /** Who sent a request, as far as the server knows. */
+import { scopedName } from '../engine/scoped-names.ts'
 import { UNVERIFIED } from '../engine/votes.ts'
 
 /** read: look; enqueue: start and cancel work; work: fetch and report it; admin: everything. */
@@ -21,6 +22,17 @@ export interface Caller {
 
 export function mayDo(caller: Caller, scope: Scope): boolean {
   return caller.scopes.has(scope) || caller.scopes.has('admin')
+}
+
+/** A worker as the store knows it: two tenants may have workers of the same name. */
+export function holderOf({ tenant }: Caller, worker: string): string {
+  return scopedName(worker, tenant)
+}
+
+/** What a client is allowed and asks is counted per caller: a key that may name any tenant is one caller. */
+export function callerKey(request: { readonly caller: Caller; readonly ip: string }): string {
+  const { verified, bound, subject, tenant } = request.caller
+  return verified ? `key ${subject} ${bound ? tenant : ''}` : `ip ${request.ip}`
 }
 
 /** Who did it, as it is written into the history. A name nobody vouches for says so. */

@@ -1,8 +1,10 @@
 /**
  * Is this process alive (/health), does its store answer (/ojs/v1/health), should it be sent requests (/ready)?
- * 200 or 503. A process that is going down still lives, and is no longer ready.
+ * 200 or 503. A process that is going down still lives, and is no longer ready; nor is one whose store answers but takes
+ * no writes, as on a full disk. Whether it does is tried at most every two seconds, however many ask.
  */
 import type { FastifyInstance } from 'fastify'
+import { StoreError } from '../store/errors.ts'
 import type { Store } from '../store/store.ts'
 
 export interface HealthOptions {
@@ -13,6 +15,7 @@ export interface HealthOptions {
 }
 
 const PATIENCE_MS = 2_000
+const TRY_EVERY_MS = 2_000
 
 export function healthRoutes(app: FastifyInstance, { store, version, ready }: HealthOptions): void {
   const uptime = (): number => Math.floor(process.uptime())
@@ -27,27 +30,56 @@ export function healthRoutes(app: FastifyInstance, { store, version, ready }: He
     return { status: ok ? (ready() ? 'ok' : 'degraded') : 'unhealthy', version, uptime_seconds: uptime(), backend }
   })
 
+  const unwritable = writeTrial(store)
+
   app.get('/ready', open, async (_, reply) => {
-    const backend = await askStore(store)
-    const reason = !ready() ? 'the server is going down' : backend.status !== 'ok' ? 'the store does not answer' : null
+    const reason = ready() ? await unwritable() : 'the server is going down'
     reply.code(reason === null ? 200 : 503)
     return reason === null ? { status: 'ready' } : { status: 'not_ready', reason }
   })
 }
 
+/** Why the store takes no writes; null: it does. */
+function writeTrial(store: Store): () => Promise<string | null> {
+  let trial: Promise<string | null> | null = null
+  let triedAt = Number.NEGATIVE_INFINITY
+  const attempt = async (): Promise<string | null> => {
+    try {
+      await inTime(store.probeWrite())
+      return null
+    } catch (error) {
+      if (!(error instanceof StoreError)) return 'the store does not answer'
+      return `the store takes no writes (${error.code})`
+    }
+  }
+  return () => {
+    if (trial === null || performance.now() - triedAt > TRY_EVERY_MS) {
+      triedAt = performance.now()
+      trial = attempt()
+    }
+    return trial
+  }
+}
+
 async function askStore(store: Store): Promise<{ type: string; status: string; latency_ms: number }> {
   const began = performance.now()
+  let status = 'ok'
+  try {
+    await inTime(store.now())
+  } catch {
+    status = 'unhealthy'
+  }
+  return { type: store.kind, status, latency_ms: Math.round((performance.now() - began) * 100) / 100 }
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS)
   })
-  let status = 'ok'
   try {
-    await Promise.race([store.now(), late])
-  } catch {
-    status = 'unhealthy'
+    return await Promise.race([answer, late])
   } finally {
     clearTimeout(timer)
   }
-  return { type: store.kind, status, latency_ms: Math.round((performance.now() - began) * 100) / 100 }
 }

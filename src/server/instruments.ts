@@ -53,6 +53,7 @@ export class Instruments {
     this.#tally('petrel_http_requests_in_flight', 'Requests that are being answered.', ['method', 'route'], inFlight)
     this.#tally('petrel_event_streams', 'Event streams open to this process, by kind.', ['kind'], streams)
     this.#measureEngine(engine)
+    this.#measureFaults(engine)
     const errors = new Counter({
       name: 'petrel_store_read_errors_total',
       help: 'Times the store could not be read for these metrics.',
@@ -87,6 +88,28 @@ export class Instruments {
         },
       })
     }
+  }
+
+  #measureFaults(engine: EngineApi): void {
+    const labels = { labelNames: ['code'], registers: [this.registry] }
+    const total = new Counter({
+      name: 'petrel_contained_faults_total',
+      help: 'Findings, outcomes, events and rows that could not be handled and were left out, by code. By this process.',
+      ...labels,
+      collect() {
+        total.reset()
+        for (const [code, count] of engine.faults.counts()) total.inc({ code }, count)
+      },
+    })
+    const standing = new Gauge({
+      name: 'petrel_standing_faults',
+      help: 'Those of them that have not succeeded since; they are tried again, ever later. Of this process.',
+      ...labels,
+      collect() {
+        standing.reset()
+        for (const [code, count] of engine.faults.standing()) standing.set({ code }, count)
+      },
+    })
   }
 
   #measureQueues(engine: EngineApi, failed: () => void): void {

@@ -1,10 +1,15 @@
-/** Requests that wait: each ends when its client hangs up or says so, all of them when the server stops. */
-import type { FastifyReply } from 'fastify'
+/**
+ * Requests that wait: each ends when its client hangs up or says so, all of them when the server stops. There is one for
+ * the whole server: a caller's seats count for all the routes that wait.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { POLL_SEATS, Seats } from './seats.ts'
 
 export class LongPolls {
   /** Thousands may wait at a time, so the server's own signal has one listener, not one for each. */
   readonly #waiting = new Map<AbortController, string | null>()
   readonly #closing: AbortSignal
+  readonly #seats = new Seats(POLL_SEATS)
 
   constructor(closing: AbortSignal) {
     this.#closing = closing
@@ -15,21 +20,23 @@ export class LongPolls {
 
   /** `name`: whose it is, for `stop`. */
   async during<T>(
-    reply: FastifyReply,
+    { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
     work: (signal: AbortSignal) => Promise<T>,
     name: string | null = null,
   ): Promise<T> {
-    const poll = new AbortController()
-    const hungUp = (): void => poll.abort()
-    if (this.#closing.aborted || reply.raw.destroyed) poll.abort()
-    reply.raw.once('close', hungUp)
-    this.#waiting.set(poll, name)
-    try {
-      return await work(poll.signal)
-    } finally {
-      this.#waiting.delete(poll)
-      reply.raw.off('close', hungUp)
-    }
+    return this.#seats.taken(request, async () => {
+      const poll = new AbortController()
+      const hungUp = (): void => poll.abort()
+      if (this.#closing.aborted || reply.raw.destroyed) poll.abort()
+      reply.raw.once('close', hungUp)
+      this.#waiting.set(poll, name)
+      try {
+        return await work(poll.signal)
+      } finally {
+        this.#waiting.delete(poll)
+        reply.raw.off('close', hungUp)
+      }
+    })
   }
 
   /** Ends those of one name; they are answered. How many there were. */

@@ -5,10 +5,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from '../engine/api.ts'
+import type { EngineApi, Logger } from '../engine/api.ts'
 import { newId } from '../engine/ids.ts'
 import { MEDIA_TYPE } from './body.ts'
 import { errorAnswer, isOjs } from './failure.ts'
+import { jsonText } from './json-text.ts'
+import { refuseEarly } from './refuse-early.ts'
 import { RequestError } from './request-error.ts'
 import type { RouteTable } from './route-table.ts'
 
@@ -22,7 +24,8 @@ export function requestId(headers: IncomingHttpHeaders): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${newId()}`
 }
 
-export function speak(app: FastifyInstance, routes: RouteTable, logger: Logger | null): void {
+export function speak(app: FastifyInstance, routes: RouteTable, engine: EngineApi, logger: Logger | null): void {
+  app.setReplySerializer((body) => jsonText(body, (id, error) => engine.faults.note('unreadable_reply', id, error)))
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
@@ -40,6 +43,7 @@ export function speak(app: FastifyInstance, routes: RouteTable, logger: Logger |
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = errorAnswer(error, { requestId: request.id, url: request.url })
     if (status >= 500) logger?.error({ err: error, request: request.id, url: request.url }, 'request failed')
+    if (status === 413 && !request.raw.complete) return refuseEarly(request, reply, body)
     return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
   })
   app.setNotFoundHandler((request) => {

@@ -2,7 +2,8 @@
  * How many requests one caller may send in a minute: per API key, else per address. Counted in each process by itself;
  * behind two servers a caller gets twice as much.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { callerKey } from './caller.ts'
 import { RequestError } from './request-error.ts'
 
 const WINDOW_MS = 60_000
@@ -17,7 +18,7 @@ export async function guardRate(app: FastifyInstance, perMinute: number | null):
   // Loaded only where it is wanted: a server for one developer starts without it.
   const { default: rateLimit } = await import('@fastify/rate-limit')
   await app.register(rateLimit, { global: false, cache: CALLERS })
-  const count = app.createRateLimit({ max: perMinute, timeWindow: WINDOW_MS, keyGenerator: callerOf })
+  const count = app.createRateLimit({ max: perMinute, timeWindow: WINDOW_MS, keyGenerator: callerKey })
   app.addHook('onRequest', async (request, reply) => {
     if (PROBE.test(request.url)) return
     const counted = await count(request)
@@ -33,8 +34,4 @@ export async function guardRate(app: FastifyInstance, perMinute: number | null):
       headers: { 'retry-after': String(seconds) },
     })
   })
-}
-
-function callerOf(request: FastifyRequest): string {
-  return request.caller.verified ? `key ${request.caller.subject} ${request.caller.tenant ?? ''}` : `ip ${request.ip}`
 }

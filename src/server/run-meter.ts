@@ -5,6 +5,7 @@
  */
 import { PetrelError } from '../engine/errors.ts'
 import type { RunEnd, RunObserver } from '../engine/observers.ts'
+import { unscopedName } from '../engine/scoped-names.ts'
 import { StoreError, StoreUnavailableError } from '../store/errors.ts'
 import type { RunRow } from '../store/rows.ts'
 
@@ -78,7 +79,7 @@ export class RunMeter implements RunObserver {
   }
 
   claimed(run: RunRow): void {
-    this.#pair(run.type, run.leasedBy ?? NOBODY).claimed++
+    this.#pair(run.type, unscopedName(run.leasedBy) ?? NOBODY).claimed++
   }
 
   ended({ run, worker, failed, ms }: RunEnd): void {

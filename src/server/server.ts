@@ -6,6 +6,7 @@ import { Catalog } from '../definitions/catalog.ts'
 import { Events } from '../definitions/events.ts'
 import type { EngineApi, Logger } from '../engine/api.ts'
 import { PetrelError } from '../engine/errors.ts'
+import { guardAnswers } from './answer-room.ts'
 import { type AuthMode, authenticate, isLoopback } from './auth.ts'
 import { readBodies } from './body.ts'
 import { definitionRoutes } from './definitions/routes.ts'
@@ -20,11 +21,13 @@ import { instanceRoutes } from './instances/routes.ts'
 import { LongPolls } from './long-polls.ts'
 import { serveMetrics } from './metrics.ts'
 import { ojsRoutes } from './ojs/routes.ts'
+import { Voices } from './ojs/voices.ts'
 import { openapiRoutes } from './openapi/routes.ts'
 import { answerBroken, answerUnrouted, requestId, speak } from './protocol.ts'
 import { guardRate } from './rate-guard.ts'
 import { type KnownRoute, RouteTable } from './route-table.ts'
 import { sagaRoutes } from './sagas/routes.ts'
+import { Seats, STREAM_SEATS } from './seats.ts'
 
 export interface ServerOptions {
   readonly engine: EngineApi
@@ -34,12 +37,14 @@ export interface ServerOptions {
   readonly host?: string
   /** Default: `loopback` on an address of this machine alone, `required` on any other. */
   readonly auth?: AuthMode
+  /** What every request without a key must carry, also on loopback: `petrel dev` works with a shell. */
+  readonly token?: string
   readonly maxBodyBytes?: number
   /** Requests per minute and caller; null: any number. Default: null on loopback, else 60,000. */
   readonly ratePerMinute?: number | null
   /** Opens POST /ojs/v1/admin/reset, which wipes the store. */
   readonly allowReset?: boolean
-  /** Webhooks may go to private addresses and over plain http. Default: true on an address of this machine alone. */
+  /** Webhooks may go to private addresses and over plain http. Default: true where no key is needed, on this machine alone. */
   readonly allowPrivateWebhooks?: boolean
   readonly logger?: Logger
 }
@@ -65,6 +70,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const local = isLoopback(host)
   const auth = options.auth ?? (local ? 'loopback' : 'required')
   await refuseOpenDoor({ engine, auth, local, host })
+  engine.store.offload()
   const closing = new AbortController()
   // Every long poll and stream listens to it.
   setMaxListeners(0, closing.signal)
@@ -83,14 +89,17 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const routes = new RouteTable()
   routes.watch(app)
   readBodies(app)
-  speak(app, routes, logger)
-  authenticate(app, engine.store, auth)
+  speak(app, routes, engine, logger)
+  authenticate(app, engine.store, auth, auth === 'loopback' ? (options.token ?? null) : null)
   // A connection kept open after its last answer would keep us waiting.
   app.addHook('onSend', async (_, reply) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
   })
   await guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
+  guardAnswers(app)
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
+  const longPolls = new LongPolls(closing.signal)
+  const streamSeats = new Seats(STREAM_SEATS)
   const metrics = serveMetrics(app, engine, version)
   healthRoutes(app, { store: engine.store, version, ready: () => ready })
   ojsRoutes(app, {
@@ -99,17 +108,20 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     closing: closing.signal,
     logger,
     metrics,
+    streamSeats,
+    longPolls,
+    voices: new Voices(),
     options: {
       allowReset: options.allowReset === true,
       maxBodyBytes,
-      allowPrivateWebhooks: options.allowPrivateWebhooks ?? local,
+      allowPrivateWebhooks: options.allowPrivateWebhooks ?? auth === 'loopback',
     },
   })
-  inboxRoutes(app, { engine, longPolls: new LongPolls(closing.signal) })
+  inboxRoutes(app, { engine, longPolls })
   const catalog = new Catalog({ engine, logger })
   definitionRoutes(app, catalog)
   eventRoutes(app, new Events({ engine, logger }))
-  instanceRoutes(app, { engine, catalog, closing: closing.signal })
+  instanceRoutes(app, { engine, catalog, streamSeats, closing: closing.signal })
   sagaRoutes(app, engine)
   gateRoutes(app, engine)
   await app.register((inner, _, done) => {

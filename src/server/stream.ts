@@ -1,70 +1,98 @@
 /**
- * The events of one instance as server-sent events: what was, then what comes, then `end` when it has its verdict.
- * The id of each is its seq, so a client that reconnects goes on where it stopped. A slow reader is waited for.
+ * The events of one instance as server-sent events: its history, then what follows, then `end` when it has its verdict.
+ * The id of each is its seq, so a client that reconnects continues where it stopped. A slow reader is waited for; one
+ * that takes nothing for too long is disconnected, with the reason.
  */
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import type { EngineApi } from '../engine/api.ts'
 import { TERMINAL } from '../net/marking.ts'
+import type { InstanceWatch } from './instance-watch.ts'
+import { jsonText } from './json-text.ts'
 import { eventWire, instanceWire } from './wire.ts'
 
+/** Events that are read ahead of the reader; fewer if they are long. */
 const PORTION = 500
-const LOOK_MS = 200
 /** Proxies close what is silent. */
 const HEARTBEAT_MS = 15_000
+const PATIENCE_MS = 30_000
+/** What was sent last may still be read; then a client that does not hang up is cut off. */
+const LINGER_MS = 1_000
 
 export interface Streaming {
   readonly engine: EngineApi
+  readonly watch: InstanceWatch
   readonly instanceId: string
   readonly after: number
-  readonly reply: NodeJS.WritableStream & { readonly destroyed: boolean }
+  readonly reply: ServerResponse
   readonly closing: AbortSignal
+  /** Default 30,000. */
+  readonly patienceMs?: number
 }
 
-export async function streamEvents({ engine, instanceId, after, reply, closing }: Streaming): Promise<void> {
+class SlowReader extends Error {}
+
+export async function streamEvents(streaming: Streaming): Promise<void> {
+  const { engine, watch, instanceId, after, reply, closing, patienceMs = PATIENCE_MS } = streaming
   const gone = new AbortController()
   reply.once('close', () => gone.abort())
+  if (reply.destroyed) gone.abort()
   const signal = AbortSignal.any([gone.signal, closing])
-  const heartbeat = setInterval(() => reply.write(': heartbeat\n\n'), HEARTBEAT_MS)
+  const heartbeat = setInterval(() => {
+    if (!reply.writableNeedDrain) reply.write(': heartbeat\n\n')
+  }, HEARTBEAT_MS)
   const send = async (text: string): Promise<void> => {
-    if (!reply.write(text) && !reply.destroyed) await once(reply, 'drain', { signal })
+    if (!reply.write(text) && !reply.destroyed) await drained(reply, signal, patienceMs)
   }
+  let lingerMs = patienceMs
   try {
     await send('retry: 3000\n\n')
     let seq = after
     while (!signal.aborted) {
       // Read before the events: an end seen here has all its events already.
       const row = await engine.store.read.instance(instanceId)
-      const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: seq, limit: PORTION })
-      for (const event of events)
-        await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(eventWire(event))}\n\n`)
+      const page = { instanceId, afterSeq: seq, limit: PORTION }
+      const events = row !== null && row.eventSeq <= seq ? [] : await engine.store.read.instanceEvents(page)
+      for (const event of events) {
+        const text = jsonText(eventWire(event), (_, error) => {
+          engine.faults.note('unreadable_event', String(event.id), error)
+        })
+        await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${text}\n\n`)
+      }
       seq = events.at(-1)?.seq ?? seq
-      if (events.length === PORTION) continue
+      if (events.length > 0 && row !== null && row.eventSeq > seq) continue
       if (row === null || TERMINAL.has(row.state)) {
         await send(`event: end\ndata: ${JSON.stringify(row === null ? null : instanceWire(row))}\n\n`)
         break
       }
-      await pause(LOOK_MS, signal)
+      await watch.moved(instanceId, seq, signal)
     }
   } catch (error) {
-    if (!signal.aborted)
-      await send(`event: error\ndata: ${JSON.stringify({ message: 'the stream broke off; connect again' })}\n\n`).catch(
-        () => {},
-      )
-    if (!signal.aborted) throw error
+    if (signal.aborted) return
+    reply.write(`event: error\ndata: ${JSON.stringify(reasonOf(error))}\n\n`)
+    if (!(error instanceof SlowReader)) throw error
+    lingerMs = LINGER_MS
   } finally {
     clearInterval(heartbeat)
     reply.end()
+    setTimeout(() => reply.destroy(), lingerMs).unref()
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
+function reasonOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof SlowReader) {
+    const message = 'events were not taken for 30 s; connect again with Last-Event-ID, nothing is lost'
+    return { code: 'slow_consumer', message }
+  }
+  return { code: 'engine_error', message: 'the stream broke off; connect again with Last-Event-ID' }
+}
+
+async function drained(reply: ServerResponse, signal: AbortSignal, patienceMs: number): Promise<void> {
+  const late = AbortSignal.timeout(patienceMs)
+  try {
+    await once(reply, 'drain', { signal: AbortSignal.any([signal, late]) })
+  } catch (error) {
+    if (late.aborted && !signal.aborted) throw new SlowReader()
+    throw error
+  }
 }

@@ -1,8 +1,13 @@
 /** Rows as /v1 and `--json` show them: one shape for both, names in snake_case, times as RFC 3339. */
 import type { GateView, InstanceView } from '../engine/api.ts'
+import { shownStored } from '../engine/edge.ts'
+import type { Faults } from '../engine/faults.ts'
+import { unscopedName } from '../engine/scoped-names.ts'
 import { type Vote, votesOf } from '../engine/votes.ts'
 import type { InstanceState } from '../net/marking.ts'
 import type { GateRow, InstanceRow, RunRow, StoredEvent } from '../store/rows.ts'
+import { isOmitted } from '../store/shown.ts'
+import { placeholder } from './json-text.ts'
 
 export const STATES: readonly InstanceState[] = [
   'idle',
@@ -19,6 +24,22 @@ export const STATES: readonly InstanceState[] = [
 
 export type Wire = { readonly [key: string]: unknown }
 
+/** Rows one by one: for one that cannot be shown there is an entry with its id and the code `unreadable`. */
+export function wireEach<R extends { readonly id: string | number }>(
+  faults: Faults,
+  rows: readonly R[],
+  wire: (row: R) => Wire,
+): readonly Wire[] {
+  return rows.map((row) => {
+    try {
+      return wire(row)
+    } catch (error) {
+      faults.note('unreadable_row', String(row.id), error)
+      return { id: row.id, ...placeholder(error) }
+    }
+  })
+}
+
 export function instanceWire(row: InstanceRow): Wire {
   return {
     id: row.id,
@@ -33,7 +54,7 @@ export function instanceWire(row: InstanceRow): Wire {
     parent_node: row.parentNode,
     retry_of: row.retryOf,
     tenant: row.tenant,
-    start_key: row.startKey,
+    start_key: unscopedName(row.startKey),
     net: row.netHash,
     open: row.open,
     waiting_gates: row.gates,
@@ -67,9 +88,9 @@ export function runWire(row: RunRow): Wire {
     created_at: time(row.createdAt),
     started_at: time(row.startedAt),
     finished_at: time(row.finishedAt),
-    leased_by: row.leasedBy,
+    leased_by: unscopedName(row.leasedBy),
     error: json(row.error) ?? (row.lastError === null ? null : { code: 'error', message: row.lastError }),
-    result: json(row.result),
+    result: shown(row.result, `/v1/runs/${row.id}`),
   }
 }
 
@@ -143,15 +164,25 @@ export function viewWire(view: InstanceView): Wire {
   }
 }
 
-export function time(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
+/** A stored value in a list or a view. One that was left out says how long it is and where it can be read whole. */
+export function shown(text: string | null, href: string): unknown {
+  const value = json(text)
+  if (!isOmitted(text)) return value
+  return { $omitted: { ...(value as { readonly $omitted: object }).$omitted, href } }
 }
+
+/** null also for a time beyond those that RFC 3339 has. */
+export function time(at: number | null): string | null {
+  return at === null || Math.abs(at) > LAST ? null : new Date(at).toISOString()
+}
+
+const LAST = 8_640_000_000_000_000
 
 /** Stored JSON text as its value; text that is not JSON (written by a foreign client) as the text it is. */
 export function json(text: string | null): unknown {
   if (text === null) return null
   try {
-    return JSON.parse(text)
+    return shownStored(text)
   } catch {
     return text
   }

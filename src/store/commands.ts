@@ -9,6 +9,7 @@
  *   take, but its run is no longer deferred: never due again. If it was taken before, never confirmed and yet answered, then
  *              whoever published it died before he could say so: published by the time of the answer, at the latest
  *   put again  (its run was redriven) due at once, as if it had never been published
+ *   renew      due at once: the engine has started, and no other runs
  *
  * Besides, the messages from outside that were refused.
  */
@@ -47,6 +48,8 @@ export interface Commands {
   take(params: { readonly limit: number; readonly holdMs: number }): Promise<readonly CommandRow[]>
   /** They are published. */
   confirm(params: { readonly runIds: readonly string[] }): Promise<void>
+  /** All that were published and not answered are due at once: nobody is left who would hear the answers. */
+  renew(): Promise<void>
   /** When the next is due; null: none ever. */
   nextDueAt(): Promise<number | null>
   of(params: { readonly runIds: readonly string[] }): Promise<readonly CommandRow[]>

@@ -63,7 +63,8 @@ export interface DefinitionName {
 
 /** Reads, and the one write that a start makes. A tenant sees its own; null is those of nobody. */
 export interface Definitions {
-  list(query: DefinitionQuery): Promise<readonly DefinitionRow[]>
+  /** Without their texts, which may be long. */
+  list(query: DefinitionQuery): Promise<readonly DefinitionHead[]>
   /** `version` null: the latest, or the newest if all are retired. */
   find(params: DefinitionName & { readonly version: string | null }): Promise<DefinitionHead | null>
   get(params: DefinitionName & { readonly version: string | null }): Promise<DefinitionRow | null>

@@ -1,10 +1,10 @@
 /** Lists and counts of inbox runs: what was put in by plain SQL, over HTTP or by a client of the table. */
 import type { RunRow, RunStatus } from './rows.ts'
-import type { TypeFilter } from './type-filter.ts'
+import type { ToolsFilter, TypeFilter } from './type-filter.ts'
 
 export interface InboxQuery {
   /** null: any; the same for all the others. */
-  readonly type: TypeFilter | null
+  readonly type: Exclude<TypeFilter, ToolsFilter> | null
   readonly status: readonly RunStatus[] | null
   readonly idempotencyKey: string | null
   readonly queue: string | null

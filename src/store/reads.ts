@@ -1,3 +1,4 @@
+import type { InstanceState } from '../net/marking.ts'
 import type { ResultAt, ResultText } from './firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
 import type {
@@ -20,7 +21,10 @@ import type {
 import type { StepReads } from './steps.ts'
 import type { TreeReads } from './trees.ts'
 
-/** Read models. No locks; each is one statement or a few. */
+/**
+ * Read models. No locks; each is one statement or a few. `maxBytes`: for showing; of payloads, results and other values as
+ * many come as fit, in order, the others as markers (shown.ts). Left out: all of them, whole.
+ */
 export interface Reads {
   readonly trees: TreeReads
   readonly steps: StepReads
@@ -50,6 +54,7 @@ export interface Reads {
     readonly instanceId: string
     readonly limit: number
     readonly after: string | null
+    readonly maxBytes?: number
   }): Promise<readonly RunRow[]>
   /** How many wait before this one in the queue of its slot key, counted up to `atMost`. */
   queuedBefore(params: {
@@ -60,17 +65,24 @@ export interface Reads {
   }): Promise<number>
   /** Oldest first; `limit`: so many of them. */
   children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]>
-  slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]>
+  slots(params: {
+    readonly instanceId: string
+    readonly prefix: string
+    readonly maxBytes?: number
+  }): Promise<readonly SlotRow[]>
   /** Of one slot; null: there is none. */
   slot(params: { readonly instanceId: string; readonly key: string }): Promise<JsonText | null>
   /** Results of nodes as in Loaded.results. */
   results(params: {
     readonly instanceId: string
     readonly nodes: readonly string[]
+    readonly maxBytes?: number
   }): Promise<ReadonlyMap<string, string | null>>
   /** As in Loaded.resultsAt. */
   resultAt(params: ResultAt): Promise<ResultText>
-  /** Follows one instance by seq. */
+  /** How far instances have come; those that do not exist are left out. */
+  progress(params: { readonly instanceIds: readonly string[] }): Promise<ReadonlyMap<string, Progress>>
+  /** Follows one instance by seq. As with all pages of events: fewer than `limit` if they are long (shown.ts), never none. */
   instanceEvents(params: {
     readonly instanceId: string
     readonly afterSeq: number
@@ -85,6 +97,8 @@ export interface Reads {
     readonly runIds: readonly string[]
     readonly limit: number
   }): Promise<ReadonlyMap<string, readonly RunError[]>>
+  /** Those of these runs that were leased once and whose holder did not end the lease: it ran out, or the work timed out. */
+  leasesLost(params: { readonly runIds: readonly string[] }): Promise<ReadonlySet<string>>
   /** Global feed; stops before the oldest transaction in flight. */
   feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]>
   /** The global feed through a filter. */
@@ -107,6 +121,11 @@ export interface Reads {
   checkpoint(runId: string): Promise<{ readonly state: string; readonly sequence: number } | null>
   /** Invariants that hold in every committed state; each finding names the row. */
   doctor(): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]>
+}
+
+export interface Progress {
+  readonly eventSeq: number
+  readonly state: InstanceState
 }
 
 export interface InstanceQuery {
@@ -155,9 +174,18 @@ export interface RunQuery {
   /** Created then or later; read from the rows that the rest leaves. */
   readonly createdFrom?: number | null
   readonly createdBefore?: number | null
+  /** Left out: the newest first. Else the newest of them, so many, in this order; `before` means nothing then. */
+  readonly sort?: RunSort | null
   readonly limit: number
   readonly before: string | null
   readonly offset?: number
+  readonly maxBytes?: number
+}
+
+export interface RunSort {
+  readonly by: 'created' | 'due' | 'priority'
+  readonly descending: boolean
+  readonly among: number
 }
 
 /** Conditions on events; each may be left out. Those on queue and type look the run up by its id. */

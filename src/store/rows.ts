@@ -218,6 +218,9 @@ export interface WorkerRow {
   readonly holds: 'session' | 'lease'
 }
 
+/** Codes of failures by which a lease ended without its holder. */
+export const LEASE_LOST_CODES: readonly string[] = ['visibility_timeout', 'worker_death', 'lease_expired', 'timeout']
+
 /** A failed execution, as the history tells it. */
 export interface RunError {
   readonly at: number

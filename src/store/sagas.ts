@@ -57,6 +57,7 @@ export interface SagaStepRow {
 }
 
 export interface SagaQuery {
+  /** null: of anybody; '': only those without a tenant. */
   readonly tenant: string | null
   readonly state: SagaState | null
   readonly type: string | null

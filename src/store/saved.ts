@@ -9,6 +9,8 @@ export interface SavedRow {
   readonly sequence: number
   /** The last report; null: there was none. */
   readonly progress: JsonText | null
+  /** The epoch of the lease under which it was reported; null: not known. */
+  readonly progressEpoch: number | null
   readonly updatedAt: number
 }
 
@@ -29,11 +31,16 @@ export interface Saved {
   }): Promise<SavedRow | NotSaved>
   /** The sequence begins anew. Removing what is not there is fine. */
   remove(runId: string): Promise<void>
-  /** Only while somebody holds the run; tells it as a `progress` event. */
+  /**
+   * Only while the run is leased, and not below what was reported under the same lease; recorded as a `progress` event.
+   * null: nothing was saved.
+   */
   progress(params: {
     readonly runId: string
     /** Given: the run must be leased by it. */
     readonly holder: string | null
     readonly value: JsonText
-  }): Promise<SavedRow | NotSaved>
+    /** What `value` has as `progress`; null: nothing. */
+    readonly fraction: number | null
+  }): Promise<SavedRow | null>
 }

@@ -37,8 +37,12 @@ export interface Store {
   /** Applies missing migrations under a lock; refuses a database with a newer schema or a changed checksum. */
   migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }>
   close(): Promise<void>
+  /** Callers will list and count here: reads that may take long are to leave the event loop to the engine. */
+  offload(): void
   /** The store's clock. */
   now(): Promise<number>
+  /** Writes as much as a step with a large result would, and takes it back. Throws if the store takes no writes. */
+  probeWrite(): Promise<void>
   /** Moves the store's clock relative to the machine's, for every process on this store (tests, dry runs). */
   moveClock(offsetMs: number): Promise<void>
 
@@ -72,7 +76,10 @@ export interface Store {
 export interface Transaction<T> {
   /** Root instances to lock FOR UPDATE. */
   readonly roots: readonly string[]
-  /** true: wait for a locked root. false: SKIP LOCKED; skipped roots are missing from `loaded.locked`. */
+  /**
+   * true: wait for locked rows, without keeping others waiting; in the end a StoreLockedError. false: locked roots are
+   * skipped and missing from `loaded.locked`; other rows that stay locked are a StoreLockedError at once.
+   */
   readonly wait: boolean
   readonly need: Need
   decide(loaded: Loaded): { readonly need: Need } | { readonly delta: Delta; readonly result: T }
@@ -90,8 +97,12 @@ export interface Need extends FiringNeed {
   readonly topSlot?: readonly { readonly instanceId: string; readonly prefix: string }[]
   /** Pending runs of an instance (new, scheduled or between attempts): what a drain cancels at once. Locked. */
   readonly unstarted?: readonly { readonly instanceId: string; readonly limit: number }[]
-  /** Leased runs of an instance that no worker of ours holds: deferred, or held by plain SQL. Locked. */
-  readonly unattended?: readonly { readonly instanceId: string; readonly limit: number }[]
+  /** Leased runs of an instance: all of them, or those that no worker of ours holds (deferred, or held by plain SQL). Locked. */
+  readonly leased?: readonly {
+    readonly instanceId: string
+    readonly held: 'all' | 'unattended'
+    readonly limit: number
+  }[]
   /** Attached children that are not ending already (phase forward or final). */
   readonly openChildren?: readonly { readonly instanceId: string; readonly limit: number }[]
   readonly gates?: readonly string[]
@@ -173,7 +184,7 @@ export interface Loaded extends FiringsLoaded {
   readonly slotsWith: ReadonlyMap<string, readonly SlotRow[]>
   readonly topSlot: ReadonlyMap<string, SlotRow | null>
   readonly unstarted: ReadonlyMap<string, readonly RunRow[]>
-  readonly unattended: ReadonlyMap<string, readonly RunRow[]>
+  readonly leased: ReadonlyMap<string, readonly RunRow[]>
   readonly openChildren: ReadonlyMap<string, readonly InstanceRow[]>
   readonly gates: ReadonlyMap<string, GateRow>
   readonly openGates: ReadonlyMap<string, readonly GateRow[]>
@@ -189,6 +200,8 @@ export interface Loaded extends FiringsLoaded {
   readonly nets: ReadonlyMap<string, NetRow>
   readonly queues: ReadonlyMap<string, QueueRow>
   readonly limits: ReadonlyMap<string, LimitRow>
+  /** Asked for, but held by a transaction elsewhere: there is no room under them, and none can be given back. */
+  readonly lockedLimits?: ReadonlySet<string>
   readonly queuedUnder: ReadonlyMap<string, boolean>
   readonly candidates: readonly RunRow[]
   /** In the order of `need.urgency`; null: nothing is pending. */
@@ -222,7 +235,10 @@ export interface Delta {
   }
   readonly gates?: { readonly insert?: readonly GateRow[]; readonly update?: readonly GateRow[] }
   readonly items?: readonly ItemChunk[]
-  /** Instances whose leased runs get cancel_requested_at (if not set): their workers are asked to stop. */
+  /**
+   * Instances whose leased runs get cancel_requested_at (if not set): their workers are asked to stop. Runs that this
+   * delta inserts are not among them: they follow from the stop.
+   */
   readonly signal?: readonly string[]
   readonly nets?: readonly NetRow[]
   /** Reserved for a root and what is nested in it. A taken one is a StoreConflictError. */
@@ -253,6 +269,11 @@ export interface Wake {
   readonly outside?: boolean
   /** Commands were put: they are due at once. */
   readonly commands?: boolean
+  /**
+   * A connection of ours was lost, perhaps to a server that lost commits with it: what is remembered of rows may not be so
+   * any more. Only this process tells itself.
+   */
+  readonly lost?: boolean
 }
 
 /** API keys of the server. */

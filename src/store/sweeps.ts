@@ -29,14 +29,18 @@ export interface Sweeps {
   }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
   /** Slot keys under which instances are queued though there is room. */
   freeSlots(params: { readonly limit: number }): Promise<readonly string[]>
-  /** The first in the queue under a slot key: as many as there is room for, at most `limit`. */
+  /** The first in the queue under a slot key: as many as there is room for, at most `limit`, without those in `skip`. */
   nextQueued(params: {
     readonly key: string
     readonly limit: number
+    readonly skip: readonly string[]
   }): Promise<readonly { readonly id: string; readonly netHash: string }[]>
   dueSchedules(params: { readonly limit: number }): Promise<readonly ScheduleRow[]>
-  /** When the next thing becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. */
-  nextDueAt(): Promise<number | null>
+  /**
+   * When the next thing becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. `after`: only
+   * what is due later than that, so that something that stays due, for whatever reason, hides nothing that lies ahead.
+   */
+  nextDueAt(after?: number): Promise<number | null>
   /** Records starts of runs still held under these epochs (batched; returns the ids that were). */
   started(params: {
     readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[]
@@ -57,6 +61,8 @@ export interface Sweeps {
    * make it quiet or terminate; nothing takes that back. Returns the state that stands.
    */
   beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']>
+  /** Such a worker is alive without a heartbeat: for as long as its last one lasts. One that never sent any stays unknown. */
+  keepAlive(params: { readonly workerId: string }): Promise<void>
   /** Adds to the totals. */
   addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void>
   checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
@@ -66,6 +72,12 @@ export interface Sweeps {
    * Foreign clients take no room, whatever they lease.
    */
   recountLimits(params: { readonly keys: readonly string[] }): Promise<void>
+  /**
+   * The clock was set back: leases, retries, timeouts, sessions, deadlines, gates, commands and deliveries that were derived
+   * from a time still to come last no longer than their own length from now. `known` false: only if the newest events
+   * are ahead of the clock. Returns whether it was so.
+   */
+  clockWentBack(params: { readonly known: boolean }): Promise<boolean>
   /**
    * Deletes ended instances, bare runs that ended or were deleted, and events older than the cut, in chunks; keeps
    * for-ever idempotency keys. Returns rows removed.

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseTypeFilter, splitTypeFilters, TypeFilterError, typeMatcher } from './type-filter.ts'
+import {
+  filterOfTools,
+  parseTypeFilter,
+  splitTypeFilters,
+  TypeFilterError,
+  toolsOfType,
+  typeMatcher,
+  typeWithTools,
+} from './type-filter.ts'
 
 /** Few letters, so that names and prefixes meet; every character that means something, and some of other scripts. */
 const NAME = fc.string({
@@ -71,8 +79,12 @@ describe('type filters', () => {
   it('no filter means every type, an empty list none', () => {
     expect(typeMatcher(null)('whatever')).toBe(true)
     expect(typeMatcher([])('whatever')).toBe(false)
-    expect(splitTypeFilters(null)).toEqual({ exact: new Set(), prefixes: new Set(['']) })
-    expect(splitTypeFilters(['a', 'b.%', 'a', '%'])).toEqual({ exact: new Set(['a']), prefixes: new Set(['b.', '']) })
+    expect(splitTypeFilters(null)).toEqual({ exact: new Set(), prefixes: new Set(['']), withTools: [] })
+    expect(splitTypeFilters(['a', 'b.%', 'a', '%'])).toEqual({
+      exact: new Set(['a']),
+      prefixes: new Set(['b.', '']),
+      withTools: [],
+    })
   })
 
   it('takes and refuses the same texts, and matches the same types, as the rules written as regular expressions', () => {
@@ -109,5 +121,25 @@ describe('type filters', () => {
         expect(typeMatcher(filters)(type)).toBe(filters.some((text) => typeMatcher([text])(type)))
       }),
     )
+  })
+})
+
+describe('types that name the tools they need', () => {
+  const needs = (...tools: readonly string[]) => typeWithTools('playbook.step', tools) as string
+
+  it('are taken by workers that have all of them', () => {
+    expect(needs('python', 'http', 'http')).toBe('playbook.step:tools=http+python')
+    const matches = typeMatcher([filterOfTools('playbook.step', ['noop', 'http', 'a,b+c%}'])])
+    for (const tools of [['http'], ['noop'], ['http', 'noop'], ['a,b+c%}', 'http']])
+      expect(matches(needs(...tools))).toBe(true)
+    for (const tools of [['python'], ['http', 'python'], ['a'], ['']]) expect(matches(needs(...tools))).toBe(false)
+    for (const type of ['playbook.step', 'playbook.step:tools=', 'playbook.steps:tools=http'])
+      expect(matches(type)).toBe(false)
+  })
+
+  it('are read back, and are none where there would be too many', () => {
+    expect(toolsOfType(needs('b', 'a,b+c%}'))).toEqual(['a,b+c%}', 'b'])
+    expect(toolsOfType('billing:invoice')).toEqual([])
+    expect(typeWithTools('playbook.step', ['x'.repeat(250)])).toBe(null)
   })
 })

@@ -5,8 +5,69 @@
  * it, and `\%`, `\_` and `\\` stand for the second character: `100\%.%` is everything that begins with `100%.`, `100\%` is the
  * name `100%`. An underscore is an underscore, written `_` or `\_`. Anything else would mean one thing here and another to
  * LIKE, so it is refused.
+ *
+ * A type may end in the tools that its worker must have, `playbook.step:tools=http+python`, sorted, each once. Their filter is
+ * `playbook.step:tools=%{http,noop,python}`: all such types that need no other tools. So a run goes only to a worker that
+ * can do it, and the claim passes over all runs of such a type at once, by the index of types.
  */
-export type TypeFilter = { readonly exact: string } | { readonly prefix: string }
+export type TypeFilter = { readonly exact: string } | { readonly prefix: string } | ToolsFilter
+
+export interface ToolsFilter {
+  /** What the types begin with, the mark included. */
+  readonly before: string
+  readonly tools: ReadonlySet<string>
+}
+
+const TOOLS = ':tools='
+/** Longest type that the stores take. */
+const LONGEST_TYPE = 255
+
+/** null: too many for a type. */
+export function typeWithTools(type: string, tools: Iterable<string>): string | null {
+  const whole = `${type}${TOOLS}${[...new Set(tools)].map(encodeURIComponent).sort().join('+')}`
+  return whole.length > LONGEST_TYPE ? null : whole
+}
+
+/** The filter of a worker that has these tools. */
+export function filterOfTools(type: string, tools: Iterable<string>): string {
+  return `${type}${TOOLS}%{${[...new Set(tools)].map(encodeURIComponent).sort().join(',')}}`
+}
+
+/** What a type says its worker must have; none: nothing. */
+export function toolsOfType(type: string): readonly string[] {
+  const at = type.indexOf(TOOLS)
+  return at < 0
+    ? []
+    : type
+        .slice(at + TOOLS.length)
+        .split('+')
+        .map(decoded)
+}
+
+/** A type without the tools it needs. */
+export function typeOfTools(type: string): string {
+  const at = type.indexOf(TOOLS)
+  return at < 0 ? type : type.slice(0, at)
+}
+
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word)
+  } catch {
+    return word
+  }
+}
+
+/** Whether a type needs no other tools. */
+export function takes({ before, tools }: ToolsFilter, type: string): boolean {
+  return (
+    type.startsWith(before) &&
+    type
+      .slice(before.length)
+      .split('+')
+      .every((tool) => tools.has(tool))
+  )
+}
 
 /** Says what is wrong with a filter and how to write it; whoever took the filter from outside says where it stood. */
 export class TypeFilterError extends Error {}
@@ -24,6 +85,8 @@ export function parseTypeFilter(text: string): TypeFilter {
     const character = text.charAt(at)
     if (character === '%') {
       if (at === text.length - 1) return { prefix: name }
+      if (name.endsWith(TOOLS) && text.startsWith('{', at + 1) && text.endsWith('}'))
+        return { before: name, tools: new Set(text.slice(at + 2, -1).split(',')) }
       throw new TypeFilterError(
         `'%' is allowed only at the end of a type: ${shown(text)}; a percent sign of the name is written '\\%'`,
       )
@@ -38,27 +101,31 @@ export function parseTypeFilter(text: string): TypeFilter {
   return { exact: name }
 }
 
-/** Names and prefixes apart, each once; null: every type. */
+/** Names, prefixes and sets of tools apart, names and prefixes each once; null: every type. */
 export function splitTypeFilters(types: readonly string[] | null): {
   readonly exact: ReadonlySet<string>
   readonly prefixes: ReadonlySet<string>
+  readonly withTools: readonly ToolsFilter[]
 } {
   const exact = new Set<string>()
   const prefixes = new Set<string>()
+  const withTools: ToolsFilter[] = []
   for (const text of types ?? ['%']) {
     const filter = parseTypeFilter(text)
     if ('exact' in filter) exact.add(filter.exact)
-    else prefixes.add(filter.prefix)
+    else if ('prefix' in filter) prefixes.add(filter.prefix)
+    else withTools.push(filter)
   }
-  return { exact, prefixes }
+  return { exact, prefixes, withTools }
 }
 
 /** Whether a type is among those named; null: every one is. */
 export function typeMatcher(types: readonly string[] | null): (type: string) => boolean {
   if (types === null) return () => true
-  const { exact, prefixes } = splitTypeFilters(types)
+  const { exact, prefixes, withTools } = splitTypeFilters(types)
   const starts = [...prefixes]
-  return (type) => exact.has(type) || starts.some((prefix) => type.startsWith(prefix))
+  return (type) =>
+    exact.has(type) || starts.some((prefix) => type.startsWith(prefix)) || withTools.some((each) => takes(each, type))
 }
 
 function shown(text: string): string {

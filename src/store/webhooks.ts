@@ -110,13 +110,13 @@ export interface Webhooks {
   attempted(params: { readonly webhookId: string; readonly attempt: Attempted }): Promise<void>
 
   delivery(id: string): Promise<DeliveryRow | null>
-  /** Newest event first. */
+  /** Newest event first; without their bodies. */
   log(params: {
     readonly webhookId: string
     readonly state: DeliveryRow['state'] | null
     readonly limit: number
     readonly offset: number
-  }): Promise<readonly DeliveryRow[]>
+  }): Promise<readonly DeliveryHead[]>
   /** A dead or delivered one is sent once more. */
   again(id: string): Promise<DeliveryRow | null>
   /** Removes what ended long ago; returns how many. */
@@ -158,6 +158,9 @@ export const WEBHOOK: Columns<WebhookRow> = [
   ['leaseUntil', 'lease_until', 'time'],
 ]
 
+/** What a list shows of a delivery. */
+export type DeliveryHead = Omit<DeliveryRow, 'body'>
+
 export const DELIVERY: Columns<DeliveryRow> = [
   ['id', 'id', 'text'],
   ['webhookId', 'webhook_id', 'text'],
@@ -175,6 +178,8 @@ export const DELIVERY: Columns<DeliveryRow> = [
   ['createdAt', 'created_at', 'time'],
   ['endedAt', 'ended_at', 'time'],
 ]
+
+export const DELIVERY_HEAD = DELIVERY.filter(([property]) => property !== 'body') as unknown as Columns<DeliveryHead>
 
 export function columnList<Row>(columns: Columns<Row>): string {
   return columns.map(([, name]) => name).join(', ')

@@ -1,5 +1,5 @@
 /** Where the code of a task comes from: its own text, base64, or a file. */
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { misfit, ToolFault } from './envelope.ts'
 import { checkOneOf, type FieldTable, given, hasTemplate, isMap } from './fields.ts'
@@ -41,7 +41,7 @@ export function checkScript(script: Fields[string] | undefined): Problem[] {
 
 export async function codeOf(config: Fields, name: string, cwd: string | null): Promise<Code> {
   const script = given(config, 'script')
-  if (script !== undefined) return scriptOf(script, name, cwd)
+  if (script !== undefined) return scriptOf(script, { name, cwd, suffix: null })
   const encoded = given(config, 'code_b64', 'code_base64')
   if (encoded !== undefined) return { text: decoded(encoded), file: name }
   const text = given(config, 'code')
@@ -49,15 +49,26 @@ export async function codeOf(config: Fields, name: string, cwd: string | null): 
   return { text, file: name }
 }
 
-export async function scriptOf(script: Fields[string], name: string, cwd: string | null): Promise<Code> {
+export interface Origin {
+  /** What inline code is called. */
+  readonly name: string
+  readonly cwd: string | null
+  /** How the name of its file must end; null: anyhow. */
+  readonly suffix: string | null
+}
+
+export async function scriptOf(script: Fields[string], { name, cwd, suffix }: Origin): Promise<Code> {
   const source = isMap(script) && isMap(script['source']) ? script['source'] : {}
   if (source['type'] === 'inline' && typeof source['code'] === 'string') return { text: source['code'], file: name }
   const path = isMap(script) && source['type'] === 'file' ? pathOf(script) : undefined
   if (typeof path !== 'string') throw misfit('script must be { uri: path, source: { type: file } }')
-  const file = resolve(cwd ?? '.', path)
   const missing = (why: string): ToolFault =>
     new ToolFault({ kind: 'not_found', code: 'SCRIPT_NOT_FOUND', message: `script ${path} ${why}` })
   try {
+    const given = resolve(cwd ?? '.', path)
+    // A database's errors quote its statements: a file that is no script would be read that way.
+    const file = suffix === null ? given : await realpath(given)
+    if (suffix !== null && !(given.endsWith(suffix) && file.endsWith(suffix))) throw missing(`is no ${suffix} file`)
     const found = await stat(file)
     // A pipe or a device may have no end.
     if (!found.isFile() || found.size > LONGEST_SCRIPT) throw missing('is no file of at most 10 MiB')

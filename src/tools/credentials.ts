@@ -1,31 +1,44 @@
 /**
- * Credentials that playbooks name (`auth: pg_main`) and whoever runs the worker gives, as text or as a map: the environment
+ * Credentials that playbooks name (`auth: pg_main`) and the operator of the worker gives, as text or as a map: the environment
  * variable PETREL_CREDENTIAL_PG_MAIN (a map as JSON), else the entry of that name in the file that PETREL_CREDENTIALS_FILE
- * names. Both are read when a task asks, so that a credential may be changed while the worker runs.
+ * names. Both are read when a task asks, so that a credential may be changed while the worker runs. A map with `tenant` is only
+ * for the runs of that tenant; a list of such maps is one credential per tenant.
  */
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Json } from '../net/net.ts'
 import { ToolFault } from './envelope.ts'
-import { isMap } from './fields.ts'
+import { isGiven, isMap } from './fields.ts'
 
 /** undefined: there is none of that name. */
-export type Credentials = (name: string) => Json | undefined | Promise<Json | undefined>
+export type Credentials = (name: string, tenant: string | null) => Json | undefined | Promise<Json | undefined>
 
 const FILE = 'PETREL_CREDENTIALS_FILE'
 
-export const ownCredentials: Credentials = async (name) => {
+export const ownCredentials: Credentials = async (name, tenant) => {
   const text = process.env[variableOf(name)]
-  if (text === undefined) return await fromFile(name)
-  return text.trimStart().startsWith('{') ? parsed(text, variableOf(name), '.json') : text
+  if (text === undefined) return forTenant(await fromFile(name), tenant)
+  return /^\s*[{[]/.test(text) ? forTenant(await parsed(text, variableOf(name), '.json'), tenant) : text
 }
 
-export async function credential(name: string, credentials: Credentials): Promise<Json> {
-  const found = await credentials(name)
+/** What this tenant's runs may use of an entry. One without `tenant` is for all; one of their own comes first. */
+function forTenant(entry: Json | undefined, tenant: string | null): Json | undefined {
+  const given = Array.isArray(entry) ? entry.filter(isMap) : [entry]
+  const own = given.find((each) => isMap(each) && isGiven(each, 'tenant') && each['tenant'] === tenant)
+  const found = own ?? given.find((each) => !isMap(each) || !isGiven(each, 'tenant'))
+  if (!isMap(found)) return found
+  const { tenant: _, ...rest } = found
+  return rest
+}
+
+/** `tenant`: whose run asks. */
+export async function credential(name: string, tenant: string | null, credentials: Credentials): Promise<Json> {
+  const found = await credentials(name, tenant)
   if (found !== undefined) return found
   // The name may be a secret itself, by mistake: it is shown whole, so that it can be struck out, or not at all.
   const shown = name.length > 100 ? 'of that name' : `called "${name}"`
-  const message = `there is no credential ${shown}; workers have them from PETREL_CREDENTIAL_<NAME> or ${FILE}`
+  const whose = tenant === null ? '' : ` for tenant '${tenant}'`
+  const message = `there is no credential ${shown}${whose}; workers have them from PETREL_CREDENTIAL_<NAME> or ${FILE}`
   throw new ToolFault({ kind: 'auth', code: 'CREDENTIAL_UNKNOWN', message })
 }
 

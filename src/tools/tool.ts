@@ -28,6 +28,8 @@ export interface ToolCall {
   readonly config: Fields
   readonly input: Fields
   readonly context: Fields
+  /** Whose run it is; null: of no tenant. */
+  readonly tenant: string | null
   readonly signal: AbortSignal
   /** Of the task, over whatever its fields say; null: only what the fields or the tool's default say. */
   readonly timeoutMs: number | null

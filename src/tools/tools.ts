@@ -8,6 +8,7 @@ import { pythonTool } from './process/python.ts'
 import { shell } from './process/shell.ts'
 import { duckdbTool } from './sql/duckdb.ts'
 import { postgresTool } from './sql/postgres.ts'
+import { DatabaseGuard } from './sql/postgres-guard.ts'
 import type { Tool } from './tool.ts'
 
 export interface ToolsOptions {
@@ -16,9 +17,15 @@ export interface ToolsOptions {
    * environment variable PETREL_HTTP_ALLOW lists, by comma.
    */
   readonly allowPrivate?: readonly string[] | true
-  /** How `http` finds the addresses of a name. Default: as the system does. */
+  /**
+   * Hosts, addresses, networks and directories of Unix sockets where `postgres` may reach a database that a playbook names by its
+   * address, although they are not public; true: all. Databases of named credentials need no permission. Default: what the
+   * environment variable PETREL_POSTGRES_ALLOW lists, by comma.
+   */
+  readonly allowDatabases?: readonly string[] | true
+  /** How `http` and `postgres` find the addresses of a name. Default: as the system does. */
   readonly resolve?: Resolve
-  /** Longest answer that `http` reads, in bytes. Default 10 MiB. */
+  /** Longest answer that `http` reads, in bytes; a task may ask for less. Default 10 MiB. */
   readonly maxResponseBytes?: number
   /** Longest result of `python`, `javascript`, `postgres` and `duckdb`, in bytes. Default 10 MiB. */
   readonly maxResultBytes?: number
@@ -27,7 +34,7 @@ export interface ToolsOptions {
   /** The interpreter of `python`. Default python3. */
   readonly python?: string
   /**
-   * Folders whose files the statements of `duckdb` may read and write, beside their database; true: any file, the network and
+   * Folders whose files `duckdb` may read and write, its databases among them; true: any file, the network and
    * extensions. Default: what the environment variable PETREL_DUCKDB_ALLOW lists, by comma.
    */
   readonly allowFolders?: readonly string[] | true
@@ -47,14 +54,21 @@ export class Tools {
     const allowPrivate = options.allowPrivate ?? listed('PETREL_HTTP_ALLOW')
     const allowFolders = options.allowFolders ?? listed('PETREL_DUCKDB_ALLOW')
     const memory = options.duckdbMemory ?? (process.env['PETREL_DUCKDB_MEMORY'] || '1GB')
-    const guard = new Guard({ allowPrivate, ...(resolve === undefined ? {} : { resolve }) })
+    const allowDatabases = options.allowDatabases ?? listed('PETREL_POSTGRES_ALLOW')
+    const resolving = resolve === undefined ? {} : { resolve }
+    const guard = new Guard({
+      allowPrivate,
+      howToAllow: '--http-allow, PETREL_HTTP_ALLOW or allowPrivate',
+      ...resolving,
+    })
+    const databases = new DatabaseGuard({ allowDatabases, ...resolving })
     return new Tools()
       .add(noop)
       .add(httpTool({ guard, credentials, maxBytes: options.maxResponseBytes ?? DEFAULT_BYTES }))
       .add(shell)
       .add(pythonTool({ python: options.python ?? 'python3', resultBytes }))
       .add(javascriptTool({ resultBytes }))
-      .add(postgresTool({ credentials, resultBytes }))
+      .add(postgresTool({ credentials, guard: databases, resultBytes }))
       .add(duckdbTool({ allowFolders, memory, resultBytes }))
   }
 

@@ -15,7 +15,7 @@
  * delivered or dead. Others get several at a time, begun in the order of the feed; what failed comes again later.
  */
 import { randomUUID } from 'node:crypto'
-import { type MappedEvent, ojsEvents } from '../dialects/ojs/events.ts'
+import { eventText, type MappedEvent, ojsEvents, UNREADABLE } from '../dialects/ojs/events.ts'
 import type { EngineApi, Logger } from '../engine/api.ts'
 import { idOfName } from '../engine/ids.ts'
 import type { DeliveryRow, NewDelivery, WebhookRow } from '../store/webhooks.ts'
@@ -46,6 +46,12 @@ const PRUNE_MS = 10 * 60_000
 const DAY = 24 * 60 * 60_000
 const KEEP_DELIVERED = 7 * DAY
 const KEEP_DEAD = 30 * DAY
+
+interface Sending {
+  readonly id: string
+  readonly type: string
+  readonly body: string
+}
 
 export class Dispatcher {
   readonly #params: DispatcherParams
@@ -91,10 +97,7 @@ export class Dispatcher {
   }
 
   /** Sends what is in nobody's outbox, now: to try a subscription out. */
-  tryOut(
-    row: WebhookRow,
-    event: { readonly id: string; readonly type: string; readonly body: string },
-  ): Promise<Posted> {
+  tryOut(row: WebhookRow, event: Sending): Promise<Posted> {
     return this.#post(row, event, Date.now())
   }
 
@@ -158,13 +161,13 @@ export class Dispatcher {
       holder: this.#holder,
       from: row.cursor,
       to: page.cursor,
-      deliveries: events.map((event) => deliveryOf(row, event)),
+      deliveries: events.map((event) => deliveryOf(row, event, eventText(engine, event))),
     })
   }
 
   async #deliver(row: WebhookRow, delivery: DeliveryRow, now: number): Promise<void> {
     const event = { id: delivery.id, type: delivery.eventType, body: delivery.body }
-    const posted = await this.#post(row, event, now)
+    const posted = await this.#posted(row, event, now)
     // Cut off by our own going down: that is no failure of the receiver's.
     if (this.#cutting.signal.aborted && posted.status === null) return
     const attempt = verdict(row, delivery, posted)
@@ -175,12 +178,17 @@ export class Dispatcher {
     }
   }
 
+  /** One that cannot even be sent counts as an attempt: it comes later, or dies, and does not hold up the others. */
+  async #posted(row: WebhookRow, event: Sending, now: number): Promise<Posted> {
+    try {
+      return await this.#post(row, event, now)
+    } catch (error) {
+      return { status: null, error: (error as Error).message, ms: 0, retryAfterMs: null }
+    }
+  }
+
   /** `now`: of the store's clock, for the grace of an old secret. The timestamp is of this machine's, like the receiver's. */
-  #post(
-    row: WebhookRow,
-    event: { readonly id: string; readonly type: string; readonly body: string },
-    now: number,
-  ): Promise<Posted> {
+  #post(row: WebhookRow, event: Sending, now: number): Promise<Posted> {
     const { version, allowPrivate } = this.#params
     const timestamp = Math.floor(Date.now() / 1000)
     return post({
@@ -228,7 +236,7 @@ export class Dispatcher {
   }
 }
 
-function deliveryOf(row: WebhookRow, event: MappedEvent): NewDelivery {
+function deliveryOf(row: WebhookRow, event: MappedEvent, body: string): NewDelivery {
   const { wire, feedId, part } = event
   return {
     id: `del_${idOfName(`${row.id} ${wire.id}`)}`,
@@ -236,13 +244,13 @@ function deliveryOf(row: WebhookRow, event: MappedEvent): NewDelivery {
     part,
     eventId: wire.id,
     eventType: wire.type,
-    body: JSON.stringify(wire),
+    body,
   }
 }
 
 function wants(row: WebhookRow, { wire, queue, jobType }: MappedEvent): boolean {
   return (
-    row.events.some((wanted) => isType(wanted, wire.type)) &&
+    (wire.type === UNREADABLE || row.events.some((wanted) => isType(wanted, wire.type))) &&
     (row.queues === null || (queue !== null && row.queues.includes(queue))) &&
     (row.jobTypes === null || (jobType !== null && row.jobTypes.includes(jobType)))
   )

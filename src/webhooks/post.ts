@@ -22,27 +22,23 @@ export interface Posted {
   readonly error: string | null
   readonly ms: number
   readonly retryAfterMs: number | null
-  /** Beginning of the answer. */
-  readonly text: string
 }
-
-const MOST_READ = 4096
 
 export async function post(posting: Posting): Promise<Posted> {
   const began = performance.now()
   const ms = (): number => Math.round(performance.now() - began)
   try {
     const answer = await exchange(posting)
-    const text = await beginning(answer)
+    // What it says is never kept or shown: a subscriber could read a service of this network with it.
+    answer.destroy()
     return {
       status: answer.statusCode ?? null,
       error: null,
       ms: ms(),
       retryAfterMs: retryAfter(answer.headers['retry-after']),
-      text,
     }
   } catch (error) {
-    return { status: null, error: messageOf(error, posting), ms: ms(), retryAfterMs: null, text: '' }
+    return { status: null, error: messageOf(error, posting), ms: ms(), retryAfterMs: null }
   }
 }
 
@@ -85,19 +81,6 @@ class ClosedAddressError extends Error {
   constructor(address: string) {
     super(`${address} is not a public address; webhooks are not sent there (--allow-private-webhooks)`)
   }
-}
-
-/** The rest is not wanted, and a receiver that never ends its answer is cut off. */
-async function beginning(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size >= MOST_READ) break
-  }
-  answer.destroy()
-  return Buffer.concat(chunks).subarray(0, MOST_READ).toString('utf8').replaceAll('\0', '')
 }
 
 function retryAfter(header: string | undefined): number | null {

@@ -28,6 +28,8 @@ export interface Context<Previous = unknown> {
   readonly item: number
   readonly role: 'work' | 'undo' | 'final'
   readonly queue: string
+  /** Whose run it is; null: of no tenant. */
+  readonly tenant: string | null
   readonly meta: { readonly [key: string]: Json }
   /** Aborted on cancel, timeout, lost lease or shutdown; `reason` is an error whose class says which. */
   readonly signal: AbortSignal
@@ -126,6 +128,9 @@ export class RunContext implements Context<unknown> {
   }
   get queue(): string {
     return this.#parts.delivery.queue
+  }
+  get tenant(): string | null {
+    return this.#parts.delivery.tenant
   }
   get signal(): AbortSignal {
     return this.#parts.signal()

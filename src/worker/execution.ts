@@ -39,7 +39,8 @@ export class Execution implements ContextParts {
     this.maxBytes = setup.maxBytes
     const { timeoutMs } = delivery
     if (timeoutMs !== null && timeoutMs <= LONGEST_TIMER_MS) {
-      this.#timer = setTimeout(() => this.stop(new TimedOut(`the run took longer than ${timeoutMs} ms`)), timeoutMs)
+      const softMs = timeoutMs - graceIn(delivery.meta)
+      this.#timer = setTimeout(() => this.stop(new TimedOut(`the run took longer than ${softMs} ms`)), softMs)
     }
   }
 
@@ -79,4 +80,10 @@ export class Execution implements ContextParts {
     if (this.#timer !== null) clearTimeout(this.#timer)
     return performance.now() - this.#began
   }
+}
+
+/** The last part of its timeout, in which a handler that was told to stop may clean up. */
+function graceIn(meta: string | null): number {
+  if (meta === null || !meta.includes('"grace_ms"')) return 0
+  return (JSON.parse(meta) as { readonly petrel?: { readonly grace_ms?: number } }).petrel?.grace_ms ?? 0
 }

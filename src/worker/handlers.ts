@@ -1,10 +1,10 @@
 /**
  * Handlers by type: exact names, or prefixes written with a trailing `%` (`billing.%`; store/type-filter.ts has the
- * rules). The name wins over a prefix, the longer prefix over the shorter.
+ * rules), or sets of tools. The name wins over a prefix, the longer prefix over the shorter.
  */
 import { PetrelError } from '../engine/errors.ts'
 import { readTypeFilter } from '../engine/filter.ts'
-import type { TypeFilter } from '../store/type-filter.ts'
+import { type ToolsFilter, type TypeFilter, takes, typeOfTools } from '../store/type-filter.ts'
 import type { Context } from './context.ts'
 
 /** Runs one unit of work. What it returns is the result, what it throws the failure. */
@@ -20,6 +20,7 @@ export class Handlers {
   readonly #exact = new Map<string, Entry>()
   /** By prefix, the longest first. */
   #prefixes = new Map<string, Entry>()
+  readonly #withTools: (Entry & { readonly filter: ToolsFilter })[] = []
 
   add(type: string, handler: Handler): void {
     const filter = readType(type)
@@ -32,7 +33,7 @@ export class Handlers {
 
   /** Of a run's type. */
   find(type: string): Handler | null {
-    return (this.#exact.get(type) ?? this.#underPrefix(type))?.handler ?? null
+    return (this.#exact.get(type) ?? this.#byTools(type) ?? this.#underPrefix(type))?.handler ?? null
   }
 
   /** As they were added: what a worker claims. */
@@ -41,7 +42,10 @@ export class Handlers {
   }
 
   entries(): readonly (readonly [type: string, handler: Handler])[] {
-    return [...this.#exact.values(), ...this.#prefixes.values()].map(({ text, handler }) => [text, handler])
+    return [...this.#exact.values(), ...this.#withTools, ...this.#prefixes.values()].map(({ text, handler }) => [
+      text,
+      handler,
+    ])
   }
 
   /**
@@ -63,11 +67,21 @@ export class Handlers {
   }
 
   #select(filter: TypeFilter, text: string): (readonly [TypeFilter, Entry])[] {
+    const found: (readonly [TypeFilter, Entry])[] = []
     if ('exact' in filter) {
       const handler = this.find(filter.exact)
-      return handler === null ? [] : [[filter, { text, handler }]]
+      if (handler !== null) found.push([filter, { text, handler }])
+      // The name of a type stands for it with any tools.
+      for (const entry of this.#withTools)
+        if (typeOfTools(entry.filter.before) === filter.exact) found.push([entry.filter, entry])
+      return found
     }
-    const found: (readonly [TypeFilter, Entry])[] = []
+    if ('tools' in filter) {
+      const own = this.#withTools.find((entry) => entry.text === text)
+      return own === undefined ? [] : [[own.filter, own]]
+    }
+    for (const entry of this.#withTools)
+      if (entry.filter.before.startsWith(filter.prefix)) found.push([entry.filter, entry])
     for (const [exact, entry] of this.#exact) if (exact.startsWith(filter.prefix)) found.push([{ exact }, entry])
     for (const [prefix, entry] of this.#prefixes) if (prefix.startsWith(filter.prefix)) found.push([{ prefix }, entry])
     const whole = this.#underPrefix(filter.prefix)
@@ -80,13 +94,20 @@ export class Handlers {
     return null
   }
 
+  #byTools(type: string): Entry | null {
+    return this.#withTools.find(({ filter }) => takes(filter, type)) ?? null
+  }
+
   #has(filter: TypeFilter): boolean {
+    if ('tools' in filter) return this.#withTools.some((entry) => entry.filter.before === filter.before)
     return 'exact' in filter ? this.#exact.has(filter.exact) : this.#prefixes.has(filter.prefix)
   }
 
   #set(filter: TypeFilter, entry: Entry): void {
     if ('exact' in filter) this.#exact.set(filter.exact, entry)
-    else if (this.#prefixes.has(filter.prefix)) this.#prefixes.set(filter.prefix, entry)
+    else if ('tools' in filter) {
+      if (!this.#has(filter)) this.#withTools.push({ ...entry, filter })
+    } else if (this.#prefixes.has(filter.prefix)) this.#prefixes.set(filter.prefix, entry)
     else {
       const all = [...this.#prefixes, [filter.prefix, entry] as const]
       this.#prefixes = new Map(all.sort(([a], [b]) => b.length - a.length))
@@ -95,8 +116,9 @@ export class Handlers {
 }
 
 function readType(type: string): TypeFilter {
-  if (typeof type !== 'string' || type === '' || type.length > 255) {
+  const filter = typeof type !== 'string' || type === '' ? null : readTypeFilter(type, 'type')
+  if (filter === null || (type.length > 255 && !('tools' in filter))) {
     throw new PetrelError('invalid_request', 'a type is a text of 1 to 255 characters')
   }
-  return readTypeFilter(type, 'type')
+  return filter
 }

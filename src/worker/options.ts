@@ -13,6 +13,7 @@ export interface WorkerOptions {
   readonly queues?: readonly string[] | null
   /** Default: host and process id. */
   readonly name?: string
+  /** Only the runs of this tenant. null (default): those of all. */
   readonly tenant?: string | null
   /** What the registry calls this kind of worker: of the types it lists, those of this runtime are taken. Default node. */
   readonly runtime?: string

@@ -62,6 +62,8 @@ export interface Delivery {
   readonly epoch: number
   readonly type: string
   readonly queue: string
+  /** Whose run it is; null: of no tenant. */
+  readonly tenant: string | null
   readonly priority: number
   readonly payload: string
   /** Number of this execution, from 1. */
@@ -125,8 +127,11 @@ export interface Report {
 export type Remarks = Pick<Report, 'set' | 'notes' | 'notesDropped'>
 
 export interface Reply {
-  /** recorded: now or by this same report before. stale: the lease was lost, nothing changed. */
-  readonly status: 'recorded' | 'stale' | 'not_found'
+  /**
+   * recorded: now or by this same report before. stale: the lease was lost, nothing changed. waiting: another transaction
+   * holds its row; the engine keeps the report and records it when that has ended.
+   */
+  readonly status: 'recorded' | 'stale' | 'not_found' | 'waiting'
   readonly next: Delivery | null
 }
 

@@ -14,6 +14,7 @@ function delivery(n: number, more: Partial<Delivery> = {}): Delivery {
     epoch: 1,
     type: 'job',
     queue: 'default',
+    tenant: null,
     priority: 100,
     payload: String(n),
     attempt: 1,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Outcomes, readOutcomes } from '../../src/cli/run/outcomes.ts'
@@ -41,6 +41,36 @@ describe('petrel check', () => {
     const { code, out } = await sh.petrel('check', 'bad.yaml')
     expect(code).toBe(2)
     expect(out).toBe("bad.yaml:6:5: nodes.pay.retires: node 'pay' has no key 'retires'\n  did you mean 'retry'?\n")
+  })
+
+  it('refuses a file that is not UTF-8, with the place, also as a part of another and as an input', async () => {
+    const latin = join(sh.dir, 'latin.playbook.yaml')
+    const head = 'apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: latin }\n'
+    writeFileSync(latin, Buffer.from(`${head}workflow: [{ step: caf\xe9, tool: { kind: noop } }]\n`, 'latin1'))
+    const place = '4:23: the file is not UTF-8: the byte here begins no character\n  save the file as UTF-8\n'
+    const checked = await sh.petrel('check', 'latin.playbook.yaml')
+    expect([checked.code, checked.out]).toEqual([2, `latin.playbook.yaml:${place}`])
+    const deployed = await sh.petrel('deploy', 'latin.playbook.yaml', '--store', 'sqlite::memory:')
+    expect([deployed.code, deployed.err]).toEqual([2, expect.stringContaining('latin.playbook.yaml:4:23')])
+    writeFileSync(join(sh.dir, 'input.json'), Buffer.from('{ "name": "caf\xe9" }', 'latin1'))
+    const run = await sh.petrel('run', join(root, 'examples/order.chain.yaml'), '--mock', '--input', '@input.json')
+    expect([run.code, run.err]).toEqual([2, expect.stringContaining('input.json is not UTF-8, see line 1, column 15')])
+  })
+
+  it('looks for what a file names beside it, and with --store among what is deployed', async () => {
+    const head = 'apiVersion: noetl.io/v2\nkind: Playbook\n'
+    const child = `${head}metadata: { name: checked-child }\nworkflow: [{ step: only, tool: { kind: noop } }]\n`
+    sh.write('elsewhere.txt', child)
+    const call = '{ kind: playbook, path: checked-child, return_step: only }'
+    sh.write('parent.yaml', `${head}metadata: { name: parent }\nworkflow: [{ step: call, tool: ${call} }]\n`)
+    const store = ['--store', `sqlite:${join(sh.dir, 'checked.db')}`]
+    expect((await sh.petrel('deploy', 'elsewhere.txt', ...store)).code).toBe(0)
+    const alone = await sh.petrel('check', 'parent.yaml')
+    expect([alone.code, alone.out]).toEqual([2, expect.stringContaining('checked-child')])
+    const found = await sh.petrel('check', 'parent.yaml', ...store)
+    expect([found.code, found.out]).toEqual([0, expect.stringContaining("parent.yaml: valid, playbook 'parent'")])
+    const none = await sh.petrel('check', 'parent.yaml', '--store', 'sqlite:none.db')
+    expect([none.code, none.err]).toEqual([3, expect.stringContaining('there is no database none.db')])
   })
 
   it('gives the same as JSON', async () => {
@@ -224,7 +254,7 @@ describe('mistakes in a workflow of jobs', () => {
       "2:31 steps[0].timeout: timeout is a duration, this is '5'",
     ],
     ['a tab', 'type: chain\nsteps:\n\t- x\n', '3:1 : '],
-    ['a key twice', 'type: chain\ntype: group\n', '2:1 : Map keys must be unique (keep one of the two)'],
+    ['a key twice', 'type: chain\ntype: group\n', '2:1 type: Map keys must be unique (keep one of the two)'],
     ['broken JSON', '{"type": "chain", "steps": [}', '1:29 : '],
   ])('%s', async (_, text, expected) => {
     const found = await mistakes(text)

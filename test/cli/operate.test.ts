@@ -96,15 +96,14 @@ function suite(store: () => string): void {
     const [letter] = (await petrel('dead', '--json')).json().runs
     expect(letter).toMatchObject({ type: 'test.fail', dead_letter: true, error: { message: 'broken' } })
     expect((await petrel('dead')).out).toContain(letter.id)
-    expect((await petrel('redrive', letter.id, '--json')).json().run).toMatchObject({
-      id: letter.id,
-      status: 'pending',
-      attempt: 0,
-    })
+    // Its workflow has ended, and the record of it stays: the retry is a run of its own.
+    const { run: again } = (await petrel('redrive', letter.id, '--json')).json()
+    expect(again).toMatchObject({ type: 'test.fail', status: 'pending', attempt: 0, instance_id: null })
+    expect(again.id).not.toBe(letter.id)
     expect((await petrel('dead')).out).toBe('no dead letters\n')
-    // Worked on again it fails again; its instance, ended, does not change.
+    // Worked on again it fails again; the instance, ended, does not change.
     const worker = sh.start('worker', '--handlers', handlers, '--store', store())
-    while (!(await petrel('dead')).out.includes(letter.id)) expect(worker.child.exitCode).toBe(null)
+    while (!(await petrel('dead')).out.includes(again.id)) expect(worker.child.exitCode).toBe(null)
     worker.child.kill('SIGTERM')
     await worker.ended
     expect((await petrel('show', letter.instance_id, '--json')).json().instance.state).toBe('failed')

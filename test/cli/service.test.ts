@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { HANDLERS, type Running, shell } from './petrel.ts'
 
@@ -27,7 +28,17 @@ describe('petrel dev', () => {
     expect(dev.out).toMatch(/jobs\[1\] +demo\.resize +retrying/)
     expect(dev.out).toMatch(/demo +completed\n/)
     expect(dev.out).toContain(`${url}/v1/instances`)
-    const { instances } = (await (await fetch(`${url}/v1/instances`)).json()) as any
+    const [, token] = await dev.until(/\/\?token=(dev_[\w-]+)/)
+    const file = join(sh.dir, '.petrel', 'dev-token')
+    expect([readFileSync(file, 'utf8').trim(), statSync(file).mode & 0o777]).toEqual([token, 0o600])
+    const asked = async (path: string, headers = {}) => (await fetch(`${url}${path}`, { headers })).status
+    const own = { authorization: `Bearer ${token}` }
+    for (const headers of [{}, { authorization: `Bearer ${token}x` }])
+      for (const path of ['/v1/instances', '/', '/metrics', `/v1/instances?token=${token}`])
+        expect([path, await asked(path, headers)]).toEqual([path, 401])
+    expect(await asked('/v1/instances', { ...own, origin: 'https://evil.example' })).toBe(403)
+    expect(await asked(`/?token=${token}`)).toBe(200)
+    const { instances } = (await (await fetch(`${url}/v1/instances`, { headers: own })).json()) as any
     expect(instances).toMatchObject([{ name: 'demo', state: 'completed' }])
     const { code, out, err } = await stop(dev, 'SIGINT')
     expect([code, err]).toEqual([0, ''])

@@ -196,7 +196,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     ]
     expect(await path(second)).toEqual(['queued'])
     await stage.succeed('a')
-    await stage.d.engine.sweep()
+    await stage.reaches(second, 'executing')
     expect([await path(first), await path(second)]).toEqual([
       ['queued', 'executing', 'completed'],
       ['queued', 'executing'],

@@ -16,6 +16,9 @@ const MANDATORY: { readonly [name: string]: readonly string[] } = {
   workflow_compensating: ['workflowName', 'failedStep', 'compensationSteps'],
 }
 
+/** Of a workflow that began without waiting. */
+const BEGUN = ['idle', 'queued', 'started']
+
 describe.each(PLACES)('telemetry on $name', (place) => {
   let stage: Stage
   beforeEach(async () => {
@@ -48,19 +51,25 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     await stage.succeed('b', { usage: { tokens: 30, cost: 0.25, currency: 'USD' } })
     const told = await events(id)
     expect(told.map(({ type }) => type)).toEqual([
+      'growth.workflow_idle',
+      'growth.workflow_queued',
       'growth.workflow_started',
+      'growth.workflow_step_queued',
+      'growth.workflow_step_started',
       'growth.workflow_step_completed',
+      'growth.workflow_step_queued',
+      'growth.workflow_step_started',
       'growth.workflow_step_completed',
       'growth.workflow_completed',
     ])
-    expect(told[0]?.payload).toMatchObject({
+    expect(told[2]?.payload).toMatchObject({
       workflowName: 'seed',
       trigger: { kind: 'manual' },
       domainsInvolved: ['growth', 'data'],
     })
-    expect(told[1]?.payload).toMatchObject({ stepName: 'a', agent: 'writer' })
-    expect(told[2]?.payload).toMatchObject({ stepName: 'b', agent: 'mail.send' })
-    expect(told[3]?.payload).toMatchObject({
+    expect(told[5]?.payload).toMatchObject({ stepName: 'a', agent: 'writer' })
+    expect(told[8]?.payload).toMatchObject({ stepName: 'b', agent: 'mail.send' })
+    expect(told[9]?.payload).toMatchObject({
       stepsCompleted: 2,
       costAccumulated: { tokens: 150, cost: 0.75, currency: 'USD' },
       rolledBack: false,
@@ -68,10 +77,52 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     for (const { correlationId } of told) expect(correlationId).toBe(id)
   })
 
+  it('of every change of state, once and in order: idle, queued, started, blocked, and each step from the queue to its end', async () => {
+    await start({ maxConcurrent: 1, steps: inLine('z') })
+    const steps = [{ name: 'a' }, { name: 'ok', approval: true, dependsOn: ['a'] }, { name: 'b', dependsOn: ['ok'] }]
+    const id = await start({ maxConcurrent: 1, steps }, { start: false })
+    const seen = async () =>
+      (await events(id)).map(({ type, payload }) => {
+        const name = type.replace(/^seed\.workflow_/, '')
+        return payload['stepName'] === undefined ? name : `${name} ${payload['stepName']}`
+      })
+    expect(await seen()).toEqual(['idle'])
+    await stage.d.engine.startInstance({ id, actor: 'ann' })
+    expect(await seen()).toEqual(['idle', 'queued'])
+    await stage.succeed('z')
+    await stage.reaches(id, 'executing')
+    await stage.fail('a', { category: 'transient' })
+    await stage.d.pass(2_000)
+    await stage.succeed('a')
+    await stage.answer(id, true)
+    await stage.succeed('b')
+    expect(await seen()).toEqual([
+      'idle',
+      'queued',
+      'started',
+      'step_queued a',
+      'step_started a',
+      'step_retried a',
+      'step_started a',
+      'step_completed a',
+      'blocked',
+      'step_started ok',
+      'step_blocked ok',
+      'step_completed ok',
+      'resumed',
+      'step_queued b',
+      'step_started b',
+      'step_completed b',
+      'completed',
+    ])
+    const told = await events(id)
+    expect(new Set(told.map((event) => event.id)).size).toBe(told.length)
+  })
+
   it('of one that fails: which step, why, and what its failure does', async () => {
     const id = await start({ steps: inLine('a', 'b') })
     await stage.fail('a', { message: 'no such table' })
-    expect(await names(id)).toEqual(['started', 'step_failed', 'failed'])
+    expect(await names(id)).toEqual([...BEGUN, 'step_queued', 'step_started', 'step_failed', 'failed'])
     expect(await payload(id, 'step_failed')).toMatchObject({
       stepName: 'a',
       error: { message: 'no such table' },
@@ -92,10 +143,15 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     await stage.fail('a')
     await stage.succeed('b')
     expect(await names(id)).toEqual([
-      'started',
+      ...BEGUN,
+      'step_queued',
+      'step_started',
       'step_retried',
+      'step_started',
       'step_failed',
       'step_skipped',
+      'step_queued',
+      'step_started',
       'step_completed',
       'completed',
     ])
@@ -110,7 +166,8 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     await stage.fail('c')
     await stage.succeed('undo b')
     await stage.succeed('undo a')
-    expect((await names(id)).slice(3)).toEqual([
+    expect((await names(id)).slice(-6)).toEqual([
+      'step_started',
       'step_failed',
       'compensating',
       'step_compensated',
@@ -140,11 +197,14 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     await stage.answer(id, true)
     await stage.succeed('b')
     expect(await names(id)).toEqual([
-      'started',
+      ...BEGUN,
       'blocked',
+      'step_started',
       'step_blocked',
       'step_completed',
       'resumed',
+      'step_queued',
+      'step_started',
       'step_completed',
       'completed',
     ])
@@ -157,24 +217,26 @@ describe.each(PLACES)('telemetry on $name', (place) => {
   it('of governance: a forbidden step has not failed while somebody is asked', async () => {
     const id = await start({ steps: inLine('a') })
     await stage.fail('a', { category: 'governance' })
-    expect(await names(id)).toEqual(['started', 'blocked', 'step_blocked'])
+    const forbidden = [...BEGUN, 'step_queued', 'step_started', 'blocked', 'step_blocked']
+    expect(await names(id)).toEqual(forbidden)
     await stage.answer(id, true)
     await stage.succeed('a')
-    expect((await names(id)).slice(3)).toEqual(['resumed', 'step_completed', 'completed'])
+    const again = ['resumed', 'step_queued', 'step_started', 'step_completed', 'completed']
+    expect((await names(id)).slice(forbidden.length)).toEqual(again)
     const other = await start({ steps: inLine('a') })
     await stage.fail('a', { category: 'governance' })
     await stage.answer(other, false)
-    expect((await names(other)).slice(3)).toEqual(['step_failed', 'resumed', 'failed'])
+    expect((await names(other)).slice(forbidden.length)).toEqual(['step_failed', 'resumed', 'failed'])
   })
 
   it('of one that is idle, queued, cancelled: started when it begins to execute, never if it did not', async () => {
     const idle = await start({ steps: inLine('a') }, { start: false })
-    expect(await names(idle)).toEqual([])
+    expect(await names(idle)).toEqual(['idle'])
     await stage.d.engine.startInstance({ id: idle, actor: 'ann' })
-    expect(await names(idle)).toEqual(['queued', 'started'])
+    expect(await names(idle)).toEqual([...BEGUN, 'step_queued'])
     const never = await start({ steps: inLine('a') }, { start: false })
     await stage.d.engine.cancelInstance({ id: never, actor: 'ann' })
-    expect(await names(never)).toEqual(['failed'])
+    expect(await names(never)).toEqual(['idle', 'failed'])
     expect(await payload(never, 'failed')).toMatchObject({ cancelled: true })
   })
 
@@ -196,19 +258,24 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     const told = [...(await events(id)), ...(await events(child?.id ?? ''))]
     expect(new Set(told.map(({ correlationId }) => correlationId))).toEqual(new Set(['order-17']))
     expect(told.map(({ type }) => type.split('_').slice(1).join('_'))).toEqual([
-      'started',
+      ...BEGUN,
+      'step_started',
       'step_completed',
+      'step_queued',
+      'step_started',
       'step_failed',
       'compensating',
       'step_compensated',
       'completed',
-      'started',
+      ...BEGUN,
+      'step_queued',
+      'step_started',
       'step_completed',
       'completed',
     ])
-    expect(told[1]?.payload).toMatchObject({ stepName: 'sub', agent: 'inner' })
-    expect(told[5]?.payload).toMatchObject({ costAccumulated: { tokens: 7 } })
-    expect(told[6]?.payload).toMatchObject({ workflowName: 'inner', trigger: { kind: 'workflow', instance: id } })
+    expect(told[4]?.payload).toMatchObject({ stepName: 'sub', agent: 'inner' })
+    expect(told[10]?.payload).toMatchObject({ costAccumulated: { tokens: 7 } })
+    expect(told[13]?.payload).toMatchObject({ workflowName: 'inner', trigger: { kind: 'workflow', instance: id } })
     const page = await stage.d.store.read.events({ afterId: 0, limit: 1000 })
     const all = await loadTelemetry(stage.d.engine, page.events)
     expect(all.map((event) => event.id).toSorted()).toEqual(told.map((event) => event.id).toSorted())

@@ -155,9 +155,13 @@ export function resultOf({ node }: Delivery): string {
   return JSON.stringify({ by: node })
 }
 
-/** Nobody else will do it: it failed with this execution, or this one was lost and the next was cancelled before it began. */
+/**
+ * No other worker will do it: it failed with this execution, the deadline of the workflow ended this execution, or this one
+ * was lost and the next was cancelled before it began.
+ */
 function givenUpWith(row: RunRow, { epoch }: Delivery): boolean {
   if (row.status === 'failed') return row.epoch === epoch + 1
   const { code } = JSON.parse(row.error ?? '{}') as { readonly code?: string }
-  return row.status === 'cancelled' && row.epoch === epoch + 2 && code === 'worker_lost'
+  if (row.status !== 'cancelled') return false
+  return code === 'timeout' ? row.epoch === epoch + 1 : row.epoch === epoch + 2 && code === 'worker_lost'
 }

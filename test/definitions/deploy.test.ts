@@ -294,7 +294,8 @@ onBothStores('tenants', (house) => {
     ] as const) {
       expect(await process.catalog.get({ tenant, name: 'onboarding', version: null })).toEqual(row)
       const query = { tenant, name: null, dialect: null, limit: 10, before: null }
-      expect(await process.catalog.list(query)).toEqual([row])
+      const { source: _, plan: __, ...head } = row
+      expect(await process.catalog.list(query)).toEqual([head])
       const { id } = await start(process, 'onboarding', { tenant })
       expect(await process.store.read.instance(id)).toMatchObject({ tenant, netHash: row.netHash })
     }

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterEach } from 'vitest'
 import type { EngineApi } from '../../src/engine/api.ts'
 import { openDatabase } from '../../src/store/sqlite/driver.ts'
-import type { Delivery, Session } from '../../src/worker/port.ts'
+import type { Delivery, Reply, Session } from '../../src/worker/port.ts'
 import type { Stage } from '../sdk/stores.ts'
 
 /** Nothing but wake-ups moves work: a backstop that came in time would hide a lost one. */
@@ -48,12 +48,27 @@ export class Hand {
     return claimed
   }
 
+  /** Tells that a run has begun. */
+  async begin({ runId, epoch }: Delivery): Promise<void> {
+    await (this.#session as Session).started([{ runId, epoch, at: Date.now() }])
+  }
+
+  /** As if it had never held the run. */
+  drop({ runId }: Delivery): void {
+    this.#held.delete(runId)
+  }
+
   async types(limit = 100): Promise<string[]> {
     return (await this.claim(limit)).map((delivery) => delivery.type).sort()
   }
 
   /** Ends a run; gives the next one, if it was handed over. */
   async succeed(delivery: Delivery, wantNext = true): Promise<Delivery | null> {
+    return (await this.report(delivery, wantNext)).next
+  }
+
+  /** The same, with all of the reply. */
+  async report(delivery: Delivery, wantNext = true): Promise<Reply> {
     const reply = await (this.#session as Session).settle({
       delivery,
       reportId: `hand ${++reports}`,
@@ -63,7 +78,7 @@ export class Hand {
     })
     this.#held.delete(delivery.runId)
     if (reply.next !== null) this.#held.add(reply.next.runId)
-    return reply.next
+    return reply
   }
 }
 

@@ -89,7 +89,8 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     await s.d.succeed(await s.d.claimOne())
     const third = await s.start(1)
     expect(await s.states([first, second, third])).toEqual(['completed', 'queued', 'queued'])
-    await expect(s.d.engine.sweep()).rejects.toThrow('killed')
+    await s.d.engine.sweep()
+    expect(s.d.engine.faults.counts().get('sweep_queue_of_instances')).toBeGreaterThan(0)
   })
 
   it('a raised limit lets as many begin as there is room for now; a lowered one stops nobody', async () => {

@@ -1,6 +1,6 @@
 /** Types and prefixes as workers write them, by every way work is handed out. */
 import { expect, it } from 'vitest'
-import { job } from '../../src/index.ts'
+import { chain, job } from '../../src/index.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { fetched, Hand, NO_POLL } from './hand.ts'
 
@@ -61,5 +61,27 @@ onBothStores('type filters of workers', (stage) => {
     expect(worker).toMatchObject({ runtime: 'go', types: ['billing.invoice.v1', 'billing.refund.v1'] })
     await petrel.engine.registry.put({ workflowName: 'billing.refund.v1', runtime: 'go' })
     expect(await refund?.result()).toBe('billing.refund.v1')
+  })
+
+  it('a worker of one tenant takes its runs, claimed and handed over, and no others', async () => {
+    const petrel = await stage.open(NO_POLL)
+    petrel.handle('a', (_args: unknown, ctx) => ctx.tenant)
+    const worker = await petrel.work({ tenant: 'acme', pollMs: 60_000 })
+    const others = await Promise.all([
+      petrel.enqueue('a', null, { tenant: 'globex' }),
+      petrel.enqueue('a', null),
+      ...Array.from({ length: 20 }, () => petrel.enqueue('a', null, { tenant: 'globex' })),
+    ])
+    const own = await Promise.all([1, 2, 3].map(() => petrel.enqueue<string>('a', null, { tenant: 'acme' })))
+    expect(await Promise.all(own.map((run) => run.result()))).toEqual(['acme', 'acme', 'acme'])
+    const chained = await petrel.start(chain(job('a'), job<string>('a')), { tenant: 'acme' })
+    expect(await chained.result()).toBe('acme')
+    const foreign = await petrel.start(chain(job('a'), job('a')), { tenant: 'globex' })
+    for (const run of others) expect(await run.status()).toBe('pending')
+    await worker.stop()
+    const all = await petrel.work({ pollMs: 60_000 })
+    expect(await foreign.result()).toBe('globex')
+    expect(await others[1]?.result()).toBe(null)
+    await all.stop()
   })
 })

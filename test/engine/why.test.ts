@@ -124,7 +124,7 @@ describe.each(SHARED)('why on $name', (place) => {
   it('no live worker that takes its type, its queue, or its runtime', async () => {
     const id = await d.start({ net: net([node('a', [], { work: run('mail.send', { queue: 'mail' }) })]) })
     await d.session.close()
-    const worker = { kind: 'worker', type: 'mail.send', queue: 'mail', runtime: null }
+    const worker = { kind: 'worker', type: 'mail.send', queue: 'mail', tools: [], runtime: null }
     expect(await reasons(id, 'a')).toContainEqual(worker)
     const wrongQueue = await d.newSession({ queues: ['other'] })
     const wrongType = await d.newSession({ types: ['sms.%'] })

@@ -276,14 +276,15 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect((await d.engine.view(id))?.instance.outcome).toBe('timed_out')
   })
 
-  it('lets what is active at the deadline settle, and tells its worker to stop', async () => {
+  it('ends what is active at the deadline, asks its worker to stop, and takes no later report', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')], { timeoutMs: 10_000 }) })
     const active = await d.claimOne()
     await d.pass(10_001)
-    expect((await d.engine.view(id))?.instance).toMatchObject({ phase: 'drain', reason: 'deadline', open: 1 })
+    const ended = { state: 'failed', outcome: 'timed_out', open: 0 }
+    expect((await d.engine.view(id))?.instance).toMatchObject(ended)
     await expect.poll(() => d.stopped).toContain(active.runId)
-    expect((await d.succeed(active)).status).toBe('recorded')
-    expect((await d.engine.view(id))?.instance).toMatchObject({ state: 'failed', outcome: 'timed_out' })
+    expect((await d.succeed(active)).status).toBe('stale')
+    expect((await d.engine.view(id))?.instance).toMatchObject(ended)
     expect(await d.claim()).toEqual([])
   })
 

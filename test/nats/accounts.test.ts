@@ -14,8 +14,8 @@ import { OwnNats } from './server.ts'
 import { begin, deploy, PAIR, reaches, until } from './stage.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'petrel-accounts-'))
-const ENGINE_PUBLISHES = ['alpha.>', 'beta.>', '$JS.API.>', '$JS.ACK.PETREL_SAGA.>', '_INBOX.>']
-const ENGINE_HEARS = ['workflow.v1.*', '_INBOX.>']
+const ENGINE_PUBLISHES = ['alpha.>', 'beta.>', '$JS.API.>', '$JS.ACK.PETREL_SAGA.>', 'workflow.v1.engines', '_INBOX.>']
+const ENGINE_HEARS = ['workflow.v1.*', 'workflow.v1.tenants.>', '_INBOX.>']
 const SERVICE_PUBLISHES = ['workflow.v1.events.step-completed']
 const SERVICE_HEARS = ['alpha.>', 'beta.>', '_INBOX.>']
 
@@ -35,7 +35,7 @@ describe.skipIf(natsUrl() === null)('who may do what', () => {
   beforeAll(async () => {
     const file = join(folder, 'nats.conf')
     writeFileSync(file, CONFIG)
-    nats = await OwnNats.start(['-c', file])
+    nats = await OwnNats.start(['-js', '-c', file])
   })
   afterAll(async () => {
     await nats.drop()

@@ -4,6 +4,8 @@ import { onBothStores } from '../sdk/stores.ts'
 import { natsUrl } from '../services.ts'
 import { begin, deploy, obliging, onRoad, PAIR, reaches, type Seen, until } from './stage.ts'
 
+const HOUR = 3_600_000
+
 describe.skipIf(natsUrl() === null)('commands on NATS', () => {
   onBothStores('relay', (stage) => {
     const road = onRoad(stage)
@@ -77,42 +79,65 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
 
     it('publishes what a process took and never confirmed, once its hold has run out', async () => {
       const { petrel, engine } = await road.open({ transport: false })
-      await deploy(engine, PAIR)
+      await deploy(engine, PAIR.replace('deadline: 10m', 'deadline: 100h'))
       const ids = await begin(petrel)
       await until(async () => (await stored(engine, ids)) === 1)
-      expect(await engine.commands.take({ limit: 10, holdMs: 60_000 })).toHaveLength(1)
+      expect(await engine.commands.take({ limit: 10, holdMs: 600_000 })).toHaveLength(1)
       const other = await road.ready({ work: false })
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      expect(road.seen).toEqual([])
-      await other.engine.store.moveClock(60_001)
+      // What nobody holds is published; so it has looked.
+      const [free] = await begin(petrel)
       await until(() => road.seen.length === 1)
+      expect(road.seen.map(({ instanceId }) => instanceId)).toEqual([free])
+      await other.engine.store.moveClock(600_001)
+      await until(() => road.seen.some(({ instanceId }) => instanceId === ids[0]))
     })
 
     it('sends an unanswered command again after its interval, under the same step id, and stops when it is answered', async () => {
       const { petrel, engine } = await road.ready()
-      await deploy(engine, PAIR)
+      // No test takes so long: only the clock that is moved makes it due.
+      await deploy(engine, PAIR.replace('deadline: 10m', 'deadline: 100h').replace('resend: 30s', 'resend: 1h'))
       const [id] = await begin(petrel)
-      const confirmed = async (publishes: number) => {
-        await until(async () => {
-          const [row] = await engine.commands.ofInstance({ instanceId: id as string })
-          return row?.publishes === publishes
+      const confirmed = (step: number, publishes: number) =>
+        until(async () => {
+          const row = (await engine.commands.ofInstance({ instanceId: id as string }))[step]
+          return row?.publishes === publishes ? row : null
         })
-      }
-      await confirmed(1)
-      await engine.store.moveClock(29_000)
-      await new Promise((resolve) => setTimeout(resolve, 400))
-      expect(road.seen).toHaveLength(1)
-      for (const turn of [2, 3]) {
-        await engine.store.moveClock(turn * 31_000)
-        await confirmed(turn)
+      for (const turn of [1, 2, 3]) {
+        const { publishedAt, dueAt } = await confirmed(0, turn)
+        expect(dueAt).toBe((publishedAt as number) + HOUR)
+        await until(() => road.seen.length === turn)
+        if (turn < 3) await engine.store.moveClock(turn * (HOUR + 1))
       }
       expect(new Set(road.seen.map(({ stepId }) => stepId)).size).toBe(1)
-      expect(road.seen).toHaveLength(3)
       road.complete(road.seen[0] as Seen, { success: true, result_json: '{"made":1}' })
-      await until(() => road.seen.length === 4)
-      await engine.store.moveClock(300_000)
+      await confirmed(1, 1)
+      await engine.store.moveClock(5 * HOUR)
+      await confirmed(1, 2)
       await until(() => road.seen.length === 5)
       expect(road.seen.slice(3).map(({ subject }) => subject)).toEqual(['beta.v1.things.make', 'beta.v1.things.make'])
+    })
+
+    it('publishes at once what was not answered when an engine starts and no other runs', async () => {
+      const first = await road.ready()
+      await deploy(first.engine, PAIR.replace('resend: 30s', 'resend: 10m'))
+      const ids = await begin(first.petrel, 3)
+      await until(async () => (await published(first.engine, ids)) === 3)
+      await until(() => road.seen.length === 3)
+      await first.close()
+      // One that was published before is no reason for another publication while this one runs.
+      const second = await road.ready()
+      await until(() => road.seen.length === 6)
+      expect(repeats(road.seen).sort()).toEqual(
+        road.seen
+          .slice(0, 3)
+          .map(({ stepId }) => stepId)
+          .sort(),
+      )
+      await until(async () => (await publications(second.engine, ids)) === 6)
+      await road.ready()
+      const [marker] = await begin(second.petrel)
+      await until(() => road.seen.some(({ instanceId }) => instanceId === marker))
+      expect(await publications(second.engine, ids)).toBe(6)
     })
 
     it('fails a step whose command no message can hold, and goes on with the others', async () => {
@@ -141,9 +166,9 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       const two = await road.ready()
       ids.push(...(await begin(two.petrel, 30)))
       await until(async () => (await published(one.engine, ids)) === 60)
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      expect(await publications(one.engine, ids)).toBe(60)
+      await until(() => road.seen.length === 60)
       expect(repeats(road.seen)).toEqual([])
-      expect(road.seen).toHaveLength(60)
     })
 
     it('share the answers: each is recorded once, whoever gets it', async () => {
@@ -181,6 +206,11 @@ type Engine = Parameters<typeof deploy>[0]
 async function stored(engine: Engine, ids: readonly string[]): Promise<number> {
   const rows = await Promise.all(ids.map((instanceId) => engine.commands.ofInstance({ instanceId })))
   return rows.flat().length
+}
+
+async function publications(engine: Engine, ids: readonly string[]): Promise<number> {
+  const rows = await Promise.all(ids.map((instanceId) => engine.commands.ofInstance({ instanceId })))
+  return rows.flat().reduce((sum, { publishes }) => sum + publishes, 0)
 }
 
 async function published(engine: Engine, ids: readonly string[]): Promise<number> {

@@ -44,7 +44,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
     })
 
     it('list shows pages, by state and type and tenant', async () => {
-      const { petrel, engine } = await road.ready({ work: false })
+      const { petrel, engine } = await road.ready({ work: false, control: 'all' })
       await deploy(engine, PAIR)
       await deploy(engine, STOPPING)
       const ids = (await begin(petrel, 5)).reverse()
@@ -94,7 +94,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
     })
 
     it('says what is wrong with a request', async () => {
-      const { petrel, engine } = await road.ready()
+      const { petrel, engine } = await road.ready({ control: 'all' })
       await deploy(engine, PAIR)
       const { id } = await petrel.startSaga('pair', {}, { tenant: 'acme' })
       road.answer = obliging
@@ -120,16 +120,49 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
     })
 
     it('of two engines one answers', async () => {
-      const { engine } = await road.ready()
-      await road.ready()
+      const one = await road.ready()
+      const two = await road.ready()
+      const { engine } = one
       await deploy(engine, PAIR)
       let answers = 0
       const inbox = `${road.prefix}.inbox`
       road.nc.subscribe(inbox, { callback: () => void answers++ })
       for (let i = 0; i < 10; i++) road.nc.publish(road.names.control('list'), '{}', { reply: inbox })
       await until(() => answers >= 10)
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      // Whatever else one of them would have answered has been sent by then.
+      await Promise.all([one.close(), two.close()])
+      await road.nc.flush()
       expect(answers).toBe(10)
+    })
+
+    it('reaches the sagas of one tenant by its subject, and without one only those that have none', async () => {
+      const { petrel, engine } = await road.ready({ work: false })
+      await deploy(engine, PAIR)
+      const [free] = (await begin(petrel)) as [string]
+      const { id: acme } = await petrel.startSaga('pair', {}, { tenant: 'acme' })
+      const { id: zeus } = await petrel.startSaga('pair', {}, { tenant: 'zeus' })
+      const listed = (answer: { readonly sagas: readonly { readonly id: string }[] }) =>
+        answer.sagas.map(({ id }) => id)
+      expect(listed(await road.ask('list'))).toEqual([free])
+      expect(listed(await road.ask('list', { tenant_id: 'acme' }))).toEqual([])
+      expect(listed(await road.ask('list', {}, 'acme'))).toEqual([acme])
+      expect(listed(await road.ask('list', { tenant_id: 'zeus' }, 'acme'))).toEqual([])
+      for (const what of ['status', 'retry', 'cancel'] as const) {
+        const gone = { ok: false, error: { code: 'not_found', message: expect.any(String) } }
+        expect(await road.ask(what, { workflow_instance_id: zeus })).toEqual(gone)
+        expect(await road.ask(what, { workflow_instance_id: zeus, tenant_id: 'zeus' })).toEqual(gone)
+        expect(await road.ask(what, { workflow_instance_id: zeus }, 'acme')).toEqual(gone)
+        expect(await road.ask(what, { workflow_instance_id: free }, 'acme')).toEqual(gone)
+      }
+      expect((await engine.store.sagas.get(zeus))?.state).toBe('in_progress')
+      expect(await road.ask('cancel', { workflow_instance_id: acme }, 'acme')).toMatchObject({ ok: true })
+      expect((await engine.store.sagas.get(acme))?.state).toBe('compensated')
+    })
+
+    it('answers nothing where it is told to', async () => {
+      await road.ready({ control: 'none' })
+      await expect(road.ask('list')).rejects.toThrow(/no responders/)
+      await expect(road.ask('list', {}, 'acme')).rejects.toThrow(/no responders/)
     })
   })
 })

@@ -17,7 +17,7 @@ export class OwnNats {
     this.#args = args
   }
 
-  static async start(args: readonly string[] = []): Promise<OwnNats> {
+  static async start(args: readonly string[] = ['-js']): Promise<OwnNats> {
     const nats = new OwnNats(await freePort(), args)
     await nats.start()
     return nats
@@ -28,7 +28,7 @@ export class OwnNats {
   }
 
   async start(): Promise<void> {
-    const args = ['-a', '127.0.0.1', '-p', String(this.port), '-js', '-sd', this.#folder, ...this.#args]
+    const args = ['-a', '127.0.0.1', '-p', String(this.port), '-sd', this.#folder, ...this.#args]
     this.#child = spawn(findNats() as string, args, { stdio: 'ignore' })
     while (!(await accepts(this.port))) await new Promise((resolve) => setTimeout(resolve, 20))
   }

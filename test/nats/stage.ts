@@ -140,9 +140,10 @@ export class Road {
     for await (const message of replies) return message.json()
   }
 
-  async ask(what: 'status' | 'list' | 'retry' | 'cancel', body?: object | string): Promise<any> {
+  async ask(what: 'status' | 'list' | 'retry' | 'cancel', body?: object | string, tenant?: string): Promise<any> {
+    const subject = tenant === undefined ? this.names.control(what) : this.names.tenantControl(tenant, what)
     const data = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)
-    return (await this.nc.request(this.names.control(what), data, { timeout: 5000 })).json()
+    return (await this.nc.request(subject, data, { timeout: 15_000 })).json()
   }
 
   /** Nothing waits in the stream: whatever was told has been decided. */

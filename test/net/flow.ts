@@ -2,6 +2,7 @@
  * The forward phase of the oracle: joins, admission, scopes, each, arcs.
  * Movement: one queue of arriving tokens, first in first out; a scope closes at once when its last token has ended.
  */
+import { inOrder } from '../../src/net/json.ts'
 import type { Arc, EachWork, Json, Net, Node, Work } from '../../src/net/net.ts'
 import { type Around, Memory, type Status } from './memory.ts'
 import { type Cause, type Firing, type FlowScope, type Piece, type Token, templateOf } from './pieces.ts'
@@ -144,7 +145,7 @@ export abstract class Flow extends Memory {
     if (work.kind === 'pass') return this.route(token, 'succeeded')
     const given = this.#payload(at, work, { args })
     if (work.kind === 'child' && work.mode === 'detached') {
-      this.put({ detached: [...this.account.detached, `${at.key} ${JSON.stringify(given)}`] })
+      this.put({ detached: [...this.account.detached, `${at.key} ${JSON.stringify(inOrder(given))}`] })
       return this.route(token, 'succeeded')
     }
     this.openPiece(work, { firing, item: -1, role: 'work', args: given, token, scope: null, final: null })

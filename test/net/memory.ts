@@ -30,7 +30,7 @@ export abstract class Memory {
   /** What this instance went through, in words: for coverage only. */
   readonly seen = new Set<string>()
 
-  protected readonly net: Net
+  readonly net: Net
   protected justEnded: Piece | null = null
   protected contextChanged = false
 

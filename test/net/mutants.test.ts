@@ -61,9 +61,9 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late success is put on the undo list a second time',
-    file: 'fire.ts',
-    right: "if (d.m.phase === 'ended' || (d.unknownPolicy(place.node) === 'undo' && !cancelled)) return",
-    wrong: "if (d.m.phase === 'ended') return",
+    file: 'resume.ts',
+    right: "const listed = d.unknownPolicy(place.node) === 'undo' && !cancelled",
+    wrong: 'const listed = false',
   },
   {
     name: 'a node has no say in what is unknown',

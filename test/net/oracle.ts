@@ -4,6 +4,7 @@
  */
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome } from '../../src/net/marking.ts'
 import type { Json, Net } from '../../src/net/net.ts'
+import { undoesInPlace } from '../../src/net/transitions.ts'
 import { renderTemplate } from './expression.ts'
 import { Flow } from './flow.ts'
 import { Stop } from './memory.ts'
@@ -34,6 +35,7 @@ export class Oracle extends Flow {
 
   #started = false
   #ends = 0
+  readonly #doubts = new Set<Piece>()
   /** What late successes gave. */
   readonly #lateResults = new Map<Piece, Json>()
   /** How things stood before the happening being handled. */
@@ -133,6 +135,7 @@ export class Oracle extends Flow {
       return
     }
     if (this.phase === 'final') return this.#finalEnded(bad, cause)
+    this.#doubt(piece, outcome)
     if (this.phase === 'drain') {
       if (outcome === 'cancelled') piece.state = 'withdrawn'
       else if (bad && piece.role === 'work' && piece.scope === null) this.noteFailure(cause, false)
@@ -219,9 +222,15 @@ export class Oracle extends Flow {
     if (piece.node.undo !== null) this.undoList.push(piece)
   }
 
+  /** It may have taken effect: a rollback must not claim to be complete. */
+  #doubt(piece: Piece, outcome: Outcome['kind']): void {
+    if (outcome === 'unknown' && this.#policy(piece) === 'stop' && undoesInPlace(this.net)) this.#doubts.add(piece)
+  }
+
   #late(piece: Piece, result: Json): void {
     const known = this.undoList.includes(piece) || this.undone.includes(piece)
     this.seen.add(`late in ${this.phase}`)
+    if (this.#undoFollows()) this.#doubts.delete(piece)
     if (known) return
     this.#lateResults.set(piece, result)
     this.#listForUndo(piece)
@@ -269,9 +278,11 @@ export class Oracle extends Flow {
     }
     if (this.phase === 'undo' && this.open().length === 0) {
       const next = this.undoList.pop()
-      if (next === undefined) this.#enterFinal()
+      if (next !== undefined) this.#undo(next)
+      else if (this.#doubts.size === 0) this.#enterFinal()
       else {
-        this.#undo(next)
+        this.seen.add('undo with a doubt')
+        this.#end('failed', 'rolled_back_partial')
       }
     }
     if (this.phase === 'final' && this.open().length === 0) this.#verdict()

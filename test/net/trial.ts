@@ -4,6 +4,7 @@
  */
 import type { Entries, Failure, Happening, Outcome } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
+import { undoesInPlace } from '../../src/net/transitions.ts'
 import { LawBroken } from './laws.ts'
 import type { NetCase } from './nets.ts'
 import { Oracle, type OracleHappening } from './oracle.ts'
@@ -220,7 +221,10 @@ export class Trial {
   #afterTheEnd(): void {
     const ended = this.oracle.phase
     if (ended !== 'ended') return
-    for (const old of this.#delivered.slice(-3)) this.world.happen(old)
+    // A rollback continues in place with what it hears late; the engine delivers that once.
+    const continues = undoesInPlace(this.oracle.net) && this.oracle.outcome?.startsWith('rolled_back') === true
+    const heard = this.#delivered.slice(-3).filter(({ kind }) => kind !== 'late' || !continues)
+    for (const old of heard) this.world.happen(old)
     this.world.happen({ kind: 'start' })
     this.world.happen({ kind: 'cancel' })
     this.world.happen({ kind: 'deadline' })
@@ -228,7 +232,7 @@ export class Trial {
     this.world.happen({ kind: 'patched', set: { k0: true } })
     this.world.happen({ kind: 'engine_error', error })
     const row = this.world.rows[0]
-    if (row !== undefined) this.world.happen({ kind: 'late', place: row.place })
+    if (row !== undefined && !continues) this.world.happen({ kind: 'late', place: row.place })
     this.#compare()
   }
 

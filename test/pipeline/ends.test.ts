@@ -236,7 +236,7 @@ describe('notes', () => {
 describe('secrets', () => {
   const keychain = [{ name: 'api', kind: 'env', map: { token: 'TOKEN' }, ref: null } as const]
   const TOKEN = 'tok-"1/2+3'
-  const secrets = { env: { TOKEN } }
+  const secrets = { env: true as const, variables: { TOKEN } }
   const config = { header: 'Bearer {{ keychain.api.token }}' }
 
   it('reach the tool and nothing else: result, context, failure, notes, log', async () => {
@@ -285,7 +285,10 @@ describe('secrets', () => {
 
   it('one that is missing fails the step before anything is tried', async () => {
     const tool = new FakeTool(() => ok(1))
-    const done = await execute(new FakeRun(program([task('a')], { keychain })), { tool, secrets: { env: {} } })
+    const done = await execute(new FakeRun(program([task('a')], { keychain })), {
+      tool,
+      secrets: { env: true, variables: {} },
+    })
     expect(done.failure).toMatchObject({
       code: 'auth',
       retryable: false,

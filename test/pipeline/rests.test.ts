@@ -170,7 +170,7 @@ describe('a long rest', () => {
       payload(),
     )
     const tool = new FakeTool((call, n) => (n === 1 ? ok(call.config['say']!) : error()))
-    const secrets = { env: { PW: 'correct horse battery' } }
+    const secrets = { env: true as const, variables: { PW: 'correct horse battery' } }
     expect(await execute(run, { tool, secrets })).toMatchObject({ kind: 'later', set: { said: 'pw=***' } })
     expect(tool.calls[0]!.config['say']).toBe('pw=correct horse battery')
     expect(run.checkpoint).toContain('pw=***')

@@ -107,12 +107,13 @@ export interface Executed {
 export interface ExecuteOptions extends Partial<StepHandlerOptions> {
   readonly tool?: Tool
   readonly attempt?: number
+  readonly tenant?: string
   readonly signal?: AbortSignal
 }
 
 /** One execution of the run, as a worker does it: payload and results cross as JSON text. */
 export async function execute(run: FakeRun, options: ExecuteOptions = {}): Promise<Executed> {
-  const { tool, attempt = 1, signal = new AbortController().signal, ...handlerOptions } = options
+  const { tool, attempt = 1, tenant = null, signal = new AbortController().signal, ...handlerOptions } = options
   const tools = options.tools ?? new Tools()
   if (tool !== undefined) tools.add(tool)
   const handler = makeStepHandler({ ...handlerOptions, tools }) as unknown as (
@@ -128,6 +129,7 @@ export async function execute(run: FakeRun, options: ExecuteOptions = {}): Promi
   const ctx = {
     runId: 'run-1',
     key: 'key-1',
+    tenant,
     attempt,
     signal,
     logger: { debug: remember('debug'), info: remember('info'), warn: remember('warn'), error: remember('error') },

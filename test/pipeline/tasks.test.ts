@@ -169,7 +169,7 @@ describe('what templates see', () => {
   })
 
   it('no secret outside the fields of a tool', async () => {
-    const secrets = { env: { TOKEN: 'open-sesame' } }
+    const secrets = { env: true as const, variables: { TOKEN: 'open-sesame' } }
     const keychain = [{ name: 'api', kind: 'env', map: null, ref: 'TOKEN' } as const]
     const rules = [rule(null, 'continue', { set: { 'ctx.token': '{{ keychain.api }}' } })]
     const tool = new FakeTool((call) => ok({ length: String(call.config['token']).length }))

@@ -181,7 +181,7 @@ describe.each(PLACES)('steps on $name', (place) => {
     const echo = await service((_url, n, response) =>
       json(response, n === 1 ? 200 : 401, { you: password, b64: Buffer.from(password).toString('base64') }),
     )
-    const s = await stage({ secrets: { env: { API_TOKEN: 'tok-en/+1234567' }, folder } })
+    const s = await stage({ secrets: { env: ['API_*'], variables: { API_TOKEN: 'tok-en/+1234567' }, dir: folder } })
     const keychain = [
       { name: 'api', kind: 'env', map: null, ref: 'API_TOKEN' },
       { name: 'db', kind: 'file', map: null, ref: 'db.json' },

@@ -8,6 +8,7 @@ import type { ReadOptions } from '../../src/dialects/others.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import type { Json } from '../../src/net/net.ts'
 import { makeStepHandler } from '../../src/pipeline/handler.ts'
+import { stepTypes } from '../../src/pipeline/program.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { InstanceRow } from '../../src/store/rows.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -38,14 +39,15 @@ export class Performance {
 
   static async open(
     place: Place,
-    tools: Tools = Tools.standard({ allowPrivate: ['127.0.0.1'] }),
+    tools: Tools = Tools.standard({ allowPrivate: ['127.0.0.1'], allowDatabases: ['127.0.0.1'] }),
   ): Promise<Performance> {
     const { url, drop } = await place.open()
     const store = await openStore(url)
     await store.migrate()
     const engine = await Engine.open({ store, pollMs: 50 })
     const handlers = new Handlers()
-    handlers.add('playbook.step', makeStepHandler({ tools }))
+    const handler = makeStepHandler({ tools, secrets: { env: ['LEDGER_URL'] } })
+    for (const type of stepTypes(tools.kinds())) handlers.add(type, handler)
     return new Performance(engine, store, await Worker.start(engine.workers, { handlers }), drop)
   }
 

@@ -94,4 +94,29 @@ onBothStores('playbooks', (stage) => {
     expect(list).toBeInstanceOf(PetrelError)
     expect(list).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('mapping') })
   })
+
+  it('read no secret of the process unless it is allowed, and one of a tenant only in its own runs', async () => {
+    const petrel = await stage.open()
+    process.env['PETREL_TEST_ACME_TOKEN'] = 'of-acme'
+    try {
+      petrel.playbooks({ secrets: { env: ['acme:PETREL_TEST_ACME_*'] } })
+      await petrel.work()
+      const reading = playbook(
+        'reading',
+        `keychain: [{ name: api, kind: env, ref: PETREL_TEST_ACME_TOKEN }]
+workflow:
+  - step: a
+    tool: { kind: javascript, input: { token: "{{ keychain.api }}" }, code: "return token.length" }
+`,
+      )
+      expect(await (await petrel.startText(reading, { tenant: 'acme' })).result()).toEqual({ a: 7 })
+      for (const options of [{ tenant: 'globex' }, {}]) {
+        const error = await (await petrel.startText(reading, options)).result().catch((caught: unknown) => caught)
+        expect(JSON.stringify(error)).toContain('KEYCHAIN_FORBIDDEN')
+      }
+    } finally {
+      delete process.env['PETREL_TEST_ACME_TOKEN']
+    }
+    expect(() => petrel.playbooks({ secrets: { env: ['A B'] } })).toThrow('names no environment variable')
+  })
 })

@@ -148,7 +148,9 @@ export function definitionTopic(current: Current): void {
     expect(await named({})).toEqual(['c3', 'b3', 'a3'])
     expect(await named({ limit: 2 })).toEqual(['c3', 'b3'])
     expect(await named({ before: rows[5]?.id ?? '' })).toEqual(['a3'])
-    expect(await store.definitions.list({ ...query, dialect: 'net' })).toEqual([rows[5]])
+    // Lists leave the texts, which may be long, in the database.
+    const { source: _, plan: __, ...head } = rows[5] as DefinitionRow
+    expect(await store.definitions.list({ ...query, dialect: 'net' })).toEqual([head])
     expect(await named({ name: 'a' })).toEqual(['a3', 'a2', 'a1'])
     expect(await named({ name: 'a', before: rows[1]?.id ?? '' })).toEqual(['a1'])
     await put(store, {

@@ -85,7 +85,7 @@ describe.skipIf(postgresUrl() === null).each([
           name,
         ).toBe(true)
         expect(
-          scans.some((node) => node['Index Name'] === 'idx_workflow_run_type_prefix'),
+          scans.some((node) => node['Index Name'] === 'workflow_run_line'),
           name,
         ).toBe(true)
       }
@@ -134,7 +134,7 @@ describe.skipIf(postgresUrl() === null).each([
         text,
       ).toBe(true)
       expect(
-        scans.some((node) => node['Index Name'] === 'idx_workflow_run_type_prefix'),
+        scans.some((node) => node['Index Name'] === 'workflow_run_line'),
         text,
       ).toBe(true)
       expect(touched, text).toBeLessThan(1_000)

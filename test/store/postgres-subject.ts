@@ -11,8 +11,8 @@ export interface PostgresSubject {
   open(params?: Partial<PostgresParams>): Promise<PostgresStore>
   connect(): Promise<pg.Client>
   /** Ends the server side of the store's connections of one kind; returns how many there were. */
-  kill(kind: 'work' | 'read' | 'beat' | 'notify' | 'listen'): Promise<number>
-  /** Waits until that many connections of a kind wait for a lock. */
+  kill(kind: 'work' | 'patient' | 'read' | 'beat' | 'notify' | 'listen'): Promise<number>
+  /** Waits until that many connections of a kind wait for a lock, or sleep. */
   untilWaiting(kind: string, count: number): Promise<void>
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function postgresSubject(): Promise<PostgresSubject> {
     async untilWaiting(kind, count) {
       for (;;) {
         const found = await admin.query(
-          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1 AND wait_event_type = 'Lock'`,
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1 AND (wait_event_type = 'Lock' OR wait_event = 'PgSleep')`,
           [kind],
         )
         if ((found.rowCount ?? 0) >= count) return

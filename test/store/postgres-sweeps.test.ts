@@ -48,8 +48,8 @@ describe.skipIf(postgresUrl() === null).each([
   }, 60_000)
   afterAll(() => subject.close())
 
-  const cost = async (asked: Statement, limit: number | null, as = planner) => {
-    const { plan, touched } = await as.explain({ statement: asked, values: limit === null ? [] : [String(limit)] })
+  const cost = async (asked: Statement, values: readonly (string | null)[], as = planner) => {
+    const { plan, touched } = await as.explain({ statement: asked, values })
     const indexes = plan.flatMap((node) => node['Index Name'] ?? [])
     return { touched, indexes }
   }
@@ -62,20 +62,23 @@ describe.skipIf(postgresUrl() === null).each([
     ['runs begun outside', due.BEGUN_OUTSIDE, 'workflow_run_leased', 5 * DUE],
     ['runs of lost sessions', due.LOST_RUNS, 'workflow_run_leased', 600],
   ])('%s', async (_, asked, index, most) => {
-    const { touched, indexes } = await cost(asked, 100)
+    const { touched, indexes } = await cost(asked, ['100'])
     expect(indexes).toContain(index)
     expect(touched).toBeLessThanOrEqual(most)
   })
 
-  it('when the next thing is due', async () => {
+  it.each([
+    ['', null],
+    [' after this moment', String(Date.now())],
+  ])('when the next thing is due%s', async (_, after) => {
     const inOrder = await Planner.on(subject, { ...FOR_READS, ...IN_ORDER })
-    const { touched, indexes } = await cost(due.NEXT_DUE, null, inOrder)
+    const { touched, indexes } = await cost(due.NEXT_DUE, [after], inOrder)
     expect(indexes).toEqual(expect.arrayContaining(['workflow_run_due', 'workflow_instance_due']))
     expect(touched).toBeLessThanOrEqual(20)
   })
 
   it('what holds room under a limit', async () => {
-    const { touched, indexes } = await cost(statement(`SELECT count(*) FROM ${ROOM_HELD} held`), null)
+    const { touched, indexes } = await cost(statement(`SELECT count(*) FROM ${ROOM_HELD} held`), [])
     expect(indexes).toContain('workflow_run_leased')
     expect(touched).toBeLessThanOrEqual(600)
   })

@@ -25,7 +25,8 @@ describe.skipIf(postgresUrl() === null)('postgres: what other processes hear', (
     await expect.poll(() => heard.some((wake) => wake.control === true)).toBe(true)
     expect(heard.length).toBeLessThan(5)
     expect(new Set(heard.flatMap((wake) => wake.queues ?? []))).toEqual(new Set(['q0', 'q1', 'q2']))
-    expect(own).toEqual([])
+    // That a connection was made is for the store's own process.
+    expect(own.filter((wake) => wake.lost !== true)).toEqual([])
     stop()
     store.wake({ control: true })
     await new Promise((resolve) => setTimeout(resolve, 50))

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { aRun, T0 } from './rows.ts'
 import { put } from './subject.ts'
 import type { Current } from './suite.ts'
@@ -27,6 +27,26 @@ export function schemaTopic(current: Current): void {
     expect(await sql('SELECT id FROM workflow_run')).toHaveLength(1)
     await sql('DELETE FROM workflow_migration WHERE version = 9999')
     await store.migrate()
+  })
+
+  it('refuses to be opened, and to write, once a newer version has migrated it', async () => {
+    const { store, second, sql } = current()
+    const run = aRun()
+    await put(store, { runs: { insert: [run] } })
+    const newer = { name: 'StoreUnusableError', code: 'schema_newer', message: expect.stringContaining('9999') }
+    await sql(`INSERT INTO workflow_migration (version, name, checksum, applied_at)
+      SELECT 9999, 'from_the_future', 'x', applied_at FROM workflow_migration LIMIT 1`)
+    await sql('CREATE TABLE workflow_from_the_future (id int)')
+    try {
+      await expect(second()).rejects.toMatchObject(newer)
+      // This process was there before.
+      await vi.waitFor(() => expect(put(store, { runs: { update: [run] } })).rejects.toMatchObject(newer), 20_000)
+    } finally {
+      await sql('DROP TABLE workflow_from_the_future')
+      await sql('DELETE FROM workflow_migration WHERE version = 9999')
+    }
+    // Restored from a backup, say.
+    await put(store, { runs: { update: [run] } })
   })
 
   it('refuses a database whose migrations had another text', async () => {

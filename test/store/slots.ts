@@ -25,7 +25,7 @@ export function slotTopic(current: Current): void {
       instances: { insert: [third, first, second, same, ...others] },
       limits: [aLimit(KEY, { maxConcurrent: 3, inUse: 1 })],
     })
-    const next = (limit: number) => store.sweep.nextQueued({ key: KEY, limit })
+    const next = (limit: number) => store.sweep.nextQueued({ key: KEY, limit, skip: [] })
     expect(await next(10)).toEqual([first, second].map(({ id, netHash }) => ({ id, netHash })))
     expect(ids(await next(1))).toEqual([first.id])
     await put(store, { limits: [aLimit(KEY, { maxConcurrent: 1, inUse: 4 })] })
@@ -33,7 +33,7 @@ export function slotTopic(current: Current): void {
     await put(store, { limits: [aLimit(KEY, { maxConcurrent: null, inUse: 4 })] })
     expect(ids(await next(10))).toEqual([first.id, second.id, ...[third.id, same.id].sort()])
     expect(ids(await next(3))).toHaveLength(3)
-    expect(await store.sweep.nextQueued({ key: 'workflow::unknown', limit: 10 })).toEqual([])
+    expect(await store.sweep.nextQueued({ key: 'workflow::unknown', limit: 10, skip: [] })).toEqual([])
   })
 
   it('counts who waits before an instance', async () => {

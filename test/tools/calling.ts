@@ -6,6 +6,7 @@ import { Tools, type ToolsOptions } from '../../src/tools/tools.ts'
 export interface CallOptions {
   readonly input?: Fields
   readonly context?: Fields
+  readonly tenant?: string
   readonly signal?: AbortSignal
   readonly timeoutMs?: number | null
   readonly logger?: ToolCall['logger']
@@ -22,6 +23,7 @@ export function call(kind: string, config: Fields, options: CallOptions = {}): P
     config,
     input: options.input ?? {},
     context: options.context ?? {},
+    tenant: options.tenant ?? null,
     signal: options.signal ?? new AbortController().signal,
     timeoutMs: options.timeoutMs ?? null,
     key: 'run-1/task',

@@ -128,6 +128,7 @@ describe('tools', () => {
     const odd = [null, 0, '', [], {}, [null], { a: [{}] }, true, 'x']
     const rest = {
       input: {},
+      tenant: null,
       context: {},
       signal: AbortSignal.abort(),
       timeoutMs: null,
@@ -165,6 +166,7 @@ describe('tools', () => {
 describe('noop', () => {
   const rest = {
     input: {},
+    tenant: null,
     signal: new AbortController().signal,
     timeoutMs: null,
     key: 'k',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { errorOf, resultOf } from './calling.ts'
+import { call, errorOf, resultOf } from './calling.ts'
 import { type Serving, sendJson, serving } from './serving.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'petrel-credentials-'))
@@ -74,5 +74,39 @@ describe('a credential that a task names', () => {
     const error = await errorOf('http', config(), { tools })
     expect(error).toMatchObject({ kind: 'auth', code: 'CREDENTIAL_INVALID', retryable: false })
     expect(error.message).not.toContain('s3cr3t')
+  })
+
+  it('is of one tenant where it says so: no other run can use it', async () => {
+    process.env['PETREL_CREDENTIALS_FILE'] = file
+    const all = {
+      'api-main': [
+        { tenant: 'acme', token: 'A' },
+        { tenant: 'globex', token: 'G' },
+      ],
+      one: { tenant: 'acme', token: 'O' },
+    }
+    writeFileSync(file, JSON.stringify(all))
+    const as = async (tenant: string | undefined, auth: string): Promise<string> => {
+      const options = tenant === undefined ? { tools } : { tools, tenant }
+      const envelope = await call('http', { ...config(), auth }, options)
+      return envelope.error?.code ?? (envelope.result as any).data.authorization
+    }
+    expect(await as('acme', 'api-main')).toBe('Bearer A')
+    expect(await as('globex', 'api-main')).toBe('Bearer G')
+    expect(await as('acme', 'one')).toBe('Bearer O')
+    for (const [tenant, auth] of [
+      ['globex', 'one'],
+      ['initech', 'api-main'],
+      [undefined, 'api-main'],
+      [undefined, 'one'],
+    ] as const)
+      expect(await as(tenant, auth)).toBe('CREDENTIAL_UNKNOWN')
+    process.env['PETREL_CREDENTIAL_API_MAIN'] = '{ "tenant": "globex", "token": "V" }'
+    expect(await as('globex', 'api-main')).toBe('Bearer V')
+    expect(await as('acme', 'api-main')).toBe('CREDENTIAL_UNKNOWN')
+    const { message } = await errorOf('http', config(), { tools, tenant: 'acme' })
+    expect(message).toContain(`called "api-main" for tenant 'acme'`)
+    process.env['PETREL_CREDENTIAL_API_MAIN'] = '[{ "tenant": "globex", "token": "V" }, { "token": "rest" }]'
+    expect(await as('acme', 'api-main')).toBe('Bearer rest')
   })
 })

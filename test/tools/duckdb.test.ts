@@ -17,6 +17,7 @@ import { loadDuckdb } from '../../src/tools/sql/duckdb-module.ts'
 import { call, errorOf, resultOf } from './calling.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'petrel-duckdb-')))
+const inFolder = { tools: { allowFolders: [folder] } }
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
@@ -52,10 +53,13 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
 
   it('keeps a database in a file, also for tasks at the same time', async () => {
     const database = join(folder, 'kept.duckdb')
-    await resultOf('duckdb', { database, command: 'CREATE TABLE t (a INT)' })
-    const insert = (n: number) => resultOf('duckdb', { database, command: 'INSERT INTO t VALUES ($1)', params: [n] })
+    await resultOf('duckdb', { database, command: 'CREATE TABLE t (a INT)' }, inFolder)
+    const insert = (n: number) =>
+      resultOf('duckdb', { database, command: 'INSERT INTO t VALUES ($1)', params: [n] }, inFolder)
     await Promise.all([1, 2, 3, 4].map(insert))
-    expect((await resultOf('duckdb', { database, query: 'SELECT sum(a) AS n FROM t' })).rows).toEqual([{ n: 10 }])
+    expect((await resultOf('duckdb', { database, query: 'SELECT sum(a) AS n FROM t' }, inFolder)).rows).toEqual([
+      { n: 10 },
+    ])
   })
 
   it('takes params by name', async () => {
@@ -78,10 +82,12 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
 
   it('rolls back what a transaction did before it failed', async () => {
     const database = join(folder, 'transaction.duckdb')
-    await resultOf('duckdb', { database, command: 'CREATE TABLE t (a INT PRIMARY KEY)' })
+    await resultOf('duckdb', { database, command: 'CREATE TABLE t (a INT PRIMARY KEY)' }, inFolder)
     const command = 'BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (1); COMMIT'
-    expect(await errorOf('duckdb', { database, command })).toMatchObject({ kind: 'db_constraint' })
-    expect((await resultOf('duckdb', { database, query: 'SELECT count(*) AS n FROM t' })).rows).toEqual([{ n: 0 }])
+    expect(await errorOf('duckdb', { database, command }, inFolder)).toMatchObject({ kind: 'db_constraint' })
+    expect((await resultOf('duckdb', { database, query: 'SELECT count(*) AS n FROM t' }, inFolder)).rows).toEqual([
+      { n: 0 },
+    ])
   })
 
   it.each([
@@ -179,6 +185,27 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
     expect(existsSync(join(closed, 'new.csv'))).toBe(false)
   })
 
+  it('databases outside the folders that are allowed are refused: nothing is opened or made', async () => {
+    symlinkSync(join(closed, 'kept.duckdb'), join(open, 'link.duckdb'))
+    symlinkSync(closed, join(open, 'away'))
+    const outside = ['kept.duckdb', 'a.csv'].map((name) => join(closed, name))
+    for (const database of [
+      ...outside,
+      join(open, '../closed/new.duckdb'),
+      join(open, 'link.duckdb'),
+      join(open, 'away/x.duckdb'),
+      'md:x',
+      'here.duckdb',
+    ]) {
+      for (const options of [{}, allowed]) {
+        const error = await errorOf('duckdb', { query: 'SELECT 1', database }, options)
+        expect(error).toMatchObject({ kind: 'storage_access', code: 'DUCKDB_PERMISSION', retryable: false })
+        expect(error.message).toContain('--duckdb-allow')
+      }
+    }
+    expect(existsSync(join(closed, 'new.duckdb')) || existsSync(join(closed, 'kept.duckdb'))).toBe(false)
+  })
+
   it.each([
     'SET enable_external_access = true',
     "SET allowed_directories = ['/']",
@@ -192,7 +219,7 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
   })
 
   it('are read and written in folders that are allowed, also for a database in a file', async () => {
-    for (const more of [{}, { database: join(folder, 'fenced.duckdb') }]) {
+    for (const more of [{}, { database: join(open, 'fenced.duckdb') }]) {
       const commands = `COPY (SELECT a + 1 AS b FROM '${open}/a.csv') TO '${open}/b.csv'; SELECT * FROM '${open}/b.csv'`
       expect((await resultOf('duckdb', { commands, ...more }, allowed)).rows).toEqual([{ b: 2 }])
       expect(readFileSync(join(open, 'b.csv'), 'utf8')).toBe('b\n2\n')
@@ -204,7 +231,7 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
   it('are refused to tasks that share a database, however they come together', async () => {
     const query = `SELECT * FROM '${closed}/a.csv'`
     // Many of them: now and then one opens the database while the last who had it open is closing it.
-    const database = join(folder, 'shared.duckdb')
+    const database = join(open, 'shared.duckdb')
     const asked = Array.from({ length: 200 }, () => errorOf('duckdb', { database, query }, allowed))
     for (const error of await Promise.all(asked)) expect(error).toMatchObject({ code: 'DUCKDB_PERMISSION' })
   })
@@ -257,6 +284,7 @@ describe('duckdb that is not installed', () => {
       config: { query: 'SELECT 1' },
       input: {},
       context: {},
+      tenant: null,
       signal,
       timeoutMs: null,
       key: '',

@@ -91,6 +91,14 @@ describe('an answer that does not come, or does not end', () => {
     expect(await asked).toMatchObject({ kind: 'cancelled', code: 'ABORTED', retryable: false })
   })
 
+  it('reads no more than the operator allows, whatever max_bytes says', async () => {
+    const bounded = { tools: { ...local.tools, maxResponseBytes: 100_000 } }
+    for (const max_bytes of [1_000_000_000, 100_001]) {
+      const error = await errorOf('http', { url: `${server.url}/huge`, max_bytes }, bounded)
+      expect(error).toMatchObject({ code: 'RESPONSE_TOO_LARGE', message: expect.stringContaining('100000 bytes') })
+    }
+  })
+
   it('reads no more than max_bytes', async () => {
     const config = { url: `${server.url}/huge`, max_bytes: 1_000_000 }
     const error = { kind: 'client_error', code: 'RESPONSE_TOO_LARGE', retryable: false }

@@ -14,12 +14,14 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     errorOf('postgres', { url: database.url, ...config }, options)
 
   beforeAll(async () => {
+    process.env['PETREL_POSTGRES_ALLOW'] = 'all'
     database = await freshDatabase()
     watcher = new pg.Client({ connectionString: database.url })
     await watcher.connect()
     await watcher.query('CREATE TABLE item (id int PRIMARY KEY, name text NOT NULL, price numeric CHECK (price > 0))')
   })
   afterAll(async () => {
+    delete process.env['PETREL_POSTGRES_ALLOW']
     await watcher.end()
     await database.drop()
   })

@@ -99,7 +99,17 @@ describe.each(STORES)('secrets, with the store on $name', (place) => {
       PETREL_CREDENTIAL_PG_MAIN: database?.url ?? 'postgres://u:p@127.0.0.1:1/x',
     }
     const server = sh.start('server', '--port', '0', '--json', '--store', store.url)
-    const worker = sh.start('worker', '--tools', '--http-allow', '127.0.0.1', '--json', '--store', store.url)
+    const secrets = ['--secrets-env', 'API_*', '--secrets-dir', '.']
+    const worker = sh.start(
+      'worker',
+      '--tools',
+      '--http-allow',
+      '127.0.0.1',
+      ...secrets,
+      '--json',
+      '--store',
+      store.url,
+    )
     processes.push(server, worker)
     const [, url] = await server.until(/"url":"([^"]+)"/)
     const api = async (path: string, body?: string, type = 'application/json'): Promise<any> => {

@@ -39,7 +39,7 @@ class ClientContract(PlaceCase):
     def test_same_key(self) -> None:
         """adds nothing for a key that is taken, and says which run has it"""
         first = self.client.submit(self.type("invoice"), {"n": 1}, idempotency_key=f"once:{self.domain}")
-        second = self.client.submit(self.type("other"), {"n": 2}, idempotency_key=f"once:{self.domain}")
+        second = self.client.submit(self.type("invoice"), {"n": 2}, idempotency_key=f"once:{self.domain}")
         self.assertEqual((first.created, second.created), (True, False))
         self.assertEqual(second.id, first.id)
         assert second.run is not None

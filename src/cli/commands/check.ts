@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import type { Definition } from '../../dialects/definition.ts'
 import { DefinitionError } from '../../dialects/mistakes.ts'
 import { act, jsonOption, type Shared } from '../act.ts'
+import { connect } from '../connect.ts'
 import { EXIT, problemLines } from '../failure.ts'
-import { readDefinitionFile } from '../file.ts'
+import { type FileOptions, readDefinitionFile } from '../file.ts'
 import type { Terminal } from '../terminal.ts'
 import { count } from '../words.ts'
 
@@ -13,6 +14,7 @@ export function defineCheck(program: Command): void {
     .argument('<file...>', 'definitions (YAML or JSON)')
     .description('validate definitions; problems are printed as FILE:LINE:COLUMN')
     .option('--strict', 'warnings are problems')
+    .option('--store <url>', 'definitions that are not beside the file are looked for among those deployed there')
   jsonOption(command).action(act<CheckOptions, readonly [readonly string[]]>(check))
 }
 
@@ -21,12 +23,30 @@ interface CheckOptions extends Shared {
 }
 
 async function check(terminal: Terminal, options: CheckOptions, files: readonly string[]): Promise<number> {
+  if (options.store === undefined) return checkFiles(terminal, options, files, {})
+  const { Catalog } = await import('../../definitions/catalog.ts')
+  const engine = await connect(options, { create: false, engine: { sweep: false } })
+  try {
+    const deployed = new Catalog({ engine, logger: null }).deployed(null)
+    return await checkFiles(terminal, options, files, { deployed })
+  } finally {
+    await engine.close()
+    await engine.store.close()
+  }
+}
+
+async function checkFiles(
+  terminal: Terminal,
+  options: CheckOptions,
+  files: readonly string[],
+  how: FileOptions,
+): Promise<number> {
   const { namesOf } = await import('../run/names.ts')
   const answers: object[] = []
   let wrong = 0
   for (const file of files) {
     try {
-      const definition = await readDefinitionFile(file)
+      const definition = await readDefinitionFile(file, how)
       if (options.strict === true) refuseWarnings(file, definition)
       const warnings = definition.warnings ?? []
       const { nodes, types, tools, subjects } = namesOf(definition)

@@ -6,7 +6,7 @@ import { deployedWire } from '../../server/definitions/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { connect } from '../connect.ts'
 import { describeFailure, EXIT, type Failed, problemLines } from '../failure.ts'
-import { readText } from '../file.ts'
+import { readDefinitionText } from '../file.ts'
 import { actor } from '../lookup.ts'
 import { harmless, type Terminal } from '../terminal.ts'
 import { triggerText } from './definitions.ts'
@@ -25,7 +25,7 @@ interface Tried {
 }
 
 async function deploy(terminal: Terminal, options: Shared, files: readonly string[]): Promise<number> {
-  const texts = files.map((file) => ({ file: file === '-' ? 'stdin' : file, text: readText(file) }))
+  const texts = files.map((file) => ({ file: file === '-' ? 'stdin' : file, text: readDefinitionText(file) }))
   const { Catalog } = await import('../../definitions/catalog.ts')
   const engine = await connect(options, { create: true, engine: { sweep: false } })
   try {

@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { act, jsonOption, storeOptions } from '../act.ts'
 import { shownUrl, storeUrl } from '../connect.ts'
+import { type DevToken, devToken } from '../dev-token.ts'
 import { EXIT } from '../failure.ts'
 import { interrupted, untilAborted } from '../interrupted.ts'
 import { natsOptions, sagasLine } from '../nats.ts'
 import { type Service, startService } from '../service.ts'
 import type { Terminal } from '../terminal.ts'
-import { makeTools, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
+import { makeTools, ownSecrets, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
 import { span } from '../words.ts'
 import { type HttpOptions, httpOptions, httpParams } from './server.ts'
 
@@ -33,11 +34,14 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const stop = interrupted()
   const demo = options.demo ? await import('../demo.ts') : null
   const module = await (await import('../run/handlers.ts')).loadModule(options.handlers)
-  const own = options.tools ? withSteps(module.handlers, await makeTools(options, module.tools)) : module.handlers
+  const own = options.tools
+    ? withSteps(module.handlers, await makeTools(options, module.tools), ownSecrets(options))
+    : module.handlers
   const handlers = demo === null ? own : demo.addDemoHandlers(own)
+  const token = devToken(options.data ?? '.petrel')
   const service = await startService({
     shared: options,
-    http: httpParams(options),
+    http: { ...httpParams(options), token: token.token },
     sagas: module.sagas,
     work: handlers.types().length === 0 ? null : { handlers },
     graceMs: options.grace * 1000,
@@ -45,7 +49,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   const url = service.server?.url ?? ''
   const store = shownUrl(storeUrl(options))
   const readyMs = Math.round(process.uptime() * 1000)
-  if (terminal.json) terminal.record({ event: 'ready', url, store, ready_ms: readyMs })
+  if (terminal.json) terminal.record({ event: 'ready', url, store, token_file: token.file, ready_ms: readyMs })
   else {
     terminal.print(
       `${terminal.paint('bold', 'Petrel')} is ready at ${terminal.paint('bold', url)} after ${span(readyMs)}; store ${store}`,
@@ -56,7 +60,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
   }
   try {
     if (demo !== null) await runDemo(terminal, service, await demo.demoDefinition(), stop.signal)
-    if (!terminal.json && !stop.signal.aborted) printWhereToLook(terminal, url, options)
+    if (!terminal.json && !stop.signal.aborted) printWhereToLook(terminal, url, options, token)
     await untilAborted(stop.signal)
   } finally {
     if (!terminal.json) terminal.print('stopping: what is being worked on may end')
@@ -80,7 +84,7 @@ async function runDemo(
   if (terminal.json) terminal.record({ event: 'demo', id, state: row.state, outcome: row.outcome })
 }
 
-function printWhereToLook(terminal: Terminal, url: string, options: DevOptions): void {
+function printWhereToLook(terminal: Terminal, url: string, options: DevOptions, { file, token }: DevToken): void {
   const where =
     options.store === undefined && (options.data ?? '.petrel') === '.petrel'
       ? ''
@@ -89,8 +93,8 @@ function printWhereToLook(terminal: Terminal, url: string, options: DevOptions):
         : ' --store …'
   terminal.print()
   terminal.print('Where to look:')
-  terminal.print(`  ${url}/                the latest instances`)
-  terminal.print(`  ${url}/v1/instances    the same as JSON`)
+  terminal.print(`  ${url}/?token=${token}    the latest instances`)
+  terminal.print(`  curl -H "Authorization: Bearer $(cat ${file})" ${url}/v1/instances    the same as JSON`)
   terminal.print(`  petrel ls${where}, petrel show ID${where}`)
   if (existsSync('examples/order.chain.yaml')) {
     terminal.print('  petrel run examples/order.chain.yaml --handlers examples/order.handlers.mjs')

@@ -4,7 +4,7 @@ import { makeKey } from '../../server/api-key.ts'
 import { SCOPES } from '../../server/caller.ts'
 import type { KeyRow } from '../../store/rows.ts'
 import type { Store } from '../../store/store.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
+import { act, jsonOption, oneLine, type Shared, storeOptions } from '../act.ts'
 import { connectStore } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
 import { spanMs } from '../span.ts'
@@ -152,9 +152,4 @@ function scopes(text: string, before: readonly string[] = []): readonly string[]
   const wrong = given.find((scope) => !(SCOPES as readonly string[]).includes(scope))
   if (wrong === undefined) return [...new Set([...before, ...given])]
   throw new InvalidArgumentError(`there is no scope '${wrong}'; one of ${SCOPES.join(', ')}.`)
-}
-
-function oneLine(text: string): string {
-  if (/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(text)) return text
-  throw new InvalidArgumentError('up to 200 printable ASCII characters.')
 }

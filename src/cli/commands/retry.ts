@@ -1,10 +1,13 @@
 import type { Command } from 'commander'
+import { openEffects } from '../../definitions/open-effects.ts'
+import { openEffectWire } from '../../server/sagas/wire.ts'
 import { instanceWire } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { EXIT } from '../failure.ts'
 import { jsonArgument } from '../json-argument.ts'
 import { actor, instanceView } from '../lookup.ts'
+import { harmless } from '../terminal.ts'
 
 interface RetryOptions extends Shared {
   readonly input?: string
@@ -26,11 +29,16 @@ export function defineRetry(program: Command): void {
       return withEngine(options, async (engine) => {
         await instanceView(engine, id)
         const key = options.key === undefined ? {} : { startKey: options.key }
+        const open = await openEffects(engine, id)
         const made = await engine.retryInstance({ id, actor: actor(), ...input, ...key })
         if (terminal.json) {
           const { instance } = await instanceView(engine, made.id)
-          terminal.data({ id: made.id, created: made.created, retry_of: id, instance: instanceWire(instance) })
-        } else terminal.print(`instance ${made.id} goes on where ${id} stopped; \`petrel watch ${made.id}\` follows it`)
+          const left = open.length === 0 ? {} : { not_undone: open.map(openEffectWire) }
+          terminal.data({ id: made.id, created: made.created, retry_of: id, ...left, instance: instanceWire(instance) })
+        } else {
+          for (const { name, stepId } of open) terminal.print(`not undone: ${harmless(name)} (step ${stepId})`)
+          terminal.print(`instance ${made.id} goes on where ${id} stopped; \`petrel watch ${made.id}\` follows it`)
+        }
         return EXIT.ok
       })
     }),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Definition } from '../../dialects/definition.ts'
 import type { Json } from '../../net/net.ts'
-import { STEP_TYPE } from '../../pipeline/program.ts'
+import { isStepType } from '../../pipeline/program.ts'
 import type { Handlers } from '../../worker/handlers.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { connect } from '../connect.ts'
@@ -11,7 +11,7 @@ import { interrupted } from '../interrupted.ts'
 import { jsonArgument } from '../json-argument.ts'
 import { type NatsOptions, natsOptions, serveSagas } from '../nats.ts'
 import type { Terminal } from '../terminal.ts'
-import { makeTools, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
+import { makeTools, ownSecrets, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
 import { count, span } from '../words.ts'
 
 interface RunOptions extends Shared, ToolOptions, NatsOptions {
@@ -54,7 +54,7 @@ async function run(terminal: Terminal, options: RunOptions, file: string): Promi
   const module = await (await import('../run/handlers.ts')).loadModule(options.handlers)
   // Tools are loaded where something needs them: most definitions have no steps of that kind.
   const own = module.tools.length === 0 ? undefined : await makeTools(options, module.tools)
-  const definition = await readDefinitionFile(file, own)
+  const definition = await readDefinitionFile(file, own === undefined ? {} : { tools: own })
   const input = options.input === undefined ? null : jsonArgument(options.input, '--input', INPUT_EXAMPLE)
   const warned = definition.warnings?.length ?? 0
   if (warned > 0 && !terminal.json)
@@ -63,7 +63,7 @@ async function run(terminal: Terminal, options: RunOptions, file: string): Promi
     )
   const given = module.handlers.types().length === 0 ? null : module.handlers
   const works = options.mock === undefined && (await hasSteps(definition))
-  const handlers = works ? withSteps(given, own ?? (await makeTools(options, []))) : given
+  const handlers = works ? withSteps(given, own ?? (await makeTools(options, [])), ownSecrets(options)) : given
   const stop = interrupted()
   try {
     if (options.mock !== undefined)
@@ -77,7 +77,7 @@ async function run(terminal: Terminal, options: RunOptions, file: string): Promi
 /** Whether some of it, or of what is nested in it, is done by tools. */
 async function hasSteps(definition: Definition): Promise<boolean> {
   const { namesOf } = await import('../run/names.ts')
-  return namesOf(definition).types.has(STEP_TYPE)
+  return [...namesOf(definition).types].some(isStepType)
 }
 
 interface Given {

@@ -1,6 +1,7 @@
 /** runs ls | show | events | cancel | delete: what lies in the inbox, and what became of it. */
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import { readInboxQuery, STATUSES } from '../../server/inbox/list.ts'
 import { inboxRunWire, runEventWire } from '../../server/inbox/wire.ts'
 import { isId } from '../../server/query.ts'
@@ -118,7 +119,7 @@ function show(terminal: Terminal, run: RunRow): void {
   if (terminal.json) return terminal.data({ run: inboxRunWire(run) })
   const lines: readonly (readonly [string, string | null])[] = [
     ['id', run.id],
-    ['key', run.idempotencyKey],
+    ['key', unscopedName(run.idempotencyKey)],
     ['instance', run.instanceId === null ? null : `${run.instanceId} at ${placeOf(run)}`],
     ['queue', `${run.queue}, priority ${run.priority}`],
     ['tenant', run.tenant],

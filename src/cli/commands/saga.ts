@@ -1,7 +1,8 @@
 /** saga ls | show | retry | cancel | refused: workflows across services, in their own words. */
 import { type Command, Option } from 'commander'
+import { type OpenEffect, openEffects } from '../../definitions/open-effects.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { refusedWire, sagaStepWire, sagaWire } from '../../server/sagas/wire.ts'
+import { refusedWire, sagaReply, sagaWire } from '../../server/sagas/wire.ts'
 import type { RefusedRow } from '../../store/commands.ts'
 import { SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../store/sagas.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
@@ -26,7 +27,11 @@ export function defineSaga(program: Command): void {
   const saga = program.command('saga').description('workflows across services: ls, show, retry, cancel, refused')
   defineLs(saga)
   defineShow(saga)
-  defineChange(saga, 'retry', 'go on with a saga that stopped, at the step that failed, under the same step id')
+  defineChange(
+    saga,
+    'retry',
+    'go on with a saga that stopped, at the step or compensation that failed, under the same step id',
+  )
   defineChange(saga, 'cancel', 'send nothing further, and undo what was done')
   defineRefused(saga)
 }
@@ -114,8 +119,8 @@ async function find(engine: EngineApi, id: string): Promise<SagaRow> {
 
 async function print(terminal: Terminal, engine: EngineApi, id: string): Promise<void> {
   const saga = await find(engine, id)
+  if (terminal.json) return terminal.data(await sagaReply(engine, saga))
   const steps = await engine.store.sagas.steps(saga.id)
-  if (terminal.json) return terminal.data({ saga: sagaWire(saga), steps: steps.map(sagaStepWire) })
   terminal.print(
     `${terminal.paint('bold', harmless(saga.type))} ${saga.id}  ${paintState(terminal, saga.state)}  step ${saga.currentStepIndex} of ${saga.stepCount}`,
   )
@@ -146,8 +151,17 @@ async function print(terminal: Terminal, engine: EngineApi, id: string): Promise
       brief(step.error ?? step.responseJson ?? ''),
     ]),
   )
+  const open = await openEffects(engine, saga.id)
+  if (open.length > 0) terminal.print()
+  for (const { name, reason } of open) terminal.print(`${harmless(name)}: ${OPEN[reason]}`)
   if (saga.state === 'failed')
     terminal.print(`\n${terminal.paint('dim', `petrel saga retry ${saga.id} goes on where it stopped`)}`)
+}
+
+const OPEN: { readonly [reason in OpenEffect['reason']]: string } = {
+  undo_failed: 'done, and its compensation did not succeed',
+  not_undone: 'done, and its compensation was not sent',
+  in_doubt: 'did not answer; whether it was done is not known',
 }
 
 function sent({ commandSubject, commandPublishedAt }: SagaStepRow): string {

@@ -35,7 +35,7 @@ export function httpOptions(command: Command): Command {
     .option('--allow-reset', 'for tests: POST /ojs/v1/admin/reset wipes the store')
     .option(
       '--allow-private-webhooks',
-      'webhooks may go to private addresses and over plain http (on loopback they may)',
+      'webhooks may go to private addresses and over plain http (without keys, on loopback, they may)',
     )
 }
 

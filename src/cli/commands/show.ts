@@ -132,12 +132,12 @@ async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string 
     throw new CliError('invalid_request', `'${after}' is no place in the events`, '--after what a page ended with')
   }
   if (instance.dialect === 'playbook') return executionEvents(engine, instance, place)
-  const found = { instanceId: instance.id, afterSeq: place.seq, limit: MOST_EVENTS + 1 }
-  const stored = await engine.store.read.instanceEvents(found)
-  const events = stored.slice(0, MOST_EVENTS)
+  const found = { instanceId: instance.id, afterSeq: place.seq, limit: MOST_EVENTS }
+  const events = await engine.store.read.instanceEvents(found)
+  const last = events.at(-1)?.seq ?? null
   return {
     wire: { events: events.map(eventWire) },
-    next: stored.length > events.length ? String(events.at(-1)?.seq) : null,
+    next: last !== null && last < instance.eventSeq ? String(last) : null,
     print: (terminal) => printHistory(terminal, events, instance.createdAt),
   }
 }

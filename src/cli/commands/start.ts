@@ -40,7 +40,7 @@ export function defineStart(program: Command): void {
 }
 
 async function startNew(terminal: Terminal, options: StartOptions, name: string): Promise<number> {
-  const { readStart, startDefinition, startedWire } = await import('../../server/instances/start.ts')
+  const { readStart, startedWire } = await import('../../server/instances/start.ts')
   const { Catalog } = await import('../../definitions/catalog.ts')
   const { version, input, key, idle, meta, correlation } = options
   return correct('start', async () => {
@@ -55,7 +55,7 @@ async function startNew(terminal: Terminal, options: StartOptions, name: string)
     })
     return withEngine(options, async (engine) => {
       const catalog = new Catalog({ engine, logger: null })
-      const made = await startDefinition(engine, catalog, { ...asked, tenant: null, actor: actor() })
+      const made = await catalog.start({ ...asked, tenant: null, actor: actor() })
       if (terminal.json) terminal.data(await startedWire(engine, made))
       else await print(terminal, engine, made)
       return EXIT.ok

@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import type { Saga } from '../../client/saga.ts'
 import { TEMPLATE_TYPE } from '../../dialects/saga/program.ts'
+import { Secrets } from '../../pipeline/secret-sources.ts'
 import type { Handlers } from '../../worker/handlers.ts'
-import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
+import { act, jsonOption, oneLine, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { shownUrl, storeUrl } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
 import { interrupted, untilAborted } from '../interrupted.ts'
 import { type NatsOptions, natsOptions, sagasLine, shownNats } from '../nats.ts'
 import { startService } from '../service.ts'
-import { byComma, makeTools, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
+import { byComma, givenSecrets, makeTools, type ToolOptions, toolOptions, withSteps } from '../tools.ts'
 
 interface WorkerOptions extends Shared, ToolOptions, NatsOptions {
   readonly handlers?: string
@@ -18,6 +19,7 @@ interface WorkerOptions extends Shared, ToolOptions, NatsOptions {
   readonly types?: readonly string[]
   readonly concurrency?: number
   readonly name?: string
+  readonly tenant?: string
   readonly runtime?: string
   readonly grace: number
   readonly metricsPort?: number
@@ -32,6 +34,7 @@ export function defineWorker(program: Command): void {
     .option('--tools [kinds]', 'work on steps of playbooks; kinds of tools by comma (default: all)', byComma)
     .option('--queues <names>', 'only these queues, by comma', byComma)
     .option('--types <types>', 'only these types, by comma; billing.% is a prefix', byComma)
+    .option('--tenant <name>', 'only the runs of this tenant', oneLine)
     .option('--concurrency <n>', 'runs at the same time (default: 10)', wholeNumber(1, 'concurrency'))
     .option('--name <name>', 'shown beside the work it holds (default: host and process id)')
     .option('--runtime <word>', 'what the registry calls workers like this one (default: node)')
@@ -45,7 +48,7 @@ export function defineWorker(program: Command): void {
   jsonOption(storeOptions(natsOptions(toolOptions(command)))).action(
     act<WorkerOptions>(async (terminal, options) => {
       const { handlers, kinds, sagas } = await workOf(options)
-      const { queues, concurrency, name, runtime, metricsPort, metricsHost } = options
+      const { queues, concurrency, name, tenant, runtime, metricsPort, metricsHost } = options
       const stop = interrupted()
       const service = await startService({
         shared: options,
@@ -59,6 +62,7 @@ export function defineWorker(program: Command): void {
                 ...(queues === undefined ? {} : { queues }),
                 ...(concurrency === undefined ? {} : { concurrency }),
                 ...(name === undefined ? {} : { name }),
+                ...(tenant === undefined ? {} : { tenant }),
                 ...(runtime === undefined ? {} : { runtime }),
               },
         metrics: metricsPort === undefined ? null : { host: metricsHost, port: metricsPort },
@@ -74,6 +78,7 @@ export function defineWorker(program: Command): void {
           types,
           ...(kinds === null ? {} : { tools: kinds }),
           queues: queues ?? null,
+          ...(tenant === undefined ? {} : { tenant }),
           store: shownUrl(storeUrl(options)),
           ...(nats === null ? {} : { nats }),
           ...(shown === null ? {} : { metrics: shown }),
@@ -82,7 +87,7 @@ export function defineWorker(program: Command): void {
         terminal.print(
           `working on ${types.join(', ')}, queues ${queues?.join(', ') ?? 'all'}, store ${shownUrl(storeUrl(options))}`,
         )
-        if (kinds !== null) terminal.print(`tools ${kinds.join(', ')}; secrets from the environment of this process`)
+        if (kinds !== null) terminal.print(`tools ${kinds.join(', ')}; ${new Secrets(givenSecrets(options)).summary()}`)
         if (onNats !== null) terminal.print(onNats)
         if (shown !== null) terminal.print(`metrics on ${shown}`)
       }
@@ -121,5 +126,9 @@ async function workOf(options: WorkerOptions): Promise<Work> {
   }
   const asked = options.tools === undefined || options.tools === true ? null : options.tools
   const tools = await makeTools(options, module.tools, asked)
-  return { handlers: withSteps(module.handlers, tools).select(only), kinds: tools.kinds(), sagas: module.sagas }
+  return {
+    handlers: withSteps(module.handlers, tools, givenSecrets(options)).select(only),
+    kinds: tools.kinds(),
+    sagas: module.sagas,
+  }
 }

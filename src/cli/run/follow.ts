@@ -99,7 +99,7 @@ async function tellNew(
     const events = await engine.store.read.instanceEvents({ instanceId: one.id, afterSeq: one.seq, limit: PORTION })
     await tell(events)
     one.seq = events.at(-1)?.seq ?? one.seq
-    if (events.length < PORTION) return
+    if (events.length === 0) return
   }
 }
 

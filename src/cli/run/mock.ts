@@ -12,10 +12,11 @@ import type { Engine } from '../../engine/engine.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { GateRow, InstanceRow } from '../../store/rows.ts'
-import type { Handlers } from '../../worker/handlers.ts'
+import { Handlers } from '../../worker/handlers.ts'
 import { SkippedClock } from './clock.ts'
 import { pause } from './follow.ts'
 import type { Outcomes } from './outcomes.ts'
+import { Services } from './services.ts'
 import { StandIns } from './stand-ins.ts'
 import { Tracer, type TraceStep } from './trace.ts'
 
@@ -52,18 +53,23 @@ export async function dryRun(params: DryRun): Promise<DryRunEnd> {
   const engine = await Engine.open({ store, sessionTtlMs: 1e12, pollMs: 5, heartbeatMs: 50, random: () => 0.5 })
   const clock = new SkippedClock(store)
   const standIns = new StandIns(params.definition, params.outcomes, clock)
-  const handlers = standIns.handlers(params.handlers)
+  const services = new Services(engine, params.outcomes, clock)
+  const own = new Handlers()
+  for (const [type, handler] of params.handlers?.entries() ?? []) own.add(type, handler)
+  for (const [type, handler] of services.handlers(params.definition.start.net)) own.add(type, handler)
+  const handlers = standIns.handlers(own)
   const worker = await Worker.start(engine.workers, { handlers, concurrency: CONCURRENCY, pollMs: 5, maxPrefetch: 0 })
   const { definition, input } = params
   const [started] = await engine.start([{ ...definition.start, ...(input === null ? {} : { input }) }])
   const id = (started as { readonly id: string }).id
   const trace: TraceStep[] = []
-  await new Pilot({ engine, clock, standIns, params, id, trace }).fly()
+  await new Pilot({ engine, clock, standIns, services, params, id, trace }).fly()
   return {
     engine,
     id,
     trace,
     close: async () => {
+      services.close()
       await worker.stop({ graceMs: 0 })
       await engine.close()
       await store.close()
@@ -75,6 +81,7 @@ interface Flight {
   readonly engine: Engine
   readonly clock: SkippedClock
   readonly standIns: StandIns
+  readonly services: Services
   readonly params: DryRun
   readonly id: string
   readonly trace: TraceStep[]
@@ -90,13 +97,13 @@ class Pilot {
   }
 
   async fly(): Promise<void> {
-    const { engine, clock, params, id } = this.#flight
+    const { engine, clock, services, params, id } = this.#flight
     const tracer = new Tracer(engine.store, (await engine.store.read.instance(id)) as InstanceRow)
     for (;;) {
       await this.#tell(tracer)
       const row = await engine.store.read.instance(id)
       if (row === null || TERMINAL.has(row.state) || params.signal.aborted) break
-      if (!(await this.#isIdle())) await pause(LOOK_MS)
+      if ((await services.take()) || services.busy > 0 || !(await this.#isIdle())) await pause(LOOK_MS)
       else if (!(await clock.wakeDue()) && !(await this.#answerGates())) {
         const next = await this.#nextMoment()
         if (next === null) break

@@ -115,14 +115,14 @@ export function readOutcomes(file: string, text: string, known: ReadonlySet<stri
 
 const WORDS = ['ok', 'approved', 'rejected', 'timeout'] as const
 /** Longer than any timeout; a session lives longer. */
-const FOR_EVER_MS = 10 * 365 * 86_400_000
+export const NEVER_MS = 10 * 365 * 86_400_000
 
 /** A word is a short answer: `approved` and `rejected` of a gate, `ok` of a run, `timeout` of both: nothing comes. */
 function readAnswer(part: Part, dialect: string): Answer {
   if (typeof part.value === 'string') {
     const word = part.choice('an outcome', WORDS)
     if (word === 'rejected') return { ...PLAIN, approved: false }
-    return word === 'timeout' ? { ...PLAIN, approved: null, delayMs: FOR_EVER_MS } : PLAIN
+    return word === 'timeout' ? { ...PLAIN, approved: null, delayMs: NEVER_MS } : PLAIN
   }
   if (!part.hasOnly(KEYS, 'an outcome')) return PLAIN
   const error = readError(part.get('error'), dialect)

@@ -2,7 +2,7 @@
 import type { Definition } from '../../dialects/definition.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import { STEP_TYPE, type StepPayload } from '../../pipeline/program.ts'
+import { isStepType, type StepPayload } from '../../pipeline/program.ts'
 import type { GateRow } from '../../store/rows.ts'
 import type { Context } from '../../worker/context.ts'
 import { Retryable, Terminal } from '../../worker/errors.ts'
@@ -59,7 +59,7 @@ export class StandIns {
   #answer = async (args: never, ctx: Context<never>): Promise<unknown> => {
     const { delayMs, error, result } = this.#outcomes.run(this.#executions.get(ctx.runId) as Execution)
     if (delayMs > 0) await this.#clock.sleep(`${ctx.runId}/${ctx.attempt}`, delayMs, ctx.signal)
-    const step = ctx.type === STEP_TYPE
+    const step = isStepType(ctx.type)
     // What the tasks of a step decide is final: only a lost worker is tried again.
     if (error !== null) throw mocked(step && error.retryable === undefined ? { ...error, retryable: false } : error)
     if (result !== undefined) return result

@@ -5,7 +5,7 @@ import { namesAsked, rulesWords } from '../../server/instances/why-words.ts'
 import { json } from '../../server/wire.ts'
 import type { RuntimeRow } from '../../store/registry.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../store/rows.ts'
-import { typeMatcher } from '../../store/type-filter.ts'
+import { toolsOfType, typeMatcher } from '../../store/type-filter.ts'
 import { contextHint } from '../hints.ts'
 import { brief, placeOf } from '../words.ts'
 
@@ -97,8 +97,13 @@ function waitOfRun(run: RunRow, now: number, { alive, paused, registry }: Rules)
     ...at,
     kind: 'worker',
     id: run.type,
-    text: `${placeOf(run)} waits for a worker${of} that handles '${run.type}'`,
+    text: `${placeOf(run)} waits for a worker${of} that ${ableTo(run.type)}`,
   }
+}
+
+function ableTo(type: string): string {
+  const tools = toolsOfType(type)
+  return tools.length === 0 ? `handles '${type}'` : `has the tools ${tools.join(', ')}`
 }
 
 function serves(worker: WorkerRow, run: RunRow): boolean {

@@ -263,14 +263,16 @@ function runWork(job: JobTree): RunWork {
 }
 
 function itemRun(job: JobTree, before: Shape): ItemRun {
-  const { retry, meta: _, envelope: __, ...rest } = job.options
+  const { retry, meta: _, envelope: __, graceMs: ___, ...rest } = job.options
   const meta = metaOf(job, { previous: before })
   return { type: job.type, args: job.args, ...rest, retry: retryOf(retry), ...(meta === undefined ? {} : { meta }) }
 }
 
 /** The caller's meta, with the hint only if there is something to say. */
-function metaOf({ options: { envelope, meta } }: JobTree, { previous, own, nodes }: ResultHint): Json | undefined {
+function metaOf({ options }: JobTree, { previous, own, nodes }: ResultHint): Json | undefined {
+  const { envelope, graceMs, meta } = options
   const petrel: Record<string, unknown> = {}
+  if (graceMs !== undefined) petrel.grace_ms = graceMs
   if (envelope !== undefined) petrel.ojs = envelope
   if (previous !== undefined && previous !== null) petrel.previous = previous
   if (own !== undefined) petrel.own = own

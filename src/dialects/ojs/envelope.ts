@@ -35,6 +35,8 @@ const OPTIONS = [
   'priority',
   'timeout_ms',
   'timeout',
+  'grace_period_ms',
+  'grace_period',
   'delay_until',
   'scheduled_at',
   'delay',
@@ -113,16 +115,37 @@ export interface KeptMeta {
   readonly envelope: Envelope
   /** Who enqueued it; null: nobody said. */
   readonly initiator: string | null
+  /** How long before the end of its timeout its handler is to stop. */
+  readonly graceMs: number
 }
 
 /** runMeta, undone. Rows written by other hands may hold anything. */
 export function keptMeta(text: JsonText | null): KeptMeta {
-  if (text === null) return { meta: {}, envelope: {}, initiator: null }
+  if (text === null) return { meta: {}, envelope: {}, initiator: null, graceMs: 0 }
   const value = JSON.parse(text) as Json
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return { meta: { value }, envelope: {}, initiator: null }
+    return { meta: { value }, envelope: {}, initiator: null, graceMs: 0 }
   }
   const { petrel, ...meta } = value as { readonly [key: string]: Json; readonly petrel?: Json }
-  const { ojs, initiator } = (petrel ?? {}) as { readonly ojs?: Envelope; readonly initiator?: unknown }
-  return { meta, envelope: ojs ?? {}, initiator: typeof initiator === 'string' ? initiator : null }
+  const {
+    ojs,
+    initiator,
+    grace_ms: graceMs,
+  } = (petrel ?? {}) as {
+    readonly ojs?: Envelope
+    readonly initiator?: unknown
+    readonly grace_ms?: number
+  }
+  return {
+    meta,
+    envelope: ojs ?? {},
+    initiator: typeof initiator === 'string' ? initiator : null,
+    graceMs: graceMs ?? 0,
+  }
+}
+
+/** What the author of a workflow calls a step or job: its own id, else its place; its name, if it has one. */
+export function labelWire(index: number, { step, rest }: Envelope): { readonly id: string; readonly name?: string } {
+  const name = rest?.['name']
+  return { id: step ?? String(index), ...(typeof name === 'string' ? { name } : {}) }
 }

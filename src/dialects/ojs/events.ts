@@ -4,6 +4,8 @@
  * the job and one of its workflow, the end of a nested workflow is also that of the step it stands for.
  */
 import type { EngineApi } from '../../engine/api.ts'
+import { readStored } from '../../engine/edge.ts'
+import { isolated } from '../../engine/isolated.ts'
 import type { Json } from '../../net/net.ts'
 import type { InstanceRow, StoredEvent } from '../../store/rows.ts'
 import type { RunBrief } from '../../store/trees.ts'
@@ -78,13 +80,65 @@ const SOURCE = 'ojs://petrel/engine/store'
 /** Results told with completions, per call. */
 const MAX_BYTES = 8 * 1024 * 1024
 
-/** In the order given; events that say nothing to OJS are left out. Few statements, however many events. */
+/** Stands for a stored event that cannot be read; it passes every filter of types. */
+export const UNREADABLE = 'system.unreadable_event'
+
+/**
+ * In the order given; events that say nothing to OJS are left out. Few statements, however many events. One that cannot
+ * be read is replaced by one that says so: readers go past it, and know of it.
+ */
 export async function ojsEvents(engine: EngineApi, events: readonly StoredEvent[]): Promise<readonly MappedEvent[]> {
-  const subjects = await load(engine, events)
-  return events.flatMap((event) => {
-    const data = (event.data === null ? {} : JSON.parse(event.data)) as EventData
+  const all = await isolated<StoredEvent, readonly MappedEvent[]>(
+    events,
+    async (some) => {
+      const subjects = await load(engine, some)
+      return some.map((event) => mappedEvents(engine, subjects, event))
+    },
+    (event, error) => unreadable(engine, event, error),
+  )
+  return all.flat()
+}
+
+/** A mapped event as JSON. What its data has that cannot be written is left out of it, and said so. */
+export function eventText(engine: EngineApi, event: MappedEvent): string {
+  try {
+    return JSON.stringify(event.wire)
+  } catch (error) {
+    engine.faults.note('unreadable_event', String(event.feedId), error)
+    const plain = Object.entries(event.wire.data).filter(([, value]) => value === null || typeof value !== 'object')
+    const data = { ...Object.fromEntries(plain), error: unreadableError(error) }
+    return JSON.stringify({ ...event.wire, data })
+  }
+}
+
+function mappedEvents(engine: EngineApi, subjects: Subjects, event: StoredEvent): readonly MappedEvent[] {
+  try {
+    const data = (event.data === null ? {} : readStored(event.data)) as EventData
     return tellingsOf(subjects, event, data).map((telling, part) => mapped(subjects, event, telling, part))
-  })
+  } catch (error) {
+    return unreadable(engine, event, error)
+  }
+}
+
+function unreadable(engine: EngineApi, event: StoredEvent, error: unknown): readonly MappedEvent[] {
+  engine.faults.note('unreadable_event', String(event.id), error)
+  const { id: feedId, at, runId, instanceId, tenant } = event
+  const about = { event_type: event.type, job_id: runId, instance_id: instanceId, error: unreadableError(error) }
+  const wire: OjsEvent = {
+    specversion: '1.0',
+    id: eventId({ feedId, part: 0, at }),
+    type: UNREADABLE,
+    source: SOURCE,
+    time: timeText(at),
+    subject: runId ?? instanceId ?? '',
+    data: about,
+  }
+  const nowhere = { queue: null, jobType: null, workflowId: null, rootWorkflowId: null }
+  return [{ feedId, part: 0, ...nowhere, jobId: runId, tenant, wire }]
+}
+
+function unreadableError(error: unknown): EventData {
+  return { code: 'unreadable', message: error instanceof Error ? error.message : String(error) }
 }
 
 function tellingsOf(subjects: Subjects, event: StoredEvent, data: EventData): readonly Telling[] {

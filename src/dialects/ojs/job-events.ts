@@ -1,5 +1,7 @@
 /** What a stored line about a run says of its job, and of the workflow the job belongs to. */
 import { HELD_AT } from '../../engine/api.ts'
+import { isTooDeep } from '../../engine/edge.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { StoredEvent } from '../../store/rows.ts'
@@ -18,7 +20,7 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
   const startedAt = moment(data['started_at'])
   const attempt = attemptOf(event, data, run)
   const start = (at: number): Telling => ({
-    ...job('job.started', { worker_id: data['leased_by'] ?? data['worker_id'] ?? run.leasedBy, attempt }),
+    ...job('job.started', { worker_id: data['leased_by'] ?? data['worker_id'] ?? unscopedName(run.leasedBy), attempt }),
     at: Math.min(at, event.at),
   })
   const begun = (at: number): readonly Telling[] => [...becameDue(run, attempt, job), start(at)]
@@ -35,8 +37,11 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
       // A foreign client's claim is told twice; its first line, the lease, knows the attempt.
       return data['attempt'] === undefined ? [] : begun(startedAt ?? event.at)
     case 'succeeded': {
-      const result = run.result === null ? null : (JSON.parse(run.result) as Json)
-      const done = run.omitted ? { result_ref: `/ojs/v1/jobs/${run.id}` } : { result }
+      // Too large, or too deep to be written.
+      const elsewhere = run.omitted || (run.result !== null && isTooDeep(run.result))
+      const done = elsewhere
+        ? { result_ref: `/ojs/v1/jobs/${run.id}` }
+        : { result: run.result === null ? null : (JSON.parse(run.result) as Json) }
       return [
         ...started,
         job('job.completed', { attempt, ...lasted, ...done }),
@@ -74,7 +79,7 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
     case 'progress':
       return [job('job.progress', data)]
     case 'heartbeat':
-      return [job('job.heartbeat', { attempt, worker_id: data['leased_by'] ?? run.leasedBy })]
+      return [job('job.heartbeat', { attempt, worker_id: data['leased_by'] ?? unscopedName(run.leasedBy) })]
     default:
       return []
   }

@@ -1,4 +1,8 @@
 /** A run as the job it is on the wire: options flat beside the rest, what has not happened yet left out. */
+
+import { readStored } from '../../engine/edge.ts'
+import { retriedRun } from '../../engine/retried-runs.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json, Retry } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'
@@ -38,9 +42,11 @@ export interface JobWorkflow {
 }
 
 export function jobWire(run: RunRow, extras: JobExtras): JsonObject {
-  const { meta, envelope, initiator } = keptMeta(run.meta)
+  const { meta, envelope, initiator, graceMs } = keptMeta(run.meta)
   const state = jobState(run, extras.now)
   const { checkpoint, workflow } = extras
+  const retried = retriedRun(run.meta)
+  const worker = unscopedName(run.leasedBy)
   return {
     // first, so that no extension can stand in the place of what the server says
     ...envelope.rest,
@@ -55,14 +61,14 @@ export function jobWire(run: RunRow, extras: JobExtras): JsonObject {
     priority: 100 - run.priority,
     attempt: startsOf(run),
     max_attempts: run.maxAttempts,
+    ...timeoutWire(run, graceMs),
     ...optionsWire(run, envelope),
     ...timesWire(run, envelope, state),
     ...outcomeWire(run, extras, state),
-    ...(run.status === 'leased' && run.leasedBy !== null && run.leasedBy !== UNNAMED
-      ? { worker_id: run.leasedBy }
-      : {}),
+    ...(run.status === 'leased' && worker !== null && worker !== UNNAMED ? { worker_id: worker } : {}),
     ...(run.tenant === null ? {} : { tenant: run.tenant }),
     ...(initiator === null ? {} : { initiator }),
+    ...(retried === null ? {} : { retry_of: retried.run }),
     ...(workflow === undefined ? {} : workflowFields(workflow)),
     ...(checkpoint === undefined ? {} : { checkpoint }),
   }
@@ -70,15 +76,21 @@ export function jobWire(run: RunRow, extras: JobExtras): JsonObject {
 
 /** A run made by the SDK may hold any JSON: it is the one argument then. */
 function argsOf(run: RunRow): Json {
-  const payload = JSON.parse(run.payload) as Json
+  const payload = readStored(run.payload)
   return Array.isArray(payload) ? payload : [payload]
+}
+
+/** `timeout` in milliseconds too: the official client aborts after job.timeout milliseconds. */
+function timeoutWire({ timeoutMs }: RunRow, graceMs: number): JsonObject {
+  if (timeoutMs === null) return {}
+  const soft = timeoutMs - graceMs
+  const grace = graceMs === 0 ? {} : { grace_period_ms: graceMs, grace_period: graceMs / 1000 }
+  return { timeout_ms: soft, timeout: soft, ...grace }
 }
 
 function optionsWire(run: RunRow, envelope: Envelope): JsonObject {
   const retry = run.retry === null ? envelope.retry : retryWire(JSON.parse(run.retry) as Retry)
   return {
-    // `timeout` in milliseconds too: the official client aborts after job.timeout milliseconds.
-    ...(run.timeoutMs === null ? {} : { timeout_ms: run.timeoutMs, timeout: run.timeoutMs }),
     ...(envelope.tags === undefined ? {} : { tags: [...envelope.tags] }),
     ...(retry === undefined ? {} : { retry }),
     ...(envelope.unique === undefined ? {} : { unique: envelope.unique }),
@@ -142,7 +154,7 @@ function outcomeWire(run: RunRow, extras: JobExtras, state: JobState): JsonObjec
   const failed = state === 'discarded' || (run.attempt > 0 && state !== 'completed' && state !== 'cancelled')
   const error = failed ? lastError(run, last) : null
   return {
-    ...(state === 'completed' && run.result !== null ? { result: JSON.parse(run.result) as Json } : {}),
+    ...(state === 'completed' && run.result !== null ? { result: readStored(run.result) } : {}),
     ...(error === null ? {} : { error }),
     ...(failures.length === 0 ? {} : { errors: failures.map(errorWire) }),
     ...(delay === null ? {} : { retry_delay_ms: delay }),
@@ -153,7 +165,7 @@ function lastError(run: RunRow, last: JobFailure | undefined): Json | null {
   if (last !== undefined && run.status !== 'failed') return errorWire(last)
   if (run.error === null)
     return run.lastError === null ? null : errorObject({ code: 'handler_error', message: run.lastError })
-  const error = JSON.parse(run.error) as Failure
+  const error = readStored(run.error) as unknown as Failure
   return last === undefined || last.error.message !== error.message ? errorObject(error) : errorWire(last)
 }
 

@@ -177,6 +177,7 @@ describe('a job as a run', () => {
       meta: { trace: 't' },
       envelope: { tags: ['x'] },
       initiator: 'ann',
+      graceMs: 0,
     })
   })
 
@@ -189,8 +190,8 @@ describe('a job as a run', () => {
   })
 
   it('shows a row of other hands as well as it can', () => {
-    expect(keptMeta('[1]')).toEqual({ meta: { value: [1] }, envelope: {}, initiator: null })
-    expect(keptMeta(null)).toEqual({ meta: {}, envelope: {}, initiator: null })
+    expect(keptMeta('[1]')).toEqual({ meta: { value: [1] }, envelope: {}, initiator: null, graceMs: 0 })
+    expect(keptMeta(null)).toEqual({ meta: {}, envelope: {}, initiator: null, graceMs: 0 })
   })
 })
 

@@ -51,7 +51,10 @@ export function enqueueParams(
   const { options } = job
   // The row has its policy in a column.
   const { retry: _, ...envelope } = job.envelope
-  const meta = runMeta(job.meta, envelope, by.initiator === null ? {} : { initiator: by.initiator })
+  const meta = runMeta(job.meta, envelope, {
+    ...(by.initiator === null ? {} : { initiator: by.initiator }),
+    ...(options.graceMs === 0 ? {} : { grace_ms: options.graceMs }),
+  })
   return {
     ...(job.id === null ? {} : { id: job.id }),
     type: job.type,
@@ -73,7 +76,7 @@ export function enqueueParams(
 
 /** As a part of a workflow. Moments stand: a job whose turn comes later is due at once, or has expired. */
 export function jobTree(job: JobAsked): JobTree {
-  const { queue, priority, runAt, delayMs, expiresAt, timeoutMs, retry, limitKey } = job.options
+  const { queue, priority, runAt, delayMs, expiresAt, timeoutMs, graceMs, retry, limitKey } = job.options
   return {
     kind: 'job',
     type: job.type,
@@ -86,6 +89,7 @@ export function jobTree(job: JobAsked): JobTree {
       ...(delayMs === null ? {} : { delayMs }),
       ...(expiresAt === null ? {} : { expiresAt }),
       ...(timeoutMs === null ? {} : { timeoutMs }),
+      ...(graceMs === 0 ? {} : { graceMs }),
       ...(limitKey === null ? {} : { limitKey }),
       ...(Object.keys(job.meta).length === 0 ? {} : { meta: job.meta }),
       ...(Object.keys(job.envelope).length === 0 ? {} : { envelope: job.envelope as unknown as Json }),

@@ -32,7 +32,7 @@ export function readRateLimit(part: Part, queue: string): RateLimitAsked | null 
 
 function readKeyed(part: Part): RateLimitAsked | null {
   const key = part.get('key')
-  const concurrency = part.get('concurrency').whole('concurrency', { least: 0, most: GREATEST })
+  const concurrency = part.get('concurrency').whole('concurrency', { least: 1, most: GREATEST })
   const rate = readRate(part.get('rate'), 'rate') ?? readFlatRate(part)
   const throttle = readRate(part.get('throttle'), 'throttle')
   part.get('on_limit').choice('on_limit', ['wait'])

@@ -18,8 +18,10 @@ export interface OptionsAsked {
   readonly runAt: number | null
   readonly delayMs: number | null
   readonly expiresAt: number | null
-  /** Per attempt. */
+  /** Per attempt, its grace period included: when the server ends it. */
   readonly timeoutMs: number | null
+  /** How long before that the handler is to stop. */
+  readonly graceMs: number
   readonly retry: Retry
   readonly limitKey: string | null
   /** Limits the job brings along: set with it, or not at all. */
@@ -49,6 +51,8 @@ export function readJobOptions(job: Part, now: number): OptionsRead {
   const tags = readTags(get('tags'))
   const limit = readRateLimit(get('rate_limit'), queue)
   const unknown = unknownOptions(inside)
+  const timeoutMs = readTimeout(get('timeout_ms'), get('timeout'))
+  const graceMs = timeoutMs === null ? 0 : readGrace(get('grace_period_ms'), get('grace_period'))
   return {
     options: {
       queue,
@@ -57,7 +61,8 @@ export function readJobOptions(job: Part, now: number): OptionsRead {
       runAt: held ? HELD_AT : (scheduled?.at ?? null),
       delayMs: get('delay').duration('delay'),
       expiresAt: expires?.at ?? null,
-      timeoutMs: readTimeout(get('timeout_ms'), get('timeout')),
+      timeoutMs: timeoutMs === null ? null : timeoutMs + graceMs,
+      graceMs,
       retry,
       limitKey: limit?.limitKey ?? null,
       limits: limit?.limits ?? [],
@@ -100,6 +105,13 @@ function readTimeout(ms: Part, seconds: Part): number | null {
   if (typeof seconds.value === 'string') return seconds.isoDuration('timeout')
   const given = seconds.number('timeout (seconds)', 0.001, LONGEST_MS / 1000)
   return given === null ? null : Math.round(given * 1000)
+}
+
+/** Time to clean up after the timeout, before the server ends the attempt; none unless it is given. */
+function readGrace(ms: Part, seconds: Part): number {
+  if (ms.given) return ms.whole('grace_period_ms', { least: 0, most: LONGEST_MS }) ?? 0
+  if (typeof seconds.value === 'string') return seconds.isoDuration('grace_period') ?? 0
+  return Math.round((seconds.number('grace_period (seconds)', 0, LONGEST_MS / 1000) ?? 0) * 1000)
 }
 
 function readTags(part: Part): readonly string[] {

@@ -10,7 +10,7 @@ import { readRetry } from './retry.ts'
 import { type JobOptions, type JobTree, KINDS } from './tree.ts'
 import { readTree } from './tree-reader.ts'
 
-const OPTION_KEYS = ['queue', 'priority', 'timeout_ms', 'timeout', 'delay', 'retry', 'tags', 'meta']
+const OPTION_KEYS = ['queue', 'priority', 'timeout_ms', 'timeout', 'grace_period', 'delay', 'retry', 'tags', 'meta']
 const JOB_KEYS = ['type', 'args', 'options', ...OPTION_KEYS]
 
 export function parseWorkflow(source: Source): Definition {
@@ -52,6 +52,7 @@ function readOptions(job: Part, inside: Part): JobOptions {
   const queue = get('queue').text('queue')
   const priority = get('priority').number('priority', -100)
   const timeout = get('timeout_ms').number('timeout_ms', 1) ?? get('timeout').duration('timeout')
+  const grace = timeout === null ? null : get('grace_period').duration('grace_period')
   const delay = get('delay').duration('delay')
   const retry = get('retry').given ? readRetry(get('retry'), 'file') : null
   const tags = get('tags').json()
@@ -60,7 +61,8 @@ function readOptions(job: Part, inside: Part): JobOptions {
     ...(queue === null ? {} : { queue }),
     // OJS: greater is more urgent, 0 is the default. Stored: smaller is earlier, 100 is the default.
     ...(priority === null ? {} : { priority: 100 - priority }),
-    ...(timeout === null ? {} : { timeoutMs: timeout }),
+    ...(timeout === null ? {} : { timeoutMs: timeout + (grace ?? 0) }),
+    ...(grace === null || grace === 0 ? {} : { graceMs: grace }),
     ...(delay === null ? {} : { delayMs: delay }),
     ...(retry === null ? {} : { retry }),
     ...(meta === null && tags === null ? {} : { meta: { ...meta, ...(tags === null ? {} : { tags }) } }),

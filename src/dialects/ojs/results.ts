@@ -5,6 +5,7 @@
  * those around it as outer results.
  */
 import type { EngineApi } from '../../engine/api.ts'
+import { type InputPlace, inputPlace } from '../../engine/retried-runs.ts'
 import type { Json } from '../../net/net.ts'
 import type { InstanceRow, RunRow } from '../../store/rows.ts'
 import type { JobWorkflow } from './job-wire.ts'
@@ -13,8 +14,6 @@ import type { Kind } from './tree.ts'
 import { indexOf, keyed, listed, type Values, valuesOf } from './values.ts'
 import { workflowId } from './workflow-id.ts'
 
-type Place = Pick<RunRow, 'instanceId' | 'node' | 'item' | 'role'>
-
 /** For runs of workflows, by run id. Few statements however many runs; none of them grows with the number of runs. */
 export async function workflowParts(
   engine: EngineApi,
@@ -22,7 +21,10 @@ export async function workflowParts(
 ): Promise<ReadonlyMap<string, JobWorkflow>> {
   const around = await surroundings(engine, runs)
   const given = new Map(
-    runs.flatMap((run) => (run.instanceId === null ? [] : [[run.id, inputOf(around, run)] as const])),
+    runs.flatMap((run) => {
+      const place = inputPlace(run)
+      return place.instanceId === null ? [] : [[run.id, inputOf(around, place)] as const]
+    }),
   )
   const sources = [...given.values()].flatMap(({ own, outer }) => [own, outer]).filter((source) => source !== null)
   const values = sources.length === 0 ? null : await valuesOf(engine, [...new Set(sources.map((s) => s.instanceId))])
@@ -46,7 +48,7 @@ interface Around {
 }
 
 async function surroundings(engine: EngineApi, runs: readonly RunRow[]): Promise<Around> {
-  const ids = [...new Set(runs.flatMap((run) => run.instanceId ?? []))]
+  const ids = [...new Set(runs.flatMap((run) => inputPlace(run).instanceId ?? []))]
   const rows = ids.length === 0 ? [] : await engine.store.read.trees.ancestors({ ids })
   // Other notations need no net here, and theirs may be large.
   const nets = await netsOf(engine, new Set(rows.flatMap((row) => (row.dialect === 'ojs' ? row.netHash : []))))
@@ -66,7 +68,7 @@ interface Input {
 
 const NOTHING: Input = { own: null, outer: null }
 
-function inputOf(around: Around, place: Place): Input {
+function inputOf(around: Around, place: InputPlace): Input {
   const row = around.rows.get(place.instanceId ?? '')
   if (row === undefined || row.dialect !== 'ojs') return NOTHING
   const kind = kindOf(netOf(around.nets, row.netHash))
@@ -118,12 +120,13 @@ function partsOf(
 ): ReadonlyMap<string, JobWorkflow> {
   const parts = new Map<string, JobWorkflow>()
   for (const run of runs) {
-    const row = around.rows.get(run.instanceId ?? '')
+    const place = inputPlace(run)
+    const row = around.rows.get(place.instanceId ?? '')
     if (row === undefined) continue
     const root = around.rows.get(row.rootId) ?? row
     const net = row.dialect === 'ojs' ? netOf(around.nets, row.netHash) : null
     const name = net === null ? row.name : nameOf(row, net)
-    const index = indexOf(run)
+    const index = indexOf(place)
     const given = results(run)
     parts.set(run.id, {
       workflowId: workflowId(row),
@@ -134,7 +137,7 @@ function partsOf(
         root_id: workflowId(root),
         type: net === null ? row.dialect : kindOf(net),
         ...(name === null ? {} : { name }),
-        ...(net === null ? { node: run.node } : placeWire(kindOf(net), run, index)),
+        ...(net === null ? { node: place.node } : placeWire(kindOf(net), place, index)),
         ...given.workflow,
       },
     })
@@ -142,7 +145,7 @@ function partsOf(
   return parts
 }
 
-function placeWire(kind: Kind, run: Place, index: number): { readonly [key: string]: Json } {
+function placeWire(kind: Kind, run: InputPlace, index: number): { readonly [key: string]: Json } {
   if (run.role === 'final') return { callback: run.node }
   return kind === 'chain' ? { step_index: index } : { job_index: index }
 }

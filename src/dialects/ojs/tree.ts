@@ -54,8 +54,10 @@ export interface JobOptions {
   /** Not started by then: failed. */
   readonly expiresAt?: number
   readonly retry?: Partial<Retry>
-  /** Per attempt. */
+  /** Per attempt, its grace period included. */
   readonly timeoutMs?: number
+  /** How long before that its handler is to stop. Kept as meta.petrel.grace_ms of its run. */
+  readonly graceMs?: number
   readonly limitKey?: string
   readonly meta?: { readonly [key: string]: Json }
   /** Of a job that came over the wire: what of its envelope has no place here. Kept as meta.petrel.ojs of its run. */

@@ -3,6 +3,7 @@
  * left out). A place that failed without a result has `{ state: 'failed', error }`, one that never ran has null.
  */
 import type { EngineApi } from '../../engine/api.ts'
+import { readStored } from '../../engine/edge.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { InstanceRow } from '../../store/rows.ts'
@@ -126,7 +127,7 @@ function put<T>(into: Map<string, Map<number, T>>, id: string, index: number, va
 /** undefined: nothing has come of it yet. */
 function cameTo(run: RunBrief): Json | undefined {
   if (run.omitted) return { result_ref: `/ojs/v1/jobs/${run.id}` }
-  if (run.result !== null) return JSON.parse(run.result) as Json
+  if (run.result !== null) return readStored(run.result)
   if (run.status === 'succeeded') return null
   const error = failureOf(run)
   return error === null ? undefined : { state: 'failed', error: { job_id: run.id, ...error } }

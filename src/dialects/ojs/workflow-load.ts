@@ -49,8 +49,8 @@ export interface LoadedTree {
   child(instanceId: string, place: number | string): InstanceRow | null
   /** Failed runs of a workflow and all that is nested in it, in order; without those outside the windows. */
   failed(instanceId: string): readonly RunBrief[]
-  /** What a nested workflow that has not begun will start with. */
-  planned(instanceId: string, node: string): ChildStart | null
+  /** What a step that has not begun will be given. */
+  planned(instanceId: string, node: string): Literal | null
 }
 
 /** One workflow with all that is nested in it. */
@@ -136,6 +136,8 @@ class Places {
   readonly #children = new Map<string, InstanceRow>()
   readonly #rows: ReadonlyMap<string, InstanceRow>
   readonly #failed = new Map<string, RunBrief[]>()
+  /** Jobs that a cancel of their workflow took. */
+  readonly #cancelled = new Map<string, RunBrief[]>()
   readonly #nested = new Map<string, string[]>()
 
   constructor(rows: readonly InstanceRow[], runs: readonly RunBrief[]) {
@@ -144,7 +146,7 @@ class Places {
       this.#runs.set(`${run.instanceId}/${placeKey(run)}`, run)
       if (run.status === 'failed' || (run.status === 'cancelled' && run.error !== null)) {
         add(this.#failed, run.instanceId as string, run)
-      }
+      } else if (run.status === 'cancelled') add(this.#cancelled, run.instanceId as string, run)
     }
     for (const row of rows) {
       if (row.parentId === null || row.parentNode === null || !this.#rows.has(row.parentId)) continue
@@ -169,9 +171,24 @@ class Places {
   }
 
   failed(instanceId: string): readonly RunBrief[] {
-    const below = (this.#nested.get(instanceId) ?? []).flatMap((id) => this.failed(id))
+    const own = this.#rows.get(instanceId)
+    // Cancelled alone, a nested workflow has failed for the one around it, and with it the jobs that the cancel took.
+    const alone = (id: string): boolean => isCancelled(this.#rows.get(id)) && !isCancelled(own)
+    const below = (this.#nested.get(instanceId) ?? []).flatMap((id) => [
+      ...this.failed(id),
+      ...(alone(id) ? this.#taken(id) : []),
+    ])
     return [...(this.#failed.get(instanceId) ?? []), ...below]
   }
+
+  #taken(instanceId: string): readonly RunBrief[] {
+    const below = (this.#nested.get(instanceId) ?? []).flatMap((id) => this.#taken(id))
+    return [...(this.#cancelled.get(instanceId) ?? []), ...below]
+  }
+}
+
+function isCancelled(row: InstanceRow | undefined): boolean {
+  return row?.state === 'cancelled' || row?.state === 'cancelling'
 }
 
 function placeKey(place: { readonly node: string | null; readonly item: number }): number | string {
@@ -190,15 +207,17 @@ interface Plan {
   readonly start: ChildStart
 }
 
-/** Literal starts are read only of workflows with a nested one still to come; with them the nets they name. */
+/** Literals are read only of workflows with a step still to come; with those of nested ones the nets they name. */
 async function loadPlans(
   engine: EngineApi,
   rows: readonly InstanceRow[],
   nets: Nets,
   places: Places,
 ): Promise<Pick<LoadedTree, 'nets' | 'planned'>> {
-  const comes = (row: InstanceRow) => (node: Node) =>
-    node.work.kind === 'child' && places.child(row.id, indexOf({ node: node.key, item: -1 })) === null
+  const comes = (row: InstanceRow) => (node: Node) => {
+    const index = indexOf({ node: node.key, item: -1 })
+    return index >= 0 && places.run(row.id, index) === null && places.child(row.id, index) === null
+  }
   const waiting = rows.filter((row) => netOf(nets, row.netHash).nodes.some(comes(row)))
   if (waiting.length === 0) return { nets, planned: () => null }
   const slots = await engine.store.read.trees.slotsOf({ instanceIds: waiting.map((row) => row.id), prefixes: ['a:'] })
@@ -212,7 +231,7 @@ async function loadPlans(
     for (const [hash, net] of await netsOf(engine, new Set(plans.map((plan) => plan.hash)))) all.set(hash, net)
     plans = plans.flatMap(({ hash, start }) => plansIn(netOf(all, hash), start))
   }
-  return { nets: all, planned: (instanceId, node) => literals.get(instanceId)?.[node]?.start ?? null }
+  return { nets: all, planned: (instanceId, node) => literals.get(instanceId)?.[node] ?? null }
 }
 
 /** Workflows that a start has in store: at child nodes, and among the items of a list. */

@@ -1,6 +1,7 @@
 /** Nested workflows whose turn has not come, or never will: shown as they are meant. */
 import type { ChildStart, ItemRun } from '../../engine/api.ts'
-import type { Net } from '../../net/net.ts'
+import type { Json, Net } from '../../net/net.ts'
+import { type Envelope, labelWire } from './envelope.ts'
 import { kindOf, netOf } from './nets.ts'
 import { CALLBACKS } from './tree.ts'
 import { countsWire, type Wire } from './workflow-head.ts'
@@ -21,6 +22,7 @@ export function plannedEntry(tree: LoadedTree, planned: Planned): Wire {
   const id = planned.start.startKey === undefined ? null : idOfKey(planned.start.startKey)
   return {
     index,
+    ...nestedLabel(index, planned.start.startKey ?? null, net.name === net.kind ? null : net.name),
     type: kindOf(net),
     state,
     job_id: null,
@@ -41,11 +43,19 @@ function plannedWire(
     ? net.nodes.map(({ key, work }, index) =>
         work.kind === 'child'
           ? plannedEntry(tree, { hash: work.net, start: start.literals?.[key]?.start ?? {}, index, state })
-          : { index, type: work.kind === 'run' ? work.type : work.kind, state, job_id: null },
+          : {
+              index,
+              ...plannedLabel(index, start.literals?.[key]?.meta),
+              type: work.kind === 'run' ? work.type : work.kind,
+              state,
+              job_id: null,
+            },
       )
     : items.slice(0, tree.window.count).map((item, index) => {
         const named = item as { readonly run?: ItemRun; readonly child?: string; readonly start?: ChildStart }
-        if (named.child === undefined) return { index, type: named.run?.type ?? '', state, job_id: null }
+        if (named.child === undefined) {
+          return { index, ...plannedLabel(index, named.run?.meta), type: named.run?.type ?? '', state, job_id: null }
+        }
         return plannedEntry(tree, { hash: named.child, start: named.start ?? {}, index, state })
       })
   const total = isChain ? net.nodes.length : items.length
@@ -61,6 +71,16 @@ function plannedWire(
     ...(kindOf(net) === 'batch' ? { callbacks: plannedCallbacks(net, state) } : {}),
     metadata: { job_count: counted ?? total, completed_count: 0, failed_count: 0 },
   }
+}
+
+/** Of a job that is not enqueued yet. */
+export function plannedLabel(index: number, meta: Json | undefined): Wire {
+  const { petrel } = (meta ?? {}) as { readonly petrel?: { readonly ojs?: Envelope } }
+  return labelWire(index, petrel?.ojs ?? {})
+}
+
+export function nestedLabel(index: number, startKey: string | null, name: string | null): Wire {
+  return { id: startKey === null ? String(index) : idOfKey(startKey), ...(name === null ? {} : { name }) }
 }
 
 function plannedCallbacks(net: Net, state: Planned['state']): Wire {

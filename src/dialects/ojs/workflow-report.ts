@@ -3,6 +3,7 @@ import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../store/rows.ts'
 import type { RunBrief, Totals } from '../../store/trees.ts'
 import { kindOf, netOf } from './nets.ts'
+import { startsOf } from './state.ts'
 import { timeText } from './time.ts'
 import { failureOf } from './values.ts'
 import type { Wire } from './workflow-head.ts'
@@ -39,7 +40,7 @@ export function reportWire(tree: LoadedTree, row: InstanceRow, failed: readonly 
   const isChain = kindOf(netOf(tree.nets, row.netHash)) === 'chain'
   const step = isChain && row.state === 'failed' ? Number(error?.node ?? Number.NaN) : Number.NaN
   const shown = failed.slice(0, ERRORS_SHOWN)
-  const errors = shown.map((run) => ({ job_id: run.id, ...failureOf(run), ...callbackOf(run) }))
+  const errors = shown.map((run) => ({ job_id: run.id, ...(failureOf(run) ?? takenWire(run)), ...callbackOf(run) }))
   const callbacks = errors.filter((_, i) => shown[i]?.role === 'final' && shown[i]?.instanceId === row.id)
   // Nothing failed but a nested workflow was cancelled: there is no job to name.
   const fallback = error === null ? [] : [{ job_id: null, code: error.code, message: error.message, attempt: 0 }]
@@ -50,6 +51,11 @@ export function reportWire(tree: LoadedTree, row: InstanceRow, failed: readonly 
     ...(callbacks.length === 0 ? {} : { callback_errors: callbacks }),
     ...(failed.length > shown.length ? { errors_truncated: true } : {}),
   }
+}
+
+/** A job that was cancelled with the nested workflow it is in. */
+function takenWire(run: RunBrief): Wire {
+  return { code: 'cancelled', message: 'cancelled with its workflow', attempt: startsOf(run) }
 }
 
 function callbackOf(run: RunBrief): Wire {

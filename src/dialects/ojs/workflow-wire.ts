@@ -9,11 +9,12 @@
  * there in full.
  */
 import type { EngineApi } from '../../engine/api.ts'
+import { shownStored } from '../../engine/edge.ts'
 import type { Json, Net } from '../../net/net.ts'
 import type { InstanceRow } from '../../store/rows.ts'
 import type { RunBrief } from '../../store/trees.ts'
-import { keptMeta } from './envelope.ts'
-import { kindOf, netOf } from './nets.ts'
+import { keptMeta, labelWire } from './envelope.ts'
+import { kindOf, nameOf, netOf } from './nets.ts'
 import { timeText } from './time.ts'
 import { CALLBACKS } from './tree.ts'
 import { failureOf, takenOverBelow } from './values.ts'
@@ -28,7 +29,7 @@ import {
 } from './workflow-head.ts'
 import { startKeyOf, workflowId } from './workflow-id.ts'
 import { DEFAULT_WINDOW, type LoadedTree, loadSummaries, loadTree, MAX_WINDOW, type Window } from './workflow-load.ts'
-import { plannedEntry } from './workflow-plan.ts'
+import { nestedLabel, plannedEntry, plannedLabel } from './workflow-plan.ts'
 import { failedIn, metadataWire, reportWire } from './workflow-report.ts'
 
 /** With all its steps or jobs and everything nested in it. Of lists of jobs, those in the window. */
@@ -147,11 +148,13 @@ class InstancePlaces {
     if (child !== null) return nestedWire(this.#tree, child, { index })
     const state = this.#over ? 'cancelled' : 'waiting'
     const node = kindOf(this.#net) === 'chain' ? this.#net.nodes[index] : undefined
-    if (node === undefined) return this.#tree.complete ? { index, state, job_id: null } : null
-    if (node.work.kind === 'run') return { index, type: node.work.type, state, job_id: null }
+    if (node === undefined) return this.#tree.complete ? { index, ...labelWire(index, {}), state, job_id: null } : null
+    const planned = this.#tree.planned(id, node.key)
+    if (node.work.kind === 'run') {
+      return { index, ...plannedLabel(index, planned?.meta), type: node.work.type, state, job_id: null }
+    }
     if (node.work.kind !== 'child') return null
-    const start = this.#tree.planned(id, node.key) ?? {}
-    return plannedEntry(this.#tree, { hash: node.work.net, start, index, state })
+    return plannedEntry(this.#tree, { hash: node.work.net, start: planned?.start ?? {}, index, state })
   }
 
   callbacks(): Wire {
@@ -194,15 +197,14 @@ const PLACE_STATES = {
 
 function runWire(run: RunBrief, at: { readonly index?: number }): Wire {
   const failure = failureOf(run)
-  const { step } = keptMeta(run.meta).envelope
   const started = run.startedAt ?? run.firstStartedAt
   return {
     ...at,
-    ...(step === undefined ? {} : { step_id: step }),
+    ...(at.index === undefined ? {} : labelWire(at.index, keptMeta(run.meta).envelope)),
     type: run.type,
     state: PLACE_STATES[run.status],
     job_id: run.id,
-    ...(run.result === null ? {} : { result: JSON.parse(run.result) as Json }),
+    ...(run.result === null ? {} : { result: shownStored(run.result) }),
     ...(run.omitted ? { result_ref: `/ojs/v1/jobs/${run.id}` } : {}),
     ...(failure === null ? {} : { error: failure }),
     ...(started === null ? {} : { started_at: timeText(started) }),
@@ -225,12 +227,21 @@ const AS_PLACE = {
 function nestedWire(tree: LoadedTree, child: InstanceRow, at: { readonly index?: number }): Wire {
   return {
     ...at,
+    ...(at.index === undefined
+      ? {}
+      : nestedLabel(at.index, child.startKey, nameOf(child, netOf(tree.nets, child.netHash)))),
     type: kindOf(netOf(tree.nets, child.netHash)),
     state: AS_PLACE[stateOf(child, tree.begun(child))],
     job_id: null,
     workflow_id: workflowId(child),
     ...(child.startedAt === null ? {} : { started_at: timeText(child.startedAt) }),
-    ...endWire(child.state === 'cancelled', child.endedAt),
+    ...nestedEnd(tree, child),
     workflow: instanceWire(tree, child, { from: 0, failed: tree.failed(child.id) }),
   }
+}
+
+/** A cancelled one ended with its cancel, as its own view says; its active jobs may end later. */
+function nestedEnd(tree: LoadedTree, child: InstanceRow): Wire {
+  const cancelled = child.state === 'cancelled' || child.state === 'cancelling'
+  return endWire(cancelled, cancelled ? (tree.about(child.id).cancelledAt ?? child.endedAt) : child.endedAt)
 }

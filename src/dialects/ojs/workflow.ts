@@ -1,5 +1,6 @@
 /** A workflow as a client posts it: checked as a whole, then in the engine's words. */
 import type { LimitParams, StartParams } from '../../engine/api.ts'
+import { EngineKey } from '../../engine/scoped-names.ts'
 import { type Mistake, pathText } from '../mistakes.ts'
 import { BodyNotes, Part } from '../reader.ts'
 import { aboutJobs, buildWorkflow } from './builder.ts'
@@ -27,7 +28,7 @@ export interface WorkflowBy {
 export function readWorkflow(
   body: unknown,
   by: WorkflowBy,
-): { readonly start: StartParams } | { readonly mistakes: readonly WorkflowMistake[] } {
+): { readonly start: StartParams; readonly jobs: number } | { readonly mistakes: readonly WorkflowMistake[] } {
   const notes = new BodyNotes()
   const limits: LimitParams[] = []
   const job = (part: Part): JobTree => jobOf(part, by.now, limits)
@@ -35,11 +36,12 @@ export function readWorkflow(
   if (notes.mistakes.length > 0) return { mistakes: notes.mistakes.map(mistakeWire) }
   const { start, jobs, nested, names } = buildWorkflow(tree, { startKey: (id) => startKeyOf(id, by.tenant) })
   return {
+    jobs,
     start: {
       ...start,
       names,
       ...(limits.length === 0 ? {} : { limits }),
-      ...(tree.id === undefined ? {} : { startKey: startKeyOf(tree.id, by.tenant) }),
+      ...(tree.id === undefined ? {} : { startKey: new EngineKey(startKeyOf(tree.id, by.tenant)) }),
       ...(nested ? { meta: aboutJobs(jobs) } : {}),
       ...(by.tenant === null ? {} : { tenant: by.tenant }),
       ...(by.initiator === null ? {} : { initiator: by.initiator }),

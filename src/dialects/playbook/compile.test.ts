@@ -68,7 +68,7 @@ describe('the net of a playbook', () => {
         next: { mode: 'first', arcs: [], scope: null },
         work: {
           kind: 'run',
-          type: 'playbook.step',
+          type: 'playbook.step:tools=shell',
           queue: 'playbook',
           priority: 100,
           delayMs: 0,
@@ -246,13 +246,13 @@ describe('what a run is given', () => {
       'all for code that names the context',
       '{ kind: python, code: "result = context.get(1)" }',
       '',
-      part('{{ workload }}', '{{ ctx }}', {}),
+      part('{{ workload }}', '{{ ctx }}', '{{ given({"a": a, "fetch": fetch}) }}'),
     ],
     [
       'all for packed code that names it',
       `{ kind: python, code_b64: ${Buffer.from('result = context').toString('base64')} }`,
       '',
-      part('{{ workload }}', '{{ ctx }}', {}),
+      part('{{ workload }}', '{{ ctx }}', '{{ given({"a": a, "fetch": fetch}) }}'),
     ],
     ['nothing for code that does not', '{ kind: python, code: "result = contexts" }', '', part({}, {}, {})],
     [

@@ -12,16 +12,16 @@ import type {
   Timeout,
   Work,
 } from '../../net/net.ts'
+import { stepType } from '../../pipeline/program.ts'
 import type { Children } from './children.ts'
 import { type Graph, ringsOf } from './graph.ts'
 import type { Joins } from './joins.ts'
 import type { Mention } from './mentions.ts'
-import { itemOf, payloadOf } from './payload.ts'
+import { itemOf, payloadOf, type StepGiven } from './payload.ts'
 import type { Arc, Playbook, Secret, Step } from './playbook.ts'
 import { programOf } from './program.ts'
 import type { Reading } from './reading.ts'
 
-const TYPE = 'playbook.step'
 const QUEUE = 'playbook'
 
 /** Where arcs to the final step lead: it comes by itself. No step can be called so. */
@@ -103,6 +103,7 @@ class Compiler {
   readonly #parts: Parts
   readonly #keychain: ReadonlyMap<string, Secret>
   readonly #names: ReadonlySet<string>
+  readonly #loops: ReadonlySet<string>
   readonly #spinning: ReadonlySet<string>
 
   constructor(parts: Parts) {
@@ -110,6 +111,7 @@ class Compiler {
     this.#parts = parts
     this.#keychain = new Map(playbook.keychain.map((s) => [s.name, s]))
     this.#names = new Set(reached)
+    this.#loops = new Set(playbook.steps.filter((s) => s.loop !== null).map((s) => s.name))
     this.#spinning = spinning(
       playbook.steps.filter((s) => reached.has(s.name)),
       graph,
@@ -163,21 +165,26 @@ class Compiler {
   #work(step: Step): Work {
     if (step.loop !== null) return this.#loop(step)
     if (isPass(step) && !this.#spinning.has(step.name)) return { kind: 'pass' }
-    return this.#child(step) ?? this.#run(step)
+    return this.#child(step) ?? this.#run(step, this.#given(step).payload)
   }
 
-  #run(step: Step): RunWork {
+  #given(step: Step): StepGiven {
+    return payloadOf(step, this.#parts.mentions.get(step.name) ?? [], this.#names, this.#loops)
+  }
+
+  #run(step: Step, args: Json): RunWork {
     const { mentions, playbook, reading } = this.#parts
     const named = mentions.get(step.name) ?? []
+    const program = programOf(step, named, this.#keychain, reading)
     return {
       kind: 'run',
-      type: TYPE,
+      type: stepType(program.tasks.map(({ kind }) => kind)),
       queue: step.queue ?? playbook.executor.queue ?? QUEUE,
       priority: 100,
       delayMs: 0,
-      args: payloadOf(step, named, this.#names),
+      args,
       limitKey: null,
-      program: programOf(step, named, this.#keychain, reading),
+      program: program as unknown as Json,
     }
   }
 
@@ -198,17 +205,17 @@ class Compiler {
   #loop(step: Step): EachWork {
     const loop = step.loop as NonNullable<Step['loop']>
     const child = this.#child(step)
-    const run = child === null ? this.#run(step) : null
+    const given = child === null ? this.#given(step) : null
     return {
       kind: 'each',
       items: loop.in ?? listExpression(loop.literal ?? []),
-      body: child ?? { ...(run as RunWork), args: itemOf(loop.iterator) },
+      body: child ?? this.#run(step, itemOf(loop.iterator, given?.itemContext ?? {})),
       maxInFlight: loop.maxInFlight,
       failFast: step.failureMode === 'fail_fast',
       as: loop.iterator,
       collect: 'list',
       ...(step.failureMode === 'best_effort' ? { tolerant: true as const } : {}),
-      ...(run === null ? {} : { shared: run.args as Json }),
+      ...(given === null ? {} : { shared: given.payload }),
     }
   }
 }

@@ -37,6 +37,18 @@ export function joinsOf(playbook: Playbook, graph: Graph, reached: ReadonlySet<s
   return { scopes, asked, joined: new Set([...scopes.values()].flat()) }
 }
 
+/** Steps where branches of a fork meet, though they do not say that they join; with the fork. */
+export function meetingsAt(playbook: Playbook, graph: Graph, steps: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  if (steps.size === 0) return found
+  const meetings = new Meetings(graph, steps)
+  for (const { name, next } of playbook.steps) {
+    if (next.mode !== 'inclusive' || !meetings.knows(name)) continue
+    for (const step of meetings.of(name)) if (!found.has(step)) found.set(step, name)
+  }
+  return found
+}
+
 function askedIn({ steps, executor }: Playbook, graph: Graph, reached: ReadonlySet<string>): ReadonlySet<string> {
   const live = steps.filter((s) => reached.has(s.name) && s.name !== graph.final)
   if (executor.join === 'each') return new Set(live.filter((s) => s.join === 'all').map((s) => s.name))
@@ -61,6 +73,11 @@ class Meetings {
     this.#numbers = new Map(this.#names.map((name, i) => [name, i]))
     this.#targets = this.#names.map((name) => graph.targets(name).map((to) => this.#numbers.get(to) as number))
     this.#joins = this.#names.map((name) => joins.has(name))
+  }
+
+  /** false: no arc leads to it. */
+  knows(step: string): boolean {
+    return this.#numbers.has(step)
   }
 
   /** Where its branches meet, the innermost first. */

@@ -73,7 +73,7 @@ describe('mistakes in the head', () => {
     [
       'a key twice',
       `${HEAD}workflow:\n  - { step: a, tool: { kind: noop, kind: shell } }\n`,
-      ['5:36 : Map keys must be unique (keep one of the two)'],
+      ['5:36 workflow[0].tool.kind: Map keys must be unique (keep one of the two)'],
     ],
     [
       'a template without quotes',

@@ -53,7 +53,7 @@ export async function parsePlaybook(source: Source, others: Others): Promise<Def
   const graph = new Graph(playbook)
   const reached = graph.reached([graph.entry])
   const joins = joinsOf(playbook, graph, reached)
-  checkSoundness({ playbook, graph, joins, reached }, reading)
+  checkSoundness({ playbook, graph, joins, reached, mentions }, reading)
   const net = compilePlaybook({ playbook, graph, joins, reached, mentions, children, reading })
   checkNet(net, reading)
   reading.reader.throwIfWrong()

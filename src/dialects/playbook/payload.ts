@@ -3,6 +3,7 @@
  * they name it whole. What is not there is left out, so that `default` and `is defined` still see that it is missing.
  */
 import type { Json } from '../../net/net.ts'
+import { contextEntry } from '../../pipeline/assign.ts'
 import { isWorkers, type Mention } from './mentions.ts'
 import type { Step, Task } from './playbook.ts'
 
@@ -28,12 +29,29 @@ export const WORKERS_OWN: readonly string[] = [
 /** null: all of it. */
 type Keys = Set<string> | null
 
-export function payloadOf(step: Step, mentions: readonly Mention[], steps: ReadonlySet<string>): Json {
+export interface StepGiven {
+  /** Of a loop: what all items share, as it is when the loop begins. */
+  readonly payload: Json
+  /** Entries of the context as they are when an item begins, since items before it may have written them. */
+  readonly itemContext: Json
+}
+
+/** `steps`: those whose results there may be; `loops`: which of them are loops. */
+export function payloadOf(
+  step: Step,
+  mentions: readonly Mention[],
+  steps: ReadonlySet<string>,
+  loops: ReadonlySet<string>,
+): StepGiven {
   let workload: Keys = new Set()
   let ctx: Keys = new Set()
   /** true: of a loop, only its numbers. Its results are as long as all its items together. */
   const results = new Map<string, boolean>()
-  if (step.tasks.some(readsContext)) [workload, ctx] = [null, null]
+  if (step.tasks.some(readsContext)) {
+    ;[workload, ctx] = [null, null]
+    // Of a loop its numbers: whoever wants its results names them in a template.
+    for (const name of steps) results.set(name, loops.has(name))
+  }
   for (const { name } of mentions.filter(isWorkers)) {
     const [root, key] = name
     if (root === 'workload') {
@@ -44,24 +62,46 @@ export function payloadOf(step: Step, mentions: readonly Mention[], steps: Reado
       if (key === undefined) [workload, ctx] = [null, null]
       else ctx?.add(key)
     } else if (WORKERS_OWN.includes(root) || root.startsWith('$') || root === step.loop?.iterator) continue
-    else if (steps.has(root)) results.set(root, key === 'stats' && results.get(root) !== false)
+    else if (steps.has(root)) results.set(root, key === 'stats' && (results.get(root) ?? true))
     else {
       ctx?.add(root)
       workload?.add(root)
     }
   }
+  const changing = changingIn(step, ctx)
   return {
-    execution_id: '{{ execution_id }}',
-    workload: part('workload', workload),
-    ctx: part('ctx', ctx),
-    steps: given([...results].map(([step, stats]) => [step, stats ? `given({"stats": ${step}.stats})` : step])),
-    args: '{{ args }}',
+    payload: {
+      execution_id: '{{ execution_id }}',
+      workload: part('workload', workload),
+      ctx: changing === null ? {} : part('ctx', ctx === null ? null : without(ctx, changing)),
+      steps: given([...results].map(([step, stats]) => [step, stats ? `given({"stats": ${step}.stats})` : step])),
+      args: '{{ args }}',
+    },
+    itemContext: part('ctx', changing),
   }
 }
 
+/** Of what items are given of the context, what an earlier item of a sequential loop may have written; null: all of it. */
+function changingIn({ loop, tasks }: Step, ctx: Keys): Keys {
+  if (loop?.maxInFlight !== 1) return new Set()
+  const sets = tasks.flatMap((task) => [task.set, ...task.rules.map((rule) => rule.set)])
+  const written = new Set(sets.flatMap((set) => Object.keys(set ?? {})).flatMap((target) => contextEntry(target) ?? []))
+  if (ctx === null) return written.size === 0 ? written : null
+  return new Set([...ctx].filter((key) => written.has(key)))
+}
+
+function without(keys: ReadonlySet<string>, others: ReadonlySet<string>): Keys {
+  return new Set([...keys].filter((key) => !others.has(key)))
+}
+
 /** The item of a loop, given besides what all of them share. */
-export function itemOf(iterator: string): Json {
-  return { item: { value: `{{ iter.${iterator} }}`, index: '{{ iter.index }}', total: '{{ loop.length }}' } }
+export function itemOf(iterator: string, ctx: Json): Json {
+  const place = { value: `{{ iter.${iterator} }}`, index: '{{ iter.index }}', total: '{{ loop.length }}' }
+  return { item: isEmpty(ctx) ? place : { ...place, ctx } }
+}
+
+function isEmpty(ctx: Json): boolean {
+  return typeof ctx === 'object' && ctx !== null && Object.keys(ctx).length === 0
 }
 
 function part(from: string, keys: Keys): Json {

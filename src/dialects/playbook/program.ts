@@ -1,5 +1,4 @@
 /** A step as the worker is to do it. */
-import type { Json } from '../../net/net.ts'
 import type { KeychainEntry, Program, Rule as ProgramRule, Task as ProgramTask } from '../../pipeline/program.ts'
 import type { Mention } from './mentions.ts'
 import type { Rule, Secret, Step, Task } from './playbook.ts'
@@ -10,16 +9,15 @@ export function programOf(
   mentions: readonly Mention[],
   keychain: ReadonlyMap<string, Secret>,
   reading: Reading,
-): Json {
+): Program {
   const tasks = step.tasks.length > 0 ? step.tasks : [standIn(step)]
-  const program: Program = {
+  return {
     step: step.name,
     iterator: step.loop?.iterator ?? null,
     input: step.input,
     tasks: tasks.map((task) => taskOf(task, keychain, reading)),
     keychain: entriesOf(step, mentions, keychain),
   }
-  return program as unknown as Json
 }
 
 /** A step without a tool that has to be a run all the same: in a cycle of steps that do nothing else. */

@@ -67,6 +67,18 @@ describe('what can never happen is told, with its line', () => {
       ],
     ],
     [
+      'a step that looks like a join and is none',
+      `- step: a\n  ${NOOP}\n  next: { spec: { mode: inclusive }, arcs: [{ step: b }, { step: c }] }\n- { step: b, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, tool: { kind: noop, result: "{{ [b, c] }}" } }`,
+      [
+        "10:13 looks_like_join: step 'd' runs once for each branch of 'a' that comes to it, and reads the results of 'b' and 'c', of which one may still be missing (spec: { join: all } lets it wait for all of them and run once; join: each says that this is meant)",
+      ],
+    ],
+    [
+      'no word of it where it reads one branch, says that it is meant, joins, or comes after one branch',
+      `- step: a\n  ${NOOP}\n  next: { spec: { mode: inclusive }, arcs: [{ step: b }, { step: c }] }\n- { step: b, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, tool: { kind: noop, result: "{{ [a, b] }}" }, next: { arcs: [{ step: e }] } }\n- { step: e, spec: { join: each }, tool: { kind: noop, result: "{{ [b, c, d] }}" } }`,
+      [],
+    ],
+    [
       'a branch that never joins the others',
       `- step: a\n  ${NOOP}\n  next:\n    spec: { mode: inclusive }\n    arcs:\n      - { step: b }\n      - { step: c }\n      - { step: e }\n- { step: b, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, spec: { join: all }, ${NOOP} }\n- { step: e, ${NOOP} }`,
       [

@@ -3,7 +3,8 @@
  * is told here is so whatever the data. Nothing of it refuses a playbook.
  */
 import { type Graph, ringsOf } from './graph.ts'
-import type { Joins } from './joins.ts'
+import { type Joins, meetingsAt } from './joins.ts'
+import type { Mention } from './mentions.ts'
 import { type Arc, constantOf, type Playbook, type Step } from './playbook.ts'
 import type { Reading } from './reading.ts'
 
@@ -13,6 +14,7 @@ export interface Shape {
   readonly joins: Joins
   /** Steps that arcs lead to from the entry, whatever their guards. */
   readonly reached: ReadonlySet<string>
+  readonly mentions: ReadonlyMap<string, readonly Mention[]>
 }
 
 export function checkSoundness(shape: Shape, reading: Reading): void {
@@ -50,6 +52,7 @@ class Soundness {
       )
     }
     this.#checkJoins(endless)
+    this.#checkMeetings()
   }
 
   #checkStep(step: Step): void {
@@ -129,6 +132,46 @@ class Soundness {
         return goesOn && !ends && this.#taken(name).every((to) => inside.has(to))
       })
     })
+  }
+
+  /** A step that puts together what several branches gave, and runs once for each of them. */
+  #checkMeetings(): void {
+    const { playbook, graph, joins } = this.#shape
+    const named = new Map<string, readonly string[]>()
+    for (const { name, join } of playbook.steps) {
+      if (name === graph.final || join !== null || joins.asked.has(name) || !this.#live.has(name)) continue
+      const steps = this.#resultsNamedIn(name)
+      if (steps.length > 1) named.set(name, steps)
+    }
+    for (const [step, fork] of meetingsAt(playbook, graph, new Set(named.keys()))) {
+      const inside = graph.reached(graph.targets(fork))
+      const side = (named.get(step) as readonly string[]).filter((one) => inside.has(one) && !this.#leads(step, one))
+      const pair = side.flatMap((a) =>
+        side.filter((b) => a < b && !this.#leads(a, b) && !this.#leads(b, a)).map((b) => [a, b]),
+      )[0]
+      if (pair === undefined) continue
+      const { path } = graph.byName.get(step) as Step
+      this.#reading.warn(
+        [...path, 'step'],
+        `step '${step}' runs once for each branch of '${fork}' that comes to it, and reads the results of '${pair[0]}' and '${pair[1]}', of which one may still be missing`,
+        'spec: { join: all } lets it wait for all of them and run once; join: each says that this is meant',
+        'looks_like_join',
+      )
+    }
+  }
+
+  #leads(from: string, to: string): boolean {
+    const { graph } = this.#shape
+    return graph.leads(from, new Set([to]), (s) => graph.targets(s))
+  }
+
+  /** Other steps whose results a step reads. */
+  #resultsNamedIn(name: string): readonly string[] {
+    const { graph, mentions } = this.#shape
+    const roots = (mentions.get(name) ?? []).map(({ name: [root, key] }) => (root === 'results' ? key : root))
+    return [...new Set(roots)].filter(
+      (root): root is string => root !== undefined && root !== name && graph.byName.has(root),
+    )
   }
 
   #checkJoins(endless: readonly (readonly string[])[]): void {

@@ -1,4 +1,5 @@
 /** A form's JSON Schema as fields of an HTML page: a flat object of plain values. Anything else is asked for as JSON. */
+import { INEXACT_HINT, inexactNumber, inexactText } from '../../engine/exact-numbers.ts'
 import type { Json } from '../../net/net.ts'
 
 export interface Field {
@@ -65,7 +66,11 @@ export function answerFrom(shape: FormShape, sent: URLSearchParams): Json | unde
   if (shape.ask === 'none') return undefined
   if (shape.ask === 'json') {
     const text = sent.get('answer') ?? ''
-    return text.trim() === '' ? undefined : JSON.parse(text)
+    if (text.trim() === '') return undefined
+    const value = JSON.parse(text) as Json
+    const inexact = inexactNumber(text)
+    if (inexact !== null) throw new SyntaxError(`${inexactText(inexact)}; ${INEXACT_HINT}`)
+    return value
   }
   const answer: Record<string, Json> = {}
   for (const field of shape.fields) {

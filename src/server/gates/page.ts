@@ -241,7 +241,11 @@ function word(approved: boolean): string {
 }
 
 function pretty(value: Json): string {
-  return escapeHtml(JSON.stringify(value, null, 2))
+  try {
+    return escapeHtml(JSON.stringify(value, null, 2))
+  } catch {
+    return 'This value is nested too deeply to be shown.'
+  }
 }
 
 /** 3 March 2026, 14:05 UTC: read by people of all countries the same. */

@@ -9,7 +9,7 @@ import { actorOf } from '../caller.ts'
 import { needName, readBody } from '../inbox/fields.ts'
 import { isId, listParam, onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
 import { notFound } from '../request-error.ts'
-import { gateViewWire, gateWire, instanceWire, type Wire } from '../wire.ts'
+import { gateViewWire, gateWire, instanceWire, type Wire, wireEach } from '../wire.ts'
 import { LONGEST_LINK_SECONDS, makeLink } from './link.ts'
 import { GATE_STATES } from './states.ts'
 
@@ -30,7 +30,10 @@ export function gateRoutes(app: FastifyInstance, engine: EngineApi): void {
       before: idParam(query, 'before'),
     })
     const shown = rows.slice(0, limit)
-    return { gates: shown.map(gateWire), next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+    return {
+      gates: wireEach(engine.faults, shown, gateWire),
+      next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+    }
   })
 
   app.get<ById>('/v1/gates/:id', async (request) => {

@@ -7,17 +7,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { kindOf, type Part } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { readStored } from '../../engine/edge.ts'
 import { PetrelError } from '../../engine/errors.ts'
+import { isStoreAway } from '../../engine/faults.ts'
 import type { LeaseOutcome, LeaseReport, LeaseSettled } from '../../engine/lease-api.ts'
+import { inputPlace } from '../../engine/retried-runs.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
 import { LONGEST_DELAY_MS } from '../../worker/later.ts'
 import { bodyObject } from '../body.ts'
-import type { Caller } from '../caller.ts'
+import { holderOf } from '../caller.ts'
+import { delivered, written } from '../delivered.ts'
 import type { LongPolls } from '../long-polls.ts'
-import { json, time, type Wire } from '../wire.ts'
+import { time, type Wire } from '../wire.ts'
 import { needName, readBody, readEntries, readName, readNotes, readQueue, readRuntime } from './fields.ts'
 import { conflict, findRun, knownId, runProblem } from './run-problem.ts'
 import { inboxRunWire } from './wire.ts'
@@ -40,7 +45,8 @@ export interface ClaimContext {
 
 export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimContext): void {
   app.post('/v1/runs/claim', async (request, reply) => {
-    const { leaseMs, ...asked } = readBody(bodyObject(request, { empty: 'refused' }), CLAIMED, 'a claim', readClaim)
+    const { leaseMs, ...read } = readBody(bodyObject(request, { empty: 'refused' }), CLAIMED, 'a claim', readClaim)
+    const asked = { ...read, holder: holderOf(request.caller, read.holder) }
     const fetch = (signal?: AbortSignal): Promise<readonly RunRow[]> =>
       engine.leases.fetch({
         ...asked,
@@ -48,8 +54,7 @@ export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimCo
         leaseMs: () => leaseMs,
         ...(signal === undefined ? {} : { signal }),
       })
-    const runs =
-      asked.waitMs === 0 ? await fetch() : await longPolls.during(reply, fetch, nameOf(request.caller, asked.holder))
+    const runs = asked.waitMs === 0 ? await fetch() : await longPolls.during({ request, reply }, fetch, asked.holder)
     if (runs.length === 0) return { runs: [] }
     // A caller who hung up while we claimed is known to be gone one turn later. Nobody is there to do them: they go back
     // now instead of when their leases run out.
@@ -58,14 +63,15 @@ export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimCo
       await engine.leases.settle(runs.map((run) => ({ ...heldAs(run), outcome: { kind: 'released' } })))
       return { runs: [] }
     }
-    return { runs: await Promise.all(runs.map((run) => claimedWire(engine, run))) }
+    const texts = await delivered(engine, runs, () => Promise.all(runs.map((run) => claimedText(engine, run))))
+    return reply.type('application/json; charset=utf-8').send(`{"runs":[${texts.join(',')}]}`)
   })
 
   // A worker that goes down cannot hang up safely: what is just being answered to it would be lost until its lease ends.
   app.post('/v1/runs/claim/stop', async (request) => {
     const body = bodyObject(request, { empty: 'refused' })
     const holder = readBody(body, ['worker_id'], 'a stop', (part) => readWorker(part.get('worker_id')))
-    return { stopped: longPolls.stop(nameOf(request.caller, holder)) }
+    return { stopped: longPolls.stop(holderOf(request.caller, holder)) }
   })
 
   app.post<ById>('/v1/runs/:id/heartbeat', async (request) => {
@@ -76,7 +82,8 @@ export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimCo
       leaseMs: readLease(part),
     }))
     const id = await knownId(engine, request.params.id, request.caller)
-    const { holder, epoch, leaseMs } = asked
+    const { epoch, leaseMs } = asked
+    const holder = holderOf(request.caller, asked.holder)
     const renewed = await engine.leases.extend({ holder, runIds: [id], epochs: [epoch], leaseMs })
     const run = await findRun(engine, id, request.caller)
     if (renewed.length === 0 || run.status !== 'leased' || run.epoch !== epoch) throw lost(run, holder, epoch)
@@ -112,17 +119,13 @@ export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimCo
       }))
       const id = await knownId(engine, request.params.id, request.caller)
       // Sent again after its answer was lost, it is known by this name.
-      const reportId = `${name}:${asked.epoch}:${asked.holder}`
-      const [settled] = await engine.leases.settle([{ runId: id, attempt: null, reportId, ...asked }])
+      const holder = holderOf(request.caller, asked.holder)
+      const reportId = `${name}:${asked.epoch}:${holder}`
+      const [settled] = await engine.leases.settle([{ runId: id, attempt: null, reportId, ...asked, holder }])
       if (settled === undefined || settled instanceof Error) throw reportProblem(settled, id)
       return { run: inboxRunWire(settled.run), ...more(settled) }
     })
   }
-}
-
-/** Two tenants may have workers of the same name. */
-function nameOf({ tenant }: Caller, worker: string): string {
-  return JSON.stringify([tenant, worker])
 }
 
 function readClaim(part: Part) {
@@ -239,13 +242,28 @@ function readError(part: Part): Failure {
  */
 async function claimedWire(engine: EngineApi, run: RunRow): Promise<Wire> {
   const [before, program] =
-    run.instanceId === null ? [null, null] : await Promise.all([engine.resultsBefore(run), engine.program(run)])
+    inputPlace(run).instanceId === null
+      ? [null, null]
+      : await Promise.all([engine.resultsBefore(run), engine.program(run)])
   return {
     ...inboxRunWire(run),
     epoch: run.epoch,
     program,
     parent_results:
-      before === null ? null : Object.fromEntries([...before].map(([node, result]) => [node, json(result)])),
+      before === null
+        ? null
+        : Object.fromEntries([...before].map(([node, result]) => [node, result === null ? null : readStored(result)])),
+  }
+}
+
+/** JSON text, or why it cannot be given to a worker. */
+async function claimedText(engine: EngineApi, run: RunRow): Promise<unknown> {
+  try {
+    readStored(run.payload)
+    return written(await claimedWire(engine, run))
+  } catch (error) {
+    if (isStoreAway(error)) throw error
+    return error
   }
 }
 
@@ -258,7 +276,7 @@ function lost(run: RunRow, holder: string, epoch: number): Error {
     run.status !== 'leased'
       ? `is ${run.status}`
       : run.leasedBy !== holder
-        ? `is held by worker ${run.leasedBy ?? '?'}, not by ${holder}`
+        ? `is held by worker ${unscopedName(run.leasedBy) ?? '?'}, not by ${unscopedName(holder)}`
         : run.epoch !== epoch
           ? `is at epoch ${run.epoch}, not ${epoch}`
           : 'has a lease that ran out'

@@ -4,7 +4,7 @@ import type { InboxQuery } from '../../store/inbox.ts'
 import { parseInboxCursor } from '../../store/inbox.ts'
 import type { RunStatus } from '../../store/rows.ts'
 import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
-import { listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import { keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 
 export const RUN_PARAMS = ['type', 'status', 'idempotency_key', 'queue', 'deleted', 'limit', 'before'] as const
 
@@ -20,7 +20,7 @@ export function readInboxQuery(query: Query, tenant: string | null): InboxQuery 
   return {
     type: typeParam(query),
     status: listParam(query, 'status', STATUSES) as readonly RunStatus[] | null,
-    idempotencyKey: storableParam(query, 'idempotency_key'),
+    idempotencyKey: keyParam(query, 'idempotency_key', tenant),
     queue: storableParam(query, 'queue'),
     deleted: deleted === 'all' ? null : deleted === 'true',
     tenant,
@@ -33,7 +33,9 @@ function typeParam(query: Query): InboxQuery['type'] {
   const text = textParam(query, 'type')
   if (text === null) return null
   try {
-    return parseTypeFilter(text)
+    const filter = parseTypeFilter(text)
+    if (!('tools' in filter)) return filter
+    throw new TypeFilterError('a set of tools is for claims; a list takes a type or a prefix')
   } catch (error) {
     if (!(error instanceof TypeFilterError)) throw error
     throw new PetrelError('invalid_request', `type: ${error.message}`, { parameter: 'type' })

@@ -4,6 +4,7 @@ import type { EngineApi } from '../../engine/api.ts'
 import { bodyObject } from '../body.ts'
 import { actorOf, type Caller } from '../caller.ts'
 import { onlyKnown, type Query } from '../query.ts'
+import { wireEach } from '../wire.ts'
 import { readBody } from './fields.ts'
 import { RUN_PARAMS, readInboxQuery } from './list.ts'
 import { findRun, knownId, runProblem } from './run-problem.ts'
@@ -26,7 +27,7 @@ export function runRoutes(app: FastifyInstance, engine: EngineApi): void {
     onlyKnown(query, RUN_PARAMS)
     const asked = readInboxQuery(query, request.caller.tenant)
     const page = await engine.store.read.listInbox(asked)
-    return { runs: page.runs.map(inboxRunWire), next_before: page.next }
+    return { runs: wireEach(engine.faults, page.runs, inboxRunWire), next_before: page.next }
   })
 
   app.get<ById>('/v1/runs/:id', async (request) => {

@@ -9,6 +9,7 @@ import type { InboxScheduleRow } from '../../store/inbox-schedules.ts'
 import { type Body, bodyObject } from '../body.ts'
 import { onlyKnown, type Query } from '../query.ts'
 import { notFound } from '../request-error.ts'
+import { wireEach } from '../wire.ts'
 import { needName, readBody, readMaxAttempts, readName, readPriority, readType } from './fields.ts'
 import { scheduleWire } from './wire.ts'
 
@@ -27,7 +28,7 @@ export function scheduleRoutes(app: FastifyInstance, engine: EngineApi): void {
 
   app.get('/v1/schedules', async (request) => {
     onlyKnown(request.query as Query, [])
-    return { schedules: (await schedules.list()).map(scheduleWire) }
+    return { schedules: wireEach(engine.faults, await schedules.list(), scheduleWire) }
   })
 
   app.get<ById>('/v1/schedules/:id', async (request) => ({ schedule: scheduleWire(await find(request.params.id)) }))

@@ -1,26 +1,27 @@
 /** Runs, events, registry entries and schedules as /v1 and `--json` show them. */
 import type { Enqueued } from '../../engine/api.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import type { InboxScheduleRow } from '../../store/inbox-schedules.ts'
 import type { RuntimeRow } from '../../store/registry.ts'
 import type { RunRow, StoredEvent } from '../../store/rows.ts'
-import { json, time, type Wire } from '../wire.ts'
+import { json, shown, time, type Wire } from '../wire.ts'
 
 /** Names that clients of the table know; queue, tenant and what follows is ours. */
 export function inboxRunWire(row: RunRow): Wire {
   return {
     id: row.id,
     type: row.type,
-    payload: json(row.payload),
+    payload: shown(row.payload, `/v1/runs/${row.id}`),
     status: row.status,
     priority: row.priority,
     run_at: time(row.runAt),
-    idempotency_key: row.idempotencyKey,
+    idempotency_key: unscopedName(row.idempotencyKey),
     attempt: row.attempt,
     max_attempts: row.maxAttempts,
-    leased_by: row.leasedBy,
+    leased_by: unscopedName(row.leasedBy),
     lease_until: time(row.leaseUntil),
     last_error: row.lastError,
-    result: json(row.result),
+    result: shown(row.result, `/v1/runs/${row.id}`),
     created_at: time(row.createdAt),
     deleted_at: time(row.deletedAt),
     queue: row.queue,

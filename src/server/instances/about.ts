@@ -1,12 +1,13 @@
 /** What an instance was given: by whom it was started, with which input, and what its context holds now. */
 import type { EngineApi } from '../../engine/api.ts'
+import { PAGE_BYTES } from '../../store/shown.ts'
 import { json, type Wire } from '../wire.ts'
 
 export async function aboutWire(engine: EngineApi, instanceId: string): Promise<Wire> {
   const { read } = engine.store
   const [told, input, context] = await Promise.all([
     read.slots({ instanceId, prefix: 'm' }),
-    read.slots({ instanceId, prefix: 'in' }),
+    read.slots({ instanceId, prefix: 'in', maxBytes: PAGE_BYTES }),
     contextWire(engine, instanceId),
   ])
   const about = (json(told.find(({ key }) => key === 'm')?.value ?? null) ?? {}) as {
@@ -22,6 +23,6 @@ export async function aboutWire(engine: EngineApi, instanceId: string): Promise<
 }
 
 export async function contextWire(engine: EngineApi, instanceId: string): Promise<Wire> {
-  const slots = await engine.store.read.slots({ instanceId, prefix: 'c:' })
+  const slots = await engine.store.read.slots({ instanceId, prefix: 'c:', maxBytes: PAGE_BYTES })
   return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), json(value)]))
 }

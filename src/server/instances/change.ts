@@ -1,5 +1,6 @@
 /** What people do to an instance: start an idle one, cancel, retry, patch its context. */
 import type { FastifyInstance } from 'fastify'
+import { openEffects } from '../../definitions/open-effects.ts'
 import type { Part } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { LONGEST_KEY, LONGEST_NAME } from '../../engine/inbox-run.ts'
@@ -7,6 +8,7 @@ import type { Json } from '../../net/net.ts'
 import { type Body, bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
 import { readBody, readLine } from '../inbox/fields.ts'
+import { openEffectWire } from '../sagas/wire.ts'
 import { instanceWire } from '../wire.ts'
 import { contextWire } from './about.ts'
 import { type ById, findRow } from './find.ts'
@@ -30,10 +32,12 @@ export function changeRoutes(app: FastifyInstance, engine: EngineApi): void {
     const asked = readRetry(bodyObject(request, { empty: 'allowed' }))
     const { id } = await findRow(engine, request.params.id, request.caller)
     const params = { id, actor: actorOf(request.caller), ...asked }
+    const open = await openEffects(engine, id)
     const made = await refusing('retry', id, engine.retryInstance(params))
     reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
     const row = await findRow(engine, made.id, request.caller)
-    return { id: made.id, created: made.created, retry_of: id, instance: instanceWire(row) }
+    const left = open.length === 0 ? {} : { not_undone: open.map(openEffectWire) }
+    return { id: made.id, created: made.created, retry_of: id, ...left, instance: instanceWire(row) }
   })
 
   app.patch<ById>('/v1/instances/:id/context', async (request) => {

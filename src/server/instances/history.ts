@@ -1,29 +1,41 @@
 /** GET /v1/instances/:id/events: page by page, or as a stream. */
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
+import { InstanceWatch } from '../instance-watch.ts'
 import { onlyKnown, type Query, wholeParam } from '../query.ts'
+import type { Seats } from '../seats.ts'
 import { streamEvents } from '../stream.ts'
-import { eventWire } from '../wire.ts'
+import { eventWire, wireEach } from '../wire.ts'
 import { type ById, findRow } from './find.ts'
 
-export function historyRoutes(app: FastifyInstance, engine: EngineApi, closing: AbortSignal): void {
+export interface HistoryContext {
+  readonly engine: EngineApi
+  readonly streamSeats: Seats
+  readonly closing: AbortSignal
+}
+
+export function historyRoutes(app: FastifyInstance, { engine, streamSeats, closing }: HistoryContext): void {
+  const watch = new InstanceWatch(engine.store)
   app.get<ById>('/v1/instances/:id/events', { exposeHeadRoute: false }, async (request, reply) => {
     const query = request.query as Query
     onlyKnown(query, ['after', 'limit'])
-    const { id } = await findRow(engine, request.params.id, request.caller)
+    const { id: instanceId, eventSeq } = await findRow(engine, request.params.id, request.caller)
     const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
-    if (wantsStream(request))
-      return streamEvents({
-        engine,
-        instanceId: id,
-        after: resumeAt(request, query),
-        reply: open(reply, request),
-        closing,
-      })
+    if (wantsStream(request)) {
+      const after = resumeAt(request, query)
+      return streamSeats.taken(request, () =>
+        streamEvents({ engine, watch, instanceId, after, reply: open(reply, request), closing }),
+      )
+    }
     const after = wholeParam(query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
-    const events = await engine.store.read.instanceEvents({ instanceId: id, afterSeq: after, limit: limit + 1 })
-    const shown = events.slice(0, limit)
-    return { events: shown.map(eventWire), next_after: shown.at(-1)?.seq ?? after, has_more: events.length > limit }
+    const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: after, limit })
+    const last = events.at(-1)?.seq ?? null
+    return {
+      events: wireEach(engine.faults, events, eventWire),
+      next_after: last ?? after,
+      has_more: last !== null && last < eventSeq,
+    }
   })
 }
 
@@ -39,7 +51,7 @@ function resumeAt(request: FastifyRequest, query: Query): number {
 }
 
 /** Takes the socket over from fastify, with the headers it would have sent. */
-function open(reply: FastifyReply, request: FastifyRequest): NodeJS.WritableStream & { readonly destroyed: boolean } {
+function open(reply: FastifyReply, request: FastifyRequest): ServerResponse {
   reply.hijack()
   reply.raw.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',

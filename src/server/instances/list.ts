@@ -3,7 +3,7 @@ import { parseMoment } from '../../dialects/ojs/time.ts'
 import { PetrelError } from '../../engine/errors.ts'
 import type { InstanceQuery } from '../../store/reads.ts'
 import { HELD_AT } from '../../store/rows.ts'
-import { isId, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 import { STATES } from '../wire.ts'
 
 export const INSTANCE_PARAMS = [
@@ -25,7 +25,7 @@ export function readInstanceQuery(query: Query, tenant: string | null): Instance
     states: listParam(query, 'state', STATES),
     name: storableParam(query, 'name'),
     dialect: storableParam(query, 'dialect'),
-    startKey: storableParam(query, 'start_key'),
+    startKey: keyParam(query, 'start_key', tenant),
     retryOf: idParam(query, 'retry_of'),
     createdAfter: momentParam(query, 'created_after'),
     createdBefore: momentParam(query, 'created_before'),

@@ -4,9 +4,11 @@ import type { Catalog } from '../../definitions/catalog.ts'
 import { loadStatus } from '../../dialects/dag/status/load.ts'
 import { loadExecution } from '../../dialects/playbook/execution/load.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { PAGE_BYTES } from '../../store/shown.ts'
 import { onlyKnown, type Query } from '../query.ts'
 import { notFound } from '../request-error.ts'
-import { instanceWire, json, viewWire } from '../wire.ts'
+import type { Seats } from '../seats.ts'
+import { instanceWire, shown, viewWire, wireEach } from '../wire.ts'
 import { aboutWire } from './about.ts'
 import { changeRoutes } from './change.ts'
 import { executionRoutes } from './execution.ts'
@@ -21,18 +23,23 @@ import { whyRoutes } from './why.ts'
 export interface InstanceContext {
   readonly engine: EngineApi
   readonly catalog: Catalog
+  readonly streamSeats: Seats
   readonly closing: AbortSignal
 }
 
-export function instanceRoutes(app: FastifyInstance, { engine, catalog, closing }: InstanceContext): void {
+export function instanceRoutes(app: FastifyInstance, context: InstanceContext): void {
+  const { engine, catalog } = context
   app.get('/v1/instances', async (request) => {
     const query = request.query as Query
     onlyKnown(query, INSTANCE_PARAMS)
     const asked = readInstanceQuery(query, request.caller.tenant)
     const rows = await engine.store.read.listInstances({ ...asked, limit: asked.limit + 1 })
-    const shown = rows.slice(0, asked.limit)
+    const page = rows.slice(0, asked.limit)
     const more = rows.length > asked.limit
-    return { instances: shown.map(instanceWire), next_before: more ? (shown.at(-1)?.id ?? null) : null }
+    return {
+      instances: wireEach(engine.faults, page, instanceWire),
+      next_before: more ? (page.at(-1)?.id ?? null) : null,
+    }
   })
 
   app.get<ById>('/v1/instances/:id', async (request) => {
@@ -40,7 +47,7 @@ export function instanceRoutes(app: FastifyInstance, { engine, catalog, closing 
     const view = await findInstance(engine, request.params.id, request.caller)
     const { id } = view.instance
     const [results, about, status, loaded] = await Promise.all([
-      engine.results(id),
+      engine.shownResults(id, PAGE_BYTES),
       aboutWire(engine, id),
       loadStatus(engine, view.instance),
       loadExecution(engine, view.instance),
@@ -50,7 +57,12 @@ export function instanceRoutes(app: FastifyInstance, { engine, catalog, closing 
       ...about,
       ...(status === null ? {} : { status }),
       ...(loaded === null ? {} : { execution: loaded.execution }),
-      results: Object.fromEntries([...results].map(([node, text]) => [node, json(text)])),
+      results: Object.fromEntries(
+        [...results].map(([node, text]) => [
+          node,
+          shown(text, `/v1/instances/${id}/results/${encodeURIComponent(node)}`),
+        ]),
+      ),
     }
   })
 
@@ -62,7 +74,7 @@ export function instanceRoutes(app: FastifyInstance, { engine, catalog, closing 
     return { hash: netHash, net }
   })
 
-  historyRoutes(app, engine, closing)
+  historyRoutes(app, context)
   stepRoutes(app, engine)
   whyRoutes(app, engine)
   telemetryRoutes(app, engine)

@@ -9,7 +9,6 @@ import type { Json } from '../../net/net.ts'
 import { type Body, bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
 import { needName, readBody, readLine, readName } from '../inbox/fields.ts'
-import { RequestError } from '../request-error.ts'
 import { instanceWire, type Wire } from '../wire.ts'
 import { aboutWire } from './about.ts'
 
@@ -21,7 +20,7 @@ export function startRoutes(app: FastifyInstance, engine: EngineApi, catalog: Ca
   app.post('/v1/instances', async (request, reply) => {
     const asked = readStart(bodyObject(request, { empty: 'refused' }))
     const { caller } = request
-    const made = await startDefinition(engine, catalog, { ...asked, tenant: caller.tenant, actor: actorOf(caller) })
+    const made = await catalog.start({ ...asked, tenant: caller.tenant, actor: actorOf(caller) })
     reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
     return startedWire(engine, made)
   })
@@ -54,22 +53,6 @@ function readMeta(part: Part): Json | null {
   }
   if (correlation === null) return meta.isObject ? given : null
   return { ...given, correlationId: correlation }
-}
-
-/** A key that another tenant has taken is nobody else's affair. */
-export async function startDefinition(
-  engine: EngineApi,
-  catalog: Catalog,
-  params: StartDefinition,
-): Promise<DefinitionStarted> {
-  const made = await catalog.start(params)
-  if (made.created || params.tenant === null) return made
-  const row = await engine.store.read.instance(made.id)
-  if (row === null || row.tenant === params.tenant) return made
-  throw new RequestError('duplicate', 'start_key: this key is taken, and not by an instance of this tenant', {
-    details: { field: 'start_key' },
-    hint: 'Begin the keys of a tenant with its name.',
-  })
 }
 
 /** Of which definition it is, the instance itself says: under a taken key it may be another than the one asked for. */

@@ -23,11 +23,10 @@ export function telemetryRoutes(app: FastifyInstance, engine: EngineApi): void {
     }
     const limit = wholeParam(query, 'limit', PAGE)
     const after = wholeParam(query, 'after', PLACE)
-    const found = { instanceId: instance.id, afterSeq: after, limit: limit + 1 }
-    const stored = await engine.store.read.instanceEvents(found)
-    const shown = stored.slice(0, limit)
-    const events = await loadTelemetry(engine, shown)
-    return { events, next_after: shown.at(-1)?.seq ?? after, has_more: stored.length > limit }
+    const stored = await engine.store.read.instanceEvents({ instanceId: instance.id, afterSeq: after, limit })
+    const events = await loadTelemetry(engine, stored)
+    const last = stored.at(-1)?.seq ?? null
+    return { events, next_after: last ?? after, has_more: last !== null && last < instance.eventSeq }
   })
 
   app.get('/v1/telemetry', async (request) => {

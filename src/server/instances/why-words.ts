@@ -96,6 +96,10 @@ export function reasonWords(reason: Reason, m: Moments): string {
       return `type '${reason.type}' is disabled in the registry`
     case 'worker': {
       const runtime = reason.runtime === null ? '' : ` of runtime '${reason.runtime}'`
+      if (reason.tools.length > 0) {
+        const tools = `${reason.tools.length === 1 ? 'tool' : 'tools'} ${reason.tools.map((tool) => `'${tool}'`).join(', ')}`
+        return `no live worker${runtime} has the ${tools} on queue '${reason.queue}'`
+      }
       return `no live worker${runtime} takes '${reason.type}' on queue '${reason.queue}'`
     }
     case 'queue': {

@@ -4,7 +4,9 @@ import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import { stateBeforeCancel } from '../../dialects/ojs/state.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { Failure } from '../../net/marking.ts'
+import type { RunSort } from '../../store/reads.ts'
 import type { RunRow } from '../../store/rows.ts'
+import { PAGE_BYTES } from '../../store/shown.ts'
 import { type Body, bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
 import { onlyKnown, type Query } from '../query.ts'
@@ -15,6 +17,8 @@ import { jobPage, MOST_COUNTED } from './job-page.ts'
 import { JOB_FILTERS, type JobFilter, readJobFilter, readTime, WAITING } from './job-query.ts'
 import { findRun, jobProblem, jobReplies } from './job-reply.ts'
 import { PAGE_PARAMS } from './paging.ts'
+
+const ADMIN = { config: { scope: 'admin' as const } }
 
 type ById = { Params: { readonly id: string } }
 
@@ -31,6 +35,20 @@ export function adminJobRoutes(app: FastifyInstance, context: OjsContext): void 
   })
 
   app.get<ById>('/ojs/v1/admin/jobs/:id', (request) => detail(context, request))
+
+  app.patch<ById>('/ojs/v1/admin/jobs/:id', ADMIN, async (request) => {
+    const { id } = await findRun(engine, request.params.id, request.caller)
+    const { priority } = bodyObject(request, { empty: 'refused' })
+    if (!Number.isInteger(priority) || Math.abs(priority as number) > 100) {
+      throw new RequestError('invalid_request', 'priority is a whole number from -100 to 100', {
+        details: { field: 'priority' },
+      })
+    }
+    await engine
+      .prioritize({ id, priority: 100 - (priority as number), actor: actorOf(request.caller) })
+      .catch((error: unknown) => Promise.reject(jobProblem(error, id, 'not started')))
+    return detail(context, request)
+  })
 
   app.post<ById>('/ojs/v1/admin/jobs/:id/retry', async (request) => {
     const run = await findRun(engine, request.params.id, request.caller)
@@ -130,12 +148,30 @@ export function adminJobRoutes(app: FastifyInstance, context: OjsContext): void 
 function filterOf(request: FastifyRequest): ReturnType<typeof readJobFilter> {
   const query = request.query as Query
   onlyKnown(query, [...JOB_FILTERS, 'sort', 'order', ...PAGE_PARAMS])
-  if ((query['sort'] ?? 'created_at') !== 'created_at' || (query['order'] ?? 'desc') !== 'desc') {
-    throw new RequestError('invalid_request', 'jobs are listed by created_at, the newest first', {
-      details: { parameter: query['sort'] === undefined ? 'order' : 'sort' },
+  const { filter, states } = readJobFilter(query, { tenant: request.caller.tenant })
+  return { filter: { ...filter, sort: readSort(query) }, states }
+}
+
+const SORTS = { created_at: 'created', scheduled_at: 'due', priority: 'priority' } as const
+
+/** null: as it is stored, the newest first. */
+function readSort(query: Query): RunSort | null {
+  const sort = String(query['sort'] ?? 'created_at')
+  const order = String(query['order'] ?? 'desc')
+  const by = Object.hasOwn(SORTS, sort) ? SORTS[sort as keyof typeof SORTS] : null
+  if (by === null || (order !== 'asc' && order !== 'desc')) {
+    throw new RequestError('invalid_request', 'jobs are sorted by created_at, scheduled_at or priority, asc or desc', {
+      details: { parameter: by === null ? 'sort' : 'order' },
     })
   }
-  return readJobFilter(query, { tenant: request.caller.tenant })
+  if (by === 'created' && order === 'desc') return null
+  if (query['cursor'] !== undefined) {
+    throw new RequestError('invalid_request', 'a sorted list has pages, and no cursor', {
+      details: { parameter: 'cursor' },
+    })
+  }
+  // Stored, a smaller number is more urgent.
+  return { by, descending: (order === 'desc') !== (by === 'priority'), among: MOST_COUNTED }
 }
 
 type States = NonNullable<Parameters<typeof readJobFilter>[1]['states']>
@@ -219,6 +255,7 @@ async function deadLetterStats({ engine }: OjsContext, request: FastifyRequest):
     tenant: request.caller.tenant,
     limit: MOST_SORTED,
     before: null,
+    maxBytes: PAGE_BYTES,
   }
   const total = await read.countListedRuns(query, MOST_COUNTED)
   if (total >= MOST_COUNTED) return { total, total_is_at_least: true }
@@ -237,7 +274,7 @@ async function deadLetterStats({ engine }: OjsContext, request: FastifyRequest):
 function errorType(run: RunRow): string {
   if (run.error === null) return 'unknown'
   const { type, code } = JSON.parse(run.error) as Failure
-  return type ?? code
+  return type ?? code ?? 'unknown'
 }
 
 function countBy(runs: readonly RunRow[], wordOf: (run: RunRow) => string): Readonly<Record<string, number>> {

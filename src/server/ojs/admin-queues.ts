@@ -7,7 +7,7 @@ import { isQueueName } from '../../dialects/ojs/names.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { QueueStats } from '../../engine/api.ts'
-import { bodyObject } from '../body.ts'
+import { type Body, bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
 import { refuseMistakes } from '../mistaken.ts'
 import { onlyKnown, type Query } from '../query.ts'
@@ -66,8 +66,10 @@ export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): 
     const { name } = request.params
     checkName(name)
     const notes = new BodyNotes()
-    const asked = readConfig(notes.root(bodyObject(request, { empty: 'refused' })))
+    const body = bodyObject(request, { empty: 'refused' })
+    const asked = readConfig(notes.root(body))
     refuseMistakes(notes)
+    refuseRetention(body)
     await applyConfig(engine, { queue: name, asked, actor: actorOf(request.caller) })
     bounds.forget()
     return { name, configuration: await configuration(name) }
@@ -96,6 +98,15 @@ export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): 
 function checkName(name: string): void {
   if (!isQueueName(name))
     throw new RequestError('invalid_request', `'${name}' is no name of a queue`, { details: { field: 'name' } })
+}
+
+/** Trees of workflows span queues and go as a whole, so there is one retention for the store. */
+function refuseRetention({ retention = null }: Body): void {
+  if (retention === null) return
+  throw new RequestError('unsupported', 'a queue has no retention of its own: one counts for the whole store', {
+    details: { field: 'retention' },
+    hint: 'Leave retention out; nothing of this configuration was applied. How long ended jobs are kept is an option of the engine.',
+  })
 }
 
 function queueWire(queue: QueueStats, now: number): object {

@@ -102,6 +102,8 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
         page: Math.floor(offset / limit) + 1,
         per_page: limit,
         has_more: rows.length > limit,
+        total: offset + rows.length,
+        ...(rows.length > limit ? { total_is_at_least: true } : {}),
       },
     }
   })

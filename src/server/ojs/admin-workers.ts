@@ -1,20 +1,23 @@
 /** Workers as operators see them: /ojs/v1/admin/workers, and GET /ojs/v1/workers/:id/health. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { timeText } from '../../dialects/ojs/time.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import type { RunRow, WorkerRow } from '../../store/rows.ts'
-import { actorOf } from '../caller.ts'
+import { actorOf, holderOf } from '../caller.ts'
 import { onlyKnown, type Query } from '../query.ts'
 import { notFound } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
 import { jobReplies, maySee } from './job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
+const ADMIN = { config: { scope: 'admin' as const } }
+
 type ById = { Params: { readonly id: string } }
 
 /** With more jobs active than this, how many each worker has is not told in the list. */
 const MOST_COUNTED = 2_000
 
-const STATES = { running: 'running', quiet: 'quiet', terminate: 'terminate', dead: 'stale' } as const
+export const STATES = { running: 'running', quiet: 'quiet', terminate: 'terminate', dead: 'stale' } as const
 const HEALTH = { running: 'running', quiet: 'draining', terminate: 'shutting_down', dead: 'dead' } as const
 
 export function adminWorkerRoutes(app: FastifyInstance, context: OjsContext): void {
@@ -67,11 +70,21 @@ export function adminWorkerRoutes(app: FastifyInstance, context: OjsContext): vo
   directing('quiet')
   directing('terminate')
 
+  /** One that holds leases of its own is over at once, and they with it; one of a Petrel process ends what it has. */
+  app.delete<ById>('/ojs/v1/admin/workers/:id', ADMIN, async (request, reply) => {
+    const row = await find(context, request)
+    if (row.state !== 'dead') {
+      await engine.directWorker({ id: row.id, state: 'terminate', actor: actorOf(request.caller) })
+      if (row.holds === 'lease') await engine.store.sweep.beatLease({ worker: row, ttlMs: 0 })
+    }
+    reply.code(204)
+  })
+
   app.get<ById>('/ojs/v1/workers/:id/health', async (request, reply) => {
     const row = await find(context, request)
     reply.code(row.state === 'dead' ? 503 : 200)
     return {
-      worker_id: row.id,
+      worker_id: unscopedName(row.id),
       state: HEALTH[row.state],
       last_heartbeat_at: timeText(row.heartbeatAt),
       expires_at: timeText(row.expiresAt),
@@ -86,19 +99,21 @@ async function visible({ engine }: OjsContext, request: FastifyRequest): Promise
 
 async function find(context: OjsContext, request: FastifyRequest<ById>): Promise<WorkerRow> {
   const { id } = request.params
-  const row = (await visible(context, request)).find((worker) => worker.id === id)
+  const { tenant } = request.caller
+  const stored = tenant === null ? id : holderOf(request.caller, id)
+  const row = (await visible(context, request)).find((worker) => worker.id === stored || worker.id === id)
   if (row !== undefined) return row
   throw notFound('worker', id, 'Workers over HTTP are known from their first heartbeat on.')
 }
 
 /** null: too many to read. */
-async function activeRuns({ engine }: OjsContext): Promise<readonly RunRow[] | null> {
+export async function activeRuns({ engine }: OjsContext): Promise<readonly RunRow[] | null> {
   const filter = { status: ['leased'] as const, queue: null, type: null, deadLetter: null, tenant: null, before: null }
-  const runs = await engine.store.read.listRuns({ ...filter, limit: MOST_COUNTED + 1 })
+  const runs = await engine.store.read.listRuns({ ...filter, limit: MOST_COUNTED + 1, maxBytes: 0 })
   return runs.length > MOST_COUNTED ? null : runs
 }
 
-function heldBy(worker: WorkerRow, runs: readonly RunRow[]): readonly RunRow[] {
+export function heldBy(worker: WorkerRow, runs: readonly RunRow[]): readonly RunRow[] {
   return runs.filter((run) =>
     worker.holds === 'session' ? run.sessionId === worker.id : run.sessionId === null && run.leasedBy === worker.id,
   )
@@ -107,7 +122,7 @@ function heldBy(worker: WorkerRow, runs: readonly RunRow[]): readonly RunRow[] {
 function workerWire(row: WorkerRow, activeJobs: number | null): object {
   return {
     id: row.id,
-    name: row.name,
+    name: unscopedName(row.name),
     hostname: row.host,
     pid: row.pid,
     runtime: row.runtime,

@@ -88,7 +88,12 @@ export class BulkOperations {
     let before: string | null = null
     try {
       for (;;) {
-        const runs: readonly RunRow[] = await this.#engine.store.read.listRuns({ ...filter, limit: PORTION, before })
+        const runs: readonly RunRow[] = await this.#engine.store.read.listRuns({
+          ...filter,
+          limit: PORTION,
+          before,
+          maxBytes: 0,
+        })
         operation.matched += runs.length
         for (let at = 0; at < runs.length; at += AT_ONCE) {
           if (this.#closing.aborted) return

@@ -8,6 +8,7 @@ import { readWorkerId } from '../../dialects/ojs/names.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { unstorable } from '../../engine/edge.ts'
+import { PetrelError } from '../../engine/errors.ts'
 import type { RunStatus } from '../../store/rows.ts'
 import type { SavedRow } from '../../store/saved.ts'
 import { type Body, bodyObject } from '../body.ts'
@@ -15,7 +16,8 @@ import { refuseMistakes } from '../mistaken.ts'
 import { notFound, RequestError } from '../request-error.ts'
 import { checkpointWire } from './checkpoint-wire.ts'
 import type { OjsContext } from './context.ts'
-import { findRun } from './job-reply.ts'
+import { findRun, jobProblem } from './job-reply.ts'
+import { reporterOf } from './reporter.ts'
 
 type ById = { Params: { readonly id: string } }
 
@@ -23,10 +25,11 @@ const MAX_CHECKPOINT_BYTES = 1024 * 1024
 
 const ALIASES = ['/ojs/v1/checkpoints/:id', '/ojs/v1/ojs/v1/checkpoints/:id']
 
-export function checkpointRoutes(app: FastifyInstance, { engine }: OjsContext): void {
+export function checkpointRoutes(app: FastifyInstance, context: OjsContext): void {
+  const { engine } = context
   const scope = { config: { scope: 'work' as const } }
   const path = '/ojs/v1/jobs/:id/checkpoint'
-  const save = (request: FastifyRequest<ById>) => saveCheckpoint(engine, request)
+  const save = (request: FastifyRequest<ById>) => saveCheckpoint(context, request)
   const look = (request: FastifyRequest<ById>) => readCheckpoint(engine, request)
   const remove = async (request: FastifyRequest<ById>) => {
     const { id } = await findRun(engine, request.params.id, request.caller)
@@ -42,13 +45,17 @@ export function checkpointRoutes(app: FastifyInstance, { engine }: OjsContext): 
   for (const one of ALIASES) app.get<ById>(`${one}/resume`, (request) => resumeCheckpoint(engine, request))
 }
 
-async function saveCheckpoint(engine: EngineApi, request: FastifyRequest<ById>): Promise<object> {
-  const { id } = await findRun(engine, request.params.id, request.caller)
+async function saveCheckpoint(context: OjsContext, request: FastifyRequest<ById>): Promise<object> {
+  const { engine } = context
+  const run = await findRun(engine, request.params.id, request.caller)
+  const { id } = run
   const body = bodyObject(request, { empty: 'refused' })
   const notes = new BodyNotes()
-  const holder = readWorkerId(notes.root(body).get('worker_id'))
+  const named = readWorkerId(notes.root(body).get('worker_id'))
   refuseMistakes(notes)
   const state = textOf(body)
+  const holder = await reporterOf(context, request, run, named)
+  if (holder instanceof PetrelError) throw jobProblem(holder, id, 'active')
   const saved = await engine.store.saved.put({ runId: id, holder, state })
   if ('status' in saved) throw notSaved(id, saved.status, holder)
   return reply(saved)
@@ -107,7 +114,7 @@ const WORDS: Readonly<Record<RunStatus, string>> = {
 }
 
 /** `holder`: null if the request did not say who asks. */
-export function notSaved(id: string, status: RunStatus | null, holder: string | null): RequestError {
+function notSaved(id: string, status: RunStatus | null, holder: string | null): RequestError {
   if (status === null) return notFound('job', id)
   const held = status === 'leased'
   const message = held ? `job ${id} is held by someone else than ${holder}` : `job ${id} is ${WORDS[status]}`

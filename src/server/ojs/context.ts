@@ -1,7 +1,10 @@
 /** What every group of OJS routes is given, and who is asking. */
 import type { EngineApi, Logger } from '../../engine/api.ts'
 import type { Caller, Scope } from '../caller.ts'
+import type { LongPolls } from '../long-polls.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Seats } from '../seats.ts'
+import type { Voices } from './voices.ts'
 
 export interface OjsContext {
   readonly engine: EngineApi
@@ -10,6 +13,10 @@ export interface OjsContext {
   readonly closing: AbortSignal
   readonly logger: Logger | null
   readonly metrics: Metrics
+  /** Held by every event stream, of jobs or of instances. */
+  readonly streamSeats: Seats
+  readonly longPolls: LongPolls
+  readonly voices: Voices
   readonly options: OjsOptions
 }
 

@@ -12,6 +12,7 @@ import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
 import { maySee } from './job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+import { refuseQueueLimits } from './rate-limits.ts'
 
 type ByName = { Params: { readonly name: string } }
 
@@ -43,6 +44,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     const by = { tenant: caller.tenant, initiator: actorOf(caller), now: await engine.store.now() }
     const schedule = readCron(notes.root(body), by)
     refuseMistakes(notes)
+    refuseQueueLimits(caller, schedule.run?.limits)
     const before = await engine.store.read.schedule(schedule.name)
     if (before !== null && !maySee(caller, before)) {
       throw new RequestError('duplicate', `the name ${schedule.name} is taken`, { details: { field: 'name' } })

@@ -10,7 +10,7 @@ import { refuseMistakes } from '../mistaken.ts'
 import { RequestError } from '../request-error.ts'
 import { boundsOf } from './backpressure.ts'
 import { jobReplies } from './job-reply.ts'
-import { limitHeaders } from './rate-limits.ts'
+import { limitHeaders, refuseQueueLimits } from './rate-limits.ts'
 import { schemasOf } from './schema-check.ts'
 
 export interface EnqueuedJob {
@@ -32,8 +32,10 @@ export async function enqueueJobs(
   const now = bodies.some(needsClock) ? await engine.store.now() : 0
   const jobs = bodies.map((body, i) => readJob(new Part(notes, body, paths(i)), now))
   refuseMistakes(notes)
+  const limits = jobs.flatMap((job) => job.options.limits)
+  refuseQueueLimits(caller, limits)
   await schemasOf(engine).check(jobs, paths)
-  tell(limitHeaders(jobs.flatMap((job) => job.options.limits)))
+  tell(limitHeaders(limits))
   const by = { tenant: caller.tenant, initiator: actorOf(caller) }
   const made = await boundsOf(engine)
     .admit(perQueue(jobs), () => engine.enqueue(jobs.map((job) => enqueueParams(job, by))), tell)

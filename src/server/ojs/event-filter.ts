@@ -1,5 +1,5 @@
 /** Which events a reader wants: a channel, types, queues, job types; and never those of another tenant. */
-import type { MappedEvent } from '../../dialects/ojs/events.ts'
+import { type MappedEvent, UNREADABLE } from '../../dialects/ojs/events.ts'
 import { type Query, textParam } from '../query.ts'
 import { RequestError } from '../request-error.ts'
 
@@ -11,6 +11,7 @@ export interface EventFilter {
   readonly tenant: string | null
 }
 
+const ENDS: ReadonlySet<string> = new Set(['job.completed', 'job.discarded', 'job.cancelled'])
 const MOST = 100
 const TYPE = /^[a-z][a-z_]*(?:\.[a-z_]+)*(?:\.\*)?$/
 const ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/
@@ -32,7 +33,7 @@ export function readChannel(text: string): string {
 export function readFilter(query: Query, tenant: string | null, channel?: string): EventFilter {
   return {
     channel: channel ?? readChannel(textParam(query, 'channel') ?? 'all'),
-    types: readTypes(names(query, 'types') ?? names(query, 'event_types')),
+    types: readTypes(names(query, 'types') ?? names(query, 'event_types') ?? names(query, 'type')),
     queues: names(query, 'queues'),
     jobTypes: names(query, 'job_types'),
     tenant,
@@ -51,11 +52,21 @@ export function readTypes(types: readonly string[] | null): readonly string[] | 
 export function matches(filter: EventFilter, event: MappedEvent): boolean {
   return (
     (filter.tenant === null || event.tenant === filter.tenant) &&
-    (filter.types === null || filter.types.some((type) => typeMatches(type, event.wire.type))) &&
+    (filter.types === null || filter.types.some((type) => typeMatches(type, event.wire.type)) || isUnreadable(event)) &&
     (filter.queues === null || (event.queue !== null && filter.queues.includes(event.queue))) &&
     (filter.jobTypes === null || (event.jobType !== null && filter.jobTypes.includes(event.jobType))) &&
     inChannel(filter.channel, event)
   )
+}
+
+/** Of which type it is, is not known. */
+function isUnreadable({ wire }: MappedEvent): boolean {
+  return wire.type === UNREADABLE
+}
+
+/** Nothing follows it. */
+export function endsJob({ wire }: MappedEvent): boolean {
+  return ENDS.has(wire.type)
 }
 
 function typeMatches(wanted: string, type: string): boolean {

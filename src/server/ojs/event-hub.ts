@@ -8,7 +8,7 @@
  *
  * So a slow listener costs reads, never memory, and nobody loses an event. The loop runs only while someone listens.
  */
-import { type MappedEvent, ojsEvents } from '../../dialects/ojs/events.ts'
+import { eventText, type MappedEvent, ojsEvents } from '../../dialects/ojs/events.ts'
 import type { EngineApi, Logger } from '../../engine/api.ts'
 import type { StoredEvent } from '../../store/rows.ts'
 
@@ -42,6 +42,8 @@ const LEAST_MS = 20
 const AFTER_ERROR_MS = 1_000
 const KEPT_BYTES = 8 * 1024 * 1024
 const KEPT_CHUNKS = 2_000
+/** A read that brought so much was perhaps cut short. */
+const FULL_BYTES = 256 * 1024
 
 export class EventHub {
   readonly #engine: EngineApi
@@ -126,7 +128,7 @@ export class EventHub {
       while (this.#listeners > 0 && !this.#closing.aborted) {
         let pause = LOOK_MS
         try {
-          if ((await this.#step()) === PORTION) continue
+          if (await this.#step()) continue
         } catch (error) {
           this.#logger?.warn({ err: error }, 'events could not be read; trying again')
           pause = AFTER_ERROR_MS
@@ -138,11 +140,12 @@ export class EventHub {
     }
   }
 
-  async #step(): Promise<number> {
+  /** true: there may be more. */
+  async #step(): Promise<boolean> {
     const from = this.#place
     const stored = await this.#engine.store.read.feed({ afterId: from, limit: PORTION })
     const upTo = stored.at(-1)?.id
-    if (upTo === undefined) return 0
+    if (upTo === undefined) return false
     const events = await mapEvents(this.#engine, stored)
     const bytes = events.reduce((sum, { text }) => sum + text.length, 0)
     this.#chunks.push({ from, upTo, events, bytes })
@@ -152,7 +155,7 @@ export class EventHub {
       this.#bytes -= (this.#chunks.shift() as Chunk).bytes
     }
     this.#tell()
-    return stored.length
+    return stored.length === PORTION || bytes >= FULL_BYTES
   }
 
   #tell(): void {
@@ -198,5 +201,5 @@ export class EventHub {
 /** Stored events as they go out. */
 export async function mapEvents(engine: EngineApi, stored: readonly StoredEvent[]): Promise<readonly HubEvent[]> {
   const mapped = await ojsEvents(engine, stored)
-  return mapped.map((event) => ({ ...event, text: JSON.stringify(event.wire) }))
+  return mapped.map((event) => ({ ...event, text: eventText(engine, event) }))
 }

@@ -29,7 +29,7 @@ export interface Listening {
 
 export type Ending = { readonly why: 'gone' | 'closing' | 'finished' | 'slow'; readonly place: EventPlace }
 
-const PATIENCE_MS = 30_000
+export const PATIENCE_MS = 30_000
 
 export async function pump(listening: Listening): Promise<Ending> {
   const { hub, wants, outlet, gone, closing, patienceMs = PATIENCE_MS } = listening
@@ -60,7 +60,7 @@ export async function pump(listening: Listening): Promise<Ending> {
   }
 }
 
-async function hasRoom(outlet: Outlet, stop: AbortSignal, patienceMs: number): Promise<boolean> {
+export async function hasRoom(outlet: Outlet, stop: AbortSignal, patienceMs = PATIENCE_MS): Promise<boolean> {
   const late = AbortSignal.timeout(patienceMs)
   try {
     await outlet.drained(AbortSignal.any([stop, late]))

@@ -17,18 +17,19 @@ import { requireChannel } from './channel.ts'
 import type { OjsContext } from './context.ts'
 import { type EventFilter, matches, readChannel, readTypes } from './event-filter.ts'
 import type { EventHub, HubEvent } from './event-hub.ts'
-import { pump } from './event-listener.ts'
+import { PATIENCE_MS, pump } from './event-listener.ts'
 import { readPlace, WHOLE } from './event-place.ts'
 import { gapBefore } from './event-stream.ts'
-import type { StreamSeats } from './stream-seats.ts'
 
 const PING_MS = 25_000
 const FULL_BYTES = 1024 * 1024
 const ROOM_BYTES = 256 * 1024
 const LOOK_MS = 50
+/** A client that was told why and does not hang up. */
+const LINGER_MS = 1_000
 const MOST_CHANNELS = 100
 
-export function eventSocket(app: FastifyInstance, context: OjsContext, hub: EventHub, seats: StreamSeats): void {
+export function eventSocket(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
   const leaves = new WeakMap<FastifyRequest, () => void>()
   app.route({
     method: 'GET',
@@ -40,7 +41,7 @@ export function eventSocket(app: FastifyInstance, context: OjsContext, hub: Even
           hint: 'Connect with a WebSocket client, or read GET /ojs/v1/events/stream.',
         })
       }
-      leaves.set(request, seats.take(request))
+      leaves.set(request, context.streamSeats.take(request))
     },
     handler: () => {
       throw new RequestError('invalid_request', 'this path speaks WebSocket')
@@ -73,7 +74,9 @@ class SocketListener {
     this.#context = context
     this.#hub = hub
     socket.on('message', (data, isBinary) => {
-      this.#turn = this.#turn.then(() => this.#hear(isBinary ? '' : String(data)))
+      // Read on when this one is answered and the answer is taken: a client that only talks fills no memory.
+      socket.pause()
+      this.#turn = this.#turn.then(() => this.#hear(isBinary ? '' : String(data))).then(() => this.#listenOn())
     })
     socket.on('error', () => socket.terminate())
     socket.once('close', () => this.#gone.abort())
@@ -96,6 +99,21 @@ class SocketListener {
       this.#socket.ping()
     }, PING_MS)
     this.#gone.signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+  }
+
+  async #listenOn(): Promise<void> {
+    if (this.#socket.bufferedAmount >= FULL_BYTES) {
+      const late = AbortSignal.timeout(PATIENCE_MS)
+      await this.#drained(AbortSignal.any([this.#gone.signal, late])).catch(() => {
+        if (late.aborted) this.#closeSlow()
+      })
+    }
+    this.#socket.resume()
+  }
+
+  #closeSlow(): void {
+    this.#socket.close(1013, 'events were not taken for 30 s; connect again and resume')
+    setTimeout(() => this.#socket.terminate(), LINGER_MS).unref()
   }
 
   async #hear(text: string): Promise<void> {
@@ -164,7 +182,7 @@ class SocketListener {
       closing: this.#context.closing,
     }).then(
       ({ why }) => {
-        if (why === 'slow') this.#socket.close(1013, 'events were not taken for 30 s; connect again and resume')
+        if (why === 'slow') this.#closeSlow()
       },
       (error) => {
         this.#context.logger?.error({ err: error }, 'event stream broke off')

@@ -9,12 +9,15 @@ import { isId, type Query, textParam, wholeParam } from '../query.ts'
 import { notFound } from '../request-error.ts'
 import { requireChannel } from './channel.ts'
 import type { OjsContext } from './context.ts'
-import { type EventFilter, matches, readFilter } from './event-filter.ts'
+import { type EventFilter, endsJob, matches, readFilter } from './event-filter.ts'
 import { EventHub, type HubEvent, mapEvents } from './event-hub.ts'
 import { isAfter, placeCursor, readPlace, START, WHOLE } from './event-place.ts'
 import { eventSocket } from './event-socket.ts'
 import { resumePlace, stream, wantsStream } from './event-stream.ts'
-import { StreamSeats } from './stream-seats.ts'
+import { readTime } from './job-query.ts'
+import { pageWire, readPage } from './paging.ts'
+import { progressStream } from './progress-stream.ts'
+import { statsStream } from './stats-stream.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
@@ -22,11 +25,9 @@ const PORTION = 200
 /** Stored events one poll looks through; a filter that finds little answers with the cursor it has come to. */
 const LOOK_THROUGH = 5_000
 
-const ENDS: ReadonlySet<string> = new Set(['job.completed', 'job.discarded', 'job.cancelled'])
-
 export function eventRoutes(app: FastifyInstance, context: OjsContext): void {
   const hub = new EventHub(context)
-  const seats = new StreamSeats()
+  const { streamSeats: seats } = context
   // What this process changes it tells its own listeners at once.
   app.addHook('onResponse', async ({ method }) => {
     if (method !== 'GET') hub.nudge()
@@ -36,7 +37,8 @@ export function eventRoutes(app: FastifyInstance, context: OjsContext): void {
 
   app.get('/ojs/v1/events', noHead, async (request, reply) => {
     const filter = readFilter(request.query as Query, request.caller.tenant)
-    if (!wantsStream(request)) return poll(context, request, filter)
+    if (!wantsStream(request))
+      return isPaged(request) ? newest(context, request, filter) : poll(context, request, filter)
     const from = await resumePlace(request, hub)
     return seats.taken(request, () => stream({ context, hub, request, reply, filter, from }))
   })
@@ -66,7 +68,9 @@ export function eventRoutes(app: FastifyInstance, context: OjsContext): void {
     return seats.taken(request, () => stream({ context, hub, request, reply, filter, from }))
   })
 
-  eventSocket(app, context, hub, seats)
+  eventSocket(app, context, hub)
+  progressStream(app, context, hub)
+  statsStream(app, context, hub)
 }
 
 async function poll(context: OjsContext, request: FastifyRequest, filter: EventFilter, runId: string | null = null) {
@@ -97,6 +101,36 @@ async function poll(context: OjsContext, request: FastifyRequest, filter: EventF
   return { events: events.map(({ text }) => JSON.parse(text)), cursor: placeCursor(place), has_more: more }
 }
 
+function isPaged(request: FastifyRequest): boolean {
+  const query = request.query as Query
+  return query['page'] !== undefined || query['per_page'] !== undefined
+}
+
+/** Pages from the end of the feed, the newest first, as far back as one request looks. */
+async function newest({ engine }: OjsContext, request: FastifyRequest, filter: EventFilter): Promise<object> {
+  const query = request.query as Query
+  const page = readPage(query)
+  const since = readTime(query['since'], 'since')
+  const end = await engine.store.read.feedEnd()
+  const from = Math.max(0, end - LOOK_THROUGH)
+  const found: HubEvent[] = []
+  for (let afterId = from, more = true; more; ) {
+    const portion = await engine.store.read.events({ afterId, limit: PORTION, tenant: filter.tenant, runId: null })
+    found.push(...(await mapEvents(engine, portion.events)).filter((event) => matches(filter, event)))
+    more = portion.more && portion.cursor < end
+    afterId = portion.cursor
+  }
+  const wires = found
+    .reverse()
+    .map(({ text }) => JSON.parse(text) as { readonly time?: string; readonly timestamp?: string })
+  const all =
+    since === null ? wires : wires.filter(({ time, timestamp }) => Date.parse(timestamp ?? time ?? '') >= since)
+  const events = all.slice(page.offset, page.offset + page.limit)
+  const hasMore = page.offset + events.length < all.length
+  const pagination = pageWire({ page, total: all.length, hasMore, last: null })
+  return { events, items: events, pagination: { ...pagination, ...(from > 0 ? { total_is_at_least: true } : {}) } }
+}
+
 /** What happened to a job that has ended: all there will be. */
 async function historyOf(
   { engine }: OjsContext,
@@ -110,10 +144,6 @@ async function historyOf(
 
 function resumes(request: FastifyRequest): boolean {
   return request.headers['last-event-id'] !== undefined || (request.query as Query)['after'] !== undefined
-}
-
-function endsJob(event: HubEvent): boolean {
-  return ENDS.has(event.wire.type)
 }
 
 async function findRun({ engine }: OjsContext, request: FastifyRequest, id: string): Promise<RunRow> {

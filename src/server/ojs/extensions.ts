@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { adminJobRoutes } from './admin-jobs.ts'
 import { adminQueueRoutes } from './admin-queues.ts'
 import { adminStatsRoutes } from './admin-stats.ts'
+import { adminSystemRoutes } from './admin-system.ts'
 import { adminWorkerRoutes } from './admin-workers.ts'
 import { checkpointRoutes } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
@@ -20,6 +21,7 @@ export function extensionRoutes(app: FastifyInstance, context: OjsContext): void
   adminQueueRoutes(app, context)
   adminJobRoutes(app, context)
   adminWorkerRoutes(app, context)
+  adminSystemRoutes(app, context)
   rateLimitRoutes(app, context)
   schemaRoutes(app, context)
   cronAliasRoutes(app, context)

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { RunQuery } from '../../store/reads.ts'
+import { PAGE_BYTES } from '../../store/shown.ts'
 import { isId, type Query } from '../query.ts'
 import { RequestError } from '../request-error.ts'
 import { jobReplies } from './job-reply.ts'
@@ -24,7 +25,13 @@ export async function jobPage(
   const page = readPage(params)
   if (page.after !== null && !isId(page.after))
     throw new RequestError('invalid_request', 'cursor is not one of this list')
-  const query: RunQuery = { ...filter, limit: page.limit + 1, before: page.after, offset: page.offset }
+  const query: RunQuery = {
+    ...filter,
+    limit: page.limit + 1,
+    before: page.after,
+    offset: page.offset,
+    maxBytes: PAGE_BYTES,
+  }
   const { read } = engine.store
   const [rows, total, now] = await Promise.all([
     read.listRuns(query),
@@ -35,6 +42,11 @@ export async function jobPage(
   return {
     jobs: await jobReplies(engine, shown, { now, results: false }),
     total,
-    pagination: pageWire({ page, total, hasMore: rows.length > shown.length, last: shown.at(-1)?.id ?? null }),
+    pagination: pageWire({
+      page,
+      total,
+      hasMore: rows.length > shown.length,
+      last: filter.sort == null ? (shown.at(-1)?.id ?? null) : null,
+    }),
   }
 }

@@ -3,10 +3,15 @@ import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import { type JobFailure, jobWire } from '../../dialects/ojs/job-wire.ts'
 import { workflowParts, workflowPlaces } from '../../dialects/ojs/results.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { readStored } from '../../engine/edge.ts'
 import { PetrelError } from '../../engine/errors.ts'
+import { isolated } from '../../engine/isolated.ts'
+import { inputPlace, retriedRun } from '../../engine/retried-runs.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { RunError, RunRow } from '../../store/rows.ts'
 import type { Caller } from '../caller.ts'
+import { delivered, written } from '../delivered.ts'
+import { placeholder } from '../json-text.ts'
 import { notFound, RequestError } from '../request-error.ts'
 import { checkpointWire } from './checkpoint-wire.ts'
 
@@ -21,16 +26,49 @@ export interface JobReplyHow {
   readonly saved?: boolean
 }
 
-/** In a bounded number of statements, none at all for fresh jobs of no workflow. */
+type Shown = { readonly job: JsonObject } | { readonly run: RunRow; readonly error: unknown }
+
+/** For one that cannot be shown there is an entry with its id and the code `unreadable`. */
 export async function jobReplies(
   engine: EngineApi,
   runs: readonly RunRow[],
   how: JobReplyHow,
 ): Promise<readonly JsonObject[]> {
+  return (await jobsOf(engine, runs, how)).map((one) => {
+    if ('job' in one) return one.job
+    const { run, error } = one
+    engine.faults.note('unreadable_row', run.id, error)
+    return { id: run.id, type: run.type, queue: run.queue, ...(placeholder(error) as unknown as JsonObject) }
+  })
+}
+
+/** As JSON text, for their workers. Those that cannot be written have failed, and are left out. */
+export function jobDeliveries(
+  engine: EngineApi,
+  runs: readonly RunRow[],
+  how: JobReplyHow,
+): Promise<readonly string[]> {
+  return delivered(engine, runs, async () => {
+    const shown = await jobsOf(engine, runs, how)
+    return shown.map((one) => ('job' in one ? written(one.job) : one.error))
+  })
+}
+
+function jobsOf(engine: EngineApi, runs: readonly RunRow[], how: JobReplyHow): Promise<readonly Shown[]> {
+  return isolated<RunRow, Shown>(
+    runs,
+    (some) => loadJobs(engine, some, how),
+    (run, error) => ({ run, error }),
+  )
+}
+
+/** In a bounded number of statements, none at all for fresh jobs of no workflow. */
+async function loadJobs(engine: EngineApi, runs: readonly RunRow[], how: JobReplyHow): Promise<readonly Shown[]> {
   const failed = runs.filter((run) => run.attempt > 0 || run.status === 'failed').map((run) => run.id)
-  const inWorkflow = runs.filter((run) => run.instanceId !== null)
+  const inWorkflow = runs.filter((run) => inputPlace(run).instanceId !== null)
   // Only a job that was taken before has one to go on from.
   const before = how.results ? runs.filter((run) => run.epoch > 0 || how.saved === true).map((run) => run.id) : []
+  if (how.results) before.push(...runs.flatMap((run) => retriedRun(run.meta)?.run ?? []))
   const [errors, places, saved] = await Promise.all([
     failed.length === 0 ? null : engine.store.read.errorsOf({ runIds: failed, limit: FAILURES_SHOWN }),
     inWorkflow.length === 0 ? null : (how.results ? workflowParts : workflowPlaces)(engine, inWorkflow),
@@ -38,20 +76,25 @@ export async function jobReplies(
   ])
   return runs.map((run) => {
     const workflow = places?.get(run.id)
-    const checkpoint = saved?.get(run.id)
-    return jobWire(run, {
-      now: how.now,
-      failures: (errors?.get(run.id) ?? []).map(failureOf),
-      ...(workflow === undefined ? {} : { workflow: how.results ? workflow : { ...workflow, parentResults: null } }),
-      ...(checkpoint === undefined || checkpoint.state === null ? {} : { checkpoint: checkpointWire(checkpoint) }),
-    })
+    try {
+      const checkpoint = saved?.get(run.id) ?? saved?.get(retriedRun(run.meta)?.run ?? '')
+      const job = jobWire(run, {
+        now: how.now,
+        failures: (errors?.get(run.id) ?? []).map(failureOf),
+        ...(workflow === undefined ? {} : { workflow: how.results ? workflow : { ...workflow, parentResults: null } }),
+        ...(checkpoint === undefined || checkpoint.state === null ? {} : { checkpoint: checkpointWire(checkpoint) }),
+      })
+      return { job }
+    } catch (error) {
+      return { run, error }
+    }
   })
 }
 
 function failureOf(row: RunError): JobFailure {
   return {
     attempt: row.attempt ?? 0,
-    error: JSON.parse(row.error) as Failure,
+    error: readStored(row.error) as unknown as Failure,
     at: row.at,
     retryDelayMs: row.runAt === null ? null : Math.max(0, row.runAt - row.at),
   }

@@ -1,5 +1,5 @@
 /** What an operator sets for a queue: how much may wait in it (backpressure), and its limits of concurrency and rate. */
-import { isoDuration } from '../../dialects/duration.ts'
+import { isoDuration, parseDuration } from '../../dialects/duration.ts'
 import { kindOf, type Part } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { LimitRow } from '../../store/rows.ts'
@@ -33,7 +33,7 @@ const GREATEST = 1_000_000_000
 
 /** Parts that are named take the place of those before; null takes one away. Mistakes are noted. */
 export function readConfig(part: Part): ConfigAsked {
-  part.hasOnly(['backpressure', 'concurrency', 'rate_limit'], 'the configuration of a queue')
+  part.hasOnly(['backpressure', 'concurrency', 'rate_limit', 'retention'], 'the configuration of a queue')
   const concurrency = part.get('concurrency')
   return {
     ...(part.has('backpressure') ? { backpressure: readBackpressure(part.get('backpressure')) } : {}),
@@ -70,9 +70,20 @@ function readRate(part: Part): Rate | null {
   }
   part.hasOnly(['limit', 'period'], 'rate_limit')
   const ratePer = part.get('limit').whole('limit', { least: 1, most: GREATEST })
-  const periodMs = part.get('period').isoDuration('period')
+  const periodMs = readPeriod(part.get('period'))
   if (!part.get('limit').given || !part.get('period').given) part.wrong('rate_limit needs a limit and a period')
   return ratePer === null || periodMs === null ? null : { ratePer, periodMs }
+}
+
+/** `1m` as the admin pages write it, or PT1M. */
+export function readPeriod(part: Part): number | null {
+  const ms = typeof part.value === 'string' ? parseDuration(part.value) : null
+  if (ms !== null && ms > 0) return ms
+  if (part.given) {
+    const hint = 'for example "30s", "1m", "1h" or "PT1M"; at most 100 years'
+    part.wrong(`period is a duration longer than nothing, as a text; this is ${kindOf(part.value)}`, hint)
+  }
+  return null
 }
 
 export async function applyConfig(

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import { kindOf, type Part } from '../../dialects/reader.ts'
 import type { Json } from '../../net/net.ts'
-import type { DeliveryRow, WebhookRow, WebhookSettings } from '../../store/webhooks.ts'
+import type { DeliveryHead, WebhookRow, WebhookSettings } from '../../store/webhooks.ts'
 import { isPublic, literalAddress } from '../../webhooks/address.ts'
 
 const MOST_NAMES = 100
@@ -137,7 +137,7 @@ export function webhookWire(row: WebhookRow): JsonObject {
   }
 }
 
-export function deliveryWire(row: DeliveryRow, how: { readonly body: boolean }): JsonObject {
+export function deliveryWire(row: DeliveryHead): JsonObject {
   return {
     id: row.id,
     subscription_id: row.webhookId,
@@ -153,6 +153,5 @@ export function deliveryWire(row: DeliveryRow, how: { readonly body: boolean }):
     ...(row.endedAt === null
       ? {}
       : { [row.state === 'delivered' ? 'delivered_at' : 'dead_at']: timeText(row.endedAt) }),
-    ...(how.body ? { event: JSON.parse(row.body) as Json } : {}),
   }
 }

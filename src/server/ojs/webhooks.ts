@@ -7,6 +7,7 @@ import { timeText } from '../../dialects/ojs/time.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { newId } from '../../engine/ids.ts'
+import type { Json } from '../../net/net.ts'
 import type { DeliveryRow, WebhookRow } from '../../store/webhooks.ts'
 import { Dispatcher } from '../../webhooks/dispatcher.ts'
 import { newSecret } from '../../webhooks/signature.ts'
@@ -64,7 +65,7 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
 
   app.get<ById>(`${base}/:id`, admin, async (request) => both(await find(engine, request)))
 
-  app.patch<ById>(`${base}/:id`, admin, async (request) => {
+  const change = async (request: FastifyRequest<ById>): Promise<object> => {
     const before = await find(engine, request)
     const notes = new BodyNotes()
     const part = notes.root(bodyObject(request, { empty: 'refused' }))
@@ -77,7 +78,9 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
     if (row === null) throw notFound('webhook subscription', before.id)
     dispatcher.look()
     return both(row)
-  })
+  }
+  app.patch<ById>(`${base}/:id`, admin, change)
+  app.put<ById>(`${base}/:id`, admin, change)
 
   app.delete<ById>(`${base}/:id`, admin, async (request) => {
     const { id } = await find(engine, request)
@@ -111,13 +114,12 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
       data: { subscription_id: row.id },
     }
     const posted = await dispatcher.tryOut(row, { id: `del_${newId()}`, type: wire.type, body: JSON.stringify(wire) })
-    const { status, error, ms, text } = posted
+    const { status, error, ms } = posted
     return {
       success: status !== null && status >= 200 && status < 300,
       ...(status === null ? {} : { status_code: status }),
       ...(error === null ? {} : { error }),
       response_time_ms: ms,
-      response_body: text,
     }
   })
 
@@ -130,12 +132,13 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
     if (states !== null && states.length > 1) throw new RequestError('invalid_request', 'state is one of them')
     const state = (states?.[0] ?? null) as DeliveryRow['state'] | null
     const rows = await webhooks.log({ webhookId: id, state, limit: limit + 1, offset })
-    const shown = rows.slice(0, limit).map((row) => deliveryWire(row, { body: false }))
+    const shown = rows.slice(0, limit).map(deliveryWire)
     return { deliveries: shown, items: shown, pagination: { limit, offset, has_more: rows.length > limit } }
   })
 
   app.get<ById>('/ojs/v1/webhooks/deliveries/:id', admin, async (request) => {
-    const delivery = deliveryWire(await findDelivery(engine, request.params.id, request.caller), { body: true })
+    const row = await findDelivery(engine, request.params.id, request.caller)
+    const delivery = { ...deliveryWire(row), event: JSON.parse(row.body) as Json }
     return { ...delivery, delivery }
   })
 
@@ -145,7 +148,7 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
     const row = await webhooks.again(id)
     if (row === null) throw notFound('webhook delivery', id)
     dispatcher.look()
-    const delivery = deliveryWire(row, { body: false })
+    const delivery = deliveryWire(row)
     return { ...delivery, delivery }
   })
 }

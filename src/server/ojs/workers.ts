@@ -9,14 +9,13 @@ import type { EngineApi } from '../../engine/api.ts'
 import type { PetrelError } from '../../engine/errors.ts'
 import type { LeaseReport, LeaseSettled } from '../../engine/lease-api.ts'
 import type { RunRow } from '../../store/rows.ts'
-import { type Body, bodyObject } from '../body.ts'
-import type { Caller } from '../caller.ts'
+import { type Body, bodyObject, MEDIA_TYPE } from '../body.ts'
+import { type Caller, holderOf } from '../caller.ts'
 import { errorAnswer } from '../failure.ts'
-import { LongPolls } from '../long-polls.ts'
 import { refuseMistakes } from '../mistaken.ts'
 import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
-import { jobProblem, jobReplies, maySee } from './job-reply.ts'
+import { jobDeliveries, jobProblem, maySee } from './job-reply.ts'
 
 const MOST_REPORTS = 1000
 
@@ -24,43 +23,45 @@ type Reading = (part: Part) => LeaseReport
 type Answering = (settled: LeaseSettled) => object
 
 export function workerRoutes(app: FastifyInstance, context: OjsContext): void {
-  const { engine, options } = context
-  const polls = new LongPolls(context.closing)
+  const { engine, options, longPolls, voices } = context
 
   app.post('/ojs/v1/workers/fetch', async (request, reply) => {
-    const asked = readBody(bodyObject(request, { empty: 'refused' }), readFetch)
     const { tenant } = request.caller
+    const read = readBody(bodyObject(request, { empty: 'refused' }), readFetch)
+    const asked = { ...read, holder: holderOf(request.caller, read.holder) }
+    voices.hear(request, asked.holder)
     const runs =
       asked.waitMs === 0
         ? await engine.leases.fetch({ ...asked, tenant })
-        : await polls.during(reply, (signal) => engine.leases.fetch({ ...asked, tenant, signal }))
+        : await longPolls.during({ request, reply }, (signal) => engine.leases.fetch({ ...asked, tenant, signal }))
     if (runs.length === 0) return { jobs: [] }
     // Nobody is there to do them: they go back now instead of when their leases run out.
     if (reply.raw.destroyed) {
       await engine.leases.settle(runs.map((run) => ({ ...heldBy(run), outcome: { kind: 'requeue' as const } })))
       return { jobs: [] }
     }
-    return { jobs: await jobReplies(engine, runs, { now: newestStart(runs), results: true }) }
+    const jobs = await jobDeliveries(engine, runs, { now: newestStart(runs), results: true })
+    return reply.type(MEDIA_TYPE).send(`{"jobs":[${jobs.join(',')}]}`)
   })
 
   const report = (name: 'ack' | 'nack', read: Reading, answer: Answering): void => {
-    const one = async (caller: Caller, body: Body): Promise<object> => {
-      const [settled] = await settle(engine, caller, [readBody(body, read)])
+    const one = async (request: FastifyRequest, body: Body): Promise<object> => {
+      const [settled] = await settle(context, request, [readBody(body, read)])
       if (settled === undefined || settled instanceof Error) throw settled ?? new Error('one report in, none out')
       return answer(settled)
     }
-    app.post(`/ojs/v1/workers/${name}`, (request) => one(request.caller, bodyObject(request, { empty: 'refused' })))
+    app.post(`/ojs/v1/workers/${name}`, (request) => one(request, bodyObject(request, { empty: 'refused' })))
 
     const byJob = { config: { scope: 'work' as const } }
     app.post<{ Params: { readonly id: string } }>(`/ojs/v1/jobs/:id/${name}`, byJob, (request) =>
-      one(request.caller, { ...bodyObject(request, { empty: 'allowed' }), job_id: request.params.id }),
+      one(request, { ...bodyObject(request, { empty: 'allowed' }), job_id: request.params.id }),
     )
 
     app.post(`/ojs/v1/workers/${name}/batch`, async (request) => {
       const { entries, word } = entriesOf(bodyObject(request, { empty: 'refused' }), name)
       const asked = entries.map((entry, i) => tryRead(entry, [word, i], read))
       const reports = asked.filter((one): one is LeaseReport => !(one instanceof Error))
-      const settled = (await settle(engine, request.caller, reports)).values()
+      const settled = (await settle(context, request, reports)).values()
       const results = asked.map((one) => {
         const outcome = one instanceof Error ? one : (settled.next().value as LeaseSettled | Error)
         if (!(outcome instanceof Error)) return answer(outcome)
@@ -75,7 +76,12 @@ export function workerRoutes(app: FastifyInstance, context: OjsContext): void {
 
   const beat = async (request: FastifyRequest): Promise<object> => {
     const asked = readBody(bodyObject(request, { empty: 'refused' }), readBeat)
-    const { state, extended } = await engine.leases.beat({ ...asked, tenant: request.caller.tenant })
+    voices.hear(request, holderOf(request.caller, asked.holder))
+    const { state, extended } = await engine.leases.beat({
+      ...asked,
+      holder: holderOf(request.caller, asked.holder),
+      tenant: request.caller.tenant,
+    })
     const runs = options.allowReset && extended.length > 0 ? await engine.store.read.runs({ ids: extended }) : []
     return {
       state: testDirective(runs) ?? (state === 'dead' ? 'running' : state),
@@ -123,13 +129,22 @@ function entriesOf(body: Body, name: 'ack' | 'nack'): { readonly entries: readon
 
 /** In the order of the reports; a refused one is answered in the words of jobs and changes nothing for the others. */
 async function settle(
-  engine: EngineApi,
-  caller: Caller,
+  { engine, voices }: OjsContext,
+  request: FastifyRequest,
   reports: readonly LeaseReport[],
 ): Promise<readonly (LeaseSettled | Error)[]> {
   if (reports.length === 0) return []
+  const { caller } = request
   const hidden = await hiddenFrom(engine, caller, reports)
-  const settled = (await engine.leases.settle(reports.filter((report) => !hidden.has(report.runId)))).values()
+  const speaker = voices.speakerOf(request)
+  const seen = reports
+    .filter(({ runId }) => !hidden.has(runId))
+    .map((report) => ({
+      ...report,
+      speaker,
+      holder: report.holder === null ? null : holderOf(caller, report.holder),
+    }))
+  const settled = (await engine.leases.settle(seen)).values()
   return reports.map((report) => {
     if (hidden.has(report.runId)) return notFound('job', report.runId)
     const outcome = settled.next().value as LeaseSettled | PetrelError

@@ -7,22 +7,29 @@ import { findWorkflow, idOfKey, workflowId } from '../../dialects/ojs/workflow-i
 import { DEFAULT_WINDOW, MAX_WINDOW, type Window } from '../../dialects/ojs/workflow-load.ts'
 import { findPlanned, summariesWire, workflowWire } from '../../dialects/ojs/workflow-wire.ts'
 import type { EngineApi, StartParams } from '../../engine/api.ts'
+import { MAX_BYTES } from '../../engine/edge.ts'
 import { PetrelError } from '../../engine/errors.ts'
+import { storedKey } from '../../engine/scoped-names.ts'
+import type { Json } from '../../net/net.ts'
 import type { InstanceRow } from '../../store/rows.ts'
 import type { RootQuery } from '../../store/trees.ts'
-import { bodyObject } from '../body.ts'
+import { type Body, bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'
 import { onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
 import { RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+import { refuseQueueLimits } from './rate-limits.ts'
 
 type ById = { Params: { readonly id: string } }
 
 const MOST_MISTAKES = 100
 /** A total beyond this is not worth reading so many rows for. */
 const MOST_COUNTED = 10_000
-const CANCEL_PATIENCE_MS = 10_000
+const PATIENCE_MS = 10_000
+const PROGRESS_WINDOW = { from: 0, count: 100 }
+/** Jobs of a workflow that one transaction enqueues. */
+const ONE_PORTION = 1_000
 
 export function workflowRoutes(app: FastifyInstance, { engine }: OjsContext): void {
   app.post('/ojs/v1/workflows', async (request, reply) => {
@@ -46,8 +53,10 @@ export function workflowRoutes(app: FastifyInstance, { engine }: OjsContext): vo
   })
 
   app.get<ById>('/ojs/v1/workflows/:id/progress', async (request) => {
-    const [wire] = await summariesWire(engine, [await find(engine, request)])
-    return progressWire(wire as Wire)
+    const row = await find(engine, request)
+    const [wire] = await summariesWire(engine, [row])
+    const { steps, jobs } = await workflowWire(engine, row, PROGRESS_WINDOW)
+    return { ...progressWire(wire as Wire), steps: ((steps ?? jobs) as readonly Wire[]).map(stepProgress) }
   })
 
   app.delete<ById>('/ojs/v1/workflows/:id', (request) => cancel(engine, request))
@@ -65,7 +74,21 @@ export function workflowRoutes(app: FastifyInstance, { engine }: OjsContext): vo
 
 /** Some clients look for the workflow under its own key, some for its fields at the top. */
 function both(workflow: Wire): Wire {
-  return { ...workflow, workflow }
+  return { ...asSteps(workflow), workflow }
+}
+
+/** The admin pages know steps only: there the jobs of a group or batch are its steps. */
+function asSteps(workflow: Wire): Wire {
+  const { metadata, jobs, jobs_total: total, jobs_completed: completed } = workflow
+  const { completed_at: ended } = metadata as Wire
+  const slim = ({ id, type, state, job_id: job }: Wire): Wire =>
+    ({ id, type, state, job_ids: job === null ? [] : [job] }) as Wire
+  return {
+    ...workflow,
+    ...(total === undefined ? {} : { steps_total: total, steps_completed: completed as Json }),
+    ...(jobs === undefined ? {} : { steps: (jobs as readonly Wire[]).map(slim) }),
+    ...(ended === undefined ? {} : { completed_at: ended }),
+  }
 }
 
 function missing(id: string): RequestError {
@@ -108,15 +131,35 @@ async function create(engine: EngineApi, request: FastifyRequest): Promise<Insta
     })
   }
   const { start } = read
+  refuseQueueLimits(request.caller, start.limits)
   await refuseTaken(engine, start)
   const [started] = await engine.start([start]).catch(async (error: unknown) => {
     // Someone was faster with one of the names.
     if (error instanceof PetrelError && error.code === 'duplicate') await refuseTaken(engine, start)
-    throw error
+    throw tooLarge(error, body)
   })
   if (started === undefined) throw new Error('one workflow in, none out')
-  if (!started.created) throw taken(idOfKey(start.startKey ?? ''))
-  return rowOf(engine, started.id)
+  if (!started.created) throw taken(idOfKey(storedKey(start.startKey, start.tenant) ?? ''))
+  const row = await rowOf(engine, started.id)
+  return read.jobs > ONE_PORTION ? wholly(engine, row) : row
+}
+
+/** Arguments beyond the limit, by their place in the body: those of one job, or of all steps of a chain together. */
+function tooLarge(error: unknown, body: Body): unknown {
+  if (!(error instanceof PetrelError) || error.code !== 'payload_too_large') return error
+  const { steps, jobs } = body as { readonly steps?: readonly Body[]; readonly jobs?: readonly Body[] }
+  const [list, name] = jobs === undefined ? [steps ?? [], 'steps'] : [jobs, 'jobs']
+  const bytes = list.map((part) => Buffer.byteLength(JSON.stringify(part['args'] ?? part)))
+  const most = Math.max(...bytes)
+  const at = bytes.indexOf(most)
+  const one = most > MAX_BYTES || name === 'jobs'
+  const field = one ? `${name}[${at}]${list[at]?.['args'] === undefined ? '' : '.args'}` : name
+  const size = one ? most : bytes.reduce((sum, part) => sum + part, 0)
+  const what = one ? 'it has' : 'the arguments of all steps of a chain have'
+  return new RequestError('payload_too_large', `${field}: ${what} ${size} bytes; at most ${MAX_BYTES} are stored`, {
+    details: { field, max_bytes: MAX_BYTES },
+    hint: 'Keep large arguments elsewhere and send a reference to them.',
+  })
 }
 
 async function refuseTaken(engine: EngineApi, { names = [] }: StartParams): Promise<void> {
@@ -139,9 +182,12 @@ async function cancel(engine: EngineApi, request: FastifyRequest<ById>): Promise
   return both(await workflowWire(engine, await wholly(engine, cancelled)))
 }
 
-/** Up to a thousand jobs are cancelled with the workflow itself, more in portions right after: worth waiting for. */
+/**
+ * Up to a thousand jobs are enqueued or cancelled with the workflow itself, more in portions right after, between which
+ * others have their turn: worth waiting for.
+ */
 async function wholly(engine: EngineApi, row: InstanceRow): Promise<InstanceRow> {
-  const giveUpAt = performance.now() + CANCEL_PATIENCE_MS
+  const giveUpAt = performance.now() + PATIENCE_MS
   const windows = [{ instanceId: row.id, from: 0, count: MAX_WINDOW }]
   let now = row
   while (now.phase !== 'ended') {
@@ -190,7 +236,7 @@ async function list(engine: EngineApi, request: FastifyRequest): Promise<Wire> {
     name: textParam(query, 'name'),
     tenant: request.caller.tenant,
     kind: readWord(query, 'type', KINDS),
-    ...statesOf(readWord(query, 'state', WORKFLOW_STATES)),
+    ...statesOf(query['state'] === 'active' ? 'running' : readWord(query, 'state', WORKFLOW_STATES)),
   }
   const { trees } = engine.store.read
   const [rows, total] = await Promise.all([
@@ -199,7 +245,8 @@ async function list(engine: EngineApi, request: FastifyRequest): Promise<Wire> {
   ])
   const shown = rows.slice(0, page.limit)
   const pagination = pageWire({ page, total, hasMore: rows.length > page.limit, last: shown.at(-1)?.id ?? null })
-  return { workflows: [...(await summariesWire(engine, shown))], pagination: { ...pagination } }
+  const workflows = [...(await summariesWire(engine, shown))]
+  return { workflows, items: workflows.map(asSteps), pagination: { ...pagination } }
 }
 
 function readWord<T extends string>(query: Query, name: string, words: readonly T[]): T | null {
@@ -228,6 +275,11 @@ function statesOf(state: WorkflowState | null): Pick<RootQuery, 'states' | 'begu
     case 'cancelled':
       return { states: ['cancelled', 'cancelling'], begun: null }
   }
+}
+
+/** What is known of a step without asking its worker: it is done, or it is not. */
+function stepProgress({ id, type, state, job_id: job }: Wire): Wire {
+  return { id, type, state, job_id: job, progress: state === 'completed' ? 1 : 0 } as Wire
 }
 
 function progressWire(workflow: Wire): Wire {

@@ -10,6 +10,10 @@ const FILTERS: readonly Parameter[] = [
   { name: 'since', description: 'Created then or later.', schema: time() },
   { name: 'until', description: 'Created before.', schema: time() },
 ]
+const SORT: readonly Parameter[] = [
+  { name: 'sort', description: '`created_at`, `scheduled_at` or `priority`, among the newest 10,000.' },
+  { name: 'order', description: '`asc` or `desc`.' },
+]
 
 const OFFSETS = PAGE.filter(({ name }) => name !== 'cursor')
 const CONFIRM = flag('Must be true: this changes many jobs.')
@@ -63,11 +67,13 @@ const QUEUE_PATHS: Paths = {
       description:
         'What is named takes the place of what was set, null takes it away, the rest stays. A queue at its `max_depth` ' +
         'refuses jobs with 429 QUEUE_FULL; exact on one server, with several up to what the others let in within a ' +
-        'quarter of a second. Jobs of workflows and cron are never refused.',
+        'quarter of a second. Jobs of workflows and cron are never refused. A `retention` is refused with 422: one counts ' +
+        'for the whole store.',
       body: {
         schema: ref('QueueSettings'),
         example: { backpressure: { max_depth: 50000, strategy: 'reject', warning_threshold: 0.8 } },
       },
+      errors: ['unsupported'],
     }),
   },
   '/ojs/v1/admin/queues/{name}/jobs': {
@@ -92,9 +98,17 @@ const QUEUE_PATHS: Paths = {
 
 const JOB_PATHS: Paths = {
   '/ojs/v1/admin/jobs': {
-    get: adminJobs('Search jobs', ok('Newest first.', items(ref('Job'))), { query: [...FILTERS, ...PAGE] }),
+    get: adminJobs('Search jobs', ok('Newest first.', items(ref('Job'))), { query: [...FILTERS, ...SORT, ...PAGE] }),
   },
-  '/ojs/v1/admin/jobs/{id}': { get: adminJobs('Look at a job', ok('The whole job.', ref('Job')), NOT_FOUND) },
+  '/ojs/v1/admin/jobs/{id}': {
+    get: adminJobs('Look at a job', ok('The whole job.', ref('Job')), NOT_FOUND),
+    patch: adminJobs('Change the priority of a job that waits', ok('The whole job.', ref('Job')), {
+      body: {
+        schema: object({ priority: whole(undefined, { minimum: -100, maximum: 100 }) }, { required: ['priority'] }),
+      },
+      ...CONFLICT,
+    }),
+  },
   '/ojs/v1/admin/jobs/{id}/retry': {
     post: adminJobs('Start a discarded or cancelled job anew', ok('It is available.', ref('Job')), CONFLICT),
   },
@@ -207,6 +221,11 @@ const WORKER_PATHS: Paths = {
   },
   '/ojs/v1/admin/workers/{id}': {
     get: adminJobs('Look at a worker and its jobs', ok('The worker.', ref('Worker')), NOT_FOUND),
+    delete: adminJobs(
+      'Remove a worker',
+      { '204': { description: 'A worker over HTTP is over, and its leases with it; one of a Petrel process stops.' } },
+      NOT_FOUND,
+    ),
   },
   '/ojs/v1/admin/workers/{id}/quiet': {
     post: adminJobs(
@@ -222,6 +241,17 @@ const WORKER_PATHS: Paths = {
 
 const STATS_PATHS: Paths = {
   '/ojs/v1/admin/stats': { get: adminJobs('Numbers of the whole server', ok('As of now.', ref('Stats'))) },
+  '/ojs/v1/admin/stats/stream': {
+    get: adminJobs('Numbers of the server, and jobs, as they happen', {
+      '200': {
+        description:
+          'Server-sent events: `metrics` at once and every three seconds, `job.enqueued`, `job.completed`, ' +
+          '`job.failed` and `job.cancelled` as they happen.',
+        schema: text(),
+        type: 'text/event-stream',
+      },
+    }),
+  },
   '/ojs/v1/admin/stats/history': {
     get: adminJobs(
       'Ended jobs over time',
@@ -262,13 +292,50 @@ const STATS_PATHS: Paths = {
     ),
   },
   '/ojs/v1/admin/tenants/{id}/jobs': {
-    get: adminJobs('Search jobs of a tenant', ok('Newest first.', items(ref('Job'))), { query: [...FILTERS, ...PAGE] }),
+    get: adminJobs('Search jobs of a tenant', ok('Newest first.', items(ref('Job'))), {
+      query: [...FILTERS, ...PAGE],
+    }),
   },
   '/ojs/v1/rate-limits': {
     get: admin('Queues', 'List limits', ok('By key.', items(ref('RateLimit'))), { query: PAGE }),
   },
   '/ojs/v1/rate-limits/{key}': {
     get: admin('Queues', 'Look at a limit', ok('The limit.', ref('RateLimit')), NOT_FOUND),
+    put: admin('Queues', 'Set the rate of a limit', ok('The limit.', ref('RateLimit')), {
+      description: 'It counts until a job comes that names another one.',
+      body: { schema: object({ limit: whole(), period: text('`1m` or `PT1M`.') }, { required: ['limit', 'period'] }) },
+      ...NOT_FOUND,
+    }),
+  },
+  '/ojs/v1/rate-limits/{key}/override': {
+    delete: admin('Queues', 'Take the rate of a limit away', { '204': { description: 'It is gone.' } }, NOT_FOUND),
+  },
+  '/ojs/v1/middleware': {
+    get: admin(
+      'Administration',
+      'Middleware: there is none',
+      ok('Empty lists.', object({ enqueue: list(object({})) })),
+    ),
+  },
+  '/ojs/v1/admin/pools': {
+    get: adminJobs('Pools of workers: there are none', ok('An empty list.', object({ pools: list(object({})) }))),
+  },
+  '/ojs/v1/admin/scheduling/stats': {
+    get: adminJobs(
+      'How queues are served',
+      ok(
+        'By priority. Starved: work waits, and none was done in the last minutes.',
+        object({ strategy: text(), queues: list(object({ name: text(), dispatched: whole(), starved: flag() })) }),
+      ),
+    ),
+  },
+  '/ojs/v1/admin/system/maintenance': {
+    get: adminJobs('Maintenance mode: there is none', ok('Not enabled.', object({ enabled: flag() }))),
+    post: adminJobs('Leave maintenance mode', ok('Not enabled.', object({ enabled: flag() })), {
+      description: 'Enabling it is 422: pause the queues instead.',
+      body: { schema: object({ enabled: flag(), reason: text() }, { required: ['enabled'] }) },
+      errors: ['unsupported'],
+    }),
   },
   '/ojs/v1/crons': {
     get: admin('Cron', 'List cron jobs (admin page)', ok('By name.', items(object({ id: text(), schedule: text() }))), {

@@ -10,7 +10,7 @@ const SETTINGS = {
     warning_threshold: { type: 'number', minimum: 0, maximum: 1, default: 0.8 },
   }),
   concurrency: whole('Active at the same time.'),
-  rate_limit: object({ limit: whole(), period: text('ISO 8601, such as PT1H.') }),
+  rate_limit: object({ limit: whole(), period: text('Such as 1m, or ISO 8601 such as PT1H; shown as ISO 8601.') }),
 }
 
 export const ADMIN_SCHEMAS = {

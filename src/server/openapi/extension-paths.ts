@@ -101,17 +101,29 @@ export const EXTENSION_PATHS: Paths = {
     put: {
       tag: 'Checkpoints',
       summary: 'Report progress',
-      description: 'Only of an active job. Told as the event `job.progress`.',
+      description:
+        'With `progress`, `data` or both. Renews the lease of the job. A report of a job that is not active, or that is lower than the one before, changes nothing: `accepted` is false.',
       scope: 'work',
-      body: { schema: object(PROGRESS_BODY, { required: ['progress'] }), example: { progress: 0.5, message: 'half' } },
+      body: { schema: object(PROGRESS_BODY), example: { progress: 0.5, message: 'half' } },
       answers: { '200': { description: 'As kept.', schema: ref('Progress') } },
-      errors: ['not_found', 'conflict'],
+      errors: ['not_found'],
     },
     get: {
       tag: 'Checkpoints',
       summary: 'Read the progress of a job',
       answers: {
         '200': { description: 'The last report; `reported` says whether there was one.', schema: ref('Progress') },
+      },
+      errors: ['not_found'],
+    },
+  },
+  '/ojs/v1/jobs/{id}/progress/stream': {
+    get: {
+      tag: 'Checkpoints',
+      summary: 'Follow the progress of a job',
+      description: 'The present state at once, each later one as a message without a type; it ends with the job.',
+      answers: {
+        '200': { description: 'Server-sent events.', schema: ref('Progress'), type: 'text/event-stream' },
       },
       errors: ['not_found'],
     },
@@ -127,7 +139,7 @@ export const EXTENSION_PATHS: Paths = {
         ),
       },
       answers: { '200': { description: 'As kept.', schema: ref('Progress') } },
-      errors: ['not_found', 'conflict'],
+      errors: ['not_found'],
     },
   },
   '/ojs/v1/jobs/{id}/result': {
@@ -176,6 +188,7 @@ export const EXTENSION_PATHS: Paths = {
       description: 'Made active again, it hears of what happens from then on.',
       body: { schema: object(SUBSCRIPTION), example: { active: false } },
     }),
+    put: webhook('Change a subscription (admin page)', { body: { schema: object(SUBSCRIPTION) } }),
     delete: webhook('Delete a subscription', {
       description: 'Its deliveries go with it, also those on their way.',
       answers: { '200': { description: 'It is gone.', schema: object({ deleted: flag(), id: text() }) } },
@@ -204,7 +217,6 @@ export const EXTENSION_PATHS: Paths = {
             status_code: whole(),
             error: text(),
             response_time_ms: whole(),
-            response_body: text(),
           }),
         },
       },
@@ -251,10 +263,13 @@ export const EXTENSION_SCHEMAS = {
   ),
   Progress: object({
     job_id: text(),
-    progress: { type: 'number', minimum: 0, maximum: 1 },
+    state: text(),
+    progress: { type: ['number', 'null'], minimum: 0, maximum: 1, description: '1 as soon as the job has completed.' },
     percentage: { type: 'number' },
     message: text(),
-    data: anything('Whatever the handler told.'),
+    data: anything("The handler's own; null: none."),
+    reported: { type: 'boolean', description: 'false: nothing was reported in this execution.' },
+    accepted: { type: 'boolean', description: 'In the reply to a report: whether it counted.' },
     updated_at: time(),
   }),
   Webhook: object({

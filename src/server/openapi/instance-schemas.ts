@@ -135,7 +135,10 @@ export const INSTANCE_SCHEMAS: { readonly [name: string]: Schema } = {
     { required: ['id', 'created', 'instance'] },
   ),
   InstanceReply: object({ instance: ref('Instance') }, { required: ['instance'] }),
-  RetryReply: object({ ...MADE, retry_of: uuid() }, { required: ['id', 'created', 'retry_of', 'instance'] }),
+  RetryReply: object(
+    { ...MADE, retry_of: uuid(), not_undone: list(ref('OpenEffect')) },
+    { required: ['id', 'created', 'retry_of', 'instance'] },
+  ),
   ContextReply: object(
     { instance: ref('Instance'), context: { type: 'object', description: 'All of it, as it is now.' } },
     { required: ['instance', 'context'] },

@@ -36,7 +36,8 @@ export const SAGA_PATHS: Paths = {
     post: {
       tag: 'Sagas',
       summary: 'Go on with a saga that stopped',
-      description: 'In place, at the step that failed or stayed silent, under the same step id.',
+      description:
+        'In place, at the step or the compensation that failed or stayed silent, under the same step id. `open_effects` of a saga whose rollback stopped names what is not known to be undone.',
       answers: { '200': { description: 'The saga.', schema: ref('SagaReply') } },
       errors: ['not_found', 'conflict', 'invalid_request'],
     },
@@ -45,7 +46,8 @@ export const SAGA_PATHS: Paths = {
     post: {
       tag: 'Sagas',
       summary: 'Cancel a saga',
-      description: 'Nothing further is sent; what is in flight is awaited; what was done is undone.',
+      description:
+        'Nothing further is sent; what is in flight is awaited; what was done is undone. A step in flight that stays silent ends the saga `failed`, unless it says `onSilence: compensate`.',
       answers: { '200': { description: 'The saga.', schema: ref('SagaReply') } },
       errors: ['not_found', 'conflict', 'invalid_request'],
     },
@@ -108,7 +110,19 @@ export const SAGA_SCHEMAS: { readonly [name: string]: Schema } = {
   Saga: SAGA,
   SagaStep: STEP,
   SagaList: object({ sagas: list(ref('Saga')), next_before: nullable(uuid()) }, { required: ['sagas', 'next_before'] }),
-  SagaReply: object({ saga: ref('Saga'), steps: list(ref('SagaStep')) }, { required: ['saga', 'steps'] }),
+  OpenEffect: object(
+    {
+      step_id: uuid(),
+      step_index: whole(),
+      name: text(),
+      reason: word(['undo_failed', 'not_undone', 'in_doubt']),
+    },
+    { required: ['step_id', 'step_index', 'name', 'reason'] },
+  ),
+  SagaReply: object(
+    { saga: ref('Saga'), steps: list(ref('SagaStep')), open_effects: list(ref('OpenEffect')) },
+    { required: ['saga', 'steps', 'open_effects'] },
+  ),
   RefusedList: object(
     {
       messages: list(

@@ -49,7 +49,8 @@ export const WORKFLOW_SCHEMAS = {
   ),
   WorkflowPlace: object({
     index: whole('Place in the list; callbacks have none.'),
-    step_id: text('What its author called the step.'),
+    id: text('What its author called the step or job, else its place in the list.'),
+    name: text("The author's name for it, if it has one."),
     type: text('Of the job, or of the nested workflow.'),
     state: word(['waiting', 'pending', 'active', 'completed', 'failed', 'cancelled']),
     job_id: nullable(text('null: not enqueued yet, or a nested workflow.')),

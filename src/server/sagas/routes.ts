@@ -10,8 +10,8 @@ import { readBody } from '../inbox/fields.ts'
 import { refusing } from '../instances/problem.ts'
 import { isId, listParam, onlyKnown, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 import { notFound } from '../request-error.ts'
-import type { Wire } from '../wire.ts'
-import { refusedWire, sagaStepWire, sagaWire } from './wire.ts'
+import { type Wire, wireEach } from '../wire.ts'
+import { refusedWire, sagaReply, sagaWire } from './wire.ts'
 
 type ById = { Params: { readonly id: string } }
 
@@ -31,7 +31,10 @@ export function sagaRoutes(app: FastifyInstance, engine: EngineApi): void {
       before: idParam(query),
     })
     const shown = rows.slice(0, limit)
-    return { sagas: shown.map(sagaWire), next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+    return {
+      sagas: wireEach(engine.faults, shown, sagaWire),
+      next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+    }
   })
 
   app.get<ById>('/v1/sagas/:id', async (request) => {
@@ -67,9 +70,9 @@ export function sagaRoutes(app: FastifyInstance, engine: EngineApi): void {
   }
 
   async function show(id: string): Promise<Wire> {
-    const [saga, steps] = await Promise.all([sagas.get(id), sagas.steps(id)])
+    const saga = await sagas.get(id)
     if (saga === null) throw notFound('saga', id)
-    return { saga: sagaWire(saga), steps: steps.map(sagaStepWire) }
+    return sagaReply(engine, saga)
   }
 }
 

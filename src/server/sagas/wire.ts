@@ -1,4 +1,6 @@
 /** Sagas as /v1, `--json` and the answers on NATS show them: the columns of the views, JSON as JSON. */
+import { type OpenEffect, openEffects } from '../../definitions/open-effects.ts'
+import type { EngineApi } from '../../engine/api.ts'
 import type { RefusedRow } from '../../store/commands.ts'
 import type { SagaRow, SagaStepRow } from '../../store/sagas.ts'
 import { json, time, type Wire } from '../wire.ts'
@@ -40,6 +42,16 @@ export function sagaStepWire(row: SagaStepRow): Wire {
     started_at: time(row.startedAt),
     completed_at: time(row.completedAt),
   }
+}
+
+export function openEffectWire({ stepId, stepIndex, name, reason }: OpenEffect): Wire {
+  return { step_id: stepId, step_index: stepIndex, name, reason }
+}
+
+/** One saga with its steps, and what its rollback has not undone. */
+export async function sagaReply(engine: EngineApi, saga: SagaRow): Promise<Wire> {
+  const [steps, open] = await Promise.all([engine.store.sagas.steps(saga.id), openEffects(engine, saga.id)])
+  return { saga: sagaWire(saga), steps: steps.map(sagaStepWire), open_effects: open.map(openEffectWire) }
 }
 
 export function refusedWire(row: RefusedRow): Wire {

@@ -1,5 +1,6 @@
 /** One statement on a connection of its own transaction. */
-import { causeOf, isConnectionLoss, toStoreError } from './failure.ts'
+import { StoreError } from '../errors.ts'
+import { causeOf, isConnectionLoss, isServerError, LOCKED, toStoreError } from './failure.ts'
 import { FlightError, fly } from './flight.ts'
 import type { Lanes } from './lanes.ts'
 import type { Call, Fields, Statement } from './statement.ts'
@@ -12,9 +13,14 @@ export interface Question<T> {
   readonly settings?: Statement
 }
 
+/** How long a statement is tried again that meets a locked row, and with which pauses: it has no connection then. */
+const LOCK_PATIENCE_MS = 5000
+const LOCKED_PAUSE_MS = 100
+
 /** Rows of a statement that may run twice: a lost connection is tried again. */
 export async function ask<T>(lanes: Lanes, question: Question<T>): Promise<T[]> {
-  for (let tries = 1; ; tries++) {
+  const begunAt = performance.now()
+  for (let tries = 1; ; ) {
     const rows: T[] = []
     const call: Call = {
       statement: question.statement,
@@ -26,8 +32,17 @@ export async function ask<T>(lanes: Lanes, question: Question<T>): Promise<T[]> 
       await lanes.use((lane) => fly(lane.client, calls))
       return rows
     } catch (error) {
-      const lost = error instanceof FlightError && isConnectionLoss(causeOf(error))
-      if (!lost || tries >= 3) throw toStoreError(error)
+      const cause = causeOf(error)
+      // Thrown while a row was read: the connection is as good as before.
+      if (!(error instanceof FlightError) && !isServerError(cause) && !(error instanceof StoreError)) {
+        throw new StoreError('unreadable', `a row cannot be read: ${cause.message}`, { cause })
+      }
+      if (cause.code === LOCKED && performance.now() - begunAt < LOCK_PATIENCE_MS) {
+        await new Promise((resolve) => setTimeout(resolve, LOCKED_PAUSE_MS))
+        continue
+      }
+      const lost = error instanceof FlightError && isConnectionLoss(cause)
+      if (!lost || tries++ >= 3) throw toStoreError(error)
     }
   }
 }

@@ -55,6 +55,14 @@ const CONFIRM = statement(
      due_at = CASE WHEN c.due_at IS NOT NULL THEN k.at + make_interval(secs => c.resend_ms / 1000.0) END
    FROM held h, clock k WHERE c.run_id = h.run_id`,
 )
+/** What is being taken, confirmed or put at this moment needs none of it. */
+const RENEW = statement(
+  `WITH clock AS MATERIALIZED (SELECT workflow.clock() AS at), held AS MATERIALIZED (
+     SELECT c.run_id FROM workflow.workflow_command c
+     WHERE c.due_at > (SELECT at FROM clock) AND c.published_at IS NOT NULL FOR UPDATE SKIP LOCKED
+   )
+   UPDATE workflow.workflow_command c SET due_at = k.at FROM held h, clock k WHERE c.run_id = h.run_id`,
+)
 const NEXT_DUE = statement(
   'SELECT c.due_at FROM workflow.workflow_command c WHERE c.due_at IS NOT NULL ORDER BY c.due_at LIMIT 1',
 )
@@ -96,6 +104,9 @@ export function commandsOn({ reads, signals }: { readonly reads: Lanes; readonly
     },
     confirm: async ({ runIds }) => {
       if (runIds.length > 0) await ask(signals, { statement: CONFIRM, values: [uuidArray(runIds)], row: () => null })
+    },
+    renew: async () => {
+      await ask(signals, { statement: RENEW, values: [], row: () => null })
     },
     nextDueAt: () => askOne(reads, { statement: NEXT_DUE, row: ([at]) => parseTime(at as string) }),
     of: async ({ runIds }) => {

@@ -35,11 +35,11 @@ const FIND = { given: statement(`${HEAD} ${GIVEN}`), newest: statement(`${HEAD} 
 const GET = { given: statement(`${ROW} ${GIVEN}`), newest: statement(`${ROW} ${NEWEST}`) }
 const BY_ID = statement(`${ROW} WHERE d.id = $1::uuid`)
 const LIST = statement(
-  `${ROW} WHERE ${OF_TENANT} AND ${LATEST} AND ($2::text IS NULL OR d.dialect = $2::text) AND ($3::uuid IS NULL OR d.id < $3::uuid)
+  `${HEAD} WHERE ${OF_TENANT} AND ${LATEST} AND ($2::text IS NULL OR d.dialect = $2::text) AND ($3::uuid IS NULL OR d.id < $3::uuid)
    ORDER BY d.id DESC LIMIT $4::int4`,
 )
 const LIST_VERSIONS = statement(
-  `${ROW} WHERE ${OF_TENANT} AND d.name = $5::text AND ($2::text IS NULL OR d.dialect = $2::text)
+  `${HEAD} WHERE ${OF_TENANT} AND d.name = $5::text AND ($2::text IS NULL OR d.dialect = $2::text)
      AND ($3::uuid IS NULL OR d.number < (SELECT b.number FROM workflow.workflow_definition b WHERE b.id = $3::uuid))
    ORDER BY d.number DESC LIMIT $4::int4`,
 )
@@ -78,31 +78,32 @@ function rowFrom(fields: Fields): DefinitionRow {
 
 type Wanted = DefinitionName & { readonly version: string | null }
 
-export function definitionsOn(lanes: Lanes): Definitions {
+export function definitionsOn(lanes: { readonly reads: Lanes; readonly lists: Lanes }): Definitions {
+  const { reads, lists } = lanes
   const one = <T>(
     { given, newest }: { readonly given: Statement; readonly newest: Statement },
     { tenant, name, version }: Wanted,
     row: (fields: Fields) => T,
   ): Promise<T | null> =>
     version === null
-      ? askOne(lanes, { statement: newest, values: [tenant, name], row })
-      : askOne(lanes, { statement: given, values: [tenant, name, version], row })
+      ? askOne(reads, { statement: newest, values: [tenant, name], row })
+      : askOne(reads, { statement: given, values: [tenant, name, version], row })
   return {
     list: ({ tenant, name, dialect, limit, before }) => {
       const values = [tenant, dialect, before, String(limit)]
       return name === null
-        ? ask(lanes, { statement: LIST, values, row: rowFrom })
-        : ask(lanes, { statement: LIST_VERSIONS, values: [...values, name], row: rowFrom })
+        ? ask(lists, { statement: LIST, values, row: headFrom })
+        : ask(lists, { statement: LIST_VERSIONS, values: [...values, name], row: headFrom })
     },
     find: (wanted) => one(FIND, wanted, headFrom),
     get: (wanted) => one(GET, wanted, rowFrom),
-    byId: (id) => askOne(lanes, { statement: BY_ID, values: [id], row: rowFrom }),
-    names: ({ tenant }) => ask(lanes, { statement: NAMES, values: [tenant], row: ([name]) => name as string }),
-    listening: ({ tenant, event }) => ask(lanes, { statement: LISTENING, values: [tenant, event], row: headFrom }),
-    events: ({ tenant }) => ask(lanes, { statement: EVENTS, values: [tenant], row: ([event]) => event as string }),
+    byId: (id) => askOne(reads, { statement: BY_ID, values: [id], row: rowFrom }),
+    names: ({ tenant }) => ask(lists, { statement: NAMES, values: [tenant], row: ([name]) => name as string }),
+    listening: ({ tenant, event }) => ask(reads, { statement: LISTENING, values: [tenant, event], row: headFrom }),
+    events: ({ tenant }) => ask(lists, { statement: EVENTS, values: [tenant], row: ([event]) => event as string }),
     idle: ({ tenant, name, limit }) =>
-      ask(lanes, { statement: IDLE, values: [tenant, name, String(limit)], row: instanceFrom }),
+      ask(reads, { statement: IDLE, values: [tenant, name, String(limit)], row: instanceFrom }),
     use: ({ id, sourceHash }) =>
-      askOne(lanes, { statement: USE, values: [id, sourceHash], row: ([at]) => parseTime(at as string) }),
+      askOne(reads, { statement: USE, values: [id, sourceHash], row: ([at]) => parseTime(at as string) }),
   }
 }

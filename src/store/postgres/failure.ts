@@ -1,5 +1,12 @@
 /** Which errors of the server or the socket mean what. The class is the policy: see ../errors.ts. */
-import { StoreConflictError, StoreDataError, StoreError, StoreUnavailableError, StoreUnusableError } from '../errors.ts'
+import {
+  StoreConflictError,
+  StoreDataError,
+  StoreError,
+  StoreLockedError,
+  StoreUnavailableError,
+  StoreUnusableError,
+} from '../errors.ts'
 import { FlightError } from './flight.ts'
 
 interface ServerError extends Error {
@@ -68,8 +75,8 @@ export function toStoreError(error: unknown): StoreError {
     const taken = cause.detail === undefined ? cause.message : cause.detail
     return new StoreConflictError(TAKEN[cause.constraint ?? ''] ?? 'taken', taken, options)
   }
-  // the values of one row: class 22, checks and not-nulls, jsonb or index entries beyond their size
-  if (code.startsWith('22') || code === '23514' || code === '23502' || code === '54000' || code === '21000') {
+  // the values of one row: class 22, checks and not-nulls, jsonb or index entries beyond their size, nested too deeply
+  if (code.startsWith('22') || code.startsWith('540') || code === '23514' || code === '23502' || code === '21000') {
     return new StoreDataError(
       'unstorable',
       cause.detail === undefined ? cause.message : `${cause.message}: ${cause.detail}`,
@@ -84,10 +91,11 @@ export function toStoreError(error: unknown): StoreError {
     )
   }
   if (code === '42501') return new StoreUnusableError('forbidden', cause.message, options)
-  if (code === '55P03') return new StoreUnavailableError('lock_timeout', 'rows stayed locked for too long', options)
+  if (code === LOCKED) return new StoreLockedError([], options)
   if (code === '57014') return new StoreUnavailableError('statement_timeout', cause.message, options)
   if (isCollision(cause))
     return new StoreUnavailableError('collided', `gave up after colliding again and again: ${cause.message}`, options)
+  if (code === '53100') return new StoreUnavailableError('disk_full', cause.message, options)
   if (code.startsWith('53') || code.startsWith('58'))
     return new StoreUnavailableError('server_short', cause.message, options)
   return new StoreError(`postgres_${code}`, cause.message, options)

@@ -57,24 +57,26 @@ const ADVANCE = statement(
    WHERE ${LIVE} AND floor(extract(epoch FROM s.next_run_at)) = $2::bigint RETURNING s.id`,
 )
 
-export function inboxSchedulesOn(lanes: Lanes): InboxSchedules {
+/** `timers`: for what firing takes. Whoever lists schedules keeps none of them from firing. */
+export function inboxSchedulesOn(lanes: { readonly reads: Lanes; readonly timers: Lanes }): InboxSchedules {
+  const { reads, timers } = lanes
   return {
-    list: () => ask(lanes, { statement: LIST, row: scheduleFrom }),
-    get: async (id) => (isUuid(id) ? askOne(lanes, { statement: GET, values: [id], row: scheduleFrom }) : null),
+    list: () => ask(reads, { statement: LIST, row: scheduleFrom }),
+    get: async (id) => (isUuid(id) ? askOne(reads, { statement: GET, values: [id], row: scheduleFrom }) : null),
     add: async ({ id, type, payload, schedule, timezone, nextRunAt, priority, maxAttempts }) => {
       const about = [id, type, payload, schedule, timezone, String(nextRunAt), String(priority), String(maxAttempts)]
-      return (await askOne(lanes, { statement: ADD, values: about, row: scheduleFrom })) as InboxScheduleRow
+      return (await askOne(reads, { statement: ADD, values: about, row: scheduleFrom })) as InboxScheduleRow
     },
     enable: async ({ id, nextRunAt }) =>
-      isUuid(id) ? askOne(lanes, { statement: ENABLE, values: [id, String(nextRunAt)], row: scheduleFrom }) : null,
+      isUuid(id) ? askOne(reads, { statement: ENABLE, values: [id, String(nextRunAt)], row: scheduleFrom }) : null,
     disable: async ({ id, reason }) =>
-      isUuid(id) ? askOne(lanes, { statement: DISABLE, values: [id, reason], row: scheduleFrom }) : null,
+      isUuid(id) ? askOne(timers, { statement: DISABLE, values: [id, reason], row: scheduleFrom }) : null,
     remove: async (id) =>
-      isUuid(id) && (await ask(lanes, { statement: REMOVE, values: [id], row: () => null })).length > 0,
-    due: ({ limit }) => ask(lanes, { statement: DUE, values: [String(limit)], row: scheduleFrom }),
+      isUuid(id) && (await ask(reads, { statement: REMOVE, values: [id], row: () => null })).length > 0,
+    due: ({ limit }) => ask(timers, { statement: DUE, values: [String(limit)], row: scheduleFrom }),
     advance: async ({ id, from, nextRunAt }) => {
       const values = [id, String(Math.floor(from / 1000)), String(nextRunAt)]
-      return (await ask(lanes, { statement: ADVANCE, values, row: () => null })).length > 0
+      return (await ask(timers, { statement: ADVANCE, values, row: () => null })).length > 0
     },
   }
 }

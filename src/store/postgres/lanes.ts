@@ -5,6 +5,7 @@
 import pg from 'pg'
 import { StoreUnavailableError, StoreUnusableError } from '../errors.ts'
 import { causeOf, isConnectionLoss, isRefusal } from './failure.ts'
+import { refuseNewer } from './migrate.ts'
 
 export interface Lane {
   readonly client: pg.Client
@@ -21,6 +22,18 @@ export interface LanesParams {
   readonly name: string
   /** Session settings, sent with the start-up message; empty behind a pooler, which would refuse them. */
   readonly settings: Readonly<Record<string, string>>
+  /** A connection was lost, or one was made: the server behind it may be another. */
+  readonly changed?: () => void
+}
+
+/**
+ * Three kinds of reads, none of which waits behind a slower kind: `reads` by id, which the engine itself depends on;
+ * `views` of one instance or run with all that belongs to it; `lists`, counts and checks over whole tables.
+ */
+export interface ReadLanes {
+  readonly reads: Lanes
+  readonly views: Lanes
+  readonly lists: Lanes
 }
 
 const PATIENCE_MS = 5000
@@ -56,6 +69,12 @@ export class Lanes {
     await Promise.all([...this.#all].map((lane) => lane.client.end().catch(() => {})))
   }
 
+  /** Every caller from now on gets a connection that is made, and checked, after this. */
+  renew(): void {
+    for (const lane of this.#all) lane.lost = true
+    for (const lane of this.#free.splice(0)) lane.client.end().catch(() => {})
+  }
+
   async #take(): Promise<Lane> {
     if (this.#closed) throw closedError()
     const free = this.#free.pop()
@@ -78,6 +97,7 @@ export class Lanes {
   }
 
   #give(lane: Lane): void {
+    if (lane.lost) lane.client.end().catch(() => {})
     this.#pass(lane.lost || this.#closed ? null : lane)
   }
 
@@ -97,6 +117,7 @@ export class Lanes {
       try {
         return await this.#open()
       } catch (error) {
+        if (error instanceof StoreUnusableError) throw error
         const cause = causeOf(error)
         if (isRefusal(cause))
           throw new StoreUnusableError('refused', `PostgreSQL refused the connection: ${cause.message}`, { cause })
@@ -113,6 +134,7 @@ export class Lanes {
     const client = new pg.Client(clientConfig(this.#params))
     const lane: Lane = { client, lost: false, plannedAt: performance.now() }
     const drop = (): void => {
+      if (!lane.lost && !this.#closed) this.#params.changed?.()
       lane.lost = true
       this.#all.delete(lane)
       const at = this.#free.indexOf(lane)
@@ -124,14 +146,17 @@ export class Lanes {
     this.#all.add(lane)
     try {
       await client.connect()
+      await refuseNewer(client)
     } catch (error) {
       drop()
+      client.end().catch(() => {})
       throw error
     }
     if (this.#closed) {
       await client.end()
       throw closedError()
     }
+    this.#params.changed?.()
     return lane
   }
 }

@@ -21,6 +21,11 @@ export interface Listings {
 export class KnownListings {
   latest: Listings = { version: '', types: new Map() }
 
+  /** No store has this version. */
+  forget(): void {
+    this.latest = { version: 'unknown', types: new Map() }
+  }
+
   /** Those of a version that a transaction met; `fly` asks on its connection. */
   async at(version: string, fly: (calls: readonly Call[]) => Promise<unknown>): Promise<Listings> {
     if (this.latest.version === version) return this.latest

@@ -74,17 +74,39 @@ async function applyMissing(client: pg.Client, known: readonly Migration[]): Pro
   return missing.map((migration) => `${String(migration.version).padStart(4, '0')}_${migration.name}`)
 }
 
+let newestKnown: Promise<number> | null = null
+
+/**
+ * Refuses a schema that a newer version of Petrel has migrated. Asked of every new connection and from time to time, since
+ * another process may migrate while this one runs: what it writes from then on may break rules that it does not know.
+ */
+export async function refuseNewer(client: pg.Client): Promise<void> {
+  newestKnown ??= readMigrations().then((known) => known.at(-1)?.version ?? 0)
+  const newest = await newestKnown
+  const sql = 'SELECT version, name FROM workflow.workflow_migration WHERE version > $1 ORDER BY version LIMIT 1'
+  // No such table: the database was never migrated. No right to read it: it was made for this role by someone else.
+  const found = await client
+    .query<{ version: number; name: string }>(sql, [newest])
+    .catch((error: pg.DatabaseError) => {
+      if (error.code === '42P01' || error.code === '3F000' || error.code === '42501') return { rows: [] }
+      throw error
+    })
+  if (found.rows[0] !== undefined) throw newer(found.rows[0])
+}
+
+function newer(row: { readonly version: number; readonly name: string }): StoreUnusableError {
+  return new StoreUnusableError(
+    'schema_newer',
+    `the database has migration ${row.version} (${row.name}), which this version of Petrel does not know; ` +
+      'upgrade Petrel, or connect it to another database',
+  )
+}
+
 function check(
   row: { readonly version: number; readonly name: string; readonly checksum: string },
   migration: Migration | undefined,
 ): void {
-  if (migration === undefined) {
-    throw new StoreUnusableError(
-      'schema_newer',
-      `the database has migration ${row.version} (${row.name}), which this version of Petrel does not know; ` +
-        'upgrade Petrel, or connect it to another database',
-    )
-  }
+  if (migration === undefined) throw newer(row)
   if (migration.checksum !== row.checksum) {
     throw new StoreUnusableError(
       'schema_changed',

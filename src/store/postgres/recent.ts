@@ -90,7 +90,7 @@ export class Recent {
     const now = performance.now()
     for (const queue of need.queues ?? []) if (this.#isRuled(`queue ${queue}`, now)) return null
     for (const key of need.limits ?? []) if (this.#isRuled(key, now)) return null
-    const loading = new Loading()
+    const loading = new Loading(null)
     const instances = new Map<string, string>()
     const runs = new Map<string, string>()
     for (const id of roots) {
@@ -121,6 +121,13 @@ export class Recent {
       versions,
       guard: (clock, listings, version) => guardCall({ clock, listings, versions, queues, limits }, version),
     }
+  }
+
+  /** A server that lost commits gives their xids to others: a version no longer tells what is in a row. */
+  clear(): void {
+    this.#runs.clear()
+    this.#instances.clear()
+    this.#ruled.clear()
   }
 
   /** Something of this was not as assumed: load it next time. */

@@ -14,6 +14,14 @@ const TABLES = statement(
    WHERE n.nspname = 'workflow' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
    ORDER BY array_position('{workflow_instance,workflow_run,workflow_limit,workflow_unique}'::text[], c.relname::text), c.relname`,
 )
+/** A run that has not ended cannot be deleted. */
+const END_ALL: Call = {
+  statement: statement(
+    `UPDATE workflow.workflow_run SET status = 'cancelled', settled_at = now(), engine_turn = NOT engine_turn
+     WHERE settled_at IS NULL`,
+  ),
+  values: [],
+}
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
 const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
 const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
@@ -27,7 +35,7 @@ export async function reset(lanes: Lanes): Promise<void> {
     try {
       return await lanes.use(async (lane) => {
         try {
-          await fly(lane.client, [BEGIN, ...calls, COMMIT])
+          await fly(lane.client, [BEGIN, END_ALL, ...calls, COMMIT])
         } catch (error) {
           if (!lane.lost) await fly(lane.client, [ROLLBACK]).catch(() => {})
           throw error

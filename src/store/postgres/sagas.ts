@@ -12,7 +12,7 @@ const ROW = `SELECT ${selectList(SAGA, 'v')}`
 const LIST = statement(
   `${ROW} FROM (
      SELECT i.id FROM workflow.workflow_instance i
-     WHERE i.dialect = 'saga' AND i.id = i.root_id AND ($1::text IS NULL OR i.tenant = $1::text)
+     WHERE i.dialect = 'saga' AND i.id = i.root_id AND ($1::text IS NULL OR coalesce(i.tenant, '') = $1::text)
        AND ($2::text[] IS NULL OR i.state = ANY ($2::text[])) AND ($3::text IS NULL OR i.name = $3::text)
        AND ($4::uuid IS NULL OR i.id < $4::uuid)
      ORDER BY i.id DESC LIMIT $5::int4) k
@@ -27,14 +27,14 @@ const STEPS = statement(
 const sagaFrom = decoder(SAGA)
 const stepFrom = decoder(SAGA_STEP)
 
-export function sagasOn(lanes: Lanes): SagaReads {
+export function sagasOn({ reads, lists }: { readonly reads: Lanes; readonly lists: Lanes }): SagaReads {
   return {
     list: async ({ tenant, state, type, limit, before }) => {
       if (before !== null && !isUuid(before)) return []
       const states = state === null ? null : textArray(INSTANCE_STATES[state])
-      return ask(lanes, { statement: LIST, values: [tenant, states, type, before, String(limit)], row: sagaFrom })
+      return ask(lists, { statement: LIST, values: [tenant, states, type, before, String(limit)], row: sagaFrom })
     },
-    get: async (id) => (isUuid(id) ? askOne(lanes, { statement: GET, values: [id], row: sagaFrom }) : null),
-    steps: async (id) => (isUuid(id) ? ask(lanes, { statement: STEPS, values: [id], row: stepFrom }) : []),
+    get: async (id) => (isUuid(id) ? askOne(reads, { statement: GET, values: [id], row: sagaFrom }) : null),
+    steps: async (id) => (isUuid(id) ? ask(reads, { statement: STEPS, values: [id], row: stepFrom }) : []),
   }
 }

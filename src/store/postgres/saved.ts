@@ -8,7 +8,7 @@ import { type Fields, statement } from './statement.ts'
 import { parseTime } from './time.ts'
 import { isUuid } from './uuid.ts'
 
-const COLUMNS = 'c.run_id, c.state, c.sequence, c.progress, c.updated_at'
+const COLUMNS = 'c.run_id, c.state, c.sequence, c.progress, c.updated_at, c.progress_epoch'
 const OF = statement(`SELECT ${COLUMNS} FROM workflow.workflow_checkpoint c WHERE c.run_id = ANY ($1::uuid[])`)
 /** FOR KEY SHARE would not wait for a settle that is about to end the run; FOR SHARE does. */
 const PUT = statement(
@@ -31,21 +31,25 @@ const REMOVE = statement(
 )
 const PROGRESS = statement(
   `WITH run AS MATERIALIZED (
-     SELECT r.id, r.status, r.leased_by, r.instance_id, r.node, r.tenant
-     FROM workflow.workflow_run r WHERE r.id = $1::uuid AND r.deleted_at IS NULL FOR SHARE
+     SELECT r.id, r.leased_by, r.instance_id, r.node, r.tenant, r.epoch FROM workflow.workflow_run r
+     WHERE r.id = $1::uuid AND r.deleted_at IS NULL AND r.status = 'leased' AND ($3::text IS NULL OR r.leased_by = $3::text)
+     FOR SHARE
    ), clock AS (SELECT workflow.clock() AS at),
    put AS (
-     INSERT INTO workflow.workflow_checkpoint AS c (run_id, progress, updated_at)
-     SELECT run.id, $2::json, (SELECT at FROM clock) FROM run
-     WHERE run.status = 'leased' AND ($3::text IS NULL OR run.leased_by = $3::text)
-     ON CONFLICT (run_id) DO UPDATE SET progress = excluded.progress, updated_at = excluded.updated_at
+     INSERT INTO workflow.workflow_checkpoint AS c (run_id, progress, progress_epoch, updated_at)
+     SELECT run.id, $2::json, run.epoch, (SELECT at FROM clock) FROM run
+     ON CONFLICT (run_id) DO UPDATE SET
+       progress = excluded.progress, progress_epoch = excluded.progress_epoch, updated_at = excluded.updated_at
+     WHERE c.progress_epoch IS DISTINCT FROM excluded.progress_epoch
+       OR CASE json_typeof(c.progress -> 'progress') WHEN 'number' THEN (c.progress ->> 'progress')::float8 ELSE 0 END
+          <= coalesce($4::float8, 0)
      RETURNING ${COLUMNS}
    ), told AS (
      INSERT INTO workflow.workflow_event (workflow_id, event_type, data, created_at, instance_id, node, actor, tenant, engine)
      SELECT run.id, 'progress', $2::jsonb, (SELECT at FROM clock), run.instance_id, run.node, run.leased_by, run.tenant, true
      FROM run JOIN put ON put.run_id = run.id
    )
-   SELECT put.*, run.status FROM run LEFT JOIN put ON true`,
+   SELECT put.* FROM put`,
 )
 
 export function savedOn(lanes: Lanes): Saved {
@@ -64,25 +68,26 @@ export function savedOn(lanes: Lanes): Saved {
     remove: async (runId) => {
       if (isUuid(runId)) await ask(lanes, { statement: REMOVE, values: [runId], row: () => null })
     },
-    progress: async ({ runId, holder, value }) => {
-      if (!isUuid(runId)) return { status: null }
-      const values = [runId, value, holder]
-      return (await askOne(lanes, { statement: PROGRESS, values, row: outcomeFrom })) ?? { status: null }
+    progress: async ({ runId, holder, value, fraction }) => {
+      if (!isUuid(runId)) return null
+      const values = [runId, value, holder, fraction === null ? null : String(fraction)]
+      return askOne(lanes, { statement: PROGRESS, values, row: savedFrom })
     },
   }
 }
 
 function outcomeFrom(fields: Fields): SavedRow | NotSaved {
-  return fields[0] === null ? { status: fields[5] as RunStatus } : savedFrom(fields)
+  return fields[0] === null ? { status: fields[6] as RunStatus } : savedFrom(fields)
 }
 
 function savedFrom(fields: Fields): SavedRow {
-  const [runId, state, sequence, progress, updatedAt] = fields
+  const [runId, state, sequence, progress, updatedAt, epoch] = fields
   return {
     runId: runId as string,
     state: state ?? null,
     sequence: Number(sequence),
     progress: progress ?? null,
+    progressEpoch: epoch === null ? null : Number(epoch),
     updatedAt: parseTime(updatedAt as string),
   }
 }

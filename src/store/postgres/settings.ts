@@ -9,6 +9,12 @@ export const EVERYWHERE = {
 }
 
 /**
+ * How long a statement waits for a row. Transactions of ours hold one for a few milliseconds; a row that takes longer is
+ * held elsewhere, and a lane that waited for it would keep all behind it waiting (foreign-locks.ts).
+ */
+export const LOCK_WAIT_MS = 50
+
+/**
  * Settles run the same statements for years on tables that may be empty when they are planned: plans are made once,
  * for any size, by index and nested loop only; and a LIMIT reads along the index that gives its order instead of
  * sorting all there is.
@@ -25,12 +31,13 @@ export const FOR_WORK = {
   enable_incremental_sort: 'off',
   idle_in_transaction_session_timeout: '15s',
   statement_timeout: '60s',
+  lock_timeout: `${LOCK_WAIT_MS}ms`,
 }
 
 export const FOR_READS = {
   ...EVERYWHERE,
   statement_timeout: '60s',
-  lock_timeout: '5s',
+  lock_timeout: `${LOCK_WAIT_MS}ms`,
   idle_in_transaction_session_timeout: '15s',
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { Commands } from '../commands.ts'
 import type { Definitions } from '../definitions.ts'
+import { StoreUnusableError } from '../errors.ts'
 import type { InboxSchedules } from '../inbox-schedules.ts'
 import type { Overview } from '../overview.ts'
 import type { Reads } from '../reads.ts'
@@ -17,13 +18,15 @@ import { commandsOn } from './commands.ts'
 import { definitionsOn } from './definitions.ts'
 import { toStoreError } from './failure.ts'
 import { fly } from './flight.ts'
+import { ForeignLocks } from './foreign-locks.ts'
 import { inboxSchedulesOn } from './inbox-schedules.ts'
 import { keysOn } from './keys.ts'
 import { Lanes } from './lanes.ts'
 import { KnownListings } from './listings.ts'
 import { CLOCK } from './load/plain.ts'
-import { migrate } from './migrate.ts'
+import { migrate, refuseNewer } from './migrate.ts'
 import { overviewOn } from './overview.ts'
+import { probeWrite } from './probe.ts'
 import { PostgresReads } from './read/reads.ts'
 import { Recent } from './recent.ts'
 import { registryOn } from './registry.ts'
@@ -45,10 +48,13 @@ export interface PostgresParams {
   readonly pollOnly?: boolean
   /** Shown in pg_stat_activity. */
   readonly name?: string
-  /** A transaction waits this long for locked rows. */
+  /** A transaction that may wait for locked rows does so this long, 10 s unless told; it has no connection meanwhile. */
   readonly lockTimeoutMs?: number
   readonly probe?: Probe
 }
+
+/** How long this process may go on after another has migrated the database to a schema it does not know. */
+const SCHEMA_EVERY_MS = 5_000
 
 const HELLO: Call = { statement: statement('SELECT 1'), values: [] }
 
@@ -72,49 +78,79 @@ export class PostgresStore implements Store {
   readonly sagas: SagaReads
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
+  readonly #listings = new KnownListings()
+  readonly #listeners = new Set<(wake: Wake) => void>()
   readonly #work: Lanes
+  readonly #patient: Lanes
+  readonly #locks: ForeignLocks
   readonly #reads: Lanes
+  readonly #views: Lanes
+  readonly #lists: Lanes
+  readonly #timers: Lanes
+  readonly #holds: Lanes
   readonly #beats: Lanes
   readonly #signals: Lanes
   readonly #commands: Lanes
   readonly #sender: WakeSender
   readonly #listener: WakeListener | null
   readonly #transact: TransactParams
+  #looking: NodeJS.Timeout | null = null
 
   constructor(params: PostgresParams) {
     const direct = params.pollOnly !== true
     const name = params.name ?? 'petrel'
     const lanes = (kind: string, size: number, settings: Readonly<Record<string, string>>): Lanes =>
-      new Lanes({ url: params.url, size, name: `${name} ${kind}`, settings: direct ? settings : {} })
-    const forWork = { ...FOR_WORK, lock_timeout: `${params.lockTimeoutMs ?? 10_000}ms` }
-    this.#work = lanes('work', params.connections ?? 4, forWork)
-    this.#reads = lanes('read', 3, FOR_READS)
+      new Lanes({
+        url: params.url,
+        size,
+        name: `${name} ${kind}`,
+        settings: direct ? settings : {},
+        changed: () => this.#changed(),
+      })
+    this.#work = lanes('work', params.connections ?? 4, FOR_WORK)
+    this.#patient = lanes('patient', 2, FOR_WORK)
+    this.#locks = new ForeignLocks(this.#patient)
+    this.#reads = lanes('read', 2, FOR_READS)
+    this.#views = lanes('view', 2, FOR_READS)
+    this.#lists = lanes('list', 2, FOR_READS)
+    this.#timers = lanes('timer', 2, FOR_READS)
+    this.#holds = lanes('hold', 1, FOR_READS)
     this.#beats = lanes('beat', 1, FOR_SIGNALS)
     this.#signals = lanes('notify', 1, FOR_SIGNALS)
-    this.#commands = lanes('command', 1, { ...forWork, synchronous_commit: 'off' })
+    this.#commands = lanes('command', 1, { ...FOR_WORK, synchronous_commit: 'off' })
     this.#transact = {
       lanes: this.#work,
+      patient: this.#patient,
+      locks: this.#locks,
+      lockPatienceMs: params.lockTimeoutMs ?? 10_000,
       clock: this.#clock,
       recent: this.#recent,
-      listings: new KnownListings(),
+      listings: this.#listings,
       probe: params.probe ?? null,
-      prologue: direct ? [] : [settingsCall(forWork)],
+      prologue: direct ? [] : [settingsCall(FOR_WORK)],
     }
     const sender = randomUUID()
     this.#sender = new WakeSender(this.#signals, sender)
     this.#listener = direct
       ? new WakeListener({ url: params.url, name: `${name} listen`, settings: EVERYWHERE }, sender)
       : null
-    this.read = new PostgresReads(this.#reads)
-    this.sweep = new PostgresSweeps({ reads: this.#reads, beats: this.#beats, recent: this.#recent })
+    this.read = new PostgresReads({ reads: this.#reads, views: this.#views, lists: this.#lists })
+    this.sweep = new PostgresSweeps({
+      timers: this.#timers,
+      holds: this.#holds,
+      beats: this.#beats,
+      reads: this.#reads,
+      lists: this.#lists,
+      recent: this.#recent,
+    })
     this.keys = keysOn(this.#reads)
     this.saved = savedOn(this.#reads)
     this.webhooks = webhooksOn(this.#reads)
     this.registry = registryOn(this.#reads)
-    this.overview = overviewOn(this.#reads)
-    this.inboxSchedules = inboxSchedulesOn(this.#reads)
-    this.definitions = definitionsOn(this.#reads)
-    this.sagas = sagasOn(this.#reads)
+    this.overview = overviewOn(this.#lists)
+    this.inboxSchedules = inboxSchedulesOn({ reads: this.#reads, timers: this.#timers })
+    this.definitions = definitionsOn({ reads: this.#reads, lists: this.#lists })
+    this.sagas = sagasOn({ reads: this.#reads, lists: this.#lists })
     this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })
   }
 
@@ -127,15 +163,10 @@ export class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#locks.close()
+    if (this.#looking !== null) clearInterval(this.#looking)
     await this.#sender.flush()
-    await Promise.all([
-      this.#work.close(),
-      this.#reads.close(),
-      this.#beats.close(),
-      this.#signals.close(),
-      this.#commands.close(),
-      this.#listener?.close(),
-    ])
+    await Promise.all([...this.#lanes().map((lanes) => lanes.close()), this.#listener?.close()])
   }
 
   async now(): Promise<number> {
@@ -148,11 +179,18 @@ export class PostgresStore implements Store {
       },
     }
     try {
-      await this.#reads.use((lane) => fly(lane.client, [call]))
+      await this.#timers.use((lane) => fly(lane.client, [call]))
     } catch (error) {
       throw toStoreError(error)
     }
     return now
+  }
+
+  /** The server does. */
+  offload(): void {}
+
+  probeWrite(): Promise<void> {
+    return probeWrite(this.#timers)
   }
 
   async moveClock(offsetMs: number): Promise<void> {
@@ -176,8 +214,20 @@ export class PostgresStore implements Store {
   }
 
   onWake(listener: (wake: Wake) => void): () => void {
-    if (this.#listener === null) return () => {}
-    return this.#listener.add(listener)
+    this.#listeners.add(listener)
+    const unlisten = this.#listener?.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+      unlisten?.()
+    }
+  }
+
+  /** After a failover the server may know less than we remember. */
+  #changed(): void {
+    this.#recent.clear()
+    this.#clock.forget()
+    this.#listings.forget()
+    for (const listener of this.#listeners) listener({ lost: true })
   }
 
   wake(wake: Wake): void {
@@ -196,6 +246,31 @@ export class PostgresStore implements Store {
       throw toStoreError(error)
     }
     await this.#listener?.start()
+    this.#looking = setInterval(() => void this.#refuseNewer(), SCHEMA_EVERY_MS).unref()
+  }
+
+  /** From then on every call fails, since no new connection is accepted: nothing is claimed and nothing written. */
+  async #refuseNewer(): Promise<void> {
+    try {
+      await this.#timers.use((lane) => refuseNewer(lane.client))
+    } catch (error) {
+      if (error instanceof StoreUnusableError) for (const lanes of this.#lanes()) lanes.renew()
+    }
+  }
+
+  #lanes(): readonly Lanes[] {
+    return [
+      this.#work,
+      this.#patient,
+      this.#reads,
+      this.#views,
+      this.#lists,
+      this.#timers,
+      this.#holds,
+      this.#beats,
+      this.#signals,
+      this.#commands,
+    ]
   }
 }
 

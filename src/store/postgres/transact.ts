@@ -9,16 +9,20 @@
  * all writes, COMMIT. Whatever does not fit that (rows changed meanwhile, more is needed, nothing to write) takes the
  * way above. Both ways call the same `decide`.
  *
+ * No statement waits for a row that another transaction holds for long (foreign-locks.ts): the transaction is refused, or,
+ * if it may wait, tried again later. While it waits it has no connection.
+ *
  * A flight is one round trip. Until COMMIT was sent anything that goes wrong with the connection, and any deadlock,
  * leaves nothing behind and the whole is tried again. After that a lost connection leaves the outcome open
  * (`commit_unknown`) unless the server said that a statement before COMMIT had failed.
  */
 import type pg from 'pg'
-import { StoreError, StoreUnavailableError } from '../errors.ts'
+import { type LockedRow, StoreError, StoreLockedError, StoreUnavailableError } from '../errors.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { nowFrom, type StoreClock } from './clock.ts'
 import { causeOf, isCollision, isConnectionLoss, isServerError, LOCKED, ROWS_CHANGED, toStoreError } from './failure.ts'
 import { FlightError, fly } from './flight.ts'
+import { type ForeignLocks, Touched } from './foreign-locks.ts'
 import type { Lane, Lanes } from './lanes.ts'
 import type { KnownListings } from './listings.ts'
 import { Loading } from './load/loading.ts'
@@ -31,6 +35,11 @@ export type Probe = (point: 'before-commit' | 'after-commit') => void
 
 export interface TransactParams {
   readonly lanes: Lanes
+  /** For transactions that wait for locked rows: they never take a connection from those that do not. */
+  readonly patient: Lanes
+  readonly locks: ForeignLocks
+  /** How long a transaction that waits does so. */
+  readonly lockPatienceMs: number
   readonly clock: StoreClock
   readonly recent: Recent
   readonly listings: KnownListings
@@ -52,37 +61,56 @@ const DISCARD_PLANS: Call = { statement: statement('DISCARD PLANS'), values: [] 
 const PLANS_LAST_MS = 10_000
 
 const COLLISIONS = 10
+/** A lock whose holder is not found was likely one of ours. */
+const LOCK_TRIES = 2
+const LOCKED_PAUSE_MS = 50
 const PATIENCE_MS = 5000
 
 /** The error left by a COMMIT that may or may not have happened. */
 class CommitUnknown extends Error {}
 
 export async function transact<T>(params: TransactParams, transaction: Transaction<T>): Promise<T> {
-  const giveUpAt = performance.now() + PATIENCE_MS
+  const begunAt = performance.now()
+  const lanes = transaction.wait ? params.patient : params.lanes
+  let locked = 0
   for (let tries = 1; ; tries++) {
     try {
-      return await params.lanes.use((lane) => attempt(params, lane, transaction))
+      return await lanes.use((lane) => attempt(params, lane, transaction))
     } catch (error) {
       if (error instanceof CommitUnknown) {
         throw new StoreUnavailableError('commit_unknown', 'the connection was lost while committing', {
           cause: error.cause,
         })
       }
+      const waited = performance.now() - begunAt
+      const unexplained = error instanceof FlightError && causeOf(error).code === LOCKED
+      if (unexplained || error instanceof StoreLockedError) {
+        const again = transaction.wait ? waited < params.lockPatienceMs : unexplained && ++locked < LOCK_TRIES
+        if (!again) throw toStoreError(error)
+        await pause(LOCKED_PAUSE_MS)
+        continue
+      }
       if (!(error instanceof FlightError)) throw error
       const cause = causeOf(error)
-      const again = isCollision(cause) ? tries < COLLISIONS : isConnectionLoss(cause) && performance.now() < giveUpAt
+      const again = isCollision(cause) ? tries < COLLISIONS : isConnectionLoss(cause) && waited < PATIENCE_MS
       if (!again) throw toStoreError(error)
       if (isCollision(cause)) params.clock.forget()
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(5 * 2 ** tries, 200)))
+      await pause(Math.min(5 * 2 ** tries, 200))
     }
   }
+}
+
+function pause(most: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * most))
 }
 
 async function attempt<T>(params: TransactParams, lane: Lane, transaction: Transaction<T>): Promise<T> {
   const remembered = await attemptFromMemory(params, lane, transaction)
   if ('result' in remembered) return remembered.result
   const { client } = lane
-  const loading = new Loading()
+  const { locks } = params
+  const loading = new Loading(locks)
+  const touched = new Touched().roots(transaction.roots)
   let registry = ''
   const clockCall: Call = {
     statement: CLOCK,
@@ -97,6 +125,8 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
     ...loading.calls(transaction.need),
     ...(remembered.need === null ? [] : loading.calls(remembered.need)),
   ]
+  touched.loaded(transaction.need)
+  if (remembered.need !== null) touched.loaded(remembered.need)
   try {
     // The clock comes last: what the registry says counts once the locks are held, not when the wait for them began.
     await fly(client, [...openingOf(params, lane), ...calls, clockCall])
@@ -105,15 +135,36 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
       const decided = transaction.decide(loading)
       if ('delta' in decided) {
         params.recent.note(loading)
+        touched.written(decided.delta)
+        refuseLocked(locks, decided.delta, loading)
         await finish(params, lane, decided.delta, loading)
         return decided.result
       }
-      await fly(client, loading.calls(decided.need))
+      const more = loading.calls(decided.need)
+      touched.loaded(decided.need)
+      await fly(client, more)
     }
   } catch (error) {
     await giveUp(lane)
-    throw error
+    throw await explained(params, lane, touched, error)
   }
+}
+
+/** Rows that are written without having been locked first: an instance that is not a root, say. */
+function refuseLocked(locks: ForeignLocks, delta: Delta, loading: Loading): void {
+  if (!locks.any) return
+  const ours = { run: loading.heldRuns, instance: loading.locked, limit: loading.limits, unique: loading.uniques }
+  const rows = locks
+    .among(new Touched().written(delta))
+    .filter(({ table, key }) => !(ours[table as keyof typeof ours] ?? loading.schedules).has(key))
+  if (rows.length > 0) throw new StoreLockedError(rows)
+}
+
+/** A lock that did not become free in time: which row it is on, if it is held elsewhere and not by one of ours. */
+async function explained(params: TransactParams, lane: Lane, touched: Touched, error: unknown): Promise<unknown> {
+  if (!(error instanceof FlightError) || causeOf(error).code !== LOCKED) return error
+  const rows = await params.locks.look(lane, touched).catch(() => [])
+  return rows.length === 0 ? error : new StoreLockedError(rows, { cause: error.cause })
 }
 
 /** The result, or what it turned out to need beyond what the transaction said (null: nothing was found out). */
@@ -123,7 +174,7 @@ async function attemptFromMemory<T>(
   transaction: Transaction<T>,
 ): Promise<{ readonly result: T } | { readonly need: Need | null }> {
   const estimate = params.clock.estimate()
-  const recalled = estimate === null ? null : params.recent.recall(transaction)
+  const recalled = estimate === null || meetsLock(params, transaction) ? null : params.recent.recall(transaction)
   if (estimate === null || recalled === null) return { need: null }
   const { loading, versions } = recalled
   loading.now = estimate.now
@@ -153,12 +204,22 @@ async function attemptFromMemory<T>(
     await giveUp(lane)
     if (!(error instanceof FlightError)) throw error
     const { code } = causeOf(error)
-    if (code !== ROWS_CHANGED && (code !== LOCKED || error.reached >= opening.length)) throw error
+    if (code !== ROWS_CHANGED && code !== LOCKED) throw error
     params.recent.forget(transaction)
+    // Waited for in vain: whoever holds it is asked for before it is waited for once more.
+    if (code === LOCKED && error.reached >= opening.length) {
+      const touched = new Touched().roots(transaction.roots).loaded(transaction.need).written(decided.delta)
+      await params.locks.look(lane, touched).catch(() => [])
+    }
     return { need: null }
   }
   params.recent.keep(decided.delta, loading, version)
   return { result: decided.result }
+}
+
+/** Memory assumes that nothing is locked. */
+function meetsLock({ locks }: TransactParams, { roots, need }: Transaction<unknown>): boolean {
+  return locks.any && locks.among(new Touched().roots(roots).loaded(need)).length > 0
 }
 
 /** Rows that are updated without having been asked for must be loaded first. */
@@ -198,8 +259,26 @@ async function finish(params: TransactParams, lane: Lane, delta: Delta, loading:
       version = fields[0] as string
     },
   }
-  await commit(params, lane, [...writes, versionCall])
+  try {
+    await commit(params, lane, [...writes, versionCall])
+  } catch (error) {
+    throw keysTaken(error, writes, delta) ?? error
+  }
   params.recent.keep(delta, loading, version)
+}
+
+/**
+ * An insert waits only for another that is not committed yet, of the same key. That row cannot be seen: any of the keys may
+ * be the one.
+ */
+function keysTaken(error: unknown, writes: readonly Call[], { runs }: Delta): StoreLockedError | null {
+  if (!(error instanceof FlightError) || causeOf(error).code !== LOCKED) return null
+  if (writes[error.reached]?.statement.text.startsWith('INSERT INTO workflow.workflow_run ') !== true) return null
+  const rows: LockedRow[] = []
+  for (const { idempotencyKey: key } of runs?.insert ?? []) {
+    if (key !== null) rows.push({ table: 'idempotency_key', key, holder: null })
+  }
+  return rows.length === 0 ? null : new StoreLockedError(rows, { cause: error.cause })
 }
 
 async function commit(params: TransactParams, lane: Lane, writes: readonly Call[]): Promise<void> {
@@ -241,7 +320,7 @@ async function callOn(client: pg.ClientBase, call: Call): Promise<void> {
  * transaction aborted, as any failed statement does.
  */
 export async function transactOn<T>(client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
-  const loading = new Loading()
+  const loading = new Loading(null)
   const clockCall: Call = {
     statement: CLOCK,
     values: [],

@@ -3,6 +3,8 @@ import {
   type Columns,
   columnList,
   DELIVERY,
+  DELIVERY_HEAD,
+  type DeliveryHead,
   type DeliveryRow,
   WEBHOOK,
   type WebhookRow,
@@ -82,7 +84,7 @@ const ATTEMPTED = statement(
 )
 const DELIVERY_BY_ID = statement(`${SENT} WHERE id = $1`)
 const LOG = statement(
-  `${SENT} WHERE webhook_id = $1 AND ($2::text IS NULL OR state = $2::text)
+  `SELECT ${columnList(DELIVERY_HEAD)} FROM workflow.workflow_webhook_delivery WHERE webhook_id = $1 AND ($2::text IS NULL OR state = $2::text)
    ORDER BY feed_id DESC, part DESC LIMIT $3::int OFFSET $4::int`,
 )
 const AGAIN = statement(
@@ -99,6 +101,7 @@ const PRUNE = statement(
 
 export function webhooksOn(lanes: Lanes): Webhooks {
   const hookFrom = (fields: Fields): WebhookRow => rowFrom(WEBHOOK, fields)
+  const headFrom = (fields: Fields): DeliveryHead => rowFrom(DELIVERY_HEAD, fields)
   const deliveryFrom = (fields: Fields): DeliveryRow => rowFrom(DELIVERY, fields)
   return {
     add: async (row) => {
@@ -154,7 +157,7 @@ export function webhooksOn(lanes: Lanes): Webhooks {
     },
     delivery: (id) => askOne(lanes, { statement: DELIVERY_BY_ID, values: [id], row: deliveryFrom }),
     log: ({ webhookId, state, limit, offset }) =>
-      ask(lanes, { statement: LOG, values: [webhookId, state, String(limit), String(offset)], row: deliveryFrom }),
+      ask(lanes, { statement: LOG, values: [webhookId, state, String(limit), String(offset)], row: headFrom }),
     again: (id) => askOne(lanes, { statement: AGAIN, values: [id], row: deliveryFrom }),
     prune: async ({ deliveredBefore, deadBefore, limit }) => {
       const values = [String(deliveredBefore), String(deadBefore), String(limit)]

@@ -1,10 +1,11 @@
 /** The store's clock: the machine's, plus an offset kept in the file so that every process on it sees the same time. */
 import type { Connection } from './connection.ts'
+import type { Reading } from './long-reads.ts'
 
 const KEY = 'clock_offset_ms'
 
-export function readClock(connection: Connection): number {
-  return Date.now() + readOffset(connection)
+export function readClock(on: Reading): number {
+  return (on.beganAt ?? Date.now()) + readOffset(on)
 }
 
 /** Under the write lock, where what is remembered of the file can be trusted. */
@@ -13,8 +14,8 @@ export function recentClock(connection: Connection): number {
   return Date.now() + connection.recent.clockOffsetMs
 }
 
-function readOffset(connection: Connection): number {
-  const offset = connection.statement(`SELECT value FROM workflow_setting WHERE key = '${KEY}'`).get()
+function readOffset(on: Reading): number {
+  const offset = on.statement(`SELECT value FROM workflow_setting WHERE key = '${KEY}'`).get()
   return offset === undefined ? 0 : Number(offset[0])
 }
 

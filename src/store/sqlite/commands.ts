@@ -31,6 +31,7 @@ const REST = `UPDATE workflow_command AS c SET due_at = NULL, published_at = coa
   WHERE run_id = ?`
 const CONFIRM = `UPDATE workflow_command SET published_at = ?1, publishes = publishes + 1,
   due_at = iif(due_at IS NULL, NULL, ?1 + resend_ms) WHERE run_id = ?2`
+const RENEW = 'UPDATE workflow_command SET due_at = ?1 WHERE due_at > ?1 AND published_at IS NOT NULL'
 const NEXT_DUE = 'SELECT min(due_at) FROM workflow_command WHERE due_at IS NOT NULL'
 const ONE = `${READ} WHERE c.run_id = ?`
 const OF_INSTANCE = `${READ} WHERE r.instance_id = ? ORDER BY r.created_at, r.id`
@@ -56,6 +57,10 @@ export function commandsOn(connection: Connection): Commands {
         const now = readClock(connection)
         for (const runId of runIds) connection.statement(CONFIRM).get(now, runId)
       }
+      await connection.writeUnsynced(work, () => undefined)
+    },
+    renew: async () => {
+      const work = (): void => void connection.statement(RENEW).get(readClock(connection))
       await connection.writeUnsynced(work, () => undefined)
     },
     nextDueAt: () => connection.read(() => (connection.statement(NEXT_DUE).get()?.[0] ?? null) as number | null),

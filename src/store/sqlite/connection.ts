@@ -12,6 +12,8 @@ import { dirname } from 'node:path'
 import { StoreUnavailableError, StoreUnusableError } from '../errors.ts'
 import { type Database, openDatabase, prepareArrays, type Statement } from './driver.ts'
 import { isBusy, storeFailure } from './failure.ts'
+import { LongReads, type Reading } from './long-reads.ts'
+import { createPrivate, keepPrivate } from './private-file.ts'
 import { Recent } from './row/recent.ts'
 import { forgetTriggers } from './triggers.ts'
 
@@ -35,13 +37,16 @@ export class Connection {
   readonly #database: Database
   readonly #probe: Probe | null
   readonly #statements = new Map<string, Statement>()
+  readonly #path: string
+  #longReads: LongReads | null = null
   #queue: Promise<unknown> | null = null
   #ready = false
   #closed = false
 
-  private constructor(database: Database, memory: boolean, probe: Probe | null) {
+  private constructor(database: Database, path: string, probe: Probe | null) {
     this.#database = database
-    this.memory = memory
+    this.#path = path
+    this.memory = path === ':memory:'
     this.#probe = probe
   }
 
@@ -52,7 +57,7 @@ export class Connection {
     try {
       const database = await openDatabase(path)
       database.exec('PRAGMA busy_timeout = 0')
-      return new Connection(database, memory, probe)
+      return new Connection(database, path, probe)
     } catch (error) {
       throw storeFailure(error)
     }
@@ -85,6 +90,8 @@ export class Connection {
   }
 
   readonly recent = new Recent()
+  /** Throws if another process has migrated the file to a schema that this program does not know. */
+  checkSchema: () => void = () => {}
 
   exec(sql: string): void {
     this.#database.exec(sql)
@@ -92,6 +99,16 @@ export class Connection {
 
   async read<T>(work: () => T): Promise<T> {
     return this.patiently(work)
+  }
+
+  /** From here on reads that may take long leave the event loop to the engine. */
+  offload(): void {
+    if (!this.memory) this.#longReads ??= new LongReads(this.#path)
+  }
+
+  /** A read that may take long: see long-reads.ts. */
+  async readLong<T>(work: (on: Reading) => T): Promise<T> {
+    return this.#longReads === null ? this.patiently(() => work(this)) : this.#longReads.run(work)
   }
 
   /** `committed` is told in the same turn as the commit; without it nobody knows what changed. */
@@ -147,6 +164,7 @@ export class Connection {
 
   async close(): Promise<void> {
     while (this.#queue !== null) await this.#queue
+    await this.#longReads?.close()
     if (this.#closed) return
     this.#closed = true
     this.#statements.clear()
@@ -214,7 +232,7 @@ export class Connection {
 
 async function checkPath(path: string): Promise<void> {
   const found = await stat(path).catch(() => null)
-  if (found?.isFile()) return
+  if (found?.isFile()) return keepPrivate(path)
   if (found) throw new StoreUnusableError('not_a_file', `${path} is not a file; name a file, such as ${path}/petrel.db`)
   const folder = await stat(dirname(path)).catch(() => null)
   if (!folder?.isDirectory()) {
@@ -223,4 +241,5 @@ async function checkPath(path: string): Promise<void> {
       `the folder ${dirname(path)} does not exist; create it or choose another path`,
     )
   }
+  await createPrivate(path)
 }

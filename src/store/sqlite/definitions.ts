@@ -19,9 +19,9 @@ const GIVEN = `${OF_NAME} AND d.version = ?3`
 const NEWEST = `${OF_NAME} ORDER BY d.retired_at IS NOT NULL, d.number DESC LIMIT 1`
 
 const VERSIONS = `${HEAD} ${OF_NAME} ORDER BY d.number`
-const LIST = `${ROW} WHERE ${OF_TENANT} AND ${LATEST} AND (?2 IS NULL OR d.dialect = ?2) AND (?3 IS NULL OR d.id < ?3)
+const LIST = `${HEAD} WHERE ${OF_TENANT} AND ${LATEST} AND (?2 IS NULL OR d.dialect = ?2) AND (?3 IS NULL OR d.id < ?3)
   ORDER BY d.id DESC LIMIT ?4`
-const LIST_VERSIONS = `${ROW} WHERE ${OF_TENANT} AND d.name = ?5 AND (?2 IS NULL OR d.dialect = ?2)
+const LIST_VERSIONS = `${HEAD} WHERE ${OF_TENANT} AND d.name = ?5 AND (?2 IS NULL OR d.dialect = ?2)
     AND (?3 IS NULL OR d.number < (SELECT b.number FROM workflow_definition b WHERE b.id = ?3))
   ORDER BY d.number DESC LIMIT ?4`
 const NAMES = `SELECT DISTINCT d.name FROM workflow_definition d WHERE ${OF_TENANT} AND d.retired_at IS NULL ORDER BY d.name`
@@ -63,8 +63,8 @@ export function definitionsOn(connection: Connection): Definitions {
   return {
     list: ({ tenant, name, dialect, limit, before }) =>
       name === null
-        ? all(LIST, rowOf, tenant, dialect, before, limit)
-        : all(LIST_VERSIONS, rowOf, tenant, dialect, before, limit, name),
+        ? all(LIST, headOf, tenant, dialect, before, limit)
+        : all(LIST_VERSIONS, headOf, tenant, dialect, before, limit, name),
     find: (wanted) => one(HEAD, wanted, headOf),
     get: (wanted) => one(ROW, wanted, rowOf),
     byId: (id) => first(`${ROW} WHERE d.id = ?1`, rowOf, id),

@@ -53,3 +53,7 @@ export function prepareArrays(database: Database, sql: string): Statement {
   statement.setReturnArrays(true)
   return statement
 }
+
+export function hasBuiltIn(): boolean {
+  return builtIn() !== null
+}

@@ -57,6 +57,17 @@ export function checkSchema(connection: Connection, migrations: readonly Migrati
   return new Set(applied.map(([version]) => version as number))
 }
 
+/** For each time that others have committed: looks at the migrations only when the schema has changed. */
+export function schemaGuard(connection: Connection, migrations: readonly Migration[]): () => void {
+  let seen: unknown = null
+  return () => {
+    const version = connection.statement('PRAGMA schema_version').get()?.[0]
+    if (version === seen) return
+    checkSchema(connection, migrations)
+    seen = version
+  }
+}
+
 /** Under the write lock, so two processes that start together apply each migration once. */
 export async function migrate(connection: Connection): Promise<{ applied: readonly string[]; version: number }> {
   const migrations = await readMigrations()

@@ -14,15 +14,15 @@ const TENANTS = `SELECT tenant, count(*) FROM workflow_run
 export function overviewOn(connection: Connection): Overview {
   return {
     priorities: ({ queue }) =>
-      connection.read(() =>
-        connection
+      connection.readLong((on) =>
+        on
           .statement(PRIORITIES)
           .all(queue)
           .map(([priority, count]) => ({ priority: priority as number, count: count as number })),
       ),
     uniques: ({ tenant, limit, offset }) =>
-      connection.read(() =>
-        connection
+      connection.readLong((on) =>
+        on
           .statement(UNIQUES)
           .all(tenant, limit, offset)
           .map(([key, runId, type, queue, status, attempt, runAt, owner, expiresAt, states]) => ({
@@ -39,8 +39,8 @@ export function overviewOn(connection: Connection): Overview {
           })),
       ),
     tenants: () =>
-      connection.read(() =>
-        connection
+      connection.readLong((on) =>
+        on
           .statement(TENANTS)
           .all()
           .map(([tenant, runs]) => ({ tenant: tenant as string, runs: runs as number })),

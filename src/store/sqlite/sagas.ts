@@ -7,7 +7,7 @@ const ROW = `SELECT v.id, v.tenant_id, v.type, v.state, v.request_json, v.result
   v.current_step_index, v.step_count, v.completed_at, v.last_event_at, v.created_at`
 const LIST = `${ROW} FROM (
     SELECT id FROM workflow_instance
-    WHERE dialect = 'saga' AND id = root_id AND (?1 IS NULL OR tenant = ?1)
+    WHERE dialect = 'saga' AND id = root_id AND (?1 IS NULL OR coalesce(tenant, '') = ?1)
       AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR id < ?4)
     ORDER BY id DESC LIMIT ?5) k
   JOIN saga_workflow_instance v ON v.id = k.id ORDER BY v.id DESC`

@@ -6,8 +6,9 @@ import { Connection, type Probe } from './connection.ts'
 import { definitionsOn } from './definitions.ts'
 import { inboxSchedulesOn } from './inbox-schedules.ts'
 import { keysOn } from './keys.ts'
-import { checkSchema, migrate, readMigrations } from './migrate.ts'
+import { checkSchema, migrate, readMigrations, schemaGuard } from './migrate.ts'
 import { overviewOn } from './overview.ts'
+import { probeWrite } from './probe.ts'
 import { readsOn } from './read/reads.ts'
 import { registryOn } from './registry.ts'
 import { reset } from './reset.ts'
@@ -35,6 +36,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     const migrations = await readMigrations()
     await connection.read(() => checkSchema(connection, migrations))
     await connection.prepareForWriting()
+    connection.checkSchema = schemaGuard(connection, migrations)
   } catch (error) {
     await connection.close()
     throw error
@@ -48,7 +50,9 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
       wakes.stop()
       return connection.close()
     },
+    offload: () => connection.offload(),
     now: () => connection.read(() => readClock(connection)),
+    probeWrite: () => probeWrite(connection),
     moveClock: (offsetMs) => connection.write(() => writeOffset(connection, offsetMs)),
     transact: (transaction) => transact(connection, writer, transaction),
     onWake: (listener) => wakes.listen(listener),

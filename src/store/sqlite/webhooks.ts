@@ -1,5 +1,13 @@
 /** Webhooks and their outbox. */
-import { type Columns, columnList, DELIVERY, WEBHOOK, type WebhookRow, type Webhooks } from '../webhooks.ts'
+import {
+  type Columns,
+  columnList,
+  DELIVERY,
+  DELIVERY_HEAD,
+  WEBHOOK,
+  type WebhookRow,
+  type Webhooks,
+} from '../webhooks.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells, Value } from './driver.ts'
@@ -27,7 +35,8 @@ const ATTEMPTED = `UPDATE workflow_webhook_delivery SET state = ?1, attempts = a
   WHERE id = ?7 AND state = 'pending'`
 const TOLD = `UPDATE workflow_webhook SET last_at = ?1, last_status = ?2,
     failures = CASE ?3 WHEN 'delivered' THEN 0 ELSE failures + 1 END WHERE id = ?4`
-const LOG = `${SENT} WHERE webhook_id = ?1 AND (?2 IS NULL OR state = ?2) ORDER BY feed_id DESC, part DESC LIMIT ?3 OFFSET ?4`
+const LOG = `SELECT ${columnList(DELIVERY_HEAD)} FROM workflow_webhook_delivery
+  WHERE webhook_id = ?1 AND (?2 IS NULL OR state = ?2) ORDER BY feed_id DESC, part DESC LIMIT ?3 OFFSET ?4`
 const AGAIN = `UPDATE workflow_webhook_delivery SET state = 'pending', attempts = 0, next_at = ?1, ended_at = NULL
   WHERE id = ?2 RETURNING ${columnList(DELIVERY)}`
 const PRUNE = `DELETE FROM workflow_webhook_delivery WHERE id IN (
@@ -91,7 +100,7 @@ export function webhooksOn(connection: Connection): Webhooks {
       }),
     delivery: (id) => connection.read(() => one(DELIVERY, `${SENT} WHERE id = ?`, id)),
     log: ({ webhookId, state, limit, offset }) =>
-      connection.read(() => many(DELIVERY, LOG, webhookId, state, limit, offset)),
+      connection.read(() => many(DELIVERY_HEAD, LOG, webhookId, state, limit, offset)),
     again: (id) => write(() => one(DELIVERY, AGAIN, readClock(connection), id)),
     prune: ({ deliveredBefore, deadBefore, limit }) =>
       write(() => connection.statement(PRUNE).all(deliveredBefore, deadBefore, limit).length),

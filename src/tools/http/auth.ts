@@ -9,14 +9,14 @@ const HINT =
 
 type Header = readonly [name: string, value: string]
 
-/** `conceal`: told what of a named credential is secret. */
+/** `conceal` is given what of a named credential is secret. */
 export async function authHeader(
   auth: Fields[string],
+  { tenant, conceal }: Pick<ToolCall, 'tenant' | 'conceal'>,
   credentials: Credentials,
-  conceal: ToolCall['conceal'],
 ): Promise<Header> {
   if (typeof auth !== 'string') return headerOf(auth, () => {})
-  return headerOf(await credential(auth, credentials), conceal)
+  return headerOf(await credential(auth, tenant, credentials), conceal)
 }
 
 function headerOf(auth: Fields[string], conceal: ToolCall['conceal']): Header {

@@ -19,6 +19,8 @@ export type Resolve = (host: string) => Promise<readonly Address[]>
 export interface GuardOptions {
   /** Names (`api.internal`, `*.internal`), addresses and networks (`10.0.0.0/8`); true, or `all` among them: everything. */
   readonly allowPrivate: readonly string[] | true
+  /** Where the operator names what is refused. */
+  readonly howToAllow: string
   readonly resolve?: Resolve
 }
 
@@ -27,19 +29,25 @@ export class Guard {
   readonly #names: readonly string[]
   readonly #networks: BlockList
   readonly #resolve: Resolve
+  readonly #howToAllow: string
 
-  constructor({ allowPrivate, resolve = bySystem }: GuardOptions) {
+  constructor({ allowPrivate, howToAllow, resolve = bySystem }: GuardOptions) {
     this.#all = allowPrivate === true || allowPrivate.includes('all')
     const { names, networks } = sorted(this.#all ? [] : (allowPrivate as readonly string[]))
     this.#names = names
     this.#networks = networks
     this.#resolve = resolve
+    this.#howToAllow = howToAllow
   }
 
   /** A host that is an address is never looked up, so it is judged here. */
   admit(url: URL): void {
     const literal = literalAddress(url)
-    if (literal !== null && !this.#allows(literal)) throw refused(literal, literal)
+    if (literal !== null) this.admitAddress(literal)
+  }
+
+  admitAddress(address: string): void {
+    if (!this.#allows(address)) throw this.#refused(address, address)
   }
 
   /** Judged where the connection is made: it goes to the addresses found here, whatever the name says a moment later. */
@@ -59,13 +67,19 @@ export class Guard {
     if (found.length === 0) throw Object.assign(new Error(`${host} has no address`), { code: 'ENOTFOUND' })
     if (this.#all || this.#names.some((name) => matches(name, host))) return found
     const closed = found.find(({ address }) => !this.#allows(address))
-    if (closed !== undefined) throw refused(host, closed.address)
+    if (closed !== undefined) throw this.#refused(host, closed.address)
     return found
   }
 
   #allows(address: string): boolean {
     if (this.#all || isPublic(address)) return true
     return this.#networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+
+  #refused(host: string, address: string): ToolFault {
+    const shown = host === address ? address : `${host} (${address})`
+    const message = `${shown} is not a public address; to allow it, name it in ${this.#howToAllow}`
+    return new ToolFault({ kind: 'client_error', code: 'SSRF_BLOCKED', message, details: { host, address } })
   }
 }
 
@@ -91,7 +105,7 @@ function sorted(entries: readonly string[]): { readonly names: readonly string[]
     else
       throw new PetrelError(
         'invalid_request',
-        `"${entry}" is no host name, address or network http could be allowed to reach`,
+        `"${entry}" is no host name, address or network a tool could be allowed to reach`,
       )
   }
   return { names, networks }
@@ -100,12 +114,6 @@ function sorted(entries: readonly string[]): { readonly names: readonly string[]
 function matches(name: string, host: string): boolean {
   const asked = host.toLowerCase().replace(/\.$/, '')
   return name.startsWith('*.') ? asked.endsWith(name.slice(1)) : asked === name
-}
-
-function refused(host: string, address: string): ToolFault {
-  const shown = host === address ? address : `${host} (${address})`
-  const message = `${shown} is not a public address; to allow it, name it in PETREL_HTTP_ALLOW or allowPrivate`
-  return new ToolFault({ kind: 'client_error', code: 'SSRF_BLOCKED', message, details: { host, address } })
 }
 
 const bySystem: Resolve = (host) =>

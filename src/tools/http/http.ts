@@ -80,7 +80,7 @@ async function run(call: ToolCall, options: HttpOptions): Promise<Envelope> {
   const { config } = call
   const time = timesOf(call)
   const request = await outgoing(call, options.credentials)
-  const maxBytes = wholeNumber(config, 'max_bytes') ?? options.maxBytes
+  const maxBytes = Math.min(wholeNumber(config, 'max_bytes') ?? options.maxBytes, options.maxBytes)
   const mostRedirects =
     config['follow_redirects'] === false ? 0 : (wholeNumber(config, 'max_redirects') ?? DEFAULT_REDIRECTS)
   const began = performance.now()

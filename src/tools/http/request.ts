@@ -27,7 +27,8 @@ const OURS: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-export async function outgoing({ config, key, conceal }: ToolCall, credentials: Credentials): Promise<Outgoing> {
+export async function outgoing(call: ToolCall, credentials: Credentials): Promise<Outgoing> {
+  const { config, key } = call
   const method = methodOf(given(config, 'method'))
   const data = given(config, 'data')
   if (data !== undefined && !isMap(data)) throw misfit(`data must be a map, not ${kindOf(data)}`)
@@ -47,7 +48,7 @@ export async function outgoing({ config, key, conceal }: ToolCall, credentials: 
   takeUserInfo(url, headers)
   const auth = given(config, 'auth')
   if (auth !== undefined) {
-    const [name, value] = await authHeader(auth, credentials, conceal)
+    const [name, value] = await authHeader(auth, call, credentials)
     headers[name] = value
   }
   const idempotency = given(config, 'idempotency_key')

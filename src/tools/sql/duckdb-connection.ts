@@ -1,16 +1,18 @@
 /**
- * A connection to a database of DuckDB, fenced in: its statements reach the database and the folders that whoever runs the
- * worker has named, no other file, no network, and cannot change that. They are often put together from data, and DuckDB reads
+ * A connection to a database of DuckDB, fenced in: it reaches the folders that the operator of the worker has named, no other
+ * file, be it the database itself, no network, and cannot change that. They are often put together from data, and DuckDB reads
  * whatever a statement names: `FROM '/etc/passwd'`, `FROM 'http://169.254.169.254/'`.
  */
+import { lstat, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PetrelError } from '../../engine/errors.ts'
+import { isBelow } from '../below.ts'
 import type { Connection, Duckdb, Instance } from './duckdb-module.ts'
 
 export interface Fence {
-  /** Folders that statements may read and write; `all` among them, or true: any file, the network, extensions. */
+  /** Folders with databases and files that it may read and write; `all` among them, or true: any file, the network, extensions. */
   readonly allowFolders: readonly string[] | true
   /** What one database may hold in memory, as DuckDB writes it: `512MB`. More is put on disk, or fails. */
   readonly memory: string
@@ -32,7 +34,8 @@ export function checkFence({ memory }: Fence): void {
 
 let opened = 0
 
-export async function open({ DuckDBInstance }: Duckdb, path: string, fence: Fence): Promise<Open> {
+export async function open({ DuckDBInstance }: Duckdb, given: string, fence: Fence): Promise<Open> {
+  const path = given === MEMORY ? MEMORY : await admitted(given, fence)
   const settings = { memory_limit: fence.memory }
   // What does not fit: not beside the worker, and not where another one puts its own.
   const spill = { temp_directory: join(tmpdir(), `petrel-duckdb-${process.pid}-${++opened}`) }
@@ -47,7 +50,7 @@ export async function open({ DuckDBInstance }: Duckdb, path: string, fence: Fenc
   try {
     connection = await instance.connect()
     const open = connection
-    if (fence.allowFolders !== true && !fence.allowFolders.includes('all')) await putUp(open, fence.allowFolders)
+    if (!isOpen(fence)) await putUp(open, fence.allowFolders as readonly string[])
     return {
       extractStatements: (sql) => open.extractStatements(sql),
       interrupt: () => open.interrupt(),
@@ -57,6 +60,30 @@ export async function open({ DuckDBInstance }: Duckdb, path: string, fence: Fenc
     close()
     throw error
   }
+}
+
+function isOpen({ allowFolders }: Fence): boolean {
+  return allowFolders === true || allowFolders.includes('all')
+}
+
+/** Where the file of a database really is: that is what must be in an allowed folder, and what is opened. */
+async function admitted(path: string, fence: Fence): Promise<string> {
+  if (isOpen(fence)) return path
+  const file = await realFile(resolve(path))
+  for (const allowed of file === null ? [] : (fence.allowFolders as readonly string[])) {
+    if (isBelow(file as string, await realpath(allowed).catch(() => resolve(allowed)))) return file as string
+  }
+  throw new Error(
+    `Permission Error: Cannot access file "${path}" - file system operations are disabled by configuration`,
+  )
+}
+
+/** One that does not exist will be made: its folder is what counts. null: a link to nothing, which could be made anywhere. */
+async function realFile(path: string): Promise<string | null> {
+  const found = await realpath(path).catch(() => null)
+  if (found !== null) return found
+  const link = await lstat(path).catch(() => null)
+  return link === null ? join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path)) : null
 }
 
 /**

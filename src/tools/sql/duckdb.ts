@@ -141,7 +141,7 @@ const KINDS: readonly (readonly [begins: RegExp, kind: ErrorKind])[] = [
   [/^Out of Memory Error/, 'storage_quota'],
   [/^HTTP Error/, 'connection'],
 ]
-const HOW_TO_ALLOW = '; to allow it, name its folder in PETREL_DUCKDB_ALLOW or allowFolders'
+const HOW_TO_ALLOW = '; to allow it, name its folder in --duckdb-allow, PETREL_DUCKDB_ALLOW or allowFolders'
 
 function duckdbFault(error: Error): Fault {
   const said = error.message.replace(/^Failed to \w+ statements?: /, '')

@@ -5,6 +5,7 @@ import { type Credentials, credential } from '../credentials.ts'
 import { misfit } from '../envelope.ts'
 import { checkOneOf, type FieldTable, given, hasTemplate, isMap } from '../fields.ts'
 import type { Fields, Problem, ToolCall } from '../tool.ts'
+import type { DatabaseGuard } from './postgres-guard.ts'
 
 export const CONNECTION_FIELDS: FieldTable = {
   auth: { types: ['text', 'map'] },
@@ -31,13 +32,20 @@ export interface Target {
   readonly password: string | null
 }
 
-export async function targetOf({ config, conceal }: ToolCall, credentials: Credentials): Promise<Target> {
-  const value = given(config, ...NAMES)
+/** Where a playbook itself says where its database is, `guard` judges that. */
+export async function targetOf(call: ToolCall, credentials: Credentials, guard: DatabaseGuard): Promise<Target> {
+  const value = given(call.config, ...NAMES)
   const isName = typeof value === 'string' && !isUrl(value)
-  const target = value === undefined ? null : described(isName ? await credential(value, credentials) : value)
+  const auth = isName ? await credential(value, call.tenant, credentials) : value
+  const target = auth === undefined ? null : described(auth)
   if (target === null) throw misfit(`auth names no database. ${HINT}`)
-  if (isName && target.password !== null) conceal(target.password)
-  return target
+  if (isName) {
+    if (target.password !== null) call.conceal(target.password)
+    return target
+  }
+  const { connectionString } = target.config
+  if (connectionString !== undefined) guard.admitUrl(new URL(connectionString))
+  return { ...target, config: { ...target.config, stream: guard.stream } }
 }
 
 function isUrl(text: string): boolean {

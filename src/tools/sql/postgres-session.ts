@@ -2,16 +2,18 @@
 import pg from 'pg'
 import type { Json } from '../../net/net.ts'
 import type { Credentials } from '../credentials.ts'
-import { aborted, fault, ok } from '../envelope.ts'
+import { aborted, fault, ok, ToolFault } from '../envelope.ts'
 import { spokenMs, timeLimit } from '../timeout.ts'
 import type { Envelope, ToolCall } from '../tool.ts'
 import { type Target, targetOf } from './postgres-connection.ts'
 import { postgresFault } from './postgres-errors.ts'
+import type { DatabaseGuard } from './postgres-guard.ts'
 import { readerOf } from './postgres-values.ts'
 import { mostRows, rowsResult, type Statement, statementOf } from './statement.ts'
 
 export interface PostgresOptions {
   readonly credentials: Credentials
+  readonly guard: DatabaseGuard
   readonly resultBytes: number
 }
 
@@ -20,14 +22,14 @@ const CONNECT_MS = 15_000
 /** How long a cancelled statement may take to say so. */
 const GRACE_MS = 2000
 
-export async function runStatement(call: ToolCall, { credentials, resultBytes }: PostgresOptions): Promise<Envelope> {
+export async function runStatement(call: ToolCall, options: PostgresOptions): Promise<Envelope> {
   const { config, signal } = call
   if (signal.aborted) return fault(aborted('postgres'))
   const totalMs = timeLimit(config, call.timeoutMs, DEFAULT_TIMEOUT_MS)
   const statement = await statementOf(config)
-  const bounds = { rows: mostRows(config), bytes: resultBytes }
+  const bounds = { rows: mostRows(config), bytes: options.resultBytes }
   const began = performance.now()
-  const target = await targetOf(call, credentials)
+  const target = await targetOf(call, options.credentials, options.guard)
   const connect = (statementMs: number | null): Promise<pg.Client> =>
     connected(clientOf(target, { connectMs: Math.min(CONNECT_MS, totalMs), statementMs }), signal)
   let client: pg.Client
@@ -38,6 +40,7 @@ export async function runStatement(call: ToolCall, { credentials, resultBytes }:
     })
   } catch (error) {
     if (signal.aborted) return fault(aborted('postgres'))
+    if (error instanceof ToolFault) throw error
     return postgresFault(error, [])
   }
   const canceller = (): pg.Client => clientOf(target, { connectMs: GRACE_MS, statementMs: null })

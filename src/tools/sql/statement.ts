@@ -43,7 +43,8 @@ export async function statementOf(config: Fields): Promise<Statement> {
 }
 
 async function textOf(config: Fields): Promise<string> {
-  if (isGiven(config, 'script')) return (await scriptOf(config['script']!, 'script.sql', null)).text
+  if (isGiven(config, 'script'))
+    return (await scriptOf(config['script']!, { name: 'script.sql', cwd: null, suffix: '.sql' })).text
   const value = given(config, ...TEXTS)
   const text = Array.isArray(value) && value.every((each) => typeof each === 'string') ? value.join(';\n') : value
   if (typeof text !== 'string' || text.trim() === '') throw misfit('the statement must be text, and not empty')

@@ -1,5 +1,6 @@
 /** Plays workflows of steps by hand, on a clock that moves when told, and shows them in the specification's own words. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { loadStatus } from '../../../src/dialects/dag/status/load.ts'
 import type { DagStatus } from '../../../src/dialects/dag/status/status.ts'
 import { readDefinition } from '../../../src/dialects/definition.ts'
@@ -81,6 +82,19 @@ export class Stage {
   async status(instanceId: string): Promise<DagStatus> {
     const row = await this.d.store.read.instance(instanceId)
     return (await loadStatus(this.d.engine, row as InstanceRow)) as DagStatus
+  }
+
+  /**
+   * Waits until it is in this state, and fails if it never is. A commit that frees a slot is followed by the start of the next
+   * workflow in the queue without the reporter waiting for it, and a sweep leaves that start to the one under way.
+   */
+  async reaches(instanceId: string, state: DagStatus['state']): Promise<void> {
+    for (const giveUpAt = performance.now() + 20_000; ; await sleep(10)) {
+      const now = (await this.status(instanceId)).state
+      if (now === state) return
+      if (performance.now() > giveUpAt) throw new Error(`it is still ${now}, not ${state}`)
+      await this.d.engine.sweep()
+    }
   }
 
   /** The states it went through, in order. */

@@ -88,7 +88,7 @@ export class Desk {
       const runs = await this.fetch({ queues: null })
       if (runs.length === 0) return done
       for (const run of runs) {
-        accepted(await this.ack(run.id))
+        accepted(await this.ack(run.id, null, { holder: run.leasedBy }))
         done.push(run.node ?? run.type)
       }
     }

@@ -187,6 +187,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     await s.dispatch()
     await s.d.pass(DEADLINE / 2 + 1)
     expect(await s.play()).toEqual(['undo a'])
+    await s.refuse('b')
     expect(await s.state()).toBe('compensated')
     expect(await s.errors()).toEqual(['timeout', undefined])
 

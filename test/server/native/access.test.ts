@@ -56,9 +56,9 @@ onBothStores('access to instances over HTTP', (stage) => {
       }
       expect((await s.get('/v1/instances', other)).body.instances).toEqual([])
       expect((await s.get('/v1/instances?start_key=tenant:1', other)).body.instances).toEqual([])
-      const taken = await unchanged(() => s.post('/v1/instances', { workflow: 'order', start_key: 'tenant:1' }, other))
-      expect([taken.status, taken.body.error.code]).toEqual([409, 'duplicate'])
-      expect(taken.text).not.toContain(made.body.id)
+      const own = await s.post('/v1/instances', { workflow: 'order', start_key: 'tenant:1' }, other)
+      expect([own.status, own.body.instance.tenant]).toEqual([201, 'other'])
+      expect(own.text).not.toContain(made.body.id)
       expect((await s.post(`${path}/start`, undefined, acme)).body.instance.state).toBe('running')
     })
   })

@@ -2,24 +2,21 @@
 
 import { expect } from 'vitest'
 import type { Json } from '../../../src/net/net.ts'
-import { makeKey } from '../../../src/server/api-key.ts'
 import type { Scope } from '../../../src/server/caller.ts'
+import { keyOf } from '../keys.ts'
 import type { Reply, Serving } from '../serving.ts'
 
 export const MISSING = '01890000-0000-7000-8000-000000000000'
 
 export const YAML = { 'content-type': 'application/yaml' }
 
-export async function key(
+export function key(
   s: Serving,
   subject: string,
   scopes: readonly Scope[],
   tenant: string | null = null,
 ): Promise<Record<string, string>> {
-  const { id, hash, text } = makeKey()
-  const row = { id, hash, subject, scopes, roles: [], tenant, createdAt: 0, expiresAt: null, revokedAt: null }
-  await s.store.keys.add(row)
-  return { authorization: `Bearer ${text}` }
+  return keyOf(s, subject, tenant, scopes)
 }
 
 /** Steps one after another: `pay`, `ship`. A gate where a step is called `ask`. */

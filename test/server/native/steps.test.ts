@@ -95,8 +95,14 @@ onBothStores('steps, why and telemetry', (stage) => {
       more = body.has_more
     }
     expect(seen).toEqual([
+      'told.workflow_idle',
+      'told.workflow_queued',
       'told.workflow_started',
+      'told.workflow_step_queued',
+      'told.workflow_step_started',
       'told.workflow_step_completed',
+      'told.workflow_step_queued',
+      'told.workflow_step_started',
       'told.workflow_step_completed',
       'told.workflow_completed',
     ])

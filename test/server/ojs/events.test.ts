@@ -4,67 +4,9 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
 import { eventId, eventPlace } from '../../../src/dialects/ojs/event-id.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
+import { hangUp, listen } from './listening.ts'
 
-interface Frame {
-  readonly id?: string
-  readonly event: string
-  readonly data: any
-}
-
-const streams: AbortController[] = []
-afterEach(() => {
-  for (const stream of streams.splice(0)) stream.abort()
-})
-
-/** An open stream and what it has told so far. */
-async function listen(s: Serving, path: string, headers: Record<string, string> = {}) {
-  const abort = new AbortController()
-  streams.push(abort)
-  const response = await fetch(s.server.url + path, {
-    headers: { accept: 'text/event-stream', ...headers },
-    signal: abort.signal,
-  })
-  const frames: Frame[] = []
-  let raw = ''
-  let ended = false
-  const reading = (async () => {
-    const decoder = new TextDecoder()
-    let rest = ''
-    try {
-      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-        const text = decoder.decode(chunk, { stream: true })
-        raw += text
-        rest += text
-        const parts = rest.split('\n\n')
-        rest = parts.pop() as string
-        for (const part of parts) {
-          const data = /^data: (.*)$/m.exec(part)?.[1]
-          if (data === undefined) continue
-          const id = /^id: (.*)$/m.exec(part)?.[1]
-          const event = /^event: (.*)$/m.exec(part)?.[1] as string
-          frames.push({ ...(id === undefined ? {} : { id }), event, data: JSON.parse(data) })
-        }
-      }
-    } catch {
-      // aborted
-    }
-    ended = true
-  })()
-  return {
-    response,
-    frames,
-    reading,
-    abort: () => abort.abort(),
-    raw: () => raw,
-    types: () => frames.map(({ event }) => event),
-    ended: () => ended,
-    has: (wanted: (frames: readonly Frame[]) => boolean) =>
-      until(
-        async () => frames,
-        (all) => wanted(all),
-      ),
-  }
-}
+afterEach(hangUp)
 
 async function enqueue(s: Serving, queue: string, type = 'test.echo', headers = {}): Promise<string> {
   const { status, body } = await s.post('/ojs/v1/jobs', { type, args: [1], options: { queue } }, headers)

@@ -39,7 +39,7 @@ onBothStores('administration', (stage) => {
     expect((await s.get('/ojs/v1/admin/jobs?queue=ad-list&type=test.later')).body.pagination.total).toBe(1)
     expect((await s.get(`/ojs/v1/admin/jobs?queue=ad-list&since=${before}`)).body.pagination.total).toBe(6)
     expect((await s.get(`/ojs/v1/admin/jobs?queue=ad-list&until=${before}`)).body.pagination.total).toBe(0)
-    for (const query of ['state=done', 'since=yesterday', 'sort=priority', 'colour=red', 'queue=No']) {
+    for (const query of ['state=done', 'since=yesterday', 'sort=colour', 'colour=red', 'queue=No']) {
       expect([query, (await s.get(`/ojs/v1/admin/jobs?${query}`)).status]).toEqual([query, 400])
     }
     const [id] = ids

@@ -135,38 +135,4 @@ onBothStores('checkpoints', (stage) => {
       expect((await s.get(`${path}/resume`)).body.has_checkpoint).toBe(false)
     })
   }
-
-  it('reports progress of an active job, clamped, and tells it as an event', async () => {
-    const id = await push('ck-progress')
-    const put = (body: object): Promise<Reply> => s.ask('PUT', `/ojs/v1/jobs/${id}/progress`, { body })
-    expect((await put({ progress: 0.1 })).status).toBe(409)
-    expect((await s.get(`/ojs/v1/jobs/${id}/progress`)).body).toMatchObject({ progress: 0, reported: false })
-    await take('ck-progress', 'w')
-    expect((await put({ progress: 0.5, message: 'half' })).body).toMatchObject({
-      job_id: id,
-      progress: 0.5,
-      percentage: 50,
-    })
-    expect((await put({ progress: 1.5, message: 'over' })).body.progress).toBe(1)
-    expect((await put({ progress: -3 })).body.progress).toBe(0)
-    const percent = await s.post('/ojs/v1/workers/progress', { job_id: id, percentage: 75, message: 'three quarters' })
-    expect(percent.body.progress).toBe(0.75)
-    expect((await s.get(`/ojs/v1/jobs/${id}/progress`)).body).toMatchObject({
-      progress: 0.75,
-      message: 'three quarters',
-      state: 'active',
-      reported: true,
-    })
-    for (const body of [{}, { progress: 'half' }, { progress: 0.5, message: 7 }])
-      expect((await put(body)).status).toBe(400)
-    expect((await put({ progress: 0.9, worker_id: 'someone' })).status).toBe(409)
-    const events = (await s.get(`/ojs/v1/jobs/${id}/events?types=job.progress`)).body.events
-    expect(events.map((event: any) => event.data.progress)).toEqual([0.5, 1, 0, 0.75])
-    await s.post('/ojs/v1/workers/ack', { job_id: id, result: { done: true } })
-    expect((await put({ progress: 1 })).status).toBe(409)
-    expect((await s.get(`/ojs/v1/jobs/${id}/result`)).body).toMatchObject({
-      state: 'completed',
-      result: { done: true },
-    })
-  })
 })

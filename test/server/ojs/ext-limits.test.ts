@@ -69,7 +69,7 @@ onBothStores('limits', (stage) => {
     expect(await read()).toMatchObject({ concurrency: 1, rate_limit: { limit: 10, period: 'PT1M' } })
     for (const bad of [
       { concurrency: -1 },
-      { retention: {} },
+      { retain: {} },
       { backpressure: { strategy: 'drop_oldest', max_depth: 1 } },
       { backpressure: {} },
       { rate_limit: { limit: 1 } },

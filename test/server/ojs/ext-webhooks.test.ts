@@ -236,7 +236,7 @@ onBothStores('webhooks', (stage) => {
   it('tries a subscription out', async () => {
     const hook = await subscribe({ secret: 'for trying out' })
     const good = await s.post(`${BASE}/${hook.id}/test`)
-    expect(good.body).toMatchObject({ success: true, status_code: 200, response_body: 'OK' })
+    expect(good.body).toEqual({ success: true, status_code: 200, response_time_ms: expect.any(Number) })
     const heard = receiver.of(hook.id).find(({ event }) => event.type === 'webhook.test')
     expect(heard?.headers['x-ojs-signature']).toBe(signed(heard as never, 'for trying out'))
     await s.ask('PATCH', `${BASE}/${hook.id}`, { body: { url: 'http://127.0.0.1:1/closed' } })

@@ -251,7 +251,7 @@ onBothStores('nested workflows', (stage) => {
         id: 'wf_inner',
         state: 'pending',
         jobs: [
-          { index: 0, type: 'b', state: 'waiting', job_id: null },
+          { index: 0, id: '0', type: 'b', state: 'waiting', job_id: null },
           {
             index: 1,
             type: 'chain',
@@ -368,7 +368,9 @@ onBothStores('nested workflows', (stage) => {
         workflow: { state: 'cancelled', jobs: [{ type: 'b', state: 'cancelled' }] },
       })
       expect(second.workflow.callbacks.on_failure).toEqual({ type: 'on.failure', state: 'cancelled', job_id: null })
-      expect(third.workflow.jobs[0].workflow.steps).toEqual([{ index: 0, type: 'c', state: 'cancelled', job_id: null }])
+      expect(third.workflow.jobs[0].workflow.steps).toEqual([
+        { index: 0, id: '0', type: 'c', state: 'cancelled', job_id: null },
+      ])
     })
   })
 })

@@ -105,7 +105,7 @@ onBothStores('seed 0', (stage) => {
     ])
     expect(third).toMatchObject({ error: { code: 'handler_error', message: 'it broke', attempt: 1 } })
     expect(third).not.toHaveProperty('result')
-    expect(last).toEqual({ index: 3, type: 'd', state: 'cancelled', job_id: null })
+    expect(last).toEqual({ index: 3, id: '3', type: 'd', state: 'cancelled', job_id: null })
   })
 
   describe('7.5 results of 64 KB', () => {

@@ -1,22 +1,7 @@
 /** A key of a tenant sees, starts, claims and hears only what is the tenant's; anything else is not there. */
 import { beforeAll, expect, it } from 'vitest'
-import { makeKey } from '../../../src/server/api-key.ts'
-import type { Scope } from '../../../src/server/caller.ts'
+import { type As, keyOf } from '../keys.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
-
-type As = Record<string, string>
-
-async function keyOf(
-  s: Serving,
-  subject: string,
-  tenant: string | null,
-  scopes: readonly Scope[] = ['admin'],
-): Promise<As> {
-  const { id, hash, text } = makeKey()
-  const times = { createdAt: Date.now(), expiresAt: null, revokedAt: null }
-  await s.store.keys.add({ id, hash, subject, scopes, roles: [], tenant, ...times })
-  return { authorization: `Bearer ${text}` }
-}
 
 onBothStores('tenants', (stage) => {
   let s: Serving

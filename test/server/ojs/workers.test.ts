@@ -1,6 +1,6 @@
 /** Fetching over HTTP: the order, the wait, the limits; each job is given once. */
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { onBothStores, type Serving, serveOn } from '../serving.ts'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { onBothStores, type Serving, serveOn, until } from '../serving.ts'
 import { ids, jobClient } from './job-client.ts'
 
 onBothStores('fetch', (stage) => {
@@ -69,8 +69,9 @@ onBothStores('fetch', (stage) => {
 
     it('ends its wait empty when the server stops', async () => {
       const own = await serveOn(await stage.url())
+      const fetches = vi.spyOn(own.engine.leases, 'fetch')
       const waiting = own.post('/ojs/v1/workers/fetch', { queues: ['default'], wait_ms: 60_000 })
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await until(async () => fetches.mock.calls.length, Boolean)
       await own.server.close()
       expect((await waiting).body).toEqual({ jobs: [] })
       await own.engine.close()

@@ -52,7 +52,13 @@ onBothStores('a playbook on the server', (stage) => {
     })
     const { body: steps } = await s.get(`/v1/instances/${id}/steps`)
     expect(steps.steps).toMatchObject([
-      { name: 'build', state: 'completed', type: 'playbook.step', held_tokens: 0, loop: null },
+      {
+        name: 'build',
+        state: 'completed',
+        type: expect.stringMatching(/^playbook\.step:tools=/),
+        held_tokens: 0,
+        loop: null,
+      },
       { name: 'ship', state: 'pending', depends_on: ['build'], held_tokens: 1 },
     ])
     const { body: why } = await s.get(`/v1/instances/${id}/why`)

@@ -1,6 +1,7 @@
 /** Playbooks on a server: deployed by text, started by name, worked on by a worker with tools in this process. */
 import { expect } from 'vitest'
 import { makeStepHandler } from '../../../src/pipeline/handler.ts'
+import { stepTypes } from '../../../src/pipeline/program.ts'
 import { Tools } from '../../../src/tools/tools.ts'
 import { Handlers } from '../../../src/worker/handlers.ts'
 import { Worker } from '../../../src/worker/worker.ts'
@@ -13,7 +14,8 @@ export function playbook(name: string, sections: string): string {
 
 export async function worker(s: Serving, tools: Tools = Tools.standard()): Promise<Worker> {
   const handlers = new Handlers()
-  handlers.add('playbook.step', makeStepHandler({ tools }))
+  const handler = makeStepHandler({ tools, secrets: { env: ['PETREL_TEST_*'] } })
+  for (const type of stepTypes(tools.kinds())) handlers.add(type, handler)
   return Worker.start(s.engine.workers, { handlers })
 }
 

@@ -50,7 +50,7 @@ export async function loadTelemetry(
     const net = nets.get(instance.netHash)
     const execution = executions.get(instance.rootId)
     if (net === undefined || execution === undefined) continue
-    const one = telemetryOf({
+    const lines = telemetryOf({
       event,
       instance,
       net: net.net,
@@ -63,7 +63,7 @@ export async function loadTelemetry(
       cost: ENDS_WELL.has(event.type) ? await costBelow(engine, instance) : null,
       compensationSteps: event.type === 'instance.draining' ? await undoneSteps(engine, net, instance) : [],
     })
-    if (one !== null) told.push(one)
+    told.push(...lines)
   }
   return told
 }

@@ -1,11 +1,13 @@
 /**
  * The history of workflows of steps as telemetry: `<domain>.workflow_started` and so on, with the payloads that the
- * schemas of the notation ask for. One stored line gives at most one event. Nothing is stored for it: whoever reads
- * again reads the same.
+ * schemas of the notation ask for. Nothing is stored for it: every reader reads the same.
  *
  * Names of the notation: started, step_completed, step_failed, completed, failed, compensating. Names beside those, so
- * that every change of state is told: queued, blocked, resumed, step_blocked, step_retried, step_skipped,
- * step_compensated, step_compensation_failed.
+ * that there is an event for every change of state: idle, queued, blocked, resumed, step_queued, step_started, step_blocked,
+ * step_retried, step_skipped, step_compensated, step_compensation_failed.
+ *
+ * A line gives one event for each change of state it records. To keep writes few, the line that ends an execution of a step
+ * also records its start, and the creation of a workflow that need not wait also records idle and queued.
  */
 import type { Failure } from '../../../net/marking.ts'
 import type { Json, Net, Node } from '../../../net/net.ts'
@@ -44,7 +46,7 @@ export interface TelemetryFacts {
 export type StepFailure = Failure & { readonly node?: string | null }
 
 export interface TelemetryEvent {
-  /** Of the stored line it comes from. */
+  /** Of the stored line it comes from; if it comes before the last event of that line, with its place behind a dot. */
   readonly id: string
   readonly type: string
   readonly time: string
@@ -53,11 +55,14 @@ export interface TelemetryEvent {
   readonly payload: { readonly [key: string]: Json }
 }
 
-type Told = readonly [name: string, payload: { readonly [key: string]: Json }] | null
+/** `at`: when it happened, if that was before the line was written. */
+type Told = readonly [name: string, payload: { readonly [key: string]: Json }, at?: number]
 type Data = { readonly [key: string]: Json | undefined }
 
 /** Lines that may give an event. */
 export const TELEMETRY_TYPES: readonly string[] = [
+  'created',
+  'redriven',
   'succeeded',
   'failed',
   'cancelled',
@@ -80,50 +85,72 @@ export const TELEMETRY_TYPES: readonly string[] = [
   'instance.cancelled',
 ]
 
-export function telemetryOf(facts: TelemetryFacts): TelemetryEvent | null {
+/** In the order in which it happened. */
+export function telemetryOf(facts: TelemetryFacts): readonly TelemetryEvent[] {
   const { event, instance, execution } = facts
   const data = (event.data === null ? {} : JSON.parse(event.data)) as Data
   const told = event.runId === null ? ofInstance(facts, data) : ofRun(facts, data)
-  if (told === null) return null
-  const [name, payload] = told
   const { correlationId } = execution
-  return {
-    id: String(event.id),
+  return told.map(([name, payload, at = event.at], i) => ({
+    id: i === told.length - 1 ? String(event.id) : `${event.id}.${i + 1}`,
     type: `${execution.domain}.workflow_${name}`,
-    time: new Date(event.at).toISOString(),
+    time: new Date(Math.min(at, event.at)).toISOString(),
     correlationId,
     instanceId: instance.id,
     payload: { workflowName: instance.name, ...payload, correlationId },
-  }
+  }))
 }
 
-function ofRun(facts: TelemetryFacts, data: Data): Told {
+function ofRun(facts: TelemetryFacts, data: Data): readonly Told[] {
   const { event, run, node } = facts
-  if (run === null || node === null || run.item >= 0) return null
+  if (run === null || node === null || run.item >= 0) return []
   const step = { stepName: node.key, agent: agentOf(node, run) }
   const error = (data['error'] ?? null) as Json
-  const undo = run.role === 'undo'
+  if (run.role === 'undo') return ofUndo(facts, step, data)
+  const start: Told = ['step_started', step, startOf(event, data, run)]
   switch (event.type) {
+    case 'created':
+    case 'redriven':
+      return [['step_queued', step]]
     case 'succeeded':
-      return [undo ? 'step_compensated' : 'step_completed', { ...step, durationMs: lasted(event, data, run) }]
-    case 'retried':
-      return ['step_retried', { ...step, error, attempt: data['attempt'] ?? null, retryAt: data['run_at'] ?? null }]
+      return [start, ['step_completed', { ...step, durationMs: lasted(event, data, run) }]]
+    case 'retried': {
+      const about = { error, attempt: data['attempt'] ?? null, retryAt: data['run_at'] ?? null }
+      return [start, ['step_retried', { ...step, ...about }]]
+    }
     case 'cancelled':
-      // Without an error it had not begun: nobody missed it.
-      if (error === null) return null
+      // Without an error it had not begun.
+      if (error === null) return []
       break
     case 'failed':
-      // Forbidden by governance, and somebody is asked: it has not failed yet.
-      if (node.appeal !== undefined && !undo && (error as Failure | null)?.category === 'governance') return null
+      // Forbidden by governance, and a person is asked: it has not failed yet.
+      if (node.appeal !== undefined && (error as Failure | null)?.category === 'governance') return [start]
       break
     default:
-      return null
+      return []
   }
-  if (undo) return ['step_compensation_failed', { ...step, error }]
-  return ['step_failed', { ...step, error, onFailure: onFailureOf(facts.net, node) }]
+  return [start, ['step_failed', { ...step, error, onFailure: onFailureOf(facts.net, node) }]]
 }
 
-function ofInstance(facts: TelemetryFacts, data: Data): Told {
+function ofUndo({ event, run }: TelemetryFacts, step: { readonly [key: string]: Json }, data: Data): readonly Told[] {
+  const error = data['error'] ?? null
+  switch (event.type) {
+    case 'succeeded':
+      return [['step_compensated', { ...step, durationMs: lasted(event, data, run as RunBrief) }]]
+    case 'retried': {
+      const about = { error, attempt: data['attempt'] ?? null, retryAt: data['run_at'] ?? null }
+      return [['step_retried', { ...step, ...about }]]
+    }
+    case 'cancelled':
+      return error === null ? [] : [['step_compensation_failed', { ...step, error }]]
+    case 'failed':
+      return [['step_compensation_failed', { ...step, error }]]
+    default:
+      return []
+  }
+}
+
+function ofInstance(facts: TelemetryFacts, data: Data): readonly Told[] {
   const { event, instance, net, node, execution } = facts
   const error = (data['error'] ?? facts.error) as StepFailure | null
   const policy = { failurePolicy: net.onFailure }
@@ -131,65 +158,71 @@ function ofInstance(facts: TelemetryFacts, data: Data): Told {
   const ended = { totalDurationMs: Math.max(0, event.at - (instance.startedAt ?? instance.createdAt)) }
   switch (event.type) {
     case 'instance.created':
-      return beganAtOnce(instance) ? started(instance, execution) : null
+      return beganAtOnce(instance)
+        ? [['idle', {}], ['queued', { slot: null }], started(instance, execution)]
+        : [['idle', {}]]
     case 'instance.queued':
-      return ['queued', { slot: data['slot'] ?? null }]
+      return [['queued', { slot: data['slot'] ?? null }]]
     case 'instance.dequeued':
-      return started(instance, execution)
+      return [started(instance, execution)]
     case 'instance.waiting':
-      return ['blocked', {}]
+      return [['blocked', {}]]
     case 'instance.resumed':
-      return ['resumed', {}]
+      return [['resumed', {}]]
     case 'instance.draining': {
       const reason = data['reason']
-      if (reason !== 'compensate' && !(reason === 'deadline' && net.onFailure === 'compensate')) return null
-      return ['compensating', { ...failed, compensationSteps: facts.compensationSteps }]
+      if (reason !== 'compensate' && !(reason === 'deadline' && net.onFailure === 'compensate')) return []
+      return [['compensating', { ...failed, compensationSteps: facts.compensationSteps }]]
     }
     case 'instance.completed':
     case 'instance.compensated': {
       const rolledBack = event.type === 'instance.compensated'
       const cost = facts.cost as unknown as Json
-      return ['completed', { ...ended, stepsCompleted: instance.succeeded, costAccumulated: cost, rolledBack }]
+      return [['completed', { ...ended, stepsCompleted: instance.succeeded, costAccumulated: cost, rolledBack }]]
     }
     case 'instance.failed':
     case 'instance.cancelled': {
       const cancelled = event.type === 'instance.cancelled'
       const partly = instance.outcome === 'rolled_back_partial'
       const undoError = facts.undoError as unknown as Json
-      return ['failed', { ...failed, ...policy, ...ended, cancelled, partiallyRolledBack: partly, undoError }]
+      return [['failed', { ...failed, ...policy, ...ended, cancelled, partiallyRolledBack: partly, undoError }]]
     }
   }
-  return node === null ? null : ofNode(facts, node, data)
+  return node === null ? [] : ofNode(facts, node, data)
 }
 
-function ofNode(facts: TelemetryFacts, node: Node, data: Data): Told {
+function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly Told[] {
   const { event, gate, net } = facts
   const step = { stepName: node.key }
   const onFailure = onFailureOf(net, node)
   const appeal = node.work.kind !== 'gate'
+  const agent = data['name'] ?? ''
+  const durationMs = data['duration_ms'] ?? 0
+  const start: Told = ['step_started', { ...step, agent }, event.at - Number(durationMs)]
   switch (event.type) {
     case 'node.skipped':
-      return ['step_skipped', { ...step, error: event.data === null ? null : (JSON.parse(event.data) as Json) }]
+      return [['step_skipped', { ...step, error: event.data === null ? null : (JSON.parse(event.data) as Json) }]]
     case 'node.completed':
-      return ['step_completed', { ...step, agent: data['name'] ?? '', durationMs: data['duration_ms'] ?? 0 }]
+      return [start, ['step_completed', { ...step, agent, durationMs }]]
     case 'node.failed':
-      return ['step_failed', { ...step, agent: data['name'] ?? '', error: data['error'] ?? null, onFailure }]
+      return [start, ['step_failed', { ...step, agent, error: data['error'] ?? null, onFailure }]]
     case 'gate.opened':
-      return ['step_blocked', { ...step, gate: data['gate'] ?? null, appeal }]
+      return [
+        ...(appeal ? [] : [['step_started', step] as const]),
+        ['step_blocked', { ...step, gate: data['gate'] ?? null, appeal }],
+      ]
     case 'gate.approved': {
-      if (appeal) return null
-      const durationMs = gate === null ? 0 : Math.max(0, event.at - gate.createdAt)
-      return ['step_completed', { ...step, agent: event.actor ?? 'clock', durationMs }]
+      if (appeal) return []
+      const waitedMs = gate === null ? 0 : Math.max(0, event.at - gate.createdAt)
+      return [['step_completed', { ...step, agent: event.actor ?? 'clock', durationMs: waitedMs }]]
     }
     case 'gate.rejected': {
       const message = `rejected${event.actor === null ? '' : ` by ${event.actor}`}${reasonText(data)}`
-      return [
-        'step_failed',
-        { ...step, agent: event.actor ?? 'clock', error: { code: 'rejected', message }, onFailure },
-      ]
+      const rejected = { error: { code: 'rejected', message }, onFailure }
+      return [['step_failed', { ...step, agent: event.actor ?? 'clock', ...rejected }]]
     }
     default:
-      return null
+      return []
   }
 }
 
@@ -211,6 +244,17 @@ function agentOf(node: Node, run: RunBrief): string {
   const args = work?.kind === 'run' ? work.args : null
   const agent = (args as { readonly agent?: Json } | null)?.agent
   return typeof agent === 'string' ? agent : run.type
+}
+
+/**
+ * When the execution that this line ends began. The line of a session's lease has it. Of the other leases the run has the
+ * first start, and the last when it has ended.
+ */
+function startOf(event: StoredEvent, data: Data, run: RunBrief): number {
+  const told = data['started_at'] ?? data['leased_at']
+  if (typeof told === 'string') return Date.parse(told)
+  const known = event.type === 'retried' ? (data['attempt'] === 1 ? run.firstStartedAt : null) : run.startedAt
+  return known ?? event.at
 }
 
 function lasted(event: StoredEvent, data: Data, run: RunBrief): number {

@@ -1,5 +1,6 @@
 /** The event log of an execution, page by page: a page reads what it shows, however long the log. */
 import type { EngineApi } from '../../../engine/api.ts'
+import { unscopedName } from '../../../engine/scoped-names.ts'
 import type { Net } from '../../../net/net.ts'
 import type { InstanceRow, StoredEvent } from '../../../store/rows.ts'
 import type { StepRun } from '../../../store/steps.ts'
@@ -54,7 +55,8 @@ export async function loadEvents(
     }
     const last = lines.at(-1)?.seq ?? null
     if (last !== null) place = { seq: last, n: Number.MAX_SAFE_INTEGER }
-    if (lines.length < portion) return page(events, place, false, await inFlight(engine, instance, net, asked.types))
+    if ((last ?? instance.eventSeq) >= instance.eventSeq)
+      return page(events, place, false, await inFlight(engine, instance, net, asked.types))
   }
   return page(events, place, true, [])
 }
@@ -95,7 +97,7 @@ async function inFlight(
     if (node === null || !isStep(node) || status !== 'leased' || startedAt === null) continue
     // Leased again, and not begun since.
     if (leasedAt !== null && startedAt < leasedAt) continue
-    const payload = leasedBy === null ? {} : { worker: leasedBy }
+    const payload = leasedBy === null ? {} : { worker: unscopedName(leasedBy) }
     const at = Math.max(startedAt, run.createdAt)
     const said = started(run, node, { attempt: run.attempt + 1, at, payload })
     const event = envelope(instance, said, { seq: instance.eventSeq, id: '', at })

@@ -28,7 +28,8 @@ export const QUEUE_SCAN = `queue_scan(queue) AS (
  */
 export const ALONG = 'r.priority, r.run_at, r.id'
 
-/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over. */
+/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over, $8 for each prefix the
+ * tools that types with it may name (empty: any rest). */
 function lines(anyQueue: boolean): string {
   const queues = anyQueue
     ? `${QUEUE_SCAN}, named_queue(queue) AS (SELECT queue FROM queue_scan WHERE $1::text[] IS NULL)`
@@ -39,18 +40,20 @@ function lines(anyQueue: boolean): string {
       WHERE q.queue <> ALL ($6::text[])
         AND NOT EXISTS (SELECT FROM workflow.workflow_queue w WHERE w.name = q.queue AND w.paused)
     ),
-    type_scan(queue, prefix, type) AS (
-      SELECT q.queue, p.prefix, n.type FROM open_queue q CROSS JOIN unnest($3::text[]) p(prefix) CROSS JOIN LATERAL
+    type_scan(queue, prefix, tools, type) AS (
+      SELECT q.queue, p.prefix, p.tools, n.type
+      FROM open_queue q CROSS JOIN unnest($3::text[], $8::text[]) p(prefix, tools) CROSS JOIN LATERAL
         (SELECT r.type ${WAITING} AND r.queue = q.queue AND r.type ~>=~ p.prefix ORDER BY r.type USING ~<~ LIMIT 1) n
       WHERE starts_with(n.type, p.prefix)
       UNION ALL
-      SELECT s.queue, s.prefix, n.type FROM type_scan s CROSS JOIN LATERAL
+      SELECT s.queue, s.prefix, s.tools, n.type FROM type_scan s CROSS JOIN LATERAL
         (SELECT r.type ${WAITING} AND r.queue = s.queue AND r.type ~>~ s.type ORDER BY r.type USING ~<~ LIMIT 1) n
       WHERE starts_with(n.type, s.prefix)
     ),
     kind(queue, type) AS MATERIALIZED (
       SELECT k.queue, k.type FROM (
         SELECT s.queue, s.type FROM type_scan s
+        WHERE s.tools = '' OR string_to_array(substr(s.type, length(s.prefix) + 1), '+') <@ string_to_array(s.tools, ',')
         UNION
         SELECT q.queue, t.type FROM open_queue q CROSS JOIN unnest($2::text[]) t(type)
       ) k
@@ -74,21 +77,21 @@ const DUE = `r.run_at <= (SELECT workflow.clock()) AND (r.expires_at IS NULL OR 
 const DUE_OF_LINE = `${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND ${DUE}`
 
 /**
- * Some more are looked at ($8) than are taken ($9), since other claimers may hold the best; LockRows runs below the
- * last LIMIT and stops at $9. The outer conditions look superfluous but are what PostgreSQL checks again on a row
+ * Some more are looked at ($9) than are taken ($10), since other claimers may hold the best; LockRows runs below the
+ * last LIMIT and stops at $10. The outer conditions look superfluous but are what PostgreSQL checks again on a row
  * that changed between the snapshot and the lock. They are written so that no index but the primary key fits them, and
  * the ids come as an array, not a join: planned on an empty table, a join began with all that was due (3.7 s).
  */
 const candidatesSql = (anyQueue: boolean, inOrder = false): string => `${lines(anyQueue)},
   best(id) AS MATERIALIZED (
     SELECT c.id FROM line l CROSS JOIN LATERAL
-      (SELECT r.id, r.run_at ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $8::int) c
-    ORDER BY ${inOrder ? 'array_position($1::text[], l.queue), ' : ''}l.priority, c.run_at, c.id LIMIT $8::int
+      (SELECT r.id, r.run_at ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT $9::int) c
+    ORDER BY ${inOrder ? 'array_position($1::text[], l.queue), ' : ''}l.priority, c.run_at, c.id LIMIT $9::int
   )
   SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
   WHERE r.id = ANY (ARRAY (SELECT b.id FROM best b)) AND r.status || '' = 'pending' AND r.deleted_at IS NULL
     AND r.run_at + interval '0' <= (SELECT workflow.clock())
-  ORDER BY ${inOrder ? 'array_position($1::text[], r.queue), ' : ''}r.priority, r.run_at, r.id LIMIT $9::int
+  ORDER BY ${inOrder ? 'array_position($1::text[], r.queue), ' : ''}r.priority, r.run_at, r.id LIMIT $10::int
   FOR UPDATE OF r SKIP LOCKED`
 
 /** The LIMIT keeps this a probe per line: an EXISTS became a join that read all that was due. */
@@ -103,15 +106,16 @@ const IN_ORDER = statement(candidatesSql(false, true))
 const URGENCY: readonly [Statement, Statement] = [statement(urgencySql(false)), statement(urgencySql(true))]
 
 function filterValues(filter: ClaimFilter, full: Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>): (string | null)[] {
-  const { exact, prefixes } = splitTypeFilters(filter.types)
+  const { exact, prefixes, withTools } = splitTypeFilters(filter.types)
   return [
     filter.queues === null ? null : textArray([...new Set(filter.queues)]),
     textArray([...exact]),
-    textArray([...prefixes]),
+    textArray([...prefixes, ...withTools.map(({ before }) => before)]),
     filter.tenant,
     filter.runtime,
     textArray(full.skipQueues),
     textArray(full.skipLimitKeys),
+    textArray([...Array.from(prefixes, () => ''), ...withTools.map(({ tools }) => [...tools].join(','))]),
   ]
 }
 

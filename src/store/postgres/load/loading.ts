@@ -1,5 +1,6 @@
 /** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
 import { type DefinitionHead, definitionKey } from '../../definitions.ts'
+import { StoreLockedError } from '../../errors.ts'
 import type { Listing } from '../../registry.ts'
 import type {
   GateRow,
@@ -17,6 +18,7 @@ import type { Loaded, Need } from '../../store.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import * as definition from '../definitions.ts'
+import { type ForeignLocks, Touched } from '../foreign-locks.ts'
 import type { Listings } from '../listings.ts'
 import type { Call, Fields } from '../statement.ts'
 import { candidatesCall, urgencyCalls } from './claimable.ts'
@@ -36,7 +38,7 @@ export class Loading implements Loaded {
   readonly slotsWith = new Map<string, SlotRow[]>()
   readonly topSlot = new Map<string, SlotRow | null>()
   readonly unstarted = new Map<string, RunRow[]>()
-  readonly unattended = new Map<string, RunRow[]>()
+  readonly leased = new Map<string, RunRow[]>()
   readonly openChildren = new Map<string, InstanceRow[]>()
   readonly gates = new Map<string, GateRow>()
   readonly openGates = new Map<string, GateRow[]>()
@@ -54,6 +56,7 @@ export class Loading implements Loaded {
   readonly nets = new Map<string, NetRow>()
   readonly queues = new Map<string, QueueRow>()
   readonly limits = new Map<string, LimitRow>()
+  readonly lockedLimits = new Set<string>()
   readonly queuedUnder = new Map<string, boolean>()
   candidates: RunRow[] = []
   readonly urgency: (number | null)[] = []
@@ -72,6 +75,12 @@ export class Loading implements Loaded {
   listings: Listings | null = null
   /** Asked for with a lock: their rows come with it, or not at all. */
   readonly #roots = new Set<string>()
+  /** null: in a transaction of the caller's, which waits for locks as it likes. */
+  readonly #locks: ForeignLocks | null
+
+  constructor(locks: ForeignLocks | null) {
+    this.#locks = locks?.any === true ? locks : null
+  }
 
   listing(type: string): Listing | null {
     if (this.listings === null) throw new Error(`nobody has asked what the registry says of '${type}'`)
@@ -82,6 +91,7 @@ export class Loading implements Loaded {
     if (ids.length === 0) return []
     const lock = wait ? locked.LOCK_ROOTS : locked.LOCK_FREE_ROOTS
     for (const id of ids) this.#roots.add(id)
+    if (wait) this.#refuse(new Touched().roots(ids))
     const row = (fields: Fields): void => {
       const instance = column.instanceFrom(fields)
       this.locked.add(instance.id)
@@ -91,8 +101,9 @@ export class Loading implements Loaded {
   }
 
   /** Locks first, in the order that holds everywhere; the rest reads a later snapshot. */
-  calls(need: Need): Call[] {
+  calls(asked: Need): Call[] {
     const calls: Call[] = []
+    const need = this.#unlocked(asked)
     this.#lockedParts(need, calls)
     this.#instanceParts(need, calls)
     this.#slotParts(need, calls)
@@ -100,6 +111,22 @@ export class Loading implements Loaded {
     calls.push(...this.#firings.calls(need))
     this.#otherParts(need, calls)
     return calls
+  }
+
+  /** Nobody waits for a row that is known to be locked. A limit that is locked has no room; anything else is refused. */
+  #unlocked(need: Need): Need {
+    const locks = this.#locks
+    if (locks === null) return need
+    const { limits, ...others } = need
+    this.#refuse(new Touched().loaded(others))
+    if (limits === undefined) return need
+    for (const key of limits) if (locks.has('limit', key)) this.lockedLimits.add(key)
+    return { ...need, limits: limits.filter((key) => !this.lockedLimits.has(key)) }
+  }
+
+  #refuse(touched: Touched): void {
+    const rows = this.#locks?.among(touched) ?? []
+    if (rows.length > 0) throw new StoreLockedError(rows)
   }
 
   #hold(fields: Fields): RunRow {
@@ -126,14 +153,15 @@ export class Loading implements Loaded {
       const values = [uuidArray(unstarted.map((n) => n.instanceId)), numberArray(unstarted.map((n) => n.limit))]
       calls.push({ statement: locked.UNSTARTED_RUNS, values, row })
     }
-    if (need.unattended !== undefined && need.unattended.length > 0) {
-      const ids = need.unattended.map((n) => n.instanceId)
-      for (const id of ids) this.unattended.set(id, [])
+    if (need.leased !== undefined && need.leased.length > 0) {
+      const ids = need.leased.map((n) => n.instanceId)
+      const whole = need.leased.filter((n) => n.held === 'all').map((n) => n.instanceId)
+      for (const id of ids) this.leased.set(id, [])
       const row = (fields: Fields): void => {
         const run = this.#hold(fields)
-        this.unattended.get(run.instanceId as string)?.push(run)
+        this.leased.get(run.instanceId as string)?.push(run)
       }
-      calls.push({ statement: locked.UNATTENDED_RUNS, values: [uuidArray(ids)], row })
+      calls.push({ statement: locked.LEASED_RUNS, values: [uuidArray(ids), uuidArray(whole)], row })
     }
     if (candidates !== undefined) {
       this.candidates = []

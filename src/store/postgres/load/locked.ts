@@ -39,9 +39,10 @@ export const UNSTARTED_RUNS = statement(
  * Deferred runs of instances, and those that plain SQL holds. Rare, and an instance has few runs in flight: the place
  * index finds them.
  */
-export const UNATTENDED_RUNS = statement(
+export const LEASED_RUNS = statement(
   `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r
-   WHERE r.instance_id = ANY ($1::uuid[]) AND r.status || '' = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NULL
+   WHERE r.instance_id = ANY ($1::uuid[]) AND r.status || '' = 'leased'
+     AND (r.instance_id = ANY ($2::uuid[]) OR (r.session_id IS NULL AND r.lease_ms IS NULL))
    ORDER BY r.id FOR UPDATE`,
 )
 

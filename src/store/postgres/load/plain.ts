@@ -83,7 +83,7 @@ export const RESULTS = statement(
    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, node, at)
    LEFT JOIN LATERAL (
      SELECT r.fire, r.item, r.result FROM workflow.workflow_run r
-     WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.role = 'work'
+     WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.role <> 'undo'
        AND (r.status = 'succeeded'
          OR (r.item >= 0 AND (r.status = 'failed' OR (r.status = 'cancelled' AND r.error IS NOT NULL))))
      ORDER BY r.fire DESC LIMIT 1

@@ -15,6 +15,9 @@ const SWEEP_GRACE = "interval '60 s'"
 
 const ENDED = `state IN ('completed', 'failed', 'cancelled', 'compensated')`
 
+/** A transaction of another client is named once it has been open for so long. */
+const OPEN_FOR = "interval '60 s'"
+
 /** Work of instances that has not ended, by instance. */
 const OPEN_WORK = `(
   SELECT instance_id, count(*) AS work FROM (
@@ -27,6 +30,16 @@ const OPEN_WORK = `(
   ) each_one GROUP BY instance_id)`
 
 const CHECKS: Readonly<Record<string, string>> = {
+  open_transaction: `
+    SELECT a.pid::text, 'is a transaction open since ' || to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || ' ('
+      || coalesce(nullif(a.application_name, ''), 'no name') || ', ' || coalesce(a.state, 'state unknown') || ') that may hold rows of '
+      || string_agg(DISTINCT c.relname, ', ') || ': what needs those rows waits; commit it, or end it with SELECT pg_terminate_backend('
+      || a.pid || ')'
+    FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid AND l.granted AND l.mode IN ('RowShareLock', 'RowExclusiveLock')
+    JOIN pg_class c ON c.oid = l.relation AND c.relkind IN ('r', 'p') AND c.relnamespace = 'workflow'::regnamespace
+    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.application_name NOT LIKE 'petrel%'
+      AND a.xact_start < clock_timestamp() - ${OPEN_FOR}
+    GROUP BY a.pid, a.xact_start, a.application_name, a.state`,
   instance_end: `
     SELECT id, 'is ' || state || ' in phase ' || phase || CASE WHEN ended_at IS NULL THEN ' without' ELSE ' with' END
       || ' an end time: an ended instance has all three, any other none'

@@ -17,7 +17,7 @@ import { textArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'
 import { type Fields, statement } from '../statement.ts'
 import { Conditions } from './conditions.ts'
-import { EVENT_COLUMNS, eventFrom } from './event.ts'
+import { EventRows, eventPageText } from './event.ts'
 
 const WRITER = `l.locktype = 'relation' AND l.relation = 'workflow.workflow_event'::regclass AND l.mode = 'RowExclusiveLock'
   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) AND l.granted`
@@ -30,7 +30,10 @@ const STILL_WRITING = statement(
   `SELECT DISTINCT l.virtualtransaction FROM pg_locks l WHERE ${WRITER} AND l.virtualtransaction = ANY ($1::text[])`,
 )
 const EVENTS = statement(
-  `SELECT ${EVENT_COLUMNS} FROM workflow.workflow_event e WHERE e.id > $1::bigint AND e.id <= $2::bigint ORDER BY e.id LIMIT $3::int`,
+  eventPageText(
+    'SELECT * FROM workflow.workflow_event e WHERE e.id > $1::bigint AND e.id <= $2::bigint ORDER BY e.id LIMIT $3::int',
+    'e.id',
+  ),
 )
 
 const FIRST = statement('SELECT min(e.id) FROM workflow.workflow_event e WHERE e.id > $1::bigint')
@@ -41,18 +44,20 @@ const LOOKED_AT = 20_000
 
 export class Feed {
   readonly #lanes: Lanes
+  readonly #lists: Lanes
   /** Every event up to this id is decided. */
   #complete = 0
 
-  constructor(lanes: Lanes) {
-    this.#lanes = lanes
+  constructor({ reads, lists }: { readonly reads: Lanes; readonly lists: Lanes }) {
+    this.#lanes = reads
+    this.#lists = lists
   }
 
   async read(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]> {
     const seen = await this.#events(params, this.#complete)
-    if (seen.length >= params.limit) return seen
+    if (seen.cut || seen.events.length >= params.limit) return seen.events
     await this.#advance()
-    return this.#events(params, this.#complete)
+    return (await this.#events(params, this.#complete)).events
   }
 
   /** As `read`, through a filter. What came since the last look is looked for when nothing else is left to tell. */
@@ -75,10 +80,13 @@ export class Feed {
     const where = conditionsOf(query, from, until)
     const runs =
       (query.queues ?? query.runTypes ?? null) === null ? '' : 'JOIN workflow.workflow_run r ON r.id = e.workflow_id'
-    const text = `SELECT ${EVENT_COLUMNS} FROM workflow.workflow_event e ${runs} ${where.text()}
+    const select = `SELECT e.* FROM workflow.workflow_event e ${runs} ${where.text()}
       ORDER BY e.id LIMIT ${where.value(String(query.limit))}::int`
-    const events = await ask(this.#lanes, { statement: statement(text), values: where.values, row: eventFrom })
-    const cursor = events.length < query.limit ? until : (events.at(-1) as StoredEvent).id
+    const found = new EventRows()
+    const text = eventPageText(select, 'e.id')
+    await ask(this.#lists, { statement: statement(text), values: where.values, row: found.row })
+    const { events, cut } = found
+    const cursor = events.length < query.limit && !cut ? until : (events.at(-1) as StoredEvent).id
     return { events, cursor, more: cursor < this.#complete }
   }
 
@@ -96,10 +104,12 @@ export class Feed {
     return askOne(this.#lanes, { statement: FIRST, values: [String(afterId)], row })
   }
 
-  #events(params: { readonly afterId: number; readonly limit: number }, untilId: number): Promise<StoredEvent[]> {
-    if (untilId <= params.afterId) return Promise.resolve([])
+  async #events(params: { readonly afterId: number; readonly limit: number }, untilId: number): Promise<EventRows> {
+    const found = new EventRows()
+    if (untilId <= params.afterId) return found
     const values = [String(params.afterId), String(untilId), String(params.limit)]
-    return ask(this.#lanes, { statement: EVENTS, values, row: eventFrom })
+    await ask(this.#lanes, { statement: EVENTS, values, row: found.row })
+    return found
   }
 
   async #advance(): Promise<void> {

@@ -1,8 +1,10 @@
 /** What has happened to runs, many at a time. */
-import type { RunError, StoredEvent } from '../../rows.ts'
+import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
+import { EVENT_BYTES } from '../../shown.ts'
 import { ask } from '../ask.ts'
-import { uuidArray } from '../batch.ts'
+import { textArray, uuidArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'
+import { jsonBytes, shownJson } from '../shown.ts'
 import { type Fields, statement } from '../statement.ts'
 import { parseTime } from '../time.ts'
 import { isUuid } from '../uuid.ts'
@@ -10,7 +12,8 @@ import { eventFrom } from './event.ts'
 
 /** An open lease belongs after what is stored, a derived `created` before it. */
 const HISTORIES = statement(
-  `SELECT coalesce(h.event_id, 0), h.workflow_id, h.instance_id, h.seq, h.event_type, h.node, h.actor, h.tenant, h.data, h.created_at
+  `SELECT coalesce(h.event_id, 0), h.workflow_id, h.instance_id, h.seq, h.event_type, h.node, h.actor, h.tenant,
+     ${shownJson('h.data', `${jsonBytes('h.data')} <= ${EVENT_BYTES}`)}, h.created_at
    FROM workflow.workflow_history h WHERE h.workflow_id = ANY ($1::uuid[])
    ORDER BY h.workflow_id, date_trunc('milliseconds', h.created_at), coalesce(h.event_id, h.part * 9007199254740991), h.part`,
 )
@@ -25,6 +28,19 @@ const ERRORS = statement(
      ORDER BY e.id DESC LIMIT $2::int) e
    ORDER BY e.id`,
 )
+
+const LOST = statement(
+  `SELECT n.id FROM unnest($1::uuid[]) n(id) WHERE EXISTS (
+     SELECT FROM workflow.workflow_event e
+     WHERE e.workflow_id = n.id AND e.engine AND e.data #>> '{error,code}' = ANY ($2::text[]))`,
+)
+
+export async function leasesLost(lanes: Lanes, runIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const ids = runIds.filter(isUuid)
+  if (ids.length === 0) return new Set()
+  const row = (fields: Fields): string => fields[0] as string
+  return new Set(await ask(lanes, { statement: LOST, values: [uuidArray(ids), textArray(LEASE_LOST_CODES)], row }))
+}
 
 export async function histories(
   lanes: Lanes,

@@ -1,20 +1,25 @@
 /** Lists and counts of inbox runs. */
 import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../inbox.ts'
+import { PAGE_BYTES } from '../../shown.ts'
 import { ask } from '../ask.ts'
 import { textArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
+import { shownRuns } from '../shown.ts'
 import { type Fields, statement } from '../statement.ts'
 import { Conditions } from './conditions.ts'
 
-const RUNS = `SELECT ${column.selectList(column.RUN, 'r')}, (extract(epoch FROM r.created_at) * 1000000)::bigint
-  FROM workflow.workflow_run r`
+/** Microseconds that a number holds exactly: an odd date of one row, by plain SQL, must not make every list fail. */
+const CREATED = `least(greatest(r.created_at, '1970-01-01 00:00:00+00'), '2255-01-01 00:00:00+00')`
+const CREATED_US = `(extract(epoch FROM ${CREATED}) * 1000000)::bigint`
 
 /** `inbox` is named as the index names it: idx_workflow_run_type_status gives them in this order. */
 export async function listInbox(lanes: Lanes, query: InboxQuery): Promise<InboxPage> {
   const where = inboxConditions(query)
   const page = where.page({ limit: query.limit + 1 })
-  const text = `${RUNS} ${where.text()} ORDER BY r.created_at DESC, r.id DESC ${page}`
+  const order = 'r.created_at DESC, r.id DESC'
+  const select = `SELECT * FROM workflow.workflow_run r ${where.text()} ORDER BY ${order} ${page}`
+  const text = shownRuns(select, order, where.value(String(PAGE_BYTES)), [CREATED_US])
   const at = column.RUN.columns.length
   const row = (fields: Fields) => ({ run: column.runFrom(fields), createdUs: Number(fields[at]) })
   return inboxPage(await ask(lanes, { statement: statement(text), values: where.values, row }), query.limit)

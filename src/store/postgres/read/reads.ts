@@ -1,8 +1,9 @@
 /** Read models. No locks; each is one statement or a few. */
 
+import type { InstanceState } from '../../../net/marking.ts'
 import type { ResultAt, ResultText } from '../../firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from '../../inbox.ts'
-import type { EventPage, EventQuery, GateQuery, InstanceQuery, Reads, RunQuery } from '../../reads.ts'
+import type { EventPage, EventQuery, GateQuery, InstanceQuery, Progress, Reads, RunQuery } from '../../reads.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -18,20 +19,23 @@ import type {
   TotalRow,
   WorkerRow,
 } from '../../rows.ts'
+import { ALWAYS_BYTES } from '../../shown.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
-import type { Lanes } from '../lanes.ts'
+import type { Lanes, ReadLanes } from '../lanes.ts'
 import { resultFrom, resultValues } from '../load/firings.ts'
 import { GATES as GATE_BY_ID, RESULTS, RESULTS_AT } from '../load/plain.ts'
+import { shownRuns } from '../shown.ts'
 import { type Fields, statement } from '../statement.ts'
 import { isUuid } from '../uuid.ts'
 import { type Conditions, gateConditions, instanceConditions, runConditions } from './conditions.ts'
 import { doctor } from './doctor.ts'
-import { EVENT_COLUMNS, eventFrom } from './event.ts'
+import { EventRows, eventPageText } from './event.ts'
 import { Feed } from './feed.ts'
-import { errorsOf, histories } from './history.ts'
+import { errorsOf, histories, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
+import { runsText } from './runs.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
 import { PostgresSteps } from './steps.ts'
 import { PostgresTrees } from './trees.ts'
@@ -58,6 +62,14 @@ const NET_BY_HASH = statement(
 const INSTANCE_RUNS = statement(
   `${RUNS} WHERE r.instance_id = $1::uuid AND ($2::uuid IS NULL OR r.id > $2::uuid) ORDER BY r.id LIMIT $3::int`,
 )
+const SHOWN_INSTANCE_RUNS = statement(
+  shownRuns(
+    `SELECT * FROM workflow.workflow_run r WHERE r.instance_id = $1::uuid AND ($2::uuid IS NULL OR r.id > $2::uuid)
+     ORDER BY r.id LIMIT $3::int`,
+    'r.id',
+    '$4',
+  ),
+)
 const COUNT_INSTANCES = statement('SELECT i.state, count(*) FROM workflow.workflow_instance i GROUP BY i.state')
 const COUNT_RUNS = statement(
   `SELECT r.status, count(*) FROM workflow.workflow_run r
@@ -67,11 +79,31 @@ const SLOTS = statement(
   `SELECT s.instance_id, s.key, s.value FROM workflow.workflow_slot s
    WHERE s.instance_id = $1::uuid AND s.key >= $2::text AND s.key < $2::text || chr(1114111) ORDER BY s.key`,
 )
+const SHOWN_SLOTS = statement(
+  `SELECT s.instance_id, s.key, CASE WHEN s.size <= $3::bigint OR octet_length(s.value) <= ${ALWAYS_BYTES} THEN s.value
+     ELSE '{"$omitted":{"bytes":' || octet_length(s.value) || '}}' END
+   FROM (SELECT s.*, sum(octet_length(s.value)) OVER (ORDER BY s.key ROWS UNBOUNDED PRECEDING) AS size FROM (
+     SELECT s.instance_id, s.key, s.value::text AS value FROM workflow.workflow_slot s
+     WHERE s.instance_id = $1::uuid AND s.key >= $2::text AND s.key < $2::text || chr(1114111)) s) s
+   ORDER BY s.key`,
+)
+const SHOWN_RESULTS = statement(
+  `SELECT r.at, CASE WHEN r.text IS NULL OR r.size <= $3::bigint OR octet_length(r.text) <= ${ALWAYS_BYTES} THEN r.text
+     ELSE '{"$omitted":{"bytes":' || octet_length(r.text) || '}}' END
+   FROM (SELECT r.*, sum(octet_length(r.text)) OVER (ORDER BY r.at ROWS UNBOUNDED PRECEDING) AS size
+     FROM (${RESULTS.text}) r(at, text, fire)) r`,
+)
 const SLOT = statement(
   'SELECT s.value FROM workflow.workflow_slot s WHERE s.instance_id = $1::uuid AND s.key = $2::text',
 )
 const INSTANCE_EVENTS = statement(
-  `SELECT ${EVENT_COLUMNS} FROM workflow.workflow_event e WHERE e.instance_id = $1::uuid AND e.seq > $2::int ORDER BY e.seq LIMIT $3::int`,
+  eventPageText(
+    'SELECT * FROM workflow.workflow_event e WHERE e.instance_id = $1::uuid AND e.seq > $2::int ORDER BY e.seq LIMIT $3::int',
+    'e.seq',
+  ),
+)
+const PROGRESS = statement(
+  'SELECT i.id, i.event_seq, i.state FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[])',
 )
 const OPEN_GATES = statement(`${GATES} ORDER BY g.id LIMIT $1::int`)
 const OPEN_GATES_OF = statement(`${GATES} AND g.instance_id = $2::uuid ORDER BY g.id LIMIT $1::int`)
@@ -106,13 +138,17 @@ export class PostgresReads implements Reads {
   readonly trees: PostgresTrees
   readonly steps: PostgresSteps
   readonly #lanes: Lanes
+  readonly #views: Lanes
+  readonly #lists: Lanes
   readonly #feed: Feed
 
-  constructor(lanes: Lanes) {
-    this.#lanes = lanes
-    this.#feed = new Feed(lanes)
-    this.trees = new PostgresTrees(lanes)
-    this.steps = new PostgresSteps(lanes)
+  constructor({ reads, views, lists }: ReadLanes) {
+    this.#lanes = reads
+    this.#views = views
+    this.#lists = lists
+    this.#feed = new Feed({ reads, lists })
+    this.trees = new PostgresTrees({ reads, views, lists })
+    this.steps = new PostgresSteps(views)
   }
 
   async run(id: string): Promise<RunRow | null> {
@@ -139,21 +175,21 @@ export class PostgresReads implements Reads {
   async listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]> {
     const where = instanceConditions(params)
     const text = `${INSTANCES} ${where.text()} ORDER BY i.id DESC ${where.page(params)}`
-    return ask(this.#lanes, { statement: statement(text), values: where.values, row: column.instanceFrom })
+    return ask(this.#lists, { statement: statement(text), values: where.values, row: column.instanceFrom })
   }
 
   async listRuns(params: RunQuery): Promise<readonly RunRow[]> {
     const where = runConditions(params)
-    const text = `${RUNS} ${where.text()} ORDER BY r.id DESC ${where.page(params)}`
-    return ask(this.#lanes, { statement: statement(text), values: where.values, row: column.runFrom })
+    const text = runsText(where, params)
+    return ask(this.#lists, { statement: statement(text), values: where.values, row: column.runFrom })
   }
 
   listInbox(query: InboxQuery): Promise<InboxPage> {
-    return listInbox(this.#lanes, query)
+    return listInbox(this.#lists, query)
   }
 
   typeDepths(): Promise<readonly TypeDepth[]> {
-    return typeDepths(this.#lanes)
+    return typeDepths(this.#lists)
   }
 
   countListedInstances(query: InstanceQuery, atMost: number): Promise<number> {
@@ -167,46 +203,55 @@ export class PostgresReads implements Reads {
   async #count(from: string, where: Conditions, atMost: number): Promise<number> {
     const text = `SELECT count(*) FROM (SELECT ${from} ${where.text()} LIMIT ${where.value(String(atMost))}::int) x`
     const row = (fields: Fields): number => Number(fields[0])
-    return (await askOne(this.#lanes, { statement: statement(text), values: where.values, row })) ?? 0
+    return (await askOne(this.#lists, { statement: statement(text), values: where.values, row })) ?? 0
   }
 
   queueCounts(params: { readonly queue: string | null }): Promise<readonly QueueCounts[]> {
-    return queueCounts(this.#lanes, params.queue)
+    return queueCounts(this.#lists, params.queue)
   }
 
   totals(params: { readonly queue: string | null; readonly since: number }): Promise<readonly TotalRow[]> {
     const values = [params.queue, String(params.since)]
-    return ask(this.#lanes, { statement: TOTALS, values, row: totalFrom })
+    return ask(this.#lists, { statement: TOTALS, values, row: totalFrom })
   }
 
   async countInstances(): Promise<ReadonlyMap<string, number>> {
-    return new Map(await ask(this.#lanes, { statement: COUNT_INSTANCES, row: countFrom }))
+    return new Map(await ask(this.#lists, { statement: COUNT_INSTANCES, row: countFrom }))
   }
 
   async countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>> {
-    return new Map(await ask(this.#lanes, { statement: COUNT_RUNS, values: [params.queue], row: countFrom }))
+    return new Map(await ask(this.#lists, { statement: COUNT_RUNS, values: [params.queue], row: countFrom }))
   }
 
   async instanceRuns(params: {
     readonly instanceId: string
     readonly limit: number
     readonly after: string | null
+    readonly maxBytes?: number
   }): Promise<readonly RunRow[]> {
     const values = [params.instanceId, params.after, String(params.limit)]
-    return ask(this.#lanes, { statement: INSTANCE_RUNS, values, row: column.runFrom })
+    if (params.maxBytes !== undefined) {
+      values.push(String(params.maxBytes))
+      return ask(this.#views, { statement: SHOWN_INSTANCE_RUNS, values, row: column.runFrom })
+    }
+    return ask(this.#views, { statement: INSTANCE_RUNS, values, row: column.runFrom })
   }
 
   async queuedBefore(params: Parameters<Reads['queuedBefore']>[0]): Promise<number> {
     const values = [params.slotKey, String(params.queuedAt), params.id, String(params.atMost)]
-    return (await askOne(this.#lanes, { statement: QUEUED_BEFORE, values, row: (fields) => Number(fields[0]) })) ?? 0
+    return (await askOne(this.#views, { statement: QUEUED_BEFORE, values, row: (fields) => Number(fields[0]) })) ?? 0
   }
 
   async children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]> {
     const values = [instanceId, limit === undefined ? null : String(limit)]
-    return ask(this.#lanes, { statement: CHILDREN, values, row: column.instanceFrom })
+    return ask(this.#views, { statement: CHILDREN, values, row: column.instanceFrom })
   }
 
-  async slots(params: { readonly instanceId: string; readonly prefix: string }): Promise<readonly SlotRow[]> {
+  async slots(params: Parameters<Reads['slots']>[0]): Promise<readonly SlotRow[]> {
+    if (params.maxBytes !== undefined) {
+      const values = [params.instanceId, params.prefix, String(params.maxBytes)]
+      return ask(this.#views, { statement: SHOWN_SLOTS, values, row: slotFrom })
+    }
     return ask(this.#lanes, { statement: SLOTS, values: [params.instanceId, params.prefix], row: slotFrom })
   }
 
@@ -218,15 +263,18 @@ export class PostgresReads implements Reads {
   async results(params: {
     readonly instanceId: string
     readonly nodes: readonly string[]
+    readonly maxBytes?: number
   }): Promise<ReadonlyMap<string, string | null>> {
-    const { instanceId, nodes } = params
+    const { instanceId, nodes, maxBytes } = params
     if (nodes.length === 0) return new Map()
     const row = (fields: Fields): [string, string | null] => [
       `${instanceId}/${nodes[Number(fields[0]) - 1]}`,
       fields[1] as string | null,
     ]
     const values = [uuidArray(nodes.map(() => instanceId)), textArray(nodes)]
-    return new Map(await ask(this.#lanes, { statement: RESULTS, values, row }))
+    if (maxBytes === undefined) return new Map(await ask(this.#lanes, { statement: RESULTS, values, row }))
+    values.push(String(maxBytes))
+    return new Map(await ask(this.#views, { statement: SHOWN_RESULTS, values, row }))
   }
 
   async resultAt(wanted: ResultAt): Promise<ResultText> {
@@ -239,22 +287,36 @@ export class PostgresReads implements Reads {
     readonly limit: number
   }): Promise<readonly StoredEvent[]> {
     const values = [params.instanceId, String(params.afterSeq), String(params.limit)]
-    return ask(this.#lanes, { statement: INSTANCE_EVENTS, values, row: eventFrom })
+    const found = new EventRows()
+    await ask(this.#views, { statement: INSTANCE_EVENTS, values, row: found.row })
+    return found.events
+  }
+
+  async progress({ instanceIds }: { readonly instanceIds: readonly string[] }): Promise<ReadonlyMap<string, Progress>> {
+    const row = (fields: Fields): [string, Progress] => [
+      fields[0] as string,
+      { eventSeq: Number(fields[1]), state: fields[2] as InstanceState },
+    ]
+    return new Map(await ask(this.#views, { statement: PROGRESS, values: [uuidArray(instanceIds)], row }))
   }
 
   async runHistory(runId: string): Promise<readonly StoredEvent[]> {
-    return (await histories(this.#lanes, [runId])).get(runId) ?? []
+    return (await histories(this.#views, [runId])).get(runId) ?? []
   }
 
   histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>> {
-    return histories(this.#lanes, params.runIds)
+    return histories(this.#views, params.runIds)
   }
 
   errorsOf(params: {
     readonly runIds: readonly string[]
     readonly limit: number
   }): Promise<ReadonlyMap<string, readonly RunError[]>> {
-    return errorsOf(this.#lanes, params)
+    return errorsOf(this.#views, params)
+  }
+
+  leasesLost({ runIds }: { readonly runIds: readonly string[] }): Promise<ReadonlySet<string>> {
+    return leasesLost(this.#views, runIds)
   }
 
   events(query: EventQuery): Promise<EventPage> {
@@ -284,14 +346,14 @@ export class PostgresReads implements Reads {
   async openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]> {
     const { instanceId, limit } = params
     return instanceId === null
-      ? ask(this.#lanes, { statement: OPEN_GATES, values: [String(limit)], row: column.gateFrom })
-      : ask(this.#lanes, { statement: OPEN_GATES_OF, values: [String(limit), instanceId], row: column.gateFrom })
+      ? ask(this.#views, { statement: OPEN_GATES, values: [String(limit)], row: column.gateFrom })
+      : ask(this.#views, { statement: OPEN_GATES_OF, values: [String(limit), instanceId], row: column.gateFrom })
   }
 
   async listGates(query: GateQuery): Promise<readonly GateRow[]> {
     const where = gateConditions(query)
     const text = `${ANY_GATES} ${where.text()} ORDER BY g.id DESC ${where.page(query)}`
-    return ask(this.#lanes, { statement: statement(text), values: where.values, row: column.gateFrom })
+    return ask(this.#lists, { statement: statement(text), values: where.values, row: column.gateFrom })
   }
 
   async queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]> {
@@ -301,7 +363,7 @@ export class PostgresReads implements Reads {
       pending: Number(fields[2]),
       leased: Number(fields[3]),
     })
-    return ask(this.#lanes, { statement: QUEUES, row })
+    return ask(this.#lists, { statement: QUEUES, row })
   }
 
   async queuesPaused(): Promise<ReadonlyMap<string, boolean>> {
@@ -310,11 +372,11 @@ export class PostgresReads implements Reads {
   }
 
   async limits(): Promise<readonly LimitRow[]> {
-    return ask(this.#lanes, { statement: LIMITS, row: column.limitFrom })
+    return ask(this.#lists, { statement: LIMITS, row: column.limitFrom })
   }
 
   async workers(): Promise<readonly WorkerRow[]> {
-    return ask(this.#lanes, { statement: WORKERS, row: column.workerFrom })
+    return ask(this.#lists, { statement: WORKERS, row: column.workerFrom })
   }
 
   async schedules(): Promise<readonly ScheduleRow[]> {
@@ -331,6 +393,6 @@ export class PostgresReads implements Reads {
   }
 
   doctor(): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]> {
-    return doctor(this.#lanes)
+    return doctor(this.#lists)
   }
 }

@@ -4,7 +4,7 @@ import type { RootQuery, RunBrief, Totals, TreeReads, Window } from '../../trees
 import { ask, askOne } from '../ask.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
-import type { Lanes } from '../lanes.ts'
+import type { Lanes, ReadLanes } from '../lanes.ts'
 import { NETS, SLOTS_WITH } from '../load/plain.ts'
 import { settingsCall } from '../settings.ts'
 import { type Fields, statement } from '../statement.ts'
@@ -138,9 +138,13 @@ function windowArrays(windows: readonly Window[]): string[] {
 
 export class PostgresTrees implements TreeReads {
   readonly #lanes: Lanes
+  readonly #views: Lanes
+  readonly #lists: Lanes
 
-  constructor(lanes: Lanes) {
-    this.#lanes = lanes
+  constructor({ reads, views, lists }: ReadLanes) {
+    this.#lanes = reads
+    this.#views = views
+    this.#lists = lists
   }
 
   instanceByKey(startKey: string): Promise<InstanceRow | null> {
@@ -161,7 +165,7 @@ export class PostgresTrees implements TreeReads {
   async below(params: Parameters<TreeReads['below']>[0]): Promise<readonly InstanceRow[]> {
     if (params.windows.length === 0) return []
     const values = [...windowArrays(params.windows), String(params.limit)]
-    return ask(this.#lanes, { statement: BELOW, settings: PROBES, values, row: column.instanceFrom })
+    return ask(this.#views, { statement: BELOW, settings: PROBES, values, row: column.instanceFrom })
   }
 
   async ancestors({ ids }: { readonly ids: readonly string[] }): Promise<readonly InstanceRow[]> {
@@ -183,19 +187,19 @@ export class PostgresTrees implements TreeReads {
       value: fields[2] as string,
     })
     const values = [uuidArray(wanted.map(([id]) => id)), textArray(wanted.map(([, prefix]) => prefix))]
-    return ask(this.#lanes, { statement: SLOTS_WITH, settings: PROBES, values, row })
+    return ask(this.#views, { statement: SLOTS_WITH, settings: PROBES, values, row })
   }
 
   async briefs(params: Parameters<TreeReads['briefs']>[0]): Promise<readonly RunBrief[]> {
     if (params.ids.length === 0) return []
     const values = [uuidArray(params.ids), String(params.maxBytes)]
-    return ask(this.#lanes, { statement: BRIEFS, settings: PROBES, values, row: briefFrom })
+    return ask(this.#views, { statement: BRIEFS, settings: PROBES, values, row: briefFrom })
   }
 
   async placesOf(params: Parameters<TreeReads['placesOf']>[0]): Promise<readonly RunBrief[]> {
     if (params.windows.length === 0) return []
     const values = [...windowArrays(params.windows), String(params.limit), String(params.maxBytes)]
-    return ask(this.#lanes, {
+    return ask(this.#views, {
       statement: params.failedOnly ? FAILED_PLACES : PLACES,
       settings: PROBES,
       values,
@@ -209,13 +213,13 @@ export class PostgresTrees implements TreeReads {
       fields[0] as string,
       { succeeded: Number(fields[1]), failed: Number(fields[2]) },
     ]
-    return new Map(await ask(this.#lanes, { statement: TOTALS, settings: PROBES, values: [uuidArray(ids)], row }))
+    return new Map(await ask(this.#views, { statement: TOTALS, settings: PROBES, values: [uuidArray(ids)], row }))
   }
 
   async begun({ ids }: { readonly ids: readonly string[] }): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set()
     const row = (fields: Fields): string => fields[0] as string
-    return new Set(await ask(this.#lanes, { statement: BEGUN, settings: PROBES, values: [uuidArray(ids)], row }))
+    return new Set(await ask(this.#views, { statement: BEGUN, settings: PROBES, values: [uuidArray(ids)], row }))
   }
 
   roots(query: RootQuery): Promise<readonly InstanceRow[]> {
@@ -223,14 +227,14 @@ export class PostgresTrees implements TreeReads {
     values.push(String(query.limit), String(query.offset))
     const text = `SELECT ${column.selectList(column.INSTANCE, 'i')} ${from}
       ORDER BY i.id DESC LIMIT $${values.length - 1}::int OFFSET $${values.length}::int`
-    return ask(this.#lanes, { statement: statement(text), settings: PROBES, values, row: column.instanceFrom })
+    return ask(this.#lists, { statement: statement(text), settings: PROBES, values, row: column.instanceFrom })
   }
 
   async countRoots(query: Omit<RootQuery, 'limit' | 'offset' | 'before'>, most: number): Promise<number> {
     const { from, values } = filtered(query, null)
     values.push(String(most))
     const text = `SELECT count(*) FROM (SELECT ${from} LIMIT $${values.length}::int) counted`
-    const [count] = await ask(this.#lanes, {
+    const [count] = await ask(this.#lists, {
       statement: statement(text),
       settings: PROBES,
       values,

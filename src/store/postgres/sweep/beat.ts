@@ -45,3 +45,9 @@ export const BEAT_LEASE = statement(
    WHERE w.holds = 'lease'
    RETURNING w.state`,
 )
+
+export const KEEP_ALIVE = statement(
+  `UPDATE workflow.workflow_worker w SET heartbeat_at = c.at, expires_at = c.at + (w.expires_at - w.heartbeat_at)
+   FROM (SELECT workflow.clock() AS at) c
+   WHERE w.id = $1::text AND w.holds = 'lease' AND w.state <> 'dead' AND w.heartbeat_at < c.at`,
+)

@@ -28,7 +28,10 @@ export const BURY_SESSIONS = statement(
    SELECT o.id FROM over o WHERE o.holds = 'lease'`,
 )
 
-/** One statement: nobody may find the worker dead and its leases running on. */
+/**
+ * One statement: nobody may find the worker dead and its leases running on. A lease whose row another transaction holds
+ * ends at its own time.
+ */
 export const BURY_HOLDERS = statement(
   `WITH buried AS (
      UPDATE workflow.workflow_worker w SET state = 'dead' WHERE w.id IN (
@@ -40,7 +43,7 @@ export const BURY_HOLDERS = statement(
      SELECT l.id FROM workflow.workflow_run l
      WHERE l.status = 'leased' AND l.lease_until > ${CLOCK} AND l.session_id IS NULL AND l.lease_ms IS NOT NULL
        AND l.leased_by IN (SELECT b.id FROM buried b)
-     ORDER BY l.id FOR UPDATE))
+     ORDER BY l.id FOR UPDATE SKIP LOCKED))
    RETURNING r.id`,
 )
 
@@ -106,7 +109,7 @@ export const FREE_SLOTS = statement(
 /** Who may begin; whether there is room is asked again under the lock. */
 export const NEXT_QUEUED = statement(
   `SELECT n.id, n.net_hash FROM workflow.workflow_limit l CROSS JOIN LATERAL (
-     SELECT i.id, i.net_hash, i.queued_at FROM ${QUEUED} ORDER BY i.queued_at, i.id
+     SELECT i.id, i.net_hash, i.queued_at FROM ${QUEUED} AND i.id <> ALL ($3::uuid[]) ORDER BY i.queued_at, i.id
      LIMIT least(greatest(coalesce(l.max_concurrent - l.in_use, $2::int), 0), $2::int)) n
    WHERE l.key = $1 ORDER BY n.queued_at, n.id`,
 )
@@ -115,6 +118,9 @@ export const DUE_SCHEDULES = statement(
   `SELECT ${selectList(SCHEDULE, 'c')} FROM workflow.workflow_cron c
    WHERE c.enabled AND c.next_at <= ${CLOCK} ORDER BY c.next_at LIMIT $1::int`,
 )
+
+/** $1: milliseconds; NULL: whatever is due, however long ago. */
+const AFTER = `(SELECT coalesce(to_timestamp($1::float8 / 1000), '-infinity'))`
 
 /** Jumps through the claim index like load/claimable.ts: the next run_at of each (queue, type, priority). */
 export const NEXT_DUE = statement(
@@ -137,10 +143,11 @@ export const NEXT_DUE = statement(
      (SELECT min(n.run_at) FROM line l CROSS JOIN LATERAL (
         SELECT r.run_at ${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND r.run_at > ${CLOCK}
         ORDER BY r.run_at LIMIT 1) n),
-     (SELECT min(${RUN_DUE}) FROM workflow.workflow_run r WHERE ${RUN_DUE} IS NOT NULL),
-     (SELECT min(${INSTANCE_DUE}) FROM workflow.workflow_instance i WHERE ${INSTANCE_DUE} > '-infinity'),
-     (SELECT min(g.due_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.due_at IS NOT NULL),
-     (SELECT min(g.escalate_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.escalate_at IS NOT NULL),
-     (SELECT min(c.next_at) FROM workflow.workflow_cron c WHERE c.enabled AND c.next_at IS NOT NULL),
-     (SELECT min(s.next_run_at) FROM workflow.workflow_schedule s WHERE s.enabled AND s.deleted_at IS NULL))`,
+     (SELECT min(${RUN_DUE}) FROM workflow.workflow_run r WHERE ${RUN_DUE} > ${AFTER}),
+     (SELECT min(${INSTANCE_DUE}) FROM workflow.workflow_instance i WHERE ${INSTANCE_DUE} > ${AFTER}),
+     (SELECT min(g.due_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.due_at > ${AFTER}),
+     (SELECT min(g.escalate_at) FROM workflow.workflow_gate g WHERE g.state = 'open' AND g.escalate_at > ${AFTER}),
+     (SELECT min(c.next_at) FROM workflow.workflow_cron c WHERE c.enabled AND c.next_at > ${AFTER}),
+     (SELECT min(s.next_run_at) FROM workflow.workflow_schedule s
+      WHERE s.enabled AND s.deleted_at IS NULL AND s.next_run_at > ${AFTER}))`,
 )

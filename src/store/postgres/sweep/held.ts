@@ -2,8 +2,8 @@
 import { statement } from '../statement.ts'
 
 /**
- * Locked in the order of ids like everywhere; waits rather than skips, since a start left out would count as "never
- * started" later. The first report of a start counts, and a worker's clock that is behind must not put it before the
+ * Locked in the order of ids like everywhere. A row that another transaction holds keeps no other waiting: it is named
+ * (true), and tried again, since a start left out would count as "never started" later. The first report of a start counts, and a worker's clock that is behind must not put it before the
  * lease. The clock of a timeout begins here: per attempt with this start, per node with the first one.
  */
 export const STARTED = statement(
@@ -12,7 +12,7 @@ export const STARTED = statement(
             r.started_at >= coalesce(r.leased_at, '-infinity') AS known
      FROM unnest($1::uuid[], $2::int4[], $3::float8[]) x(id, epoch, at)
      JOIN workflow.workflow_run r ON r.id = x.id AND r.epoch = x.epoch AND r.status = 'leased'
-     ORDER BY r.id FOR UPDATE OF r
+     ORDER BY r.id FOR UPDATE OF r SKIP LOCKED
    ), marked AS (
    UPDATE workflow.workflow_run r SET
      started_at = h.at,
@@ -22,20 +22,24 @@ export const STARTED = statement(
      updated_at = now(), engine_turn = NOT r.engine_turn
    FROM held h WHERE r.id = h.id AND h.known IS NOT TRUE
    )
-   SELECT h.id FROM held h`,
+   SELECT r.id, r.id NOT IN (SELECT h.id FROM held h) FROM unnest($1::uuid[], $2::int4[]) x(id, epoch)
+   JOIN workflow.workflow_run r ON r.id = x.id AND r.epoch = x.epoch AND r.status = 'leased'`,
 )
 
 const HELD = "r.id = $1::uuid AND r.epoch = $2::int AND r.status = 'leased'"
 
-/** Locked in the order of ids like everywhere; a lease that ends while we wait for its row is left out. */
+const RENEWABLE = `r.id = ANY ($1::uuid[]) AND r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NOT NULL
+       AND r.lease_until > (SELECT at FROM clock) AND ($2::text IS NULL OR r.leased_by = $2::text)
+       AND ($4::int4[] IS NULL OR (r.id, r.epoch) IN (SELECT x.id, x.epoch FROM unnest($1::uuid[], $4::int4[]) x(id, epoch)))`
+
+/**
+ * Locked in the order of ids like everywhere. A row that another transaction holds keeps no other waiting: it is named
+ * (true), since its holder still has it.
+ */
 export const EXTEND_LEASES = statement(
   `WITH clock AS (SELECT workflow.clock() AS at),
    held AS MATERIALIZED (
-     SELECT r.id FROM workflow.workflow_run r
-     WHERE r.id = ANY ($1::uuid[]) AND r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NOT NULL
-       AND r.lease_until > (SELECT at FROM clock) AND ($2::text IS NULL OR r.leased_by = $2::text)
-       AND ($4::int4[] IS NULL OR (r.id, r.epoch) IN (SELECT x.id, x.epoch FROM unnest($1::uuid[], $4::int4[]) x(id, epoch)))
-     ORDER BY r.id FOR UPDATE
+     SELECT r.id FROM workflow.workflow_run r WHERE ${RENEWABLE} ORDER BY r.id FOR UPDATE SKIP LOCKED
    ), extended AS (
      UPDATE workflow.workflow_run r SET
        lease_ms = coalesce($3::bigint, r.lease_ms),
@@ -49,7 +53,7 @@ export const EXTEND_LEASES = statement(
        (SELECT at FROM clock), e.instance_id, e.node, e.leased_by, e.tenant, true
      FROM extended e
    )
-   SELECT e.id FROM extended e`,
+   SELECT r.id, r.id NOT IN (SELECT h.id FROM held h) FROM workflow.workflow_run r WHERE ${RENEWABLE}`,
 )
 
 export const CHECKPOINT = statement(
@@ -60,8 +64,9 @@ export const CHECKPOINT = statement(
 )
 
 export const PROGRESS = statement(
-  `INSERT INTO workflow.workflow_checkpoint AS c (run_id, progress, updated_at)
-   SELECT r.id, $3::json, workflow.clock() FROM workflow.workflow_run r WHERE ${HELD}
-   ON CONFLICT (run_id) DO UPDATE SET progress = excluded.progress, updated_at = excluded.updated_at
+  `INSERT INTO workflow.workflow_checkpoint AS c (run_id, progress, progress_epoch, updated_at)
+   SELECT r.id, $3::json, r.epoch, workflow.clock() FROM workflow.workflow_run r WHERE ${HELD}
+   ON CONFLICT (run_id) DO UPDATE SET
+     progress = excluded.progress, progress_epoch = excluded.progress_epoch, updated_at = excluded.updated_at
    RETURNING c.run_id`,
 )

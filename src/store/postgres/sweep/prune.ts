@@ -38,7 +38,12 @@ const DELETED_RUNS = statement(
 
 /** A tree goes run by run before it goes itself, so that no call takes long however big it is. */
 const RUNS_OF_TREES = statement(
-  'SELECT r.id FROM workflow.workflow_run r WHERE r.instance_id = ANY ($1::uuid[]) LIMIT $2::int FOR UPDATE',
+  'SELECT r.id FROM workflow.workflow_run r WHERE r.instance_id = ANY ($1::uuid[]) LIMIT $2::int FOR UPDATE SKIP LOCKED',
+)
+/** Members of trees that have no run left. */
+const BARE_TREES = statement(
+  `SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = ANY ($1::uuid[]) AND NOT EXISTS (
+     SELECT FROM workflow.workflow_instance m JOIN workflow.workflow_run r ON r.instance_id = m.id WHERE m.root_id = i.root_id)`,
 )
 
 /** Keys are for ever: they move where inserts look for them. See workflow.refuse_kept_keys. */
@@ -65,8 +70,10 @@ const REMOVE_TREES = [
   ),
 ]
 const FORGET_SESSIONS = statement(
-  `DELETE FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
-     AND NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.session_id = w.id AND r.status = 'leased')`,
+  `DELETE FROM workflow.workflow_worker d WHERE d.id IN (
+     SELECT w.id FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
+       AND NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.session_id = w.id AND r.status = 'leased')
+     ORDER BY w.id FOR UPDATE SKIP LOCKED)`,
 )
 const ENSURE_PARTITIONS = statement('SELECT workflow.ensure_event_partitions()')
 const DROP_PARTITIONS = statement('SELECT workflow.drop_event_partitions(to_timestamp($1::float8 / 1000))')
@@ -123,15 +130,17 @@ async function pruneRows(client: pg.Client, { endedBefore, limit }: PruneParams)
   // A run may be both old and deleted.
   const runs = [...new Set(old)]
   const left = limit - runs.length
-  let whole: readonly string[] = []
-  if (trees.length > 0 && left > 0) {
-    const members = [...trees]
-    await fly(client, [{ statement: MEMBERS, values: [uuidArray(trees)], row: list(members) }])
+  const whole: string[] = []
+  const emptied = left > 0 ? trees : []
+  if (emptied.length > 0) {
+    const members = [...emptied]
+    await fly(client, [{ statement: MEMBERS, values: [uuidArray(emptied)], row: list(members) }])
     await fly(client, [{ statement: RUNS_OF_TREES, values: [uuidArray(members), String(left)], row: list(runs) }])
-    if (runs.length < limit) whole = members
   }
+  // A run that another transaction holds stays, and its tree with it.
+  const bare: Call = { statement: BARE_TREES, values: [uuidArray(emptied)], row: list(whole) }
+  await fly(client, [...over(REMOVE_RUNS, runs), bare])
   await fly(client, [
-    ...over(REMOVE_RUNS, runs),
     ...over(REMOVE_TREES, whole),
     { statement: FORGET_SESSIONS, values: [String(endedBefore)] },
     COMMIT,

@@ -6,11 +6,12 @@ import { numberArray, textArray, uuidArray } from '../batch.ts'
 import { gateFrom, scheduleFrom } from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
 import type { Recent } from '../recent.ts'
-import { STEPWISE } from '../settings.ts'
+import { LOCK_WAIT_MS, STEPWISE } from '../settings.ts'
 import type { Fields, Statement } from '../statement.ts'
 import { parseTime } from '../time.ts'
 import { isUuid } from '../uuid.ts'
-import { BEAT, BEAT_LEASE } from './beat.ts'
+import { BEAT, BEAT_LEASE, KEEP_ALIVE } from './beat.ts'
+import { clockWentBack } from './clock-back.ts'
 import * as due from './due.ts'
 import * as held from './held.ts'
 import { prune } from './prune.ts'
@@ -40,19 +41,49 @@ function aboutWorker(worker: WorkerRow): string[] {
   ]
 }
 
+interface Start {
+  readonly id: string
+  readonly epoch: number
+  readonly at: number
+}
+
+/** A start whose row is locked is recorded later. */
+const LOCKED_PAUSE_MS = 250
+
+const lockableFrom = (fields: Fields) => ({ id: fields[0] as string, locked: fields[1] === 't' })
+
 interface Limited {
   readonly limit: number
 }
 
+/**
+ * Looking for what is due has a connection of its own, and so have renewals of leases, which may wait for a locked run, and
+ * beats, which must not: however many callers read, no timer is late and no session dies because of them.
+ */
+export interface SweepLanes {
+  readonly timers: Lanes
+  readonly holds: Lanes
+  readonly beats: Lanes
+  readonly reads: Lanes
+  /** Statistics may wait with those who ask for them. */
+  readonly lists: Lanes
+  readonly recent: Recent
+}
+
 export class PostgresSweeps implements Sweeps {
-  readonly #lanes: Lanes
+  readonly #timers: Lanes
+  readonly #holds: Lanes
   readonly #beats: Lanes
+  readonly #lanes: Lanes
+  readonly #lists: Lanes
   readonly #recent: Recent
 
-  /** Beats have a connection of their own: a session must not die because work is waiting in line. */
-  constructor(params: { readonly reads: Lanes; readonly beats: Lanes; readonly recent: Recent }) {
-    this.#lanes = params.reads
+  constructor(params: SweepLanes) {
+    this.#timers = params.timers
+    this.#holds = params.holds
     this.#beats = params.beats
+    this.#lanes = params.reads
+    this.#lists = params.lists
     this.#recent = params.recent
   }
 
@@ -67,10 +98,10 @@ export class PostgresSweeps implements Sweeps {
   }
 
   async lostRuns(params: Limited): Promise<readonly RunKey[]> {
-    const over = await ask(this.#lanes, { statement: due.BURY_SESSIONS, row: (fields) => fields[0] as string })
+    const over = await ask(this.#timers, { statement: due.BURY_SESSIONS, row: (fields) => fields[0] as string })
     if (over.length > 0) {
       const row = (fields: Fields): string => fields[0] as string
-      this.#recent.forgetRuns(await ask(this.#lanes, { statement: due.BURY_HOLDERS, values: [textArray(over)], row }))
+      this.#recent.forgetRuns(await ask(this.#timers, { statement: due.BURY_HOLDERS, values: [textArray(over)], row }))
     }
     return this.#limited(due.LOST_RUNS, params, runKeyFrom)
   }
@@ -112,28 +143,27 @@ export class PostgresSweeps implements Sweeps {
   }
 
   nextQueued(
-    params: Limited & { readonly key: string },
+    params: Limited & { readonly key: string; readonly skip: readonly string[] },
   ): Promise<readonly { readonly id: string; readonly netHash: string }[]> {
-    const values = [params.key, String(params.limit)]
+    const values = [params.key, String(params.limit), uuidArray(params.skip)]
     const row = (fields: Fields) => ({ id: fields[0] as string, netHash: fields[1] as string })
-    return ask(this.#lanes, { statement: due.NEXT_QUEUED, values, row })
+    return ask(this.#timers, { statement: due.NEXT_QUEUED, values, row })
   }
 
   dueSchedules(params: Limited): Promise<readonly ScheduleRow[]> {
     return this.#limited(due.DUE_SCHEDULES, params, scheduleFrom)
   }
 
-  async nextDueAt(): Promise<number | null> {
-    return askOne(this.#lanes, {
+  async nextDueAt(after?: number): Promise<number | null> {
+    return askOne(this.#timers, {
       statement: due.NEXT_DUE,
+      values: [after === undefined ? null : String(after)],
       settings: STEPWISE,
       row: (fields) => (fields[0] ? parseTime(fields[0]) : null),
     })
   }
 
-  async started(params: {
-    readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[]
-  }): Promise<readonly string[]> {
+  async started(params: { readonly runs: readonly Start[] }): Promise<readonly string[]> {
     const { runs } = params
     if (runs.length === 0) return []
     this.#recent.forgetRuns(runs.map((run) => run.id))
@@ -142,7 +172,15 @@ export class PostgresSweeps implements Sweeps {
       numberArray(runs.map((run) => run.epoch)),
       numberArray(runs.map((run) => run.at)),
     ]
-    return ask(this.#lanes, { statement: held.STARTED, values, row: (fields) => fields[0] as string })
+    const found = await ask(this.#holds, { statement: held.STARTED, values, row: lockableFrom })
+    const locked = new Set(found.filter((run) => run.locked).map((run) => run.id))
+    if (locked.size > 0) this.#startedLater(runs.filter((run) => locked.has(run.id)))
+    return found.flatMap((run) => (run.locked ? [] : [run.id]))
+  }
+
+  /** Nobody waits for it. A run that has ended meanwhile is not found any more; a store that is closed ends it too. */
+  #startedLater(runs: readonly Start[]): void {
+    setTimeout(() => void this.started({ runs }).catch(() => undefined), LOCKED_PAUSE_MS).unref()
   }
 
   async extendLeases(params: {
@@ -161,7 +199,12 @@ export class PostgresSweeps implements Sweeps {
       params.leaseMs === null ? null : String(params.leaseMs),
       epochs === undefined ? null : numberArray(epochs),
     ]
-    return ask(this.#lanes, { statement: held.EXTEND_LEASES, values, row: (fields) => fields[0] as string })
+    const extend = () => ask(this.#holds, { statement: held.EXTEND_LEASES, values, row: lockableFrom })
+    const found = await extend()
+    if (found.every((run) => !run.locked)) return found.map((run) => run.id)
+    // One that stays locked is not longer now, but still its holder's, who renews it again soon.
+    await new Promise((resolve) => setTimeout(resolve, LOCK_WAIT_MS))
+    return (await extend()).map((run) => run.id)
   }
 
   async beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']> {
@@ -171,8 +214,12 @@ export class PostgresSweeps implements Sweeps {
     return (await askOne(this.#beats, { statement: BEAT_LEASE, values, row })) ?? 'dead'
   }
 
+  async keepAlive({ workerId }: { readonly workerId: string }): Promise<void> {
+    await ask(this.#beats, { statement: KEEP_ALIVE, values: [workerId], row: () => null })
+  }
+
   addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void> {
-    return addTotals(this.#lanes, params.totals)
+    return addTotals(this.#lists, params.totals)
   }
 
   async checkpoint(params: {
@@ -181,12 +228,16 @@ export class PostgresSweeps implements Sweeps {
     readonly state: string
   }): Promise<number | null> {
     const values = [params.runId, String(params.epoch), params.state]
-    return askOne(this.#lanes, { statement: held.CHECKPOINT, values, row: (fields) => Number(fields[0]) })
+    return askOne(this.#holds, { statement: held.CHECKPOINT, values, row: (fields) => Number(fields[0]) })
   }
 
   async progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean> {
     const values = [params.runId, String(params.epoch), params.value]
-    return (await askOne(this.#lanes, { statement: held.PROGRESS, values, row: () => true })) ?? false
+    return (await askOne(this.#holds, { statement: held.PROGRESS, values, row: () => true })) ?? false
+  }
+
+  clockWentBack(params: { readonly known: boolean }): Promise<boolean> {
+    return clockWentBack(this.#timers, params)
   }
 
   recountLimits(params: { readonly keys: readonly string[] }): Promise<void> {
@@ -198,10 +249,10 @@ export class PostgresSweeps implements Sweeps {
     readonly eventsBefore: number
     readonly limit: number
   }): Promise<number> {
-    return prune(this.#lanes, params)
+    return prune(this.#timers, params)
   }
 
   #limited<T>(statement: Statement, params: Limited, row: (fields: Fields) => T): Promise<T[]> {
-    return ask(this.#lanes, { statement, values: [String(params.limit)], row })
+    return ask(this.#timers, { statement, values: [String(params.limit)], row })
   }
 }

@@ -8,6 +8,13 @@ import type { Loading } from '../load/loading.ts'
 import { type Call, statement } from '../statement.ts'
 import { REMOVE_RUNS } from '../sweep/prune.ts'
 
+/** A trigger keeps what no workflow has taken note of; what the engine removes, it has. */
+const SETTLE_REMOVED = statement(
+  `UPDATE workflow.workflow_run SET status = CASE WHEN status IN ('pending', 'leased') THEN 'cancelled' ELSE status END,
+     settled_at = now(), engine_turn = NOT engine_turn
+   WHERE id = ANY ($1::uuid[]) AND settled_at IS NULL`,
+)
+
 const insertNets = inserter(column.NET, 'ON CONFLICT (hash) DO NOTHING')
 const insertInstances = inserter(column.INSTANCE)
 const insertRuns = inserter(column.RUN, '', 'engine_turn')
@@ -159,7 +166,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
         ),
       ),
     ]
-    for (const known of REMOVE_RUNS) calls.push({ statement: known, values })
+    for (const known of [SETTLE_REMOVED, ...REMOVE_RUNS]) calls.push({ statement: known, values })
   }
   if (given(runs?.update)) {
     const call = updateRuns(
@@ -175,8 +182,9 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
       if (versions !== null) for (const { id } of runs.update) versions.checked.add(id)
     }
   }
-  if (given(runs?.insert)) pushRuns(runs.insert, calls)
+  // Before the inserts: an undo or a final that follows from what is stopped here must not be stopped with it.
   if (given(delta.signal)) calls.push({ statement: SIGNAL, values: [uuidArray(delta.signal)] })
+  if (given(runs?.insert)) pushRuns(runs.insert, calls)
   if (given(slots?.remove)) {
     const values = [uuidArray(slots.remove.map((s) => s.instanceId)), textArray(slots.remove.map((s) => s.key))]
     calls.push({ statement: REMOVE_SLOTS, values })

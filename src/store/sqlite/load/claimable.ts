@@ -8,9 +8,10 @@
  */
 import type { RunRow } from '../../rows.ts'
 import type { Candidates, ClaimFilter } from '../../store.ts'
-import { splitTypeFilters } from '../../type-filter.ts'
+import { splitTypeFilters, takes } from '../../type-filter.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
+import type { Reading } from '../long-reads.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
 
 export const WAITING = `FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
@@ -119,11 +120,13 @@ function advance(connection: Connection, line: Line): boolean {
 
 function linesOf(connection: Connection, filter: Wanted): Line[] {
   const lines: Line[] = []
-  const { exact, prefixes } = splitTypeFilters(filter.types)
+  const { exact, prefixes, withTools } = splitTypeFilters(filter.types)
   for (const queue of filter.queues === null ? waitingQueues(connection) : new Set(filter.queues)) {
     if (filter.skipQueues?.includes(queue) || connection.statement(PAUSED).get(queue) !== undefined) continue
     const types = new Set(exact)
     for (const prefix of prefixes) for (const type of waitingTypes(connection, queue, prefix)) types.add(type)
+    for (const each of withTools)
+      for (const type of waitingTypes(connection, queue, each.before)) if (takes(each, type)) types.add(type)
     for (const type of types) {
       const line = { queue, type, priority: Number.MIN_SAFE_INTEGER }
       if (!advance(connection, line)) continue
@@ -140,7 +143,7 @@ export function waitingQueues(connection: Connection): string[] {
     .map(([name]) => name as string)
 }
 
-export function waitingTypes(connection: Connection, queue: string, prefix: string): string[] {
+export function waitingTypes(connection: Reading, queue: string, prefix: string): string[] {
   return connection
     .statement(WAITING_TYPES)
     .all(queue, prefix)

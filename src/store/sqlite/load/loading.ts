@@ -60,6 +60,7 @@ const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_r
 /** Deferred, or held by plain SQL: leased by no session, the smallest part of that index. */
 const UNATTENDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND session_id IS NULL AND lease_ms IS NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
+const LEASED = `SELECT ${RUN_CELLS} FROM workflow_run WHERE status = 'leased' AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
   WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
     AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
@@ -96,7 +97,7 @@ export class Loading implements Loaded {
   readonly slotsWith = new Map<string, readonly SlotRow[]>()
   readonly topSlot = new Map<string, SlotRow | null>()
   readonly unstarted = new Map<string, readonly RunRow[]>()
-  readonly unattended = new Map<string, readonly RunRow[]>()
+  readonly leased = new Map<string, readonly RunRow[]>()
   readonly openChildren = new Map<string, readonly InstanceRow[]>()
   readonly gates = new Map<string, GateRow>()
   readonly openGates = new Map<string, readonly GateRow[]>()
@@ -228,10 +229,10 @@ export class Loading implements Loaded {
     unstarted: (to, wanted) => {
       for (const { instanceId, limit } of wanted) to.#unstarted(instanceId, limit)
     },
-    unattended: (to, wanted) => {
-      for (const { instanceId, limit } of wanted) {
-        const rows = to.#connection.statement(UNATTENDED).all(instanceId, limit).map(runOf)
-        to.unattended.set(instanceId, to.#seen(rows))
+    leased: (to, wanted) => {
+      for (const { instanceId, held, limit } of wanted) {
+        const select = to.#connection.statement(held === 'all' ? LEASED : UNATTENDED)
+        to.leased.set(instanceId, to.#seen(select.all(instanceId, limit).map(runOf)))
       }
     },
     openChildren: (to, wanted) => to.#openChildren(wanted),

@@ -3,7 +3,7 @@
  * sentences for an operator. At most the first 100 of each check.
  */
 import { readClock } from '../clock.ts'
-import type { Connection } from '../connection.ts'
+import type { Reading } from '../long-reads.ts'
 import { inUseOf } from '../sweep/recount.ts'
 import { INBOX_CHECKS } from './inbox-checks.ts'
 
@@ -118,7 +118,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     WHERE w.expires_at < ?1 - ${SWEEP_GRACE_MS} GROUP BY w.id`,
 }
 
-export function findViolations(connection: Connection): { check: string; subject: string; finding: string }[] {
+export function findViolations(connection: Reading): { check: string; subject: string; finding: string }[] {
   const now = readClock(connection)
   return Object.entries({ ...CHECKS, ...INBOX_CHECKS }).flatMap(([check, sql]) => {
     const statement = connection.statement(`SELECT * FROM (${sql}) LIMIT ${MOST}`)

@@ -1,17 +1,13 @@
 /** The global feed through a filter. With one writer at a time, what is committed is complete up to the greatest id. */
 import type { EventPage, EventQuery } from '../../reads.ts'
-import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
-import { EVENT_CELLS, eventOf } from '../row/others.ts'
+import type { Reading } from '../long-reads.ts'
+import { eventsWithin } from './events.ts'
 
 /** Ids a page looks at: with a filter that fits nothing a call must end too, and tell how far it came. */
 const LOOKED_AT = 20_000
 
-const CELLS = EVENT_CELLS.split(', ')
-  .map((cell) => `e.${cell}`)
-  .join(', ')
-
-export function eventPage(connection: Connection, query: EventQuery): EventPage {
+export function eventPage(connection: Reading, query: EventQuery): EventPage {
   const last = feedEnd(connection)
   const first = connection.statement('SELECT min(id) FROM workflow_event WHERE id > ?').get(query.afterId)?.[0]
   const from = Math.max(query.afterId, ((first as number | null) ?? query.afterId + 1) - 1)
@@ -31,19 +27,16 @@ export function eventPage(connection: Connection, query: EventQuery): EventPage 
   among('r.queue', query.queues)
   among('r.type', query.runTypes)
   const runs = query.queues || query.runTypes ? 'JOIN workflow_run r ON r.id = e.workflow_id' : ''
-  const sql = `SELECT ${CELLS} FROM workflow_event e NOT INDEXED ${runs} WHERE ${conditions.join(' AND ')} ORDER BY e.id LIMIT ?`
-  const events = connection
-    .statement(sql)
-    .all(...values, query.limit)
-    .map(eventOf)
-  const cursor = events.length < query.limit ? until : (events.at(-1)?.id ?? until)
+  const select = `SELECT e.* FROM workflow_event e NOT INDEXED ${runs} WHERE ${conditions.join(' AND ')} ORDER BY e.id LIMIT ?`
+  const { events, cut } = eventsWithin(connection, select, 'id', ...values, query.limit)
+  const cursor = events.length < query.limit && !cut ? until : (events.at(-1)?.id ?? until)
   return { events, cursor, more: cursor < last }
 }
 
-export function feedEnd(connection: Connection): number {
+export function feedEnd(connection: Reading): number {
   return (connection.statement('SELECT max(id) FROM workflow_event').get()?.[0] as number | null) ?? 0
 }
 
-export function feedStart(connection: Connection): number {
+export function feedStart(connection: Reading): number {
   return (connection.statement('SELECT min(id) FROM workflow_event').get()?.[0] as number | null) ?? 0
 }

@@ -3,14 +3,14 @@
  * one type and priority to the next; what waits behind the bound, or is due later, is not read.
  */
 import { readClock } from '../clock.ts'
-import type { Connection } from '../connection.ts'
 import { NEXT_PRIORITY, WAITING, waitingTypes } from '../load/claimable.ts'
+import type { Reading } from '../long-reads.ts'
 
 const DUE = `SELECT id, run_at ${WAITING} AND queue = ?1 AND type = ?2 AND priority = ?3 AND run_at <= ?4
   AND (expires_at IS NULL OR expires_at > ?4) ORDER BY run_at, id LIMIT ?5 + 0`
 
 export function frontOf(
-  connection: Connection,
+  connection: Reading,
   { queue, most }: { readonly queue: string; readonly most: number },
 ): readonly string[] {
   const now = readClock(connection)

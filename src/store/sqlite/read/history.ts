@@ -1,10 +1,13 @@
 /** What has happened to runs, many at a time. */
-import type { RunError, StoredEvent } from '../../rows.ts'
-import type { Connection } from '../connection.ts'
+import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
+import { EVENT_BYTES } from '../../shown.ts'
+import type { Reading } from '../long-reads.ts'
 import { eventOf } from '../row/others.ts'
+import { shownJson } from '../shown.ts'
 
 /** An open lease belongs after what is stored, a derived `created` before it. */
-export const HISTORY = `SELECT coalesce(event_id, 0), workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at
+export const HISTORY = `SELECT coalesce(event_id, 0), workflow_id, instance_id, seq, event_type, node, actor, tenant,
+  ${shownJson('data', `octet_length(data) <= ${EVENT_BYTES}`)}, created_at
   FROM workflow_history WHERE workflow_id = ? ORDER BY created_at, coalesce(event_id, part * 9007199254740991), part`
 
 /** Along the index of a run's events, newest first, back to its last redrive. */
@@ -13,7 +16,7 @@ const ERRORS = `SELECT created_at, event_type, data ->> '$.attempt', data -> '$.
     (SELECT max(id) FROM workflow_event WHERE workflow_id = ?1 AND event_type = 'redriven'), 0)
   ORDER BY id DESC LIMIT ?2`
 
-export function histories(connection: Connection, runIds: readonly string[]): Map<string, readonly StoredEvent[]> {
+export function histories(connection: Reading, runIds: readonly string[]): Map<string, readonly StoredEvent[]> {
   const found = new Map<string, readonly StoredEvent[]>()
   for (const id of runIds) {
     const events = connection.statement(HISTORY).all(id).map(eventOf)
@@ -22,8 +25,15 @@ export function histories(connection: Connection, runIds: readonly string[]): Ma
   return found
 }
 
+const LOST = `SELECT 1 FROM workflow_event WHERE workflow_id = ? AND engine = 1
+  AND data ->> '$.error.code' IN (${LEASE_LOST_CODES.map((code) => `'${code}'`).join(', ')}) LIMIT 1`
+
+export function leasesLost(connection: Reading, runIds: readonly string[]): Set<string> {
+  return new Set(runIds.filter((id) => connection.statement(LOST).get(id) !== undefined))
+}
+
 export function errorsOf(
-  connection: Connection,
+  connection: Reading,
   { runIds, limit }: { readonly runIds: readonly string[]; readonly limit: number },
 ): Map<string, readonly RunError[]> {
   const found = new Map<string, readonly RunError[]>()

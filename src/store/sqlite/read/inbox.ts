@@ -1,15 +1,21 @@
 /** Lists and counts of inbox runs. */
 import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../inbox.ts'
-import type { Connection } from '../connection.ts'
+import { PAGE_BYTES } from '../../shown.ts'
 import type { Value } from '../driver.ts'
-import { RUN_CELLS, runOf } from '../row/run.ts'
+import type { Reading } from '../long-reads.ts'
+import { runOf, shownRuns } from '../row/run.ts'
 
 /** Ids are text and compare as such; `inbox` is named as the index names it. */
-export function listInbox(connection: Connection, query: InboxQuery): InboxPage {
+export function listInbox(connection: Reading, query: InboxQuery): InboxPage {
   const { conditions, values } = inboxConditions(query)
   const rows = connection
     .statement(
-      `SELECT ${RUN_CELLS} FROM workflow_run WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT ?`,
+      shownRuns({
+        where: `WHERE ${conditions.join(' AND ')}`,
+        order: 'created_at DESC, id DESC',
+        page: 'LIMIT ?',
+        maxBytes: PAGE_BYTES,
+      }),
     )
     .all(...values, query.limit + 1)
     .map((cells) => {
@@ -45,7 +51,7 @@ const DEPTHS = `
   SELECT type, 'leased', count(*) FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND deleted_at IS NULL GROUP BY type`
 
-export function typeDepths(connection: Connection): readonly TypeDepth[] {
+export function typeDepths(connection: Reading): readonly TypeDepth[] {
   return connection
     .statement(DEPTHS)
     .all()

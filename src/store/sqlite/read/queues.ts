@@ -1,7 +1,7 @@
 /** Queues that were configured, have work or had some, with what waits and what is held. Counts come from partial indexes. */
 import { HELD_AT, type QueueCounts, type QueueRow, type TotalRow } from '../../rows.ts'
 import { readClock } from '../clock.ts'
-import type { Connection } from '../connection.ts'
+import type { Reading } from '../long-reads.ts'
 
 const COUNTS = `
   SELECT name, max(paused), sum(pending), sum(leased) FROM (
@@ -16,7 +16,7 @@ const COUNTS = `
     WHERE status = 'leased' AND deleted_at IS NULL GROUP BY queue
   ) GROUP BY name ORDER BY name`
 
-export function queuesWithCounts(connection: Connection): (QueueRow & { pending: number; leased: number })[] {
+export function queuesWithCounts(connection: Reading): (QueueRow & { pending: number; leased: number })[] {
   return connection
     .statement(COUNTS)
     .all()
@@ -52,7 +52,7 @@ function countsSql(queue: string): string {
 const ALL_QUEUES = countsSql('')
 const ONE_QUEUE = countsSql('AND queue = ?2')
 
-export function queueCounts(connection: Connection, queue: string | null): QueueCounts[] {
+export function queueCounts(connection: Reading, queue: string | null): QueueCounts[] {
   const now = readClock(connection)
   const rows =
     queue === null ? connection.statement(ALL_QUEUES).all(now) : connection.statement(ONE_QUEUE).all(now, queue)
@@ -75,7 +75,7 @@ const TOTALS = `
   ORDER BY 1, 2`
 
 export function totals(
-  connection: Connection,
+  connection: Reading,
   { queue, since }: { readonly queue: string | null; readonly since: number },
 ): TotalRow[] {
   return connection

@@ -1,15 +1,17 @@
 /** The read models, one statement each, outside any transaction. */
 
-import type { Reads } from '../../reads.ts'
+import type { InstanceState } from '../../../net/marking.ts'
+import type { Progress, Reads, RunSort } from '../../reads.ts'
 import type { RunRow } from '../../rows.ts'
+import { ALWAYS_BYTES } from '../../shown.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { LAST, SLOTS_WITH } from '../load/loading.ts'
-import { resultAt, resultOf } from '../load/results.ts'
+import { resultAt, resultOf, shownResults } from '../load/results.ts'
+import type { Reading } from '../long-reads.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import {
-  EVENT_CELLS,
   eventOf,
   GATE_CELLS,
   gateOf,
@@ -23,11 +25,13 @@ import {
   WORKER_CELLS,
   workerOf,
 } from '../row/others.ts'
-import { RUN_CELLS, runOf } from '../row/run.ts'
+import { RUN_CELLS, runOf, shownRuns } from '../row/run.ts'
+import { shownJson } from '../shown.ts'
 import { findViolations } from './doctor.ts'
+import { eventsWithin } from './events.ts'
 import { eventPage, feedEnd, feedStart } from './feed.ts'
 import { gateFilter, instanceFilter, runFilter, type Where } from './filter.ts'
-import { errorsOf, HISTORY, histories } from './history.ts'
+import { errorsOf, HISTORY, histories, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { queueCounts, queuesWithCounts, totals } from './queues.ts'
 import { stepsOn } from './steps.ts'
@@ -35,6 +39,9 @@ import { SqliteTrees } from './trees.ts'
 
 const QUEUED_BEFORE = `SELECT count(*) FROM (SELECT 1 FROM workflow_instance INDEXED BY idx_workflow_instance_slot
   WHERE slot_key IS NOT NULL AND ended_at IS NULL AND slot_key = ? AND state = 'queued' AND (queued_at, id) < (?, ?) LIMIT ?)`
+const SHOWN_SLOTS = `SELECT instance_id, key, ${shownJson('value', `(size <= ?4 OR octet_length(value) <= ${ALWAYS_BYTES})`)}
+  FROM (SELECT *, sum(octet_length(value)) OVER (ORDER BY key ROWS UNBOUNDED PRECEDING) AS size FROM workflow_slot
+    WHERE instance_id = ?1 AND key >= ?2 AND key < ?3) ORDER BY key`
 const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 
 export function readsOn(connection: Connection): Reads {
@@ -50,15 +57,22 @@ export function readsOn(connection: Connection): Reads {
       const cells = connection.statement(sql).get(...values)
       return cells === undefined ? null : rowOf(cells)
     })
-  const count = (table: string, { where, values }: Where, atMost: number): number => {
+  const list = <Row>(rowOf: (cells: Cells) => Row, sql: string, ...values: Value[]) =>
+    connection.readLong((on) =>
+      on
+        .statement(sql)
+        .all(...values)
+        .map(rowOf),
+    )
+  const count = (on: Reading, table: string, { where, values }: Where, atMost: number): number => {
     const sql = `SELECT count(*) FROM (SELECT 1 FROM ${table} ${where} LIMIT ?)`
-    return connection.statement(sql).get(...values, atMost)?.[0] as number
+    return on.statement(sql).get(...values, atMost)?.[0] as number
   }
   const counts = (sql: string, ...values: Value[]) =>
-    connection.read(
-      () =>
+    connection.readLong(
+      (on) =>
         new Map(
-          connection
+          on
             .statement(sql)
             .all(...values)
             .map(([key, count]) => [key as string, count as number]),
@@ -86,7 +100,7 @@ export function readsOn(connection: Connection): Reads {
     net: (hash) => row(netOf, `SELECT ${NET_CELLS} FROM workflow_net WHERE hash = ?`, hash),
     listInstances: (query) => {
       const { where, values } = instanceFilter(query)
-      return rows(
+      return list(
         instanceOf,
         `SELECT ${INSTANCE_CELLS} FROM workflow_instance ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
         ...values,
@@ -95,22 +109,27 @@ export function readsOn(connection: Connection): Reads {
       )
     },
     countListedInstances: (query, atMost) =>
-      connection.read(() => count('workflow_instance', instanceFilter(query), atMost)),
+      connection.readLong((on) => count(on, 'workflow_instance', instanceFilter(query), atMost)),
     listRuns: (query) =>
-      connection.read(() => {
-        const { where, values } = runFilter(query, readClock(connection))
-        const sql = `SELECT ${RUN_CELLS} FROM workflow_run ${where} ORDER BY id DESC LIMIT ? OFFSET ?`
-        return connection
+      connection.readLong((on) => {
+        const filter = runFilter(query, readClock(on))
+        const { where, order, page } =
+          query.sort == null ? newestRuns(filter.where) : sortedRuns(filter.where, query.sort)
+        const sql =
+          query.maxBytes === undefined
+            ? `SELECT ${RUN_CELLS} FROM workflow_run ${where} ORDER BY ${order} ${page}`
+            : shownRuns({ where, order, page, maxBytes: query.maxBytes })
+        return on
           .statement(sql)
-          .all(...values, query.limit, query.offset ?? 0)
+          .all(...filter.values, query.limit, query.offset ?? 0)
           .map(runOf)
       }),
     countListedRuns: (query, atMost) =>
-      connection.read(() => count('workflow_run', runFilter(query, readClock(connection)), atMost)),
-    listInbox: (query) => connection.read(() => listInbox(connection, query)),
-    typeDepths: () => connection.read(() => typeDepths(connection)),
-    queueCounts: ({ queue }) => connection.read(() => queueCounts(connection, queue)),
-    totals: (params) => connection.read(() => totals(connection, params)),
+      connection.readLong((on) => count(on, 'workflow_run', runFilter(query, readClock(on)), atMost)),
+    listInbox: (query) => connection.readLong((on) => listInbox(on, query)),
+    typeDepths: () => connection.readLong(typeDepths),
+    queueCounts: ({ queue }) => connection.readLong((on) => queueCounts(on, queue)),
+    totals: (params) => connection.readLong((on) => totals(on, params)),
     countInstances: () => counts('SELECT state, count(*) FROM workflow_instance GROUP BY state'),
     countRuns: ({ queue }) =>
       queue === null
@@ -119,14 +138,12 @@ export function readsOn(connection: Connection): Reads {
             'SELECT status, count(*) FROM workflow_run WHERE deleted_at IS NULL AND queue = ? GROUP BY status',
             queue,
           ),
-    instanceRuns: ({ instanceId, limit, after }) =>
-      rows(
-        runOf,
-        `SELECT ${RUN_CELLS} FROM workflow_run WHERE instance_id = ? AND id > ? ORDER BY id LIMIT ?`,
-        instanceId,
-        after ?? '',
-        limit,
-      ),
+    instanceRuns: ({ instanceId, limit, after, maxBytes }) => {
+      const page = { where: 'WHERE instance_id = ? AND id > ?', order: 'id', page: 'LIMIT ?' }
+      if (maxBytes !== undefined) return list(runOf, shownRuns({ ...page, maxBytes }), instanceId, after ?? '', limit)
+      const sql = `SELECT ${RUN_CELLS} FROM workflow_run ${page.where} ORDER BY ${page.order} ${page.page}`
+      return rows(runOf, sql, instanceId, after ?? '', limit)
+    },
     children: (instanceId, limit = -1) =>
       rows(
         instanceOf,
@@ -134,7 +151,10 @@ export function readsOn(connection: Connection): Reads {
         instanceId,
         limit,
       ),
-    slots: ({ instanceId, prefix }) => rows(slotOf, SLOTS_WITH, instanceId, prefix, prefix + LAST),
+    slots: ({ instanceId, prefix, maxBytes }) =>
+      maxBytes === undefined
+        ? rows(slotOf, SLOTS_WITH, instanceId, prefix, prefix + LAST)
+        : rows(slotOf, SHOWN_SLOTS, instanceId, prefix, prefix + LAST, maxBytes),
     slot: ({ instanceId, key }) =>
       row(
         ([value]) => value as string,
@@ -142,26 +162,38 @@ export function readsOn(connection: Connection): Reads {
         instanceId,
         key,
       ),
-    results: ({ instanceId, nodes }) =>
-      connection.read(
-        () => new Map(nodes.map((node) => [`${instanceId}/${node}`, resultOf(connection, instanceId, node).text])),
+    results: ({ instanceId, nodes, maxBytes }) =>
+      connection.read(() =>
+        maxBytes === undefined
+          ? new Map(nodes.map((node) => [`${instanceId}/${node}`, resultOf(connection, instanceId, node).text]))
+          : shownResults(connection, instanceId, nodes, maxBytes),
       ),
     resultAt: (wanted) => connection.read(() => resultAt(connection, wanted)),
     instanceEvents: ({ instanceId, afterSeq, limit }) =>
-      rows(
-        eventOf,
-        `SELECT ${EVENT_CELLS} FROM workflow_event WHERE instance_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
-        instanceId,
-        afterSeq,
-        limit,
-      ),
-    runHistory: (runId) => rows(eventOf, HISTORY, runId),
-    histories: ({ runIds }) => connection.read(() => histories(connection, runIds)),
+      connection.read(() => {
+        const select = 'SELECT * FROM workflow_event WHERE instance_id = ? AND seq > ? ORDER BY seq LIMIT ?'
+        return eventsWithin(connection, select, 'seq', instanceId, afterSeq, limit).events
+      }),
+    progress: ({ instanceIds }) =>
+      connection.read(() => {
+        const found = new Map<string, Progress>()
+        for (const id of instanceIds) {
+          const cells = connection.statement('SELECT event_seq, state FROM workflow_instance WHERE id = ?').get(id)
+          if (cells !== undefined) found.set(id, { eventSeq: cells[0] as number, state: cells[1] as InstanceState })
+        }
+        return found
+      }),
+    runHistory: (runId) => list(eventOf, HISTORY, runId),
+    histories: ({ runIds }) => connection.readLong((on) => histories(on, runIds)),
+    leasesLost: ({ runIds }) => connection.read(() => leasesLost(connection, runIds)),
     errorsOf: (params) => connection.read(() => errorsOf(connection, params)),
     // With one writer at a time no transaction in flight can have a smaller id than a committed one.
     feed: ({ afterId, limit }) =>
-      rows(eventOf, `SELECT ${EVENT_CELLS} FROM workflow_event WHERE id > ? ORDER BY id LIMIT ?`, afterId, limit),
-    events: (query) => connection.read(() => eventPage(connection, query)),
+      connection.read(() => {
+        const select = 'SELECT * FROM workflow_event WHERE id > ? ORDER BY id LIMIT ?'
+        return eventsWithin(connection, select, 'id', afterId, limit).events
+      }),
+    events: (query) => connection.readLong((on) => eventPage(on, query)),
     feedEnd: () => connection.read(() => feedEnd(connection)),
     feedStart: () => connection.read(() => feedStart(connection)),
     gate: (id) => row(gateOf, `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`, id),
@@ -177,9 +209,9 @@ export function readsOn(connection: Connection): Reads {
     listGates: (query) => {
       const { where, values } = gateFilter(query)
       const sql = `SELECT ${GATE_CELLS} FROM workflow_gate ${where} ORDER BY id DESC LIMIT ?`
-      return rows(gateOf, sql, ...values, query.limit)
+      return list(gateOf, sql, ...values, query.limit)
     },
-    queues: () => connection.read(() => queuesWithCounts(connection)),
+    queues: () => connection.readLong(queuesWithCounts),
     queuesPaused: async () =>
       new Map(
         await rows(
@@ -197,6 +229,25 @@ export function readsOn(connection: Connection): Reads {
         'SELECT state, sequence FROM workflow_checkpoint WHERE run_id = ? AND state IS NOT NULL',
         runId,
       ),
-    doctor: () => connection.read(() => findViolations(connection)),
+    doctor: () => connection.readLong(findViolations),
   }
+}
+
+const SORTS = { created: 'id', due: 'run_at', priority: 'priority' } as const
+
+interface RunsPage {
+  readonly where: string
+  readonly order: string
+  readonly page: string
+}
+
+function newestRuns(where: string): RunsPage {
+  return { where, order: 'id DESC', page: 'LIMIT ? OFFSET ?' }
+}
+
+/** Whole rows are read only of the page: those among which it is looked for may be large. */
+function sortedRuns(where: string, { by, descending, among }: RunSort): RunsPage {
+  const order = `${SORTS[by]} ${descending ? 'DESC' : 'ASC'}, id`
+  const newest = `SELECT id, run_at, priority FROM workflow_run ${where} ORDER BY id DESC LIMIT ${among}`
+  return { where: `WHERE id IN (SELECT id FROM (${newest}) ORDER BY ${order} LIMIT ? OFFSET ?)`, order, page: '' }
 }

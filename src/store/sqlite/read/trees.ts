@@ -179,10 +179,10 @@ export class SqliteTrees implements TreeReads {
   }
 
   roots(query: RootQuery): Promise<readonly InstanceRow[]> {
-    return this.#connection.read(() => {
-      const { from, values } = filtered(query, query.before, readClock(this.#connection))
+    return this.#connection.readLong((on) => {
+      const { from, values } = filtered(query, query.before, readClock(on))
       const sql = `SELECT ${INSTANCE_CELLS} ${from} ORDER BY i.id DESC LIMIT ? OFFSET ?`
-      return this.#connection
+      return on
         .statement(sql)
         .all(...values, query.limit, query.offset)
         .map(instanceOf)
@@ -190,9 +190,9 @@ export class SqliteTrees implements TreeReads {
   }
 
   countRoots(query: Omit<RootQuery, 'limit' | 'offset' | 'before'>, most: number): Promise<number> {
-    return this.#connection.read(() => {
-      const { from, values } = filtered(query, null, readClock(this.#connection))
-      const cells = this.#connection.statement(`SELECT count(*) FROM (SELECT 1 ${from} LIMIT ?)`).get(...values, most)
+    return this.#connection.readLong((on) => {
+      const { from, values } = filtered(query, null, readClock(on))
+      const cells = on.statement(`SELECT count(*) FROM (SELECT 1 ${from} LIMIT ?)`).get(...values, most)
       return cells?.[0] as number
     })
   }

@@ -10,7 +10,9 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../rows.ts'
+import { EVENT_BYTES } from '../../shown.ts'
 import type { Cells, Value } from '../driver.ts'
+import { shownJson } from '../shown.ts'
 
 export const SLOT_CELLS = 'instance_id, key, value'
 
@@ -130,7 +132,9 @@ export function scheduleOf(cells: Cells): ScheduleRow {
   }
 }
 
-export const EVENT_CELLS = 'id, workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at'
+/** Data beyond its bound is a marker (../../shown.ts). */
+export const EVENT_CELLS = `id, workflow_id, instance_id, seq, event_type, node, actor, tenant,
+  ${shownJson('data', `octet_length(data) <= ${EVENT_BYTES}`)}, created_at`
 
 export function eventOf(cells: Cells): StoredEvent {
   return {

@@ -25,10 +25,12 @@ export class Recent {
   clockOffsetMs: number | null = null
   #version = -1
 
-  /** At the beginning of a transaction, with the write lock held. */
+  /** At the beginning of a transaction, with the write lock held. Refuses what another process has migrated. */
   check(connection: Connection): void {
     const version = connection.statement('PRAGMA data_version').get()?.[0] as number
-    if (version !== this.#version) this.forget()
+    if (version === this.#version) return
+    this.forget()
+    connection.checkSchema()
     this.#version = version
   }
 

@@ -1,7 +1,9 @@
 /** RunRow ↔ workflow_run. */
 import { runCells } from '../../cells.ts'
 import type { RunRole, RunRow, RunStatus } from '../../rows.ts'
+import { ALWAYS_BYTES } from '../../shown.ts'
 import type { Cells, Value } from '../driver.ts'
+import { shownJson } from '../shown.ts'
 import { type Column, constant, fixed, mutable, type Table } from './writer.ts'
 
 /** Every run has these. The others come as one JSON array, and only if one of them is set: each cell costs 0.2 µs. */
@@ -71,6 +73,30 @@ export function packed(columns: readonly (readonly [string, Value])[]): string {
     initial === null ? name : `nullif(${name}, ${typeof initial === 'string' ? `'${initial}'` : initial})`,
   )
   return `CASE WHEN coalesce(${set.join(', ')}) IS NULL THEN NULL ELSE json_array(${columns.map(([name]) => name).join(', ')}) END`
+}
+
+/** Values that may be long. */
+const LONG: readonly string[] = ['payload', 'result', 'error', 'meta']
+const MOST_ERROR_CHARACTERS = 10_000
+
+/** Runs in this order; their long values until the sum exceeds `maxBytes`. Only sizes are read of the others. */
+export function shownRuns(params: {
+  readonly where: string
+  readonly order: string
+  readonly page: string
+  readonly maxBytes: number
+}): string {
+  const { where, order, page, maxBytes } = params
+  const size = LONG.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ')
+  const columns = [...USUAL, ...RARE.map(([name]) => name)].map((name) => {
+    if (name === 'last_error') return `substr(last_error, 1, ${MOST_ERROR_CHARACTERS}) AS last_error`
+    if (!LONG.includes(name)) return name
+    return `${shownJson(name, `(shown_size <= ${maxBytes} OR octet_length(${name}) <= ${ALWAYS_BYTES})`)} AS ${name}`
+  })
+  const sizes = `SELECT id, created_at, run_at, priority, ${size} AS size FROM workflow_run ${where} ORDER BY ${order} ${page}`
+  return `SELECT ${RUN_CELLS} FROM (SELECT ${columns.join(', ')} FROM (
+    SELECT id AS shown_id, sum(size) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (${sizes}))
+    JOIN workflow_run ON id = shown_id) ORDER BY ${order}`
 }
 
 export function runOf(cells: Cells): RunRow {

@@ -18,8 +18,9 @@ const RENEW = `UPDATE workflow_run SET lease_ms = ?1, lease_until = ?2 + ?1, upd
 const CHECKPOINT = `INSERT INTO workflow_checkpoint (run_id, state, sequence, updated_at) VALUES (?, ?, 1, ?)
   ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, sequence = sequence + 1, updated_at = excluded.updated_at
   RETURNING sequence`
-const PROGRESS = `INSERT INTO workflow_checkpoint (run_id, progress, updated_at) VALUES (?, ?, ?)
-  ON CONFLICT (run_id) DO UPDATE SET progress = excluded.progress, updated_at = excluded.updated_at`
+const PROGRESS = `INSERT INTO workflow_checkpoint (run_id, progress, progress_epoch, updated_at) VALUES (?, ?, ?, ?)
+  ON CONFLICT (run_id) DO UPDATE SET
+    progress = excluded.progress, progress_epoch = excluded.progress_epoch, updated_at = excluded.updated_at`
 
 /** The first report of a start counts. A worker's clock that is behind must not put the start before the lease. */
 export function started(
@@ -67,6 +68,6 @@ export function progress(
   { runId, epoch, value }: { readonly runId: string; readonly epoch: number; readonly value: string },
 ): boolean {
   if (connection.statement(HELD).get(runId, epoch) === undefined) return false
-  connection.statement(PROGRESS).get(runId, value, readClock(connection))
+  connection.statement(PROGRESS).get(runId, value, epoch, readClock(connection))
   return true
 }

@@ -37,6 +37,9 @@ const BURY = `UPDATE workflow_worker SET state = 'dead' WHERE expires_at <= ? AN
 const END_LEASES = `UPDATE workflow_run SET lease_until = ?1, engine_turn = NOT engine_turn
   WHERE status = 'leased' AND lease_until IS NOT NULL AND lease_until > ?1 AND session_id IS NULL
     AND lease_ms IS NOT NULL AND leased_by = ?2`
+const KEEP_ALIVE = `UPDATE workflow_worker SET heartbeat_at = ?1, expires_at = ?1 + (expires_at - heartbeat_at)
+  WHERE id = ?2 AND holds = 'lease' AND state <> 'dead' AND heartbeat_at < ?1`
+
 /** From the sessions that hold something (jumping over the leased index), not from all that ever died. */
 const LOST = `
   WITH RECURSIVE holder (id) AS (
@@ -68,6 +71,10 @@ export function beatLease(
   const now = readClock(connection)
   connection.statement(BEAT_LEASE).get(...aboutWorker(worker), now, now, now + ttlMs, worker.tenant)
   return (connection.statement(STATE).get(worker.id)?.[0] ?? 'dead') as WorkerRow['state']
+}
+
+export function keepAlive(connection: Connection, workerId: string): void {
+  connection.statement(KEEP_ALIVE).get(readClock(connection), workerId)
 }
 
 function bury(connection: Connection): void {

@@ -4,12 +4,13 @@ import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { GATE_CELLS, gateOf, SCHEDULE_CELLS, scheduleOf } from '../row/others.ts'
+import { clockWentBack } from './clock-back.ts'
 import { checkpoint, extendLeases, progress, started } from './lease.ts'
 import { nextDueAt } from './next-due.ts'
 import { prune } from './prune.ts'
 import { recountLimits } from './recount.ts'
 import { RUN_KEY_CELLS, runKeyOf } from './run-key.ts'
-import { beat, beatLease, lostRuns } from './sessions.ts'
+import { beat, beatLease, keepAlive, lostRuns } from './sessions.ts'
 import { addTotals } from './totals.ts'
 
 const EXPIRED_LEASES = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
@@ -42,7 +43,8 @@ const FREE_SLOTS = `SELECT l.key FROM workflow_limit l
   WHERE l.key >= 'workflow:' AND l.key < 'workflow;' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
     AND EXISTS (SELECT 1 FROM ${QUEUED} = l.key) ORDER BY l.key LIMIT ?`
 /** Who may begin; whether there is room is asked again under the write lock. */
-const NEXT_QUEUED = `SELECT id, net_hash FROM ${QUEUED} = ?1 ORDER BY queued_at, id
+const NEXT_QUEUED = `SELECT id, net_hash FROM ${QUEUED} = ?1
+  AND id NOT IN (SELECT value FROM json_each(?3)) ORDER BY queued_at, id
   LIMIT min(max(coalesce((SELECT max_concurrent - in_use FROM workflow_limit WHERE key = ?1), ?2), 0), ?2)`
 const DUE_SCHEDULES = `SELECT ${SCHEDULE_CELLS} FROM workflow_cron
   WHERE enabled = 1 AND next_at IS NOT NULL AND next_at <= ?1 ORDER BY next_at, name LIMIT ?2`
@@ -70,11 +72,12 @@ export function sweepsOn(connection: Connection): Sweeps {
     begunOutside: ({ limit }) => find(runKeyOf, BEGUN_OUTSIDE, limit),
     unfinishedCascades: ({ limit }) => find(instanceKeyOf, UNFINISHED, limit),
     freeSlots: ({ limit }) => find(([key]) => key as string, FREE_SLOTS, limit),
-    nextQueued: ({ key, limit }) => find(queuedOf, NEXT_QUEUED, key, limit),
+    nextQueued: ({ key, limit, skip }) => find(queuedOf, NEXT_QUEUED, key, limit, JSON.stringify(skip)),
     dueSchedules: ({ limit }) => due(scheduleOf, DUE_SCHEDULES, limit),
-    nextDueAt: () => connection.read(() => nextDueAt(connection)),
+    nextDueAt: (after) => connection.read(() => nextDueAt(connection, after)),
     started: ({ runs }) => connection.write(() => started(connection, runs)),
     extendLeases: (params) => connection.write(() => extendLeases(connection, params)),
+    keepAlive: ({ workerId }) => connection.write(() => keepAlive(connection, workerId)),
     beatLease: (params) => connection.write(() => beatLease(connection, params)),
     addTotals: ({ totals }) =>
       totals.length === 0
@@ -87,6 +90,7 @@ export function sweepsOn(connection: Connection): Sweeps {
     checkpoint: (params) => connection.write(() => checkpoint(connection, params)),
     progress: (params) => connection.write(() => progress(connection, params)),
     recountLimits: ({ keys }) => connection.write(() => recountLimits(connection, keys)),
+    clockWentBack: (params) => clockWentBack(connection, params),
     prune: (params) => connection.write(() => prune(connection, params)),
   }
 }

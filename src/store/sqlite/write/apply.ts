@@ -17,11 +17,13 @@ const REMOVE_SLOT = 'DELETE FROM workflow_slot WHERE instance_id = ? AND key = ?
 const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
   SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
 /** Only what has ended can be deleted: a trigger holds plain SQL to that. */
-const END_RUN = `UPDATE workflow_run SET status = 'cancelled', engine_turn = NOT engine_turn
+const END_RUN = `UPDATE workflow_run SET status = 'cancelled', settled_at = coalesce(settled_at, 0), engine_turn = NOT engine_turn
   WHERE id = ? AND (status = 'pending' OR status = 'leased')`
 const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id', 'command WHERE run_id'].map(
   (place) => `DELETE FROM workflow_${place} = ?`,
 )
+const SIGNAL = `UPDATE workflow_run SET cancel_requested_at = ?, engine_turn = NOT engine_turn
+  WHERE instance_id = ? AND status = 'leased' AND cancel_requested_at IS NULL`
 const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
 const INSERT_GATE = `INSERT INTO workflow_gate (id, instance_id, root_id, node, fire, scope, state, options, args, due_at,
   on_timeout, answer, answered_by, reason, votes, escalated, escalate_at, created_at, answered_at)
@@ -59,6 +61,8 @@ export class DeltaWriter {
         telling(instance, nameInstance, () => this.#instances.insert(instance, loaded.now))
       }
     }
+    // Before the inserts: an undo or a final that follows from what is stopped here must not be stopped with it.
+    if (delta.signal) for (const id of delta.signal) this.#connection.statement(SIGNAL).get(loaded.now, id)
     if (runs?.insert) for (const run of runs.insert) telling(run, nameRun, () => this.#insertRun(run, loaded.now))
     if (slots?.remove)
       for (const { instanceId, key } of slots.remove) this.#connection.statement(REMOVE_SLOT).get(instanceId, key)

@@ -19,8 +19,6 @@ const PUT_LIMIT = `INSERT INTO workflow_limit (key, max_concurrent, in_use, rate
     window_used = excluded.window_used`
 const PUT_UNIQUE = `INSERT INTO workflow_unique (key, run_id, expires_at, states) VALUES (?, ?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET run_id = excluded.run_id, expires_at = excluded.expires_at, states = excluded.states`
-const SIGNAL = `UPDATE workflow_run SET cancel_requested_at = ?, engine_turn = NOT engine_turn
-  WHERE instance_id = ? AND status = 'leased' AND cancel_requested_at IS NULL`
 const REMOVE_UNIQUE = 'DELETE FROM workflow_unique WHERE key = ?'
 const PUT_WORKER = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
   heartbeat_at, expires_at, tenant, holds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -36,7 +34,6 @@ const PUT_SCHEDULE = `INSERT INTO workflow_cron (name, expression, timezone, ove
 const REMOVE_SCHEDULE = 'DELETE FROM workflow_cron WHERE name = ?'
 
 export function putRest(connection: Connection, delta: Delta, now: number): void {
-  for (const id of delta.signal ?? []) connection.statement(SIGNAL).get(now, id)
   for (const chunk of delta.items ?? []) {
     connection.statement(PUT_ITEMS).get(chunk.instanceId, chunk.node, chunk.fire, chunk.first, chunk.values)
   }

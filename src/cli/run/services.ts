@@ -1,0 +1,95 @@
+/**
+ * Services of a dry run: they take the commands that a saga stores, as the relay does, and answer each as the outcomes
+ * file says, on the skipped clock. The saga itself runs on the engine's own path: the same handler builds its commands,
+ * the same transactions store, answer and undo them. An answer that comes after the deadline of its step comes late.
+ */
+
+import { type Builders, templateBuilders } from '../../dialects/saga/builders.ts'
+import { makeSagaHandler } from '../../dialects/saga/handler.ts'
+import { TEMPLATE_TYPE } from '../../dialects/saga/program.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import { PetrelError } from '../../engine/errors.ts'
+import type { Net } from '../../net/net.ts'
+import type { CommandRow } from '../../store/commands.ts'
+import type { Handler } from '../../worker/handlers.ts'
+import { DEFAULT_MAX_BYTES } from '../../worker/json.ts'
+import type { SkippedClock } from './clock.ts'
+import { NEVER_MS, type Outcomes } from './outcomes.ts'
+
+/** Longer than a dry run: what was taken is not offered again unless it is sent anew. */
+const HOLD_MS = 1e12
+const AT_ONCE = 1000
+
+/** Bodies that a program builds are not at hand: the services are given what they are built from. */
+const STAND_IN: Builders = {
+  command: (_, { request }) => request as unknown,
+  compensation: (_, { result }) => result as unknown,
+}
+
+export class Services {
+  readonly #engine: EngineApi
+  readonly #outcomes: Outcomes
+  readonly #clock: SkippedClock
+  readonly #times = new Map<string, number>()
+  readonly #late = new AbortController()
+  /** Answers on their way; those that sleep are not. */
+  busy = 0
+
+  constructor(engine: EngineApi, outcomes: Outcomes, clock: SkippedClock) {
+    this.#engine = engine
+    this.#outcomes = outcomes
+    this.#clock = clock
+  }
+
+  /** What builds the commands of this net, by type; none: it is not a saga. */
+  handlers(net: Net): readonly (readonly [string, Handler])[] {
+    if (net.dialect !== 'saga') return []
+    const types = new Set(net.nodes.flatMap(({ work }) => (work.kind === 'run' ? [work.type] : [])))
+    return [...types].map((type) => {
+      const builders = type === TEMPLATE_TYPE ? templateBuilders() : STAND_IN
+      const commandsOf = (instanceId: string) => this.#engine.commands.ofInstance({ instanceId })
+      return [type, makeSagaHandler({ builders, commandsOf, maxBytes: DEFAULT_MAX_BYTES }) as Handler] as const
+    })
+  }
+
+  /** Takes what has been sent. true: there was something. */
+  async take(): Promise<boolean> {
+    const rows = await this.#engine.commands.take({ limit: AT_ONCE, holdMs: HOLD_MS })
+    for (const row of rows) {
+      this.busy++
+      void this.#answer(row).finally(() => this.busy--)
+    }
+    return rows.length > 0
+  }
+
+  async #sleep(who: string, ms: number): Promise<void> {
+    this.busy--
+    try {
+      await this.#clock.sleep(who, ms, this.#late.signal)
+    } finally {
+      this.busy++
+    }
+  }
+
+  close(): void {
+    this.#late.abort()
+  }
+
+  async #answer({ runId, node, role, body, epoch }: CommandRow): Promise<void> {
+    const times = (this.#times.get(runId) ?? 0) + 1
+    this.#times.set(runId, times)
+    const { delayMs, error, result } = this.#outcomes.run({ node, item: -1, role, type: TEMPLATE_TYPE, times })
+    if (delayMs >= NEVER_MS) return
+    try {
+      if (delayMs > 0) await this.#sleep(`${runId}@${epoch}`, delayMs)
+      const outcome =
+        error === null
+          ? { kind: 'succeeded' as const, result: result === undefined ? JSON.parse(body) : result }
+          : { kind: 'failed' as const, error }
+      await this.#engine.complete({ runId, outcome })
+    } catch (refused) {
+      // Too late, or the dry run is over: as a real service would find out.
+      if (!(refused instanceof PetrelError) && !this.#late.signal.aborted) throw refused
+    }
+  }
+}

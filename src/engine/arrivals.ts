@@ -1,0 +1,99 @@
+/**
+ * Runs that became claimable, each offered to one line of waiting fetches at a time.
+ *
+ *   open      no line looks for it: the lines that want it have as many offers as they have room for
+ *   offered   a line's next claim looks for it
+ *
+ * After its claim the line gives its offers back with what it found. An offer is done when its run was taken, or when
+ * a claim that saw everything under its filter did not get it: another claim with the same runtime would not get it
+ * either. Otherwise the next line tries. So one run costs about one claim, however many fetches wait.
+ */
+
+export interface Arrival {
+  /** null: room under a limit of the queue, for any run that a claim was refused before. */
+  readonly runId: string | null
+  readonly queue: string
+  readonly type: string
+  readonly tenant: string | null
+}
+
+export interface Offer {
+  readonly arrival: Arrival
+  /** Runtimes and lines that looked in vain. */
+  readonly tried: Set<unknown>
+}
+
+/** A line, as arrivals see it. */
+export interface Taker {
+  readonly runtime: string | null
+  wants(arrival: Arrival): boolean
+  /** Runs it could take beyond those offered already. */
+  readonly room: number
+  offer(offer: Offer): void
+}
+
+export interface Looked {
+  readonly offers: readonly Offer[]
+  readonly takenIds: ReadonlySet<string>
+  /** The claim saw every run under its filter. */
+  readonly sawAll: boolean
+}
+
+/** More than these are too many to match one by one. */
+const MOST_OPEN = 1_000
+
+export class Arrivals {
+  readonly #takers: () => Iterable<Taker>
+  readonly #open = new Set<Offer>()
+
+  constructor(takers: () => Iterable<Taker>) {
+    this.#takers = takers
+  }
+
+  /** Answers with the queues of those that were too many: every line that takes from them has to look. */
+  add(arrivals: readonly Arrival[]): ReadonlySet<string> {
+    const tooMany = new Set<string>()
+    for (const arrival of arrivals) {
+      if (this.#open.size < MOST_OPEN) this.#open.add({ arrival, tried: new Set() })
+      else tooMany.add(arrival.queue)
+    }
+    this.#offer()
+    return tooMany
+  }
+
+  looked(taker: Taker, { offers, takenIds, sawAll }: Looked): void {
+    for (const offer of offers) {
+      const { runId } = offer.arrival
+      if (runId === null ? takenIds.size > 0 : takenIds.has(runId)) continue
+      offer.tried.add(sawAll && runId !== null ? `runtime ${taker.runtime}` : taker)
+      this.#open.add(offer)
+    }
+    if (this.#open.size > 0) this.#offer()
+  }
+
+  /** Nobody waits in this line any more. */
+  returned(offers: readonly Offer[]): void {
+    for (const offer of offers) this.#open.add(offer)
+    if (this.#open.size > 0) this.#offer()
+  }
+
+  clear(): void {
+    this.#open.clear()
+  }
+
+  #offer(): void {
+    for (const offer of this.#open) {
+      let wanted = false
+      for (const taker of this.#takers()) {
+        if (offer.tried.has(taker) || offer.tried.has(`runtime ${taker.runtime}`)) continue
+        if (!taker.wants(offer.arrival)) continue
+        wanted = true
+        if (taker.room <= 0) continue
+        this.#open.delete(offer)
+        taker.offer(offer)
+        break
+      }
+      if (!wanted) this.#open.delete(offer)
+    }
+  }
+}

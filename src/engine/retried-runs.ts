@@ -1,0 +1,69 @@
+/**
+ * A run of an ended instance is part of that instance's record, which never changes. Retrying it makes a run of its own,
+ * outside of the instance, that is given the same arguments, program and results: `meta.petrel.retries` of the new run
+ * names the old one and its place, slot `retried:<old run>` of the instance names the new one.
+ */
+import type { RunRow } from '../store/rows.ts'
+import type { Change } from './change.ts'
+import { PetrelError } from './errors.ts'
+import { slotOf } from './facts.ts'
+import { policyOf } from './policy.ts'
+import { newRun } from './runs.ts'
+import { wholeOf } from './whole.ts'
+
+/** Where in which instance the inputs of a run come from; both null: a run without a workflow. */
+export type InputPlace = Pick<RunRow, 'instanceId' | 'node' | 'item' | 'role'>
+
+export interface RetriedRun extends InputPlace {
+  readonly run: string
+}
+
+/** null: it retries none. */
+export function retriedRun(meta: string | null): RetriedRun | null {
+  if (meta === null || !meta.includes('"retries"')) return null
+  const { petrel } = JSON.parse(meta) as { readonly petrel?: { readonly retries?: RetriedRun } }
+  return petrel?.retries ?? null
+}
+
+/** Of a retried run, the place of the run that it retries. */
+export function inputPlace(run: InputPlace & Pick<RunRow, 'meta'>): InputPlace {
+  return run.instanceId === null ? (retriedRun(run.meta) ?? run) : run
+}
+
+/** The new run; a run is retried once. */
+export function retryOutside(change: Change, run: RunRow, actor: string | null): RunRow {
+  const { instanceId, node, item, role } = run
+  const member = change.member(instanceId as string)
+  const slot = `retried:${run.id}`
+  const before = slotOf(change, member.row.id, slot)
+  if (before !== null) {
+    const states = { state: run.status, job_id: run.id, current_state: run.status, expected_state: 'failed' }
+    throw new PetrelError('conflict', `run ${run.id} was retried before, as run ${before}`, states)
+  }
+  const id = change.deps.newId()
+  const payload = wholeOf(change, member, run.payload)
+  const again = newRun(
+    { id, type: run.type, payload, now: change.now },
+    {
+      priority: run.priority,
+      maxAttempts: run.maxAttempts,
+      queue: run.queue,
+      tenant: run.tenant,
+      timeoutMs: run.timeoutMs,
+      timeoutPer: run.timeoutPer,
+      retry: JSON.stringify(policyOf(change, run)),
+      limitKey: run.limitKey,
+      meta: marked(run.meta, { run: run.id, instanceId, node, item, role }),
+    },
+  )
+  if (run.deadLetter) change.replace({ ...run, deadLetter: false })
+  member.slots.set(slot, id)
+  member.dirty = true
+  change.addRun(again, actor)
+  return again
+}
+
+function marked(meta: string | null, retries: RetriedRun): string {
+  const kept = (meta === null ? {} : JSON.parse(meta)) as { readonly petrel?: object }
+  return JSON.stringify({ ...kept, petrel: { ...kept.petrel, retries } })
+}

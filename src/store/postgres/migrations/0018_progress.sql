@@ -1,0 +1,2 @@
+-- Progress belongs to one execution: the lease under which it was reported. NULL: reported before this column existed.
+ALTER TABLE workflow.workflow_checkpoint ADD COLUMN progress_epoch integer;

@@ -1,0 +1,31 @@
+/**
+ * Does the database take writes? An update in place would tell little: on a full disk it succeeds for a long time after inserts
+ * have begun to fail. So the table is made longer by 64 KiB, and the rows are rolled back; vacuum gives the room back.
+ */
+import { toStoreError } from './failure.ts'
+import { fly } from './flight.ts'
+import type { Lanes } from './lanes.ts'
+import { type Call, statement } from './statement.ts'
+
+const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
+const INSERT: Call = {
+  statement: statement(
+    `INSERT INTO workflow.workflow_probe (value) SELECT repeat(md5(n::text), 59) FROM generate_series(1, 34) n`,
+  ),
+  values: [],
+}
+const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
+
+export async function probeWrite(lanes: Lanes): Promise<void> {
+  try {
+    await lanes.use(async (lane) => {
+      try {
+        await fly(lane.client, [BEGIN, INSERT])
+      } finally {
+        if (!lane.lost) await fly(lane.client, [ROLLBACK])
+      }
+    })
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}

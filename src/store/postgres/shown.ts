@@ -1,0 +1,43 @@
+/** Values cut in SQL to what a list shows of them (../shown.ts). */
+import { ALWAYS_BYTES } from '../shown.ts'
+import { RUN } from './columns.ts'
+
+/**
+ * Bytes of a jsonb value as text. Printing it only to measure it costs, so a value that is stored in little room is taken as
+ * that: compression gains a factor of 91 at most, so it is not long either.
+ */
+const STORED_IN_LITTLE = 1_500
+
+export function jsonBytes(value: string): string {
+  return `CASE WHEN pg_column_size(${value}) < ${STORED_IN_LITTLE} THEN pg_column_size(${value}) ELSE octet_length(${value}::text) END`
+}
+
+/** The value, or its marker where `isShown` is false. */
+export function shownJson(value: string, isShown: string): string {
+  const marker = `jsonb_build_object('$omitted', jsonb_build_object('bytes', octet_length(${value}::text)))`
+  return `CASE WHEN ${value} IS NULL OR ${isShown} THEN ${value} ELSE ${marker} END`
+}
+
+/** Values of a run that may be long. */
+const LONG: readonly string[] = ['payload', 'result', 'error', 'meta']
+const MOST_ERROR_CHARACTERS = 10_000
+
+/**
+ * The runs that `select` gives, in this order; their long values until the sum exceeds `maxBytes`, a parameter. The columns
+ * are those of selectList(RUN), then `more`.
+ */
+export function shownRuns(select: string, order: string, maxBytes: string, more: readonly string[] = []): string {
+  const bytes = (name: string): string =>
+    name === 'error' || name === 'meta' ? `octet_length(r.${name}::text)` : jsonBytes(`r.${name}`)
+  const size = LONG.map((name) => `coalesce(${bytes(name)}, 0)`).join(' + ')
+  const columns = RUN.columns.map(({ name }) => {
+    if (name === 'last_error') return `left(r.last_error, ${MOST_ERROR_CHARACTERS})`
+    if (!LONG.includes(name)) return `r.${name}`
+    const isShown = `(r.shown_size <= ${maxBytes}::bigint OR ${bytes(name)} <= ${ALWAYS_BYTES})`
+    const value = name === 'error' || name === 'meta' ? `r.${name}::jsonb` : `r.${name}`
+    return shownJson(value, isShown)
+  })
+  return `SELECT ${[...columns, ...more].join(', ')} FROM (
+    SELECT r.*, sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (${select}) r) r
+    ORDER BY ${order}`
+}

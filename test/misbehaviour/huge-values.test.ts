@@ -1,0 +1,114 @@
+/** Large values in the store: lists and views show their size instead, and many requests at once do not use up the memory. */
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { shell } from '../cli/petrel.ts'
+import { type Client, client, onBothStores, until } from '../server/serving.ts'
+import { Neighbour } from './neighbour.ts'
+
+const MB = 1024 * 1024
+const RESULTS = 12
+const REQUESTS = process.env['PETREL_TEST_FULL'] === '1' ? 240 : 24
+
+onBothStores('values of a megabyte', (stage) => {
+  test('are left out of views and lists beyond a megabyte in all, with their size and where to read them', async () => {
+    const s = await stage.serve()
+    const id = await workflowOfResults(s)
+    const view = await s.get(`/v1/instances/${id}`)
+    expect(view.status).toBe(200)
+    expect(view.text.length).toBeLessThan(4 * MB)
+    const results = Object.entries(view.body.results) as [string, any][]
+    expect(results).toHaveLength(RESULTS)
+    const omitted = results.filter(([, value]) => value.$omitted !== undefined)
+    expect(omitted.length).toBeGreaterThanOrEqual(RESULTS - 1)
+    const { bytes, href } = (omitted.at(-1) as [string, any])[1].$omitted
+    expect(bytes).toBeGreaterThan(MB / 2)
+    const whole = await s.get(href)
+    expect(whole.body.result.text).toHaveLength(900_000)
+    const { runs } = view.body
+    expect(runs.some((run: any) => run.result?.$omitted?.href === `/v1/runs/${run.id}`)).toBe(true)
+
+    const jobs = await s.get('/ojs/v1/admin/jobs?limit=100')
+    expect([jobs.status, jobs.text.length < 4 * MB]).toEqual([200, true])
+    const last = jobs.body.jobs.at(-1)
+    expect((await s.get(`/ojs/v1/jobs/${last.id}`)).body.job.result.text).toHaveLength(900_000)
+  }, 120_000)
+
+  test('of submitted runs are left out of the list of runs', async () => {
+    const s = await stage.serve()
+    for (let i = 0; i < 8; i++) {
+      const payload = { text: 'x'.repeat(900_000) }
+      expect((await s.post('/v1/runs', { type: 'huge.run.v1', payload })).status).toBe(201)
+    }
+    const { body, text } = await s.get('/v1/runs?type=huge.run.v1&limit=100')
+    expect(text.length).toBeLessThan(3 * MB)
+    expect(body.runs).toHaveLength(8)
+    const { $omitted } = body.runs.at(-1).payload
+    expect($omitted).toMatchObject({ href: `/v1/runs/${body.runs.at(-1).id}` })
+    expect((await s.get($omitted.href)).body.run.payload.text).toHaveLength(900_000)
+    // Few enough of them are shown whole.
+    expect((await s.get('/v1/runs?type=huge.run.v1&limit=1')).body.runs[0].payload.text).toHaveLength(900_000)
+  }, 120_000)
+})
+
+describe('a server with large values', () => {
+  const sh = shell()
+
+  test('many requests at once for the results of an instance do not use up the memory of a server', async () => {
+    const store = ['--store', 'sqlite:huge.db']
+    const keyOf = async (subject: string): Promise<Record<string, string>> => {
+      const made = await sh.petrel('keys', 'add', '--subject', subject, '--scope', 'admin', ...store, '--json')
+      return { authorization: `Bearer ${made.json().key}` }
+    }
+    const [greedy, calm] = [await keyOf('greedy'), await keyOf('calm')]
+    const running = sh.start('server', '--port', '0', '--require-key', ...store)
+    const url = (await running.until(/http:\/\/\S+:\d+/))[0]
+    const s = as(client(url), greedy)
+    const id = await workflowOfResults(s)
+    const neighbour = await Neighbour.of(url, { headers: calm, slackMs: 15_000 })
+    await neighbour.calm(3)
+    let most = 0
+    await neighbour.beside(async () => {
+      const asked = Array.from({ length: REQUESTS }, () => s.get(`/v1/instances/${id}`))
+      const watching = setInterval(() => {
+        most = Math.max(most, residentMb(running.child.pid as number))
+      }, 50)
+      const replies = await Promise.all(asked)
+      clearInterval(watching)
+      expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+    })
+    await neighbour.expectUnaffected()
+    expect(most).toBeGreaterThan(0)
+    // One request alone took 1,205 MB, and 24 of them the process.
+    expect(most).toBeLessThan(900)
+    running.child.kill()
+    await running.ended
+  }, 240_000)
+})
+
+function as(to: Client, headers: Record<string, string>): Client {
+  return { ...to, get: (path) => to.get(path, headers), post: (path, body) => to.post(path, body, headers) }
+}
+
+function residentMb(pid: number): number {
+  const file = `/proc/${pid}/status`
+  if (!existsSync(file)) return 0
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) / 1024
+}
+
+/** A chain whose steps have all returned 900 kB. */
+async function workflowOfResults(s: Pick<Client, 'post' | 'get'>): Promise<string> {
+  const steps = Array.from({ length: RESULTS }, (_, i) => ({ type: 'huge', args: [i], options: { queue: 'huge' } }))
+  const { id } = (await s.post('/ojs/v1/workflows', { type: 'chain', steps })).body.workflow
+  for (let i = 0; i < RESULTS; i++) {
+    const asked = { queues: ['huge'], worker_id: 'w', wait_ms: 20_000 }
+    const fetched = await until(
+      () => s.post('/ojs/v1/workers/fetch', asked),
+      ({ body }) => body.jobs.length > 0,
+    )
+    const result = { text: 'x'.repeat(900_000) }
+    const report = { job_id: fetched.body.jobs[0].id, worker_id: 'w', attempt: 1, result }
+    const acked = await s.post('/ojs/v1/workers/ack', report)
+    expect(acked.status, acked.text.slice(0, 200)).toBe(200)
+  }
+  return id
+}

@@ -1,0 +1,26 @@
+/** The neighbour itself: content in calm times, and not content when it is kept waiting. */
+import { expect, it } from 'vitest'
+import { onBothStores } from '../server/serving.ts'
+import { Neighbour } from './neighbour.ts'
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+onBothStores('a well-behaved neighbour', (stage) => {
+  it('is unaffected where nothing misbehaves', async () => {
+    const neighbour = await Neighbour.of(await stage.serve())
+    await neighbour.calm(4)
+    await neighbour.beside(async () => {}, 3)
+    await neighbour.expectUnaffected()
+  })
+
+  it('notices that the event loop stands still', async () => {
+    const neighbour = await Neighbour.of(await stage.serve(), { slackMs: 200 })
+    await neighbour.calm(4)
+    await neighbour.beside(async () => {
+      await pause(50)
+      const until = performance.now() + 2_500
+      while (performance.now() < until);
+    })
+    await expect(neighbour.expectUnaffected()).rejects.toThrow(/beside the misbehaviour/)
+  })
+})

@@ -1,0 +1,19 @@
+/** API keys made for a test, as the headers that carry them. */
+import { makeKey } from '../../src/server/api-key.ts'
+import type { Scope } from '../../src/server/caller.ts'
+import type { Serving } from './serving.ts'
+
+export type As = Record<string, string>
+
+/** `tenant` null: bound to none. */
+export async function keyOf(
+  s: Serving,
+  subject: string,
+  tenant: string | null,
+  scopes: readonly Scope[] = ['admin'],
+): Promise<As> {
+  const { id, hash, text } = makeKey()
+  const times = { createdAt: Date.now(), expiresAt: null, revokedAt: null }
+  await s.store.keys.add({ id, hash, subject, scopes, roles: [], tenant, ...times })
+  return { authorization: `Bearer ${text}` }
+}
