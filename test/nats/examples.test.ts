@@ -13,7 +13,7 @@ import { freshDatabase, natsUrl, postgresUrl } from '../services.ts'
 import { OwnNats } from './server.ts'
 import { until } from './stage.ts'
 
-const ROUNDS = process.env['PETREL_TEST_FULL'] === '1' ? 50 : 6
+const ROUNDS = process.env['PETREL_TEST_FULL'] === '1' ? 50 : 3
 const examples = join(root, 'examples/sagas')
 const TRADES = join(examples, 'services/trades.csv')
 const noPython = spawnSync('python3', ['--version']).status !== 0

@@ -90,7 +90,7 @@ onBothStores('bad input of the inbox', (stage) => {
       ['queue', ''],
       ['queue', 'q'.repeat(256)],
       ['queue', 3],
-    ])('%s %j', async (field, value) => {
+    ])('%s that is not valid (row %#)', async (field, value) => {
       expect((await refused('/v1/runs', { ...GOOD, [field]: value }, field)).code).toBe('invalid_request')
     })
 
