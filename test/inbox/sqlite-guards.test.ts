@@ -25,13 +25,8 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
   })
   const change = (id: string, set: string): Promise<number> =>
     t.tool.change(`UPDATE workflow_run SET ${set} WHERE id = '${id}'`)
-  const event = async (id: string, type: string, data = 'NULL'): Promise<number> => {
-    // A time left out may be a millisecond behind the store's clock: SQLite works it out in floating point, and cuts off.
-    await new Promise((resolve) => setTimeout(resolve, 3))
-    return t.tool.change(
-      `INSERT INTO workflow_event (workflow_id, event_type, data) VALUES ('${id}', '${type}', ${data})`,
-    )
-  }
+  const event = (id: string, type: string, data = 'NULL'): Promise<number> =>
+    t.tool.change(`INSERT INTO workflow_event (workflow_id, event_type, data) VALUES ('${id}', '${type}', ${data})`)
 
   it('an ended row stays as it is, settled or not; only deleted_at may be set and cleared', async () => {
     const ends = {
@@ -177,6 +172,20 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     expect(await t.tool.change(remove)).toBe(1)
     const again = `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a.v1', '{}', 'k')`
     expect(await t.tool.change(again)).toBe(0)
+  })
+
+  it('an event without a time is given the store’s, a time that is given stays', async () => {
+    const id = await t.insert()
+    await d.store.moveClock(3_600_000)
+    await event(id, 'app.note')
+    await t.tool.change(
+      `INSERT INTO workflow_event (workflow_id, event_type, created_at) VALUES ('${id}', 'app.old', 7)`,
+    )
+    const ahead = `(created_at - unixepoch() * 1000) / 3600000`
+    const rows = await t.tool.ask(
+      `SELECT event_type, ${ahead} AS hours, created_at = 7 AS given FROM workflow_event WHERE event_type LIKE 'app.%' ORDER BY id`,
+    )
+    expect(rows).toMatchObject([{ event_type: 'app.note', hours: 1, given: 0 }, { given: 1 }])
   })
 
   it('events: a client’s copies are dropped, its own words are kept, what has happened is not changed', async () => {

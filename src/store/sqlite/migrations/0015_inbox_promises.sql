@@ -34,6 +34,26 @@ BEGIN
   END;
 END;
 
+-- The default of an event's time is the machine's clock, cut off to the millisecond; the triggers of runs write the store's
+-- clock, rounded, and would seem to come later. `now` stands still within a statement, so a time that was left out is
+-- recognised, and is read again from the store's clock.
+CREATE TRIGGER workflow_event_insert_time AFTER INSERT ON workflow_event WHEN new.engine = 0
+  AND new.created_at = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
+BEGIN
+  UPDATE workflow_event SET created_at = (SELECT now FROM workflow_clock) WHERE id = new.id;
+END;
+
+-- As before (0007), but for that one change in the statement that wrote the event.
+DROP TRIGGER workflow_event_update;
+CREATE TRIGGER workflow_event_update BEFORE UPDATE ON workflow_event WHEN new.event_type <> 'store.reset' AND NOT (
+  old.engine = 0 AND old.created_at = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
+  AND new.created_at = (SELECT now FROM workflow_clock)
+  AND (new.id, new.engine, new.workflow_id, new.instance_id, new.seq, new.event_type, new.node, new.actor, new.tenant, new.data)
+    IS (old.id, old.engine, old.workflow_id, old.instance_id, old.seq, old.event_type, old.node, old.actor, old.tenant, old.data))
+BEGIN
+  SELECT RAISE(ABORT, 'workflow_event: what has happened cannot be changed');
+END;
+
 -- As before (0007), and a step that has ended, but whose workflow has not taken note of it yet, stays as well.
 DROP TRIGGER workflow_run_delete;
 CREATE TRIGGER workflow_run_delete BEFORE DELETE ON workflow_run
