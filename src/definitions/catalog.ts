@@ -3,7 +3,7 @@
  * versions, the schedule of the trigger and the event that tells of it are written together.
  */
 import { createHash } from 'node:crypto'
-import { readDefinition } from '../dialects/definition.ts'
+import { planDefinition } from '../dialects/definition.ts'
 import { DefinitionError, type LocatedMistake } from '../dialects/mistakes.ts'
 import type { ReadOptions, Resolve } from '../dialects/others.ts'
 import { closest } from '../dialects/reader.ts'
@@ -58,11 +58,11 @@ export class Catalog {
   }): Promise<Deployed> {
     const { tenant, actor } = p
     storableText(p.text, 'the text of a definition', LONGEST_TEXT)
-    const definition = await readDefinition(p.file, p.text, this.deployed(tenant))
-    const { name, dialect, trigger, start } = definition
+    const definition = await planDefinition(p.file, p.text, this.deployed(tenant), this.#engine)
+    const { name, dialect, trigger, planned } = definition
     if (definition.named === false) throw new DefinitionError(p.file, [nameless()])
     checkWords(name, definition.version)
-    const { plan, netHash, nets } = this.#engine.planDefinition(start)
+    const { plan, netHash, nets } = planned
     const sourceHash = createHash('sha256').update(p.text).digest('hex')
     const words = trigger === undefined ? null : JSON.stringify(trigger)
     const draft: Draft = {

@@ -1,12 +1,16 @@
-/** Reads one definition in a thread of its own (thread.ts). Other definitions are asked of the thread that began it. */
+/** Reads one definition in a thread of its own (thread.ts), and plans it. Other definitions are asked of the thread that began it. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { readHere } from './definition.ts'
-import { DefinitionError } from './mistakes.ts'
+import { Evaluators } from '../engine/evaluator.ts'
+import { Nets } from '../engine/nets.ts'
+import { planStart, type Startable } from '../engine/plans.ts'
+import type { StartLimits } from '../engine/start-check.ts'
+import { planned, readHere } from './definition.ts'
 import type { DefinitionText } from './others.ts'
 import type { FromThread, ThreadTask, ToThread } from './thread.ts'
+import { sentError } from './thread-errors.ts'
 
 const port = parentPort as NonNullable<typeof parentPort>
-const { file, text, strict, resolves, names } = workerData as ThreadTask
+const { file, text, strict, resolves, names, limits } = workerData as ThreadTask
 const open = new Map<number, (answer: unknown) => void>()
 let asked = 0
 
@@ -33,9 +37,9 @@ try {
     ...(resolves ? { resolve: async (name: string) => (await ask({ resolve: name })) as DefinitionText | null } : {}),
     ...(names ? { names: async () => (await ask({ names: true })) as readonly string[] } : {}),
   })
-  tell({ definition })
+  const plan = (start: Startable) => planStart(start, new Nets(new Evaluators()), limits as StartLimits)
+  tell({ answer: limits === null ? { definition } : { planned: planned(definition, plan) } })
 } catch (error) {
-  if (error instanceof DefinitionError) tell({ wrong: { file: error.file, problems: error.problems } })
-  else tell({ failed: (error as Error).message })
+  tell({ error: sentError(error) })
 }
 port.close()

@@ -1,11 +1,12 @@
 /** What a dialect makes of a file, and the table of dialects. A new notation joins by a line in DIALECTS. */
-import type { StartParams } from '../engine/api.ts'
+import type { EngineApi, StartParams } from '../engine/api.ts'
+import type { Planned } from '../engine/plans.ts'
 import type { Trigger } from './dag/workflow.ts'
 import { DefinitionError, type LocatedMistake } from './mistakes.ts'
 import { Others, type ReadOptions } from './others.ts'
 import { closest } from './reader.ts'
 import { locateMistakes, readSource, type Source } from './source.ts'
-import { belongsInThread, readInThread } from './thread.ts'
+import { inThread, unlessLarge } from './thread.ts'
 
 export interface Definition {
   readonly dialect: string
@@ -20,6 +21,11 @@ export interface Definition {
   readonly warnings?: readonly LocatedMistake[]
   /** Everything an instance needs but its input and its identity. */
   readonly start: Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator'>
+}
+
+/** As it is stored. */
+export interface PlannedDefinition extends Omit<Definition, 'start'> {
+  readonly planned: Planned
 }
 
 export interface Dialect {
@@ -68,7 +74,27 @@ export const DIALECTS: readonly Dialect[] = [
 
 /** `file` is only named in errors. */
 export async function readDefinition(file: string, text: string, options: ReadOptions = {}): Promise<Definition> {
-  return belongsInThread(text, options) ? readInThread(file, text, options) : readHere(file, text, options)
+  return unlessLarge(text, options, {
+    here: (bounded) => readHere(file, text, bounded),
+    inThread: async () => (await inThread(file, text, options, null)).definition,
+  })
+}
+
+/** Refuses what a start would refuse. */
+export async function planDefinition(
+  file: string,
+  text: string,
+  options: ReadOptions,
+  engine: Pick<EngineApi, 'planDefinition' | 'startLimits'>,
+): Promise<PlannedDefinition> {
+  return unlessLarge(text, options, {
+    here: async (bounded) => planned(await readHere(file, text, bounded), (start) => engine.planDefinition(start)),
+    inThread: async () => (await inThread(file, text, options, engine.startLimits)).planned,
+  })
+}
+
+export function planned({ start, ...about }: Definition, plan: EngineApi['planDefinition']): PlannedDefinition {
+  return { ...about, planned: plan(start) }
 }
 
 /** In this thread. */

@@ -22,6 +22,7 @@ import type { Leases } from './lease-api.ts'
 import type { RunObserver } from './observers.ts'
 import type { Planned, Startable } from './plans.ts'
 import type { EngineKey } from './scoped-names.ts'
+import type { StartLimits } from './start-check.ts'
 import type { TypeRegistry } from './type-registry.ts'
 import type { Standing } from './votes.ts'
 import type { Why, WhyRun } from './why.ts'
@@ -291,6 +292,8 @@ export interface EngineApi {
   readonly faults: Faults
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]>
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
+  /** What a start is held to, for whoever plans one elsewhere. */
+  readonly startLimits: StartLimits
   /** What a definition is stored as; refuses what a start would refuse. */
   planDefinition(start: Startable): Planned
   /** Starts a deployed definition by its name. */

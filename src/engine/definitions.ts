@@ -19,7 +19,7 @@ import type { Change } from './change.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import type { Intake } from './intake.ts'
-import { type Planned, type Plans, planOf, type Startable } from './plans.ts'
+import type { Plans, Startable } from './plans.ts'
 import { EngineKey } from './scoped-names.ts'
 import { slotNeed, startIdle } from './slots.ts'
 import type { Transactor } from './transactor.ts'
@@ -86,11 +86,6 @@ export class DefinitionDesk {
 
   constructor(deps: DefinitionDeps) {
     this.#deps = deps
-  }
-
-  /** Refuses what a start would refuse. */
-  plan(start: Startable): Planned {
-    return planOf(start, this.#deps.intake.check(start))
   }
 
   async start(p: StartDefinition): Promise<DefinitionStarted> {

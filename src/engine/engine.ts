@@ -44,7 +44,7 @@ import { LeaseDesk } from './leases.ts'
 import { Nets } from './nets.ts'
 import { News } from './news.ts'
 import { type RunObserver, tellPoll } from './observers.ts'
-import { type Planned, Plans, type Startable } from './plans.ts'
+import { type Planned, Plans, planStart, type Startable } from './plans.ts'
 import { Programs } from './programs.ts'
 import { References } from './references.ts'
 import { Results } from './results.ts'
@@ -53,6 +53,7 @@ import { Schedules } from './schedules.ts'
 import { Sessions } from './sessions.ts'
 import { Settler } from './settle.ts'
 import { SlotDesk } from './slot-desk.ts'
+import type { StartLimits } from './start-check.ts'
 import { Sweeper } from './sweeper.ts'
 import { Totals } from './totals.ts'
 import { type Committed, Transactor } from './transactor.ts'
@@ -74,6 +75,7 @@ export class Engine implements EngineApi {
   readonly inboxSchedules: InboxScheduling
   readonly commands: EngineCommands
   readonly faults: Faults
+  readonly startLimits: StartLimits
   readonly #nets: Nets
   readonly #transactor: Transactor
   readonly #settler: Settler
@@ -123,6 +125,7 @@ export class Engine implements EngineApi {
     const evaluators = new Evaluators()
     this.store = store
     this.#nets = new Nets(evaluators)
+    this.startLimits = { maxDepth: MAX_DEPTH, maxPayloadBytes }
     const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_DEPTH }
     this.#transactor = new Transactor(store, deps, (committed) => this.#committed(committed))
     this.#transactor.clockOffsetMs = storeNow - Date.now()
@@ -175,8 +178,7 @@ export class Engine implements EngineApi {
       transactor: this.#transactor,
       nets: this.#nets,
       newId,
-      maxPayloadBytes,
-      maxDepth: MAX_DEPTH,
+      ...this.startLimits,
       offers,
     })
     this.#completions = new Completions({ store, settler: this.#settler, newId, chance, maxPayloadBytes })
@@ -288,7 +290,7 @@ export class Engine implements EngineApi {
   }
 
   planDefinition(start: Startable): Planned {
-    return this.#definitions.plan(start)
+    return planStart(start, this.#nets, this.startLimits)
   }
 
   startDefinition(p: Parameters<EngineApi['startDefinition']>[0]): Promise<DefinitionStarted> {

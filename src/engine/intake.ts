@@ -9,31 +9,28 @@ import { INBOX_RETRY } from './backoff.ts'
 import { type Batch, Batcher } from './batcher.ts'
 import { bear } from './births.ts'
 import type { Change } from './change.ts'
-import { checkInput } from './defaults.ts'
 import { storableText } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { isId } from './ids.ts'
 import { checkInboxRun } from './inbox-run.ts'
-import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
 import { persistently } from './persistently.ts'
 import { newRun } from './runs.ts'
 import { storedKey, unscopedName } from './scoped-names.ts'
-import { checkSlots, slotKey, slotNeed } from './slots.ts'
+import { slotKey, slotNeed } from './slots.ts'
+import { checkGiven, checkStart, type StartLimits } from './start-check.ts'
 import type { Transactor } from './transactor.ts'
 import { claimUnique } from './uniques.ts'
 
 const MOST = 1000
 const MOST_BYTES = 8 * 1024 * 1024
 
-export interface IntakeDeps {
+export interface IntakeDeps extends StartLimits {
   readonly store: Store
   readonly transactor: Transactor
   readonly nets: Nets
   readonly newId: () => string
-  readonly maxPayloadBytes: number
-  readonly maxDepth: number
   readonly offers: () => readonly Offer[]
 }
 
@@ -85,11 +82,6 @@ export class Intake {
     const births = params.map((p) => this.#birthing(p))
     if (on === undefined) return this.#starts.add(births)
     return (await this.#startAll([births], ALONE, on))[0] as readonly Started[]
-  }
-
-  /** Refuses what a start would refuse; gives the hashes of its nets, its own first. */
-  check(params: StartParams): readonly string[] {
-    return this.#birthing(params).hashes
   }
 
   async idle(): Promise<void> {
@@ -175,39 +167,23 @@ export class Intake {
     return value
   }
 
-  /** Refuses an input or meta that cannot be stored; how long they are. */
-  checkGiven({ input = null, meta = null }: { readonly input?: Json; readonly meta?: Json }): number {
-    return this.#bytesOf(input, 'start.input') + this.#bytesOf(meta, 'start.meta')
-  }
-
-  #bytesOf(value: Json, place: string): number {
-    return value === null ? 4 : storableText(value, place, this.#deps.maxPayloadBytes).length
+  /** Refuses an input or meta that cannot be stored. */
+  checkGiven(given: { readonly input?: Json; readonly meta?: Json }): void {
+    checkGiven(given, this.#deps)
   }
 
   #birthing(params: StartParams): Birthing {
-    const { nets } = this.#deps
     if (params.id !== undefined && !isId(params.id)) {
       throw new PetrelError('invalid_request', `start.id: a UUID in lower case, e.g. ${this.#deps.newId()}`)
     }
-    for (const limit of params.limits ?? []) checkLimit(limit)
-    if (params.slots !== undefined) checkSlots(params.slots)
-    const all = [params.net, ...(params.nets ?? [])]
-    const hashes = all.map((net) => nets.admit(net))
-    checkNesting(params, hashes, all, this.#deps.maxDepth)
-    checkInput(params.net.input, params.input, 'start.input')
-    const bytes = this.checkGiven(params)
-    this.#bytesOf((params.literals ?? null) as unknown as Json, 'start.literals')
-    let items = 0
-    for (const [node, list] of Object.entries(params.items ?? {})) {
-      for (const [i, item] of list.entries()) items += this.#bytesOf(item as Json, `start.items.${node}[${i}]`)
-    }
+    const { hashes, bytes } = checkStart(params, this.#deps.nets, this.#deps)
     return {
       params,
       id: params.id ?? this.#deps.newId(),
       startKey: storedKey(params.startKey, params.tenant),
       hash: hashes[0] as string,
       hashes,
-      bytes: bytes + items + 1000,
+      bytes,
     }
   }
 

@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts'
 import type { StartParams } from './api.ts'
 import { PetrelError } from './errors.ts'
 import type { Nets } from './nets.ts'
+import { checkStart, type StartLimits } from './start-check.ts'
 
 /** Everything a start needs but its input and its identity. */
 export type Startable = Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator' | 'start'>
@@ -36,8 +37,9 @@ const MOST_WEIGHT = 32 * 1024 * 1024
 /** Of the text of a net, about. */
 const CHARACTERS_PER_NODE = 700
 
-/** `hashes`: of the net and the nested ones, in their order. */
-export function planOf(start: Startable, hashes: readonly string[]): Planned {
+/** Refuses what a start would refuse. */
+export function planStart(start: Startable, known: Nets, limits: StartLimits): Planned {
+  const { hashes } = checkStart(start, known, limits)
   const { net, nets = [], ...rest } = start
   const [netHash, ...nested] = hashes as readonly [string, ...string[]]
   const rows = [net, ...nets].map(

@@ -18,10 +18,12 @@ export interface CompiledNet {
 
 export class NetError extends Error {
   readonly code = 'invalid_net'
+  readonly net: string
   readonly problems: readonly Problem[]
-  constructor(name: string, problems: readonly Problem[]) {
-    super(`net '${name}' is not valid:\n${problems.map((p) => `  ${p.path}: ${p.message}`).join('\n')}`)
+  constructor(net: string, problems: readonly Problem[]) {
+    super(`net '${net}' is not valid:\n${problems.map((p) => `  ${p.path}: ${p.message}`).join('\n')}`)
     this.name = 'NetError'
+    this.net = net
     this.problems = problems
   }
 }
