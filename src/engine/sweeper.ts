@@ -94,7 +94,7 @@ export class Sweeper {
 
   /** Something will be due then (store clock). */
   dueAt(at: number): void {
-    if (at < this.#nextAt) this.#sleepUntil(at)
+    if (this.#started && at < this.#nextAt) this.#sleepUntil(at)
   }
 
   async close(): Promise<void> {
