@@ -12,7 +12,7 @@ export async function viewOf(store: Store, instanceId: string): Promise<Instance
   const [errors, runs, gates, children] = await Promise.all([
     store.read.slots({ instanceId, prefix: 'e' }),
     store.read.instanceRuns({ instanceId, limit: MOST_RUNS, after: null, maxBytes: PAGE_BYTES }),
-    store.read.openGates({ instanceId, limit: MOST_RUNS }),
+    store.read.shownGates({ instanceId, limit: MOST_RUNS }),
     store.read.children(instanceId, MOST_RUNS),
   ])
   const failure = (key: string): Failure | null => {

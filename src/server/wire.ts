@@ -95,19 +95,20 @@ export function runWire(row: RunRow): Wire {
 }
 
 export function gateWire(row: GateRow): Wire {
+  const href = `/v1/gates/${row.id}`
   return {
     id: row.id,
     instance_id: row.instanceId,
     node: row.node,
     state: row.state,
-    options: json(row.options),
-    args: json(row.args),
+    options: shown(row.options, href),
+    args: shown(row.args, href),
     due_at: time(row.dueAt),
     on_timeout: row.onTimeout,
-    answer: json(row.answer),
+    answer: shown(row.answer, href),
     answered_by: row.answeredBy,
     reason: row.reason,
-    votes: votesOf(row).map(voteWire),
+    votes: isOmitted(row.votes) ? shown(row.votes, href) : votesOf(row).map(voteWire),
     escalated: row.escalated,
     escalates_at: row.state === 'open' ? time(row.escalateAt) : null,
     created_at: time(row.createdAt),

@@ -109,6 +109,9 @@ export interface Reads {
   feedStart(): Promise<number>
   gate(id: string): Promise<GateRow | null>
   openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]>
+  /** Open gates of an instance for showing, oldest first; as with `maxBytes`, of a page. */
+  shownGates(params: { readonly instanceId: string; readonly limit: number }): Promise<readonly GateRow[]>
+  /** For showing, too. */
   listGates(query: GateQuery): Promise<readonly GateRow[]>
   queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
   /** Configured queues, and whether each is paused. */

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { shell } from '../cli/petrel.ts'
+import { net, node } from '../engine/drive.ts'
 import { type Client, client, onBothStores, until } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
 
@@ -47,6 +48,32 @@ onBothStores('values of a megabyte', (stage) => {
     expect((await s.get($omitted.href)).body.run.payload.text).toHaveLength(900_000)
     // Few enough of them are shown whole.
     expect((await s.get('/v1/runs?type=huge.run.v1&limit=1')).body.runs[0].payload.text).toHaveLength(900_000)
+  }, 120_000)
+
+  test('of gates are left out of lists of gates and of the view of their instance', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const args = { text: 'x'.repeat(900_000) }
+    const gates = Array.from({ length: 8 }, (_, i) =>
+      node(`ok${i}`, [], { work: { kind: 'gate', options: {}, timeoutMs: null, onTimeout: 'reject' } }),
+    )
+    const arcs = gates.map(({ key }) => ({ to: key, when: null, args: args as never, set: null }))
+    const first = node('first', [], { work: { kind: 'pass' }, next: { mode: 'every', arcs, scope: null } })
+    const [started] = await s.engine.start([{ net: net([first, ...gates], { name: 'gates' }) }])
+    const { id } = started as { id: string }
+
+    const list = await s.get('/v1/gates?limit=200')
+    expect([list.status, list.text.length < 3 * MB]).toEqual([200, true])
+    expect(list.body.gates).toHaveLength(8)
+    const last = list.body.gates.at(-1)
+    expect(last.args).toEqual({ $omitted: { bytes: expect.any(Number), href: `/v1/gates/${last.id}` } })
+    expect((await s.get(last.args.$omitted.href)).body.gate.args.text).toHaveLength(900_000)
+    // One alone is shown whole.
+    expect((await s.get('/v1/gates?limit=1')).body.gates[0].args.text).toHaveLength(900_000)
+
+    const view = await s.get(`/v1/instances/${id}`)
+    expect([view.status, view.text.length < 3 * MB]).toEqual([200, true])
+    expect(view.body.gates).toHaveLength(8)
+    expect(view.body.gates.at(-1).args.$omitted).toMatchObject({ href: `/v1/gates/${view.body.gates.at(-1).id}` })
   }, 120_000)
 })
 

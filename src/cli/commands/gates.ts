@@ -7,6 +7,7 @@ import { GATE_STATES } from '../../server/gates/states.ts'
 import { isId } from '../../server/query.ts'
 import { gateViewWire, gateWire } from '../../server/wire.ts'
 import type { GateRow } from '../../store/rows.ts'
+import { isOmitted } from '../../store/shown.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { EXIT } from '../failure.ts'
@@ -109,12 +110,17 @@ function list(terminal: Terminal, rows: readonly GateRow[], now: number): void {
       { title: 'TITLE' },
     ],
     rows.map((gate) => {
-      const { approvals, quorum } = standingOf(gate, [])
+      const votes = isOmitted(gate.options) || isOmitted(gate.votes) ? '…' : votesWords(gate)
       const due = gate.state !== 'open' || gate.dueAt === null ? '–' : `in ${span(Math.max(0, gate.dueAt - now))}`
       const title = gateOptions(gate.options).title ?? ''
-      return [gate.id, gate.node, paintState(terminal, gate.state), `${approvals}/${quorum}`, due, brief(title, 40)]
+      return [gate.id, gate.node, paintState(terminal, gate.state), votes, due, brief(title, 40)]
     }),
   )
+}
+
+function votesWords(gate: GateRow): string {
+  const { approvals, quorum } = standingOf(gate, [])
+  return `${approvals}/${quorum}`
 }
 
 function print(terminal: Terminal, { gate, instance, standing }: GateView, now: number): void {

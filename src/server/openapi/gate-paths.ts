@@ -108,6 +108,11 @@ export const GATE_PATHS: Paths = {
   },
 }
 
+const VOTES = list(ref('GateVote'), 'Oldest first.')
+const OMITTED = object({
+  $omitted: object({ bytes: whole(), href: text('Where the value is shown whole.') }),
+})
+
 const GATE: { readonly [name: string]: Schema } = {
   id: uuid(),
   instance_id: uuid(),
@@ -120,7 +125,7 @@ const GATE: { readonly [name: string]: Schema } = {
   answer: anything('Of the approval that decided.'),
   answered_by: nullable(text()),
   reason: nullable(text()),
-  votes: list(ref('GateVote'), 'Oldest first.'),
+  votes: { oneOf: [VOTES, OMITTED] },
   escalated: whole('Stages of its escalation that have begun.'),
   escalates_at: nullable(time('When the next begins.')),
   created_at: time(),
@@ -141,6 +146,7 @@ export const GATE_SCHEMAS: { readonly [name: string]: Schema } = {
   GateList: object({ gates: list(ref('Gate')), next_before: nullable(uuid()) }),
   GateView: object({
     ...GATE,
+    votes: VOTES,
     title: nullable(text()),
     description: nullable(text()),
     form: anything('JSON Schema of the answer; null: none.'),

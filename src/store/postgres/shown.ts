@@ -1,6 +1,6 @@
 /** Values cut in SQL to what a list shows of them (../shown.ts). */
-import { ALWAYS_BYTES } from '../shown.ts'
-import { RUN } from './columns.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
+import { GATE, RUN } from './columns.ts'
 
 /**
  * Bytes of a jsonb value as text. Printing it only to measure it costs, so a value that is stored in little room is taken as
@@ -39,5 +39,23 @@ export function shownRuns(select: string, order: string, maxBytes: string, more:
   })
   return `SELECT ${[...columns, ...more].join(', ')} FROM (
     SELECT r.*, sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (${select}) r) r
+    ORDER BY ${order}`
+}
+
+const LONG_OF_GATES: readonly string[] = ['options', 'args', 'answer', 'votes']
+const MOST_REASON_CHARACTERS = 10_000
+
+/** The gates that `select` gives, in this order; their long values until the sum exceeds PAGE_BYTES. */
+export function shownGates(select: string, order: string): string {
+  const bytes = (name: string): string => `octet_length(g.${name}::text)`
+  const size = LONG_OF_GATES.map((name) => `coalesce(${bytes(name)}, 0)`).join(' + ')
+  const columns = GATE.columns.map(({ name }) => {
+    if (name === 'reason') return `left(g.reason, ${MOST_REASON_CHARACTERS})`
+    if (!LONG_OF_GATES.includes(name)) return `g.${name}`
+    const isShown = `g.${name} IS NULL OR g.shown_size <= ${PAGE_BYTES} OR ${bytes(name)} <= ${ALWAYS_BYTES}`
+    return `CASE WHEN ${isShown} THEN g.${name}::text ELSE '{"$omitted":{"bytes":' || ${bytes(name)} || '}}' END`
+  })
+  return `SELECT ${columns.join(', ')} FROM (
+    SELECT g.*, sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (${select}) g) g
     ORDER BY ${order}`
 }

@@ -29,10 +29,11 @@ import { GATES as GATE_BY_ID, RESULTS, RESULTS_AT } from '../load/plain.ts'
 import { shownRuns } from '../shown.ts'
 import { type Fields, statement } from '../statement.ts'
 import { isUuid } from '../uuid.ts'
-import { type Conditions, gateConditions, instanceConditions, runConditions } from './conditions.ts'
+import { type Conditions, instanceConditions, runConditions } from './conditions.ts'
 import { doctor } from './doctor.ts'
 import { EventRows, eventPageText } from './event.ts'
 import { Feed } from './feed.ts'
+import { listGates, openGates, openGatesShown } from './gates.ts'
 import { errorsOf, histories, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { runsText } from './runs.ts'
@@ -47,8 +48,6 @@ const QUEUED_BEFORE = statement(
      WHERE i.slot_key = $1 AND i.ended_at IS NULL AND i.state = 'queued'
        AND (i.queued_at, i.id) < (to_timestamp($2::float8 / 1000), $3::uuid) LIMIT $4::int) before`,
 )
-const ANY_GATES = `SELECT ${column.selectList(column.GATE, 'g')} FROM workflow.workflow_gate g`
-const GATES = `${ANY_GATES} WHERE g.state = 'open'`
 
 const RUNS_BY_ID = statement(`${RUNS} WHERE r.id = ANY ($1::uuid[]) ORDER BY array_position($1::uuid[], r.id)`)
 const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::text AND r.status = 'leased'`)
@@ -105,8 +104,6 @@ const INSTANCE_EVENTS = statement(
 const PROGRESS = statement(
   'SELECT i.id, i.event_seq, i.state FROM workflow.workflow_instance i WHERE i.id = ANY ($1::uuid[])',
 )
-const OPEN_GATES = statement(`${GATES} ORDER BY g.id LIMIT $1::int`)
-const OPEN_GATES_OF = statement(`${GATES} AND g.instance_id = $2::uuid ORDER BY g.id LIMIT $1::int`)
 const QUEUES = statement(
   `SELECT n.name, coalesce(q.paused, false), coalesce(c.pending, 0), coalesce(c.leased, 0)
    FROM (SELECT name FROM workflow.workflow_queue
@@ -343,17 +340,16 @@ export class PostgresReads implements Reads {
     return askOne(this.#lanes, { statement: GATE_BY_ID, values: [uuidArray([id])], row: column.gateFrom })
   }
 
-  async openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]> {
-    const { instanceId, limit } = params
-    return instanceId === null
-      ? ask(this.#views, { statement: OPEN_GATES, values: [String(limit)], row: column.gateFrom })
-      : ask(this.#views, { statement: OPEN_GATES_OF, values: [String(limit), instanceId], row: column.gateFrom })
+  openGates(params: Parameters<Reads['openGates']>[0]): Promise<readonly GateRow[]> {
+    return openGates(this.#views, params)
   }
 
-  async listGates(query: GateQuery): Promise<readonly GateRow[]> {
-    const where = gateConditions(query)
-    const text = `${ANY_GATES} ${where.text()} ORDER BY g.id DESC ${where.page(query)}`
-    return ask(this.#lists, { statement: statement(text), values: where.values, row: column.gateFrom })
+  shownGates(params: Parameters<Reads['shownGates']>[0]): Promise<readonly GateRow[]> {
+    return openGatesShown(this.#views, params)
+  }
+
+  listGates(query: GateQuery): Promise<readonly GateRow[]> {
+    return listGates(this.#lists, query)
   }
 
   async queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]> {

@@ -21,6 +21,7 @@ import {
   netOf,
   SCHEDULE_CELLS,
   scheduleOf,
+  shownGates,
   slotOf,
   WORKER_CELLS,
   workerOf,
@@ -197,6 +198,10 @@ export function readsOn(connection: Connection): Reads {
     feedEnd: () => connection.read(() => feedEnd(connection)),
     feedStart: () => connection.read(() => feedStart(connection)),
     gate: (id) => row(gateOf, `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`, id),
+    shownGates: ({ instanceId, limit }) => {
+      const page = { where: "WHERE state = 'open' AND instance_id = ?", order: 'id', page: 'LIMIT ?' }
+      return list(gateOf, shownGates(page), instanceId, limit)
+    },
     openGates: ({ instanceId, limit }) =>
       instanceId === null
         ? rows(gateOf, `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' ORDER BY id LIMIT ?`, limit)
@@ -208,8 +213,7 @@ export function readsOn(connection: Connection): Reads {
           ),
     listGates: (query) => {
       const { where, values } = gateFilter(query)
-      const sql = `SELECT ${GATE_CELLS} FROM workflow_gate ${where} ORDER BY id DESC LIMIT ?`
-      return list(gateOf, sql, ...values, query.limit)
+      return list(gateOf, shownGates({ where, order: 'id DESC', page: 'LIMIT ?' }), ...values, query.limit)
     },
     queues: () => connection.readLong(queuesWithCounts),
     queuesPaused: async () =>

@@ -10,7 +10,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../rows.ts'
-import { EVENT_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
 import type { Cells, Value } from '../driver.ts'
 import { shownJson } from '../shown.ts'
 
@@ -22,6 +22,23 @@ export function slotOf(cells: Cells): SlotRow {
 
 export const GATE_CELLS = `id, instance_id, root_id, node, fire, scope, state, options, args, due_at, on_timeout, answer,
   answered_by, reason, votes, escalated, escalate_at, created_at, answered_at`
+
+const LONG_OF_GATES = ['options', 'args', 'answer', 'votes']
+const MOST_REASON_CHARACTERS = 10_000
+
+/** Gates in this order; their long values until the sum exceeds PAGE_BYTES. Only sizes are read of the others. */
+export function shownGates({ where, order, page }: { where: string; order: string; page: string }): string {
+  const size = LONG_OF_GATES.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ')
+  const columns = GATE_CELLS.split(/,\s*/).map((name) => {
+    if (name === 'reason') return `substr(reason, 1, ${MOST_REASON_CHARACTERS})`
+    if (!LONG_OF_GATES.includes(name)) return name
+    return shownJson(name, `(shown_size <= ${PAGE_BYTES} OR octet_length(${name}) <= ${ALWAYS_BYTES})`)
+  })
+  return `SELECT ${columns.join(', ')} FROM (
+    SELECT id AS shown_id, sum(size) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS shown_size
+    FROM (SELECT id, ${size} AS size FROM workflow_gate ${where} ORDER BY ${order} ${page}))
+    JOIN workflow_gate ON id = shown_id ORDER BY ${order}`
+}
 
 export function gateOf(cells: Cells): GateRow {
   return {
