@@ -19,17 +19,17 @@ import type { Offer } from './handoff.ts'
 import type { InboxScheduleDesk } from './inbox-schedules.ts'
 import { type Chance, leaseExpired, lost, overdue, unrecordable } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'
+import { retention } from './retention.ts'
 import type { Schedules } from './schedules.ts'
 import type { Settler } from './settle.ts'
 import type { SlotDesk } from './slot-desk.ts'
 import type { Transactor } from './transactor.ts'
 
-const PRUNE_EVERY_MS = 60_000
 /** Something due already (a retry that another process will take, say) must not make us spin. */
 const AHEAD_MS = 20
 const LOOK_AHEAD_EVERY_MS = 100
 const CATCH_UP_MS = 2_000
-/** A schedule that takes longer, since it waits for a locked row, goes on while the pass does. */
+/** A schedule that takes longer, since it waits for a locked row, goes on while the pass does; so does retention. */
 const FIRE_MS = 500
 
 export interface SweeperDeps {
@@ -69,12 +69,13 @@ export class Sweeper {
   /** false: another process does it. */
   #started = false
   #closed = false
-  #prunedAt = Number.NEGATIVE_INFINITY
+  readonly #prune: () => Promise<void>
   readonly #firing = new Map<string, Promise<void>>()
 
   constructor(deps: SweeperDeps) {
     this.#deps = deps
     this.#findings = new Findings(deps.faults, () => this.#closed)
+    this.#prune = retention(deps, this.#findings, () => this.#closed)
   }
 
   /**
@@ -278,7 +279,7 @@ export class Sweeper {
           idOf,
           (row) => this.#fire(`schedule ${row.id}`, () => inboxSchedules.fire(row)),
         ),
-      retention: () => this.#prune(),
+      retention: () => this.#fire('retention', () => this.#prune()),
     }
   }
 
@@ -352,28 +353,6 @@ export class Sweeper {
       const gate = change.loaded.gates.get(id)
       if (gate !== undefined) ripenGate(change, gate)
     })
-  }
-
-  async #prune(): Promise<void> {
-    const { store, retention, transactor } = this.#deps
-    const now = transactor.nowMs
-    // Not by the store's clock, which may be set back.
-    const here = performance.now()
-    if (here - this.#prunedAt < PRUNE_EVERY_MS) return
-    this.#prunedAt = here
-    const never = Number.NEGATIVE_INFINITY
-    const endedBefore = retention.endedMs === null ? never : now - retention.endedMs
-    const eventsBefore = retention.eventsMs === null ? never : now - retention.eventsMs
-    if (endedBefore === never && eventsBefore === never) return
-    const limit = 1000
-    while (
-      !this.#closed &&
-      (await store.sweep.prune({
-        endedBefore: Math.max(endedBefore, 0),
-        eventsBefore: Math.max(eventsBefore, 0),
-        limit,
-      })) >= limit
-    );
   }
 }
 

@@ -78,14 +78,21 @@ export interface Sweeps {
    * are ahead of the clock. Returns whether it was so.
    */
   clockWentBack(params: { readonly known: boolean }): Promise<boolean>
+  /** Roots and bare runs that `prune` would delete. */
+  prunable(params: {
+    readonly endedBefore: number
+    readonly limit: number
+  }): Promise<readonly { readonly id: string }[]>
   /**
    * Deletes ended instances, bare runs that ended or were deleted, and events older than the cut, in chunks; keeps
-   * for-ever idempotency keys. Returns rows removed.
+   * for-ever idempotency keys. Returns rows removed. `among`: of instances and runs only these, and nothing else where
+   * there are some. One that cannot be deleted fails all.
    */
   prune(params: {
     readonly endedBefore: number
     readonly eventsBefore: number
     readonly limit: number
+    readonly among?: readonly string[]
   }): Promise<number>
 }
 

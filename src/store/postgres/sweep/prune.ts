@@ -3,37 +3,40 @@
  * event partitions before theirs. SKIP LOCKED: several pruners share the work, and what is being touched is not old.
  */
 import type pg from 'pg'
+import { ask } from '../ask.ts'
 import { uuidArray } from '../batch.ts'
 import { toStoreError } from '../failure.ts'
 import { FlightError, fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
 import { type Call, type Fields, type Statement, statement } from '../statement.ts'
 
-const OLD_TREES = statement(
-  `SELECT i.id FROM workflow.workflow_instance i
+const OLD_TREES = `SELECT i.id FROM workflow.workflow_instance i
    WHERE i.parent_id IS NULL AND i.ended_at < to_timestamp($1::float8 / 1000)
      AND NOT EXISTS (SELECT FROM workflow.workflow_instance c
                      WHERE c.root_id = i.id AND c.parent_id IS NOT NULL
-                       AND (c.ended_at IS NULL OR c.ended_at >= to_timestamp($1::float8 / 1000)))
-   ORDER BY i.ended_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
-)
-const MEMBERS = statement(
-  `SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = ANY ($1::uuid[]) AND i.parent_id IS NOT NULL`,
-)
+                       AND (c.ended_at IS NULL OR c.ended_at >= to_timestamp($1::float8 / 1000)))`
 /** Dead letters are kept for an operator until he redrives or deletes them. */
-const OLD_RUNS = statement(
-  `SELECT r.id FROM workflow.workflow_run r
+const OLD_RUNS = `SELECT r.id FROM workflow.workflow_run r
    WHERE r.instance_id IS NULL AND r.finished_at < to_timestamp($1::float8 / 1000) AND r.settled_at IS NOT NULL
-     AND r.status IN ('succeeded', 'failed', 'cancelled') AND NOT r.dead_letter
-   ORDER BY r.finished_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
+     AND r.status IN ('succeeded', 'failed', 'cancelled') AND NOT r.dead_letter`
+/** Deleted by hand: whatever became of it, unless a worker still has it. */
+const DELETED_RUNS = `SELECT r.id FROM workflow.workflow_run r
+   WHERE r.deleted_at < to_timestamp($1::float8 / 1000) AND r.instance_id IS NULL
+     AND (r.status = 'pending' OR r.settled_at IS NOT NULL)`
+const OLDEST = [
+  { old: OLD_TREES, id: 'i.id', by: 'i.ended_at' },
+  { old: OLD_RUNS, id: 'r.id', by: 'r.finished_at' },
+  { old: DELETED_RUNS, id: 'r.id', by: 'r.deleted_at' },
+] as const
+/** Of trees, of runs, of deleted runs. */
+const FOUND = OLDEST.map(({ old, by }) => statement(`${old} ORDER BY ${by} LIMIT $2::int`))
+const TAKEN = OLDEST.map(({ old, by }) => statement(`${old} ORDER BY ${by} LIMIT $2::int FOR UPDATE SKIP LOCKED`))
+const TAKEN_AMONG = OLDEST.map(({ old, id, by }) =>
+  statement(`${old} AND ${id} = ANY ($3::uuid[]) ORDER BY ${by} LIMIT $2::int FOR UPDATE SKIP LOCKED`),
 )
 
-/** Deleted by hand: whatever became of it, unless a worker still has it. */
-const DELETED_RUNS = statement(
-  `SELECT r.id FROM workflow.workflow_run r
-   WHERE r.deleted_at < to_timestamp($1::float8 / 1000) AND r.instance_id IS NULL
-     AND (r.status = 'pending' OR r.settled_at IS NOT NULL)
-   ORDER BY r.deleted_at LIMIT $2::int FOR UPDATE SKIP LOCKED`,
+const MEMBERS = statement(
+  `SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = ANY ($1::uuid[]) AND i.parent_id IS NOT NULL`,
 )
 
 /** A tree goes run by run before it goes itself, so that no call takes long however big it is. */
@@ -88,6 +91,17 @@ export interface PruneParams {
   readonly endedBefore: number
   readonly eventsBefore: number
   readonly limit: number
+  readonly among?: readonly string[]
+}
+
+export async function prunable(
+  lanes: Lanes,
+  { endedBefore, limit }: { readonly endedBefore: number; readonly limit: number },
+): Promise<readonly { readonly id: string }[]> {
+  const values = [String(endedBefore), String(limit)]
+  const row = (fields: Fields): string => fields[0] as string
+  const found = await Promise.all(FOUND.map((known) => ask(lanes, { statement: known, values, row })))
+  return [...new Set(found.flat())].slice(0, limit).map((id) => ({ id }))
 }
 
 export async function prune(lanes: Lanes, params: PruneParams): Promise<number> {
@@ -100,13 +114,18 @@ export async function prune(lanes: Lanes, params: PruneParams): Promise<number> 
         throw error
       }
     })
-    return rows + (await prunePartitions(lanes, params.eventsBefore))
+    return onlyRows(params) ? rows : rows + (await prunePartitions(lanes, params.eventsBefore))
   } catch (error) {
     throw toStoreError(error)
   }
 }
 
-async function pruneRows(client: pg.Client, { endedBefore, limit }: PruneParams): Promise<number> {
+function onlyRows({ among }: PruneParams): boolean {
+  return among !== undefined && among.length > 0
+}
+
+async function pruneRows(client: pg.Client, params: PruneParams): Promise<number> {
+  const { endedBefore, limit, among } = params
   let removed = 0
   const count = (fields: Fields): void => {
     removed += Number(fields[0])
@@ -120,12 +139,11 @@ async function pruneRows(client: pg.Client, { endedBefore, limit }: PruneParams)
 
   const old: string[] = []
   const trees: string[] = []
-  const values = [String(endedBefore), String(limit)]
+  const values = [String(endedBefore), String(limit), ...(among === undefined ? [] : [uuidArray(among)])]
+  const taken = among === undefined ? TAKEN : TAKEN_AMONG
   await fly(client, [
     BEGIN,
-    { statement: OLD_TREES, values, row: list(trees) },
-    { statement: OLD_RUNS, values, row: list(old) },
-    { statement: DELETED_RUNS, values, row: list(old) },
+    ...taken.map((known, i) => ({ statement: known, values, row: list(i === 0 ? trees : old) })),
   ])
   // A run may be both old and deleted.
   const runs = [...new Set(old)]
@@ -142,7 +160,7 @@ async function pruneRows(client: pg.Client, { endedBefore, limit }: PruneParams)
   await fly(client, [...over(REMOVE_RUNS, runs), bare])
   await fly(client, [
     ...over(REMOVE_TREES, whole),
-    { statement: FORGET_SESSIONS, values: [String(endedBefore)] },
+    ...(onlyRows(params) ? [] : [{ statement: FORGET_SESSIONS, values: [String(endedBefore)] }]),
     COMMIT,
   ])
   return removed

@@ -14,7 +14,7 @@ import { BEAT, BEAT_LEASE, KEEP_ALIVE } from './beat.ts'
 import { clockWentBack } from './clock-back.ts'
 import * as due from './due.ts'
 import * as held from './held.ts'
-import { prune } from './prune.ts'
+import { type PruneParams, prunable, prune } from './prune.ts'
 import { recountLimits } from './recount.ts'
 import { addTotals } from './totals.ts'
 
@@ -244,11 +244,14 @@ export class PostgresSweeps implements Sweeps {
     return recountLimits(this.#lanes, params.keys)
   }
 
-  prune(params: {
+  prunable(params: {
     readonly endedBefore: number
-    readonly eventsBefore: number
     readonly limit: number
-  }): Promise<number> {
+  }): Promise<readonly { readonly id: string }[]> {
+    return prunable(this.#timers, params)
+  }
+
+  prune(params: PruneParams): Promise<number> {
     return prune(this.#timers, params)
   }
 

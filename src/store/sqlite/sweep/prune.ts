@@ -11,17 +11,28 @@ const ROOT = `SELECT root.id FROM workflow_instance root
   WHERE root.parent_id IS NULL AND root.ended_at IS NOT NULL AND root.ended_at < ?1
     AND NOT EXISTS (SELECT 1 FROM workflow_instance member
       WHERE member.parent_id IS NOT NULL AND member.root_id = root.id
-        AND (member.ended_at IS NULL OR member.ended_at >= ?1))
-  ORDER BY root.ended_at LIMIT ?2`
+        AND (member.ended_at IS NULL OR member.ended_at >= ?1))`
 const MEMBERS = `SELECT ?1 AS id UNION ALL SELECT id FROM workflow_instance WHERE parent_id IS NOT NULL AND root_id = ?1`
 const RUNS_OF_TREE = `SELECT id FROM workflow_run WHERE instance_id IN (${MEMBERS}) LIMIT ?2`
 const BARE_RUNS = `SELECT id FROM workflow_run
   WHERE instance_id IS NULL AND finished_at IS NOT NULL AND finished_at < ?1 AND settled_at IS NOT NULL
-    AND dead_letter = 0 AND status IN ('succeeded', 'failed', 'cancelled') ORDER BY finished_at LIMIT ?2`
+    AND dead_letter = 0 AND status IN ('succeeded', 'failed', 'cancelled')`
 /** Deleted by hand: whatever became of it, unless a worker still has it. */
-const DELETED_RUNS = `SELECT id FROM workflow_run INDEXED BY idx_workflow_run_deleted_at
-  WHERE deleted_at IS NOT NULL AND deleted_at < ?1 AND instance_id IS NULL
-    AND (status = 'pending' OR settled_at IS NOT NULL) ORDER BY deleted_at LIMIT ?2 + 0`
+const DELETED_RUNS = `WHERE deleted_at IS NOT NULL AND deleted_at < ?1 AND instance_id IS NULL
+    AND (status = 'pending' OR settled_at IS NOT NULL)`
+/** The oldest of all, by the index of their time. */
+const OLDEST = {
+  bare: `${BARE_RUNS} ORDER BY finished_at LIMIT ?2`,
+  deleted: `SELECT id FROM workflow_run INDEXED BY idx_workflow_run_deleted_at ${DELETED_RUNS} ORDER BY deleted_at LIMIT ?2 + 0`,
+  roots: `${ROOT} ORDER BY root.ended_at LIMIT ?2`,
+}
+/** Those that are named, found by id (`+` keeps SQLite from using the index of the time): the other old ones are not read. */
+const THESE = 'IN (SELECT value FROM json_each(?3)) LIMIT ?2'
+const NAMED = {
+  bare: `${BARE_RUNS.replace('finished_at <', '+finished_at <')} AND id ${THESE}`,
+  deleted: `SELECT id FROM workflow_run ${DELETED_RUNS.replace('deleted_at <', '+deleted_at <')} AND id ${THESE}`,
+  roots: `${ROOT.replace('root.ended_at <', '+root.ended_at <')} AND root.id ${THESE}`,
+}
 const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
   SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
 /** Oldest first, so that what remains of an instance's numbered events is always its end. */
@@ -41,33 +52,53 @@ interface Cut {
   readonly endedBefore: number
   readonly eventsBefore: number
   readonly limit: number
+  readonly among?: readonly string[]
 }
 
-export function prune(connection: Connection, { endedBefore, eventsBefore, limit }: Cut): number {
+export function prunable(
+  connection: Connection,
+  { endedBefore, limit }: Pick<Cut, 'endedBefore' | 'limit'>,
+): { readonly id: string }[] {
+  const found = Object.values(OLDEST).flatMap((sql) =>
+    connection
+      .statement(sql)
+      .all(endedBefore, limit)
+      .map(([id]) => id as string),
+  )
+  return [...new Set(found)].slice(0, limit).map((id) => ({ id }))
+}
+
+export function prune(connection: Connection, { endedBefore, eventsBefore, limit, among }: Cut): number {
+  const { bare, deleted, roots } = among === undefined ? OLDEST : NAMED
+  const old = (sql: string): readonly string[] =>
+    connection
+      .statement(sql)
+      .all(endedBefore, left, ...(among === undefined ? [] : [JSON.stringify(among)]))
+      .map(([id]) => id as string)
   let left = limit
-  left -= pruneBareRuns(connection, BARE_RUNS, endedBefore, left)
-  if (left > 0) left -= pruneBareRuns(connection, DELETED_RUNS, endedBefore, left)
-  if (left > 0) left -= pruneTrees(connection, endedBefore, left)
+  left -= pruneRuns(connection, old(bare))
+  if (left > 0) left -= pruneRuns(connection, old(deleted))
+  if (left > 0) left -= pruneTrees(connection, old(roots), left)
+  if (among !== undefined && among.length > 0) return limit - left
   if (left > 0) left -= pruneEvents(connection, eventsBefore, left)
   if (left > 0) left -= remove(connection, DEAD_SESSIONS, endedBefore)
   return limit - left
 }
 
-function pruneBareRuns(connection: Connection, which: string, before: number, limit: number): number {
-  const ids = connection.statement(which).all(before, limit)
-  return ids.reduce((removed, [id]) => removed + removeRun(connection, id as string), 0)
+function pruneRuns(connection: Connection, ids: readonly string[]): number {
+  return ids.reduce((removed, id) => removed + removeRun(connection, id), 0)
 }
 
-function pruneTrees(connection: Connection, before: number, limit: number): number {
+function pruneTrees(connection: Connection, roots: readonly string[], limit: number): number {
   let removed = 0
-  for (const [root] of connection.statement(ROOT).all(before, limit)) {
-    removed += remove(connection, EVENTS_OF_TREE, root as string, limit - removed)
+  for (const root of roots) {
+    removed += remove(connection, EVENTS_OF_TREE, root, limit - removed)
     if (removed >= limit) break
-    for (const [id] of connection.statement(RUNS_OF_TREE).all(root as string, limit - removed)) {
+    for (const [id] of connection.statement(RUNS_OF_TREE).all(root, limit - removed)) {
       removed += removeRun(connection, id as string)
     }
     if (removed >= limit) break
-    removed += removeTree(connection, root as string)
+    removed += removeTree(connection, root)
     if (removed >= limit) break
   }
   return removed

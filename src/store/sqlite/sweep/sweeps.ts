@@ -7,7 +7,7 @@ import { GATE_CELLS, gateOf, SCHEDULE_CELLS, scheduleOf } from '../row/others.ts
 import { clockWentBack } from './clock-back.ts'
 import { checkpoint, extendLeases, progress, started } from './lease.ts'
 import { nextDueAt } from './next-due.ts'
-import { prune } from './prune.ts'
+import { prunable, prune } from './prune.ts'
 import { recountLimits } from './recount.ts'
 import { RUN_KEY_CELLS, runKeyOf } from './run-key.ts'
 import { beat, beatLease, keepAlive, lostRuns } from './sessions.ts'
@@ -91,6 +91,7 @@ export function sweepsOn(connection: Connection): Sweeps {
     progress: (params) => connection.write(() => progress(connection, params)),
     recountLimits: ({ keys }) => connection.write(() => recountLimits(connection, keys)),
     clockWentBack: (params) => clockWentBack(connection, params),
+    prunable: (params) => connection.read(() => prunable(connection, params)),
     prune: (params) => connection.write(() => prune(connection, params)),
   }
 }
