@@ -68,6 +68,7 @@ export interface EnqueueParams {
   readonly queue?: string
   /** Smaller runs earlier; default 100. */
   readonly priority?: number
+  /** Beside runAt: what runAt was counted by. */
   readonly delayMs?: number
   readonly runAt?: number
   readonly maxAttempts?: number

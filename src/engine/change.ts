@@ -92,6 +92,8 @@ export class Change {
   readonly taken = new Map<string, Entries>()
   /** Whether what lies aside is the same here as there. */
   readonly shared = new Map<string, boolean>()
+  /** Times of new runs that were counted from now, not named: told with their creation, in case the clock is set back. */
+  readonly counted = new Map<string, { readonly delay_ms?: number; readonly expires_in_ms?: number }>()
   readonly endedIds: string[] = []
   /** Limits under which this transaction found or put somebody in the queue. */
   readonly queuedUnder = new Set<string>()
@@ -279,7 +281,9 @@ export class Change {
       return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome })
     }
     this.#created.set(run.id, this.events.length)
-    this.runEvent(run, 'created', run.runAt > this.now ? { run_at: iso(run.runAt) } : null, actor)
+    const due = run.runAt > this.now ? { run_at: iso(run.runAt) } : null
+    const counted = this.counted.get(run.id)
+    this.runEvent(run, 'created', counted === undefined ? due : { ...due, ...counted }, actor)
   }
 
   /** The `created` event of a run that is handed out at once tells its lease as well. */
@@ -290,7 +294,11 @@ export class Change {
     if (at === undefined || event === undefined) return
     this.events[at] = {
       ...event,
-      data: JSON.stringify({ leased_at: iso(run.leasedAt), leased_by: unscopedName(run.leasedBy) }),
+      data: JSON.stringify({
+        leased_at: iso(run.leasedAt),
+        leased_by: unscopedName(run.leasedBy),
+        ...this.counted.get(run.id),
+      }),
     }
   }
 

@@ -18,21 +18,30 @@ export interface ClockWatchDeps {
 
 export class ClockWatch {
   readonly #deps: ClockWatchDeps
-  #last: { readonly storeNow: number; readonly at: number } | null = null
+  /** How far the store's clock is ahead of this process's monotonic clock: the most that was seen since the last look. */
+  #aheadMs: number | null = null
   #back = false
 
   constructor(deps: ClockWatchDeps) {
     this.#deps = deps
   }
 
+  /**
+   * The store's clock as a transaction read it: it may jump and be corrected between two looks. Only a jump ahead is
+   * noted here. A transaction that took long has an old time, which looks like a clock that was set back.
+   */
+  saw(now: number): void {
+    if (this.#aheadMs !== null) this.#aheadMs = Math.max(this.#aheadMs, now - performance.now())
+  }
+
   /** One look per pass. What could not be corrected is tried again at the next. */
   async look(): Promise<void> {
     const { store, logger, reschedule } = this.#deps
     const now = await store.now()
-    const at = performance.now()
-    const first = this.#last === null
-    if (this.#last !== null && now < this.#last.storeNow + (at - this.#last.at) - BACK_MS) this.#back = true
-    this.#last = { storeNow: now, at }
+    const aheadMs = now - performance.now()
+    const first = this.#aheadMs === null
+    if (this.#aheadMs !== null && aheadMs < this.#aheadMs - BACK_MS) this.#back = true
+    this.#aheadMs = aheadMs
     if (!first && !this.#back) return
     const corrected = await store.sweep.clockWentBack({ known: this.#back })
     if (corrected) {

@@ -91,6 +91,7 @@ export class Engine implements EngineApi {
   readonly #definitions: DefinitionDesk
   readonly #schedules: Schedules
   readonly #slots: SlotDesk
+  readonly #clock: ClockWatch
   readonly #sweeper: Sweeper
   readonly #waiters: Waiters
   readonly #beginnings: Beginnings
@@ -235,20 +236,21 @@ export class Engine implements EngineApi {
     })
     this.inboxSchedules = inboxSchedules
     this.#slots = new SlotDesk({ store, transactor: this.#transactor, nets: this.#nets, offers, faults, probe })
+    this.#clock = new ClockWatch({
+      store,
+      logger,
+      reschedule: async (now) => {
+        await this.#schedules.reschedule(now)
+        await inboxSchedules.reschedule(now)
+      },
+    })
     this.#sweeper = new Sweeper({
       store,
       transactor: this.#transactor,
       settler: this.#settler,
       schedules: this.#schedules,
       inboxSchedules,
-      clock: new ClockWatch({
-        store,
-        logger,
-        reschedule: async (now) => {
-          await this.#schedules.reschedule(now)
-          await inboxSchedules.reschedule(now)
-        },
-      }),
+      clock: this.#clock,
       slots: this.#slots,
       offers,
       wake: () => this.#news.wake(null),
@@ -493,6 +495,7 @@ export class Engine implements EngineApi {
 
   /** It is committed whatever follows: what fails here is only noticed later, by a look of those concerned. */
   #committed(committed: Committed<unknown>): void {
+    this.#clock.saw(committed.change.now)
     try {
       this.#news.committed(committed)
     } catch (error) {

@@ -216,7 +216,7 @@ export class Line {
   async #hand(asking: Asking, runs: readonly RunRow[]): Promise<void> {
     await this.#deps.taken(runs)
     if (asking.gone) return this.#deps.giveBack(runs)
-    this.fedAt = Date.now()
+    this.fedAt = performance.now()
     this.#asking = this.#asking.filter((a) => a !== asking)
     asking.leave(runs)
   }

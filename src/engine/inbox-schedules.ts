@@ -120,11 +120,13 @@ export class InboxScheduleDesk implements InboxScheduling {
     }
   }
 
-  /** After the clock was set back: what fired ahead of it is due again by its expression. A first time that somebody chose stays. */
+  /** After the clock was set back: what fired or was set ahead of it is due by its expression. A first time that somebody chose stays. */
   async reschedule(now: number): Promise<void> {
     const { store, dueAt } = this.#deps
     for (const row of await store.inboxSchedules.list()) {
-      if (!row.enabled || row.lastRunAt === null || row.lastRunAt <= now || brokenRule(row) !== null) continue
+      if (!row.enabled || brokenRule(row) !== null) continue
+      const counted = row.updatedAt > now && row.nextRunAt === nextOf(row, row.updatedAt)
+      if (!counted && (row.lastRunAt === null || row.lastRunAt <= now)) continue
       const nextRunAt = nextOf(row, now)
       if (nextRunAt === null || row.nextRunAt <= nextRunAt) continue
       await store.inboxSchedules.enable({ id: row.id, nextRunAt })

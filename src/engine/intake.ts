@@ -318,6 +318,12 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
     ...(params.expiresInMs === undefined ? {} : { expiresAt: change.now + params.expiresInMs }),
   }
   for (const limit of params.limits ?? []) change.admission.set(tenantLimit(limit, params.tenant))
+  const { delayMs = 0, expiresInMs } = params
+  const counted = {
+    ...(delayMs > 0 && !claimed?.runAt ? { delay_ms: delayMs } : {}),
+    ...(expiresInMs === undefined ? {} : { expires_in_ms: expiresInMs }),
+  }
+  if (Object.keys(counted).length > 0) change.counted.set(run.id, counted)
   change.addRun(run, params.actor)
   return { id: run.id, created: true, run, ...(claimed?.replaced == null ? {} : { replaced: claimed.replaced }) }
 }

@@ -78,6 +78,7 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     meta: order.meta === null ? null : JSON.stringify(order.meta),
     inbox: false,
   }
+  if (work.delayMs > 0 && run.runAt !== order.runAt) change.counted.set(run.id, { delay_ms: work.delayMs })
   if (unwritable !== null) return refused(change, member, run, unwritable)
   const taken = takenOver(change, member, run)
   if (taken !== null) return taken

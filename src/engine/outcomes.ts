@@ -59,7 +59,8 @@ export function reported(
     finishedOutside(change, run.id)
     return 'stale'
   }
-  const told: Told = { startedAt: report.startedAt, reportId, ...said }
+  const startedAt = report.startedAt === null ? null : Math.min(report.startedAt, change.now)
+  const told: Told = { startedAt, reportId, ...said }
   if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, told)
   else if (outcome.kind === 'failed') failExecution(change, run, outcome.error, false, told, chance)
   else if (outcome.kind === 'deferred') defer(change, run, told, outcome.command ?? null)

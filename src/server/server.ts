@@ -95,7 +95,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   app.addHook('onSend', async (_, reply) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
   })
-  await guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
+  guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
   guardAnswers(app)
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
   const longPolls = new LongPolls(closing.signal)

@@ -19,8 +19,6 @@ export class Execution implements ContextParts {
   readonly session: Session
   readonly logger: Logger
   readonly maxBytes: number
-  /** On the machine's clock. */
-  readonly startedAt = Date.now()
   readonly #began = performance.now()
   startReported = false
   /** Its outcome was reported: what its handler still does concerns nobody. */
@@ -74,11 +72,20 @@ export class Execution implements ContextParts {
     this.#controller?.abort(reason)
   }
 
+  get ageMs(): number {
+    return performance.now() - this.#began
+  }
+
+  /** On the machine's clock as it stands now: it may have been set meanwhile. */
+  get startedAt(): number {
+    return Math.round(Date.now() - this.ageMs)
+  }
+
   /** Ends it; returns how long it took. */
   end(): number {
     this.over = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    return performance.now() - this.#began
+    return this.ageMs
   }
 }
 

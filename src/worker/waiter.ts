@@ -7,7 +7,7 @@ export class Waiter {
   wait(name: string, done: () => boolean, ms: number): Promise<void> {
     if (done()) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#wait = { name, done, end: resolve, until: Date.now() + ms }
+      this.#wait = { name, done, end: resolve, until: performance.now() + ms }
       this.#arm(ms)
     })
   }
@@ -19,8 +19,8 @@ export class Waiter {
   /** The wait of this name, if it is under way, ends at the latest in `ms`. */
   limit(name: string, ms: number): void {
     const wait = this.#wait
-    if (wait === null || wait.name !== name || Date.now() + ms >= wait.until) return
-    wait.until = Date.now() + ms
+    if (wait === null || wait.name !== name || performance.now() + ms >= wait.until) return
+    wait.until = performance.now() + ms
     this.#arm(ms)
   }
 

@@ -217,9 +217,9 @@ export class Worker {
   }
 
   #turnIsOver(): boolean {
-    if (this.#turnBeganAt !== 0) return Date.now() - this.#turnBeganAt > TURN_MS
+    if (this.#turnBeganAt !== 0) return performance.now() - this.#turnBeganAt > TURN_MS
     if (this.#buffer.length === 0) return false
-    this.#turnBeganAt = Date.now()
+    this.#turnBeganAt = performance.now()
     setImmediate(() => {
       this.#turnBeganAt = 0
       this.#pump()
@@ -350,12 +350,11 @@ export class Worker {
   #scan(): void {
     this.#scanTimer = null
     if (this.#executing.size === 0 || this.#state === 'stopped') return
-    const now = Date.now()
     const begun: { runId: string; epoch: number; at: number }[] = []
     let young = false
     for (const execution of this.#executing) {
       if (execution.startReported) continue
-      if (now - execution.startedAt < START_REPORT_MS) {
+      if (execution.ageMs < START_REPORT_MS) {
         young = true
         break
       }
@@ -367,16 +366,16 @@ export class Worker {
         this.#options.logger.debug({ err: error, runs: begun.length }, 'starts could not be reported')
       })
     }
-    this.#handBackIfStalled(now)
+    this.#handBackIfStalled()
     this.#armScan(young ? START_REPORT_MS : SLOW_SCAN_MS)
   }
 
-  #handBackIfStalled(now: number): void {
+  #handBackIfStalled(): void {
     if (this.#buffer.length === 0 || this.#executing.size < this.#options.concurrency) return
-    let youngest = 0
-    for (const execution of this.#executing) youngest = execution.startedAt
-    if (now - youngest < STALLED_MS) return
-    this.#pace.stalled(now - youngest)
+    let youngestMs = 0
+    for (const execution of this.#executing) youngestMs = execution.ageMs
+    if (youngestMs < STALLED_MS) return
+    this.#pace.stalled(youngestMs)
     for (const delivery of this.#buffer.take(() => true)) this.#release(delivery)
   }
 

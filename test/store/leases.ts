@@ -124,6 +124,7 @@ export function leaseTopic(current: Current): void {
     const untimed = aLeasedRun({ sessionId: newId(), epoch: 3 })
     const done = aRun({ status: 'succeeded', epoch: 3, settledAt: T0, finishedAt: T0 })
     await put(store, { runs: { insert: [held, retried, untimed, done] } })
+    await setClock(store, 10_000)
     const report = (at: number, epoch: number, ...runs: { readonly id: string }[]) =>
       store.sweep.started({ runs: runs.map(({ id }) => ({ id, epoch, at })) })
     expect(await report(T0 + 50, 2, held)).toEqual([])
@@ -144,6 +145,18 @@ export function leaseTopic(current: Current): void {
     await put(store, { runs: { insert: [run] } })
     await store.sweep.started({ runs: [{ id: run.id, epoch: 1, at: T0 - 60_000 }] })
     expect((await store.read.run(run.id))!.startedAt).toBe(T0)
+  })
+
+  it('does not put a start into the future, however fast the clock of the worker', async () => {
+    const { store } = current()
+    const run = aLeasedRun({ sessionId: newId(), leasedAt: T0, timeoutMs: 5_000 })
+    await put(store, { runs: { insert: [run] } })
+    await setClock(store, 10_000)
+    await store.sweep.started({ runs: [{ id: run.id, epoch: 1, at: T0 + 3_600_000 }] })
+    const { startedAt, timeoutAt } = (await store.read.run(run.id))!
+    expect(startedAt).toBeGreaterThanOrEqual(T0 + 10_000)
+    expect(startedAt).toBeLessThan(T0 + 3_600_000)
+    expect(timeoutAt! - startedAt!).toBe(5_000)
   })
 
   it('saves checkpoints under the epoch, numbering them, across attempts', async () => {

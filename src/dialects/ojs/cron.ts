@@ -11,8 +11,7 @@ import { kindOf, Part } from '../reader.ts'
 import type { JsonObject } from './envelope.ts'
 import { enqueueParams, type JobAsked, readJob } from './job.ts'
 import { readCronName } from './names.ts'
-import { optionOf } from './options.ts'
-import { isRelative, timeText } from './time.ts'
+import { timeText } from './time.ts'
 
 /** What the client said of its cron job, word for word. */
 interface About {
@@ -45,7 +44,7 @@ export function readCron(
     timezone,
     overlap,
     enabled,
-    run: firingParams(template, job, name, by),
+    run: firingParams(job, name, by),
     ...(by.tenant === null ? {} : { tenant: by.tenant }),
     about: about as unknown as Json,
   }
@@ -64,23 +63,15 @@ function jobPart(part: Part): Part {
 }
 
 function firingParams(
-  template: Part,
   job: JobAsked,
   cron: string,
   by: { readonly tenant: string | null; readonly initiator: string | null },
 ): EnqueueParams {
-  const later = [optionOf(template, 'scheduled_at'), optionOf(template, 'delay_until')].find((part) => part.given)
-  const expires = optionOf(template, 'expires_at')
   const { scheduledAt: _, expiresAt: __, ...envelope } = job.envelope
-  const { runAt, expiresAt, unique, ...params } = enqueueParams(
-    { ...job, id: null, envelope: { ...envelope, cron } },
-    by,
-  )
+  const { runAt, unique, ...params } = enqueueParams({ ...job, id: null, envelope: { ...envelope, cron } }, by)
   return {
     ...params,
     ...(runAt === HELD_AT ? { runAt } : {}),
-    ...(later !== undefined && isRelative(later.value) && runAt !== undefined ? { delayMs: runAt } : {}),
-    ...(expiresAt === undefined ? {} : isRelative(expires.value) ? { expiresInMs: expiresAt } : { expiresAt }),
     // A firing has nobody to reject.
     ...(unique === undefined ? {} : { unique: { ...unique, onConflict: quiet(unique.onConflict) } }),
   }

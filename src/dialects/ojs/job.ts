@@ -62,9 +62,8 @@ export function enqueueParams(
     queue: options.queue,
     priority: options.priority,
     retry: options.retry,
-    ...(options.runAt === null ? {} : { runAt: options.runAt }),
-    ...(options.delayMs === null ? {} : { delayMs: options.delayMs }),
-    ...(options.expiresAt === null ? {} : { expiresAt: options.expiresAt }),
+    ...dueOf(options),
+    ...expiryOf(options),
     ...(options.timeoutMs === null ? {} : { timeoutMs: options.timeoutMs }),
     ...(options.limitKey === null ? {} : { limitKey: options.limitKey }),
     ...(options.limits.length === 0 ? {} : { limits: options.limits }),
@@ -72,6 +71,16 @@ export function enqueueParams(
     ...(meta === null ? {} : { meta }),
     ...(by.tenant === null ? {} : { tenant: by.tenant }),
   }
+}
+
+function dueOf({ runAt, runInMs, delayMs }: JobAsked['options']): Pick<EnqueueParams, 'runAt' | 'delayMs'> {
+  if (runAt !== null) return { runAt, ...(runInMs === null ? {} : { delayMs: runInMs }) }
+  return delayMs === null ? {} : { delayMs }
+}
+
+function expiryOf({ expiresAt, expiresInMs }: JobAsked['options']): Pick<EnqueueParams, 'expiresAt' | 'expiresInMs'> {
+  if (expiresInMs !== null) return { expiresInMs }
+  return expiresAt === null ? {} : { expiresAt }
 }
 
 /** As a part of a workflow. Moments stand: a job whose turn comes later is due at once, or has expired. */

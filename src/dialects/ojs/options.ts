@@ -18,6 +18,9 @@ export interface OptionsAsked {
   readonly runAt: number | null
   readonly delayMs: number | null
   readonly expiresAt: number | null
+  /** runAt and expiresAt, if they were counted from now. */
+  readonly runInMs: number | null
+  readonly expiresInMs: number | null
   /** Per attempt, its grace period included: when the server ends it. */
   readonly timeoutMs: number | null
   /** How long before that the handler is to stop. */
@@ -61,6 +64,8 @@ export function readJobOptions(job: Part, now: number): OptionsRead {
       runAt: held ? HELD_AT : (scheduled?.at ?? null),
       delayMs: get('delay').duration('delay'),
       expiresAt: expires?.at ?? null,
+      runInMs: held ? null : (scheduled?.inMs ?? null),
+      expiresInMs: expires?.inMs ?? null,
       timeoutMs: timeoutMs === null ? null : timeoutMs + graceMs,
       graceMs,
       retry,
@@ -73,7 +78,7 @@ export function readJobOptions(job: Part, now: number): OptionsRead {
       ...kept('unique', get('unique')),
       ...kept('rateLimit', get('rate_limit')),
       ...(scheduled === null ? {} : { scheduledAt: scheduled.text }),
-      ...(expires === null ? {} : { expiresAt: expires.text }),
+      ...(expires === null || expires.inMs !== null ? {} : { expiresAt: expires.text }),
       ...(visibility === null ? {} : { visibilityTimeoutMs: visibility }),
       ...kept('metadata', get('metadata')),
       ...(unknown === null ? {} : { options: unknown }),

@@ -8,7 +8,7 @@ describe('parseMoment', () => {
   it.each(['2099-12-31T23:59:59Z', '2030-01-31T09:00:00.123456Z', '2030-01-31T09:00:00+02:00', '2028-02-29t00:00:00z'])(
     'reads %s and keeps its text',
     (text) => {
-      expect(parseMoment(text, NOW)).toEqual({ at: Date.parse(text), text })
+      expect(parseMoment(text, NOW)).toEqual({ at: Date.parse(text), text, inMs: null })
     },
   )
 
@@ -17,7 +17,7 @@ describe('parseMoment', () => {
     ['+PT0S', 0],
     ['+P1D', 86_400_000],
   ])('counts %s from now and says what it came to', (text, ms) => {
-    expect(parseMoment(text, NOW)).toEqual({ at: NOW + ms, text: new Date(NOW + ms).toISOString() })
+    expect(parseMoment(text, NOW)).toEqual({ at: NOW + ms, text: new Date(NOW + ms).toISOString(), inMs: ms })
   })
 
   it.each([

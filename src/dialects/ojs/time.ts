@@ -9,6 +9,8 @@ export interface Moment {
   readonly at: number
   /** As the client wrote it, so that it reads its own words back; of a relative one, what it came to. */
   readonly text: string
+  /** null: named, not counted from now. */
+  readonly inMs: number | null
 }
 
 export function readMoment(part: Part, what: string, now: number): Moment | null {
@@ -29,13 +31,13 @@ export function readMoment(part: Part, what: string, now: number): Moment | null
 export function parseMoment(text: string, now: number): Moment | null {
   if (isRelative(text)) {
     const ms = parseIsoDuration(text.slice(1))
-    return ms === null ? null : { at: now + ms, text: timeText(now + ms) }
+    return ms === null ? null : { at: now + ms, text: timeText(now + ms), inMs: ms }
   }
   const date = RFC_3339.exec(text)
   const at = date === null ? Number.NaN : Date.parse(text)
   // the parser lets 30 February pass as 1 March
   if (date === null || Number.isNaN(at) || Number(date[3]) > daysIn(Number(date[1]), Number(date[2]))) return null
-  return { at, text }
+  return { at, text, inMs: null }
 }
 
 /** Only these need a clock to be read. */

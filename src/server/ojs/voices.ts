@@ -23,7 +23,7 @@ export class Voices {
     this.#heard.delete(caller)
     if (this.#heard.size >= CALLERS) this.#heard.delete(this.#heard.keys().next().value as string)
     this.#heard.set(caller, names)
-    const now = Date.now()
+    const now = performance.now()
     if (!names.has(worker)) for (const [name, at] of names) if (now - at > REMEMBERED_MS) names.delete(name)
     if (names.has(worker) || names.size < ENOUGH) names.set(worker, now)
   }

@@ -2,13 +2,14 @@
 import { statement } from '../statement.ts'
 
 /**
- * Locked in the order of ids like everywhere. A row that another transaction holds keeps no other waiting: it is named
- * (true), and tried again, since a start left out would count as "never started" later. The first report of a start counts, and a worker's clock that is behind must not put it before the
- * lease. The clock of a timeout begins here: per attempt with this start, per node with the first one.
+ * Locked in the order of ids, like everywhere. A row that another transaction holds delays no other row: it is returned
+ * as locked (true) and tried again, since a start that is left out would count as "never started" later. The first
+ * report of a start counts. A worker's clock that is behind must not put the start before the lease, nor one that is
+ * ahead into the future. Timeouts are measured from here: per attempt from this start, per node from the first one.
  */
 export const STARTED = statement(
   `WITH held AS MATERIALIZED (
-     SELECT r.id, greatest(to_timestamp(x.at / 1000), r.leased_at) AS at,
+     SELECT r.id, least(greatest(to_timestamp(x.at / 1000), r.leased_at), workflow.clock()) AS at,
             r.started_at >= coalesce(r.leased_at, '-infinity') AS known
      FROM unnest($1::uuid[], $2::int4[], $3::float8[]) x(id, epoch, at)
      JOIN workflow.workflow_run r ON r.id = x.id AND r.epoch = x.epoch AND r.status = 'leased'

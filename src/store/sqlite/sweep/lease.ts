@@ -22,7 +22,10 @@ const PROGRESS = `INSERT INTO workflow_checkpoint (run_id, progress, progress_ep
   ON CONFLICT (run_id) DO UPDATE SET
     progress = excluded.progress, progress_epoch = excluded.progress_epoch, updated_at = excluded.updated_at`
 
-/** The first report of a start counts. A worker's clock that is behind must not put the start before the lease. */
+/**
+ * The first report of a start counts. A worker's clock that is behind must not put the start before the
+ * lease, nor one that is ahead into the future.
+ */
 export function started(
   connection: Connection,
   runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[],
@@ -35,7 +38,7 @@ export function started(
     held.push(id)
     const [leasedAt, startedAt] = cells as [number | null, number | null]
     if (startedAt !== null && startedAt >= (leasedAt ?? 0)) continue
-    connection.statement(STARTED).get(Math.max(at, leasedAt ?? 0), now, id)
+    connection.statement(STARTED).get(Math.min(Math.max(at, leasedAt ?? 0), now), now, id)
   }
   return held
 }
