@@ -65,6 +65,22 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     })
   })
 
+  it('names what a rollback did not undo, when it is shown and when it is tried again', async () => {
+    const { id } = (await petrel('start', 'order', '--input', '{"item":2}', '--json')).json()
+    const reserve = await command()
+    await service.complete(reserve, { id: 'r2' })
+    const charge = await command()
+    expect((await petrel('saga', 'cancel', id)).code).toBe(0)
+    await service.fail(charge, { code: 'step_failed', message: 'no money' })
+    const undo = await command()
+    await service.fail(undo, { code: 'stuck', message: 'the goods are gone' })
+    expect((await petrel('saga', 'show', id)).out).toContain('reserve: done, and its compensation did not succeed')
+    expect((await petrel('saga', 'retry', id)).out).toMatch(/ compensating /)
+    expect(await command()).toBe(undo)
+    await service.fail(undo, { code: 'stuck', message: 'the goods are gone' })
+    expect((await petrel('retry', id)).out).toContain(`not undone: reserve (step ${reserve})`)
+  })
+
   it('says what is wrong', async () => {
     expect(await petrel('saga', 'show', 'x')).toMatchObject({
       code: 3,

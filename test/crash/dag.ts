@@ -11,7 +11,7 @@ import { built, type Program } from './process.ts'
 import { Rounds } from './rounds.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-const ROUNDS = full ? 50 : 3
+const ROUNDS = full ? 50 : 2
 const timeout = full ? 1_800_000 : 120_000
 
 /** The point, and up to which of its passings a process may come before it is killed there: one wave has no more. */

@@ -12,7 +12,7 @@ import { type StoreKind, TestDatabase } from './database.ts'
 import { built } from './process.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-const ROUNDS = full ? 50 : 3
+const ROUNDS = full ? 50 : 2
 const timeout = full ? 1_200_000 : 120_000
 const trap = new URL('trap.mjs', import.meta.url).href
 

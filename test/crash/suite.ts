@@ -10,8 +10,8 @@ import { Rounds } from './rounds.ts'
 import { EXPECTED, EXPECTED_ROLES, EXPECTED_SWEPT } from './workloads.mjs'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-const POINT_ROUNDS = full ? 50 : 3
-const RANDOM_ROUNDS = full ? 200 : 8
+const POINT_ROUNDS = full ? 50 : 2
+const RANDOM_ROUNDS = full ? 200 : 5
 const SLEEPER_ROUNDS = full ? 30 : 2
 const timeout = full ? 1_800_000 : 120_000
 

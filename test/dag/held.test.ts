@@ -1,4 +1,4 @@
-/** The timeout of a workflow holds whatever a worker does: four ways to hold a step, one end. */
+/** A step that a worker holds, in four ways: what is told of it meanwhile, and the timeout of its workflow, which holds whatever the worker does. */
 import { expect, it } from 'vitest'
 import { readDefinition } from '../../src/dialects/definition.ts'
 import type { Session } from '../../src/worker/port.ts'
@@ -118,7 +118,7 @@ const DOORS: Record<string, (serving: Serving, stage: Stage) => Promise<Holder>>
   },
 }
 
-onBothStores('a step that a worker holds over the deadline of its workflow', (stage) => {
+onBothStores('a step that a worker holds', (stage) => {
   const begin = async (policy: string): Promise<{ serving: Serving; id: string }> => {
     const serving = await stage.serve()
     const { start } = await readDefinition('held.yaml', flow(policy))
@@ -134,7 +134,31 @@ onBothStores('a step that a worker holds over the deadline of its workflow', (st
   }
 
   it.each(Object.entries(DOORS))(
-    'held by the %s: the workflow ends at once, a late report changes nothing',
+    'by the %s: shown as running at once, told as started with its end, in order',
+    async (door, hold) => {
+      const { serving, id } = await begin('abort')
+      const holder = await hold(serving, stage)
+      const ofWork = async (path: string): Promise<readonly string[]> =>
+        (await serving.get(path)).body.events
+          .filter((event: any) => event.instanceId === id && event.payload.stepName === 'work')
+          .map((event: any) => event.type.replace('held.workflow_', ''))
+      const lists = () => Promise.all([`/v1/instances/${id}/telemetry`, '/v1/telemetry?limit=1000'].map(ofWork))
+      const { steps } = (await serving.get(`/v1/instances/${id}/steps`)).body
+      expect(steps[1]).toMatchObject({ state: 'running', started_at: expect.any(String) })
+      expect(await lists()).toEqual([['step_queued'], ['step_queued']])
+      const { events } = (await serving.get(`/ojs/v1/events?limit=1000`)).body
+      const ofJob = events.filter((event: any) => event.data.job_type === 'work').map((event: any) => event.type)
+      expect(ofJob.at(-1)).toBe(door === 'SDK' ? 'job.enqueued' : 'job.started')
+      expect(await holder.succeed()).toBe(true)
+      const told = ['step_queued', 'step_started', 'step_completed']
+      await until(lists, ([one]) => one?.length === told.length)
+      expect(await lists()).toEqual([told, told])
+      await holder.close()
+    },
+  )
+
+  it.each(Object.entries(DOORS))(
+    'over the deadline of its workflow, by the %s: the workflow ends at once, a late report changes nothing',
     async (_, hold) => {
       const { serving, id } = await begin('abort')
       const holder = await hold(serving, stage)
@@ -162,7 +186,7 @@ onBothStores('a step that a worker holds over the deadline of its workflow', (st
   )
 
   it.each(Object.entries(DOORS))(
-    'held by the %s: a report after the deadline is late before any sweep',
+    'by the %s: a report after the deadline of its workflow is late before any sweep',
     async (_, hold) => {
       const { serving, id } = await begin('compensate')
       const holder = await hold(serving, stage)

@@ -11,7 +11,7 @@ const SMALL = 50
 /** Wide enough that a start does not make all of its runs at once; deep ones take a claim and a settle per step. */
 const LARGE = FULL
   ? { wide: 10_000, dense: 10_000, woven: 10_000, deep: 10_000 }
-  : { wide: 1_500, dense: 400, woven: 500, deep: 150 }
+  : { wide: 1_200, dense: 300, woven: 300, deep: 100 }
 const SHAPES: { readonly [name in keyof typeof LARGE]: Shape } = { wide, dense, woven, deep }
 
 interface Counted extends Serving {

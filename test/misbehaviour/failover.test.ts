@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { Hand } from '../engine/hand.ts'
 import { onBothStores, serveOn, until } from '../server/serving.ts'
 import { freshDatabase, postgresUrl } from '../services.ts'
+import { Neighbour } from './neighbour.ts'
 
 const TABLES = [
   'workflow_run',
@@ -66,17 +67,23 @@ class Backup {
 
 onBothStores('a started run that its worker no longer holds', (stage) => {
   it('is lost, which costs an attempt', async () => {
-    const { engine, store } = await stage.serve({ engine: { heartbeatMs: 100 } })
-    const hand = await Hand.open(engine)
+    const serving = await stage.serve({ engine: { heartbeatMs: 100 } })
+    const { engine, store } = serving
+    const neighbour = await Neighbour.of(serving)
+    await neighbour.calm(4)
+    const hand = await Hand.open(engine, { types: ['dropped'] })
     const [enqueued] = await engine.enqueue([{ type: 'dropped', payload: null, maxAttempts: 3 }])
     const [delivery] = await hand.claim(1)
     if (delivery === undefined || enqueued === undefined) throw new Error('nothing was claimed')
     await hand.begin(delivery)
     hand.drop(delivery)
-    const run = await until(
-      () => store.read.run(enqueued.id),
-      (found) => found?.status === 'pending',
+    const run = await neighbour.beside(() =>
+      until(
+        () => store.read.run(enqueued.id),
+        (found) => found?.status === 'pending',
+      ),
     )
+    await neighbour.expectUnaffected()
     expect(run).toMatchObject({ status: 'pending', attempt: 1, sessionId: null })
     const [again] = await hand.claim(1)
     expect(again).toMatchObject({ runId: enqueued.id, attempt: 2 })
@@ -92,6 +99,8 @@ describe.skipIf(postgresUrl() === null)('a failover that loses acknowledged outc
     const backup = await Backup.of(database.url)
     try {
       const { engine, store } = serving
+      const neighbour = await Neighbour.of(serving)
+      await neighbour.calm(4)
       const hand = await Hand.open(engine, { types: ['kept', 'first', 'second'] })
       const options = { queue: 'http', visibility_timeout_ms: 2_000 }
       const posted = await serving.post('/ojs/v1/jobs', { type: 'over.http', args: [], options })
@@ -126,7 +135,8 @@ describe.skipIf(postgresUrl() === null)('a failover that loses acknowledged outc
         }
         return done.size === 4
       }
-      expect(await until(ended, (all) => all, 25_000)).toBe(true)
+      expect(await neighbour.beside(() => until(ended, (all) => all, 25_000))).toBe(true)
+      await neighbour.expectUnaffected()
       expect([...done].sort()).toEqual(['first', 'kept', 'over.http', 'second'])
       const { workflow } = (await serving.get(`/ojs/v1/workflows/${chain}`)).body
       expect(workflow.state).toBe('completed')

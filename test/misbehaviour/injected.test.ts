@@ -2,14 +2,17 @@
  * An exception is thrown at each place where one row, outcome or finding is handled among others: in settles, sweeps,
  * claims, intake and completions. The one is left out and recorded; everything else continues.
  */
+import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { EnqueueParams } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import type { GateWork } from '../../src/net/net.ts'
+import { startServer } from '../../src/server/server.ts'
 import type { RunRow } from '../../src/store/rows.ts'
 import type { Delivery, Session } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES } from '../engine/drive.ts'
 import { Injector } from './injector.ts'
+import { Neighbour } from './neighbour.ts'
 
 const LASTING = { sessionTtlMs: 1e9, heartbeatMs: 3_600_000, pollMs: 60_000 }
 /** Nothing falls due by itself: the engine that prepares would handle it. */
@@ -272,6 +275,32 @@ for (const place of PLACES) {
       await engine.sweep()
       expect([await d.state(first), await d.state(second)]).toEqual(['completed', 'queued'])
       await expect.poll(() => d.state(third), { timeout: 10_000 }).toBe('running')
+    })
+
+    it('in settles, sweeps and looks, again and again: a neighbour is unaffected', async () => {
+      const sweeping = await Engine.open({ store: inject.wrap(d.store) })
+      const server = await startServer({ version: '1.2.3', port: 0, engine: sweeping })
+      const neighbour = await Neighbour.of(server.url)
+      await neighbour.calm(4)
+      for (const look of ['sweep.overdueGates', 'sweep.dueSchedules']) inject.broken.add(look)
+      const asked = { queues: ['odd'], types: null, runtime: null, tenant: null, limit: 10, holder: 'h', waitMs: 0 }
+      const report = { holder: 'h', attempt: null, epoch: null, outcome: { kind: 'succeeded', result: null } } as const
+      await neighbour.beside(async () => {
+        for (let round = 0; round < 5; round++) {
+          const ids = await enqueue(10, { queue: 'odd' })
+          const expired = randomUUID()
+          inject.poisoned.add(expired)
+          await enqueue(1, { id: expired, queue: 'late', expiresInMs: 1 })
+          const held = await sweeping.leases.fetch({ ...asked, leaseMs: () => 300 })
+          inject.poisoned.add(ids[3] as string)
+          await sweeping.leases.settle(held.map(({ id }) => ({ ...report, runId: id })))
+          const left = (): number | undefined => sweeping.faults.standing().get('sweep_overdue_run')
+          await expect.poll(left, { timeout: 10_000 }).toBe(round + 1)
+        }
+      })
+      await neighbour.expectUnaffected()
+      await server.close({ graceMs: 500 })
+      await sweeping.close()
     })
 
     it('in a finding that stays due: the sweeper does not spin', async () => {

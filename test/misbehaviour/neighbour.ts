@@ -11,6 +11,7 @@
  *   chain   three steps, each given the result of the one before: enqueue, claim, settle
  *   delay   a job that is due in a moment: how late it is fetched
  *   lease   a job whose first worker never reports: how late its lease is taken back
+ * Between calm() and beside() it does nothing: what affects everybody for a moment, such as a failover, is for then.
  * The neighbour shares the store and the process with everyone else, so its bounds are generous; the faults this suite
  * guards against took many seconds, or lasted until a restart.
  */
@@ -38,6 +39,8 @@ export interface NeighbourOptions {
   readonly headers?: Record<string, string>
   /** How much longer than in calm times a single wait may take. */
   readonly slackMs?: number
+  /** A clock that jumps ahead ends every lease: what it refuses then is fetched and done again, and recorded once. */
+  readonly leasesEnd?: boolean
 }
 
 export class Neighbour {
@@ -45,13 +48,13 @@ export class Neighbour {
   readonly #queue = `neighbour-${randomUUID().slice(0, 8)}`
   readonly #headers: Record<string, string>
   readonly #slackMs: number
+  readonly #leasesEnd: boolean
   readonly #calm = noTimes()
   readonly #beside = noTimes()
   /** Executions by round and step. */
   readonly #executions = new Map<string, number>()
   readonly #leases = new Map<string, { readonly expiresAt: number; again(lateMs: number): void }>()
   readonly #delays = new Map<string, (fetchedAt: number) => void>()
-  readonly #stop = new AbortController()
   #working: Promise<void> = Promise.resolve()
   #rounds = 0
 
@@ -59,21 +62,20 @@ export class Neighbour {
     this.#client = to
     this.#headers = options.headers ?? { 'x-ojs-tenant': options.tenant ?? 'neighbour' }
     this.#slackMs = options.slackMs ?? 2_500
+    this.#leasesEnd = options.leasesEnd ?? false
   }
 
-  /** Begins to work; `expectUnaffected` ends it. */
   static async of(server: Client | string, options: NeighbourOptions = {}): Promise<Neighbour> {
-    const neighbour = new Neighbour(typeof server === 'string' ? client(server) : server, options)
-    neighbour.#working = neighbour.#work()
-    neighbour.#working.catch(() => {})
-    return neighbour
+    return new Neighbour(typeof server === 'string' ? client(server) : server, options)
   }
 
   /** Rounds in calm times: what later ones are compared with. */
   async calm(rounds = 10): Promise<void> {
-    // The first ones compile the code and fill the caches.
-    for (let i = 0; i < 3; i++) await this.#round(noTimes())
-    for (let i = 0; i < rounds; i++) await this.#round(this.#calm)
+    await this.#atWork(async () => {
+      // The first ones compile the code and fill the caches.
+      for (let i = 0; i < 3; i++) await this.#round(noTimes())
+      for (let i = 0; i < rounds; i++) await this.#round(this.#calm)
+    })
   }
 
   /** Goes round while `misbehave` runs, and at least `rounds` times. */
@@ -82,16 +84,15 @@ export class Neighbour {
     const misbehaving = misbehave().finally(() => {
       going = false
     })
-    const round = async (): Promise<void> => {
+    const goingRound = this.#atWork(async () => {
       for (let i = 0; going || i < rounds; i++) await this.#round(this.#beside)
-    }
-    const [value] = await Promise.all([misbehaving, round()])
-    return value
+    })
+    await Promise.allSettled([misbehaving, goingRound])
+    await goingRound
+    return misbehaving
   }
 
-  /** Ends the work, and asserts. */
   async expectUnaffected(): Promise<void> {
-    await this.stop()
     const twice = [...this.#executions].filter(([, times]) => times !== 1)
     expect(twice, 'steps that did not run exactly once').toEqual([])
     for (const kind of ['chain', 'delay', 'lease'] as const) {
@@ -103,9 +104,13 @@ export class Neighbour {
     }
   }
 
-  /** For tests that assert by themselves. */
-  async stop(): Promise<void> {
-    this.#stop.abort()
+  /** With its worker at work, which the last job ends: a fetch that is cut off instead may take work with it. */
+  async #atWork(rounds: () => Promise<void>): Promise<void> {
+    this.#working = this.#work()
+    this.#working.catch(() => {})
+    await rounds()
+    const last = { type: 'neighbour.last', args: [this.#rounds], options: { queue: this.#queue } }
+    await this.#ask('POST', '/ojs/v1/jobs', last)
     await this.#working
   }
 
@@ -158,14 +163,11 @@ export class Neighbour {
   }
 
   async #work(): Promise<void> {
-    const { signal } = this.#stop
     const body = { queues: [this.#queue], count: 10, worker_id: this.#queue, wait_ms: 2_000 }
-    while (!signal.aborted) {
-      const reply = await this.#ask('POST', '/ojs/v1/workers/fetch', body, signal).catch((error) => {
-        if (signal.aborted) return null
-        throw error
-      })
-      for (const job of (reply?.body.jobs ?? []) as readonly Job[]) await this.#execute(job)
+    for (;;) {
+      const jobs = (await this.#ask('POST', '/ojs/v1/workers/fetch', body)).body.jobs as readonly Job[]
+      for (const job of jobs) await this.#execute(job)
+      if (jobs.some(({ type }) => type === 'neighbour.last')) return
     }
   }
 
@@ -189,22 +191,21 @@ export class Neighbour {
     const report = { job_id: id, worker_id: this.#queue, attempt, result }
     const reply = await this.#send('POST', '/ojs/v1/workers/ack', report)
     // On a busy machine its second lease, as short as the first, may have run out as well: then it is fetched again.
-    if (job.type === 'neighbour.lease' && reply.status === 409) return
+    if ((job.type === 'neighbour.lease' || this.#leasesEnd) && reply.status === 409) return
     expect(reply.status, `the neighbour's ack: ${reply.text}`).toBeLessThan(300)
     const key = `${job.type} ${round} ${step ?? ''}`
     this.#executions.set(key, (this.#executions.get(key) ?? 0) + 1)
   }
 
   /** Every request of a well-behaved tenant succeeds. */
-  async #ask(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Reply> {
-    const reply = await this.#send(method, path, body, signal)
+  async #ask(method: string, path: string, body?: object): Promise<Reply> {
+    const reply = await this.#send(method, path, body)
     expect(reply.status, `${method} ${path}: ${reply.text}`).toBeLessThan(300)
     return reply
   }
 
-  #send(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Reply> {
-    const asking = { headers: this.#headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) }
-    return this.#client.ask(method, path, asking)
+  #send(method: string, path: string, body?: object): Promise<Reply> {
+    return this.#client.ask(method, path, { headers: this.#headers, ...(body === undefined ? {} : { body }) })
   }
 }
 

@@ -9,6 +9,7 @@ import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Receiver } from '../server/ojs/receiver.ts'
 import { client, onBothStores, type Serving, until } from '../server/serving.ts'
+import { Neighbour } from './neighbour.ts'
 
 /** Stored text of one run or event that is not JSON: whatever reads it throws. */
 const BROKEN = '{"half":'
@@ -100,6 +101,22 @@ onBothStores('a row that cannot be read', (stage) => {
     open.abort()
     expect(text).toContain(`"subject":"${ids[0]}"`)
   })
+
+  it('and others like it affect no neighbour', async () => {
+    const neighbour = await Neighbour.of(serving)
+    await neighbour.calm(4)
+    await neighbour.beside(async () => {
+      for (let round = 0; round < 5; round++) {
+        const [odd] = await enqueue('beside', 2)
+        broken.add(odd as string)
+        await serving.post('/ojs/v1/workers/fetch', { queues: ['beside'], count: 10, worker_id: 'w' })
+        for (const path of ['/ojs/v1/admin/jobs?queue=beside', '/ojs/v1/events?limit=1000']) {
+          expect([path, (await serving.get(path)).status]).toEqual([path, 200])
+        }
+      }
+    })
+    await neighbour.expectUnaffected()
+  }, 60_000)
 })
 
 /** Gives out runs and events of these ids as if their text were not JSON; what is read for many runs throws. */

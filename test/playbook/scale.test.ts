@@ -13,7 +13,7 @@ import { YAML } from '../server/native/asking.ts'
 import { onBothStores, type Serving } from '../server/serving.ts'
 
 const FULL = process.env['PETREL_TEST_FULL'] === '1'
-const ITEMS = FULL ? 100_000 : 2_000
+const ITEMS = FULL ? 100_000 : 1_200
 const MOST_EVENTS = 1_000
 
 /** For a machine that does other things as well. */

@@ -8,7 +8,7 @@ import { type Foreign, SHARED } from '../foreign.ts'
 import { eventually, Stage } from '../stage.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-const ROUNDS = full ? 30 : 3
+const ROUNDS = full ? 30 : 2
 const timeout = full ? 1_800_000 : 120_000
 const JOBS = 6
 const file = fileURLToPath(new URL('engine.mjs', import.meta.url))

@@ -108,6 +108,31 @@ onBothStores('sagas on the server', (stage) => {
     expect((await s.post(`/v1/sagas/${id}/cancel`, {})).status).toBe(409)
   })
 
+  it('a rollback that stopped names what it did not undo; retry continues it, and a new instance is told of it', async () => {
+    const id = await start('compensate')
+    const reserve = await command()
+    await petrel.complete(reserve.runId, { id: 'r3' })
+    await petrel.fail((await command()).runId, { code: 'step_failed', message: 'no money' })
+    const undo = await command()
+    await petrel.fail(undo.runId, { code: 'stuck', message: 'the goods are gone' })
+    const open = [{ step_id: reserve.runId, step_index: 0, name: 'reserve', reason: 'undo_failed' }]
+    expect(await shown(id)).toMatchObject({ saga: { state: 'failed' }, open_effects: open })
+    const { status, body } = await s.post(`/v1/sagas/${id}/retry`, {})
+    expect([status, body.saga.id, body.saga.state, body.open_effects]).toEqual([200, id, 'compensating', []])
+    const again = await command()
+    expect(again.runId).toBe(undo.runId)
+    await petrel.fail(again.runId, { code: 'stuck', message: 'still gone' })
+    const retried = await s.post(`/v1/instances/${id}/retry`, {})
+    expect([retried.status, retried.body.retry_of, retried.body.not_undone]).toEqual([201, id, open])
+    expect((await shown(retried.body.id)).open_effects).toEqual([])
+    for (const subject of ['shop.v1.orders.reserve', 'pay.v1.cards.charge']) {
+      const next = await command()
+      expect([next.instanceId, next.subject]).toEqual([retried.body.id, subject])
+      await petrel.complete(next.runId, {})
+    }
+    expect((await shown(retried.body.id)).saga.state).toBe('completed')
+  })
+
   it.each([['sagas'], ['instances']])(
     'cancel by /v1/%s awaits what is in flight, and undoes what was done',
     async (by) => {
