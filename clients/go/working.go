@@ -12,8 +12,11 @@ const (
 	abandonAfter = time.Second
 	// reportWithin bounds the last reports after that, so that a process without a server can still end.
 	reportWithin = 3 * time.Second
-	// hangUpAfter is how long the last claim may take to be answered.
-	hangUpAfter = time.Second
+	// hangUpAfter is how long the last claim may take to be answered. A busy server needs seconds, and a claim that is hung
+	// up may take a run with it until its lease ends. Not more than StopGrace.
+	hangUpAfter = 5 * time.Second
+	// stopAgainAfter is the pause between two requests to answer the last claim, which may still be on its way.
+	stopAgainAfter = 50 * time.Millisecond
 	// unhandledPause keeps a run that nobody here can do from going back and forth.
 	unhandledPause = time.Second
 )
@@ -64,15 +67,26 @@ func (w *Worker) claimAll(claims, asking, reports context.Context, types []strin
 }
 
 // endAsking has the last claim answered when no more are wanted. It asks for that more than once, since the claim may
-// be still on its way; a claim that is not answered in time is hung up.
+// be still on its way; a claim that is not answered in time, or when the worker is cut short, is hung up.
 func (w *Worker) endAsking(claims, asking context.Context, hangUp context.CancelFunc) {
 	<-claims.Done()
-	bounded, cancel := context.WithTimeout(asking, hangUpAfter)
+	within := hangUpAfter
+	if w.config.StopGrace < within {
+		within = w.config.StopGrace
+	}
+	bounded, cancel := context.WithTimeout(asking, within)
 	defer cancel()
-	for known := true; bounded.Err() == nil; pause(bounded, hangUpAfter/20) {
-		// A server that does not know the request leaves it to the hanging up.
-		if known && w.waiting.Load() {
-			known = !errors.Is(w.client.stopClaims(bounded, w.config.WorkerID), ErrNotFound)
+	go func() {
+		select {
+		case <-w.cutting:
+			cancel()
+		case <-bounded.Done():
+		}
+	}()
+	for ; bounded.Err() == nil; pause(bounded, stopAgainAfter) {
+		// A server that does not know the request will not answer the claim any earlier.
+		if w.waiting.Load() && errors.Is(w.client.stopClaims(bounded, w.config.WorkerID), ErrNotFound) {
+			break
 		}
 	}
 	hangUp()
