@@ -158,6 +158,7 @@ export class InstanceHandle<Result = unknown> {
     return (await loadExecution(this.#engine, await this.row()))?.execution ?? null
   }
 
+  /** A saga goes back: what it has done is undone. */
   async cancel(actor: string | null = null): Promise<InstanceState> {
     return (await this.#engine.cancelInstance({ id: this.id, actor })).state
   }

@@ -67,6 +67,21 @@ onBothStores('commands of sagas', (stage) => {
     })
   })
 
+  it('are undone when the saga is cancelled by its handle', async () => {
+    const petrel = await stage.open()
+    await petrel.saga(order)
+    await petrel.work()
+    const handle = await petrel.startSaga('order', { item: 'lamp' })
+    await answer(petrel, await next(petrel), { id: 'r1' })
+    const charge = await next(petrel)
+    expect(await handle.cancel('ann')).toBe('compensating')
+    await petrel.fail(charge.runId, { code: 'step_failed', message: 'no money' })
+    const undo = await next(petrel)
+    expect(undo).toMatchObject({ node: 'reserve', role: 'undo' })
+    await answer(petrel, undo, null)
+    expect(await petrel.engine.ended({ id: handle.id, kind: 'instance' })).toBe('compensated')
+  })
+
   it('of files are rendered, keep their types, and without a body are the request or the answer', async () => {
     const petrel = await stage.open()
     await deploy(

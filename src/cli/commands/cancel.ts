@@ -20,9 +20,7 @@ export function defineCancel(program: Command): void {
           if (terminal.json) terminal.data({ run: runWire(run) })
           else terminal.print(`run ${id} is ${paintState(terminal, run.status)}`)
         } else {
-          // A saga that is cancelled is undone: half of it is of use to nobody.
-          const undo = found.view.instance.dialect === 'saga' ? { undo: true as const } : {}
-          const row = await engine.cancelInstance({ id, actor: actor(), ...undo })
+          const row = await engine.cancelInstance({ id, actor: actor() })
           if (terminal.json) terminal.data({ instance: instanceWire(row) })
           else
             terminal.print(

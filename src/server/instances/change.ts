@@ -18,11 +18,9 @@ export function changeRoutes(app: FastifyInstance, engine: EngineApi): void {
   for (const verb of ['start', 'cancel'] as const) {
     app.post<ById>(`/v1/instances/:id/${verb}`, async (request) => {
       nothingIn(bodyObject(request, { empty: 'allowed' }), verb)
-      const { id, dialect } = await findRow(engine, request.params.id, request.caller)
+      const { id } = await findRow(engine, request.params.id, request.caller)
       const params = { id, actor: actorOf(request.caller) }
-      // A saga that is cancelled is undone: half of it is of use to nobody.
-      const undo = dialect === 'saga' ? { undo: true as const } : {}
-      const change = verb === 'start' ? engine.startInstance(params) : engine.cancelInstance({ ...params, ...undo })
+      const change = verb === 'start' ? engine.startInstance(params) : engine.cancelInstance(params)
       const row = await refusing(verb, id, change)
       return { instance: instanceWire(row) }
     })

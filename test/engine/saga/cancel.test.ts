@@ -36,6 +36,15 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(JSON.parse(asked?.data ?? '{}')).toMatchObject({ actor: 'ada', undo: true })
   })
 
+  it('is what every cancel of a saga does, unless it says otherwise', async () => {
+    await s.start(CHAIN)
+    await s.dispatch()
+    await s.answer('a')
+    expect((await s.d.engine.cancelInstance({ id: s.id, actor: 'schedule nightly' })).state).toBe('compensating')
+    expect(await s.play()).toEqual(['undo a'])
+    expect(await s.state()).toBe('compensated')
+  })
+
   it('what is in flight and fails is not undone', async () => {
     await s.start(CHAIN)
     await s.dispatch()

@@ -79,7 +79,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     await s.dispatch()
     await s.answer('a')
     await s.dispatch()
-    await s.d.engine.cancelInstance({ id: s.id, actor: null })
+    await s.d.engine.cancelInstance({ id: s.id, actor: null, undo: false })
     expect(await s.state()).toBe('cancelled')
     await expect(s.answer('b')).rejects.toMatchObject({ details: { reason: 'late' } })
     expect(await s.state()).toBe('cancelled')
