@@ -74,7 +74,8 @@ export function hasChildren(net: Net): boolean {
 
 /** Whether what drains for this reason may go on in place once it has ended. */
 export function stopsResumably(net: Net, reason: DrainReason | null): boolean {
-  const stops = reason === 'stop' || (reason === 'failure' && net.unknown === 'stop')
+  const ended = reason === 'failure' || (reason === 'deadline' && !undoFollows(net, { reason }))
+  const stops = reason === 'stop' || (ended && net.unknown === 'stop')
   return stops && net.finals.length === 0
 }
 

@@ -35,6 +35,7 @@ const CASES = [
   { name: 'a silence that is undone', text: file('', 'onSilence: compensate'), b: 'timeout', end: 'compensated' },
   { name: 'a timeout with a slow step', text: file('timeout: 3s'), b: 30 * SECOND, end: 'compensated' },
   { name: 'a timeout with a silent step', text: file('timeout: 3s'), b: 'timeout', end: 'failed' },
+  { name: 'a timeout under stop', text: file('timeout: 3s\n  onFailure: stop'), b: 'timeout', end: 'failed' },
   { name: 'a timeout, undone', text: file('timeout: 3s', 'onSilence: compensate'), b: 'timeout', end: 'compensated' },
   { name: 'an undo that fails', text: file(''), b: 'error', undo: 'error', end: 'failed' },
   { name: 'an undo that is silent', text: file(''), b: 'error', undo: 'timeout', end: 'failed' },

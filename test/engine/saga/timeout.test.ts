@@ -46,6 +46,34 @@ describe.each(PLACES)('the timeout of a saga on $name', (place) => {
     expect(s.d.stopped).not.toContain(s.idOf('undo b'))
   })
 
+  it.each(['answers late', 'is asked again'])(
+    'under the policy stop leaves what was done, and continues where it stopped when the step in flight %s',
+    async (how) => {
+      await s.start({ ...CHAIN, onFailure: 'abort' })
+      await twoDone()
+      const id = s.idOf('c')
+      await s.d.pass(TIMEOUT + 1)
+      expect(await s.state()).toBe('failed')
+      expect(await s.steps()).toEqual(['0 a completed', '1 b completed', '2 c failed'])
+      if (how === 'answers late') await expect(s.answer('c')).rejects.toMatchObject({ details: { reason: 'late' } })
+      expect((await s.d.engine.resumeInstance({ id: s.id, actor: 'ada' })).state).toBe('running')
+      expect(await s.play()).toEqual(['c'])
+      expect(s.idOf('c')).toBe(id)
+      expect(await s.state()).toBe('completed')
+    },
+  )
+
+  it('under the policy stop sends what it had not sent, once it is continued', async () => {
+    await s.start({ ...CHAIN, onFailure: 'abort' })
+    await s.dispatch()
+    await s.answer('a')
+    await s.d.pass(TIMEOUT + 1)
+    expect(await s.state()).toBe('failed')
+    await s.d.engine.resumeInstance({ id: s.id, actor: 'ada' })
+    expect(await s.play()).toEqual(['b', 'c'])
+    expect(await s.state()).toBe('completed')
+  })
+
   it('leaves a final alone that is handed out by the transaction that stops the work', async () => {
     const of = net([node('a'), node('tidy')], { timeoutMs: TIMEOUT, finals: [ALWAYS] })
     const id = await s.d.start({ net: of })
