@@ -198,12 +198,10 @@ export class Change {
     }
     const waits = member.row.state === 'waiting'
     const turned = before !== member.row.state && (waits || before === 'waiting')
-    // A net that tells its decisions tells those that made it wait first.
-    const last = waits && member.net.net.tells === true
-    const tellTurn = (): void => this.event(member, waits ? 'instance.waiting' : 'instance.resumed', null, null)
-    if (turned && !last) tellTurn()
+    // What made it wait comes before the wait, and what follows from going on after that.
+    if (turned && !waits) this.event(member, 'instance.resumed', null, null)
     for (const effect of effects) this.#perform(member, effect)
-    if (turned && last) tellTurn()
+    if (turned && waits) this.event(member, 'instance.waiting', null, null)
     // What was claimed while a cancel worked through its chunks has not heard of it yet; this was the last of them.
     const again = happening.kind === 'continue' && isUnwanted(member.row)
     if (again || (happening.kind === 'cancel' && this.#isOverdue(member)))
@@ -254,6 +252,7 @@ export class Change {
         member.row = { ...member.row, deadlineAt: effect.inMs === null ? null : this.now + effect.inMs }
         return
       case 'event':
+        if (effect.type === 'node.rerun') this.#notFinal(member.row.id, effect.node)
         return this.event(member, effect.type, effect.node, effect.data)
       case 'end':
         return this.#end(member)
@@ -345,6 +344,15 @@ export class Change {
     return row
   }
 
+  /** The failure of this node that has just been told is not its last word: the net has the work done once more. */
+  #notFinal(instanceId: string, node: string | null): void {
+    const at = this.events.findLastIndex((e) => e.instanceId === instanceId && e.node === node && FAILURES.has(e.type))
+    const event = this.events[at]
+    if (event === undefined) return
+    const data = event.data === null ? {} : (JSON.parse(event.data) as { readonly [key: string]: Json })
+    this.events[at] = { ...event, data: JSON.stringify({ ...data, rerun: true }) }
+  }
+
   /** Puts the changed row where it belongs: a run born in this transaction is still inserted once. */
   replace(row: RunRow): void {
     if (this.newRuns.has(row.id)) this.newRuns.set(row.id, row)
@@ -434,6 +442,9 @@ export class Change {
     }
   }
 }
+
+/** Lines that tell that a node's work has failed. */
+const FAILURES: ReadonlySet<string> = new Set(['failed', 'gate.rejected', 'node.failed'])
 
 const CANCELLED_UNSTARTED = {
   status: 'cancelled',

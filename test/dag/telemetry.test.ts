@@ -105,9 +105,9 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       'step_retried a',
       'step_started a',
       'step_completed a',
-      'blocked',
       'step_started ok',
       'step_blocked ok',
+      'blocked',
       'step_completed ok',
       'resumed',
       'step_queued b',
@@ -198,9 +198,9 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     await stage.succeed('b')
     expect(await names(id)).toEqual([
       ...BEGUN,
-      'blocked',
       'step_started',
       'step_blocked',
+      'blocked',
       'step_completed',
       'resumed',
       'step_queued',
@@ -217,7 +217,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
   it('of governance: a forbidden step has not failed while somebody is asked', async () => {
     const id = await start({ steps: inLine('a') })
     await stage.fail('a', { category: 'governance' })
-    const forbidden = [...BEGUN, 'step_queued', 'step_started', 'blocked', 'step_blocked']
+    const forbidden = [...BEGUN, 'step_queued', 'step_started', 'step_blocked', 'blocked']
     expect(await names(id)).toEqual(forbidden)
     await stage.answer(id, true)
     await stage.succeed('a')
@@ -229,15 +229,84 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect((await names(other)).slice(forbidden.length)).toEqual(['step_failed', 'resumed', 'failed'])
   })
 
-  it('of one that is idle, queued, cancelled: started when it begins to execute, never if it did not', async () => {
+  it('of one that is idle: started when it begins to execute', async () => {
     const idle = await start({ steps: inLine('a') }, { start: false })
     expect(await names(idle)).toEqual(['idle'])
     await stage.d.engine.startInstance({ id: idle, actor: 'ann' })
     expect(await names(idle)).toEqual([...BEGUN, 'step_queued'])
-    const never = await start({ steps: inLine('a') }, { start: false })
-    await stage.d.engine.cancelInstance({ id: never, actor: 'ann' })
-    expect(await names(never)).toEqual(['idle', 'failed'])
-    expect(await payload(never, 'failed')).toMatchObject({ cancelled: true })
+  })
+
+  describe('goes the way of the status, which the table of states has:', () => {
+    const MINUTE = 60_000
+    const LONG = { maxRetries: 3, initialDelay: '10m', maxDelay: '10m' }
+    const STATES: { readonly [name: string]: string } = { started: 'executing', resumed: 'executing' }
+    const pass = async () => {
+      await stage.d.pass(MINUTE + 1)
+      await stage.d.engine.sweep()
+    }
+    /** Without the steps, whose events are given back, telemetry tells the very path of the status. */
+    const steps = async (id: string) => {
+      const told = await names(id)
+      const path = told.filter((name) => !name.startsWith('step_')).map((name) => STATES[name] ?? name)
+      expect(path).toEqual(await stage.path(id))
+      expect(new Set((await events(id)).map((event) => event.id)).size).toBe(told.length)
+      return told.filter((name) => name.startsWith('step_'))
+    }
+
+    it('cancelled while idle or queued, or out of time in the queue', async () => {
+      const idle = await start({ steps: inLine('a') }, { start: false })
+      await stage.d.engine.cancelInstance({ id: idle, actor: 'ann' })
+      expect(await names(idle)).toEqual([...BEGUN, 'failed'])
+      expect(await payload(idle, 'failed')).toMatchObject({ cancelled: true })
+      await start({ maxConcurrent: 1, steps: inLine('z') })
+      const queued = await start({ maxConcurrent: 1, steps: inLine('a') })
+      await stage.d.engine.cancelInstance({ id: queued, actor: 'ann' })
+      const late = await start({ maxConcurrent: 1, timeout: '1m', steps: inLine('a') })
+      await pass()
+      for (const id of [idle, queued, late]) expect(await steps(id)).toEqual([])
+    })
+
+    it.each([
+      ['a gate that nobody answers in time', { steps: [{ name: 'ok', approval: { deadline: '1m' } }] }],
+      ['out of time at a gate', { timeout: '1m', steps: [{ name: 'ok', approval: true }] }],
+    ])('%s: blocked, then failed, and so has the step', async (_, spec) => {
+      const id = await start(spec)
+      await pass()
+      expect(await stage.path(id)).toEqual(['idle', 'queued', 'executing', 'blocked', 'failed'])
+      expect(await steps(id)).toEqual(['step_started', 'step_blocked', 'step_failed'])
+    })
+
+    it('cancelled at a gate: somebody has spoken, the step has failed', async () => {
+      const id = await start({ steps: [{ name: 'ok', approval: true }] })
+      await stage.d.engine.cancelInstance({ id, actor: 'ann' })
+      expect(await stage.path(id)).toEqual(['idle', 'queued', 'executing', 'blocked', 'executing', 'failed'])
+      expect(await steps(id)).toEqual(['step_started', 'step_blocked', 'step_failed'])
+      expect(await payload(id, 'step_failed')).toMatchObject({ stepName: 'ok', error: { code: 'closed' } })
+    })
+
+    it.each(['workflow', 'cancel', 'step'])('stopped between two tries, by %s: the step has failed', async (by) => {
+      const timeout = by === 'cancel' ? {} : { timeout: '1m' }
+      const step = { name: 'a', retryPolicy: LONG, ...(by === 'step' ? timeout : {}) }
+      const id = await start({ steps: [step], ...(by === 'workflow' ? timeout : {}) })
+      await stage.fail('a', { category: 'transient' })
+      if (by === 'cancel') await stage.d.engine.cancelInstance({ id, actor: 'ann' })
+      else await pass()
+      expect(await stage.steps(id)).toEqual({ a: 'failed' })
+      expect(await steps(id)).toEqual(['step_queued', 'step_started', 'step_retried', 'step_failed'])
+    })
+
+    it('done once more by policy: it has failed the second time', async () => {
+      const id = await start({ failurePolicy: 'retry', steps: inLine('a') })
+      await stage.fail('a')
+      expect(await steps(id)).toEqual(['step_queued', 'step_started', 'step_retried', 'step_queued'])
+      await stage.fail('a')
+      expect((await steps(id)).slice(4)).toEqual(['step_started', 'step_failed'])
+      const gate = await start({ failurePolicy: 'retry', steps: [{ name: 'ok', approval: true }] })
+      await stage.answer(gate, false)
+      await stage.answer(gate, true)
+      const once = ['step_started', 'step_blocked', 'step_retried']
+      expect(await steps(gate)).toEqual([...once, 'step_started', 'step_blocked', 'step_completed'])
+    })
   })
 
   it('has one correlationId over nested workflows and compensation: the one that was given, else the root’s id', async () => {

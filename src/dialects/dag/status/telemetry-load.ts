@@ -27,7 +27,7 @@ export async function loadTelemetry(
   const rows = new Map(around.map((row) => [row.id, row]))
   const ours = events.filter(({ instanceId }) => rows.get(instanceId ?? '')?.dialect === 'dag')
   const gated = ours.filter(({ type, node }) => node !== null && type.startsWith('gate.'))
-  const ended = ours.filter(({ type }) => ENDS_BADLY.has(type))
+  const ended = ours.filter(({ type }) => TELLS_WHY.has(type))
   const [runs, gates, nets, executions, slots] = await Promise.all([
     read.trees.briefs({ ids: [...new Set(ours.flatMap(({ runId }) => runId ?? []))], maxBytes: 0 }),
     read.steps.gatesAt(gated.map(({ instanceId, node }) => ({ instanceId: instanceId ?? '', node: node ?? '' }))),
@@ -39,7 +39,7 @@ export async function loadTelemetry(
   ])
   const kept = new Map(slots.map(({ instanceId, key, value }) => [`${instanceId}/${key}`, value]))
   const failureAt = (event: StoredEvent, key: string): StepFailure | null => {
-    const text = ENDS_BADLY.has(event.type) ? kept.get(`${event.instanceId}/${key}`) : undefined
+    const text = TELLS_WHY.has(event.type) ? kept.get(`${event.instanceId}/${key}`) : undefined
     return text === undefined ? null : (JSON.parse(text) as StepFailure)
   }
   const byRun = new Map(runs.map((run) => [run.id, run]))
@@ -68,7 +68,8 @@ export async function loadTelemetry(
   return told
 }
 
-const ENDS_BADLY: ReadonlySet<string> = new Set(['instance.failed', 'instance.cancelled'])
+/** What is told of these depends on why the instance failed. */
+const TELLS_WHY: ReadonlySet<string> = new Set(['instance.failed', 'instance.cancelled', 'instance.resumed'])
 const ENDS_WELL: ReadonlySet<string> = new Set(['instance.completed', 'instance.compensated'])
 const indexed = new WeakMap<Net, CompiledNet>()
 

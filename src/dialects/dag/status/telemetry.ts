@@ -70,6 +70,7 @@ export const TELEMETRY_TYPES: readonly string[] = [
   'gate.opened',
   'gate.approved',
   'gate.rejected',
+  'gate.closed',
   'node.completed',
   'node.failed',
   'node.skipped',
@@ -107,6 +108,7 @@ function ofRun(facts: TelemetryFacts, data: Data): readonly Told[] {
   const step = { stepName: node.key, agent: agentOf(node, run) }
   const error = (data['error'] ?? null) as Json
   if (run.role === 'undo') return ofUndo(facts, step, data)
+  const onFailure = onFailureOf(facts.net, node)
   const start: Told = ['step_started', step, startOf(event, data, run)]
   switch (event.type) {
     case 'created':
@@ -119,17 +121,34 @@ function ofRun(facts: TelemetryFacts, data: Data): readonly Told[] {
       return [start, ['step_retried', { ...step, ...about }]]
     }
     case 'cancelled':
-      // Without an error it had not begun.
-      if (error === null) return []
-      break
+      if (error !== null) break
+      // Without an error nobody held it: it had not begun, or waited for its next try.
+      return run.firstStartedAt === null ? [] : [['step_failed', { ...step, error: STOPPED, onFailure }]]
     case 'failed':
+      // Done once more by policy: a step that has failed stays failed, so this one has not.
+      if (data['rerun'] === true) return [start, again(step, error)]
+      // Its time ran out while it waited for its next try.
+      if (betweenTries(data, run)) return [['step_failed', { ...step, error, onFailure }]]
       // Forbidden by governance, and a person is asked: it has not failed yet.
       if (node.appeal !== undefined && (error as Failure | null)?.category === 'governance') return [start]
       break
     default:
       return []
   }
-  return [start, ['step_failed', { ...step, error, onFailure: onFailureOf(facts.net, node) }]]
+  return [start, ['step_failed', { ...step, error, onFailure }]]
+}
+
+const STOPPED = { code: 'cancelled', message: 'the workflow stopped before it was tried again' }
+
+/** The whole step once more, by the policy of the workflow. */
+function again(step: { readonly [key: string]: Json }, error: Json): Told {
+  return ['step_retried', { ...step, error, attempt: null, retryAt: null }]
+}
+
+/** It has begun before, and no execution ends with this line. */
+function betweenTries(data: Data, { startedAt, firstStartedAt }: RunBrief): boolean {
+  const held = data['started_at'] ?? data['leased_at'] ?? startedAt
+  return held === null && firstStartedAt !== null
 }
 
 function ofUndo({ event, run }: TelemetryFacts, step: { readonly [key: string]: Json }, data: Data): readonly Told[] {
@@ -168,7 +187,7 @@ function ofInstance(facts: TelemetryFacts, data: Data): readonly Told[] {
     case 'instance.waiting':
       return [['blocked', {}]]
     case 'instance.resumed':
-      return [['resumed', {}]]
+      return failedByClock(facts) ? [] : [['resumed', {}]]
     case 'instance.draining': {
       const reason = data['reason']
       if (reason !== 'compensate' && !(reason === 'deadline' && net.onFailure === 'compensate')) return []
@@ -185,7 +204,8 @@ function ofInstance(facts: TelemetryFacts, data: Data): readonly Told[] {
       const cancelled = event.type === 'instance.cancelled'
       const partly = instance.outcome === 'rolled_back_partial'
       const undoError = facts.undoError as unknown as Json
-      return [['failed', { ...failed, ...policy, ...ended, cancelled, partiallyRolledBack: partly, undoError }]]
+      const payload = { ...failed, ...policy, ...ended, cancelled, partiallyRolledBack: partly, undoError }
+      return [...unbegun(instance, execution), ['failed', payload]]
     }
   }
   return node === null ? [] : ofNode(facts, node, data)
@@ -205,6 +225,7 @@ function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly Told[] 
     case 'node.completed':
       return [start, ['step_completed', { ...step, agent, durationMs }]]
     case 'node.failed':
+      if (data['rerun'] === true) return [start, again({ ...step, agent }, data['error'] ?? null)]
       return [start, ['step_failed', { ...step, agent, error: data['error'] ?? null, onFailure }]]
     case 'gate.opened':
       return [
@@ -216,9 +237,13 @@ function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly Told[] 
       const waitedMs = gate === null ? 0 : Math.max(0, event.at - gate.createdAt)
       return [['step_completed', { ...step, agent: event.actor ?? 'clock', durationMs: waitedMs }]]
     }
+    case 'gate.closed':
+      return [['step_failed', { ...step, agent: '', error: CLOSED, onFailure }]]
     case 'gate.rejected': {
       const message = `rejected${event.actor === null ? '' : ` by ${event.actor}`}${reasonText(data)}`
-      const rejected = { error: { code: 'rejected', message }, onFailure }
+      const error = { code: 'rejected', message }
+      if (data['rerun'] === true) return [again({ ...step, agent: event.actor ?? 'clock' }, error)]
+      const rejected = { error, onFailure }
       return [['step_failed', { ...step, agent: event.actor ?? 'clock', ...rejected }]]
     }
     default:
@@ -226,9 +251,28 @@ function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly Told[] 
   }
 }
 
+const CLOSED = { code: 'closed', message: 'the workflow stopped before anybody decided' }
+
 /** It neither was idle nor had to wait: its creation was its start. One that was cancelled idle never started. */
-function beganAtOnce({ queuedAt, state, fires }: InstanceRow): boolean {
-  return queuedAt === null && state !== 'idle' && !(state === 'cancelled' && fires === 0)
+function beganAtOnce(instance: InstanceRow): boolean {
+  return instance.queuedAt === null && instance.state !== 'idle' && !endedUnbegun(instance)
+}
+
+function endedUnbegun({ endedAt, fires }: InstanceRow): boolean {
+  return endedAt !== null && fires === 0
+}
+
+/** The way of what is cancelled or runs out of time before it begins: the table of states has no shorter one (transitions.ts). */
+function unbegun(instance: InstanceRow, execution: Execution): readonly Told[] {
+  if (!endedUnbegun(instance)) return []
+  const queued: Told = ['queued', { slot: null }]
+  return [...(instance.queuedAt === null ? [queued] : []), started(instance, execution)]
+}
+
+/** Time ran out while it was blocked: nobody gave any input, so it did not go on before it failed. */
+function failedByClock({ event, instance, error }: TelemetryFacts): boolean {
+  if (instance.state !== 'failed' || instance.endedAt !== event.at) return false
+  return instance.reason === 'deadline' || (error?.code === 'rejected' && !error.message.startsWith('rejected by '))
 }
 
 function started({ parentId }: InstanceRow, { trigger, domainsInvolved }: Execution): Told {
