@@ -2,7 +2,7 @@
  * Whether other engines run on this road. NATS knows at once when a process has died, which no heartbeat in the
  * database does. Each engine listens on one subject; one that starts asks there before it listens itself.
  */
-import { NoRespondersError, RequestError, type Subscription } from '@nats-io/transport-node'
+import { NoRespondersError, RequestError, type Subscription, TimeoutError } from '@nats-io/transport-node'
 import type { Logger } from '../engine/api.ts'
 import type { Link } from './link.ts'
 import type { Names } from './names.ts'
@@ -45,7 +45,8 @@ export class Presence {
       await link.nc.request(names.engines, '', { timeout: ANSWERED_MS })
       return false
     } catch (error) {
-      if (isUnheard(error)) return true
+      // Nobody listens; or the machine of whoever does is gone, and NATS has not noticed.
+      if (isUnheard(error) || error instanceof TimeoutError) return true
       logger?.warn({ err: error, subject: names.engines }, 'other engines could not be asked for')
       return false
     }

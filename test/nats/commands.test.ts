@@ -140,6 +140,19 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(await publications(second.engine, ids)).toBe(6)
     })
 
+    it('also when another is said to run, but does not answer: its machine is gone, and NATS has not noticed', async () => {
+      const first = await road.ready()
+      await deploy(first.engine, PAIR.replace('resend: 30s', 'resend: 10m'))
+      await begin(first.petrel)
+      await until(() => road.seen.length === 1)
+      await first.close()
+      road.nc.subscribe(road.names.engines, { callback: () => {} })
+      await road.nc.flush()
+      await road.ready()
+      await until(() => road.seen.length === 2)
+      expect(repeats(road.seen)).toEqual([road.seen[0]?.stepId])
+    })
+
     it('fails a step whose command no message can hold, and goes on with the others', async () => {
       road.answer = obliging
       const { petrel, engine } = await road.ready()
