@@ -96,6 +96,10 @@ workflow:
     tool:
       - { name: before, kind: noop, result: 7 }
       - { name: code, kind: python, code: "result = context['results']" }
+    next: { arcs: [{ step: later }] }
+  - step: later
+    loop: { in: "{{ [1] }}", iterator: n }
+    tool: { kind: javascript, code: "return Object.keys(context.results).sort()" }
 `
     const { results } = await play(text)
     expect(results.look).toEqual({
@@ -103,6 +107,7 @@ workflow:
       many: { stats: { total: 2, success: 2, failed: 0 } },
       before: 7,
     })
+    expect(results.later.results).toEqual([['first', 'look', 'many']])
   })
 
   it('a guard answers the same before and after a value has been stored', async () => {

@@ -265,6 +265,18 @@ describe('mistakes between playbooks', () => {
     expect((await final.read('main.yaml')).start.net.nodes[1]?.work).toMatchObject({ kind: 'child', mode: 'attached' })
   })
 
+  it('what one sets in a loop is not written for each item, which is told', async () => {
+    const set = 'path: child, return_step: a, set: { ctx.sum: "{{ output.a }}" }'
+    const child = book('child', '- { step: a, tool: { kind: noop } }')
+    const looped = call(set, '  loop: { in: [1], iterator: x }\n')
+    const folder = new Folder({ 'main.yaml': book('main', looped), 'child.yaml': child })
+    expect(await folder.warnings('main.yaml')).toEqual([
+      expect.stringMatching(/^main.yaml:7:\d+ set of a playbook in a loop is written once, when the loop has ended/),
+    ])
+    const plain = new Folder({ 'main.yaml': book('main', call(set)), 'child.yaml': child })
+    expect(await plain.warnings('main.yaml')).toEqual([])
+  })
+
   it('fields a playbook does not have', async () => {
     const folder = new Folder({
       'main.yaml': book('main', call('path: child, retrn_step: done, cmd: ls')),

@@ -184,6 +184,7 @@ export class Children {
         'a playbook',
       )
     }
+    if (step.loop !== null && task.set !== null) this.#warnOfSet(task)
     const returns = task.config['return_step'] ?? null
     if (returns === null) return this.#warnOfWaiting(step, task)
     if (typeof returns !== 'string') {
@@ -208,6 +209,16 @@ export class Children {
       task.places['path'] ?? task.path,
       `a playbook ${final ? 'that is the final step' : 'in a loop'} is waited for, return_step or not`,
       'return_step: the step whose result is wanted',
+      'waited_for',
+    )
+  }
+
+  /** No worker holds an item that is a playbook: what it sets would be written by nobody before the loop has ended. */
+  #warnOfSet(task: Task): void {
+    this.#reading.warn(
+      task.places['set'] ?? task.path,
+      'set of a playbook in a loop is written once, when the loop has ended: output is the result of the loop, and no item sees it',
+      'a playbook that takes the list, or a step after the loop that goes over its results',
       'waited_for',
     )
   }

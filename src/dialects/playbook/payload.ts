@@ -74,11 +74,16 @@ export function payloadOf(
       execution_id: '{{ execution_id }}',
       workload: part('workload', workload),
       ctx: changing === null ? {} : part('ctx', ctx === null ? null : without(ctx, changing)),
-      steps: given([...results].map(([step, stats]) => [step, stats ? `given({"stats": ${step}.stats})` : step])),
+      steps: given([...results].map(([step, stats]) => [step, stats ? numbersOf(step) : step])),
       args: '{{ args }}',
     },
     itemContext: part('ctx', changing),
   }
+}
+
+/** Of a loop; nothing of one that has not run. */
+function numbersOf(step: string): string {
+  return `given({"stats": ${step}.stats}) if ${step}.stats is defined`
 }
 
 /** Of what items are given of the context, what an earlier item of a sequential loop may have written; null: all of it. */
