@@ -14,29 +14,43 @@ const WAITING_PER_CALLER = 2_000
 const SHORT_BYTES = 64 * 1024
 const PATIENCE_MS = 30_000
 
-/** Streams have seats of their own, and probes must hear how the server is. */
-const EXEMPT = /^\/(?:ready|health|ojs\/v1\/health|ojs\/v1\/ws)(?:\?|$)/
+/** Probes must hear how the server is. */
+const EXEMPT = /^\/(?:ready|health|ojs\/v1\/health)(?:\?|$)/
 
 export function guardAnswers(app: FastifyInstance): void {
   const room = new AnswerRoom()
-  const leaves = new WeakMap<FastifyRequest, () => void>()
+  const inside = new WeakMap<FastifyRequest, { readonly leave: () => void; readonly gone: AbortSignal }>()
   app.addHook('preHandler', async (request, reply) => {
-    if (request.method !== 'GET' || EXEMPT.test(request.url) || isStream(request)) return
-    const leave = await room.enter(callerKey(request))
-    leaves.set(request, leave)
-    reply.raw.once('close', leave)
+    // The answer to a HEAD is made like that to a GET, and not sent.
+    if (!['GET', 'HEAD'].includes(request.method) || EXEMPT.test(request.url) || isStream(request)) return
+    const { signal: gone } = goneWith(reply)
+    const leave = await room.enter(callerKey(request), gone)
+    // Nobody is there to be answered.
+    if (leave === null) return reply.hijack()
+    inside.set(request, { leave, gone })
   })
+  // Not before: an answer whose client has hung up is made all the same.
   app.addHook('onSend', async (request, reply, payload) => {
-    const leave = leaves.get(request)
-    if (leave === undefined) return
+    const held = inside.get(request)
+    if (held === undefined) return
     const isLong = typeof payload !== 'string' || payload.length > SHORT_BYTES
-    if (isLong) cutOffSilent(reply)
-    else leave()
+    if (!isLong || held.gone.aborted) return held.leave()
+    held.gone.addEventListener('abort', held.leave)
+    cutOffSilent(reply)
   })
 }
 
-function isStream({ headers }: FastifyRequest): boolean {
-  return (headers.accept ?? '').includes('text/event-stream')
+function goneWith({ raw }: FastifyReply): AbortController {
+  const gone = new AbortController()
+  raw.once('close', () => gone.abort())
+  if (raw.destroyed) gone.abort()
+  return gone
+}
+
+/** Streams have seats of their own. Whether a path has one, its route says: a header alone would be a way around. */
+function isStream({ headers, routeOptions }: FastifyRequest): boolean {
+  const { stream } = routeOptions.config
+  return stream === 'always' || (stream === 'accepted' && (headers.accept ?? '').includes('text/event-stream'))
 }
 
 /** Nothing was taken between two looks. */
@@ -52,15 +66,20 @@ function cutOffSilent({ raw }: FastifyReply): void {
   raw.once('close', () => clearInterval(timer))
 }
 
+interface Waiting {
+  turn(): void
+}
+
 export class AnswerRoom {
   readonly #inside = new Map<string, number>()
-  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #waiting = new Map<string, Waiting[]>()
   #all = 0
 
-  /** Resolves with a function that leaves. */
-  async enter(caller: string): Promise<() => void> {
-    if (!this.#hasRoom(caller)) await this.#wait(caller)
-    else this.#take(caller)
+  /** Resolves with a function that leaves; null: whoever waited has gone, and holds nothing. */
+  async enter(caller: string, gone: AbortSignal): Promise<(() => void) | null> {
+    if (gone.aborted) return null
+    if (this.#hasRoom(caller)) this.#take(caller)
+    else if (!(await this.#wait(caller, gone))) return null
     let left = false
     return () => {
       if (left) return
@@ -69,7 +88,8 @@ export class AnswerRoom {
     }
   }
 
-  #wait(caller: string): Promise<void> {
+  /** false: gone before its turn came. */
+  #wait(caller: string, gone: AbortSignal): Promise<boolean> {
     const line = this.#waiting.get(caller) ?? []
     if (line.length >= WAITING_PER_CALLER) {
       throw new RequestError('rate_limited', `${line.length} requests of this caller wait for an answer already`, {
@@ -78,7 +98,26 @@ export class AnswerRoom {
       })
     }
     this.#waiting.set(caller, line)
-    return new Promise((resolve) => line.push(resolve))
+    return new Promise((resolve) => {
+      const left = (): void => {
+        this.#drop(caller, waiting)
+        resolve(false)
+      }
+      const waiting: Waiting = {
+        turn: () => {
+          gone.removeEventListener('abort', left)
+          resolve(true)
+        },
+      }
+      gone.addEventListener('abort', left, { once: true })
+      line.push(waiting)
+    })
+  }
+
+  #drop(caller: string, waiting: Waiting): void {
+    const line = (this.#waiting.get(caller) ?? []).filter((one) => one !== waiting)
+    if (line.length > 0) this.#waiting.set(caller, line)
+    else this.#waiting.delete(caller)
   }
 
   #hasRoom(caller: string): boolean {
@@ -99,10 +138,10 @@ export class AnswerRoom {
       if (!this.#hasRoom(next)) continue
       // Its turn comes again after the others'.
       this.#waiting.delete(next)
-      const resolve = line.shift()
+      const first = line.shift()
       if (line.length > 0) this.#waiting.set(next, line)
       this.#take(next)
-      resolve?.()
+      first?.turn()
       return
     }
   }

@@ -17,7 +17,7 @@ export interface HistoryContext {
 
 export function historyRoutes(app: FastifyInstance, { engine, streamSeats, closing }: HistoryContext): void {
   const watch = new InstanceWatch(engine.store)
-  app.get<ById>('/v1/instances/:id/events', { exposeHeadRoute: false }, async (request, reply) => {
+  app.get<ById>('/v1/instances/:id/events', { exposeHeadRoute: false, config: { stream: 'accepted' } }, async (request, reply) => {
     const query = request.query as Query
     onlyKnown(query, ['after', 'limit'])
     const { id: instanceId, eventSeq } = await findRow(engine, request.params.id, request.caller)

@@ -37,5 +37,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a key must be allowed for this route; without it scopeOf() in auth.ts decides by method and path. */
     scope?: Scope | 'none'
+    /** Whether an answer may be a stream, which stays open: always, or if the caller accepts one. */
+    stream?: 'always' | 'accepted'
   }
 }

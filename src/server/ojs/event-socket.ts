@@ -35,6 +35,7 @@ export function eventSocket(app: FastifyInstance, context: OjsContext, hub: Even
     method: 'GET',
     url: '/ojs/v1/ws',
     exposeHeadRoute: false,
+    config: { stream: 'always' },
     preHandler: async (request) => {
       if (!request.ws) {
         throw new RequestError('invalid_request', 'this path speaks WebSocket', {

@@ -33,7 +33,7 @@ export function eventRoutes(app: FastifyInstance, context: OjsContext): void {
     if (method !== 'GET') hub.nudge()
   })
   // A HEAD of a stream would never end.
-  const noHead = { exposeHeadRoute: false }
+  const noHead = { exposeHeadRoute: false, config: { stream: 'accepted' as const } }
 
   app.get('/ojs/v1/events', noHead, async (request, reply) => {
     const filter = readFilter(request.query as Query, request.caller.tenant)
@@ -43,7 +43,7 @@ export function eventRoutes(app: FastifyInstance, context: OjsContext): void {
     return seats.taken(request, () => stream({ context, hub, request, reply, filter, from }))
   })
 
-  app.get('/ojs/v1/events/stream', noHead, async (request, reply) => {
+  app.get('/ojs/v1/events/stream', { ...noHead, config: { stream: 'always' } }, async (request, reply) => {
     const filter = readFilter(request.query as Query, request.caller.tenant)
     await requireChannel(context, filter.channel, filter.tenant)
     const from = await resumePlace(request, hub)

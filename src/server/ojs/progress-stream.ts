@@ -20,7 +20,7 @@ type ById = { Params: { readonly id: string } }
 const LEAST_MS = 200
 
 export function progressStream(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
-  app.get<ById>('/ojs/v1/jobs/:id/progress/stream', { exposeHeadRoute: false }, async (request, reply) => {
+  app.get<ById>('/ojs/v1/jobs/:id/progress/stream', { exposeHeadRoute: false, config: { stream: 'always' } }, async (request, reply) => {
     const { id } = await findRun(context.engine, request.params.id, request.caller)
     return context.streamSeats.taken(request, () => follow({ context, request, reply }, hub, id))
   })

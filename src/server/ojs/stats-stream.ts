@@ -32,7 +32,7 @@ interface Sample {
 
 export function statsStream(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
   const sampler = new Sampler(context)
-  app.get('/ojs/v1/admin/stats/stream', { exposeHeadRoute: false }, (request, reply) =>
+  app.get('/ojs/v1/admin/stats/stream', { exposeHeadRoute: false, config: { stream: 'always' } }, (request, reply) =>
     context.streamSeats.taken(request, () => tell({ context, request, reply }, hub, sampler)),
   )
 }
