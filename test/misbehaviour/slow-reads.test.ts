@@ -154,4 +154,31 @@ describe('reads that take long (sqlite)', () => {
     expect(readdirSync(folder)).toEqual(['petrel.db'])
     rmSync(folder, { recursive: true })
   })
+
+  test('let the event loop turn between one answer and the next, however many come at once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'petrel-reads-'))
+    const store = await openStore(`sqlite:${join(folder, 'petrel.db')}`)
+    await store.migrate()
+    store.offload()
+    let turns = 0
+    let going = true
+    const turn = (): void => {
+      turns++
+      if (going) setImmediate(turn)
+    }
+    const read = async (): Promise<void> => {
+      await store.read.listInbox(EVERY_INBOX_RUN)
+      // The other thread has answered by then.
+      const until = performance.now() + 10
+      while (performance.now() < until);
+    }
+    await read()
+    setImmediate(turn)
+    await Promise.all(Array.from({ length: 40 }, read))
+    going = false
+    // Two threads: two answers may be worked on in one turn.
+    expect(turns).toBeGreaterThanOrEqual(20)
+    await store.close()
+    rmSync(folder, { recursive: true })
+  })
 })

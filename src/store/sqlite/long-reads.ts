@@ -113,8 +113,12 @@ class Thread {
     this.#worker.on('message', ({ rows, error }: Answer) => {
       const waiting = this.#waiting
       this.#waiting = null
-      if (rows !== undefined) waiting?.resolve(rows)
-      else waiting?.reject(Object.assign(new Error(error?.message), error))
+      // Node empties the port of a thread before anything else: answers that come while others are worked on would
+      // follow one another without a turn of the event loop in between, and a line of reads would stop everything else.
+      setImmediate(() => {
+        if (rows !== undefined) waiting?.resolve(rows)
+        else waiting?.reject(Object.assign(new Error(error?.message), error))
+      })
     })
     const end = (cause: unknown): void => {
       this.lost = true
