@@ -28,7 +28,7 @@ export type NewInboxSchedule = Pick<
 
 /** Removed ones are kept in the table and never shown. Few rows, each changed by one statement of its own. */
 export interface InboxSchedules {
-  /** Oldest first. */
+  /** Oldest first; payloads until their sum exceeds PAGE_BYTES, then markers (shown.ts). */
   list(): Promise<readonly InboxScheduleRow[]>
   get(id: string): Promise<InboxScheduleRow | null>
   add(row: NewInboxSchedule): Promise<InboxScheduleRow>

@@ -118,6 +118,7 @@ export interface Reads {
   queuesPaused(): Promise<ReadonlyMap<string, boolean>>
   limits(): Promise<readonly LimitRow[]>
   workers(): Promise<readonly WorkerRow[]>
+  /** By name; a template beyond TEMPLATE_BYTES is a marker (shown.ts). */
   schedules(): Promise<readonly ScheduleRow[]>
   schedule(name: string): Promise<ScheduleRow | null>
   /** Saved progress of a run. */

@@ -22,3 +22,6 @@ export function isOmitted(text: string | null): boolean {
 
 /** Shown however long the page is already: a marker would be no shorter. */
 export const ALWAYS_BYTES = 256
+
+/** Of what one schedule creates, where many are listed; its own read has it whole. */
+export const TEMPLATE_BYTES = 4 * 1024

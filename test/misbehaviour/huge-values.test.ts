@@ -77,6 +77,70 @@ onBothStores('values of a megabyte', (stage) => {
   }, 120_000)
 })
 
+onBothStores('lists of what comes by the clock', (stage) => {
+  const text = 'x'.repeat(900_000)
+
+  test('leave out payloads of schedules beyond a megabyte in all', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    for (let i = 0; i < 6; i++) {
+      const given = { type: 'huge.schedule.v1', schedule: '0 0 1 1 *', payload: { text } }
+      expect((await s.post('/v1/schedules', given)).status).toBe(201)
+    }
+    const list = await s.get('/v1/schedules')
+    expect([list.status, list.text.length < 3 * MB, list.body.schedules.length]).toEqual([200, true, 6])
+    expect(list.body.schedules[0].payload.text).toHaveLength(900_000)
+    const { bytes, href } = list.body.schedules.at(-1).payload.$omitted
+    expect(bytes).toBeGreaterThan(MB / 2)
+    expect((await s.get(href)).body.schedule.payload.text).toHaveLength(900_000)
+  }, 60_000)
+
+  test('leave out arguments of cron jobs beyond a megabyte on a page', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    for (let i = 0; i < 6; i++) {
+      const given = { name: `huge-${i}`, cron: '0 0 1 1 *', type: 'huge', args: [text], options: { queue: 'huge' } }
+      expect((await s.post('/ojs/v1/cron', given)).status).toBe(201)
+    }
+    for (const [path, name] of [
+      ['/ojs/v1/cron', 'crons'],
+      ['/ojs/v1/crons', 'items'],
+    ] as const) {
+      const list = await s.get(`${path}?limit=100`)
+      expect([list.status, list.text.length < 5 * MB, list.body[name].length]).toEqual([200, true, 6])
+      expect(list.body[name][0].args[0]).toHaveLength(900_000)
+      const last = list.body[name].at(-1)
+      expect(last).toMatchObject({ name: 'huge-5', type: 'huge', options: { queue: 'huge' } })
+      expect((await s.get(last.args.$omitted.href)).body.cron.args[0]).toHaveLength(900_000)
+      // On a page of its own it is whole.
+      expect((await s.get(`${path}?per_page=1&page=6`)).body[name][0].args[0]).toHaveLength(900_000)
+    }
+  }, 60_000)
+})
+
+onBothStores('events with long results', (stage) => {
+  test('are a shorter poll, which goes on where it ended, and leave data out of a page by number', async () => {
+    const s = await stage.serve()
+    for (let i = 0; i < 12; i++) {
+      await s.post('/ojs/v1/jobs', { type: 'huge', args: [i], options: { queue: 'told' } })
+      const { jobs } = (await s.post('/ojs/v1/workers/fetch', { queues: ['told'], worker_id: 'w' })).body
+      const report = { job_id: jobs[0].id, worker_id: 'w', attempt: 1, result: { text: 'x'.repeat(250_000) } }
+      expect((await s.post('/ojs/v1/workers/ack', report)).status).toBe(200)
+    }
+    const told: any[] = []
+    for (let cursor = '0', more = true; more; ) {
+      const poll = await s.get(`/ojs/v1/events?types=job.completed&limit=1000&after=${encodeURIComponent(cursor)}`)
+      expect([poll.status, poll.text.length < 2 * MB]).toEqual([200, true])
+      told.push(...poll.body.events)
+      cursor = poll.body.cursor
+      more = poll.body.has_more
+    }
+    expect(new Set(told.map(({ id }) => id)).size).toBe(12)
+    expect(told.map(({ data }) => data.result.text.length)).toEqual(Array(12).fill(250_000))
+    const page = await s.get('/ojs/v1/events?types=job.completed&page=1&per_page=100')
+    expect([page.status, page.text.length < 3 * MB, page.body.events.length]).toEqual([200, true, 12])
+    expect(page.body.events.at(-1)).toMatchObject({ type: 'job.completed', data: { $omitted: {} } })
+  }, 60_000)
+})
+
 describe('a server with large values', () => {
   const sh = shell()
 

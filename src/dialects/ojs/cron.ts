@@ -7,6 +7,7 @@ import { PetrelError } from '../../engine/errors.ts'
 import { nextAfter } from '../../engine/schedules.ts'
 import type { Json } from '../../net/net.ts'
 import type { ScheduleRow } from '../../store/rows.ts'
+import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../store/shown.ts'
 import { kindOf, Part } from '../reader.ts'
 import type { JsonObject } from './envelope.ts'
 import { enqueueParams, type JobAsked, readJob } from './job.ts'
@@ -124,10 +125,12 @@ function problemOf(expression: string, timezone: string, now: number): string | 
   }
 }
 
-export function cronWire(row: ScheduleRow): JsonObject {
+/** `href` given: long values of the job are left out, and it says where they are. */
+export function cronWire(row: ScheduleRow, href: string | null = null): JsonObject {
   const { about, run } = JSON.parse(row.template) as { readonly about?: About; readonly run?: EnqueueParams }
   // Made by the SDK: what it starts may be a workflow, which has no words here.
-  const job: JsonObject = about?.job ?? { type: run?.type ?? 'workflow', args: payloadOf(run) }
+  const whole: JsonObject = about?.job ?? { type: run?.type ?? 'workflow', args: payloadOf(run) }
+  const job = href === null ? whole : withoutLong(whole, href)
   return {
     name: row.name,
     expression: row.expression,
@@ -147,6 +150,15 @@ export function cronWire(row: ScheduleRow): JsonObject {
     created_at: timeText(row.createdAt),
     ...(row.tenant === null ? {} : { tenant: row.tenant }),
   }
+}
+
+function withoutLong(job: JsonObject, href: string): JsonObject {
+  const entries = Object.entries(job).map(([name, value]): [string, Json] => {
+    const bytes = Buffer.byteLength(JSON.stringify(value))
+    const most = name === 'options' ? TEMPLATE_BYTES : ALWAYS_BYTES
+    return bytes <= most ? [name, value] : [name, { $omitted: { bytes, href } }]
+  })
+  return Object.fromEntries(entries)
 }
 
 function payloadOf(run: EnqueueParams | undefined): Json {

@@ -58,7 +58,7 @@ export function scheduleWire(row: InboxScheduleRow): Wire {
   return {
     id: row.id,
     type: row.type,
-    payload: json(row.payload),
+    payload: shown(row.payload, `/v1/schedules/${row.id}`),
     schedule: row.schedule,
     timezone: row.timezone,
     priority: row.priority,

@@ -17,26 +17,30 @@ export interface HistoryContext {
 
 export function historyRoutes(app: FastifyInstance, { engine, streamSeats, closing }: HistoryContext): void {
   const watch = new InstanceWatch(engine.store)
-  app.get<ById>('/v1/instances/:id/events', { exposeHeadRoute: false, config: { stream: 'accepted' } }, async (request, reply) => {
-    const query = request.query as Query
-    onlyKnown(query, ['after', 'limit'])
-    const { id: instanceId, eventSeq } = await findRow(engine, request.params.id, request.caller)
-    const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
-    if (wantsStream(request)) {
-      const after = resumeAt(request, query)
-      return streamSeats.taken(request, () =>
-        streamEvents({ engine, watch, instanceId, after, reply: open(reply, request), closing }),
-      )
-    }
-    const after = wholeParam(query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
-    const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: after, limit })
-    const last = events.at(-1)?.seq ?? null
-    return {
-      events: wireEach(engine.faults, events, eventWire),
-      next_after: last ?? after,
-      has_more: last !== null && last < eventSeq,
-    }
-  })
+  app.get<ById>(
+    '/v1/instances/:id/events',
+    { exposeHeadRoute: false, config: { stream: 'accepted' } },
+    async (request, reply) => {
+      const query = request.query as Query
+      onlyKnown(query, ['after', 'limit'])
+      const { id: instanceId, eventSeq } = await findRow(engine, request.params.id, request.caller)
+      const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
+      if (wantsStream(request)) {
+        const after = resumeAt(request, query)
+        return streamSeats.taken(request, () =>
+          streamEvents({ engine, watch, instanceId, after, reply: open(reply, request), closing }),
+        )
+      }
+      const after = wholeParam(query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
+      const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: after, limit })
+      const last = events.at(-1)?.seq ?? null
+      return {
+        events: wireEach(engine.faults, events, eventWire),
+        next_after: last ?? after,
+        has_more: last !== null && last < eventSeq,
+      }
+    },
+  )
 }
 
 function wantsStream(request: FastifyRequest): boolean {

@@ -1,9 +1,11 @@
 /** /ojs/v1/cron: jobs that come back by the clock. Registering a name again puts the new one in its place. */
 import type { FastifyInstance } from 'fastify'
 import { cronWire, readCron } from '../../dialects/ojs/cron.ts'
+import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { ScheduleRow } from '../../store/rows.ts'
+import { ALWAYS_BYTES, isOmitted, PAGE_BYTES } from '../../store/shown.ts'
 import { bodyObject } from '../body.ts'
 import { actorOf, type Caller } from '../caller.ts'
 import { refuseMistakes } from '../mistaken.ts'
@@ -28,7 +30,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     const { after } = page
     const rest = (after === null ? all : all.filter((row) => row.name > after)).slice(page.offset)
     const shown = rest.slice(0, page.limit)
-    const crons = shown.map(cronWire)
+    const crons = await shownCrons(engine, shown)
     const last = shown.at(-1)?.name ?? null
     return {
       crons,
@@ -82,6 +84,25 @@ async function find(engine: EngineApi, name: string, caller: Caller): Promise<Sc
   const row = await engine.store.read.schedule(name)
   if (row === null || !maySee(caller, row)) throw notFound('cron', name)
   return row
+}
+
+/**
+ * Of a page. What the jobs are given is whole for the first, and until a megabyte of templates is shown; after that, long
+ * values are left out.
+ * Templates are read one at a time, so that a page never holds all of them.
+ */
+export async function shownCrons(engine: EngineApi, rows: readonly ScheduleRow[]): Promise<readonly JsonObject[]> {
+  const crons: JsonObject[] = []
+  let bytes = 0
+  for (const row of rows) {
+    const whole = isOmitted(row.template) ? await engine.store.read.schedule(row.name) : row
+    // Removed since.
+    if (whole === null) continue
+    bytes += whole.template.length
+    const isWhole = crons.length === 0 || bytes <= PAGE_BYTES || whole.template.length <= ALWAYS_BYTES
+    crons.push(isWhole ? cronWire(whole) : cronWire(whole, `/ojs/v1/cron/${encodeURIComponent(row.name)}`))
+  }
+  return crons
 }
 
 /** Under the names of either form of the API. */

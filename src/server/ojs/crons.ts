@@ -1,12 +1,14 @@
 /** /ojs/v1/crons: what /ojs/v1/cron has, under the names that the admin page looks for. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { cronWire } from '../../dialects/ojs/cron.ts'
+import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { ScheduleRow } from '../../store/rows.ts'
 import { bodyObject } from '../body.ts'
 import { onlyKnown, type Query } from '../query.ts'
 import { notFound, RequestError } from '../request-error.ts'
 import type { OjsContext } from './context.ts'
+import { shownCrons } from './cron.ts'
 import { maySee } from './job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
@@ -25,12 +27,12 @@ export function cronAliasRoutes(app: FastifyInstance, { engine }: OjsContext): v
     const shown = rest.slice(0, page.limit)
     const last = shown.at(-1)?.name ?? null
     return {
-      items: shown.map(wire),
+      items: (await shownCrons(engine, shown)).map(wire),
       pagination: pageWire({ page, total: all.length, hasMore: rest.length > shown.length, last }),
     }
   })
 
-  app.get<ById>('/ojs/v1/crons/:id', async (request) => wire(await find(engine, request)))
+  app.get<ById>('/ojs/v1/crons/:id', async (request) => wire(cronWire(await find(engine, request))))
 
   app.patch<ById>('/ojs/v1/crons/:id', async (request) => {
     const { name } = await find(engine, request)
@@ -38,7 +40,7 @@ export function cronAliasRoutes(app: FastifyInstance, { engine }: OjsContext): v
     if (typeof enabled !== 'boolean') {
       throw new RequestError('invalid_request', 'enabled is true or false', { details: { field: 'enabled' } })
     }
-    return wire(await engine.setSchedule({ name, enabled }))
+    return wire(cronWire(await engine.setSchedule({ name, enabled })))
   })
 
   app.delete<ById>('/ojs/v1/crons/:id', async (request) => {
@@ -55,8 +57,7 @@ async function find(engine: EngineApi, request: FastifyRequest<ById>): Promise<S
   return row
 }
 
-function wire(row: ScheduleRow): object {
-  const cron = cronWire(row)
+function wire(cron: JsonObject): object {
   const options = cron['options'] as { readonly queue?: string }
-  return { ...cron, id: row.name, schedule: row.expression, queue: options.queue ?? 'default' }
+  return { ...cron, id: cron['name'], schedule: cron['expression'], queue: options.queue ?? 'default' }
 }

@@ -22,6 +22,9 @@ import { statsStream } from './stats-stream.ts'
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
 const PORTION = 200
+/** Of one answer; the last event may go beyond it. */
+const MOST_BYTES = 1024 * 1024
+const SHORT = 2_000
 /** Stored events one poll looks through; a filter that finds little answers with the cursor it has come to. */
 const LOOK_THROUGH = 5_000
 
@@ -81,7 +84,9 @@ async function poll(context: OjsContext, request: FastifyRequest, filter: EventF
   const { engine } = context
   const events: HubEvent[] = []
   let more = true
-  for (let seen = 0; more && events.length < limit && seen < LOOK_THROUGH; ) {
+  let bytes = 0
+  const isFull = (): boolean => events.length === limit || bytes >= MOST_BYTES
+  for (let seen = 0; more && !isFull() && seen < LOOK_THROUGH; ) {
     const afterId = place.part === WHOLE ? place.feedId : Math.max(0, place.feedId - 1)
     const page = await engine.store.read.events({ afterId, limit: PORTION, tenant: filter.tenant, runId })
     seen += Math.max(page.events.length, 1)
@@ -89,12 +94,13 @@ async function poll(context: OjsContext, request: FastifyRequest, filter: EventF
     let end: EventPlace = { feedId: Math.max(page.cursor, place.feedId), part: WHOLE }
     for (const event of await mapEvents(engine, page.events)) {
       if (!isAfter(place, event) || !matches(filter, event)) continue
-      if (events.length === limit) {
+      if (isFull()) {
         more = true
         break
       }
       events.push(event)
-      if (events.length === limit) end = event
+      bytes += event.text.length
+      if (isFull()) end = event
     }
     place = end
   }
@@ -120,15 +126,22 @@ async function newest({ engine }: OjsContext, request: FastifyRequest, filter: E
     more = portion.more && portion.cursor < end
     afterId = portion.cursor
   }
-  const wires = found
-    .reverse()
-    .map(({ text }) => JSON.parse(text) as { readonly time?: string; readonly timestamp?: string })
-  const all =
-    since === null ? wires : wires.filter(({ time, timestamp }) => Date.parse(timestamp ?? time ?? '') >= since)
-  const events = all.slice(page.offset, page.offset + page.limit)
+  found.reverse()
+  const all = since === null ? found : found.filter(({ wire }) => Date.parse(wire.time) >= since)
+  const events = shownEvents(all.slice(page.offset, page.offset + page.limit))
   const hasMore = page.offset + events.length < all.length
   const pagination = pageWire({ page, total: all.length, hasMore, last: null })
   return { events, items: events, pagination: { ...pagination, ...(from > 0 ? { total_is_at_least: true } : {}) } }
+}
+
+/** Beyond the bytes of one answer their data is left out: pages by number cannot be shorter. */
+function shownEvents(events: readonly HubEvent[]): readonly object[] {
+  let bytes = 0
+  return events.map(({ text, wire }) => {
+    bytes += text.length
+    if (bytes <= MOST_BYTES || text.length <= SHORT) return JSON.parse(text) as object
+    return { ...wire, data: { $omitted: { bytes: text.length } } }
+  })
 }
 
 /** What happened to a job that has ended: all there will be. */

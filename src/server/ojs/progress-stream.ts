@@ -20,10 +20,14 @@ type ById = { Params: { readonly id: string } }
 const LEAST_MS = 200
 
 export function progressStream(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
-  app.get<ById>('/ojs/v1/jobs/:id/progress/stream', { exposeHeadRoute: false, config: { stream: 'always' } }, async (request, reply) => {
-    const { id } = await findRun(context.engine, request.params.id, request.caller)
-    return context.streamSeats.taken(request, () => follow({ context, request, reply }, hub, id))
-  })
+  app.get<ById>(
+    '/ojs/v1/jobs/:id/progress/stream',
+    { exposeHeadRoute: false, config: { stream: 'always' } },
+    async (request, reply) => {
+      const { id } = await findRun(context.engine, request.params.id, request.caller)
+      return context.streamSeats.taken(request, () => follow({ context, request, reply }, hub, id))
+    },
+  )
 }
 
 async function follow(streaming: SseReply, hub: EventHub, id: string): Promise<void> {

@@ -3,8 +3,10 @@
  * the row as it was seen is moved. Foreign tickers, who hold the row's lock meanwhile, make the same key.
  */
 import type { InboxScheduleRow, InboxSchedules } from '../inbox-schedules.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
 import { ask, askOne } from './ask.ts'
 import type { Lanes } from './lanes.ts'
+import { jsonBytes, shownJson } from './shown.ts'
 import { type Fields, statement } from './statement.ts'
 import { parseTime } from './time.ts'
 import { isUuid } from './uuid.ts'
@@ -13,8 +15,12 @@ const COLUMNS = `s.id, s.type, s.payload, s.schedule, s.timezone, s.next_run_at,
    s.max_attempts, s.disabled_reason, s.created_at, s.updated_at`
 const LIVE = 's.id = $1::uuid AND s.deleted_at IS NULL'
 
+const SHOWN = `s.shown_size <= ${PAGE_BYTES} OR ${jsonBytes('s.payload')} <= ${ALWAYS_BYTES}`
 const LIST = statement(
-  `SELECT ${COLUMNS} FROM workflow.workflow_schedule s WHERE s.deleted_at IS NULL ORDER BY s.created_at, s.id`,
+  `SELECT ${COLUMNS.replace('s.payload', shownJson('s.payload', SHOWN))} FROM (
+     SELECT s.*, sum(${jsonBytes('s.payload')}) OVER (ORDER BY s.created_at, s.id ROWS UNBOUNDED PRECEDING) AS shown_size
+     FROM workflow.workflow_schedule s WHERE s.deleted_at IS NULL) s
+   ORDER BY s.created_at, s.id`,
 )
 const GET = statement(`SELECT ${COLUMNS} FROM workflow.workflow_schedule s WHERE ${LIVE}`)
 /** Asked twice, after a lost connection, it is there already. */

@@ -1,13 +1,19 @@
 /** Schedules of the inbox. One writer at a time, so a statement that names what it expects needs no lock. */
 import type { InboxScheduleRow, InboxSchedules } from '../inbox-schedules.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
+import { shownJson } from './shown.ts'
 import { insertEvents } from './write/events.ts'
 
 const CELLS = `id, type, payload, schedule, timezone, next_run_at, last_run_at, enabled, priority, max_attempts,
   disabled_reason, created_at, updated_at`
-const LIST = `SELECT ${CELLS} FROM workflow_schedule WHERE deleted_at IS NULL ORDER BY created_at, id`
+const SHOWN = `shown_size <= ${PAGE_BYTES} OR octet_length(payload) <= ${ALWAYS_BYTES}`
+const LIST = `SELECT ${CELLS.replace('payload', shownJson('payload', SHOWN))} FROM (
+    SELECT *, sum(octet_length(payload)) OVER (ORDER BY created_at, id ROWS UNBOUNDED PRECEDING) AS shown_size
+    FROM workflow_schedule WHERE deleted_at IS NULL)
+  ORDER BY created_at, id`
 const GET = `SELECT ${CELLS} FROM workflow_schedule WHERE id = ? AND deleted_at IS NULL`
 const ADD = `INSERT INTO workflow_schedule (id, type, payload, schedule, timezone, next_run_at, priority, max_attempts,
     created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9) RETURNING ${CELLS}`

@@ -19,7 +19,7 @@ import type {
   TotalRow,
   WorkerRow,
 } from '../../rows.ts'
-import { ALWAYS_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../shown.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
@@ -121,7 +121,13 @@ const WORKERS = statement(
   `SELECT ${column.selectList(column.WORKER, 'w')} FROM workflow.workflow_worker w ORDER BY w.id`,
 )
 const CRON = `SELECT ${column.selectList(column.SCHEDULE, 'c')} FROM workflow.workflow_cron c`
-const SCHEDULES = statement(`${CRON} ORDER BY c.name`)
+const SCHEDULES = statement(
+  `${CRON.replace(
+    'c.template',
+    `CASE WHEN octet_length(c.template::text) <= ${TEMPLATE_BYTES} THEN c.template::text
+     ELSE '{"$omitted":{"bytes":' || octet_length(c.template::text) || '}}' END`,
+  )} ORDER BY c.name`,
+)
 const SCHEDULE = statement(`${CRON} WHERE c.name = $1`)
 const CHECKPOINT = statement(
   'SELECT c.state, c.sequence FROM workflow.workflow_checkpoint c WHERE c.run_id = $1::uuid AND c.state IS NOT NULL',

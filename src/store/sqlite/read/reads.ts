@@ -3,7 +3,7 @@
 import type { InstanceState } from '../../../net/marking.ts'
 import type { Progress, Reads, RunSort } from '../../reads.ts'
 import type { RunRow } from '../../rows.ts'
-import { ALWAYS_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../shown.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
@@ -225,7 +225,10 @@ export function readsOn(connection: Connection): Reads {
       ),
     limits: () => rows(limitOf, `SELECT ${LIMIT_CELLS} FROM workflow_limit ORDER BY key`),
     workers: () => rows(workerOf, `SELECT ${WORKER_CELLS} FROM workflow_worker ORDER BY id`),
-    schedules: () => rows(scheduleOf, `SELECT ${SCHEDULE_CELLS} FROM workflow_cron ORDER BY name`),
+    schedules: () => {
+      const template = shownJson('template', `octet_length(template) <= ${TEMPLATE_BYTES}`)
+      return rows(scheduleOf, `SELECT ${SCHEDULE_CELLS.replace('template', template)} FROM workflow_cron ORDER BY name`)
+    },
     schedule: (name) => row(scheduleOf, `SELECT ${SCHEDULE_CELLS} FROM workflow_cron WHERE name = ?`, name),
     checkpoint: (runId) =>
       row(
