@@ -58,7 +58,12 @@ export class Catalog {
   }): Promise<Deployed> {
     const { tenant, actor } = p
     storableText(p.text, 'the text of a definition', LONGEST_TEXT)
-    const definition = await planDefinition(p.file, p.text, this.deployed(tenant), this.#engine)
+    const definition = await planDefinition(
+      p.file,
+      p.text,
+      { ...this.deployed(tenant), owner: tenant ?? '' },
+      this.#engine,
+    )
     const { name, dialect, trigger, planned } = definition
     if (definition.named === false) throw new DefinitionError(p.file, [nameless()])
     checkWords(name, definition.version)

@@ -21,6 +21,8 @@ export interface ReadOptions {
   readonly tools?: Tools
   /** What is understood although it should be written otherwise is a mistake. Left out: a warning. */
   readonly strict?: boolean
+  /** Whose file it is: large files of one owner are read one after the other. */
+  readonly owner?: string
 }
 
 /** A definition on the way to the one being read, and the workflows inside it that lead there. */

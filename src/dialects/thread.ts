@@ -13,6 +13,7 @@ import type { Definition, PlannedDefinition } from './definition.ts'
 import { DefinitionError } from './mistakes.ts'
 import type { ReadOptions } from './others.ts'
 import { receivedError, type SentError } from './thread-errors.ts'
+import { ThreadLine } from './thread-line.ts'
 
 /** Below it a thread takes longer to start than the file to read. */
 const LARGE = 64 * 1024
@@ -86,8 +87,7 @@ function weightOf(text: string): number {
   return text.length * (1 + (text.match(/[\s[{,:-]\*[^\s*]/g)?.length ?? 0))
 }
 
-let running = 0
-const waiting: (() => void)[] = []
+const line = new ThreadLine(AT_A_TIME)
 
 export async function inThread(
   file: string,
@@ -95,14 +95,7 @@ export async function inThread(
   options: ReadOptions,
   limits: StartLimits | null,
 ): Promise<Answer> {
-  if (running >= AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve))
-  running++
-  try {
-    return await run(file, text, options, limits)
-  } finally {
-    running--
-    waiting.shift()?.()
-  }
+  return line.during(options.owner ?? '', () => run(file, text, options, limits))
 }
 
 function run(
