@@ -67,6 +67,7 @@ export interface SagaQuery {
 }
 
 export interface SagaReads {
+  /** Requests and results until their sum exceeds PAGE_BYTES, then markers (shown.ts). */
   list(query: SagaQuery): Promise<readonly SagaRow[]>
   get(id: string): Promise<SagaRow | null>
   /** Forward steps by index, then undos in the order they were made. */

@@ -116,6 +116,32 @@ onBothStores('lists of what comes by the clock', (stage) => {
   }, 60_000)
 })
 
+onBothStores('sagas with long requests', (stage) => {
+  test('are listed without them beyond a megabyte in all', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const file = `apiVersion: petrel.dev/v1
+kind: Saga
+metadata: { name: huge }
+spec:
+  steps:
+    - name: reserve
+      command: { subject: shop.v1.orders.reserve }
+      compensation: { subject: shop.v1.orders.release }
+`
+    const headers = { 'content-type': 'application/yaml' }
+    expect((await s.ask('POST', '/v1/definitions', { headers, body: file })).status).toBe(201)
+    for (let i = 0; i < 6; i++) {
+      const input = { text: 'x'.repeat(900_000) }
+      expect((await s.post('/v1/instances', { workflow: 'huge', input })).status).toBe(201)
+    }
+    const list = await s.get('/v1/sagas?limit=200')
+    expect([list.status, list.text.length < 3 * MB, list.body.sagas.length]).toEqual([200, true, 6])
+    expect(list.body.sagas[0].request.text).toHaveLength(900_000)
+    const { href } = list.body.sagas.at(-1).request.$omitted
+    expect((await s.get(href)).body.saga.request.text).toHaveLength(900_000)
+  }, 60_000)
+})
+
 onBothStores('events with long results', (stage) => {
   test('are a shorter poll, which goes on where it ended, and leave data out of a page by number', async () => {
     const s = await stage.serve()

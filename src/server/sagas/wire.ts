@@ -3,7 +3,7 @@ import { type OpenEffect, openEffects } from '../../definitions/open-effects.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import type { RefusedRow } from '../../store/commands.ts'
 import type { SagaRow, SagaStepRow } from '../../store/sagas.ts'
-import { json, time, type Wire } from '../wire.ts'
+import { json, shown, time, type Wire } from '../wire.ts'
 
 export function sagaWire(row: SagaRow): Wire {
   return {
@@ -11,8 +11,8 @@ export function sagaWire(row: SagaRow): Wire {
     tenant_id: row.tenantId,
     type: row.type,
     state: row.state,
-    request: json(row.requestJson),
-    result: json(row.resultJson),
+    request: shown(row.requestJson, `/v1/sagas/${row.id}`),
+    result: shown(row.resultJson, `/v1/sagas/${row.id}`),
     error: row.error,
     correlation_id: row.correlationId,
     created_by: row.createdBy,

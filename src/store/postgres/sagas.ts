@@ -1,22 +1,29 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
 import { INSTANCE_STATES, type SagaReads } from '../sagas.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
 import { ask, askOne } from './ask.ts'
 import { textArray } from './batch.ts'
 import { decoder, SAGA, SAGA_STEP, selectList } from './columns.ts'
 import type { Lanes } from './lanes.ts'
+import { jsonBytes, shownJson } from './shown.ts'
 import { statement } from './statement.ts'
 import { isUuid } from './uuid.ts'
 
 const ROW = `SELECT ${selectList(SAGA, 'v')}`
 
+const shownIn = (name: string): string =>
+  shownJson(`v.${name}`, `v.shown_size <= ${PAGE_BYTES} OR ${jsonBytes(`v.${name}`)} <= ${ALWAYS_BYTES}`)
+const LISTED = ROW.replace('v.request_json', shownIn('request_json')).replace('v.result_json', shownIn('result_json'))
+const SIZE = ['request_json', 'result_json'].map((name) => `coalesce(${jsonBytes(`v.${name}`)}, 0)`).join(' + ')
+
 const LIST = statement(
-  `${ROW} FROM (
+  `${LISTED} FROM (SELECT v.*, sum(${SIZE}) OVER (ORDER BY v.id DESC ROWS UNBOUNDED PRECEDING) AS shown_size FROM (
      SELECT i.id FROM workflow.workflow_instance i
      WHERE i.dialect = 'saga' AND i.id = i.root_id AND ($1::text IS NULL OR coalesce(i.tenant, '') = $1::text)
        AND ($2::text[] IS NULL OR i.state = ANY ($2::text[])) AND ($3::text IS NULL OR i.name = $3::text)
        AND ($4::uuid IS NULL OR i.id < $4::uuid)
      ORDER BY i.id DESC LIMIT $5::int4) k
-   JOIN saga.workflow_instance v ON v.id = k.id ORDER BY v.id DESC`,
+   JOIN saga.workflow_instance v ON v.id = k.id OFFSET 0) v ORDER BY v.id DESC`,
 )
 const GET = statement(`${ROW} FROM saga.workflow_instance v WHERE v.id = $1::uuid`)
 const STEPS = statement(

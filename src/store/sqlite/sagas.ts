@@ -1,16 +1,22 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
 import { INSTANCE_STATES, type SagaReads, type SagaRow, type SagaStepRow } from '../sagas.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
+import { shownJson } from './shown.ts'
 
 const ROW = `SELECT v.id, v.tenant_id, v.type, v.state, v.request_json, v.result_json, v.error, v.correlation_id, v.created_by,
   v.current_step_index, v.step_count, v.completed_at, v.last_event_at, v.created_at`
-const LIST = `${ROW} FROM (
+const shownIn = (name: string): string =>
+  shownJson(`v.${name}`, `v.shown_size <= ${PAGE_BYTES} OR octet_length(v.${name}) <= ${ALWAYS_BYTES}`)
+const LISTED = ROW.replace('v.request_json', shownIn('request_json')).replace('v.result_json', shownIn('result_json'))
+const SIZE = 'coalesce(octet_length(v.request_json), 0) + coalesce(octet_length(v.result_json), 0)'
+const LIST = `${LISTED} FROM (SELECT v.*, sum(${SIZE}) OVER (ORDER BY v.id DESC ROWS UNBOUNDED PRECEDING) AS shown_size FROM (
     SELECT id FROM workflow_instance
     WHERE dialect = 'saga' AND id = root_id AND (?1 IS NULL OR coalesce(tenant, '') = ?1)
       AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR id < ?4)
     ORDER BY id DESC LIMIT ?5) k
-  JOIN saga_workflow_instance v ON v.id = k.id ORDER BY v.id DESC`
+  JOIN saga_workflow_instance v ON v.id = k.id) v ORDER BY v.id DESC`
 const GET = `${ROW} FROM saga_workflow_instance v WHERE v.id = ?`
 const STEPS = `SELECT id, workflow_id, step_index, name, state, request_json, response_json, error, command_subject,
     command_json, command_published_at, idempotency_key, compensation_subject, compensation_json, started_at, completed_at,
