@@ -41,6 +41,16 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
     }
   })
 
+  /** The limit of a queue is everybody's: a key of one tenant reads it, and cannot change it. */
+  const findToChange = async (request: FastifyRequest<ByKey>): Promise<LimitRow> => {
+    const row = await findLimit(request)
+    if (!request.caller.bound || !row.key.startsWith('queue:')) return row
+    throw new RequestError('permission_denied', 'this key belongs to one tenant, and this limit is of a whole queue', {
+      details: { tenant: request.caller.tenant },
+      hint: 'Use a key that is bound to no tenant.',
+    })
+  }
+
   const findLimit = async (request: FastifyRequest<ByKey>): Promise<LimitRow> => {
     const { key } = request.params
     const rows = await engine.store.read.limits()
@@ -65,14 +75,14 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
     if (!body.get('limit').given) body.get('limit').wrong('limit is missing', 'a whole number')
     if (!body.get('period').given) body.get('period').wrong('period is missing', '"1m" or "PT1M"')
     refuseMistakes(notes)
-    const before = await findLimit(request)
+    const before = await findToChange(request)
     await engine.setLimit({ key: before.key, maxConcurrent: before.maxConcurrent, ratePer, periodMs })
     return limitWire(await findLimit(request), await engine.store.now(), request.caller)
   })
 
   /** Takes the rate away; the next job that names one sets it again. */
   app.delete<ByKey>('/ojs/v1/rate-limits/:key/override', ADMIN, async (request, reply) => {
-    const before = await findLimit(request)
+    const before = await findToChange(request)
     await engine.setLimit({ key: before.key, maxConcurrent: before.maxConcurrent, ratePer: null, periodMs: null })
     reply.code(204)
   })
