@@ -58,6 +58,11 @@ export class Schedules {
       need: { schedules: [p.name] },
       fold: (change) => {
         const before = change.loaded.schedules.get(p.name)
+        if (before !== undefined && before.tenant !== (p.tenant ?? null)) {
+          throw new PetrelError('duplicate', `the name '${p.name}' is taken by a schedule of another tenant`, {
+            field: 'name',
+          })
+        }
         const row: ScheduleRow = {
           name: p.name,
           expression: p.expression,

@@ -39,7 +39,9 @@ onBothStores('names that callers choose', (stage) => {
       const due = Date.parse(next_run_at)
       for (const as of [boris, producer]) {
         for (const prefix of ['', 'petrel:', '@/', '@a/', '@a/petrel:']) {
-          expect((await submit(as, 'evil.squat.v1', `${prefix}cron:nightly:${due}`)).status).toBe(201)
+          for (const name of ['nightly', '@a/nightly']) {
+            expect((await submit(as, 'evil.squat.v1', `${prefix}cron:${name}:${due}`)).status).toBe(201)
+          }
         }
       }
       await s.store.moveClock(due - Date.now() + 1000)
@@ -172,6 +174,20 @@ onBothStores('names that callers choose', (stage) => {
       expect(await fetch(anna, 'shared')).toHaveLength(3)
     })
 
+    it('nor the limit that an operator has set there', async () => {
+      const options = { queue: 'kept', rate_limit: { max_per_second: 1000 } }
+      expect((await enqueue(operator, 'fine.job', options)).status).toBe(201)
+      const path = '/ojs/v1/rate-limits/queue:kept'
+      const put = (as: As, limit: number) =>
+        s.ask('PUT', path, { body: { limit, period: 'PT1H' }, headers: { 'content-type': 'application/json', ...as } })
+      const removed = await s.ask('DELETE', `${path}/override`, { headers: boris })
+      for (const { status, body } of [await put(boris, 1), removed]) {
+        expect([status, body.error?.code]).toEqual([403, 'permission_denied'])
+      }
+      expect((await s.get(path, boris)).body).toMatchObject({ limit: 1000, period: 'PT1S' })
+      expect((await put(operator, 5)).body).toMatchObject({ limit: 5, period: 'PT1H' })
+    })
+
     it('an operator can', async () => {
       const options = { queue: 'slow', rate_limit: { max_per_second: 1 } }
       expect((await enqueue(operator, 'slow.job', options)).status).toBe(201)
@@ -182,6 +198,58 @@ onBothStores('names that callers choose', (stage) => {
     it('no limit stops everything that names its key', async () => {
       const { status, body } = await enqueue(anna, 'stop.all', { rate_limit: { key: 'k', concurrency: 0 } })
       expect([status, body.error.details.validation_errors[0].path]).toEqual([400, 'options.rate_limit.concurrency'])
+    })
+  })
+
+  describe('names of cron jobs', () => {
+    const cron = (type: string) => ({ name: 'backup', cron: '0 0 1 1 *', type, options: { queue: type } })
+    const types = async (as: As, path = '/ojs/v1/cron') =>
+      ((await s.get(path, as)).body.crons as any[])
+        .filter(({ name }) => name.endsWith('backup'))
+        .map(({ name, type, tenant }) => [name, type, tenant])
+
+    it('belong to a tenant: the same one in two tenants, and in none, are three cron jobs', async () => {
+      // At once: none of them looks before another has written.
+      const made = await Promise.all(
+        [anna, boris, operator].map((as, i) => s.post('/ojs/v1/cron', cron(`own.${['a', 'b', 'none'][i]}`), as)),
+      )
+      expect(made.map(({ status, body }) => [status, body.cron?.name])).toEqual(Array(3).fill([201, 'backup']))
+      expect(made[0]?.headers.get('location')).toBe('/ojs/v1/cron/backup')
+      expect(await types(anna)).toEqual([['backup', 'own.a', 'a']])
+      expect(await types(boris)).toEqual([['backup', 'own.b', 'b']])
+      expect(await types(operator)).toEqual([
+        ['@a/backup', 'own.a', 'a'],
+        ['@b/backup', 'own.b', 'b'],
+        ['backup', 'own.none', undefined],
+      ])
+      expect((await s.post('/ojs/v1/cron', cron('own.new'), anna)).status).toBe(200)
+      expect((await s.get('/ojs/v1/crons/backup', anna)).body).toMatchObject({ id: 'backup', type: 'own.new' })
+      expect((await s.get('/ojs/v1/cron/backup', boris)).body.cron.type).toBe('own.b')
+      const due = Date.parse((await s.get('/ojs/v1/cron/backup', anna)).body.cron.next_run_at)
+      await s.store.moveClock(due - Date.now() + 1000)
+      await s.engine.sweep()
+      expect(await fetch(anna, 'own.new')).toEqual(['own.new'])
+      expect(await fetch(boris, 'own.b')).toEqual(['own.b'])
+      expect(await fetch(operator, 'own.none')).toEqual(['own.none'])
+      const gone = await s.ask('DELETE', '/ojs/v1/cron/backup', { headers: anna })
+      expect([gone.status, gone.body.name]).toEqual([200, 'backup'])
+      expect(
+        (await s.ask('DELETE', `/ojs/v1/crons/${encodeURIComponent('@b/backup')}`, { headers: operator })).status,
+      ).toBe(200)
+      expect(await types(operator)).toEqual([['backup', 'own.none', undefined]])
+    })
+
+    it('one from before tenants had names of their own stays theirs, and nobody else takes its place', async () => {
+      const run = { type: 'old.job', payload: [] }
+      await s.engine.putSchedule({ name: 'elder', expression: '0 0 1 1 *', tenant: 'a', run })
+      const elder = { ...cron('other.job'), name: 'elder' }
+      expect((await s.post('/ojs/v1/cron', elder, boris)).status).toBe(201)
+      expect((await s.post('/ojs/v1/cron', elder, operator)).status).toBe(409)
+      expect((await s.get('/ojs/v1/cron/elder', anna)).body.cron).toMatchObject({ name: 'elder', type: 'old.job' })
+      expect((await s.post('/ojs/v1/cron', { ...elder, type: 'new.job' }, anna)).status).toBe(200)
+      expect((await s.get('/ojs/v1/cron/elder', anna)).body.cron.type).toBe('new.job')
+      const put = s.engine.putSchedule({ name: 'elder', expression: '0 0 1 1 *', tenant: 'b', run })
+      await expect(put).rejects.toMatchObject({ code: 'duplicate' })
     })
   })
 

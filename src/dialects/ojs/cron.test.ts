@@ -138,7 +138,7 @@ describe('a cron job on the wire', () => {
   it('speaks both forms, in the client’s own words', () => {
     const { schedule } = read({ ...OLDER, description: 'Every morning.' })
     const template = JSON.stringify({ run: schedule.run, about: schedule.about })
-    expect(cronWire(row({ template }))).toMatchObject({
+    expect(cronWire(row({ template }), 'daily')).toMatchObject({
       name: 'daily',
       expression: '@daily',
       cron: '@daily',
@@ -155,7 +155,7 @@ describe('a cron job on the wire', () => {
 
   it('shows one that the SDK made', () => {
     const template = JSON.stringify({ run: { type: 'a', payload: { x: 1 } } })
-    expect(cronWire(row({ template, enabled: false, nextAt: null }))).toMatchObject({
+    expect(cronWire(row({ template, enabled: false, nextAt: null }), 'daily')).toMatchObject({
       type: 'a',
       args: [{ x: 1 }],
       status: 'paused',

@@ -125,14 +125,14 @@ function problemOf(expression: string, timezone: string, now: number): string | 
   }
 }
 
-/** `href` given: long values of the job are left out, and it says where they are. */
-export function cronWire(row: ScheduleRow, href: string | null = null): JsonObject {
+/** `name`: what its reader calls it. `href` given: long values of the job are left out, and it says where they are. */
+export function cronWire(row: ScheduleRow, name: string, href: string | null = null): JsonObject {
   const { about, run } = JSON.parse(row.template) as { readonly about?: About; readonly run?: EnqueueParams }
   // Made by the SDK: what it starts may be a workflow, which has no words here.
   const whole: JsonObject = about?.job ?? { type: run?.type ?? 'workflow', args: payloadOf(run) }
   const job = href === null ? whole : withoutLong(whole, href)
   return {
-    name: row.name,
+    name,
     expression: row.expression,
     cron: row.expression,
     timezone: row.timezone,

@@ -1,9 +1,13 @@
-/** /ojs/v1/cron: jobs that come back by the clock. Registering a name again puts the new one in its place. */
+/**
+ * /ojs/v1/cron: jobs that come back by the clock. Registering a name again puts the new one in its place. Each tenant has
+ * its own names; a caller without a tenant sees whose they are, and addresses them that way: `@acme/nightly`.
+ */
 import type { FastifyInstance } from 'fastify'
 import { cronWire, readCron } from '../../dialects/ojs/cron.ts'
 import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { scopedName, unscopedName } from '../../engine/scoped-names.ts'
 import type { ScheduleRow } from '../../store/rows.ts'
 import { ALWAYS_BYTES, isOmitted, PAGE_BYTES } from '../../store/shown.ts'
 import { bodyObject } from '../body.ts'
@@ -30,7 +34,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     const { after } = page
     const rest = (after === null ? all : all.filter((row) => row.name > after)).slice(page.offset)
     const shown = rest.slice(0, page.limit)
-    const crons = await shownCrons(engine, shown)
+    const crons = await shownCrons(engine, shown, request.caller)
     const last = shown.at(-1)?.name ?? null
     return {
       crons,
@@ -47,22 +51,19 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     const schedule = readCron(notes.root(body), by)
     refuseMistakes(notes)
     refuseQueueLimits(caller, schedule.run?.limits)
-    const before = await engine.store.read.schedule(schedule.name)
-    if (before !== null && !maySee(caller, before)) {
-      throw new RequestError('duplicate', `the name ${schedule.name} is taken`, { details: { field: 'name' } })
-    }
-    const row = await engine.putSchedule(schedule)
+    const before = await lookUp(engine, schedule.name, caller)
+    const row = await engine.putSchedule({ ...schedule, name: before?.name ?? storedName(schedule.name, caller) })
     reply.code(before === null ? 201 : 200)
-    if (before === null) reply.header('location', `/ojs/v1/cron/${row.name}`)
-    return both(row)
+    if (before === null) reply.header('location', `/ojs/v1/cron/${schedule.name}`)
+    return both(row, caller)
   })
 
   app.get<ByName>('/ojs/v1/cron/:name', async (request) =>
-    both(await find(engine, request.params.name, request.caller)),
+    both(await findCron(engine, request.params.name, request.caller), request.caller),
   )
 
   app.patch<ByName>('/ojs/v1/cron/:name', async (request) => {
-    const { name } = await find(engine, request.params.name, request.caller)
+    const { name } = await findCron(engine, request.params.name, request.caller)
     const { enabled } = bodyObject(request, { empty: 'refused' })
     if (typeof enabled !== 'boolean') {
       throw new RequestError('invalid_request', 'enabled is true or false', {
@@ -70,19 +71,20 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
         hint: 'To change anything else, register the cron job again under its name.',
       })
     }
-    return both(await engine.setSchedule({ name, enabled }))
+    return both(await engine.setSchedule({ name, enabled }), request.caller)
   })
 
   app.delete<ByName>('/ojs/v1/cron/:name', async (request) => {
-    const row = await find(engine, request.params.name, request.caller)
-    if (!(await engine.removeSchedule(row.name))) throw notFound('cron', row.name)
-    return { ...both(row), deleted: true, name: row.name }
+    const { caller, params } = request
+    const row = await findCron(engine, params.name, caller)
+    if (!(await engine.removeSchedule(row.name))) throw notFound('cron', params.name)
+    return { ...both(row, caller), deleted: true, name: cronName(row, caller) }
   })
 }
 
-async function find(engine: EngineApi, name: string, caller: Caller): Promise<ScheduleRow> {
-  const row = await engine.store.read.schedule(name)
-  if (row === null || !maySee(caller, row)) throw notFound('cron', name)
+export async function findCron(engine: EngineApi, name: string, caller: Caller): Promise<ScheduleRow> {
+  const row = await lookUp(engine, name, caller)
+  if (row === null) throw notFound('cron', name)
   return row
 }
 
@@ -91,7 +93,11 @@ async function find(engine: EngineApi, name: string, caller: Caller): Promise<Sc
  * values are left out.
  * Templates are read one at a time, so that a page never holds all of them.
  */
-export async function shownCrons(engine: EngineApi, rows: readonly ScheduleRow[]): Promise<readonly JsonObject[]> {
+export async function shownCrons(
+  engine: EngineApi,
+  rows: readonly ScheduleRow[],
+  caller: Caller,
+): Promise<readonly JsonObject[]> {
   const crons: JsonObject[] = []
   let bytes = 0
   for (const row of rows) {
@@ -100,13 +106,30 @@ export async function shownCrons(engine: EngineApi, rows: readonly ScheduleRow[]
     if (whole === null) continue
     bytes += whole.template.length
     const isWhole = crons.length === 0 || bytes <= PAGE_BYTES || whole.template.length <= ALWAYS_BYTES
-    crons.push(isWhole ? cronWire(whole) : cronWire(whole, `/ojs/v1/cron/${encodeURIComponent(row.name)}`))
+    const name = cronName(row, caller)
+    crons.push(cronWire(whole, name, isWhole ? null : `/ojs/v1/cron/${encodeURIComponent(name)}`))
   }
   return crons
 }
 
+/** What the caller calls it. */
+export function cronName(row: ScheduleRow, { tenant }: Caller): string {
+  return tenant === null ? row.name : unscopedName(row.name)
+}
+
+function storedName(name: string, { tenant }: Caller): string {
+  return tenant === null ? name : scopedName(name, tenant)
+}
+
+/** One from before tenants had their own names, or of a deployed definition, has the plain name. */
+async function lookUp(engine: EngineApi, name: string, caller: Caller): Promise<ScheduleRow | null> {
+  const { read } = engine.store
+  const row = (await read.schedule(storedName(name, caller))) ?? (await read.schedule(name))
+  return row !== null && maySee(caller, row) ? row : null
+}
+
 /** Under the names of either form of the API. */
-function both(row: ScheduleRow): { readonly cron: object; readonly cron_job: object } {
-  const cron = cronWire(row)
+function both(row: ScheduleRow, caller: Caller): { readonly cron: object; readonly cron_job: object } {
+  const cron = cronWire(row, cronName(row, caller))
   return { cron, cron_job: cron }
 }
