@@ -27,12 +27,20 @@ export interface Leases {
   /** A sign of life about this run, as read: renews its lease, and keeps a worker alive that sends heartbeats. */
   renew(run: RunRow): Promise<void>
   /** For a report that names no holder: the one that holds the run, if it can only come from that one; else why not. */
-  holderOf(run: RunRow, speaker: string | null): Promise<string | null | PetrelError>
+  holderOf(run: RunRow, speaker: Speaker | null): Promise<string | null | PetrelError>
   /**
    * A worker says that it lives, and renews. From the first beat on it must beat: silent for `ttlMs`, it is dead and
    * its leases end. One that never beats is governed by its leases alone.
    */
   beat(params: LeaseBeat): Promise<{ readonly state: WorkerRow['state']; readonly extended: readonly string[] }>
+}
+
+/** Who has sent a report, as far as this process can tell. */
+export interface Speaker {
+  /** The only name under which its caller has asked for work; null: there is none, or there are several. */
+  readonly name: string | null
+  /** Whether any caller has asked under this name, without its tenant. One that asked elsewhere may share this caller's address. */
+  readonly knows: (worker: string) => boolean
 }
 
 export interface LeaseBeat {
@@ -74,11 +82,8 @@ export interface LeaseReport {
   readonly attempt: number | null
   /** Given: it must be the current lease's. A run given back and taken again is at the same attempt, not the same epoch. */
   readonly epoch?: number | null
-  /**
-   * A report that names neither holder, attempt nor epoch could come from a worker that lost the run. Then this counts: the
-   * only name under which its connection has asked for work; null: there is none, or there are several.
-   */
-  readonly speaker?: string | null
+  /** A report that names neither holder, attempt nor epoch could come from a worker that lost the run. Then this counts. */
+  readonly speaker?: Speaker
   /** Names the report: sent again, it is answered as it was the first time, unless the run has been given out since. */
   readonly reportId?: string
   readonly outcome: LeaseOutcome

@@ -1,7 +1,7 @@
 /** What events tell of leases: to keep writes few, the event that ends a lease tells all of it. */
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import type { RunRow } from '../store/rows.ts'
+import { LEASE_LOST_CODES, type RunRow, type StoredEvent } from '../store/rows.ts'
 import type { Said } from './said.ts'
 import { unscopedName } from './scoped-names.ts'
 
@@ -28,6 +28,23 @@ export function leaseStory(run: RunRow, startedAt: number | null): Record<string
   const started = startedAt ?? run.startedAt
   if (started !== null) story.started_at = iso(started)
   return story
+}
+
+interface Told {
+  readonly worker_id?: string
+  readonly error?: { readonly code?: string } | null
+}
+
+/** Workers under whom a lease of a run ended without their report, by its history. */
+export function losersOf(history: readonly StoredEvent[]): readonly string[] {
+  const losers = new Set<string>()
+  let holder = ''
+  for (const { type, data } of history) {
+    const told = data === null ? null : (JSON.parse(data) as Told | null)
+    if (type === 'started') holder = told?.worker_id ?? ''
+    if (LEASE_LOST_CODES.includes(told?.error?.code ?? '')) losers.add(holder)
+  }
+  return [...losers]
 }
 
 /** A foreign worker fell silent: nobody but the store could tell, and upstream's readers look for the word here. */

@@ -21,11 +21,13 @@ import { Fetches } from './fetches.ts'
 import { checkFilter } from './filter.ts'
 import { Findings, idOf } from './findings.ts'
 import { lastExecution } from './late.ts'
-import type { LeaseBeat, LeaseFetch, LeaseReport, LeaseSettled, Leases } from './lease-api.ts'
+import type { LeaseBeat, LeaseFetch, LeaseReport, LeaseSettled, Leases, Speaker } from './lease-api.ts'
 import { ambiguous, type CheckedReport, missing, settleLease } from './lease-report.ts'
+import { losersOf } from './lease-story.ts'
 import { type Chance, leaseExpired, unclaimed, unrecordable } from './outcomes.ts'
 import { NOT_AVAILABLE, type References, refersAside } from './references.ts'
 import { checkSaid, isRefused } from './said.ts'
+import { unscopedName } from './scoped-names.ts'
 import { LOCK_PATIENCE_MS, type Settled, type Settler, type Settling } from './settle.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -153,11 +155,16 @@ export class LeaseDesk implements Leases {
     return this.#settle({ ...report, epoch: epochMeant(run, report) }, delivery)
   }
 
-  async holderOf(run: RunRow, speaker: string | null): Promise<string | null | PetrelError> {
-    if (run.status !== 'leased' || run.epoch === 0 || (speaker !== null && speaker === run.leasedBy))
-      return run.leasedBy
-    const lost = await this.#deps.store.read.leasesLost({ runIds: [run.id] })
-    return lost.has(run.id) ? ambiguous(run) : run.leasedBy
+  async holderOf(run: RunRow, speaker: Speaker | null): Promise<string | null | PetrelError> {
+    if (run.status !== 'leased' || run.epoch === 0) return run.leasedBy
+    const { read } = this.#deps.store
+    const lost = await read.leasesLost({ runIds: [run.id] })
+    if (!lost.has(run.id)) return run.leasedBy
+    if (speaker === null || speaker.name === null || speaker.name !== run.leasedBy) return ambiguous(run)
+    const own = unscopedName(run.leasedBy)
+    // Whoever asked another process, or this one before it was started again, may be at the address of the holder.
+    const losers = losersOf(await read.runHistory(run.id))
+    return losers.every((name) => name === own || speaker.knows(name)) ? run.leasedBy : ambiguous(run)
   }
 
   extend(p: Parameters<Leases['extend']>[0]): Promise<readonly string[]> {

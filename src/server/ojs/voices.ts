@@ -4,6 +4,8 @@
  * address together with a key. A caller that has spoken for several workers says nothing: any of them may report.
  */
 import type { FastifyRequest } from 'fastify'
+import type { Speaker } from '../../engine/lease-api.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import { callerKey } from '../caller.ts'
 
 /** A worker that lost a lease may come back after a long time; then its name must still be known. */
@@ -28,10 +30,16 @@ export class Voices {
     if (names.has(worker) || names.size < ENOUGH) names.set(worker, now)
   }
 
-  /** The worker that reports; null: its caller has named none, or several. */
-  speakerOf(request: FastifyRequest): string | null {
+  speakerOf(request: FastifyRequest): Speaker {
     const names = [...(this.#heard.get(nameOf(request))?.keys() ?? [])]
-    return names.length === 1 ? (names[0] as string) : null
+    return { name: names.length === 1 ? (names[0] as string) : null, knows: (worker) => this.#knows(worker) }
+  }
+
+  #knows(worker: string): boolean {
+    for (const names of this.#heard.values()) {
+      for (const name of names.keys()) if (unscopedName(name) === worker) return true
+    }
+    return false
   }
 }
 

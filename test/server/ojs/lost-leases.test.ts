@@ -37,6 +37,18 @@ onBothStores('reports after a lost lease', (stage) => {
       expect((await second.ask('/ojs/v1/workers/ack', { job_id: id, result: 'second' })).status).toBe(200)
     })
 
+    test('refuses it where the first worker asked another server, or this one before it was started again', async () => {
+      const [before, after] = [await stage.serve(), await stage.serve()]
+      // Both workers are at one address; the second server has heard the second worker only.
+      const { id } = await lostByFirst(before, before.post, after.post)
+      for (const [path, body] of anonymous(id)) {
+        const reply = await after.post(path, body)
+        expect([path, reply.status, reply.body.error?.code]).toEqual([path, 409, 'conflict'])
+      }
+      const named = { job_id: id, worker_id: 'second', result: 'second' }
+      expect((await after.post('/ojs/v1/workers/ack', named)).status).toBe(200)
+    })
+
     test('takes the attempt as proof, except after a retry out of the dead letters has begun to count again', async () => {
       const s = await stage.serve()
       const { id } = await lostByFirst(s, s.post, s.post, { max_attempts: 2, on_exhaustion: 'dead_letter' })
