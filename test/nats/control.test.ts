@@ -1,6 +1,7 @@
 /** Questions about sagas, and orders to them. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { readDefinition } from '../../src/dialects/definition.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { natsUrl } from '../services.ts'
 import { begin, deploy, obliging, onRoad, PAIR, reaches, until } from './stage.ts'
@@ -133,6 +134,28 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       await Promise.all([one.close(), two.close()])
       await road.nc.flush()
       expect(answers).toBe(10)
+    })
+
+    it('a definition of a tenant gives no orders in the name of the engine', async () => {
+      const { petrel, engine } = await road.ready({ control: 'all' })
+      await deploy(engine, PAIR)
+      const { id } = await petrel.startSaga('pair', { what: 'cup' }, { tenant: 'victim' })
+      await until(() => road.seen[0])
+      for (const subject of ['workflow.v1.cancel', '$JS.API.STREAM.DELETE.PETREL_SAGA', 'alpha.v1.*.make']) {
+        const program = { step: 'go', subject, resendMs: 1000, body: { workflow_instance_id: id } }
+        const text = JSON.stringify({
+          kind: 'Net',
+          version: 1,
+          name: 'orders',
+          nodes: { go: { run: { type: 'saga.template', queue: 'saga', program } } },
+        })
+        const { start } = await readDefinition('orders.net.json', text)
+        const [started] = await engine.start([{ ...start, tenant: 'evil' }])
+        const run = await until(async () => (await engine.view(started?.id as string))?.runs.find((r) => r.error))
+        expect([run.status, run.error]).toEqual(['failed', expect.stringContaining('is no subject')])
+        expect(await engine.commands.of({ runIds: [run.id] })).toEqual([])
+      }
+      expect(await engine.store.sagas.get(id)).toMatchObject({ state: 'in_progress' })
     })
 
     it('reaches the sagas of one tenant by its subject, and without one only those that have none', async () => {

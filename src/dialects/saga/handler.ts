@@ -9,6 +9,7 @@ import { toJsonText } from '../../worker/json.ts'
 import type { Later } from '../../worker/later.ts'
 import type { Builders, Results } from './builders.ts'
 import type { SagaProgram } from './program.ts'
+import { subjectProblem } from './subject.ts'
 
 /** Of an instance: the commands that were stored for its steps. */
 export type CommandsOf = (
@@ -46,6 +47,9 @@ export function makeSagaHandler({ builders, commandsOf, maxBytes }: SagaHandlerO
     if (prepared === null) return ctx.later(AWAY_MS)
     const { program, build } = prepared
     const { subject, resendMs } = program
+    // Any net can name this type and bring a program along, and what is published here is in the name of the engine.
+    const problem = subjectProblem(String(subject))
+    if (problem !== null) return ctx.fail({ code: 'command_failed', message: problem.message, retryable: false })
     return ctx.defer({ command: { subject, resendMs, body: await text(program, ctx, build) } })
   }
 
