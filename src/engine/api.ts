@@ -106,6 +106,7 @@ export interface LimitParams {
 
 /** Unique among the runs that have the key. The newcomer's words decide; the holder's only about his own period. */
 export interface UniqueParams {
+  /** Of the tenant: the same key in two tenants is two keys. */
   readonly key: string
   /** Counted from the holder's creation; afterwards the key is free. */
   readonly periodMs?: number

@@ -21,7 +21,7 @@ import { storedKey, unscopedName } from './scoped-names.ts'
 import { slotKey, slotNeed } from './slots.ts'
 import { checkGiven, checkStart, type StartLimits } from './start-check.ts'
 import type { Transactor } from './transactor.ts'
-import { claimUnique } from './uniques.ts'
+import { claimUnique, uniqueKeyOf } from './uniques.ts'
 
 const MOST = 1000
 const MOST_BYTES = 8 * 1024 * 1024
@@ -120,7 +120,7 @@ export class Intake {
         timeoutMs: params.timeoutMs ?? null,
         expiresAt: params.expiresAt ?? null,
         idempotencyKey: storedKey(params.idempotencyKey, params.tenant),
-        uniqueKey: params.unique?.key ?? null,
+        uniqueKey: params.unique === undefined ? null : uniqueKeyOf(params.unique, params.tenant),
         limitKey: tenantLimitKey(params.limitKey ?? null, params.tenant ?? null),
         tenant: params.tenant ?? null,
         meta:
@@ -308,7 +308,9 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
     if (holder !== undefined) return { id: holder, created: false, run: run ?? change.run(holder) ?? null }
     taken.set(key, order.run.id)
   }
-  const claimed = params.unique === undefined ? null : claimUnique(change, order.run.id, params.unique, taken)
+  const { uniqueKey } = order.run
+  const unique = params.unique === undefined || uniqueKey === null ? null : { ...params.unique, key: uniqueKey }
+  const claimed = unique === null ? null : claimUnique(change, order.run.id, unique, taken)
   if (claimed?.holder != null) return { id: claimed.holder.id, created: false, run: claimed.holder }
   const runAt = claimed?.runAt ?? params.runAt ?? change.now + (params.delayMs ?? 0)
   const run: RunRow = {

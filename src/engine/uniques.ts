@@ -6,6 +6,7 @@ import { PetrelError } from './errors.ts'
 import { NeedMore } from './need.ts'
 import { waitOf } from './runs.ts'
 import { UNTOLD } from './said.ts'
+import { scopedName, unscopedName } from './scoped-names.ts'
 
 const DEFAULT_LIVE = ['pending', 'leased'] as const
 
@@ -16,6 +17,11 @@ export interface Claimed {
   readonly replaced: string | null
   /** When the newcomer is due, if it takes over the holder's time. */
   readonly runAt: number | null
+}
+
+/** As it is stored: those of one tenant are not those of another. Keys of OJS name their tenant themselves. */
+export function uniqueKeyOf({ key }: UniqueParams, tenant: string | undefined): string {
+  return tenant === undefined || key.startsWith('ojs:') ? key : scopedName(key, tenant)
 }
 
 /** `taken` knows the keys given away in this transaction. */
@@ -75,7 +81,7 @@ function replace(change: Change, holder: RunRow): boolean {
 }
 
 function duplicate(holder: RunRow, key: string): PetrelError {
-  return new PetrelError('duplicate', `run ${holder.id} already holds the unique key '${key}'`, {
+  return new PetrelError('duplicate', `run ${holder.id} already holds the unique key '${unscopedName(key)}'`, {
     existing: holder.id,
     existing_job_id: holder.id,
     current_state: holder.status,

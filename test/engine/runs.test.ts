@@ -132,6 +132,22 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })).not.toBe(third)
   })
 
+  it('a unique key belongs to a tenant: nobody is answered with, or replaces, the run of another', async () => {
+    const tenants = ['a', 'b', undefined]
+    const held = (tenant: string | undefined, onConflict: 'ignore' | 'reject' | 'replace') =>
+      enqueue('x', { unique: { key: 'u', onConflict }, ...(tenant === undefined ? {} : { tenant }) })
+    const firsts = [await held('a', 'reject'), await held('b', 'ignore'), await held(undefined, 'replace')]
+    expect(new Set(firsts).size).toBe(3)
+    for (const [i, tenant] of tenants.entries()) expect(await held(tenant, 'ignore')).toBe(firsts[i])
+    await held('a', 'replace')
+    expect(await Promise.all(firsts.map(async (id) => (await get(id)).status))).toEqual([
+      'cancelled',
+      'pending',
+      'pending',
+    ])
+    await expect(held('b', 'reject')).rejects.toThrow("already holds the unique key 'u'")
+  })
+
   it('hands out nothing of a paused queue', async () => {
     await d.engine.pauseQueue({ queue: 'default', paused: true, actor: null })
     await enqueue('x')

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { jobState } from '../../dialects/ojs/state.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { QueueStats } from '../../engine/api.ts'
+import { unscopedName } from '../../engine/scoped-names.ts'
 import { listParam, onlyKnown, type Query, textParam } from '../query.ts'
 import { notFound, RequestError } from '../request-error.ts'
 import { list } from './admin-jobs.ts'
@@ -87,7 +88,7 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
       engine.store.now(),
     ])
     const items = rows.slice(0, limit).map((row) => ({
-      key: row.key.replace(/^ojs:[^:]*:/, ''),
+      key: unscopedName(row.key).replace(/^ojs:[^:]*:/, ''),
       job_id: row.runId,
       type: row.type,
       queue: row.queue,

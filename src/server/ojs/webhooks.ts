@@ -168,7 +168,8 @@ async function create(engine: EngineApi, request: FastifyRequest, allowPrivate: 
     // It hears of what happens from now on.
     read.feedEnd(),
   ])
-  if (existing.length >= MOST) {
+  // Each tenant has its own: none can use up those of the others.
+  if (existing.filter(({ tenant }) => tenant === caller.tenant).length >= MOST) {
     throw new RequestError('conflict', `there are ${MOST} subscriptions, and no more are taken`, {
       hint: 'Delete those that nobody needs, or fan out behind one receiver.',
     })

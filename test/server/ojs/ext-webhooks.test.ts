@@ -81,6 +81,19 @@ onBothStores('webhooks', (stage) => {
     expect((await s.get(BASE)).body.pagination.total).toBe(before)
   })
 
+  it('takes a thousand of each tenant: one that has used them up keeps none from the others', async () => {
+    const greedy = { 'x-ojs-tenant': 'greedy' }
+    const { id } = await subscribe({ active: false }, greedy)
+    const row = (await s.store.webhooks.find(id))!
+    const copies = Array.from({ length: 999 }, (_, n) => ({ ...row, id: `${id}-${n}` }))
+    for (const copy of copies) await s.store.webhooks.add(copy)
+    const body = { url: 'https://example.com/hooks', events: ['*'] }
+    const refused = await s.post(BASE, body, greedy)
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'conflict'])
+    for (const headers of [{ 'x-ojs-tenant': 'modest' }, {}]) await drop((await subscribe({}, headers)).id)
+    for (const { id } of [row, ...copies]) await s.store.webhooks.remove(id)
+  })
+
   it('sends each wanted event once, signed, under an id of its own', async () => {
     const hook = await subscribe({
       events: ['job.enqueued', 'job.completed'],
