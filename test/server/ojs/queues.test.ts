@@ -237,7 +237,7 @@ onBothStores('queues and what is around them', (stage) => {
       await s.post('/ojs/v1/cron', body, ours)
       expect((await s.get('/ojs/v1/cron', theirs)).body.crons).toEqual([])
       expect((await s.get('/ojs/v1/cron/tick', theirs)).status).toBe(404)
-      expect((await s.post('/ojs/v1/cron', body, theirs)).status).toBe(409)
+      expect((await s.post('/ojs/v1/cron', body, theirs)).status).toBe(201)
     })
   })
 })
