@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import type { Drive } from '../engine/drive.ts'
-import { chain, job, workflow } from '../engine/seeds/stage.ts'
+import { chain, group, job, workflow } from '../engine/seeds/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 
@@ -67,7 +67,7 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
     expect(Number(rows[0]?.['n'])).toBe(Number(rows[0]?.['ids']))
   })
 
-  it('the row of a step is not removed before its workflow has taken note of its end', async () => {
+  it('the row of a step is not removed before its workflow has ended', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     const [bare, hidden] = [await go.insert('c.v1'), (await go.insert('c.v1')) as string]
     const step = (await s.runAt(id, '0')).id
@@ -79,6 +79,8 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
     await go.succeed(step, 1)
     await expect(remove(step)).rejects.toThrow(/workflow_run\.status/)
     await d.engine.sweep()
+    // Its end is settled, but the steps to come are given its result.
+    await expect(remove(step)).rejects.toThrow(/workflow_run\.status/)
     await go.work('go-1', 'b.%')
     await d.engine.sweep()
     expect(await d.state(id)).toBe('completed')
@@ -86,5 +88,18 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
     await go.delete(hidden)
     await remove(hidden)
     expect(await go.work('go-1', '%')).toEqual(['c.v1'])
+  })
+
+  it('nor while the workflow around its own goes on', async () => {
+    const id = await workflow(d, chain(group(job('a.v1')), job('b.v1')))
+    const ended = await go.claimed('go-1', 'a.%')
+    const remove = (): Promise<unknown> => go.sql(`DELETE FROM workflow_run WHERE id = '${ended.id}'`)
+    await go.succeed(ended.id, 1)
+    await d.engine.sweep()
+    await expect(remove()).rejects.toThrow(/workflow_run\.status/)
+    await go.work('go-1', 'b.%')
+    await d.engine.sweep()
+    expect(await d.state(id)).toBe('completed')
+    await remove()
   })
 })

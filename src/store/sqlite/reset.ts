@@ -13,9 +13,9 @@ export function reset(connection: Connection): void {
   }
 }
 
-/** What has not ended, or is a step whose end its workflow has not taken note of, cannot be deleted. */
-const END_ALL = `UPDATE workflow_run SET status = 'cancelled', settled_at = created_at, engine_turn = NOT engine_turn
-  WHERE status = 'pending' OR status = 'leased' OR settled_at IS NULL`
+/** What has not ended, or is a step of a workflow that goes on, cannot be deleted. */
+const END_ALL = `UPDATE workflow_run SET status = 'cancelled', instance_id = NULL, settled_at = created_at,
+  engine_turn = NOT engine_turn WHERE status = 'pending' OR status = 'leased' OR settled_at IS NULL OR instance_id IS NOT NULL`
 
 /** The newest row stays, emptied: the next id is one more than the greatest, and ids must go on growing. */
 const KEEP_LAST_EVENT = `

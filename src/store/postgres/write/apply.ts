@@ -8,11 +8,11 @@ import type { Loading } from '../load/loading.ts'
 import { type Call, statement } from '../statement.ts'
 import { REMOVE_RUNS } from '../sweep/prune.ts'
 
-/** A trigger keeps what no workflow has taken note of; what the engine removes, it has. */
-const SETTLE_REMOVED = statement(
+/** A trigger keeps the steps of a workflow that goes on; what the engine removes, it takes out of its workflow first. */
+const DETACH_REMOVED = statement(
   `UPDATE workflow.workflow_run SET status = CASE WHEN status IN ('pending', 'leased') THEN 'cancelled' ELSE status END,
-     settled_at = now(), engine_turn = NOT engine_turn
-   WHERE id = ANY ($1::uuid[]) AND settled_at IS NULL`,
+     instance_id = NULL, settled_at = coalesce(settled_at, now()), engine_turn = NOT engine_turn
+   WHERE id = ANY ($1::uuid[])`,
 )
 
 const insertNets = inserter(column.NET, 'ON CONFLICT (hash) DO NOTHING')
@@ -166,7 +166,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
         ),
       ),
     ]
-    for (const known of [SETTLE_REMOVED, ...REMOVE_RUNS]) calls.push({ statement: known, values })
+    for (const known of [DETACH_REMOVED, ...REMOVE_RUNS]) calls.push({ statement: known, values })
   }
   if (given(runs?.update)) {
     const call = updateRuns(

@@ -16,9 +16,9 @@ const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?,
 const REMOVE_SLOT = 'DELETE FROM workflow_slot WHERE instance_id = ? AND key = ?'
 const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
   SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
-/** Only what has ended can be deleted: a trigger holds plain SQL to that. */
-const END_RUN = `UPDATE workflow_run SET status = 'cancelled', settled_at = coalesce(settled_at, 0), engine_turn = NOT engine_turn
-  WHERE id = ? AND (status = 'pending' OR status = 'leased')`
+/** Only what has ended, and is no step of a workflow that goes on, can be deleted: a trigger holds plain SQL to that. */
+const END_RUN = `UPDATE workflow_run SET status = iif(status = 'pending' OR status = 'leased', 'cancelled', status),
+  instance_id = NULL, settled_at = coalesce(settled_at, 0), engine_turn = NOT engine_turn WHERE id = ?`
 const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id', 'command WHERE run_id'].map(
   (place) => `DELETE FROM workflow_${place} = ?`,
 )
