@@ -144,8 +144,11 @@ export function keptMeta(text: JsonText | null): KeptMeta {
   }
 }
 
-/** What the author of a workflow calls a step or job: its own id, else its place; its name, if it has one. */
-export function labelWire(index: number, { step, rest }: Envelope): { readonly id: string; readonly name?: string } {
+/** What the author of a workflow calls a step, job or callback: its own id, else its place; its name, if it has one. */
+export function labelWire(
+  place: number | string,
+  { step, rest }: Envelope,
+): { readonly id: string; readonly name?: string } {
   const name = rest?.['name']
-  return { id: step ?? String(index), ...(typeof name === 'string' ? { name } : {}) }
+  return { id: step ?? String(place), ...(typeof name === 'string' ? { name } : {}) }
 }

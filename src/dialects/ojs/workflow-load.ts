@@ -9,6 +9,7 @@ import type { InstanceRow } from '../../store/rows.ts'
 import type { RunBrief, Totals } from '../../store/trees.ts'
 import { type Nets, netOf, netsOf } from './nets.ts'
 import { totalsOf } from './totals.ts'
+import { CALLBACKS } from './tree.ts'
 import { indexOf, type TakenOver, takenOver } from './values.ts'
 
 /** Places shown of one list of jobs. */
@@ -207,7 +208,7 @@ interface Plan {
   readonly start: ChildStart
 }
 
-/** Literals are read only of workflows with a step still to come; with those of nested ones the nets they name. */
+/** Literals are read only of workflows with a step or callback still to come; with those of nested ones the nets they name. */
 async function loadPlans(
   engine: EngineApi,
   rows: readonly InstanceRow[],
@@ -215,8 +216,9 @@ async function loadPlans(
   places: Places,
 ): Promise<Pick<LoadedTree, 'nets' | 'planned'>> {
   const comes = (row: InstanceRow) => (node: Node) => {
-    const index = indexOf({ node: node.key, item: -1 })
-    return index >= 0 && places.run(row.id, index) === null && places.child(row.id, index) === null
+    const callback = CALLBACKS.find((name) => name === node.key)
+    const place = callback ?? indexOf({ node: node.key, item: -1 })
+    return place !== -1 && places.run(row.id, place) === null && places.child(row.id, place) === null
   }
   const waiting = rows.filter((row) => netOf(nets, row.netHash).nodes.some(comes(row)))
   if (waiting.length === 0) return { nets, planned: () => null }

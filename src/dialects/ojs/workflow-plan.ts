@@ -68,24 +68,27 @@ function plannedWire(
     ...countsWire(net, 0, total),
     [isChain ? 'steps' : 'jobs']: places,
     ...(places.length < total ? { jobs_truncated: true } : {}),
-    ...(kindOf(net) === 'batch' ? { callbacks: plannedCallbacks(net, state) } : {}),
+    ...(kindOf(net) === 'batch' ? { callbacks: plannedCallbacks(net, start, state) } : {}),
     metadata: { job_count: counted ?? total, completed_count: 0, failed_count: 0 },
   }
 }
 
 /** Of a job that is not enqueued yet. */
-export function plannedLabel(index: number, meta: Json | undefined): Wire {
+export function plannedLabel(place: number | string, meta: Json | undefined): Wire {
   const { petrel } = (meta ?? {}) as { readonly petrel?: { readonly ojs?: Envelope } }
-  return labelWire(index, petrel?.ojs ?? {})
+  return labelWire(place, petrel?.ojs ?? {})
 }
 
 export function nestedLabel(index: number, startKey: string | null, name: string | null): Wire {
   return { id: startKey === null ? String(index) : idOfKey(startKey), ...(name === null ? {} : { name }) }
 }
 
-function plannedCallbacks(net: Net, state: Planned['state']): Wire {
+function plannedCallbacks(net: Net, { literals }: ChildStart, state: Planned['state']): Wire {
   const fired = net.nodes.filter((node) => (CALLBACKS as readonly string[]).includes(node.key))
   return Object.fromEntries(
-    fired.map(({ key, work }) => [key, { type: work.kind === 'run' ? work.type : work.kind, state, job_id: null }]),
+    fired.map(({ key, work }) => {
+      const type = work.kind === 'run' ? work.type : work.kind
+      return [key, { ...plannedLabel(key, literals?.[key]?.meta), type, state, job_id: null }]
+    }),
   )
 }

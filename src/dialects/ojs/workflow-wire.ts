@@ -165,9 +165,12 @@ class InstancePlaces {
       const run = this.#tree.run(this.#row.id, name)
       const child = this.#tree.child(this.#row.id, name)
       const unfired = this.#over || this.#row.phase === 'final' ? 'cancelled' : 'waiting'
-      if (run !== null) wire[name] = runWire(run, {})
+      if (run !== null) wire[name] = { ...labelWire(name, keptMeta(run.meta).envelope), ...runWire(run, {}) }
       else if (child !== null) wire[name] = nestedWire(this.#tree, child, {})
-      else wire[name] = { type: work.kind === 'run' ? work.type : work.kind, state: unfired, job_id: null }
+      else {
+        const label = plannedLabel(name, this.#tree.planned(this.#row.id, name)?.meta)
+        wire[name] = { ...label, type: work.kind === 'run' ? work.type : work.kind, state: unfired, job_id: null }
+      }
     }
     return wire
   }

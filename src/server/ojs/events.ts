@@ -134,13 +134,17 @@ async function newest({ engine }: OjsContext, request: FastifyRequest, filter: E
   return { events, items: events, pagination: { ...pagination, ...(from > 0 ? { total_is_at_least: true } : {}) } }
 }
 
-/** Beyond the bytes of one answer their data is left out: pages by number cannot be shorter. */
+/**
+ * Beyond the bytes of one answer their data is left out: pages by number cannot be shorter. The admin pages read the time
+ * as `timestamp`.
+ */
 function shownEvents(events: readonly HubEvent[]): readonly object[] {
   let bytes = 0
   return events.map(({ text, wire }) => {
     bytes += text.length
-    if (bytes <= MOST_BYTES || text.length <= SHORT) return JSON.parse(text) as object
-    return { ...wire, data: { $omitted: { bytes: text.length } } }
+    const isWhole = bytes <= MOST_BYTES || text.length <= SHORT
+    const event: object = isWhole ? JSON.parse(text) : { ...wire, data: { $omitted: { bytes: text.length } } }
+    return { timestamp: wire.time, ...event }
   })
 }
 

@@ -28,8 +28,8 @@ const MOST_MISTAKES = 100
 const MOST_COUNTED = 10_000
 const PATIENCE_MS = 10_000
 const PROGRESS_WINDOW = { from: 0, count: 100 }
-/** Jobs of a workflow that one transaction enqueues. */
-const ONE_PORTION = 1_000
+/** As many jobs are not enqueued by one transaction: it makes a thousand moves, and the first brings it to the jobs. */
+const BEYOND_ONE_PORTION = 1_000
 
 export function workflowRoutes(app: FastifyInstance, { engine }: OjsContext): void {
   app.post('/ojs/v1/workflows', async (request, reply) => {
@@ -68,7 +68,7 @@ export function workflowRoutes(app: FastifyInstance, { engine }: OjsContext): vo
       .retryInstance({ id: old.id, actor: actorOf(request.caller) })
       .catch((error: unknown) => Promise.reject(retryProblem(error, workflowId(old))))
     reply.code(201).header('location', `/ojs/v1/workflows/${id}`)
-    return both(await workflowWire(engine, await rowOf(engine, id)))
+    return both(await workflowWire(engine, await wholly(engine, await rowOf(engine, id))))
   })
 }
 
@@ -141,7 +141,7 @@ async function create(engine: EngineApi, request: FastifyRequest): Promise<Insta
   if (started === undefined) throw new Error('one workflow in, none out')
   if (!started.created) throw taken(idOfKey(storedKey(start.startKey, start.tenant) ?? ''))
   const row = await rowOf(engine, started.id)
-  return read.jobs > ONE_PORTION ? wholly(engine, row) : row
+  return read.jobs >= BEYOND_ONE_PORTION ? wholly(engine, row) : row
 }
 
 /** Arguments beyond the limit, by their place in the body: those of one job, or of all steps of a chain together. */
@@ -156,7 +156,9 @@ function tooLarge(error: unknown, body: Body): unknown {
   const field = one ? `${name}[${at}]${list[at]?.['args'] === undefined ? '' : '.args'}` : name
   const size = one ? most : bytes.reduce((sum, part) => sum + part, 0)
   const what = one ? 'it has' : 'the arguments of all steps of a chain have'
-  return new RequestError('payload_too_large', `${field}: ${what} ${size} bytes; at most ${MAX_BYTES} are stored`, {
+  // What is stored has all that is kept of each job, and of nested jobs each option.
+  const sent = size > MAX_BYTES ? `${size} bytes` : `${size} bytes as sent, and more as stored`
+  return new RequestError('payload_too_large', `${field}: ${what} ${sent}; at most ${MAX_BYTES} are stored`, {
     details: { field, max_bytes: MAX_BYTES },
     hint: 'Keep large arguments elsewhere and send a reference to them.',
   })
@@ -183,7 +185,7 @@ async function cancel(engine: EngineApi, request: FastifyRequest<ById>): Promise
 }
 
 /**
- * Up to a thousand jobs are enqueued or cancelled with the workflow itself, more in portions right after, between which
+ * Nearly a thousand jobs are enqueued or cancelled with the workflow itself, more in portions right after, between which
  * others have their turn: worth waiting for.
  */
 async function wholly(engine: EngineApi, row: InstanceRow): Promise<InstanceRow> {

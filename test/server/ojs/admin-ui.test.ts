@@ -80,6 +80,7 @@ onBothStores('the official admin pages', (stage) => {
     const { items } = await ask('GET', '/ojs/v1/events?page=1&per_page=3')
     expect(items).toHaveLength(3)
     expect(items[0].type).not.toBe('workflow.created')
+    for (const item of items) expect(item.timestamp).toMatch(MOMENT)
     expect((await ask('GET', '/ojs/v1/events?page=1&per_page=3&since=2100-01-01T00:00:00Z')).items).toEqual([])
   })
 

@@ -70,6 +70,13 @@ onBothStores('what is too large', (stage) => {
     expect((await s.get('/ojs/v1/workflows')).body.workflows).toEqual([])
   })
 
+  it('many small jobs inside a chain are refused by what is stored of them, not by what was sent', async () => {
+    const many = group(...Array.from({ length: 6_000 }, (_, i) => job('a', [i])))
+    const { status, body } = await s.post('/ojs/v1/workflows', chain(job('first'), many))
+    expect([status, body.error.details.field]).toEqual([413, 'steps'])
+    expect(body.error.message).toMatch(/^steps: .* bytes as sent, and more as stored; at most 1048576 are stored$/)
+  })
+
   it.each([
     ['/ojs/v1/jobs', '{"type":"a","args":[{"n":1e400}]}', 'args[0].n'],
     ['/ojs/v1/jobs', '{"type":"a","args":[9007199254740993]}', 'args[0]'],

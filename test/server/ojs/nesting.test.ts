@@ -367,7 +367,12 @@ onBothStores('nested workflows', (stage) => {
         state: 'cancelled',
         workflow: { state: 'cancelled', jobs: [{ type: 'b', state: 'cancelled' }] },
       })
-      expect(second.workflow.callbacks.on_failure).toEqual({ type: 'on.failure', state: 'cancelled', job_id: null })
+      expect(second.workflow.callbacks.on_failure).toEqual({
+        id: 'on_failure',
+        type: 'on.failure',
+        state: 'cancelled',
+        job_id: null,
+      })
       expect(third.workflow.jobs[0].workflow.steps).toEqual([
         { index: 0, id: '0', type: 'c', state: 'cancelled', job_id: null },
       ])

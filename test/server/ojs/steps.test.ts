@@ -26,7 +26,8 @@ onBothStores('parts of workflows', (stage) => {
     const inner = called('wf_inner', 'inner', group(called('x', null, once('x')), called(null, 'why', once('y'))))
     const body = chain(called('first', 'The first', once('a')), inner, once('c'), chain2())
     function chain2(): object {
-      return batch([called('only', 'One', once('z'))], { on_complete: once('done') })
+      const callbacks = { on_complete: called('done', 'Done', once('done')), on_failure: once('alarm') }
+      return batch([called('only', 'One', once('z'))], callbacks)
     }
     const named = [
       ['first', 'The first'],
@@ -38,15 +39,24 @@ onBothStores('parts of workflows', (stage) => {
       ['x', undefined],
       ['1', 'why'],
     ]
+    const fired = [
+      ['done', 'Done'],
+      ['on_failure', undefined],
+    ]
+    const callbacks = (workflow: Any): unknown[] => labels(Object.values(workflow.steps[3].workflow.callbacks))
     const created = await f.create(body)
     expect(labels(created.steps)).toEqual(named)
     expect(labels(created.steps[1].workflow.jobs)).toEqual(within)
+    expect(callbacks(created)).toEqual(fired)
     await f.work()
     const ended = await f.get(created.id)
     expect(ended.state).toBe('completed')
     expect(labels(ended.steps)).toEqual(named)
     expect(labels(ended.steps[1].workflow.jobs)).toEqual(within)
     expect(labels(ended.steps[3].workflow.jobs)).toEqual([['only', 'One']])
+    expect(callbacks(ended)).toEqual(fired)
+    const begun = await f.create(batch([once('z')], { on_success: called('yes', 'Yes', once('done')) }))
+    expect(labels(Object.values(begun.callbacks))).toEqual([['yes', 'Yes']])
   })
 
   it('refuses depends_on wherever it stands, with its place, and stores nothing', async () => {
@@ -94,6 +104,23 @@ onBothStores('parts of workflows', (stage) => {
       const refused = await s.post('/ojs/v1/jobs', job('slow', [], { timeout: 1, grace_period: grace }))
       expect([refused.status, refused.body.error.details.field]).toEqual([400, 'options.grace_period'])
     }
+  })
+
+  const enqueued = async (): Promise<number> => (await s.get('/ojs/v1/queues/default/stats')).body.available
+
+  // One transaction makes a thousand moves: the first brings it to the jobs.
+  it.each([999, 1_000, 1_001])('all of %i jobs are enqueued when the reply comes', async (count) => {
+    const created = await f.create(group(...Array.from({ length: count }, () => once('many'))))
+    expect(created.jobs.filter((one: Any) => one.job_id === null)).toEqual([])
+    expect(await enqueued()).toBe(count)
+  })
+
+  it('all jobs of a large group that is retried are enqueued when the reply comes', async () => {
+    const { id } = await f.create(group(...Array.from({ length: 2_500 }, () => once('many'))))
+    await f.delete(id)
+    expect(await enqueued()).toBe(0)
+    expect((await s.post(`/ojs/v1/workflows/${id}/retry`)).status).toBe(201)
+    expect(await enqueued()).toBe(2_500)
   })
 
   it('all jobs of a large group are enqueued when the reply comes', async () => {
