@@ -57,7 +57,8 @@ function jobPart(part: Part): Part {
   if (older.given && !older.isObject) older.wrong(`job_template is an object, this is ${kindOf(older.value)}`)
   const from = older.isObject ? older : part
   const job: Record<string, unknown> = { args: [] }
-  for (const field of JOB_FIELDS) if (from.has(field)) job[field] = from.get(field).value
+  // depends_on: to be refused with its place.
+  for (const field of [...JOB_FIELDS, 'depends_on']) if (from.has(field)) job[field] = from.get(field).value
   const { meta } = (job['options'] ?? {}) as { readonly meta?: unknown }
   if (meta !== undefined && job['meta'] === undefined) job['meta'] = meta
   return new Part(part.notes, job, from.path)

@@ -2,6 +2,7 @@
 import type { EnqueueParams, UniqueParams } from '../../engine/api.ts'
 import type { Json } from '../../net/net.ts'
 import { kindOf, type Part } from '../reader.ts'
+import { refuseDependencies } from './dependencies.ts'
 import { type Envelope, type JsonObject, readMeta, runMeta, unknownAttributes } from './envelope.ts'
 import { readId, readType } from './names.ts'
 import { type OptionsAsked, optionOf, readJobOptions } from './options.ts'
@@ -24,6 +25,7 @@ export function readJob(part: Part, now: number): JobAsked {
   if (!part.isObject) {
     part.wrong(`a job is an object, this is ${kindOf(part.value)}`, '{ "type": "email.send", "args": [] }')
   }
+  refuseDependencies(part, 'a job')
   const id = readId(part.get('id'))
   const type = readType(part.get('type'))
   const args = readArgs(part.get('args'))

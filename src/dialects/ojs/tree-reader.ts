@@ -4,6 +4,7 @@
  */
 import type { Part } from '../reader.ts'
 import { MAX_LEVELS } from './builder.ts'
+import { refuseDependencies } from './dependencies.ts'
 import { CALLBACKS, type JobTree, KINDS, type Kind, type Tree } from './tree.ts'
 
 export interface TreeRules {
@@ -34,8 +35,13 @@ const MAX_TEXT = 255
 
 export function readTree(part: Part, rules: TreeRules): Workflow {
   const place: Place = { rules, level: 1, inside: null, ids: new Set() }
-  refuseDependencies(part, place)
+  refuse(part, place)
   return readWorkflow(part, place)
+}
+
+/** In a file every key that means nothing is a mistake anyway. */
+function refuse(part: Part, { rules }: Place): void {
+  if (!rules.knownKeysOnly && part.isObject) refuseDependencies(part, 'a chain, group or batch')
 }
 
 /**
@@ -78,16 +84,6 @@ function readWorkflow(part: Part, place: Place): Workflow {
   return { kind, ...about, jobs }
 }
 
-/** What comes after what is the build of a workflow; a dependency that is not kept must not look kept. */
-function refuseDependencies(part: Part, { rules }: Place): void {
-  if (rules.knownKeysOnly || !part.isObject) return
-  for (const holder of [part, part.get('options')]) {
-    if (!holder.isObject || !holder.has('depends_on')) continue
-    const hint = 'put what runs in order into a chain, and what runs side by side into a group inside of it'
-    holder.get('depends_on').wrong('a chain, group or batch has no depends_on', hint)
-  }
-}
-
 function listOf(kind: Kind): 'steps' | 'jobs' {
   return kind === 'chain' ? 'steps' : 'jobs'
 }
@@ -106,8 +102,8 @@ function readList(part: Part, kind: Kind, place: Place): readonly Tree[] {
   }
   if (list.value.length === 0) list.wrong(`${key} array must contain at least one element`)
   return list.items(key).map((item) => {
-    refuseDependencies(item, place)
     if (!isWorkflow(item)) return place.rules.job(item)
+    refuse(item, place)
     return readWorkflow(item, { ...place, level: place.level + 1, inside: kind })
   })
 }
@@ -128,7 +124,6 @@ function readCallbacks(part: Part, place: Place): Callbacks {
 
 function readCallback(part: Part, place: Place): JobTree | null {
   if (!part.given) return null
-  refuseDependencies(part, place)
   if (isWorkflow(part)) {
     part.wrong('a callback is a job, not a workflow')
     return null

@@ -59,6 +59,22 @@ onBothStores('parts of workflows', (stage) => {
     expect(labels(Object.values(begun.callbacks))).toEqual([['yes', 'Yes']])
   })
 
+  it('refuses depends_on of a job alone as well: it would not wait for anything', async () => {
+    const [beside, among] = [{ ...once('a'), depends_on: ['b'] }, job('a', [], { depends_on: ['b'] })]
+    const cron = { name: 'n', expression: '0 3 * * *' }
+    const asked = [
+      ['/ojs/v1/jobs', beside, 'depends_on'],
+      ['/ojs/v1/jobs', among, 'options.depends_on'],
+      ['/ojs/v1/jobs/batch', { jobs: [once('b'), beside] }, 'jobs[1].depends_on'],
+      ['/ojs/v1/cron', { ...cron, job_template: beside }, 'job_template.depends_on'],
+    ] as const
+    for (const [path, body, field] of asked) {
+      const reply = await s.post(path, body)
+      expect([reply.status, reply.body.error.details.field]).toEqual([400, field])
+    }
+    expect((await s.get('/ojs/v1/queues/default/stats')).body.available).toBe(0)
+  })
+
   it('refuses depends_on wherever it stands, with its place, and stores nothing', async () => {
     const after = { depends_on: ['a'] }
     const inOptions = job('d', [], after)
