@@ -12,21 +12,32 @@ import { NeedMore } from './need.ts'
 
 type Filter = Omit<Candidates, 'limit' | 'skipQueues' | 'skipLimitKeys'>
 
+export interface Claimed {
+  readonly taken: readonly RunRow[]
+  /** What is taken, or was looked at, is as much as payloads may be: more may be waiting. */
+  readonly cut: boolean
+}
+
 export function claim(
   change: Change,
   filter: Filter,
   limit: number,
   /** null: it cannot be leased; the next one is. */
   lease: (run: RunRow) => RunRow | null,
-): readonly RunRow[] {
+): Claimed {
   askRules(change)
   const candidates = candidatesOf(change.loaded)
   const accepts = accepting(filter)
   const full = { queues: new Set<string>(), keys: new Set<string>() }
   const taken: RunRow[] = []
+  const { maxBytes } = filter
+  const cut = maxBytes !== undefined && bytesOf(change.loaded.candidates) > maxBytes
+  let bytes = 0
   for (const run of candidates) {
     if (taken.length >= limit) break
     if (!accepts(run)) continue
+    const size = maxBytes === undefined ? 0 : Buffer.byteLength(run.payload)
+    if (maxBytes !== undefined && taken.length > 0 && bytes + size > maxBytes) return { taken, cut: true }
     const refusal = change.admission.take(run, filter.runtime)
     if (refusal === 'closed') continue
     if (refusal === 'key_limit') full.keys.add(run.limitKey as string)
@@ -39,16 +50,22 @@ export function claim(
       }
       change.runs.set(row.id, row)
       taken.push(row)
+      bytes += size
     }
   }
   const fuller = full.queues.size + full.keys.size
   const round = `full:${[...full.queues, ...full.keys].sort().join(',')}`
-  if (taken.length < limit && fuller > 0 && change.loaded.candidates.length >= limit && !change.asked.has(round)) {
+  const perhapsMore = cut || change.loaded.candidates.length >= limit
+  if (taken.length < limit && fuller > 0 && perhapsMore && !change.asked.has(round)) {
     change.asked.add(round)
     const skip = { skipQueues: [...full.queues], skipLimitKeys: [...full.keys] }
     throw new NeedMore({ candidates: { ...filter, limit, ...skip } })
   }
-  return taken
+  return { taken, cut }
+}
+
+function bytesOf(runs: readonly RunRow[]): number {
+  return runs.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0)
 }
 
 interface Found {

@@ -4,7 +4,8 @@
  * A line is idle, or claiming. A fetch, an offer or a wake-up makes an idle line claim, and a claiming one claim again
  * afterwards. After a claim the fetches that got something leave, and those that got nothing leave if they do not wait;
  * the others stay until the next claim, their time is over, or they go away. A fetch that went away during a claim
- * gives back what the claim got for it.
+ * gives back what the claim got for it. A claim ends early with as many payloads as one answer may hold; fetches it did not
+ * come to are served by the next.
  */
 import type { RunRow } from '../store/rows.ts'
 import type { Need } from '../store/store.ts'
@@ -20,6 +21,8 @@ import type { Transactor } from './transactor.ts'
 
 /** Runs given out by one claim. */
 const MOST = 500
+/** Of payloads given out by one claim, and of one answer; a first run may be longer. */
+export const FETCH_BYTES = 8 * 1024 * 1024
 
 export interface FetchDeps {
   readonly transactor: Transactor
@@ -58,6 +61,14 @@ interface Given {
   readonly refused: boolean
   /** What could not be given out no longer stands before the others. */
   readonly removed: boolean
+  /** It ended early: fetches that got nothing have not been looked for. */
+  readonly cut: boolean
+}
+
+/** Of one claim. */
+interface Leased {
+  readonly runs: ReadonlyMap<Asking, readonly RunRow[]>
+  readonly cut: boolean
 }
 
 export class Line {
@@ -176,7 +187,7 @@ export class Line {
     const takenIds = new Set<string>()
     let sawAll = false
     try {
-      const { runs: given, refused, removed } = await this.#claim(served)
+      const { runs: given, refused, removed, cut } = await this.#claim(served)
       this.#refused = refused
       let full = true
       for (const asking of served) {
@@ -185,11 +196,12 @@ export class Line {
         for (const { id } of runs ?? []) takenIds.add(id)
         if (runs !== undefined && runs.length > 0) await this.#hand(asking, runs)
       }
-      sawAll = given.size > 0 && !full && !removed
+      const early = cut && takenIds.size > 0
+      sawAll = given.size > 0 && !full && !removed && !early
       // Perhaps there is more, and a fetch has not got its share.
-      if (full && this.#asking.length > 0) this.#again = true
+      if ((full || early) && this.#asking.length > 0) this.#again = true
       // Then there is nothing for those behind them either.
-      await this.#leaveEmpty(sawAll ? standing : served, removed)
+      if (!early) await this.#leaveEmpty(sawAll ? standing : served, removed)
     } catch (error) {
       this.#asking = this.#asking.filter((asking) => !served.includes(asking))
       for (const asking of served) if (!asking.gone) asking.fail(error)
@@ -229,7 +241,7 @@ export class Line {
     const inOrder = this.#filter.queues !== null
     const queues = this.#filter.queues ?? [...this.#queuesSeen]
     const need: Need = {
-      candidates: { ...this.#filter, limit, skipQueues: [], skipLimitKeys: [], inOrder },
+      candidates: { ...this.#filter, limit, skipQueues: [], skipLimitKeys: [], inOrder, maxBytes: FETCH_BYTES },
       queues,
       limits: queues.map((queue) => `queue:${queue}`),
       sessions: [...new Set(served.map(({ params }) => params.holder))],
@@ -243,17 +255,13 @@ export class Line {
     })
     let removed = false
     for (const [run, error] of failed) if (await this.#deps.undeliverable(run, error)) removed = true
-    for (const runs of value.values()) for (const { queue } of runs) this.#queuesSeen.add(queue)
+    for (const runs of value.runs.values()) for (const { queue } of runs) this.#queuesSeen.add(queue)
     if (change.admission.retryAt !== null) this.#deps.dueAt(change.admission.retryAt)
-    return { runs: value, refused: change.admission.refused, removed }
+    return { ...value, refused: change.admission.refused, removed }
   }
 
   /** In turn: the first is served in full before the second gets anything. A worker told to stop gets nothing. */
-  #lease(
-    change: Change,
-    served: readonly Asking[],
-    failed: Map<RunRow, unknown>,
-  ): ReadonlyMap<Asking, readonly RunRow[]> {
+  #lease(change: Change, served: readonly Asking[], failed: Map<RunRow, unknown>): Leased {
     failed.clear()
     const given = new Map<Asking, RunRow[]>()
     let limit = 0
@@ -265,7 +273,7 @@ export class Line {
     }
     const takers = given.entries()
     let taker = takers.next().value
-    const filter = { ...this.#filter, inOrder: this.#filter.queues !== null }
+    const filter = { ...this.#filter, inOrder: this.#filter.queues !== null, maxBytes: FETCH_BYTES }
     const lease = (run: RunRow): RunRow | null => {
       while (taker !== undefined && taker[1].length >= taker[0].params.limit) taker = takers.next().value
       const [{ params }, runs] = taker as [Asking, RunRow[]]
@@ -279,8 +287,8 @@ export class Line {
         return null
       }
     }
-    claim(change, filter, Math.min(limit, MOST), lease)
-    return given
+    const { cut } = claim(change, filter, Math.min(limit, MOST), lease)
+    return { runs: given, cut }
   }
 }
 

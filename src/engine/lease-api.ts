@@ -15,6 +15,8 @@ export interface Leases {
   settle(reports: readonly LeaseReport[]): Promise<readonly (LeaseSettled | PetrelError)[]>
   /** Fetched, but they cannot be delivered: they fail for good, and are recorded with the reason. */
   refuse(refused: readonly { readonly run: RunRow; readonly error: unknown }[]): Promise<void>
+  /** Fetched, but more than one answer holds: claimable again at once, as if they had not been given out. */
+  giveBack(runs: readonly RunRow[]): Promise<void>
   /** Renews the leases of these runs that `holder` (null: whoever) still holds; answers with the ids renewed. */
   extend(params: {
     readonly holder: string | null

@@ -17,6 +17,7 @@ import { deliveryOf } from './deliveries.ts'
 import { unstorable } from './edge.ts'
 import { PetrelError } from './errors.ts'
 import { type Faults, isStoreAway } from './faults.ts'
+import { FETCH_BYTES } from './fetch-line.ts'
 import { Fetches } from './fetches.ts'
 import { checkFilter } from './filter.ts'
 import { Findings, idOf } from './findings.ts'
@@ -35,6 +36,8 @@ import type { Transactor } from './transactor.ts'
 const REMEMBERED = 20_000
 /** Leases ended on the way of one fetch; the sweeper does the rest. */
 const EXPIRED_AT_ONCE = 100
+/** Runs whose arguments are put together at the same time. */
+const WHOLE_AT_ONCE = 8
 /** As the sweeper records it. */
 const EXPIRED = 'sweep_expired_lease'
 
@@ -77,7 +80,7 @@ export class LeaseDesk implements Leases {
     this.#fetches = new Fetches({
       transactor: deps.transactor,
       taken: (runs) => this.#taken(runs),
-      giveBack: (runs) => this.#giveBack(runs),
+      giveBack: (runs) => this.giveBack(runs),
       expire: () => this.#expire(),
       undeliverable: (run, error) => this.#undeliverable(run, error),
       dueAt: deps.dueAt,
@@ -87,13 +90,28 @@ export class LeaseDesk implements Leases {
   async fetch(params: LeaseFetch): Promise<readonly RunRow[]> {
     checkFilter(params)
     const runs = await this.#deps.polled(params.holder, this.#fetches.fetch(params))
-    const whole = await Promise.all(runs.map((run) => this.#whole(run)))
-    return whole.filter((run) => run !== null)
+    if (!runs.some(mayReferAside)) return runs
+    // Whole they may be much longer than when they were claimed.
+    const whole: RunRow[] = []
+    let bytes = 0
+    for (let at = 0; at < runs.length; at += WHOLE_AT_ONCE) {
+      if (bytes > FETCH_BYTES) {
+        await this.giveBack(runs.slice(at))
+        break
+      }
+      const some = await Promise.all(runs.slice(at, at + WHOLE_AT_ONCE).map((run) => this.#whole(run)))
+      for (const run of some) {
+        if (run === null) continue
+        bytes += Buffer.byteLength(run.payload)
+        whole.push(run)
+      }
+    }
+    return whole
   }
 
   /** With all of its arguments, as a handler is given them; null: they cannot be given, and the run has failed. */
   async #whole(run: RunRow): Promise<RunRow | null> {
-    if (run.instanceId === null || !run.payload.includes('"$')) return run
+    if (run.instanceId === null || !mayReferAside(run)) return run
     try {
       const payload = JSON.parse(run.payload) as Json
       if (!refersAside(payload)) return run
@@ -216,7 +234,7 @@ export class LeaseDesk implements Leases {
     })
   }
 
-  async #giveBack(runs: readonly RunRow[]): Promise<void> {
+  async giveBack(runs: readonly RunRow[]): Promise<void> {
     await this.#findings.together('unclaimed_lease', runs, idOf, (run) =>
       this.#apply({ ...run, runId: run.id }, 'keep', (c) => unclaimed(c, run.id, run.epoch)),
     )
@@ -309,6 +327,10 @@ export class LeaseDesk implements Leases {
     if (isRefused(said)) return refused(said, 'set', said.message)
     return { report, said, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
   }
+}
+
+function mayReferAside({ instanceId, payload }: RunRow): boolean {
+  return instanceId !== null && payload.includes('"$')
 }
 
 function heldAs(run: RunRow): Pick<LeaseReport, 'runId' | 'holder' | 'epoch' | 'attempt'> {

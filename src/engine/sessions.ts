@@ -308,7 +308,7 @@ class LocalSession implements Session {
 
   #lease(change: Change, limit: number): readonly Delivery[] {
     const holder = { id: this.id, name: this.#options.name }
-    const taken = claim(change, this.filter, limit, (run) => leased(run, holder, change.now, null))
+    const { taken } = claim(change, this.filter, limit, (run) => leased(run, holder, change.now, null))
     for (const { queue } of taken) this.#queuesSeen.add(queue)
     return taken.map((run) => deliveryOf(run))
   }

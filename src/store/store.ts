@@ -168,6 +168,8 @@ export interface Candidates extends ClaimFilter {
   readonly skipLimitKeys: readonly string[]
   /** true: a queue named earlier comes first, whatever the priorities; needs `queues`. */
   readonly inOrder?: boolean
+  /** Of their payloads together: the first run that goes beyond it is the last. */
+  readonly maxBytes?: number
 }
 
 /** Everything loaded so far. Absent things are known absent: `slots.get(k)` is null, not undefined, once asked for. */

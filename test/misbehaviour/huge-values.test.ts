@@ -167,6 +167,95 @@ onBothStores('events with long results', (stage) => {
   }, 60_000)
 })
 
+onBothStores('workers that ask for many runs', (stage) => {
+  const text = 'x'.repeat(900_000)
+  const RUNS = 20
+  /** Eight megabytes, and what says whose they are. */
+  const MOST = 8 * MB + 100_000
+
+  async function submit(s: Client, type: string): Promise<readonly string[]> {
+    const ids: string[] = []
+    for (let i = 0; i < RUNS; i++) ids.push((await s.post('/v1/runs', { type, payload: { i, text } })).body.run.id)
+    return ids
+  }
+
+  test('get as many at a time as fit in eight megabytes, and the next ask gets the others, in their order', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const ids = await submit(s, 'huge.claim.v1')
+    const got: any[] = []
+    for (const [worker, count] of [
+      ['a', 9],
+      ['b', 9],
+      ['c', 2],
+    ] as const) {
+      const claimed = await s.post('/v1/runs/claim', { worker_id: worker, types: ['huge.claim.v1'], limit: 100 })
+      expect([claimed.status, claimed.text.length < MOST, claimed.body.runs.length]).toEqual([200, true, count])
+      got.push(...claimed.body.runs)
+    }
+    expect(got.map(({ id, epoch }) => [id, epoch])).toEqual(ids.map((id) => [id, 0]))
+    expect(got.every(({ payload }) => payload.text.length === text.length)).toBe(true)
+    const { events } = (await s.get(`/v1/runs/${ids.at(-1)}/events`)).body
+    expect(events.map(({ type }: any) => type)).toEqual(['created', 'leased', 'started'])
+  }, 60_000)
+
+  test('that ask together get different ones, none of them nothing while there are more', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const ids = await submit(s, 'huge.together.v1')
+    const replies = await Promise.all(
+      ['a', 'b', 'c'].map((worker_id) =>
+        s.post('/v1/runs/claim', { worker_id, types: ['huge.together.v1'], limit: 100 }),
+      ),
+    )
+    expect(replies.map(({ body }) => body.runs.length).sort()).toEqual([2, 9, 9])
+    expect(new Set(replies.flatMap(({ body }) => body.runs.map(({ id }: any) => id)))).toEqual(new Set(ids))
+  }, 60_000)
+
+  test('also as jobs, and past a queue that is full', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    await s.engine.setLimit({ key: 'queue:narrow', maxConcurrent: 1 })
+    for (const queue of ['narrow', 'wide'])
+      for (let i = 0; i < RUNS; i++) {
+        const made = await s.post('/ojs/v1/jobs', { type: 'huge.job', args: [text], options: { queue } })
+        expect(made.status).toBe(201)
+      }
+    const asked = { queues: ['narrow', 'wide'], count: 1000, worker_id: 'w' }
+    const queues: string[][] = []
+    for (let i = 0; i < 3; i++) {
+      const fetched = await s.post('/ojs/v1/workers/fetch', asked)
+      expect([fetched.status, fetched.text.length < MOST]).toEqual([200, true])
+      queues.push(fetched.body.jobs.map((job: any) => job.queue))
+    }
+    expect(queues.flat()).toEqual(['narrow', ...Array(RUNS).fill('wide')])
+  }, 60_000)
+
+  test('get back what results of steps before make too long, and it has not been tried', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const items = Array.from({ length: RUNS }, (_, i) => ({ type: 'after', args: [i], options: { queue: 'after' } }))
+    const steps = [
+      { type: 'before', args: [], options: { queue: 'before' } },
+      { type: 'group', jobs: items },
+    ]
+    const made = await s.post('/ojs/v1/workflows', { type: 'chain', steps })
+    expect(made.status, made.text).toBe(201)
+    const { jobs } = (await s.post('/ojs/v1/workers/fetch', { queues: ['before'], worker_id: 'w' })).body
+    const report = { job_id: jobs[0].id, worker_id: 'w', attempt: 1, result: { text } }
+    expect((await s.post('/ojs/v1/workers/ack', report)).status).toBe(200)
+
+    const got: any[] = []
+    for (let more = true; more; ) {
+      const fetched = await s.post('/ojs/v1/workers/fetch', { queues: ['after'], count: RUNS, worker_id: 'w' })
+      expect([fetched.status, fetched.text.length < MOST]).toEqual([200, true])
+      more = fetched.body.jobs.length > 0
+      got.push(...fetched.body.jobs)
+    }
+    expect(got.map(({ args, attempt }) => [args[0], attempt])).toEqual(items.map((_, i) => [i, 1]))
+    expect(got.every((job) => job.parent_results[0].text.length === text.length)).toBe(true)
+    const words = (await s.get(`/v1/runs/${got.at(-1).id}/events`)).body.events.map(({ type }: any) => type)
+    expect(words.slice(0, 4)).toEqual(['created', 'leased', 'started', 'returned'])
+    expect(words.slice(-2)).toEqual(['leased', 'started'])
+  }, 60_000)
+})
+
 describe('a server with large values', () => {
   const sh = shell()
 

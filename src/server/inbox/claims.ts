@@ -63,7 +63,7 @@ export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimCo
       await engine.leases.settle(runs.map((run) => ({ ...heldAs(run), outcome: { kind: 'released' } })))
       return { runs: [] }
     }
-    const texts = await delivered(engine, runs, () => Promise.all(runs.map((run) => claimedText(engine, run))))
+    const texts = await delivered(engine, runs, (some) => Promise.all(some.map((run) => claimedText(engine, run))))
     return reply.type('application/json; charset=utf-8').send(`{"runs":[${texts.join(',')}]}`)
   })
 

@@ -48,8 +48,8 @@ export function jobDeliveries(
   runs: readonly RunRow[],
   how: JobReplyHow,
 ): Promise<readonly string[]> {
-  return delivered(engine, runs, async () => {
-    const shown = await jobsOf(engine, runs, how)
+  return delivered(engine, runs, async (some) => {
+    const shown = await jobsOf(engine, some, how)
     return shown.map((one) => ('job' in one ? written(one.job) : one.error))
   })
 }

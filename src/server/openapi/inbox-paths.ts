@@ -86,7 +86,7 @@ const WORK: Paths = {
       summary: 'Claim runs',
       description:
         'By priority, then age. Paused queues, limits, the registry and the tenant of the key are minded. Arguments that a ' +
-        'workflow keeps aside (`{ "$ref": "x:7" }` in the table) come whole.',
+        'workflow keeps aside (`{ "$ref": "x:7" }` in the table) come whole. Fewer than `limit` if more would be beyond 8 MiB.',
       body: {
         schema: ref('ClaimRequest'),
         example: { worker_id: 'billing-1', types: ['billing.%'], lease_seconds: 30, wait_seconds: 20 },

@@ -96,7 +96,8 @@ const WORKERS: Paths = {
       tag: 'Workers',
       summary: 'Fetch jobs to work on',
       description:
-        'Jobs that are handed out are active and count as started. With wait_ms the answer waits for the first one.',
+        'Jobs that are handed out are active and count as started. With wait_ms the answer waits for the first one. ' +
+        'Fewer than count if more would be beyond 8 MiB.',
       body: {
         schema: ref('FetchRequest'),
         example: { queues: ['email', 'default'], worker_id: 'w1', wait_ms: 20_000 },

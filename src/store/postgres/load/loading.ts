@@ -165,7 +165,14 @@ export class Loading implements Loaded {
     }
     if (candidates !== undefined) {
       this.candidates = []
-      calls.push(candidatesCall(candidates, (fields) => this.candidates.push(this.#hold(fields))))
+      let left = candidates.maxBytes ?? Number.POSITIVE_INFINITY
+      const row = (fields: Fields): void => {
+        if (left < 0) return
+        const run = this.#hold(fields)
+        left -= Buffer.byteLength(run.payload)
+        this.candidates.push(run)
+      }
+      calls.push(candidatesCall(candidates, row))
     }
     const limitRow = (fields: Fields): void => {
       const limit = column.limitFrom(fields)

@@ -39,6 +39,10 @@ const DUE = `${WAITING} AND queue = ?1 AND type = ?2 AND priority = ?3 AND run_a
 const FIRST = 'ORDER BY run_at, id LIMIT ?7 + 0'
 const DUE_RUNS = `SELECT ${RUN_CELLS} ${DUE} ${FIRST}`
 const DUE_KEYS = `SELECT id, run_at ${DUE} ${FIRST}`
+/** The length of a text stands at the beginning of its row: long payloads are not read for it. */
+const DUE_BYTES = `SELECT total(bytes) FROM (SELECT octet_length(payload) AS bytes ${DUE} ${FIRST})`
+/** So many are read without asking how long they are. */
+const FEW = 16
 const PAUSED = 'SELECT 1 FROM workflow_queue WHERE name = ? AND paused = 1'
 const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL
   AND (is_enabled = 0 OR runtime IS NOT ?)`
@@ -53,24 +57,30 @@ interface Line {
   priority: number
 }
 
+/** Bytes of payloads that may still be read; below 0: enough has been. */
+interface Room {
+  left: number
+}
+
 /** The best claimable runs: by priority, then run_at, then id; in order, one queue after the other. */
 export function candidates(connection: Connection, filter: Candidates, now: number): RunRow[] {
-  if (filter.inOrder !== true || filter.queues === null) return best(connection, filter, now)
+  const room = { left: filter.maxBytes ?? Number.POSITIVE_INFINITY }
+  if (filter.inOrder !== true || filter.queues === null) return best(connection, filter, now, room)
   const chosen: RunRow[] = []
   for (const queue of new Set(filter.queues)) {
     const limit = filter.limit - chosen.length
-    if (limit > 0) chosen.push(...best(connection, { ...filter, queues: [queue], limit }, now))
+    if (limit > 0 && room.left >= 0) chosen.push(...best(connection, { ...filter, queues: [queue], limit }, now, room))
   }
   return chosen
 }
 
-function best(connection: Connection, filter: Candidates, now: number): RunRow[] {
+function best(connection: Connection, filter: Candidates, now: number, room: Room): RunRow[] {
   const chosen: RunRow[] = []
   let lines = linesOf(connection, filter)
-  while (lines.length > 0 && chosen.length < filter.limit) {
+  while (lines.length > 0 && chosen.length < filter.limit && room.left >= 0) {
     const level = Math.min(...lines.map((line) => line.priority))
     const best = lines.filter((line) => line.priority === level)
-    chosen.push(...dueOf(connection, best, filter, now, filter.limit - chosen.length))
+    chosen.push(...dueOf(connection, best, { ...filter, limit: filter.limit - chosen.length }, now, room))
     if (chosen.length < filter.limit) {
       const spent = new Set(best.filter((line) => !advance(connection, line)))
       lines = lines.filter((line) => !spent.has(line))
@@ -91,18 +101,32 @@ export function urgency(connection: Connection, filter: ClaimFilter, now: number
   return best
 }
 
-function dueOf(connection: Connection, lines: readonly Line[], filter: Wanted, now: number, limit: number): RunRow[] {
+function dueOf(connection: Connection, lines: readonly Line[], filter: Candidates, now: number, room: Room): RunRow[] {
+  const { limit } = filter
   const [only] = lines
-  if (lines.length === 1 && only) {
-    return due(connection, DUE_RUNS, only, filter, now, limit).map(runOf)
+  if (lines.length === 1 && only && (limit <= FEW || bytesDue(connection, only, filter, now) <= room.left)) {
+    const runs = due(connection, DUE_RUNS, only, filter, now, limit).map(runOf)
+    for (const { payload } of runs) room.left -= Buffer.byteLength(payload)
+    return runs
   }
   const keys = lines.flatMap((line) => due(connection, DUE_KEYS, line, filter, now, limit))
   keys.sort((a, b) => (a[1] as number) - (b[1] as number) || ((a[0] as string) < (b[0] as string) ? -1 : 1))
   const byId = connection.statement(`SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`)
-  return keys.slice(0, limit).flatMap(([id]) => {
+  const runs: RunRow[] = []
+  for (const [id] of keys.slice(0, limit)) {
+    if (room.left < 0) break
     const cells = byId.get(id as string)
-    return cells ? [runOf(cells)] : []
-  })
+    if (cells === undefined) continue
+    const run = runOf(cells)
+    room.left -= Buffer.byteLength(run.payload)
+    runs.push(run)
+  }
+  return runs
+}
+
+function bytesDue(connection: Connection, line: Line, filter: Candidates, now: number): number {
+  if (filter.maxBytes === undefined) return 0
+  return due(connection, DUE_BYTES, line, filter, now, filter.limit)[0]?.[0] as number
 }
 
 function due(connection: Connection, sql: string, line: Line, filter: Wanted, now: number, limit: number): Cells[] {
