@@ -69,7 +69,8 @@ export interface SagaQuery {
 export interface SagaReads {
   /** Requests and results until their sum exceeds PAGE_BYTES, then markers (shown.ts). */
   list(query: SagaQuery): Promise<readonly SagaRow[]>
+  /** A result, which is those of all steps, beyond PAGE_BYTES is a marker. */
   get(id: string): Promise<SagaRow | null>
-  /** Forward steps by index, then undos in the order they were made. */
+  /** Forward steps by index, then undos in the order they were made; what they sent and got as in `list`. */
   steps(id: string): Promise<readonly SagaStepRow[]>
 }

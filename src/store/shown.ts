@@ -23,5 +23,8 @@ export function isOmitted(text: string | null): boolean {
 /** Shown however long the page is already: a marker would be no shorter. */
 export const ALWAYS_BYTES = 256
 
+/** Of the message of a failure, where many are shown. */
+export const MOST_ERROR_CHARACTERS = 10_000
+
 /** Of what one schedule creates, where many are listed; its own read has it whole. */
 export const TEMPLATE_BYTES = 4 * 1024

@@ -1,6 +1,7 @@
 /** Large values in the store: lists and views show their size instead, and many requests at once do not use up the memory. */
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { Petrel } from '../../src/index.ts'
 import { shell } from '../cli/petrel.ts'
 import { net, node } from '../engine/drive.ts'
 import { type Client, client, onBothStores, until } from '../server/serving.ts'
@@ -139,6 +140,44 @@ spec:
     expect(list.body.sagas[0].request.text).toHaveLength(900_000)
     const { href } = list.body.sagas.at(-1).request.$omitted
     expect((await s.get(href)).body.saga.request.text).toHaveLength(900_000)
+  }, 60_000)
+})
+
+onBothStores('sagas with long answers', (stage) => {
+  test('are shown with what their steps sent and got up to a megabyte in all', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const petrel = Petrel.over(s.engine)
+    await petrel.saga()
+    await petrel.work()
+    const steps = Array.from(
+      { length: 6 },
+      (_, i) => `    - name: step${i}\n      command: { subject: shop.v1.a.b, body: {} }\n`,
+    )
+    const file = `apiVersion: petrel.dev/v1\nkind: Saga\nmetadata: { name: replies }\nspec:\n  steps:\n${steps.join('')}`
+    const headers = { 'content-type': 'application/yaml' }
+    expect((await s.ask('POST', '/v1/definitions', { headers, body: file })).status).toBe(201)
+    const { id } = (await s.post('/v1/instances', { workflow: 'replies', input: {} })).body
+    for (const _ of steps) {
+      const take = () => s.engine.commands.take({ limit: 1, holdMs: 600_000 })
+      const [command] = await until(take, (rows) => rows.length === 1)
+      const runId = (command as { runId: string }).runId
+      await s.engine.commands.confirm({ runIds: [runId] })
+      await s.engine.complete({ runId, outcome: { kind: 'succeeded', result: { text: 'x'.repeat(900_000) } } })
+    }
+    const shown = await until(
+      () => s.get(`/v1/sagas/${id}`),
+      ({ body }) => body.saga.state === 'completed',
+    )
+    await petrel.close({ graceMs: 0 })
+    expect(shown.text.length).toBeLessThan(2 * MB)
+    expect(shown.body.steps).toHaveLength(6)
+    expect(shown.body.steps[0].response.text).toHaveLength(900_000)
+    const { id: last, response } = shown.body.steps.at(-1)
+    expect(response).toEqual({ $omitted: { bytes: expect.any(Number), href: `/v1/runs/${last}` } })
+    expect((await s.get(response.$omitted.href)).body.run.result.text).toHaveLength(900_000)
+    expect(shown.body.saga.result.$omitted).toEqual({ bytes: expect.any(Number), href: `/v1/instances/${id}` })
+    const view = await s.get(shown.body.saga.result.$omitted.href)
+    expect(Object.keys(view.body.results)).toHaveLength(6)
   }, 60_000)
 })
 

@@ -34,7 +34,7 @@ export function sagaStepWire(row: SagaStepRow): Wire {
     command: row.commandJson === '' ? null : json(row.commandJson),
     command_published_at: time(row.commandPublishedAt),
     idempotency_key: row.idempotencyKey,
-    response: json(row.responseJson),
+    response: shown(row.responseJson, `/v1/runs/${row.id}`),
     error: row.error,
     compensation_subject: row.compensationSubject,
     compensation: row.compensationJson === '' ? null : json(row.compensationJson),
@@ -51,7 +51,11 @@ export function openEffectWire({ stepId, stepIndex, name, reason }: OpenEffect):
 /** One saga with its steps, and what its rollback has not undone. */
 export async function sagaReply(engine: EngineApi, saga: SagaRow): Promise<Wire> {
   const [steps, open] = await Promise.all([engine.store.sagas.steps(saga.id), openEffects(engine, saga.id)])
-  return { saga: sagaWire(saga), steps: steps.map(sagaStepWire), open_effects: open.map(openEffectWire) }
+  return {
+    saga: { ...sagaWire(saga), result: shown(saga.resultJson, `/v1/instances/${saga.id}`) },
+    steps: steps.map(sagaStepWire),
+    open_effects: open.map(openEffectWire),
+  }
 }
 
 export function refusedWire(row: RefusedRow): Wire {

@@ -1,6 +1,6 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
 import { INSTANCE_STATES, type SagaReads } from '../sagas.ts'
-import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
+import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
 import { ask, askOne } from './ask.ts'
 import { textArray } from './batch.ts'
 import { decoder, SAGA, SAGA_STEP, selectList } from './columns.ts'
@@ -25,10 +25,30 @@ const LIST = statement(
      ORDER BY i.id DESC LIMIT $5::int4) k
    JOIN saga.workflow_instance v ON v.id = k.id OFFSET 0) v ORDER BY v.id DESC`,
 )
-const GET = statement(`${ROW} FROM saga.workflow_instance v WHERE v.id = $1::uuid`)
+const GET = statement(
+  `WITH v AS MATERIALIZED (SELECT v.* FROM saga.workflow_instance v WHERE v.id = $1::uuid)
+   ${ROW.replace('v.result_json', shownJson('v.result_json', `${jsonBytes('v.result_json')} <= ${PAGE_BYTES}`))} FROM v`,
+)
+
+const IN_ORDER = 's.step_index < 0, CASE WHEN s.step_index >= 0 THEN s.step_index END, s.created_at, s.id'
+const stepJson = (name: string): string =>
+  shownJson(`s.${name}`, `s.shown_size <= ${PAGE_BYTES} OR ${jsonBytes(`s.${name}`)} <= ${ALWAYS_BYTES}`)
+const stepText = (name: string): string =>
+  `CASE WHEN s.shown_size <= ${PAGE_BYTES} OR octet_length(s.${name}) <= ${ALWAYS_BYTES} THEN s.${name}
+   ELSE '{"$omitted":{"bytes":' || octet_length(s.${name}) || '}}' END`
+const STEP_SIZE = `coalesce(${jsonBytes('s.response_json')}, 0) + octet_length(s.command_json) + octet_length(s.compensation_json)`
+const STEP_SHOWN: { readonly [column: string]: string } = {
+  request_json: stepJson('request_json'),
+  response_json: stepJson('response_json'),
+  error: `left(s.error, ${MOST_ERROR_CHARACTERS})`,
+  command_json: stepText('command_json'),
+  compensation_json: stepText('compensation_json'),
+}
 const STEPS = statement(
-  `SELECT ${selectList(SAGA_STEP, 's')} FROM saga.workflow_step s WHERE s.workflow_id = $1::uuid
-   ORDER BY s.step_index < 0, CASE WHEN s.step_index >= 0 THEN s.step_index END, s.created_at, s.id`,
+  `SELECT ${SAGA_STEP.columns.map(({ name }) => STEP_SHOWN[name] ?? `s.${name}`).join(', ')} FROM (
+     SELECT s.*, sum(${STEP_SIZE}) OVER (ORDER BY ${IN_ORDER} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (
+       SELECT s.* FROM saga.workflow_step s WHERE s.workflow_id = $1::uuid OFFSET 0) s) s
+   ORDER BY ${IN_ORDER}`,
 )
 
 const sagaFrom = decoder(SAGA)

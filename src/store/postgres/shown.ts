@@ -1,5 +1,5 @@
 /** Values cut in SQL to what a list shows of them (../shown.ts). */
-import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
+import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
 import { GATE, RUN } from './columns.ts'
 
 /**
@@ -20,7 +20,6 @@ export function shownJson(value: string, isShown: string): string {
 
 /** Values of a run that may be long. */
 const LONG: readonly string[] = ['payload', 'result', 'error', 'meta']
-const MOST_ERROR_CHARACTERS = 10_000
 
 /**
  * The runs that `select` gives, in this order; their long values until the sum exceeds `maxBytes`, a parameter. The columns

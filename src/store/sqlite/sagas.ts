@@ -1,6 +1,6 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
 import { INSTANCE_STATES, type SagaReads, type SagaRow, type SagaStepRow } from '../sagas.ts'
-import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
+import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
 import { shownJson } from './shown.ts'
@@ -17,12 +17,19 @@ const LIST = `${LISTED} FROM (SELECT v.*, sum(${SIZE}) OVER (ORDER BY v.id DESC 
       AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR id < ?4)
     ORDER BY id DESC LIMIT ?5) k
   JOIN saga_workflow_instance v ON v.id = k.id) v ORDER BY v.id DESC`
-const GET = `${ROW} FROM saga_workflow_instance v WHERE v.id = ?`
-const STEPS = `SELECT id, workflow_id, step_index, name, state, request_json, response_json, error, command_subject,
-    command_json, command_published_at, idempotency_key, compensation_subject, compensation_json, started_at, completed_at,
-    created_at
-  FROM saga_workflow_step WHERE workflow_id = ?
-  ORDER BY step_index < 0, iif(step_index >= 0, step_index, NULL), created_at, id`
+const GET = `WITH v AS MATERIALIZED (SELECT * FROM saga_workflow_instance WHERE id = ?)
+  ${ROW.replace('v.result_json', shownJson('v.result_json', `octet_length(v.result_json) <= ${PAGE_BYTES}`))} FROM v`
+const IN_ORDER = 'step_index < 0, iif(step_index >= 0, step_index, NULL), created_at, id'
+const ofStep = (name: string): string =>
+  shownJson(name, `shown_size <= ${PAGE_BYTES} OR octet_length(${name}) <= ${ALWAYS_BYTES}`)
+const STEP_SIZE =
+  'coalesce(octet_length(response_json), 0) + octet_length(command_json) + octet_length(compensation_json)'
+const STEPS = `SELECT id, workflow_id, step_index, name, state, ${ofStep('request_json')}, ${ofStep('response_json')},
+    substr(error, 1, ${MOST_ERROR_CHARACTERS}), command_subject, ${ofStep('command_json')}, command_published_at, idempotency_key,
+    compensation_subject, ${ofStep('compensation_json')}, started_at, completed_at, created_at
+  FROM (SELECT *, sum(${STEP_SIZE}) OVER (ORDER BY ${IN_ORDER} ROWS UNBOUNDED PRECEDING) AS shown_size
+    FROM saga_workflow_step WHERE workflow_id = ?)
+  ORDER BY ${IN_ORDER}`
 
 export function sagasOn(connection: Connection): SagaReads {
   return {

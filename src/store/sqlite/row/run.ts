@@ -1,7 +1,7 @@
 /** RunRow ↔ workflow_run. */
 import { runCells } from '../../cells.ts'
 import type { RunRole, RunRow, RunStatus } from '../../rows.ts'
-import { ALWAYS_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS } from '../../shown.ts'
 import type { Cells, Value } from '../driver.ts'
 import { shownJson } from '../shown.ts'
 import { type Column, constant, fixed, mutable, type Table } from './writer.ts'
@@ -77,7 +77,6 @@ export function packed(columns: readonly (readonly [string, Value])[]): string {
 
 /** Values that may be long. */
 const LONG: readonly string[] = ['payload', 'result', 'error', 'meta']
-const MOST_ERROR_CHARACTERS = 10_000
 
 /** Runs in this order; their long values until the sum exceeds `maxBytes`. Only sizes are read of the others. */
 export function shownRuns(params: {
