@@ -203,6 +203,10 @@ onBothStores('events with long results', (stage) => {
     const page = await s.get('/ojs/v1/events?types=job.completed&page=1&per_page=100')
     expect([page.status, page.text.length < 3 * MB, page.body.events.length]).toEqual([200, true, 12])
     expect(page.body.events.at(-1)).toMatchObject({ type: 'job.completed', data: { $omitted: {} } })
+    const second = await s.get('/ojs/v1/events?types=job.completed&page=2&per_page=5')
+    expect(second.body.events.map(({ id }: any) => id)).toEqual(page.body.events.slice(5, 10).map(({ id }: any) => id))
+    expect(second.body.events[0].data.result.text).toHaveLength(250_000)
+    expect(second.body.pagination).toMatchObject({ total: 12, has_more: true })
   }, 60_000)
 })
 

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EventPlace } from '../../dialects/ojs/event-id.ts'
+import type { EngineApi } from '../../engine/api.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { isId, type Query, textParam, wholeParam } from '../query.ts'
 import { notFound } from '../request-error.ts'
@@ -119,33 +120,60 @@ async function newest({ engine }: OjsContext, request: FastifyRequest, filter: E
   const since = readTime(query['since'], 'since')
   const end = await engine.store.read.feedEnd()
   const from = Math.max(0, end - LOOK_THROUGH)
-  const found: HubEvent[] = []
-  for (let afterId = from, more = true; more; ) {
-    const portion = await engine.store.read.events({ afterId, limit: PORTION, tenant: filter.tenant, runId: null })
-    found.push(...(await mapEvents(engine, portion.events)).filter((event) => matches(filter, event)))
-    more = portion.more && portion.cursor < end
-    afterId = portion.cursor
+  const found: Found[] = []
+  for await (const { feedId, part, wire, text } of eventsBetween(engine, filter, from, end)) {
+    if (since === null || Date.parse(wire.time) >= since) found.push({ feedId, part, bytes: text.length })
   }
-  found.reverse()
-  const all = since === null ? found : found.filter(({ wire }) => Date.parse(wire.time) >= since)
-  const events = shownEvents(all.slice(page.offset, page.offset + page.limit))
+  const all = found.reverse()
+  const events = await shownEvents(engine, filter, all.slice(page.offset, page.offset + page.limit))
   const hasMore = page.offset + events.length < all.length
   const pagination = pageWire({ page, total: all.length, hasMore, last: null })
   return { events, items: events, pagination: { ...pagination, ...(from > 0 ? { total_is_at_least: true } : {}) } }
 }
 
+/** Where an event is that fits; what it tells is read again for those that are shown. */
+interface Found extends EventPlace {
+  readonly bytes: number
+}
+
+/** A portion at a time: all together they may be more than there is memory for. */
+async function* eventsBetween(
+  engine: EngineApi,
+  filter: EventFilter,
+  after: number,
+  end: number,
+): AsyncGenerator<HubEvent, void, undefined> {
+  for (let afterId = after, more = true; more; ) {
+    const portion = await engine.store.read.events({ afterId, limit: PORTION, tenant: filter.tenant, runId: null })
+    for (const event of await mapEvents(engine, portion.events)) if (matches(filter, event)) yield event
+    more = portion.more && portion.cursor < end
+    afterId = portion.cursor
+  }
+}
+
 /**
- * Beyond the bytes of one answer their data is left out: pages by number cannot be shorter. The admin pages read the time
- * as `timestamp`.
+ * The newest first. Beyond the bytes of one answer their data is left out: pages by number cannot be shorter. The admin
+ * pages read the time as `timestamp`.
  */
-function shownEvents(events: readonly HubEvent[]): readonly object[] {
+async function shownEvents(engine: EngineApi, filter: EventFilter, page: readonly Found[]): Promise<readonly object[]> {
+  const [newest, oldest] = [page[0], page.at(-1)]
+  if (newest === undefined || oldest === undefined) return []
   let bytes = 0
-  return events.map(({ text, wire }) => {
-    bytes += text.length
-    const isWhole = bytes <= MOST_BYTES || text.length <= SHORT
-    const event: object = isWhole ? JSON.parse(text) : { ...wire, data: { $omitted: { bytes: text.length } } }
-    return { timestamp: wire.time, ...event }
-  })
+  const fits = new Map(
+    page.map((found) => {
+      bytes += found.bytes
+      return [placeCursor(found), bytes <= MOST_BYTES || found.bytes <= SHORT]
+    }),
+  )
+  const shown: object[] = []
+  for await (const event of eventsBetween(engine, filter, oldest.feedId - 1, newest.feedId)) {
+    const isWhole = fits.get(placeCursor(event))
+    if (isWhole === undefined) continue
+    const { text, wire } = event
+    const told: object = isWhole ? JSON.parse(text) : { ...wire, data: { $omitted: { bytes: text.length } } }
+    shown.push({ timestamp: wire.time, ...told })
+  }
+  return shown.reverse()
 }
 
 /** What happened to a job that has ended: all there will be. */
