@@ -90,7 +90,13 @@ export interface Reads {
   }): Promise<readonly StoredEvent[]>
   /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
   runHistory(runId: string): Promise<readonly StoredEvent[]>
-  /** The same for many runs. Runs without history are not in the map. */
+  /** For showing: `limit` events of it after the first `after`; their data until the sum exceeds PAGE_BYTES, then markers. */
+  runHistoryPage(params: {
+    readonly runId: string
+    readonly after: number
+    readonly limit: number
+  }): Promise<readonly StoredEvent[]>
+  /** Full histories of many runs. Runs without history are not in the map. */
   histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>>
   /** Failed executions since the run was made or last redriven, oldest first, the newest `limit` of each run. */
   errorsOf(params: {

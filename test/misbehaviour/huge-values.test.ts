@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Petrel } from '../../src/index.ts'
 import { shell } from '../cli/petrel.ts'
 import { net, node } from '../engine/drive.ts'
-import { type Client, client, onBothStores, until } from '../server/serving.ts'
+import { type Client, client, onBothStores, type Reply, until } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
 
 const MB = 1024 * 1024
@@ -207,6 +207,35 @@ onBothStores('events with long results', (stage) => {
     expect(second.body.events.map(({ id }: any) => id)).toEqual(page.body.events.slice(5, 10).map(({ id }: any) => id))
     expect(second.body.events[0].data.result.text).toHaveLength(250_000)
     expect(second.body.pagination).toMatchObject({ total: 12, has_more: true })
+  }, 60_000)
+
+  test('of one run are a page of its history, with data up to a megabyte in all', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const { id } = (await s.post('/v1/runs', { type: 'huge.history.v1', payload: {}, max_attempts: 20 })).body.run
+    for (let i = 0; i < 12; i++) {
+      const claimed = await s.post('/v1/runs/claim', { worker_id: 'w', types: ['huge.history.v1'] })
+      const { epoch } = claimed.body.runs[0]
+      const details = { retry_delay_ms: 0, text: 'x'.repeat(200_000) }
+      const failed = { worker_id: 'w', epoch, error: { message: `no ${i}`, details }, retryable: true }
+      expect((await s.post(`/v1/runs/${id}/fail`, failed)).status).toBe(200)
+    }
+    const all = await s.get(`/v1/runs/${id}/events`)
+    expect([all.status, all.text.length < 2 * MB, all.body.next_after]).toEqual([200, true, null])
+    const long = all.body.events.filter(({ data }: any) => data?.error !== undefined || data?.$omitted !== undefined)
+    expect(long).toHaveLength(12)
+    expect(long[0].data.error.details.text).toHaveLength(200_000)
+    expect(long.at(-1).data.$omitted.bytes).toBeGreaterThan(200_000)
+    // On pages of a few all are whole.
+    const paged: any[] = []
+    for (let after: number | null = 0; after !== null; ) {
+      const page: Reply = await s.get(`/v1/runs/${id}/events?limit=5&after=${after}`)
+      expect(page.body.events.length).toBeLessThanOrEqual(5)
+      paged.push(...page.body.events)
+      after = page.body.next_after
+    }
+    expect(paged.map(({ type }) => type)).toEqual(all.body.events.map(({ type }: any) => type))
+    expect(paged.filter(({ data }) => data?.error?.details.text.length === 200_000)).toHaveLength(12)
+    expect((await s.get(`/v1/runs/${id}/events?limit=0`)).status).toBe(400)
   }, 60_000)
 })
 

@@ -3,13 +3,15 @@ import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
 import { bodyObject } from '../body.ts'
 import { actorOf, type Caller } from '../caller.ts'
-import { onlyKnown, type Query } from '../query.ts'
+import { onlyKnown, type Query, wholeParam } from '../query.ts'
 import { wireEach } from '../wire.ts'
 import { readBody } from './fields.ts'
 import { RUN_PARAMS, readInboxQuery } from './list.ts'
 import { findRun, knownId, runProblem } from './run-problem.ts'
 import { readSubmit, type Submitter, submit } from './submit.ts'
 import { inboxRunWire, runEventWire, submitWire } from './wire.ts'
+
+const MOST_EVENTS = 10_000
 
 type ById = { Params: { readonly id: string } }
 
@@ -36,9 +38,16 @@ export function runRoutes(app: FastifyInstance, engine: EngineApi): void {
   })
 
   app.get<ById>('/v1/runs/:id/events', async (request) => {
-    onlyKnown(request.query as Query, [])
-    const { id } = await findRun(engine, request.params.id, request.caller)
-    return { events: (await engine.store.read.runHistory(id)).map(runEventWire) }
+    const query = request.query as Query
+    onlyKnown(query, ['after', 'limit'])
+    const after = wholeParam(query, 'after', { least: 0, most: 2 ** 31 - 1, fallback: 0 })
+    const limit = wholeParam(query, 'limit', { least: 1, most: MOST_EVENTS, fallback: MOST_EVENTS })
+    const { id: runId } = await findRun(engine, request.params.id, request.caller)
+    const events = await engine.store.read.runHistoryPage({ runId, after, limit: limit + 1 })
+    return {
+      events: events.slice(0, limit).map(runEventWire),
+      next_after: events.length > limit ? after + limit : null,
+    }
   })
 
   app.post<ById>('/v1/runs/:id/cancel', async (request) => {

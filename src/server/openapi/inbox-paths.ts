@@ -63,9 +63,23 @@ const RUNS: Paths = {
   '/v1/runs/{id}/events': {
     get: run(
       'Inbox',
-      'The whole history of a run',
-      { description: 'Oldest first.', schema: ref('RunEvents') },
-      { errors: ['not_found'] },
+      'The history of a run',
+      { description: 'Oldest first. Data beyond 1 MiB in all is left out.', schema: ref('RunEvents') },
+      {
+        query: [
+          {
+            name: 'after',
+            description: 'How many to pass over.',
+            schema: whole(undefined, { minimum: 0, default: 0 }),
+          },
+          {
+            name: 'limit',
+            description: 'At most so many.',
+            schema: whole(undefined, { minimum: 1, maximum: 10_000, default: 10_000 }),
+          },
+        ],
+        errors: ['not_found'],
+      },
     ),
   },
   '/v1/runs/{id}/cancel': {

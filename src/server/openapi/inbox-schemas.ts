@@ -94,8 +94,9 @@ export const INBOX_SCHEMAS = {
           { required: ['type', 'at', 'actor', 'data'] },
         ),
       ),
+      next_after: nullable(whole('Ask for more after this many; null: these are the last.')),
     },
-    { required: ['events'] },
+    { required: ['events', 'next_after'] },
   ),
   ClaimRequest: object(
     {

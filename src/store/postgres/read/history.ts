@@ -1,6 +1,6 @@
 /** What has happened to runs, many at a time. */
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
-import { EVENT_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
 import { ask } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'
@@ -11,11 +11,25 @@ import { isUuid } from '../uuid.ts'
 import { eventFrom } from './event.ts'
 
 /** An open lease belongs after what is stored, a derived `created` before it. */
+const IN_ORDER = `date_trunc('milliseconds', h.created_at), coalesce(h.event_id, h.part * 9007199254740991), h.part`
+const BYTES = jsonBytes('h.data')
+const columns = (isShown: string): string =>
+  `coalesce(h.event_id, 0), h.workflow_id, h.instance_id, h.seq, h.event_type, h.node, h.actor, h.tenant,
+   ${shownJson('h.data', isShown)}, h.created_at`
+
 const HISTORIES = statement(
-  `SELECT coalesce(h.event_id, 0), h.workflow_id, h.instance_id, h.seq, h.event_type, h.node, h.actor, h.tenant,
-     ${shownJson('h.data', `${jsonBytes('h.data')} <= ${EVENT_BYTES}`)}, h.created_at
-   FROM workflow.workflow_history h WHERE h.workflow_id = ANY ($1::uuid[])
-   ORDER BY h.workflow_id, date_trunc('milliseconds', h.created_at), coalesce(h.event_id, h.part * 9007199254740991), h.part`,
+  `SELECT ${columns(`${BYTES} <= ${EVENT_BYTES}`)}
+   FROM workflow.workflow_history h WHERE h.workflow_id = ANY ($1::uuid[]) ORDER BY h.workflow_id, ${IN_ORDER}`,
+)
+
+/** What is too long by itself takes no room from the others. */
+const PAGE = statement(
+  `SELECT ${columns(`h.bytes <= ${ALWAYS_BYTES} OR (h.bytes <= ${EVENT_BYTES} AND h.shown_size <= ${PAGE_BYTES})`)} FROM (
+     SELECT h.*, sum(CASE WHEN h.bytes <= ${EVENT_BYTES} THEN h.bytes ELSE 0 END)
+       OVER (ORDER BY ${IN_ORDER} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (
+       SELECT h.*, ${BYTES} AS bytes FROM workflow.workflow_history h WHERE h.workflow_id = $1::uuid
+       ORDER BY ${IN_ORDER} LIMIT $2::int OFFSET $3::int) h) h
+   ORDER BY ${IN_ORDER}`,
 )
 
 /** Along the index of a run's events, newest first, back to its last redrive. */
@@ -53,6 +67,14 @@ export async function histories(
     put(found, event.runId as string, event)
   }
   return found
+}
+
+export async function historyPage(
+  lanes: Lanes,
+  { runId, after, limit }: { readonly runId: string; readonly after: number; readonly limit: number },
+): Promise<readonly StoredEvent[]> {
+  if (!isUuid(runId)) return []
+  return ask(lanes, { statement: PAGE, values: [runId, String(limit), String(after)], row: eventFrom })
 }
 
 export async function errorsOf(

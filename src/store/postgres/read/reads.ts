@@ -34,7 +34,7 @@ import { doctor } from './doctor.ts'
 import { EventRows, eventPageText } from './event.ts'
 import { Feed } from './feed.ts'
 import { listGates, openGates, openGatesShown } from './gates.ts'
-import { errorsOf, histories, leasesLost } from './history.ts'
+import { errorsOf, histories, historyPage, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { runsText } from './runs.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
@@ -305,6 +305,14 @@ export class PostgresReads implements Reads {
 
   async runHistory(runId: string): Promise<readonly StoredEvent[]> {
     return (await histories(this.#views, [runId])).get(runId) ?? []
+  }
+
+  runHistoryPage(params: {
+    readonly runId: string
+    readonly after: number
+    readonly limit: number
+  }): Promise<readonly StoredEvent[]> {
+    return historyPage(this.#views, params)
   }
 
   histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>> {

@@ -1,14 +1,25 @@
 /** What has happened to runs, many at a time. */
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
-import { EVENT_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
 import type { Reading } from '../long-reads.ts'
 import { eventOf } from '../row/others.ts'
 import { shownJson } from '../shown.ts'
 
 /** An open lease belongs after what is stored, a derived `created` before it. */
-export const HISTORY = `SELECT coalesce(event_id, 0), workflow_id, instance_id, seq, event_type, node, actor, tenant,
-  ${shownJson('data', `octet_length(data) <= ${EVENT_BYTES}`)}, created_at
-  FROM workflow_history WHERE workflow_id = ? ORDER BY created_at, coalesce(event_id, part * 9007199254740991), part`
+const IN_ORDER = 'created_at, coalesce(event_id, part * 9007199254740991), part'
+const historyCells = (isShown: string): string =>
+  `coalesce(event_id, 0), workflow_id, instance_id, seq, event_type, node, actor, tenant, ${shownJson('data', isShown)}, created_at`
+
+export const HISTORY = `SELECT ${historyCells(`octet_length(data) <= ${EVENT_BYTES}`)}
+  FROM workflow_history WHERE workflow_id = ? ORDER BY ${IN_ORDER}`
+
+/** What is too long by itself takes no room from the others. */
+const SIZE = `iif(octet_length(data) <= ${EVENT_BYTES}, octet_length(data), 0)`
+const FITS = `octet_length(data) <= ${ALWAYS_BYTES} OR (octet_length(data) <= ${EVENT_BYTES} AND shown_size <= ${PAGE_BYTES})`
+export const HISTORY_PAGE = `SELECT ${historyCells(FITS)}
+  FROM (SELECT *, sum(${SIZE}) OVER (ORDER BY ${IN_ORDER} ROWS UNBOUNDED PRECEDING) AS shown_size FROM (
+    SELECT * FROM workflow_history WHERE workflow_id = ? ORDER BY ${IN_ORDER} LIMIT ? OFFSET ?))
+  ORDER BY ${IN_ORDER}`
 
 /** Along the index of a run's events, newest first, back to its last redrive. */
 const ERRORS = `SELECT created_at, event_type, data ->> '$.attempt', data -> '$.error', data ->> '$.run_at'

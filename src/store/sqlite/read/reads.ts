@@ -32,7 +32,7 @@ import { findViolations } from './doctor.ts'
 import { eventsWithin } from './events.ts'
 import { eventPage, feedEnd, feedStart } from './feed.ts'
 import { gateFilter, instanceFilter, runFilter, type Where } from './filter.ts'
-import { errorsOf, HISTORY, histories, leasesLost } from './history.ts'
+import { errorsOf, HISTORY, HISTORY_PAGE, histories, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
 import { queueCounts, queuesWithCounts, totals } from './queues.ts'
 import { stepsOn } from './steps.ts'
@@ -185,6 +185,7 @@ export function readsOn(connection: Connection): Reads {
         return found
       }),
     runHistory: (runId) => list(eventOf, HISTORY, runId),
+    runHistoryPage: ({ runId, after, limit }) => list(eventOf, HISTORY_PAGE, runId, limit, after),
     histories: ({ runIds }) => connection.readLong((on) => histories(on, runIds)),
     leasesLost: ({ runIds }) => connection.read(() => leasesLost(connection, runIds)),
     errorsOf: (params) => connection.read(() => errorsOf(connection, params)),
