@@ -98,7 +98,10 @@ export interface Reads {
   }): Promise<readonly StoredEvent[]>
   /** Full histories of many runs. Runs without history are not in the map. */
   histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>>
-  /** Failed executions since the run was made or last redriven, oldest first, the newest `limit` of each run. */
+  /**
+   * Failed executions since the run was made or last redriven, oldest first, the newest `limit` of each run. Whole until
+   * their sum exceeds PAGE_BYTES, the newest of a run first; then code and message alone, and a marker for the details.
+   */
   errorsOf(params: {
     readonly runIds: readonly string[]
     readonly limit: number

@@ -26,5 +26,8 @@ export const ALWAYS_BYTES = 256
 /** Of the message of a failure, where many are shown. */
 export const MOST_ERROR_CHARACTERS = 10_000
 
+/** Of the same, where only that and its code is shown of it. */
+export const BRIEF_ERROR_CHARACTERS = 1_000
+
 /** Of what one schedule creates, where many are listed; its own read has it whole. */
 export const TEMPLATE_BYTES = 4 * 1024

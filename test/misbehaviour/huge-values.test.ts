@@ -239,6 +239,44 @@ onBothStores('events with long results', (stage) => {
   }, 60_000)
 })
 
+onBothStores('jobs with long failures', (stage) => {
+  test('are shown and listed with a megabyte of them in all, and of the others their code and message', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const retry = { max_attempts: 20 }
+    const made = await s.post('/ojs/v1/jobs', { type: 'huge.failing', args: [], options: { queue: 'failing', retry } })
+    const { id } = made.body.job
+    for (let i = 1; i <= 6; i++) {
+      const asked = { queues: ['failing'], worker_id: 'w' }
+      const fetched = await until(
+        () => s.post('/ojs/v1/workers/fetch', asked),
+        ({ body }) => body.jobs.length > 0,
+      )
+      expect(fetched.body.jobs[0].id).toBe(id)
+      expect(fetched.text.length).toBeLessThan(2 * MB)
+      const error = { code: 'too_much', message: `no ${i}`, details: { text: 'x'.repeat(900_000) } }
+      const failed = await s.post('/ojs/v1/workers/nack', {
+        job_id: id,
+        worker_id: 'w',
+        attempt: i,
+        error,
+        requeue: true,
+      })
+      expect(failed.status, failed.text.slice(0, 300)).toBe(200)
+    }
+    for (const path of [`/ojs/v1/jobs/${id}`, '/ojs/v1/admin/jobs?queue=failing']) {
+      const shown = await s.get(path)
+      const { errors } = shown.body.job ?? shown.body.jobs[0]
+      expect([shown.status, errors.length]).toEqual([200, 6])
+      expect(errors.map(({ code, message }: any) => [code, message])).toEqual(
+        errors.map((_: unknown, i: number) => ['too_much', `no ${i + 1}`]),
+      )
+      expect(errors.at(-1).details.text).toHaveLength(900_000)
+      expect(errors[0].details.$omitted.bytes).toBeGreaterThan(900_000)
+      expect(shown.text.length).toBeLessThan(5 * MB)
+    }
+  }, 60_000)
+})
+
 onBothStores('workers that ask for many runs', (stage) => {
   const text = 'x'.repeat(900_000)
   const RUNS = 20

@@ -1,6 +1,6 @@
 /** What has happened to runs, many at a time. */
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
-import { ALWAYS_BYTES, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
 import { ask } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'
@@ -32,14 +32,22 @@ const PAGE = statement(
    ORDER BY ${IN_ORDER}`,
 )
 
+const BRIEF = `jsonb_build_object('code', coalesce(e.error ->> 'code', 'error'),
+  'message', left(coalesce(e.error ->> 'message', ''), ${BRIEF_ERROR_CHARACTERS}),
+  'details', jsonb_build_object('$omitted', jsonb_build_object('bytes', octet_length(e.error::text))))`
 /** Along the index of a run's events, newest first, back to its last redrive. */
 const ERRORS = statement(
-  `SELECT n.id, e.created_at, e.event_type, e.data ->> 'attempt', e.data -> 'error', e.data ->> 'run_at'
-   FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
-     SELECT * FROM workflow.workflow_event e
-     WHERE e.workflow_id = n.id AND e.engine AND e.data ? 'error' AND e.id > coalesce((
-       SELECT max(d.id) FROM workflow.workflow_event d WHERE d.workflow_id = n.id AND d.event_type = 'redriven'), 0)
-     ORDER BY e.id DESC LIMIT $2::int) e
+  `SELECT e.run, e.created_at, e.event_type, e.attempt,
+     CASE WHEN e.shown_size <= ${PAGE_BYTES} OR e.bytes <= ${ALWAYS_BYTES} THEN e.error ELSE ${BRIEF} END, e.run_at
+   FROM (
+     SELECT n.id AS run, e.*, sum(e.bytes) OVER (ORDER BY n.place, e.id DESC ROWS UNBOUNDED PRECEDING) AS shown_size
+     FROM unnest($1::uuid[]) WITH ORDINALITY n(id, place) CROSS JOIN LATERAL (
+       SELECT e.id, e.created_at, e.event_type, e.data ->> 'attempt' AS attempt, e.data -> 'error' AS error,
+         e.data ->> 'run_at' AS run_at, ${jsonBytes("(e.data -> 'error')")} AS bytes
+       FROM workflow.workflow_event e
+       WHERE e.workflow_id = n.id AND e.engine AND e.data ? 'error' AND e.id > coalesce((
+         SELECT max(d.id) FROM workflow.workflow_event d WHERE d.workflow_id = n.id AND d.event_type = 'redriven'), 0)
+       ORDER BY e.id DESC LIMIT $2::int) e) e
    ORDER BY e.id`,
 )
 

@@ -1,6 +1,6 @@
 /** What has happened to runs, many at a time. */
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
-import { ALWAYS_BYTES, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
+import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
 import type { Reading } from '../long-reads.ts'
 import { eventOf } from '../row/others.ts'
 import { shownJson } from '../shown.ts'
@@ -21,11 +21,18 @@ export const HISTORY_PAGE = `SELECT ${historyCells(FITS)}
     SELECT * FROM workflow_history WHERE workflow_id = ? ORDER BY ${IN_ORDER} LIMIT ? OFFSET ?))
   ORDER BY ${IN_ORDER}`
 
+const BRIEF = `json_object('code', coalesce(error ->> '$.code', 'error'),
+  'message', substr(coalesce(error ->> '$.message', ''), 1, ${BRIEF_ERROR_CHARACTERS}),
+  'details', json_object('$omitted', json_object('bytes', octet_length(error))))`
 /** Along the index of a run's events, newest first, back to its last redrive. */
-const ERRORS = `SELECT created_at, event_type, data ->> '$.attempt', data -> '$.error', data ->> '$.run_at'
-  FROM workflow_event WHERE workflow_id = ?1 AND engine = 1 AND data -> '$.error' IS NOT NULL AND id > coalesce(
-    (SELECT max(id) FROM workflow_event WHERE workflow_id = ?1 AND event_type = 'redriven'), 0)
-  ORDER BY id DESC LIMIT ?2`
+const ERRORS = `SELECT created_at, event_type, attempt,
+    iif(shown_size <= ?3 OR octet_length(error) <= ${ALWAYS_BYTES}, error, ${BRIEF}), run_at
+  FROM (SELECT *, sum(octet_length(error)) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS shown_size FROM (
+    SELECT id, created_at, event_type, data ->> '$.attempt' AS attempt, data -> '$.error' AS error, data ->> '$.run_at' AS run_at
+    FROM workflow_event WHERE workflow_id = ?1 AND engine = 1 AND data -> '$.error' IS NOT NULL AND id > coalesce(
+      (SELECT max(id) FROM workflow_event WHERE workflow_id = ?1 AND event_type = 'redriven'), 0)
+    ORDER BY id DESC LIMIT ?2))
+  ORDER BY id DESC`
 
 export function histories(connection: Reading, runIds: readonly string[]): Map<string, readonly StoredEvent[]> {
   const found = new Map<string, readonly StoredEvent[]>()
@@ -48,10 +55,11 @@ export function errorsOf(
   { runIds, limit }: { readonly runIds: readonly string[]; readonly limit: number },
 ): Map<string, readonly RunError[]> {
   const found = new Map<string, readonly RunError[]>()
+  let left = PAGE_BYTES
   for (const id of runIds) {
     const errors = connection
       .statement(ERRORS)
-      .all(id, limit)
+      .all(id, limit, left)
       .map(
         ([at, type, attempt, error, runAt]): RunError => ({
           at: at as number,
@@ -61,6 +69,7 @@ export function errorsOf(
           runAt: runAt === null ? null : Date.parse(runAt as string),
         }),
       )
+    for (const { error } of errors) left -= Buffer.byteLength(error)
     if (errors.length > 0) found.set(id, errors.reverse())
   }
   return found
