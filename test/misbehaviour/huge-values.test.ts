@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Petrel } from '../../src/index.ts'
 import { shell } from '../cli/petrel.ts'
-import { net, node } from '../engine/drive.ts'
+import { net, node, run } from '../engine/drive.ts'
 import { type Client, client, onBothStores, type Reply, until } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
 
@@ -336,6 +336,25 @@ onBothStores('workers that ask for many runs', (stage) => {
       queues.push(fetched.body.jobs.map((job: any) => job.queue))
     }
     expect(queues.flat()).toEqual(['narrow', ...Array(RUNS).fill('wide')])
+  }, 60_000)
+
+  test('get arguments that a workflow keeps aside whole, and no more than fit', async () => {
+    const s = await stage.serve({ engine: { sweep: false } })
+    const body = run('huge.shared.v1', { args: { n: '{{ item }}' } })
+    const items = JSON.stringify(Array.from({ length: RUNS }, (_, i) => i))
+    const each = { kind: 'each', items, body, maxInFlight: null, failFast: false } as const
+    const list = node('each', [], { work: { ...each, shared: { text: '{{ input.text }}' } } })
+    await s.engine.start([{ net: net([list], { name: 'shared', inlineBytes: 1024 }), input: { text } }])
+    const got: any[] = []
+    for (let more = true; more; ) {
+      const claimed = await s.post('/v1/runs/claim', { worker_id: 'w', types: ['huge.shared.v1'], limit: 100 })
+      expect([claimed.status, claimed.text.length < MOST]).toEqual([200, true])
+      more = claimed.body.runs.length > 0
+      got.push(...claimed.body.runs)
+    }
+    expect(got.map(({ payload, attempt }) => [payload.n, payload.text.length, attempt])).toEqual(
+      Array.from({ length: RUNS }, (_, i) => [i, text.length, 0]),
+    )
   }, 60_000)
 
   test('get back what results of steps before make too long, and it has not been tried', async () => {
