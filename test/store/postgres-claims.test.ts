@@ -20,7 +20,7 @@ describe.skipIf(postgresUrl() === null).each([
   let planner: Planner
   const explain = (call: Call): Promise<Explained> => planner.explain(call)
   beforeAll(async () => {
-    subject = await postgresSubject()
+    subject = await postgresSubject({ ownStatistics: true })
     planner = await Planner.on(subject, FOR_WORK)
     for (const call of calls()) await explain(call[1])
   })

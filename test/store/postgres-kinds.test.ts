@@ -20,7 +20,7 @@ describe.skipIf(postgresUrl() === null).each([
   let subject: PostgresSubject
   let planner: Planner
   beforeAll(async () => {
-    subject = await postgresSubject()
+    subject = await postgresSubject({ ownStatistics: true })
     const fill = (type: string): Promise<unknown> =>
       subject.foreign.query(`INSERT INTO workflow_run (type, payload, engine_turn, priority, run_at)
         SELECT ${type}, '{}', true, 100 + n % 3, now() + CASE WHEN n % 2 = 0 THEN interval '1 h' ELSE interval '-1 min' END

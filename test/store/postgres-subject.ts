@@ -1,7 +1,7 @@
 /** What the Postgres-only tests share: a fresh migrated database, stores on it, and a foreign session beside them. */
 import pg from 'pg'
 import { openPostgres, type PostgresParams, type PostgresStore } from '../../src/store/postgres/store.ts'
-import { freshDatabase } from '../services.ts'
+import { emptyDatabase, freshDatabase } from '../services.ts'
 
 export interface PostgresSubject {
   readonly url: string
@@ -17,8 +17,9 @@ export interface PostgresSubject {
   close(): Promise<void>
 }
 
-export async function postgresSubject(): Promise<PostgresSubject> {
-  const database = await freshDatabase()
+/** `ownStatistics`: none from tests that used the database before, and none that autovacuum takes at a moment of its own. */
+export async function postgresSubject({ ownStatistics = false } = {}): Promise<PostgresSubject> {
+  const database = await (ownStatistics ? emptyDatabase() : freshDatabase())
   const stores: PostgresStore[] = []
   const clients: pg.Client[] = []
   const open = async (params: Partial<PostgresParams> = {}): Promise<PostgresStore> => {
@@ -37,6 +38,11 @@ export async function postgresSubject(): Promise<PostgresSubject> {
   await store.migrate()
   const foreign = await connect()
   const admin = await connect()
+  if (ownStatistics) {
+    for (const table of ['workflow_run', 'workflow_instance']) {
+      await admin.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
+    }
+  }
   return {
     url: database.url,
     store,

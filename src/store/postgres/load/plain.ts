@@ -3,6 +3,7 @@
  * LIMIT and OFFSET 0 keep each LATERAL a probe per wanted thing: plans are made once, maybe on empty tables.
  */
 import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
+import { LEASED } from '../leased.ts'
 import { statement } from '../statement.ts'
 
 /** The transaction's clock: now() in microseconds, and the offset; with them the version of the registry. */
@@ -194,5 +195,5 @@ export const BY_START_KEY = statement(
 export const HANDED_BY = statement(
   `SELECT n.at, ${selectList(RUN, 'r')} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY n(session_id, report_id, at)
    CROSS JOIN LATERAL (SELECT * FROM workflow.workflow_run r WHERE r.session_id = n.session_id AND r.report_id = n.report_id
-     AND r.status = 'leased' ORDER BY r.id OFFSET 0) r`,
+     AND ${LEASED} ORDER BY r.id OFFSET 0) r`,
 )

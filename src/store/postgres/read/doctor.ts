@@ -5,6 +5,7 @@
 import { toStoreError } from '../failure.ts'
 import { fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
+import { LEASED } from '../leased.ts'
 import { type Call, statement } from '../statement.ts'
 import { EXECUTING, ROOM_HELD } from '../sweep/recount.ts'
 import { INBOX_CHECKS } from './inbox-checks.ts'
@@ -73,11 +74,11 @@ const CHECKS: Readonly<Record<string, string>> = {
     FROM workflow.workflow_gate g JOIN workflow.workflow_instance i ON i.id = g.instance_id
     WHERE g.state = 'open' AND i.ended_at IS NOT NULL`,
   lease_without_holder: `
-    SELECT id, 'is leased by nobody' FROM workflow.workflow_run WHERE status = 'leased' AND leased_by IS NULL`,
+    SELECT id, 'is leased by nobody' FROM workflow.workflow_run r WHERE ${LEASED} AND leased_by IS NULL`,
   lease_without_session: `
     SELECT r.id, 'is held by session ' || session_id || ', which does not exist'
     FROM workflow.workflow_run r
-    WHERE status = 'leased' AND session_id IS NOT NULL
+    WHERE ${LEASED} AND session_id IS NOT NULL
       AND NOT EXISTS (SELECT FROM workflow.workflow_worker w WHERE w.id = r.session_id)`,
   ended_run_held: `
     SELECT id, 'is ' || status || ' but still names session ' || session_id FROM workflow.workflow_run
@@ -126,12 +127,12 @@ const CHECKS: Readonly<Record<string, string>> = {
       || to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || ': a worker on plain SQL, which the registry '
       || 'cannot hold back; stop that worker or take the type out of what it claims, or enable the type'
     FROM workflow.workflow_run r JOIN workflow.workflow_registry g ON g.workflow_name = r.type
-    WHERE r.status = 'leased' AND r.session_id IS NULL AND r.lease_ms IS NULL AND NOT r.deferred
+    WHERE ${LEASED} AND r.session_id IS NULL AND r.lease_ms IS NULL AND NOT r.deferred
       AND g.deleted_at IS NULL AND NOT g.is_enabled AND r.started_at > g.updated_at`,
   command_missing: `
     SELECT r.id, 'waits for an answer, but no command of it will be published: complete it by its id, or cancel it'
     FROM workflow.workflow_run r JOIN workflow.workflow_instance i ON i.id = r.instance_id
-    WHERE r.status = 'leased' AND r.deferred AND i.dialect = 'saga'
+    WHERE ${LEASED} AND r.deferred AND i.dialect = 'saga'
       AND NOT EXISTS (SELECT FROM workflow.workflow_command c
                       WHERE c.run_id = r.id AND c.epoch = r.epoch AND c.due_at IS NOT NULL)`,
   command_without_run: `
@@ -141,7 +142,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     SELECT w.id, 'has been dead since ' || extract(epoch FROM c.at - w.expires_at)::bigint || ' s ago but still holds '
       || count(*) || ' runs'
     FROM (SELECT workflow.clock() AS at) c CROSS JOIN workflow.workflow_worker w
-    JOIN workflow.workflow_run r ON r.session_id = w.id AND r.status = 'leased'
+    JOIN workflow.workflow_run r ON r.session_id = w.id AND ${LEASED}
     WHERE w.expires_at < c.at - ${SWEEP_GRACE} GROUP BY w.id, c.at`,
 }
 

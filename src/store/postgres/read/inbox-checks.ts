@@ -1,9 +1,10 @@
 /** What doctor looks for where foreign clients write into the tables. The last two are what they may do, but a surprise. */
+import { LEASED } from '../leased.ts'
 
 /** An engine settles and takes back within a second; only if none runs does it take this long. */
 const GRACE = "interval '60 s'"
 
-const FOREIGN = `r.status = 'leased' AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL`
+const FOREIGN = `${LEASED} AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL`
 
 export const INBOX_CHECKS: Readonly<Record<string, string>> = {
   unsettled: `
@@ -15,7 +16,7 @@ export const INBOX_CHECKS: Readonly<Record<string, string>> = {
     SELECT r.id, 'is leased by ' || coalesce(r.leased_by, '?') || ', whose lease ran out '
       || extract(epoch FROM c.at - r.lease_until)::bigint || ' s ago, and no engine has taken it back'
     FROM (SELECT workflow.clock() AS at) c CROSS JOIN workflow.workflow_run r
-    WHERE r.status = 'leased' AND r.lease_until < c.at - ${GRACE}`,
+    WHERE ${LEASED} AND r.lease_until < c.at - ${GRACE}`,
   deleted_step: `
     SELECT r.id, 'is deleted but still ' || r.status || ', so instance ' || r.instance_id || ' waits for it'
     FROM workflow.workflow_run r

@@ -5,6 +5,7 @@ import { ask } from '../ask.ts'
 import { textArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
+import { LEASED } from '../leased.ts'
 import { shownRuns } from '../shown.ts'
 import { type Fields, statement } from '../statement.ts'
 import { Conditions } from './conditions.ts'
@@ -55,10 +56,10 @@ const DEPTHS = statement(
    UNION ALL
    SELECT x.type, 'leased', count(*) FROM (
      SELECT r.type FROM workflow.workflow_run r
-     WHERE r.status = 'leased' AND r.deleted_at IS NULL AND r.session_id IS NOT NULL
+     WHERE ${LEASED} AND r.deleted_at IS NULL AND r.session_id IS NOT NULL
      UNION ALL
      SELECT r.type FROM workflow.workflow_run r
-     WHERE r.status = 'leased' AND r.deleted_at IS NULL AND r.session_id IS NULL
+     WHERE ${LEASED} AND r.deleted_at IS NULL AND r.session_id IS NULL
        AND (r.lease_until IS NOT NULL OR r.deferred)
    ) x GROUP BY x.type`,
 )

@@ -24,6 +24,7 @@ import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes, ReadLanes } from '../lanes.ts'
+import { LEASED } from '../leased.ts'
 import { resultFrom, resultValues } from '../load/firings.ts'
 import { GATES as GATE_BY_ID, RESULTS, RESULTS_AT } from '../load/plain.ts'
 import { shownRuns } from '../shown.ts'
@@ -50,7 +51,7 @@ const QUEUED_BEFORE = statement(
 )
 
 const RUNS_BY_ID = statement(`${RUNS} WHERE r.id = ANY ($1::uuid[]) ORDER BY array_position($1::uuid[], r.id)`)
-const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::text AND r.status = 'leased'`)
+const HELD_BY = statement(`${RUNS} WHERE r.session_id = $1::text AND ${LEASED}`)
 const INSTANCE_BY_ID = statement(`${INSTANCES} WHERE i.id = $1::uuid`)
 const CHILDREN = statement(`${INSTANCES} WHERE i.parent_id = $1::uuid ORDER BY i.id LIMIT $2::int8`)
 const NET_BY_HASH = statement(

@@ -2,6 +2,7 @@
 import { HELD_AT, type QueueCounts, type TotalRow } from '../../rows.ts'
 import { ask } from '../ask.ts'
 import type { Lanes } from '../lanes.ts'
+import { LEASED } from '../leased.ts'
 import { type Fields, statement } from '../statement.ts'
 import { parseTime } from '../time.ts'
 
@@ -14,7 +15,7 @@ const HELD = `to_timestamp(${HELD_AT / 1000})`
  */
 function countsSql(queue: string): string {
   const pending = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL ${queue}`
-  const leased = `FROM workflow.workflow_run r WHERE r.status = 'leased' AND r.deleted_at IS NULL ${queue}`
+  const leased = `FROM workflow.workflow_run r WHERE ${LEASED} AND r.deleted_at IS NULL ${queue}`
   return `SELECT x.queue, sum(x.available), sum(x.later) - sum(x.retryable), sum(x.retryable), sum(x.held), sum(x.leased) FROM (
      SELECT r.queue, count(*) FILTER (WHERE r.run_at <= ${CLOCK}) AS available,
        count(*) FILTER (WHERE r.run_at > ${CLOCK} AND r.run_at < ${HELD}) AS later, 0 AS retryable,

@@ -1,4 +1,6 @@
 /** A worker says that it lives, and hears what it must know. */
+
+import { LEASED } from '../leased.ts'
 import { statement } from '../statement.ts'
 
 /**
@@ -21,7 +23,7 @@ export const BEAT = statement(
    )
    SELECT b.state, coalesce((
      SELECT json_agg(r.id ORDER BY r.id) FROM workflow.workflow_run r
-     WHERE r.session_id = $1::text AND r.status = 'leased' AND (r.cancel_requested_at IS NOT NULL OR b.state = 'dead')), '[]'::json)
+     WHERE r.session_id = $1::text AND ${LEASED} AND (r.cancel_requested_at IS NOT NULL OR b.state = 'dead')), '[]'::json)
    FROM beaten b`,
 )
 

@@ -8,6 +8,7 @@
 import { StoreLockedError } from '../../errors.ts'
 import { ask, askOne } from '../ask.ts'
 import type { Lanes } from '../lanes.ts'
+import { LEASED } from '../leased.ts'
 import { type Statement, statement } from '../statement.ts'
 
 const NOW = '(SELECT workflow.clock())'
@@ -40,7 +41,7 @@ const event = (types: string, says: string): string => `CROSS JOIN LATERAL (
     AND CASE WHEN e.engine THEN ${says} END
   ORDER BY e.id DESC LIMIT 1) e`
 const far = (a: string, b: string): string => `abs(extract(epoch FROM ${a} - ${b}))`
-const FOREIGN = "r.status = 'leased' AND r.lease_ms IS NULL AND r.session_id IS NULL AND NOT r.deferred"
+const FOREIGN = `${LEASED} AND r.lease_ms IS NULL AND r.session_id IS NULL AND NOT r.deferred`
 
 const CORRECTIONS: readonly Correction[] = [
   // The event that wrote its time tells it; without one it was due at once. A later time that the caller named stays.
@@ -71,7 +72,7 @@ const CORRECTIONS: readonly Correction[] = [
   {
     table: 'workflow_run',
     set: `lease_until = ${NOW} + ${ms('r.lease_ms')}, ${TURN}`,
-    where: `r.status = 'leased' AND r.lease_ms IS NOT NULL AND r.lease_until > ${NOW} + ${ms('r.lease_ms')}`,
+    where: `${LEASED} AND r.lease_ms IS NOT NULL AND r.lease_until > ${NOW} + ${ms('r.lease_ms')}`,
   },
   // Leases by plain SQL: what the last renewal says, else since the claim.
   {

@@ -1,5 +1,6 @@
 /** What is due. Each reads along one partial index that holds little else; none locks runs (the engine's settle does). */
 import { GATE, SCHEDULE, selectList } from '../columns.ts'
+import { LEASED } from '../leased.ts'
 import { ALONG, WAITING } from '../load/claimable.ts'
 import { statement } from '../statement.ts'
 
@@ -40,16 +41,16 @@ export const BURY_HOLDERS = statement(
      RETURNING w.id
    )
    UPDATE workflow.workflow_run r SET lease_until = ${CLOCK}, engine_turn = NOT r.engine_turn WHERE r.id = ANY (ARRAY (
-     SELECT l.id FROM workflow.workflow_run l
-     WHERE l.status = 'leased' AND l.lease_until > ${CLOCK} AND l.session_id IS NULL AND l.lease_ms IS NOT NULL
-       AND l.leased_by IN (SELECT b.id FROM buried b)
-     ORDER BY l.id FOR UPDATE SKIP LOCKED))
+     SELECT r.id FROM workflow.workflow_run r
+     WHERE ${LEASED} AND r.lease_until > ${CLOCK} AND r.session_id IS NULL AND r.lease_ms IS NOT NULL
+       AND r.leased_by IN (SELECT b.id FROM buried b)
+     ORDER BY r.id FOR UPDATE SKIP LOCKED))
    RETURNING r.id`,
 )
 
 /** Runs of dead sessions, and of sessions whose row is gone. */
 export const LOST_RUNS = statement(
-  `${KEYS} WHERE r.status = 'leased' AND r.session_id IS NOT NULL
+  `${KEYS} WHERE ${LEASED} AND r.session_id IS NOT NULL
      AND NOT EXISTS (SELECT FROM workflow.workflow_worker w WHERE w.id = r.session_id AND w.state <> 'dead')
    LIMIT $1::int`,
 )
@@ -87,7 +88,7 @@ export const UNSETTLED_RUNS = statement(
 /** Along what no session holds: foreign clients' leases, and those of workers over HTTP, which tell starts themselves. */
 export const BEGUN_OUTSIDE = statement(
   `${KEYS} JOIN workflow.workflow_instance i ON i.id = r.instance_id AND i.started_at IS NULL
-   WHERE r.status = 'leased' AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL
+   WHERE ${LEASED} AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL
      AND r.started_at IS NOT NULL LIMIT $1::int`,
 )
 

@@ -8,6 +8,7 @@ import { uuidArray } from '../batch.ts'
 import { toStoreError } from '../failure.ts'
 import { FlightError, fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
+import { LEASED } from '../leased.ts'
 import { type Call, type Fields, type Statement, statement } from '../statement.ts'
 
 const OLD_TREES = `SELECT i.id FROM workflow.workflow_instance i
@@ -75,7 +76,7 @@ const REMOVE_TREES = [
 const FORGET_SESSIONS = statement(
   `DELETE FROM workflow.workflow_worker d WHERE d.id IN (
      SELECT w.id FROM workflow.workflow_worker w WHERE w.state = 'dead' AND w.expires_at < to_timestamp($1::float8 / 1000)
-       AND NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.session_id = w.id AND r.status = 'leased')
+       AND NOT EXISTS (SELECT FROM workflow.workflow_run r WHERE r.session_id = w.id AND ${LEASED})
      ORDER BY w.id FOR UPDATE SKIP LOCKED)`,
 )
 const ENSURE_PARTITIONS = statement('SELECT workflow.ensure_event_partitions()')

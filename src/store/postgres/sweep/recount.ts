@@ -3,6 +3,7 @@ import { textArray } from '../batch.ts'
 import { toStoreError } from '../failure.ts'
 import { fly } from '../flight.ts'
 import type { Lanes } from '../lanes.ts'
+import { LEASED } from '../leased.ts'
 import { LIMITS } from '../load/locked.ts'
 import { type Call, statement } from '../statement.ts'
 
@@ -14,9 +15,9 @@ const RUN = 'SELECT r.queue, r.limit_key FROM workflow.workflow_run r'
  * part reads along an index that holds little else.
  */
 export const ROOM_HELD = `(
-  ${RUN} WHERE r.status = 'leased' AND r.session_id IS NOT NULL
+  ${RUN} WHERE ${LEASED} AND r.session_id IS NOT NULL
   UNION ALL
-  ${RUN} WHERE r.status = 'leased' AND r.session_id IS NULL AND (r.lease_ms IS NOT NULL OR r.deferred)
+  ${RUN} WHERE ${LEASED} AND r.session_id IS NULL AND (r.lease_ms IS NOT NULL OR r.deferred)
   UNION ALL
   ${RUN} WHERE r.settled_at IS NULL AND r.status IN ('succeeded', 'failed', 'cancelled')
     AND (r.session_id IS NOT NULL OR r.lease_ms IS NOT NULL OR r.deferred))`
