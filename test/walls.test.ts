@@ -1,0 +1,258 @@
+/**
+ * Checks the boundaries of the source by reading it. Code that does not respect them yet is listed in
+ * walls/exceptions.json. That list may only shrink: an exception that is no longer needed fails until it is removed.
+ */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import {
+  ALLOWED,
+  ENTRY_POINTS,
+  MAY_HOLD_SQL,
+  MOST_FILES_OF_A_DIRECTORY,
+  MOST_LINES_OF_A_FILE,
+  MOST_LINES_OF_A_FUNCTION,
+  NOTATION_CHECK,
+  NOTATIONS,
+  ROOTS,
+  SQL,
+} from './walls/rules.ts'
+import { functionsOf, type Import, importsOf, type SourceFile, sourceFiles } from './walls/source.ts'
+
+interface Exceptions {
+  /** Files by the boundary that their imports cross. */
+  readonly imports: Readonly<Record<string, readonly string[]>>
+  readonly entryPoints: Readonly<Record<string, readonly string[]>>
+  readonly cycles: readonly string[]
+  readonly sql: readonly string[]
+  /** The current maximum of what exceeds the rule. */
+  readonly linesOfFiles: Readonly<Record<string, number>>
+  readonly linesOfFunctions: Readonly<Record<string, number>>
+  readonly filesOfDirectories: Readonly<Record<string, number>>
+  readonly notationChecks: Readonly<Record<string, number>>
+}
+
+const exceptions: Exceptions = JSON.parse(readFileSync(new URL('walls/exceptions.json', import.meta.url), 'utf8'))
+const files = sourceFiles()
+const crossing = files.flatMap(importsOf).filter(({ from, to }) => directoryOf(from) !== directoryOf(to))
+
+/** `engine` of src/engine/settle.ts; a file at the root of src is a directory of its own. */
+function directoryOf(path: string): string {
+  return path.split('/')[1] as string
+}
+
+describe('boundaries', () => {
+  it('the table of allowed imports names every directory, and no other', () => {
+    const found = new Set(files.map(({ path }) => directoryOf(path)))
+    expect([...Object.keys(ALLOWED), ...ROOTS].sort()).toEqual([...found].sort())
+  })
+
+  it('a directory imports only what it may', () => {
+    const crossed = crossing.filter(({ from, to, typesOnly }) => {
+      const allowed = ALLOWED[directoryOf(from)]
+      const target = directoryOf(to)
+      return allowed !== undefined && !allowed.values.includes(target) && !(typesOnly && allowed.types.includes(target))
+    })
+    const kind = ({ typesOnly }: Import): string => (typesOnly ? 'types' : 'values')
+    expectOnly(
+      grouped(crossed, (found) => `${directoryOf(found.from)} → ${directoryOf(found.to)} (${kind(found)})`),
+      exceptions.imports,
+    )
+  })
+
+  it('a directory with an entry point is entered through it', () => {
+    const bypassing = crossing.filter(({ from, to }) => {
+      const entryPoints = ENTRY_POINTS[directoryOf(to)]
+      return entryPoints !== undefined && !entryPoints.includes(to) && !ROOTS.includes(directoryOf(from))
+    })
+    expectOnly(
+      grouped(bypassing, ({ from, to }) => `${directoryOf(from)} → ${directoryOf(to)}`),
+      exceptions.entryPoints,
+    )
+  })
+
+  it('directories do not import each other in a cycle', () => {
+    const cycles = cyclesOf(crossing).map((cycle) => cycle.join(' ↔ '))
+    expect(cycles, 'a new cycle must be broken; one that is gone must be removed from the exceptions').toEqual(
+      exceptions.cycles,
+    )
+  })
+
+  it('only the store contains SQL', () => {
+    const found = files.filter(
+      ({ path, text }) => SQL.test(text) && !MAY_HOLD_SQL.some((allowed) => path.startsWith(allowed)),
+    )
+    expect(found.map(({ path }) => path)).toEqual(exceptions.sql)
+  })
+
+  it('only the notations check which notation it is', () => {
+    const checks = files
+      .filter(({ path }) => !path.startsWith(NOTATIONS))
+      .map(({ path, text }) => [path, [...text.matchAll(NOTATION_CHECK)].length] as const)
+    expectAtMost(checks, 0, exceptions.notationChecks)
+  })
+})
+
+describe('sizes', () => {
+  it(`a file has at most ${MOST_LINES_OF_A_FILE} lines`, () => {
+    const lines = files.map(({ path, text }) => [path, text.split('\n').length - 1] as const)
+    expectAtMost(lines, MOST_LINES_OF_A_FILE, exceptions.linesOfFiles)
+  })
+
+  it(`a function has at most ${MOST_LINES_OF_A_FUNCTION} lines`, () => {
+    const longest = files.map(
+      (file) => [file.path, Math.max(0, ...functionsOf(file).map(({ lines }) => lines))] as const,
+    )
+    expectAtMost(longest, MOST_LINES_OF_A_FUNCTION, exceptions.linesOfFunctions)
+  })
+
+  it(`a directory has at most ${MOST_FILES_OF_A_DIRECTORY} source files`, () => {
+    const counts = new Map<string, number>()
+    for (const { path } of files) {
+      const directory = path.slice(0, path.lastIndexOf('/'))
+      counts.set(directory, (counts.get(directory) ?? 0) + 1)
+    }
+    expectAtMost([...counts], MOST_FILES_OF_A_DIRECTORY, exceptions.filesOfDirectories)
+  })
+})
+
+describe('reading the source', () => {
+  const file = (text: string): SourceFile => ({ path: 'src/engine/one.ts', text })
+
+  it('distinguishes imports of types from imports of values', () => {
+    const text = `import type { A } from '../net/a.ts'
+import { type B, type C } from '../net/b.ts'
+import {
+  type D,
+  e,
+} from '../net/d.ts'
+import * as all from './all.ts'
+import '../net/bare.ts'
+import pg from 'pg'
+export type { F } from '../net/f.ts'
+export { g } from '../net/g.ts'
+type H = import('../net/h.ts').H
+const i = await import('../net/i.ts')
+`
+    expect(importsOf(file(text)).map(({ to, typesOnly }) => [to, typesOnly])).toEqual([
+      ['src/net/a.ts', true],
+      ['src/net/b.ts', true],
+      ['src/net/d.ts', false],
+      ['src/engine/all.ts', false],
+      ['src/net/bare.ts', false],
+      ['src/net/f.ts', true],
+      ['src/net/g.ts', false],
+      ['src/net/h.ts', true],
+      ['src/net/i.ts', false],
+    ])
+  })
+
+  it('counts the lines of functions and methods, also when the parameters take several lines', () => {
+    const text = `export class One {
+  async two(a: number): Promise<void> {
+    if (a > 1) {
+      b()
+    }
+  }
+}
+
+function three(
+  a: number,
+): void {
+  b()
+}
+
+const four = (): void => {
+  b()
+}
+`
+    expect(functionsOf(file(text))).toEqual([
+      { line: 2, lines: 5 },
+      { line: 11, lines: 3 },
+      { line: 15, lines: 3 },
+    ])
+  })
+
+  it('finds cycles of any length', () => {
+    const edge = (from: string, to: string): Import => ({
+      from: `src/${from}/a.ts`,
+      to: `src/${to}/b.ts`,
+      typesOnly: true,
+    })
+    const edges = [edge('a', 'b'), edge('b', 'c'), edge('c', 'a'), edge('c', 'd'), edge('d', 'e'), edge('e', 'd')]
+    expect(cyclesOf(edges)).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ])
+  })
+})
+
+/** Importing files by boundary. */
+function grouped(found: readonly Import[], boundary: (found: Import) => string): Record<string, string[]> {
+  const groups: Record<string, string[]> = {}
+  for (const one of found) {
+    const group = (groups[boundary(one)] ??= [])
+    if (!group.includes(one.from)) group.push(one.from)
+  }
+  return groups
+}
+
+function expectOnly(
+  found: Readonly<Record<string, readonly string[]>>,
+  excepted: Readonly<Record<string, readonly string[]>>,
+): void {
+  const lines = (groups: Readonly<Record<string, readonly string[]>>): string[] =>
+    Object.entries(groups).flatMap(([boundary, paths]) => paths.map((path) => `${boundary}: ${path}`))
+  const [now, listed] = [lines(found), lines(excepted)]
+  expect(
+    now.filter((line) => !listed.includes(line)),
+    'imports across a boundary',
+  ).toEqual([])
+  expect(
+    listed.filter((line) => !now.includes(line)),
+    'exceptions no longer needed: remove them',
+  ).toEqual([])
+}
+
+function expectAtMost(
+  found: readonly (readonly [string, number])[],
+  most: number,
+  excepted: Readonly<Record<string, number>>,
+): void {
+  const over = found.filter(([name, count]) => count > (excepted[name] ?? most))
+  expect(Object.fromEntries(over), 'larger than the rule or its exception allows').toEqual({})
+  const counts = new Map(found)
+  const unneeded = Object.keys(excepted).filter((name) => (counts.get(name) ?? 0) <= most)
+  expect(unneeded, 'exceptions no longer needed: remove them').toEqual([])
+}
+
+/** Sets of directories each of which reaches all others of its set. */
+function cyclesOf(edges: readonly Import[]): readonly (readonly string[])[] {
+  const next = new Map<string, Set<string>>()
+  for (const { from, to } of edges) {
+    const targets = next.get(directoryOf(from)) ?? new Set()
+    next.set(directoryOf(from), targets.add(directoryOf(to)))
+  }
+  const reached = new Map([...next.keys()].map((name) => [name, reachableFrom(name, next)]))
+  const cycles = [...reached]
+    .filter(([name, from]) => from.has(name))
+    .map(([name, from]) =>
+      [...from]
+        .filter((other) => reached.get(other)?.has(name))
+        .sort()
+        .join(' '),
+    )
+  return [...new Set(cycles)].sort().map((cycle) => cycle.split(' '))
+}
+
+function reachableFrom(start: string, next: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const open = [start]
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    for (const target of next.get(name) ?? []) {
+      if (seen.has(target)) continue
+      seen.add(target)
+      open.push(target)
+    }
+  }
+  return seen
+}
