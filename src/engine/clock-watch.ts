@@ -18,7 +18,7 @@ export interface ClockWatchDeps {
 
 export class ClockWatch {
   readonly #deps: ClockWatchDeps
-  /** How far the store's clock is ahead of this process's monotonic clock: the most that was seen since the last look. */
+  /** How far the store's clock is at least ahead of this process's monotonic clock: the most that was seen since the last look. */
   #aheadMs: number | null = null
   #back = false
 
@@ -37,11 +37,13 @@ export class ClockWatch {
   /** One look per pass. What could not be corrected is tried again at the next. */
   async look(): Promise<void> {
     const { store, logger, reschedule } = this.#deps
+    // Read at some moment between the two: a busy process may take seconds from one to the other.
+    const asked = performance.now()
     const now = await store.now()
-    const aheadMs = now - performance.now()
+    const answered = performance.now()
     const first = this.#aheadMs === null
-    if (this.#aheadMs !== null && aheadMs < this.#aheadMs - BACK_MS) this.#back = true
-    this.#aheadMs = aheadMs
+    if (this.#aheadMs !== null && now - asked < this.#aheadMs - BACK_MS) this.#back = true
+    this.#aheadMs = now - answered
     if (!first && !this.#back) return
     const corrected = await store.sweep.clockWentBack({ known: this.#back })
     if (corrected) {

@@ -29,5 +29,8 @@ export const MOST_ERROR_CHARACTERS = 10_000
 /** Of the same, where only that and its code is shown of it. */
 export const BRIEF_ERROR_CHARACTERS = 1_000
 
+/** A failure that is no longer is shown whole, wherever a step is shown with its failure. */
+export const BRIEF_ERROR_BYTES = 4 * 1024
+
 /** Of what one schedule creates, where many are listed; its own read has it whole. */
 export const TEMPLATE_BYTES = 4 * 1024

@@ -225,6 +225,16 @@ export function listTopic(current: Current): void {
     expect(await page({ afterId: end })).toEqual([[], all])
   })
 
+  it('finds the events of one run however many others came before them', async () => {
+    const { store } = current()
+    const others = Array.from({ length: 21_000 }, () => anEvent({ type: 'queue.paused' }))
+    const run = aRun()
+    await put(store, { runs: { insert: [run] }, events: others })
+    await put(store, { events: [anEvent({ runId: run.id, type: 'created' })] })
+    const page = await store.read.events({ afterId: 0, limit: 10, runId: run.id })
+    expect([page.events.map(({ type }) => type), page.more]).toEqual([['created'], false])
+  })
+
   it('says that there is more when a full page ends where the feed ended at the last look', async () => {
     const { store } = current()
     const events = (n: number) => Array.from({ length: n }, () => anEvent({ type: 'queue.paused' }))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { InstanceRow } from '../../src/store/rows.ts'
 import type { RootQuery } from '../../src/store/trees.ts'
-import { anEndedInstance, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
+import { aGate, anEndedInstance, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { ids, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
 
@@ -49,6 +49,29 @@ export function treeTopic(current: Current): void {
     expect(ids(around).sort()).toEqual(ids([root, a, c, deep]).sort())
     expect(ids(await store.read.trees.ancestors({ ids: [detached.id] }))).toEqual([detached.id])
     expect(await store.read.trees.ancestors({ ids: [] })).toEqual([])
+  })
+
+  it('shows steps with their failures, long ones in brief, and gates without what they were given', async () => {
+    const { store } = current()
+    const instance = anInstance()
+    const short = { code: 'declined', message: 'no money', details: { card: 7 } }
+    const long = { code: 'declined', message: 'x'.repeat(20_000), category: 'permanent', details: 'y'.repeat(900_000) }
+    const failed = (node: string, error: object) =>
+      aStep(instance, node, { status: 'failed', error: JSON.stringify(error), settledAt: T0, finishedAt: T0 })
+    const gate = aGate(instance, { node: 'gate', args: JSON.stringify('z'.repeat(900_000)) })
+    await put(store, {
+      instances: { insert: [instance] },
+      runs: { insert: [failed('a', short), failed('b', long)] },
+      gates: { insert: [gate] },
+    })
+    const nodes = ['a', 'b', 'gate'].map((node) => ({ instanceId: instance.id, node }))
+    const [a, b] = await store.read.steps.runsAt(nodes)
+    expect(JSON.parse(a!.error!)).toEqual(short)
+    const { message, details, ...rest } = JSON.parse(b!.error!)
+    expect(rest).toEqual({ code: 'declined', category: 'permanent' })
+    expect([message.length, details.$omitted.bytes > 900_000]).toEqual([1_000, true])
+    const [shown] = await store.read.steps.gatesAt(nodes)
+    expect(shown).toEqual({ ...gate, args: null, answer: null })
   })
 
   it('reads places in their order, with results up to a budget of bytes', async () => {

@@ -183,8 +183,14 @@ async function historyOf(
   filter: EventFilter,
   from: EventPlace,
 ): Promise<readonly HubEvent[]> {
-  const { events } = await engine.store.read.events({ afterId: 0, limit: MAX_LIMIT, runId })
-  return (await mapEvents(engine, events)).filter((event) => isAfter(from, event) && matches(filter, event))
+  const found: HubEvent[] = []
+  for (let afterId = 0, more = true; more; ) {
+    const page = await engine.store.read.events({ afterId, limit: MAX_LIMIT, runId })
+    found.push(...(await mapEvents(engine, page.events)))
+    more = page.more
+    afterId = page.cursor
+  }
+  return found.filter((event) => isAfter(from, event) && matches(filter, event))
 }
 
 function resumes(request: FastifyRequest): boolean {

@@ -1,5 +1,5 @@
 /** Values cut in SQL to what a list shows of them (../shown.ts). */
-import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
+import { ALWAYS_BYTES, BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
 import { GATE, RUN } from './columns.ts'
 
 /**
@@ -17,6 +17,15 @@ export function shownJson(value: string, isShown: string): string {
   const marker = `jsonb_build_object('$omitted', jsonb_build_object('bytes', octet_length(${value}::text)))`
   return `CASE WHEN ${value} IS NULL OR ${isShown} THEN ${value} ELSE ${marker} END`
 }
+
+/** A failure whole if it is short, else without its details and with the beginning of its message. */
+export function shownError(value: string): string {
+  const brief = `${value}::jsonb || jsonb_build_object('message', left(${value} ->> 'message', ${BRIEF_ERROR_CHARACTERS}),
+    'details', jsonb_build_object('$omitted', jsonb_build_object('bytes', octet_length(${value}::text))))`
+  return `CASE WHEN octet_length(${value}::text) <= ${BRIEF_ERROR_BYTES} THEN ${value}::text ELSE (${brief})::text END`
+}
+
+export const SHOWN_LAST_ERROR = `left(r.last_error, ${MOST_ERROR_CHARACTERS})`
 
 /** Values of a run that may be long. */
 const LONG: readonly string[] = ['payload', 'result', 'error', 'meta']

@@ -39,7 +39,10 @@ const EVENTS = statement(
 const FIRST = statement('SELECT min(e.id) FROM workflow.workflow_event e WHERE e.id > $1::bigint')
 
 const PATIENCE_MS = 250
-/** Ids a filtered page looks at: with a filter that fits nothing a call must end too, and tell how far it came. */
+/**
+ * Ids a filtered page looks at: with a filter that fits nothing a call must end too, and tell how far it came. The events
+ * of one run have an index, so all of them are looked at.
+ */
 const LOOKED_AT = 20_000
 
 export class Feed {
@@ -75,7 +78,7 @@ export class Feed {
     // What retention removed is not looked through.
     const first = (await this.#first(query.afterId)) ?? query.afterId + 1
     const from = Math.max(query.afterId, Math.min(first - 1, this.#complete))
-    const until = Math.min(this.#complete, from + LOOKED_AT)
+    const until = query.runId ? this.#complete : Math.min(this.#complete, from + LOOKED_AT)
     if (until <= from) return { events: [], cursor: Math.max(from, query.afterId), more: false }
     const where = conditionsOf(query, from, until)
     const runs =

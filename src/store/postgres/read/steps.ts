@@ -5,6 +5,7 @@ import { ask } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'
+import { SHOWN_LAST_ERROR, shownError } from '../shown.ts'
 import { type Fields, statement } from '../statement.ts'
 import { EVENT_COLUMNS, eventFrom } from './event.ts'
 import { frontOf } from './front.ts'
@@ -16,18 +17,28 @@ const LEAN = column.narrowed(
   column.RUN.columns.map(({ key }) => key).filter((key) => !HEAVY.has(key)) as (keyof StepRun)[],
 )
 const stepFrom = column.decoder(LEAN)
+/** Columns of LEAN; of long failures the code and the beginning of the message. */
+const STEP = LEAN.columns
+  .map(({ name }) =>
+    name === 'error' ? shownError('r.error') : name === 'last_error' ? SHOWN_LAST_ERROR : `r.${name}`,
+  )
+  .join(', ')
+/** Without what the gate was given and answered. */
+const GATE = column.GATE.columns
+  .map(({ name }) => (name === 'args' || name === 'answer' ? `NULL AS ${name}` : `g.${name}`))
+  .join(', ')
 
 const NODES = 'unnest($1::uuid[], $2::text[]) n(instance_id, node)'
 
 /** Backwards along the index of places: the last firing, its undo beside its work. */
 const RUNS_AT = statement(
-  `SELECT ${column.selectList(LEAN, 'r')} FROM ${NODES} CROSS JOIN LATERAL (
+  `SELECT ${STEP} FROM ${NODES} CROSS JOIN LATERAL (
      SELECT * FROM workflow.workflow_run r
      WHERE r.instance_id = n.instance_id AND r.instance_id IS NOT NULL AND r.node = n.node AND r.item = -1
      ORDER BY r.fire DESC, r.item DESC, r.role DESC LIMIT 2) r`,
 )
 const GATES_AT = statement(
-  `SELECT ${column.selectList(column.GATE, 'g')} FROM ${NODES} CROSS JOIN LATERAL (
+  `SELECT ${GATE} FROM ${NODES} CROSS JOIN LATERAL (
      SELECT * FROM workflow.workflow_gate g WHERE g.instance_id = n.instance_id AND g.node = n.node
      ORDER BY g.fire DESC LIMIT 1) g`,
 )
@@ -48,7 +59,7 @@ const ITEM_COUNTS = statement(
    GROUP BY x.status`,
 )
 const OPEN_ITEMS = statement(
-  `SELECT ${column.selectList(LEAN, 'r')} FROM workflow.workflow_run r
+  `SELECT ${STEP} FROM workflow.workflow_run r
    WHERE r.instance_id = $1::uuid AND r.item >= 0 AND r.status IN ('pending', 'leased') ORDER BY r.id LIMIT $2::int`,
 )
 const OPEN_CHILDREN = statement(

@@ -4,16 +4,19 @@ import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 import { eventsWithin } from './events.ts'
 
-/** Ids a page looks at: with a filter that fits nothing a call must end too, and tell how far it came. */
+/**
+ * Ids a page looks at: with a filter that fits nothing a call must end too, and tell how far it came. The events of one
+ * run have an index, so all of them are looked at.
+ */
 const LOOKED_AT = 20_000
 
 export function eventPage(connection: Reading, query: EventQuery): EventPage {
   const last = feedEnd(connection)
   const first = connection.statement('SELECT min(id) FROM workflow_event WHERE id > ?').get(query.afterId)?.[0]
   const from = Math.max(query.afterId, ((first as number | null) ?? query.afterId + 1) - 1)
-  const until = Math.min(last, from + LOOKED_AT)
+  const until = query.runId ? last : Math.min(last, from + LOOKED_AT)
   if (until <= from) return { events: [], cursor: from, more: false }
-  const conditions = ['e.id > ?', 'e.id <= ?']
+  const conditions = ['e.id > ?', 'e.id <= ?', ...(query.runId ? ['e.workflow_id IS NOT NULL'] : [])]
   const values: Value[] = [from, until]
   const among = (column: string, words: readonly string[] | null | undefined): void => {
     if (!words) return
@@ -27,7 +30,8 @@ export function eventPage(connection: Reading, query: EventQuery): EventPage {
   among('r.queue', query.queues)
   among('r.type', query.runTypes)
   const runs = query.queues || query.runTypes ? 'JOIN workflow_run r ON r.id = e.workflow_id' : ''
-  const select = `SELECT e.* FROM workflow_event e NOT INDEXED ${runs} WHERE ${conditions.join(' AND ')} ORDER BY e.id LIMIT ?`
+  const along = query.runId ? 'INDEXED BY idx_workflow_event_run' : 'NOT INDEXED'
+  const select = `SELECT e.* FROM workflow_event e ${along} ${runs} WHERE ${conditions.join(' AND ')} ORDER BY e.id LIMIT ?`
   const { events, cut } = eventsWithin(connection, select, 'id', ...values, query.limit)
   const cursor = events.length < query.limit && !cut ? until : (events.at(-1)?.id ?? until)
   return { events, cursor, more: cursor < last }

@@ -6,9 +6,17 @@ import type { Cells, Value } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import { EVENT_CELLS, eventOf, GATE_CELLS, gateOf, LIMIT_CELLS, limitOf } from '../row/others.ts'
 import { RUN_CELLS, RUN_COLUMNS, runOf } from '../row/run.ts'
+import { SHOWN_LAST_ERROR, shownError } from '../shown.ts'
 import { frontOf } from './front.ts'
 
-const HEAVY: Readonly<Record<string, string>> = { payload: "''", result: 'NULL', meta: 'NULL' }
+/** What stands for long columns: nothing, or of long failures the code and the beginning of the message. */
+const HEAVY: Readonly<Record<string, string>> = {
+  payload: "''",
+  result: 'NULL',
+  meta: 'NULL',
+  error: shownError('error'),
+  last_error: SHOWN_LAST_ERROR,
+}
 const LEAN = RUN_COLUMNS.map(({ name }) => (HEAVY[name] === undefined ? name : `${HEAVY[name]} AS ${name}`)).join(', ')
 const lean = (rest: string): string => `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN} FROM workflow_run ${rest})`
 
@@ -16,7 +24,8 @@ const lean = (rest: string): string => `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN}
 const RUNS_AT = lean(
   'WHERE instance_id = ? AND node = ? AND item = -1 ORDER BY fire DESC, item DESC, role DESC LIMIT 2',
 )
-const GATE_AT = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE instance_id = ? AND node = ? ORDER BY fire DESC LIMIT 1`
+/** Without what the gate was given and answered. */
+const GATE_AT = `SELECT ${GATE_CELLS.replace(/\b(args|answer)\b/g, 'NULL AS $1')} FROM workflow_gate WHERE instance_id = ? AND node = ? ORDER BY fire DESC LIMIT 1`
 const CHILD_AT = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
   WHERE parent_id = ? AND parent_node = ? AND parent_item = -1 ORDER BY parent_fire DESC LIMIT 1`
 const ITEM_COUNTS = `SELECT status, count(*) FROM (
