@@ -64,6 +64,8 @@ export class Stage {
 
   defer(delivery: Delivery, given: Partial<Command> = {}): Promise<Reply> {
     this.ids.set(this.#name(delivery), delivery.runId)
+    // As a worker does: what it has deferred it no longer holds.
+    this.d.held.delete(delivery.runId)
     const subject = `shop.v1.${delivery.node}.${delivery.role === 'undo' ? 'undo' : 'do'}`
     const command = { subject, body: JSON.stringify({ step: this.#name(delivery) }), resendMs: RESEND, ...given }
     return this.d.session.settle({
