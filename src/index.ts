@@ -31,17 +31,10 @@ export { type Saga, type SagaOptions, type SagaStep, saga } from './client/saga.
 export { type StepContext, type Stored, type Task, task } from './client/task.ts'
 export { DefinitionError, type LocatedMistake } from './dialects/mistakes.ts'
 export type { Execution } from './dialects/playbook/execution/execution.ts'
-export type {
-  EngineApi,
-  GateView,
-  InstanceView,
-  Logger,
-  Retention,
-  ScheduleParams,
-  UniqueParams,
-} from './engine/api.ts'
-export { type ErrorCode, PetrelError } from './engine/errors.ts'
+export type { EngineApi, GateView, InstanceView, Retention, ScheduleParams, UniqueParams } from './engine/api.ts'
 export type { GateOptions } from './engine/gate-options.ts'
+export { type ErrorCode, PetrelError } from './kernel/errors.ts'
+export type { Logger } from './kernel/logger.ts'
 export type { Failure, InstanceOutcome, InstanceState } from './net/marking.ts'
 export type { Json, Retry } from './net/net.ts'
 export type { StepHandlerOptions } from './pipeline/handler.ts'

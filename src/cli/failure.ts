@@ -3,7 +3,7 @@
  * error codes. A stack is shown only with PETREL_DEBUG=1.
  */
 import { DefinitionError } from '../dialects/mistakes.ts'
-import { ERROR_TABLE, type ErrorCode, knownHint, PetrelError } from '../engine/errors.ts'
+import { ERRORS, type ErrorCode, knownHint, PetrelError, shellHintOf } from '../kernel/errors.ts'
 import { StoreError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
 import { harmless, type Terminal } from './terminal.ts'
 
@@ -36,18 +36,18 @@ export function describeFailure(error: unknown): Failed {
     })
   }
   if (error instanceof PetrelError) {
-    return failed(error.code, error.message, knownHint(error.details) ?? hintFor(error.code), error.details)
+    return failed(error.code, error.message, knownHint(error.details) ?? shellHintOf(error.code), error.details)
   }
   if (error instanceof StoreUnusableError) {
     return failed('unusable_store', error.message, storeHint(error.code), { reason: error.code })
   }
   if (error instanceof StoreUnavailableError)
-    return failed('unavailable', error.message, hintFor('unavailable'), { reason: error.code })
+    return failed('unavailable', error.message, shellHintOf('unavailable'), { reason: error.code })
   if (error instanceof StoreError)
-    return failed('engine_error', error.message, hintFor('engine_error'), { reason: error.code })
-  if (hasKnownCode(error)) return failed(error.code, error.message, hintFor(error.code), {})
+    return failed('engine_error', error.message, shellHintOf('engine_error'), { reason: error.code })
+  if (hasKnownCode(error)) return failed(error.code, error.message, shellHintOf(error.code), {})
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  return failed('engine_error', message, hintFor('engine_error'), {})
+  return failed('engine_error', message, shellHintOf('engine_error'), {})
 }
 
 export function reportFailure(terminal: Terminal, error: unknown): number {
@@ -79,19 +79,11 @@ export function problemLines(error: Pick<DefinitionError, 'file' | 'problems'>, 
 }
 
 function failed(code: ErrorCode, message: string, hint: string | null, details: Failed['details']): Failed {
-  return { code, exit: ERROR_TABLE[code].exit, message, hint, details }
+  return { code, exit: ERRORS[code].exit, message, hint, details }
 }
 
 function hasKnownCode(error: unknown): error is Error & { readonly code: ErrorCode } {
-  return error instanceof Error && 'code' in error && Object.hasOwn(ERROR_TABLE, String(error.code))
-}
-
-function hintFor(code: ErrorCode): string | null {
-  if (code === 'unknown_event') return '`petrel definitions` shows which events start what'
-  if (code === 'not_found') return '`petrel ls` lists the instances, `petrel show ID` the runs and gates of one'
-  if (code === 'unavailable') return 'is the database up and reachable? The command may be tried again'
-  if (code === 'engine_error') return 'PETREL_DEBUG=1 shows where it happened; `petrel doctor` checks the database'
-  return null
+  return error instanceof Error && 'code' in error && Object.hasOwn(ERRORS, String(error.code))
 }
 
 function storeHint(code: string): string {

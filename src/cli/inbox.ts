@@ -1,6 +1,6 @@
 /** What commands share that ask what the HTTP API is asked. */
 import { InvalidArgumentError } from 'commander'
-import { ERROR_TABLE, type ErrorCode, PetrelError } from '../engine/errors.ts'
+import { ERRORS, type ErrorCode, PetrelError } from '../kernel/errors.ts'
 import { RequestError } from '../server/request-error.ts'
 import { CliError } from './failure.ts'
 
@@ -21,7 +21,7 @@ export async function correct<T>(command: string, work: () => T | Promise<T>): P
 /** Words of HTTP that the shell has none for are mistakes in what was asked. */
 function codeOf({ code }: RequestError): ErrorCode {
   if (code === 'QUEUE_FULL') return 'unavailable'
-  return Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : 'invalid_request'
+  return Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'invalid_request'
 }
 
 export function number(what: string): (text: string) => number {

@@ -1,5 +1,5 @@
 /** A port that cannot be listened on, as what would be right. */
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import { CliError } from './failure.ts'
 
 export interface Place {

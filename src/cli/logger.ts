@@ -1,5 +1,5 @@
 /** The log of a process that stays: JSON lines on stderr, from `warn` up; PETREL_LOG names another level. */
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 
 export async function serviceLogger(): Promise<Logger> {
   const { pino } = await import('pino')

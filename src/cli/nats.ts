@@ -1,7 +1,8 @@
 /** Sagas on NATS, for processes that stay and for `run`. */
 import { type Command, Option } from 'commander'
 import type { Saga } from '../client/saga.ts'
-import type { EngineApi, Logger } from '../engine/api.ts'
+import type { EngineApi } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import { CONTROL_REACHES, type ControlReach } from '../nats/names.ts'
 
 export interface NatsOptions {

@@ -1,7 +1,7 @@
 /** Handles of what was enqueued or started: its id, and everything one may ask of it. They hold no state of their own. */
 import type { Execution } from '../dialects/playbook/execution/execution.ts'
 import type { EngineApi, InstanceView } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../store/rows.ts'

@@ -2,7 +2,7 @@
 import type { Builders } from '../dialects/saga/builders.ts'
 import { codeType } from '../dialects/saga/program.ts'
 import { API_VERSION } from '../dialects/saga/saga.ts'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: what services answer is known to whoever writes the builders */

@@ -4,11 +4,12 @@
  * dies half way has started some, and the same event sent again starts the rest and nothing twice.
  */
 import { closest } from '../dialects/reader.ts'
-import type { EngineApi, Logger } from '../engine/api.ts'
-import { storableText } from '../engine/edge.ts'
-import { PetrelError } from '../engine/errors.ts'
+import type { EngineApi } from '../engine/api.ts'
 import { newEvaluator } from '../engine/evaluator.ts'
-import { newId } from '../engine/ids.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import { newId } from '../kernel/ids.ts'
+import { storableText } from '../kernel/json-limits.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 import type { DefinitionHead, TriggerWords } from '../store/definitions.ts'
 

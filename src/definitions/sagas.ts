@@ -1,6 +1,6 @@
 /** Sagas started, resumed and cancelled, whichever way the request comes: NATS, HTTP, the command line, a program. */
 import type { EngineApi, Started } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
 import type { DefinitionHead } from '../store/definitions.ts'
 import type { InstanceRow } from '../store/rows.ts'

@@ -8,7 +8,7 @@
  *
  * Another text under a version that was started is refused: its instances say that they are of this version.
  */
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import type { DefinitionHead } from '../store/definitions.ts'
 
 export interface Wanted {

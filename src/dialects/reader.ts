@@ -2,8 +2,9 @@
  * Reads a definition or a request body part by part. A wrong part is noted with its place and what would be right, and reading goes on
  * with a stand-in, so that one pass finds every mistake; nothing read may be used if any was noted.
  */
+
+import { parseDuration, parseIsoDuration } from '../kernel/duration.ts'
 import type { Json } from '../net/net.ts'
-import { parseDuration, parseIsoDuration } from './duration.ts'
 import { DefinitionError, type LocatedMistake, type Mistake, type Path } from './mistakes.ts'
 import { locateMistakes, type Source } from './source.ts'
 

@@ -15,7 +15,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml'
-import { INEXACT_HINT, inexactNumber, inexactText } from '../engine/exact-numbers.ts'
+import { INEXACT_HINT, inexactNumber, inexactText } from '../kernel/exact-numbers.ts'
 import { readJson } from './json-text.ts'
 import { DefinitionError, type LocatedMistake, type Mistake, type Path, pathText, type TextPlace } from './mistakes.ts'
 

@@ -1,5 +1,5 @@
 /** Errors on their way out of a thread: a copy would lose their class and what they say beside their message. */
-import { type ErrorCode, PetrelError } from '../engine/errors.ts'
+import { type ErrorCode, PetrelError } from '../kernel/errors.ts'
 import { NetError } from '../net/compile.ts'
 import { DefinitionError, type LocatedMistake } from './mistakes.ts'
 

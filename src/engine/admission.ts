@@ -3,11 +3,12 @@
  * open to the taker's runtime, the queue runs, the queue's and the key's limits have room. A finishing run gives its room
  * back first, so that it passes to the next.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import { StoreLockedError } from '../store/errors.ts'
 import type { Listing } from '../store/registry.ts'
 import type { LimitRow, QueueRow, RunRow } from '../store/rows.ts'
 import type { LimitParams } from './api.ts'
-import { PetrelError } from './errors.ts'
 import { scopedName } from './scoped-names.ts'
 import { isSlotKey } from './slots.ts'
 

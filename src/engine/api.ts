@@ -1,4 +1,6 @@
 /** The engine as the SDK, the CLI and the server see it. */
+
+import type { Logger } from '../kernel/logger.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json, Net, Retry } from '../net/net.ts'
 import type { Commands } from '../store/commands.ts'
@@ -52,13 +54,6 @@ export interface Retention {
   /** Ended instances and bare runs are kept this long. null: for ever. */
   readonly endedMs: number | null
   readonly eventsMs: number | null
-}
-
-export interface Logger {
-  debug(context: object, message: string): void
-  info(context: object, message: string): void
-  warn(context: object, message: string): void
-  error(context: object, message: string): void
 }
 
 export interface EnqueueParams {

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import type { Logger } from '../kernel/logger.ts'
 import type { Store } from '../store/store.ts'
-import type { Logger } from './api.ts'
 import { ClockWatch } from './clock-watch.ts'
 
 /** Time that has really passed, and what the store's clock shows, in milliseconds. */

@@ -3,8 +3,9 @@
  * timeouts, sessions, deadlines (the store's rows), and schedules, whose next time follows from their expression.
  * Docs: decisions, "A clock that is set back".
  */
+
+import type { Logger } from '../kernel/logger.ts'
 import type { Store } from '../store/store.ts'
-import type { Logger } from './api.ts'
 
 /** Clocks are adjusted by less all the time. */
 const BACK_MS = 1_000

@@ -1,7 +1,8 @@
 /** A command as a worker gives it, checked before it meets a batch: what cannot be sent must not be stored. */
+
+import { unstorable } from '../kernel/json-limits.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Report } from '../worker/port.ts'
-import { unstorable } from './edge.ts'
 
 const LONGEST_SUBJECT = 1024
 /** Shorter than it takes to answer, every command would be sent twice; longer than a month is for ever. */

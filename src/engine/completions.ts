@@ -10,6 +10,9 @@
  *
  * The undo at which a rollback stopped is not late: its success is recorded, and the rollback continues.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
+import { storableText } from '../kernel/json-limits.ts'
 import type { Failure } from '../net/marking.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
@@ -18,8 +21,6 @@ import type { Completion, CompletionRefusal } from './api.ts'
 import { Batcher } from './batcher.ts'
 import type { Change } from './change.ts'
 import { deliveryOf } from './deliveries.ts'
-import { storableText } from './edge.ts'
-import { PetrelError } from './errors.ts'
 import { tellLate, tellLateRefusal, undoneLate } from './late.ts'
 import { missing } from './lease-report.ts'
 import { type Chance, failExecution, succeed } from './outcomes.ts'

@@ -1,4 +1,7 @@
 /** What people and outside systems do to instances, queues, limits and workers. What they do to runs: run-control.ts. */
+
+import { PetrelError } from '../kernel/errors.ts'
+import { storableText } from '../kernel/json-limits.ts'
 import type { Happening, Place } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
@@ -10,8 +13,6 @@ import type { LimitParams, Started } from './api.ts'
 import { bear, itemsWithoutNames, literalsWithoutNames } from './births.ts'
 import type { Change } from './change.ts'
 import { checkInput } from './defaults.ts'
-import { storableText } from './edge.ts'
-import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { NeedMore } from './need.ts'
 import { persistently } from './persistently.ts'

@@ -9,6 +9,8 @@
  * What happened (an event, a moment of a schedule) has a key, which is reserved as a name in the transaction that starts
  * the instances: the same happening starts nothing twice, and one that was cut short is completed by sending it again.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow } from '../store/definitions.ts'
 import { StoreConflictError } from '../store/errors.ts'
@@ -16,7 +18,6 @@ import type { InstanceRow } from '../store/rows.ts'
 import type { Delta, Store } from '../store/store.ts'
 import type { Started, StartParams } from './api.ts'
 import type { Change } from './change.ts'
-import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import type { Intake } from './intake.ts'
 import type { Plans, Startable } from './plans.ts'

@@ -2,6 +2,11 @@
  * The engine: one transaction moves everything, this file ties the parts together; news.ts tells those concerned after each
  * commit. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
+import { newId } from '../kernel/ids.ts'
+import { MAX_BYTES } from '../kernel/json-limits.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json, Net } from '../net/net.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
@@ -17,7 +22,6 @@ import type {
   GateLink,
   GateView,
   InstanceView,
-  Logger,
   QueueStats,
   ScheduleParams,
   Started,
@@ -30,13 +34,10 @@ import { Completions } from './completions.ts'
 import { Control } from './control.ts'
 import { DefinitionDesk, type DefinitionStarted, type Triggered } from './definitions.ts'
 import { deliveryOf } from './deliveries.ts'
-import { MAX_BYTES } from './edge.ts'
-import { PetrelError } from './errors.ts'
 import { Evaluators } from './evaluator.ts'
 import { Faults } from './faults.ts'
 import { Foresight } from './foresight.ts'
 import { GateDesk } from './gate-desk.ts'
-import { newId } from './ids.ts'
 import { InboxScheduleDesk, type InboxScheduling } from './inbox-schedules.ts'
 import { Intake } from './intake.ts'
 import type { Leases } from './lease-api.ts'

@@ -8,8 +8,9 @@
  *
  * Kept in memory, and bounded: after a restart everything is tried once more, one by one.
  */
+
+import type { Logger } from '../kernel/logger.ts'
 import { StoreLockedError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
-import type { Logger } from './api.ts'
 
 interface Fault {
   readonly failures: number

@@ -1,18 +1,9 @@
 /** Which runs a worker asks for. The stores' claim decides by the same rule. */
+
+import { PetrelError } from '../kernel/errors.ts'
+import { readTypeFilter, typeMatcher } from '../kernel/type-filters.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { ClaimFilter } from '../store/store.ts'
-import { parseTypeFilter, type TypeFilter, TypeFilterError, typeMatcher } from '../store/type-filter.ts'
-import { PetrelError } from './errors.ts'
-
-/** A type or prefix from outside. `place`: how whoever wrote it calls it, such as `types[0]`. */
-export function readTypeFilter(text: string, place: string): TypeFilter {
-  try {
-    return parseTypeFilter(text)
-  } catch (error) {
-    if (!(error instanceof TypeFilterError)) throw error
-    throw new PetrelError('invalid_request', `${place}: ${error.message}`, { path: place })
-  }
-}
 
 /** Refuses a filter that cannot be meant, before anything is asked of the store. */
 export function checkFilter({ types, runtime }: Pick<ClaimFilter, 'types' | 'runtime'>): void {

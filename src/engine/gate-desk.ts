@@ -1,10 +1,11 @@
 /** Where people come to decide gates: votes, links to vote by, and how a gate stands. */
+
+import { PetrelError } from '../kernel/errors.ts'
+import { storableText } from '../kernel/json-limits.ts'
 import type { GateRow, InstanceRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { GateAnswer, GateLink, GateView } from './api.ts'
 import type { Change } from './change.ts'
-import { storableText } from './edge.ts'
-import { PetrelError } from './errors.ts'
 import { castVote, decideGate, refuseDecided } from './gates.ts'
 import type { Offer } from './handoff.ts'
 import type { Transactor } from './transactor.ts'

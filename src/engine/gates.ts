@@ -1,9 +1,10 @@
 /** Gates: opened by a node, answered by people or by the clock, closed when nobody need answer. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { Effect, Place } from '../net/marking.ts'
 import type { GateWork, Json } from '../net/net.ts'
 import type { GateRow, RunRow } from '../store/rows.ts'
 import type { Change, Member } from './change.ts'
-import { PetrelError } from './errors.ts'
 import { type EscalationStage, gateOptions } from './gate-options.ts'
 import { NeedMore } from './need.ts'
 import { bring, endedAt } from './redrives.ts'

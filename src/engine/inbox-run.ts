@@ -1,6 +1,7 @@
 /** What the inbox asks of a run: the same of an INSERT by plain SQL (the triggers of both stores) and of an enqueue. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { EnqueueParams } from './api.ts'
-import { PetrelError } from './errors.ts'
 
 export const VERSIONED = /^[^.\s]+(\.[^.\s]+)*\.v[0-9]+$/
 export const LONGEST_NAME = 255

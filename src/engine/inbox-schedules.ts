@@ -5,13 +5,13 @@
  * row, which makes the same key. Times that passed while nobody looked are one firing.
  */
 import { Cron } from 'croner'
+import { PetrelError } from '../kernel/errors.ts'
+import { storableText } from '../kernel/json-limits.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 import { StoreConflictError, StoreDataError } from '../store/errors.ts'
 import type { InboxScheduleRow } from '../store/inbox-schedules.ts'
 import type { Store } from '../store/store.ts'
-import type { Logger } from './api.ts'
-import { storableText } from './edge.ts'
-import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from './inbox-run.ts'
 import { newRun } from './runs.ts'

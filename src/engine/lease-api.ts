@@ -1,8 +1,9 @@
 /** What workers that hold leases of their own ask of the engine. */
+
+import type { PetrelError } from '../kernel/errors.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow, WorkerRow } from '../store/rows.ts'
-import type { PetrelError } from './errors.ts'
 
 /**
  * Work for clients that hold a lease of their own, renewed per run, instead of a session: workers over HTTP. A claim

@@ -1,7 +1,8 @@
 /** What the holder of a lease of its own reports: checked against the row under its lock, and either all or nothing. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Change } from './change.ts'
-import { PetrelError } from './errors.ts'
 import { lastExecution, noteLate } from './late.ts'
 import type { LeaseReport, LeaseSettled } from './lease-api.ts'
 import { type Chance, failExecution, giveBack, leaseExpired, overdue, postpone, requeue, succeed } from './outcomes.ts'

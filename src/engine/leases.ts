@@ -3,19 +3,21 @@
  * ends by its holder's report, or at its time, or with a holder that had sent heartbeats and fell silent. At that moment
  * it is over for everybody: a report that comes later changes nothing, even if nobody had looked yet.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
+import { unstorable } from '../kernel/json-limits.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import { NOT_AVAILABLE, refersAside } from '../net/references.ts'
 import { StoreLockedError } from '../store/errors.ts'
 import type { RunRow, WorkerRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { RunKey } from '../store/sweeps.ts'
 import type { Delivery } from '../worker/port.ts'
-import type { Logger } from './api.ts'
 import type { Arrival } from './arrivals.ts'
 import type { Change } from './change.ts'
 import { deliveryOf } from './deliveries.ts'
-import { unstorable } from './edge.ts'
-import { PetrelError } from './errors.ts'
 import { type Faults, isStoreAway } from './faults.ts'
 import { FETCH_BYTES } from './fetch-line.ts'
 import { Fetches } from './fetches.ts'
@@ -26,7 +28,7 @@ import type { LeaseBeat, LeaseFetch, LeaseReport, LeaseSettled, Leases, Speaker 
 import { ambiguous, type CheckedReport, missing, settleLease } from './lease-report.ts'
 import { losersOf } from './lease-story.ts'
 import { type Chance, leaseExpired, unclaimed, unrecordable } from './outcomes.ts'
-import { NOT_AVAILABLE, type References, refersAside } from './references.ts'
+import type { References } from './references.ts'
 import { checkSaid, isRefused } from './said.ts'
 import { unscopedName } from './scoped-names.ts'
 import { LOCK_PATIENCE_MS, type Settled, type Settler, type Settling } from './settle.ts'

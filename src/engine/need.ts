@@ -1,7 +1,8 @@
 /** How the parts of a fold ask for what was not loaded. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import { type Missing, Unloaded } from '../net/facts.ts'
 import type { Need } from '../store/store.ts'
-import { PetrelError } from './errors.ts'
 import { LIST_BYTES } from './long-lists.ts'
 
 /** Thrown by anything that meets something not loaded; caught once per root. */

@@ -1,7 +1,8 @@
 /** Nested workflows are checked before anything is stored: every net they name is there, none lies too deep. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { Json, Net } from '../net/net.ts'
 import type { ChildStart, Item, StartParams } from './api.ts'
-import { PetrelError } from './errors.ts'
 
 type Spec = Pick<ChildStart, 'literals' | 'items'>
 

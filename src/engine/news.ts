@@ -2,8 +2,9 @@
  * Who must hear of what: after a commit of ours, and when another process says that it has committed. Losing any of it does no
  * harm but delay: whoever waits looks again by himself.
  */
+
+import type { Logger } from '../kernel/logger.ts'
 import type { Store, Wake } from '../store/store.ts'
-import type { Logger } from './api.ts'
 import type { Change } from './change.ts'
 import type { CommandDesk } from './command-desk.ts'
 import type { Completions } from './completions.ts'

@@ -3,6 +3,8 @@
  * has those that foreign clients end. Each is checked against the row under its lock (the fence) and either changes run
  * and instance together or changes nothing.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { Entries, Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
@@ -10,7 +12,6 @@ import type { Command, Reply, Report } from '../worker/port.ts'
 import { backoffMs, retryable } from './backoff.ts'
 import type { Change } from './change.ts'
 import { fallDue, overtake } from './cut-off.ts'
-import { PetrelError } from './errors.ts'
 import { noteLate } from './late.ts'
 import { iso, reasonOf, storyOf } from './lease-story.ts'
 import { NeedMore } from './need.ts'

@@ -4,12 +4,13 @@
  * it held is given back, whoever waits for it is told. A bare run has told its end already (its trigger did); the end of
  * an instance's run is told here, where it gets its number.
  */
+
+import { storableText } from '../kernel/json-limits.ts'
 import type { Failure, Outcome } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Change } from './change.ts'
 import { fallDue } from './cut-off.ts'
-import { storableText } from './edge.ts'
 import { leaseStory } from './lease-story.ts'
 import { NeedMore } from './need.ts'
 import { outputFailure } from './node-schemas.ts'

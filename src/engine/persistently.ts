@@ -1,6 +1,7 @@
 /** Sends what creates something until the store has an answer. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import { StoreConflictError, StoreLockedError, StoreUnavailableError } from '../store/errors.ts'
-import { PetrelError } from './errors.ts'
 
 /** A key taken between load and write, or a store that was away: the next look decides. */
 export async function persistently<T>(work: (unsure: boolean) => Promise<T>): Promise<T> {

@@ -3,12 +3,13 @@
  * is started. Plans are kept in memory by weight: a definition of ten thousand steps must not be read for every start,
  * and must not push out a thousand small ones.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { Net } from '../net/net.ts'
 import type { DefinitionHead, DefinitionRow } from '../store/definitions.ts'
 import type { NetRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { StartParams } from './api.ts'
-import { PetrelError } from './errors.ts'
 import type { Nets } from './nets.ts'
 import { checkStart, type StartLimits } from './start-check.ts'
 

@@ -2,8 +2,9 @@
  * Outcomes whose rows another transaction holds. Each waits for a while, longer every time, and is tried again; its report
  * is kept in memory only, like any report that is not committed yet.
  */
+
+import type { Logger } from '../kernel/logger.ts'
 import type { StoreLockedError } from '../store/errors.ts'
-import type { Logger } from './api.ts'
 import type { Entry } from './settle.ts'
 
 const FIRST_MS = 5

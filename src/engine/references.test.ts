@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../net/net.ts'
+import { refersAside } from '../net/references.ts'
 import type { Store } from '../store/store.ts'
-import { References, refersAside } from './references.ts'
+import { References } from './references.ts'
 
 /** Slots by `instance/key`, and what was read of them. */
 function slots(values: { readonly [name: string]: Json }) {

@@ -5,25 +5,12 @@
  * What was put aside never changes, so what is shared is read once and kept while there is room.
  */
 import { isMap } from '../net/json.ts'
-import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import { hasMark, isReference, sharedIn } from '../net/references.ts'
+import { isReference, refersAside, sharedIn } from '../net/references.ts'
 import type { Store } from '../store/store.ts'
 
 /** Text of shared values kept in memory; as objects they take a few times as much. */
 const KEPT_BYTES = 32 * 1024 * 1024
-
-/** Whatever its attempts, a run without its arguments cannot be done. */
-export const NOT_AVAILABLE: Failure = {
-  code: 'reference_not_available',
-  message: 'the arguments of this run were kept aside by its workflow, and are not there any more',
-  retryable: false,
-}
-
-/** true: what its handler must be given is not all there. */
-export function refersAside(payload: Json): boolean {
-  return hasMark(payload) && (isReference(payload) || sharedIn(payload).key !== null)
-}
 
 export class References {
   readonly #read: Store['read']['slot']

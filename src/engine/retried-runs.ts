@@ -3,9 +3,10 @@
  * outside of the instance, that is given the same arguments, program and results: `meta.petrel.retries` of the new run
  * names the old one and its place, slot `retried:<old run>` of the instance names the new one.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { RunRow } from '../store/rows.ts'
 import type { Change } from './change.ts'
-import { PetrelError } from './errors.ts'
 import { slotOf } from './facts.ts'
 import { policyOf } from './policy.ts'
 import { newRun } from './runs.ts'

@@ -1,9 +1,10 @@
 /** What people and outside systems do to single runs: cancel, redrive, activate, delete, dismiss. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import { TERMINAL } from '../net/marking.ts'
 import { HELD_AT, type RunRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Change } from './change.ts'
-import { PetrelError } from './errors.ts'
 import type { Offer } from './handoff.ts'
 import { cancelled } from './outcomes.ts'
 import { finishedOutside } from './outside.ts'

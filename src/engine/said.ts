@@ -2,11 +2,12 @@
  * What a worker says besides an outcome: context entries to write with it, and notes for the history. Checked before it
  * meets a batch. Entries that cannot be written fail their run; notes never do, they are dropped and counted.
  */
+
+import { unstorable } from '../kernel/json-limits.ts'
+import { MAX_NOTES_BYTES, nameProblem } from '../kernel/remarks.ts'
 import type { Entries, Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import { MAX_NOTES_BYTES, nameProblem } from '../worker/account.ts'
 import type { Remarks } from '../worker/port.ts'
-import { unstorable } from './edge.ts'
 
 export interface Said {
   readonly set?: Entries

@@ -3,6 +3,9 @@
  * beats; when it stops, the sweeper of any process takes them back.
  */
 import { hostname } from 'node:os'
+import { PetrelError } from '../kernel/errors.ts'
+import { unstorable } from '../kernel/json-limits.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { StoreLockedError } from '../store/errors.ts'
@@ -18,13 +21,10 @@ import type {
   SessionOptions,
   WorkerPort,
 } from '../worker/port.ts'
-import type { Logger } from './api.ts'
 import type { Change } from './change.ts'
 import { claim } from './claim.ts'
 import { commandProblem } from './command.ts'
 import { deliveryOf } from './deliveries.ts'
-import { unstorable } from './edge.ts'
-import { PetrelError } from './errors.ts'
 import type { Faults } from './faults.ts'
 import { accepting, checkFilter } from './filter.ts'
 import type { Handed, Offer } from './handoff.ts'

@@ -11,6 +11,8 @@
  * Nothing waits for a row that another transaction holds: its outcome is put aside (put-aside.ts) and tried again in a lane
  * of its own, and the batch is settled without it.
  */
+
+import type { Logger } from '../kernel/logger.ts'
 import {
   type LockedRow,
   StoreConflictError,
@@ -21,7 +23,6 @@ import {
 import type { RunRow } from '../store/rows.ts'
 import type { Delivery, Reply, Report } from '../worker/port.ts'
 import { holdsRoom, limitKeys } from './admission.ts'
-import type { Logger } from './api.ts'
 import { type Batch, Batcher } from './batcher.ts'
 import type { Change } from './change.ts'
 import { deliveryOf } from './deliveries.ts'

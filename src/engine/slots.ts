@@ -10,10 +10,11 @@
  * A newcomer never overtakes the queue, even if there is room at that moment. A limit below what executes already
  * stops nobody; it only lets nobody begin.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { InstanceRow } from '../store/rows.ts'
 import type { Need } from '../store/store.ts'
 import type { Change, Member } from './change.ts'
-import { PetrelError } from './errors.ts'
 import { NeedMore } from './need.ts'
 
 const PREFIX = 'workflow:'

@@ -1,9 +1,10 @@
 /** What a start must satisfy. Asks no store, so that a thread that plans a definition can refuse the same. */
+
+import { storableText } from '../kernel/json-limits.ts'
 import type { Json } from '../net/net.ts'
 import { checkLimit } from './admission.ts'
 import type { StartParams } from './api.ts'
 import { checkInput } from './defaults.ts'
-import { storableText } from './edge.ts'
 import { checkNesting } from './nesting.ts'
 import type { Nets } from './nets.ts'
 import { checkSlots } from './slots.ts'

@@ -6,10 +6,12 @@
  * while, and stops no other. Resting findings still come first in every look, so a look asks for that many more. One
  * whose rows another transaction holds is such a finding: no pass waits for it.
  */
+
+import type { Logger } from '../kernel/logger.ts'
 import { StoreLockedError } from '../store/errors.ts'
 import type { GateRow, ScheduleRow } from '../store/rows.ts'
 import type { Need, Store } from '../store/store.ts'
-import type { Logger, Retention } from './api.ts'
+import type { Retention } from './api.ts'
 import type { Change } from './change.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import { type Faults, isStoreAway } from './faults.ts'

@@ -2,9 +2,11 @@
  * How many runs ended, by queue and minute: counted beside the work, after each commit, and added to the store about once
  * a second. A process that is killed leaves its last second untold; that is the price of costing the work nothing.
  */
+
+import type { Logger } from '../kernel/logger.ts'
 import type { TotalRow } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
-import type { Logger, QueueStats } from './api.ts'
+import type { QueueStats } from './api.ts'
 import type { Change } from './change.ts'
 
 const FLUSH_EVERY_MS = 1000

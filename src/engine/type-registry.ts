@@ -2,9 +2,10 @@
  * Who may execute a type. Types that are not listed are open to every worker; a listed one to those that state its
  * runtime, and to nobody while it is disabled. What is held already goes on; what comes back, or is born, waits.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { RuntimeRow } from '../store/registry.ts'
 import type { Store } from '../store/store.ts'
-import { PetrelError } from './errors.ts'
 import { checkRuntime } from './filter.ts'
 
 /** What is left out stays as it is; of a type that was not listed it has its default. */

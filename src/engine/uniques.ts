@@ -1,8 +1,9 @@
 /** Unique keys of runs: who holds one, and what becomes of him when another comes. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { RunRow, UniqueRow } from '../store/rows.ts'
 import type { UniqueParams } from './api.ts'
 import type { Change } from './change.ts'
-import { PetrelError } from './errors.ts'
 import { NeedMore } from './need.ts'
 import { waitOf } from './runs.ts'
 import { UNTOLD } from './said.ts'

@@ -6,9 +6,10 @@
  * May vote: whoever is named in `of` (if names are given) and has one of `roles` (if roles are given), and whoever has
  * a role that the escalation has added. Not: whoever has voted, and the initiator where he is excluded.
  */
+
+import { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
 import type { GateRow } from '../store/rows.ts'
-import { PetrelError } from './errors.ts'
 import { type GateOptions, gateOptions } from './gate-options.ts'
 import { checkOf, misfitsOf } from './json-schema.ts'
 

@@ -1,8 +1,9 @@
 /** Who waits for an end: told at once by our own commits, by wake-ups from other processes, and by a slow poll. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import { type InstanceState, TERMINAL } from '../net/marking.ts'
 import type { RunStatus } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
-import { PetrelError } from './errors.ts'
 
 type End = InstanceState | RunStatus
 

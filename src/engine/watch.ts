@@ -1,8 +1,9 @@
 /** Follows the events of one instance by their seq until its end has been told. */
+
+import { PetrelError } from '../kernel/errors.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { StoredEvent } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
-import { PetrelError } from './errors.ts'
 
 const PAGE = 200
 const POLL_MS = 500

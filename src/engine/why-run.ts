@@ -1,8 +1,9 @@
 /** What one run waits for. What several runs of a question share (workers, queues, limits, registry) is read once. */
+
+import { toolsOfType, typeMatcher, typeOfTools, typeWithTools } from '../kernel/type-filters.ts'
 import { HELD_AT, type InstanceRow, type LimitRow, type WorkerRow } from '../store/rows.ts'
 import type { StepRun } from '../store/steps.ts'
 import type { Store } from '../store/store.ts'
-import { toolsOfType, typeMatcher, typeOfTools, typeWithTools } from '../store/type-filter.ts'
 import { limitKeys } from './admission.ts'
 import { unscopedName } from './scoped-names.ts'
 import { failureOf } from './steps.ts'

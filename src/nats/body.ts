@@ -1,7 +1,8 @@
 /** Reads what somebody else wrote: every part by its type, or a Refusal that says which part is wrong. */
-import { depthOf, MAX_DEPTH } from '../engine/edge.ts'
-import { INEXACT_HINT, inexactNumber, inexactText } from '../engine/exact-numbers.ts'
-import { isId } from '../engine/ids.ts'
+
+import { INEXACT_HINT, inexactNumber, inexactText } from '../kernel/exact-numbers.ts'
+import { isId } from '../kernel/ids.ts'
+import { depthOf, MAX_DEPTH } from '../kernel/json-limits.ts'
 import type { Json } from '../net/net.ts'
 import { Refusal } from './refusal.ts'
 

@@ -9,7 +9,8 @@
  *                                             again when it is sent again
  *   the store does not answer                 comes again
  */
-import type { EngineApi, Logger } from '../engine/api.ts'
+import type { EngineApi } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import { type Fields, readBody } from './body.ts'
 import { readCompletion } from './completion.ts'
 import { refusalOf } from './failure.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import { connectionOptions } from './connect.ts'
 import { namesUnder } from './names.ts'
 

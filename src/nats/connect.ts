@@ -1,8 +1,8 @@
 /** From an address to an open connection, however long that takes. */
 import { readFileSync } from 'node:fs'
 import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
-import type { Logger } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import type { Logger } from '../kernel/logger.ts'
 import { pause } from './pause.ts'
 
 export interface Address {

@@ -1,7 +1,8 @@
 /** Requests about sagas, answered with { ok: true, … } or { ok: false, error: { code, message } }. */
 import { cancelSaga, retrySaga } from '../definitions/sagas.ts'
-import type { EngineApi, Logger } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
+import type { EngineApi } from '../engine/api.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 import { sagaReply, sagaWire } from '../server/sagas/wire.ts'
 import { SAGA_STATES, type SagaRow } from '../store/sagas.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import { StoreDataError, StoreUnavailableError } from '../store/errors.ts'
 import { refusalOf } from './failure.ts'
 import { again, type Message } from './message.ts'

@@ -1,6 +1,6 @@
 /** What an error says about the message that met it. */
 import type { CompletionRefusal } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import { StoreDataError, StoreUnavailableError } from '../store/errors.ts'
 import type { Message } from './message.ts'
 import { Refusal } from './refusal.ts'

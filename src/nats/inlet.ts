@@ -8,7 +8,7 @@
  * consumer's ack wait. A message that `handle` throws about comes again, ever later; it holds nobody up.
  */
 import { type ConsumerMessages, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { JetStreamMissing } from './jetstream.ts'
 import type { Link } from './link.ts'
 import { again, type Message, type Verdict } from './message.ts'

@@ -1,7 +1,7 @@
 /** A NATS server without JetStream keeps neither starts nor completions. That is reported once, until it is mended. */
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { NoRespondersError, RequestError } from '@nats-io/transport-node'
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 
 const NOT_ENABLED = new Set([10_076, 10_039])
 const PROBLEM =

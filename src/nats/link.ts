@@ -1,6 +1,6 @@
 /** An open connection and whether somebody is at its other end just now. It reconnects by itself; this says when. */
 import type { NatsConnection, Status } from '@nats-io/transport-node'
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 
 export class Link {
   readonly nc: NatsConnection

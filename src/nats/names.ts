@@ -1,5 +1,5 @@
 /** Names on the wire. docs/nats.md is the contract that they are part of. */
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 
 export const HEADERS = {
   instance: 'X-Workflow-Instance-Id',

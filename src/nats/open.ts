@@ -1,6 +1,7 @@
 /** What the transport of an engine is asked for; it is loaded when it is. */
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { EngineApi, Logger } from '../engine/api.ts'
+import type { EngineApi } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { ControlReach } from './names.ts'
 
 export interface SagaTransportOptions {

@@ -3,7 +3,7 @@
  * database does. Each engine listens on one subject; one that starts asks there before it listens itself.
  */
 import { NoRespondersError, RequestError, type Subscription, TimeoutError } from '@nats-io/transport-node'
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Link } from './link.ts'
 import type { Names } from './names.ts'
 

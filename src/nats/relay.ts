@@ -10,7 +10,8 @@
  * have a connection.
  */
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
-import type { EngineApi, Logger } from '../engine/api.ts'
+import type { EngineApi } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { CommandRow } from '../store/commands.ts'
 import type { Link } from './link.ts'
 import { HEADERS, type Names } from './names.ts'

@@ -3,7 +3,8 @@
  * names an X-Reply-To subject is answered there; the message's own reply belongs to JetStream.
  */
 import { startSaga } from '../definitions/sagas.ts'
-import type { EngineApi, Logger, Started } from '../engine/api.ts'
+import type { EngineApi, Started } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 import { type Fields, idOf, jsonOf, need, readBody, textOf, wrong } from './body.ts'
 import { refusalOf } from './failure.ts'

@@ -5,8 +5,8 @@
  * A connection that is lost comes back by itself; one that was closed for good is opened anew.
  */
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Logger } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import type { Logger } from '../kernel/logger.ts'
 import { DEFAULT_MAX_BYTES } from '../worker/json.ts'
 import { takeCompletion } from './completions.ts'
 import { type Address, connectionOptions, connectPersistently } from './connect.ts'

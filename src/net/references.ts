@@ -6,6 +6,7 @@
  */
 import type { Draft } from './draft.ts'
 import { isMap } from './json.ts'
+import type { Failure } from './marking.ts'
 import type { Json } from './net.ts'
 
 const KEY = /^x:\d+$/
@@ -75,4 +76,16 @@ export function withShared(fire: number, own: Json | null): Json {
 function longer(text: string, bytes: number): boolean {
   if (text.length > bytes) return true
   return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes
+}
+
+/** Whatever its attempts, a run without its arguments cannot be done. */
+export const NOT_AVAILABLE: Failure = {
+  code: 'reference_not_available',
+  message: 'the arguments of this run were kept aside by its workflow, and are not there any more',
+  retryable: false,
+}
+
+/** true: what its handler must be given is not all there. */
+export function refersAside(payload: Json): boolean {
+  return hasMark(payload) && (isReference(payload) || sharedIn(payload).key !== null)
 }

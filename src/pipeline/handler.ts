@@ -1,5 +1,5 @@
 /** The handler of steps: runs of type `playbook.step`, whose program is in their net and whose payload says the rest. */
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 import type { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'

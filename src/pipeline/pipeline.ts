@@ -6,7 +6,7 @@
  * left of the rest is waited for by the machine's clock.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 import type { ToolError } from '../tools/tool.ts'
 import type { Tools } from '../tools/tools.ts'

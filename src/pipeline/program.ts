@@ -3,10 +3,11 @@
  * `program` of a run's work, and read by the worker. Templates and conditions are the author's text; a field named by a
  * rule or a task has its default filled in already.
  */
-import type { Json } from '../net/net.ts'
-import { filterOfTools, typeOfTools, typeWithTools } from '../store/type-filter.ts'
 
-/** Of the runs that execute programs; the tools that a program needs follow it (store/type-filter.ts). */
+import { filterOfTools, typeOfTools, typeWithTools } from '../kernel/type-filters.ts'
+import type { Json } from '../net/net.ts'
+
+/** Of the runs that execute programs; the tools that a program needs follow it (kernel/type-filters.ts). */
 export const STEP_TYPE = 'playbook.step'
 
 /** Of a program whose tasks are of these kinds. */

@@ -7,7 +7,7 @@
  * Most values hold no secret: they are told by looking through their JSON text once per form, which takes a fraction of a
  * millisecond per megabyte, and are handed back as they are.
  */
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 
 export const REDACTED = '***'

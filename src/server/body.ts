@@ -1,8 +1,8 @@
 /** Bodies of requests: JSON objects, in the two media types OJS names. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { pathText } from '../dialects/mistakes.ts'
-import { depthOf, MAX_DEPTH } from '../engine/edge.ts'
-import { INEXACT_HINT, inexactNumber, inexactText } from '../engine/exact-numbers.ts'
+import { INEXACT_HINT, inexactNumber, inexactText } from '../kernel/exact-numbers.ts'
+import { depthOf, MAX_DEPTH } from '../kernel/json-limits.ts'
 import { RequestError } from './request-error.ts'
 
 export const MEDIA_TYPE = 'application/openjobspec+json'

@@ -1,9 +1,9 @@
 /** GET /docs/errors: what every error code means, from the table the server answers with. */
 import type { FastifyInstance } from 'fastify'
-import { WIRE_ERRORS } from './error-table.ts'
+import { ERRORS } from '../kernel/errors.ts'
 
 export function errorPageRoute(app: FastifyInstance): void {
-  const rows = Object.entries(WIRE_ERRORS).map(
+  const rows = Object.entries(ERRORS).map(
     ([code, { status, retryable, hint }]) =>
       `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${retryable ? 'yes' : 'no'}</td><td>${hint.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</td></tr>`,
   )

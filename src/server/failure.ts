@@ -1,14 +1,14 @@
 /** Errors as HTTP answers: one body everywhere, status and hint from the one table. */
 import type { FastifyError } from 'fastify'
 import { DefinitionError } from '../dialects/mistakes.ts'
-import { knownHint, PetrelError } from '../engine/errors.ts'
+import { ERRORS, type ErrorCode, knownHint, PetrelError } from '../kernel/errors.ts'
 import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
-import { OJS_WORDS, WIRE_ERRORS, type WireCode } from './error-table.ts'
+import { OJS_WORDS } from './ojs-words.ts'
 import { RequestError } from './request-error.ts'
 
 export interface ErrorBody {
   readonly error: {
-    readonly code: WireCode
+    readonly code: ErrorCode
     readonly type?: string
     readonly message: string
     readonly retryable: boolean
@@ -40,7 +40,7 @@ export function errorAnswer(error: unknown, { requestId, url }: Asked): ErrorAns
     message: failed.message,
     retryable: failed.retryable,
     details: failed.details,
-    hint: failed.hint ?? WIRE_ERRORS[failed.code].hint,
+    hint: failed.hint ?? ERRORS[failed.code].hint,
     docs_url: `/docs/errors#${code}`,
     request_id: requestId,
   }
@@ -52,7 +52,7 @@ export function isOjs(url: string): boolean {
 }
 
 interface Failed {
-  readonly code: WireCode
+  readonly code: ErrorCode
   readonly type: string | null
   readonly status: number
   readonly retryable: boolean
@@ -108,11 +108,11 @@ function fromFramework({ code, statusCode, message }: Partial<FastifyError>): Fa
 }
 
 function failed(
-  code: WireCode,
+  code: ErrorCode,
   message: string,
   more: { readonly details?: Failed['details']; readonly hint?: string; readonly headers?: Failed['headers'] } = {},
 ): Failed {
-  const { status, retryable } = WIRE_ERRORS[code]
+  const { status, retryable } = ERRORS[code]
   return {
     code,
     type: null,

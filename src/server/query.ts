@@ -1,6 +1,7 @@
 /** Query parameters, checked: a wrong one is named with what would be right. */
-import { PetrelError } from '../engine/errors.ts'
+
 import { scopedName } from '../engine/scoped-names.ts'
+import { PetrelError } from '../kernel/errors.ts'
 
 export type Query = { readonly [name: string]: unknown }
 

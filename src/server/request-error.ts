@@ -1,8 +1,8 @@
 /**
  * Errors of the routes that the engine does not know. Thrown like a PetrelError; status, retryable and hint come from
- * the one table in error-table.ts unless given here.
+ * the table in kernel/errors.ts unless given here.
  */
-import { WIRE_ERRORS, type WireCode } from './error-table.ts'
+import { ERRORS, type ErrorCode } from '../kernel/errors.ts'
 
 export interface RequestErrorHow {
   readonly details?: Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ export interface RequestErrorHow {
 }
 
 export class RequestError extends Error {
-  readonly code: WireCode
+  readonly code: ErrorCode
   readonly status: number
   readonly type: string | null
   readonly details: Readonly<Record<string, unknown>>
@@ -25,9 +25,9 @@ export class RequestError extends Error {
   readonly retryable: boolean
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(code: WireCode, message: string, how: RequestErrorHow = {}) {
+  constructor(code: ErrorCode, message: string, how: RequestErrorHow = {}) {
     super(message)
-    const known = WIRE_ERRORS[code]
+    const known = ERRORS[code]
     this.name = 'RequestError'
     this.code = code
     this.status = how.status ?? known.status

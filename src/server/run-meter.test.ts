@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { PetrelError } from '../engine/errors.ts'
 import { newRun } from '../engine/runs.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import { StoreUnavailableError } from '../store/errors.ts'
 import type { RunRow } from '../store/rows.ts'
 import { Durations, NOBODY, OTHER, RunMeter } from './run-meter.ts'

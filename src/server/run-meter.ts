@@ -3,9 +3,10 @@
  * scrapes (run-metrics.ts). Names of types and workers come from outside, so the number of pairs is bounded: beyond the
  * first 500, a pair counts for its type under the worker "(other)"; beyond 200 such types, for "(other)" alone.
  */
-import { PetrelError } from '../engine/errors.ts'
+
 import type { RunEnd, RunObserver } from '../engine/observers.ts'
 import { unscopedName } from '../engine/scoped-names.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import { StoreError, StoreUnavailableError } from '../store/errors.ts'
 import type { RunRow } from '../store/rows.ts'
 

@@ -1,9 +1,9 @@
 /** Rows as /v1 and `--json` show them: one shape for both, names in snake_case, times as RFC 3339. */
 import type { GateView, InstanceView } from '../engine/api.ts'
-import { shownStored } from '../engine/edge.ts'
 import type { Faults } from '../engine/faults.ts'
 import { unscopedName } from '../engine/scoped-names.ts'
 import { type Vote, votesOf } from '../engine/votes.ts'
+import { shownStored } from '../kernel/json-limits.ts'
 import type { InstanceState } from '../net/marking.ts'
 import type { GateRow, InstanceRow, RunRow, StoredEvent } from '../store/rows.ts'
 import { isOmitted } from '../store/shown.ts'

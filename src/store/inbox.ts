@@ -1,6 +1,7 @@
 /** Lists and counts of inbox runs: what was put in by plain SQL, over HTTP or by a client of the table. */
+
+import type { ToolsFilter, TypeFilter } from '../kernel/type-filters.ts'
 import type { RunRow, RunStatus } from './rows.ts'
-import type { ToolsFilter, TypeFilter } from './type-filter.ts'
 
 export interface InboxQuery {
   /** null: any; the same for all the others. */

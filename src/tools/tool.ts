@@ -2,7 +2,7 @@
  * What a task of a pipeline can do: one tool per kind. A tool is given its fields rendered and answers with an
  * envelope; what the outside does wrong is an envelope of status error, never an exception.
  */
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
 
 export type Fields = { readonly [field: string]: Json }

@@ -16,8 +16,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { eventText, type MappedEvent, ojsEvents, UNREADABLE } from '../dialects/ojs/events.ts'
-import type { EngineApi, Logger } from '../engine/api.ts'
-import { idOfName } from '../engine/ids.ts'
+import type { EngineApi } from '../engine/api.ts'
+import { idOfName } from '../kernel/ids.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { DeliveryRow, NewDelivery, WebhookRow } from '../store/webhooks.ts'
 import { type Posted, post } from './post.ts'
 import { secretsOf, signature } from './signature.ts'

@@ -3,7 +3,7 @@ import { lookup as lookUp } from 'node:dns'
 import { type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isPublic, literalAddress } from './address.ts'
+import { isPublic, literalAddress } from '../kernel/addresses.ts'
 
 export interface Posting {
   readonly url: string

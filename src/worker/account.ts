@@ -1,11 +1,8 @@
 /** What an execution says besides its outcome: entries of the context, and notes for the history. */
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import { MAX_NOTES_BYTES, nameProblem } from '../kernel/remarks.ts'
 import { toJsonText } from './json.ts'
 import type { Remarks } from './port.ts'
-
-/** Notes of one execution, in bytes of JSON. */
-export const MAX_NOTES_BYTES = 65_536
-const LONGEST_NAME = 128
 
 export interface AccountOptions {
   readonly runId: string
@@ -72,16 +69,6 @@ export class Account {
       ...(this.#dropped > 0 && { notesDropped: this.#dropped }),
     }
   }
-}
-
-/** What is wrong with the name of a context entry; null: nothing. */
-export function nameProblem(name: unknown): string | null {
-  const rule = `the name of a context entry is a text of 1 to ${LONGEST_NAME} characters`
-  if (typeof name !== 'string') return `${rule}, not ${name === null ? 'null' : typeof name}`
-  if (name === '') return `${rule}, not empty`
-  if (name.length > LONGEST_NAME) return `${rule}, '${name.slice(0, 20)}…' has ${name.length}`
-  if (name.includes('\0') || !name.isWellFormed()) return `${rule}, without NUL and halves of surrogate pairs`
-  return null
 }
 
 function sizeOf(name: string, text: string | undefined): number {

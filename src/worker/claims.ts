@@ -3,7 +3,7 @@
  * that came back full, cleared by the claim that is made of it. One claim at a time; after a failed one a growing
  * pause. Asking is idle until `start` and over after `stop`.
  */
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Delivery } from './port.ts'
 
 export interface ClaimsDeps {

@@ -1,5 +1,5 @@
 /** What a handler is given beside its arguments. Built per run, so everything that can wait is made when first read. */
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { Account } from './account.ts'

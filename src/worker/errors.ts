@@ -3,7 +3,7 @@
  * run; any other error is retried as the run's policy says. The others are reasons found in `ctx.signal.reason`.
  */
 import { types } from 'node:util'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { storableText, toJsonText } from './json.ts'

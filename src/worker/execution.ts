@@ -1,5 +1,5 @@
 /** One run being executed: from the call of its handler until its outcome is known, or nobody waits for it any more. */
-import type { Logger } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
 import { Account } from './account.ts'
 import type { ContextParts, StopReason } from './context.ts'
 import { TimedOut } from './errors.ts'

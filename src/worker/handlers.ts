@@ -1,10 +1,9 @@
 /**
- * Handlers by type: exact names, or prefixes written with a trailing `%` (`billing.%`; store/type-filter.ts has the
+ * Handlers by type: exact names, or prefixes written with a trailing `%` (`billing.%`; kernel/type-filters.ts has the
  * rules), or sets of tools. The name wins over a prefix, the longer prefix over the shorter.
  */
-import { PetrelError } from '../engine/errors.ts'
-import { readTypeFilter } from '../engine/filter.ts'
-import { type ToolsFilter, type TypeFilter, takes, typeOfTools } from '../store/type-filter.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import { readTypeFilter, type ToolsFilter, type TypeFilter, takes, typeOfTools } from '../kernel/type-filters.ts'
 import type { Context } from './context.ts'
 
 /** Runs one unit of work. What it returns is the result, what it throws the failure. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 import { storableText, toJsonText } from './json.ts'
 
 const limits = { maxBytes: 65_536, what: 'the result' }

@@ -4,7 +4,7 @@
  * are JSON, but no database stores them.
  */
 import { types } from 'node:util'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 
 export interface JsonLimits {
   /** Longest text, in bytes of UTF-8. */

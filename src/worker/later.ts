@@ -1,5 +1,5 @@
 /** What a handler returns that wants to go on at another time. */
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
 
 /** A year and a day: what is to wait longer is a schedule's business. */
 export const LONGEST_DELAY_MS = 366 * 86_400_000

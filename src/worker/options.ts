@@ -1,7 +1,7 @@
 /** Settings of a worker, and their defaults. */
 import { hostname } from 'node:os'
-import type { Logger } from '../engine/api.ts'
-import { PetrelError } from '../engine/errors.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import type { Logger } from '../kernel/logger.ts'
 import type { Handlers } from './handlers.ts'
 import { DEFAULT_MAX_BYTES } from './json.ts'
 

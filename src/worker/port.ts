@@ -16,7 +16,7 @@ export interface SessionOptions {
   readonly runtime: string
   /** null: all queues. */
   readonly queues: readonly string[] | null
-  /** Exact types, or prefixes such as `billing.%` (store/type-filter.ts). null: all types. */
+  /** Exact types, or prefixes such as `billing.%` (kernel/type-filters.ts). null: all types. */
   readonly types: readonly string[] | null
   readonly concurrency: number
   readonly tenant: string | null

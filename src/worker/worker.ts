@@ -17,9 +17,9 @@
  *           then go back with the session.
  * stopped   for ever. Wakes, deliveries and late ends of abandoned handlers are ignored.
  */
-import type { PetrelError } from '../engine/errors.ts'
-import { NOT_AVAILABLE, refersAside } from '../engine/references.ts'
+import type { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
+import { NOT_AVAILABLE, refersAside } from '../net/references.ts'
 import { Buffer } from './buffer.ts'
 import { Claims } from './claims.ts'
 import { type Context, RunContext, type StopReason } from './context.ts'

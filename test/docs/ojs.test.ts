@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { OJS_WORDS, WIRE_ERRORS, type WireCode } from '../../src/server/error-table.ts'
+import { ERRORS, type ErrorCode } from '../../src/kernel/errors.ts'
+import { OJS_WORDS } from '../../src/server/ojs-words.ts'
 import { root } from '../cli/petrel.ts'
 
 const page = readFileSync(join(root, 'docs/ojs.md'), 'utf8')
@@ -10,8 +11,8 @@ const page = readFileSync(join(root, 'docs/ojs.md'), 'utf8')
 describe('docs/ojs.md', () => {
   it('lists every error of /ojs with its status', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
-    const served = Object.entries(WIRE_ERRORS)
-      .filter(([code]) => OJS_WORDS[code as WireCode] === undefined)
+    const served = Object.entries(ERRORS)
+      .filter(([code]) => OJS_WORDS[code as ErrorCode] === undefined)
       // The engine's own words of /v1, and a kind of invalid_request.
       .filter(([code]) => code !== 'validation_error')
       .map(([code, { status }]) => [code, status])

@@ -1,6 +1,6 @@
 /** JSON by plain SQL has the limits of JSON through any other interface. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MAX_BYTES, MAX_DEPTH } from '../../src/engine/edge.ts'
+import { MAX_BYTES, MAX_DEPTH } from '../../src/kernel/json-limits.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 

@@ -1,7 +1,7 @@
 /** A run held in memory, and tools that are functions: what a pipeline does without an engine around it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { vi } from 'vitest'
-import type { Logger } from '../../src/engine/api.ts'
+import type { Logger } from '../../src/kernel/logger.ts'
 import type { Failure } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
 import { makeStepHandler, type StepHandlerOptions } from '../../src/pipeline/handler.ts'

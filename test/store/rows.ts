@@ -1,5 +1,5 @@
 /** Rows to start a test from: everything filled in, only what the test is about named. */
-import { newId } from '../../src/engine/ids.ts'
+import { newId } from '../../src/kernel/ids.ts'
 import type { EventRow, GateRow, InstanceRow, LimitRow, RunRow, ScheduleRow, WorkerRow } from '../../src/store/rows.ts'
 
 /** A whole second, so that every store and format keeps it exactly. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Catalog, Deployed } from '../../definitions/catalog.ts'
 import { DefinitionError } from '../../dialects/mistakes.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { deployedWire } from '../../server/definitions/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { connect } from '../connect.ts'

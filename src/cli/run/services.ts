@@ -8,7 +8,7 @@ import { type Builders, templateBuilders } from '../../dialects/saga/builders.ts
 import { makeSagaHandler } from '../../dialects/saga/handler.ts'
 import { TEMPLATE_TYPE } from '../../dialects/saga/program.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Net } from '../../net/net.ts'
 import type { CommandRow } from '../../store/commands.ts'
 import type { Handler } from '../../worker/handlers.ts'

@@ -1,6 +1,7 @@
 /** retryPolicy: how often, how long in between, and which errors. */
+
+import { parseDuration } from '../../kernel/duration.ts'
 import type { Retry } from '../../net/net.ts'
-import { parseDuration } from '../duration.ts'
 import type { Part } from '../reader.ts'
 import type { Reading } from './reading.ts'
 import { CATEGORIES, RETRYABLE } from './workflow.ts'

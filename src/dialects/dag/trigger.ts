@@ -1,7 +1,8 @@
 /** What starts a workflow by itself. Carried with the definition; whoever registers it obeys. */
-import { PetrelError } from '../../engine/errors.ts'
+
 import { newEvaluator } from '../../engine/evaluator.ts'
 import { nextAfter } from '../../engine/schedules.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { closest, type Part } from '../reader.ts'
 import type { Reading } from './reading.ts'
 import type { Trigger } from './workflow.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { PetrelError } from '../../engine/errors.ts'
 import { netHash } from '../../engine/hash.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { compileNet } from '../../net/compile.ts'
 import { buildWorkflow } from './builder.ts'
 import {

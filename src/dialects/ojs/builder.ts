@@ -9,7 +9,7 @@
  * Arguments never enter the net, so workflows of equal shape share one net however their arguments differ.
  */
 import type { ChildStart, Item, ItemRun, Literal, StartParams } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Final, Json, Net, Node, RunWork } from '../../net/net.ts'
 import type { ResultHint, Shape } from '../../worker/shape.ts'
 import { intern, jobsNode, MOST_KNOWN, newNet, plainNode, UNHANDLED } from './ojs-net.ts'

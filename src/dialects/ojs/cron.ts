@@ -3,8 +3,8 @@
  * the newer `cron` and the job's fields beside it.
  */
 import { type EnqueueParams, HELD_AT, type ScheduleParams } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
 import { nextAfter } from '../../engine/schedules.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Json } from '../../net/net.ts'
 import type { ScheduleRow } from '../../store/rows.ts'
 import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../store/shown.ts'

@@ -4,8 +4,8 @@
  * the job and one of its workflow, the end of a nested workflow is also that of the step it stands for.
  */
 import type { EngineApi } from '../../engine/api.ts'
-import { readStored } from '../../engine/edge.ts'
 import { isolated } from '../../engine/isolated.ts'
+import { readStored } from '../../kernel/json-limits.ts'
 import type { Json } from '../../net/net.ts'
 import type { InstanceRow, StoredEvent } from '../../store/rows.ts'
 import type { RunBrief } from '../../store/trees.ts'

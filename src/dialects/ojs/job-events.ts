@@ -1,7 +1,7 @@
 /** What a stored line about a run says of its job, and of the workflow the job belongs to. */
 import { HELD_AT } from '../../engine/api.ts'
-import { isTooDeep } from '../../engine/edge.ts'
 import { unscopedName } from '../../engine/scoped-names.ts'
+import { isTooDeep } from '../../kernel/json-limits.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { StoredEvent } from '../../store/rows.ts'

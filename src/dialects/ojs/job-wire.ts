@@ -1,8 +1,8 @@
 /** A run as the job it is on the wire: options flat beside the rest, what has not happened yet left out. */
 
-import { readStored } from '../../engine/edge.ts'
 import { retriedRun } from '../../engine/retried-runs.ts'
 import { unscopedName } from '../../engine/scoped-names.ts'
+import { readStored } from '../../kernel/json-limits.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json, Retry } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'

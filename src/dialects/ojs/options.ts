@@ -1,7 +1,7 @@
 /** Options of a job, of a single one and of one in a workflow alike. */
 import { HELD_AT, type LimitParams } from '../../engine/api.ts'
+import { LONGEST_MS } from '../../kernel/duration.ts'
 import type { Json, Retry } from '../../net/net.ts'
-import { LONGEST_MS } from '../duration.ts'
 import { kindOf, type Part } from '../reader.ts'
 import { type Envelope, unknownOptions } from './envelope.ts'
 import { readRateLimit } from './limit.ts'

@@ -1,5 +1,5 @@
 /** A chain, group or batch as a file, in OJS's own words: `type`, `steps`, `jobs`, `callbacks`, job options. */
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Json } from '../../net/net.ts'
 import type { Definition } from '../definition.ts'
 import type { Path } from '../mistakes.ts'

@@ -1,6 +1,7 @@
 /** Retry policies: read from definition files and from the wire, and shown. */
+
+import { isoDuration, LONGEST_MS } from '../../kernel/duration.ts'
 import type { Json, Retry } from '../../net/net.ts'
-import { isoDuration, LONGEST_MS } from '../duration.ts'
 import type { Mistake } from '../mistakes.ts'
 import type { Part } from '../reader.ts'
 import { DEFAULT_RETRY } from './tree.ts'

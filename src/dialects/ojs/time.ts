@@ -1,6 +1,6 @@
 /** Moments on the wire: RFC 3339, or `+` and an ISO 8601 duration, counted from now. */
 import { HELD_AT } from '../../engine/api.ts'
-import { parseIsoDuration } from '../duration.ts'
+import { parseIsoDuration } from '../../kernel/duration.ts'
 import { kindOf, type Part } from '../reader.ts'
 
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/

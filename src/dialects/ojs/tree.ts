@@ -1,5 +1,5 @@
 /** A workflow as OJS thinks of it: jobs, composed by chain, group and batch, one inside the other. */
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Json, Retry } from '../../net/net.ts'
 
 export const KINDS = ['chain', 'group', 'batch'] as const

@@ -3,7 +3,7 @@
  * left out). A place that failed without a result has `{ state: 'failed', error }`, one that never ran has null.
  */
 import type { EngineApi } from '../../engine/api.ts'
-import { readStored } from '../../engine/edge.ts'
+import { readStored } from '../../kernel/json-limits.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { InstanceRow } from '../../store/rows.ts'

@@ -1,10 +1,10 @@
 /** What workers send: a wish for jobs, reports of how they ended, signs of life. Read and checked; nothing is done here. */
 import type { LeaseBeat, LeaseFetch, LeaseReport } from '../../engine/lease-api.ts'
+import { LONGEST_MS } from '../../kernel/duration.ts'
+import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { RunRow } from '../../store/rows.ts'
-import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
-import { LONGEST_MS } from '../duration.ts'
 import { kindOf, type Part } from '../reader.ts'
 import { keptMeta } from './envelope.ts'
 import { isQueueName, readWorkerId, UNNAMED } from './names.ts'

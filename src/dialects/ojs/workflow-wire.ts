@@ -9,7 +9,7 @@
  * there in full.
  */
 import type { EngineApi } from '../../engine/api.ts'
-import { shownStored } from '../../engine/edge.ts'
+import { shownStored } from '../../kernel/json-limits.ts'
 import type { Json, Net } from '../../net/net.ts'
 import type { InstanceRow } from '../../store/rows.ts'
 import type { RunBrief } from '../../store/trees.ts'

@@ -2,7 +2,7 @@
  * One playbook being read. What is understood although it should be written otherwise is a leniency: a warning that
  * says what would be right, a mistake if the reader was asked to be strict.
  */
-import { parseDuration } from '../duration.ts'
+import { parseDuration } from '../../kernel/duration.ts'
 import type { LocatedMistake, Mistake, Path } from '../mistakes.ts'
 import { closest, kindOf, once, type Part, Reader } from '../reader.ts'
 import { locateMistakes, type Source } from '../source.ts'

@@ -9,7 +9,7 @@
  *                              rolled back or unknown; nothing is said, and the command comes again
  */
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
-import type { Logger } from '../../engine/api.ts'
+import type { Logger } from '../../kernel/logger.ts'
 import type { StepLogLine } from '../completion.ts'
 import { HEADERS, namesUnder } from '../names.ts'
 import { EffectFailed, type StepAnswer, type StepKeys } from './keys.ts'

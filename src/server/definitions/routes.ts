@@ -1,7 +1,7 @@
 /** /v1/definitions: deploy, list, look, retire. */
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../../definitions/catalog.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { actorOf } from '../caller.ts'
 import { isId, onlyKnown, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 import type { Wire } from '../wire.ts'

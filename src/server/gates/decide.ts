@@ -3,8 +3,9 @@
  * for JSON gets JSON. Looking changes nothing, so that programs which open links in mails do not decide.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { EngineApi, GateView, Logger } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import type { EngineApi, GateView } from '../../engine/api.ts'
+import { PetrelError } from '../../kernel/errors.ts'
+import type { Logger } from '../../kernel/logger.ts'
 import type { Json } from '../../net/net.ts'
 import { bodyObject } from '../body.ts'
 import { errorAnswer } from '../failure.ts'

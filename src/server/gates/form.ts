@@ -1,5 +1,5 @@
 /** A form's JSON Schema as fields of an HTML page: a flat object of plain values. Anything else is asked for as JSON. */
-import { INEXACT_HINT, inexactNumber, inexactText } from '../../engine/exact-numbers.ts'
+import { INEXACT_HINT, inexactNumber, inexactText } from '../../kernel/exact-numbers.ts'
 import type { Json } from '../../net/net.ts'
 
 export interface Field {

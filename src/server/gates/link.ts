@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { EngineApi } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
 import { isId } from '../query.ts'
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { kindOf, type Part } from '../../dialects/reader.ts'
 import type { EngineApi, GateView } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Json } from '../../net/net.ts'
 import { bodyObject } from '../body.ts'
 import { actorOf } from '../caller.ts'

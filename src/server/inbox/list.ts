@@ -1,9 +1,9 @@
 /** Which runs a list shows, from its query string. */
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
+import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import type { InboxQuery } from '../../store/inbox.ts'
 import { parseInboxCursor } from '../../store/inbox.ts'
 import type { RunStatus } from '../../store/rows.ts'
-import { parseTypeFilter, TypeFilterError } from '../../store/type-filter.ts'
 import { keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 
 export const RUN_PARAMS = ['type', 'status', 'idempotency_key', 'queue', 'deleted', 'limit', 'before'] as const

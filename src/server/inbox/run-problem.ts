@@ -1,6 +1,6 @@
 /** What can be wrong with a run that somebody names: it is not there, not theirs, or not in the state for this. */
 import type { EngineApi } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { RunRow } from '../../store/rows.ts'
 import type { Caller } from '../caller.ts'
 import { isId } from '../query.ts'

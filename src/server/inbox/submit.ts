@@ -1,6 +1,6 @@
 /** A run comes in: read, checked, and written once however often it is sent. */
 import type { EngineApi, Enqueued, EnqueueParams } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { Body } from '../body.ts'
 import { boundsOf } from '../ojs/backpressure.ts'
 import {

@@ -1,6 +1,6 @@
 /** Which instances a list shows, from its query string. */
 import { parseMoment } from '../../dialects/ojs/time.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { InstanceQuery } from '../../store/reads.ts'
 import { HELD_AT } from '../../store/rows.ts'
 import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'

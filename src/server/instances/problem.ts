@@ -1,5 +1,5 @@
 /** What the engine refuses to do to an instance, with the state it is in and what would be possible from there. */
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { notFound, RequestError } from '../request-error.ts'
 
 export type Verb = 'start' | 'cancel' | 'retry' | 'patch'

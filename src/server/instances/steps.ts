@@ -8,8 +8,8 @@ import {
   playbookNodes,
 } from '../../dialects/playbook/execution/steps.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
 import { failureOf, loadSteps, nodesBefore, type StepView } from '../../engine/steps.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { indexNet } from '../../net/compile.ts'
 import type { Json, Net, Node } from '../../net/net.ts'
 import type { StepRun } from '../../store/steps.ts'

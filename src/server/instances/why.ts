@@ -1,8 +1,8 @@
 /** GET /v1/instances/:id/why: what an instance waits for, node by node. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
 import { isWhyCursor, type Why } from '../../engine/why.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
 import { type ById, findRow } from './find.ts'
 import { whyWire } from './why-wire.ts'

@@ -7,7 +7,7 @@
 
 import { timeText } from '../../dialects/ojs/time.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { newId } from '../../engine/ids.ts'
+import { newId } from '../../kernel/ids.ts'
 import type { RunRow } from '../../store/rows.ts'
 import type { JobFilter } from './job-query.ts'
 

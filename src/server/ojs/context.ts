@@ -1,5 +1,6 @@
 /** What every group of OJS routes is given, and who is asking. */
-import type { EngineApi, Logger } from '../../engine/api.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { Logger } from '../../kernel/logger.ts'
 import type { Caller, Scope } from '../caller.ts'
 import type { LongPolls } from '../long-polls.ts'
 import type { Metrics } from '../metrics.ts'

@@ -3,7 +3,7 @@ import { enqueueParams, type JobAsked, readJob } from '../../dialects/ojs/job.ts
 import { needsClock } from '../../dialects/ojs/options.ts'
 import { BodyNotes, Part } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { actorOf, type Caller } from '../caller.ts'
 import { refuseMistakes } from '../mistaken.ts'

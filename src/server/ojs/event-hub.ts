@@ -9,7 +9,8 @@
  * So a slow listener costs reads, never memory, and nobody loses an event. The loop runs only while someone listens.
  */
 import { eventText, type MappedEvent, ojsEvents } from '../../dialects/ojs/events.ts'
-import type { EngineApi, Logger } from '../../engine/api.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { Logger } from '../../kernel/logger.ts'
 import type { StoredEvent } from '../../store/rows.ts'
 
 export interface HubEvent extends MappedEvent {

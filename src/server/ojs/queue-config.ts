@@ -1,7 +1,8 @@
 /** What an operator sets for a queue: how much may wait in it (backpressure), and its limits of concurrency and rate. */
-import { isoDuration, parseDuration } from '../../dialects/duration.ts'
+
 import { kindOf, type Part } from '../../dialects/reader.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { isoDuration, parseDuration } from '../../kernel/duration.ts'
 import type { LimitRow } from '../../store/rows.ts'
 
 /** As stored. */

@@ -1,11 +1,11 @@
 /** /ojs/v1/rate-limits: limits by the key that jobs name in `rate_limit`, or `queue:NAME` for those of a queue. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isoDuration } from '../../dialects/duration.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import { BodyNotes } from '../../dialects/reader.ts'
 import type { LimitParams } from '../../engine/api.ts'
 import { scopedName, unscopedName } from '../../engine/scoped-names.ts'
 import { isSlotKey } from '../../engine/slots.ts'
+import { isoDuration } from '../../kernel/duration.ts'
 import type { LimitRow } from '../../store/rows.ts'
 import { bodyObject } from '../body.ts'
 import { type Caller, mayDo } from '../caller.ts'

@@ -1,6 +1,6 @@
 /** Who reports progress or saves a checkpoint, where the body may leave it out. */
 import type { FastifyRequest } from 'fastify'
-import type { PetrelError } from '../../engine/errors.ts'
+import type { PetrelError } from '../../kernel/errors.ts'
 import type { RunRow } from '../../store/rows.ts'
 import { holderOf } from '../caller.ts'
 import type { OjsContext } from './context.ts'

@@ -2,9 +2,9 @@
 import type { JsonObject } from '../../dialects/ojs/envelope.ts'
 import { timeText } from '../../dialects/ojs/time.ts'
 import { kindOf, type Part } from '../../dialects/reader.ts'
+import { isPublic, literalAddress } from '../../kernel/addresses.ts'
 import type { Json } from '../../net/net.ts'
 import type { DeliveryHead, WebhookRow, WebhookSettings } from '../../store/webhooks.ts'
-import { isPublic, literalAddress } from '../../webhooks/address.ts'
 
 const MOST_NAMES = 100
 const MAX_METADATA = 16 * 1024

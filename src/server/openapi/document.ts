@@ -1,5 +1,5 @@
 /** The API as one OpenAPI 3.1 document. A test holds it to the routes the server has. */
-import { WIRE_ERRORS } from '../error-table.ts'
+import { ERRORS } from '../../kernel/errors.ts'
 import { ADMIN_PATHS } from './admin-paths.ts'
 import { ADMIN_SCHEMAS } from './admin-schemas.ts'
 import { DEFINITION_PATHS, DEFINITION_SCHEMAS } from './definition-paths.ts'
@@ -103,7 +103,7 @@ export function openapiDocument(version: string): object {
       responses: {
         error: errorResponse('Any other error.'),
         ...Object.fromEntries(
-          Object.entries(WIRE_ERRORS).map(([code, { hint }]) => [code, errorResponse(`\`${code}\`. ${hint}`)]),
+          Object.entries(ERRORS).map(([code, { hint }]) => [code, errorResponse(`\`${code}\`. ${hint}`)]),
         ),
       },
       schemas: {

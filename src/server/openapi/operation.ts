@@ -1,7 +1,8 @@
 /** One operation as it is written down here, and as OpenAPI wants it. */
+
+import type { ErrorCode } from '../../kernel/errors.ts'
 import { scopeOf } from '../auth.ts'
 import type { Scope } from '../caller.ts'
-import type { WireCode } from '../error-table.ts'
 import type { Schema } from './schema.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -40,7 +41,7 @@ export interface Operation {
   }
   readonly answers: { readonly [status: string]: Answer }
   /** Besides those that any route can answer with. */
-  readonly errors?: readonly WireCode[]
+  readonly errors?: readonly ErrorCode[]
 }
 
 export type Paths = { readonly [path: string]: { readonly [method in Method]?: Operation } }
@@ -122,7 +123,7 @@ function parametersOf(path: string, operation: Operation): readonly object[] {
 }
 
 function errorsOf(operation: Operation, scope: Scope | 'none', hasBody: boolean): object {
-  const codes = new Set<WireCode>(operation.errors ?? [])
+  const codes = new Set<ErrorCode>(operation.errors ?? [])
   if (hasBody) for (const code of ['invalid_request', 'payload_too_large'] as const) codes.add(code)
   if (scope !== 'none')
     for (const code of ['unauthenticated', 'permission_denied', 'rate_limited'] as const) codes.add(code)
@@ -135,7 +136,7 @@ function errorsOf(operation: Operation, scope: Scope | 'none', hasBody: boolean)
 }
 
 /** One response per status: where codes share one, the commonest stands for them. */
-const STATUS: { readonly [code in WireCode]?: string } = {
+const STATUS: { readonly [code in ErrorCode]?: string } = {
   invalid_request: '400',
   invalid_workflow: '400',
   invalid_definition: '400',

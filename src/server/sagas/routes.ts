@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { cancelSaga, retrySaga } from '../../definitions/sagas.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { SAGA_STATES, type SagaRow, type SagaState } from '../../store/sagas.ts'
 import { bodyObject } from '../body.ts'
 import { actorOf, type Caller } from '../caller.ts'

@@ -4,8 +4,8 @@
  */
 import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { PetrelError } from '../../engine/errors.ts'
-import { isPublic, literalAddress } from '../../webhooks/address.ts'
+import { isPublic, literalAddress } from '../../kernel/addresses.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { ToolFault } from '../envelope.ts'
 
 export interface Address {

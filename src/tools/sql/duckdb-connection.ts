@@ -7,7 +7,7 @@ import { lstat, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PetrelError } from '../../engine/errors.ts'
+import { PetrelError } from '../../kernel/errors.ts'
 import { isBelow } from '../below.ts'
 import type { Connection, Duckdb, Instance } from './duckdb-module.ts'
 

@@ -1,7 +1,7 @@
 /** A worker over HTTP as the engine sees it: fetches, reports and renews by hand. */
 import type { EngineOptions, EnqueueParams } from '../../../src/engine/api.ts'
-import { PetrelError } from '../../../src/engine/errors.ts'
 import type { LeaseFetch, LeaseReport, LeaseSettled } from '../../../src/engine/lease-api.ts'
+import { PetrelError } from '../../../src/kernel/errors.ts'
 import type { Failure } from '../../../src/net/marking.ts'
 import type { Json } from '../../../src/net/net.ts'
 import type { RunRow } from '../../../src/store/rows.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { PetrelError } from '../../../src/engine/errors.ts'
 import type { LeaseBeat } from '../../../src/engine/lease-api.ts'
+import { PetrelError } from '../../../src/kernel/errors.ts'
 import type { RunRow } from '../../../src/store/rows.ts'
 import { PLACES } from '../drive.ts'
 import { accepted, Desk, EXACT, until } from './desk.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
-import { PetrelError } from '../../../src/engine/errors.ts'
+import { PetrelError } from '../../../src/kernel/errors.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { RunRow } from '../../../src/store/rows.ts'
 import type { Store } from '../../../src/store/store.ts'

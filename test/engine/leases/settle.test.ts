@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { PetrelError } from '../../../src/engine/errors.ts'
 import type { LeaseReport } from '../../../src/engine/lease-api.ts'
+import { PetrelError } from '../../../src/kernel/errors.ts'
 import { PLACES } from '../drive.ts'
 import { accepted, Desk, EXACT } from './desk.ts'
 

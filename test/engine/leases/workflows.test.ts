@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { PetrelError } from '../../../src/engine/errors.ts'
+import { PetrelError } from '../../../src/kernel/errors.ts'
 import type { EachWork, Net } from '../../../src/net/net.ts'
 import type { RunRow } from '../../../src/store/rows.ts'
 import { net, node, PLACES, run, undoBy } from '../drive.ts'

@@ -4,7 +4,7 @@
  * after every change, on a statement of its own, and swallows what comes of it.
  */
 import pg from 'pg'
-import { newId } from '../../../src/engine/ids.ts'
+import { newId } from '../../../src/kernel/ids.ts'
 import { interpolated, NaiveTime, type Value } from './literal.ts'
 
 export interface Claimed {

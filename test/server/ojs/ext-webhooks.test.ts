@@ -1,6 +1,6 @@
 /** Webhooks: subscriptions, signatures, retries and dead letters, order, filters, tenants, guarded addresses. */
 import { beforeAll, expect, it } from 'vitest'
-import { isPublic } from '../../../src/webhooks/address.ts'
+import { isPublic } from '../../../src/kernel/addresses.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
 import { Receiver, signed } from './receiver.ts'
 

@@ -6,8 +6,9 @@
  * escaping: a prefix is a range of types in byte order. Types that the registry closes to this runtime are passed over
  * here, before anything is locked or counted: however many wait, they take nobody's place.
  */
+
+import { splitTypeFilters } from '../../../kernel/type-filters.ts'
 import type { Candidates, ClaimFilter } from '../../store.ts'
-import { splitTypeFilters } from '../../type-filter.ts'
 import { textArray } from '../batch.ts'
 import { RUN, selectList } from '../columns.ts'
 import { type Call, type Fields, type Statement, statement } from '../statement.ts'

@@ -6,9 +6,10 @@
  * that does not begin with it. Types that the registry closes to this runtime are passed over here: however many wait,
  * they take nobody's place.
  */
+
+import { splitTypeFilters, takes } from '../../../kernel/type-filters.ts'
 import type { RunRow } from '../../rows.ts'
 import type { Candidates, ClaimFilter } from '../../store.ts'
-import { splitTypeFilters, takes } from '../../type-filter.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'

@@ -8,7 +8,7 @@ import {
   toolsOfType,
   typeMatcher,
   typeWithTools,
-} from './type-filter.ts'
+} from './type-filters.ts'
 
 /** Few letters, so that names and prefixes meet; every character that means something, and some of other scripts. */
 const NAME = fc.string({

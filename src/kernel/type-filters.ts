@@ -10,6 +10,8 @@
  * `playbook.step:tools=%{http,noop,python}`: all such types that need no other tools. So a run goes only to a worker that
  * can do it, and the claim passes over all runs of such a type at once, by the index of types.
  */
+import { PetrelError } from './errors.ts'
+
 export type TypeFilter = { readonly exact: string } | { readonly prefix: string } | ToolsFilter
 
 export interface ToolsFilter {
@@ -130,4 +132,14 @@ export function typeMatcher(types: readonly string[] | null): (type: string) => 
 
 function shown(text: string): string {
   return `'${text.length > 100 ? `${text.slice(0, 100)}…` : text}'`
+}
+
+/** A type or prefix from outside. `place`: how whoever wrote it calls it, such as `types[0]`. */
+export function readTypeFilter(text: string, place: string): TypeFilter {
+  try {
+    return parseTypeFilter(text)
+  } catch (error) {
+    if (!(error instanceof TypeFilterError)) throw error
+    throw new PetrelError('invalid_request', `${place}: ${error.message}`, { path: place })
+  }
 }

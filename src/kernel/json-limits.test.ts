@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { depthOf, MAX_DEPTH, unstorable } from './edge.ts'
+import { depthOf, MAX_DEPTH, unstorable } from './json-limits.ts'
 
 const code = (text: string, maxBytes = 1_000): string | null => unstorable(text, maxBytes)?.code ?? null
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)

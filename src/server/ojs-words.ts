@@ -1,0 +1,17 @@
+/** What OJS calls errors; their table is kernel/errors.ts. */
+import type { ErrorCode } from '../kernel/errors.ts'
+
+/** The engine's own words that OJS has others for; /v1 shows them as they are. */
+export const OJS_WORDS: Partial<Record<ErrorCode, ErrorCode>> = {
+  engine_error: 'backend_error',
+  unusable_store: 'backend_error',
+  unavailable: 'backend_error',
+  stale_lease: 'conflict',
+  mismatch: 'conflict',
+  denied: 'permission_denied',
+  invalid_net: 'invalid_workflow',
+  invalid_definition: 'invalid_workflow',
+  unknown_event: 'not_found',
+  too_deep: 'invalid_workflow',
+  unstorable: 'invalid_payload',
+}
