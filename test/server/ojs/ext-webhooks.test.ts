@@ -286,14 +286,16 @@ onBothStores('webhooks', (stage) => {
     const hook = await subscribe({ filter: { queues: ['wh-slow'] }, timeout_ms: 1000 })
     receiver.answer = () => {}
     await push('wh-slow')
+    // Longer than the lease of a dispatcher, behind which the first attempt may have to wait.
     const [slow] = await until(
       () => deliveries(hook.id),
       ([found]) => found?.attempts >= 1,
+      30_000,
     )
     receiver.answer = (_, response) => void response.end('OK')
     expect(slow.error).toBe('no answer within 1000 ms')
     await drop(hook.id)
-  })
+  }, 60_000)
 
   it('delivers hundreds of events completely, to two servers’ subscribers, each once', async () => {
     const other = await stage.serve()
