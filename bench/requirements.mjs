@@ -82,7 +82,7 @@ export function chainsToBare(report) {
   return median(petrel.map((steps, round) => steps / (bare[round] ?? Number.NaN)))
 }
 
-/** DESIGN.md §7; measured there on 2 quiet cores. */
+/** What the design aims at; set on 2 quiet cores. */
 const AIMS = /** @type {const} */ ([
   ['10-step chains', 'chains', 'stepsPerSecond', 'steps/s', { sqlite: 15_000, postgres: 15_000 }, 'more'],
   ['drain', 'drain', 'jobsPerSecond', 'jobs/s', { sqlite: 25_000, postgres: 25_000 }, 'more'],

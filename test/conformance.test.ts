@@ -22,7 +22,7 @@ describe('a conformance row', () => {
     ['done, named without its group', '`test/sqlite.test.ts › by priority`', 'done'],
     ['done, the test is of a shared suite', '`test/suite.ts › claims › by priority`', 'done'],
     ['done, several tests, a bar in a name', '`test/suite.ts › by priority` and `test/suite.ts › a \\| b`', 'done'],
-    ['later', '', 'later (issue 4)'],
+    ['later', '', 'later (0.2.0)'],
     ['a deviation with its record', '', 'deviation ([001](../decisions/001-ours.md))'],
   ])('holds when %s', (_, test, status) => {
     expect(check(test, status)).toEqual([])
@@ -39,7 +39,7 @@ describe('a conformance row', () => {
     ['names a group with a failed test', '`test/suite.ts › claims`', 'done', 'failed'],
     ['deviates without a record', '', 'deviation', 'links no'],
     ['deviates with a missing record', '', 'deviation ([2](../decisions/002-gone.md))', 'does not exist'],
-    ['is later, nobody knows when', '', 'later', 'unknown status'],
+    ['is later, without a release', '', 'later', 'unknown status'],
     ['has a cell too many', ' | ', 'done', 'cells'],
   ])('offends when it %s', (_, test, status, complaint) => {
     expect(check(test, status)).toEqual([expect.stringContaining(complaint)])
@@ -52,7 +52,7 @@ describe('a conformance row', () => {
 
 function check(test: string, status: string, allowSkipped = false): string[] {
   write(
-    'docs/conformance/seed-1.md',
+    'docs/conformance/playbook.md',
     `| § | rule | test | status |\n|---|---|---|---|\n| 1 | x | ${test} | ${status} |\n`,
   )
   const report = { testResults: [results('sqlite', 'passed'), results('postgres', 'failed')] }

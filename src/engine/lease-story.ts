@@ -47,7 +47,7 @@ export function losersOf(history: readonly StoredEvent[]): readonly string[] {
   return [...losers]
 }
 
-/** A foreign worker fell silent: nobody but the store could tell, and upstream's readers look for the word here. */
+/** A foreign worker went silent: only the store can detect it, and simple-workflow's readers look for this word. */
 export function reasonOf(error: Failure): { readonly reason?: string } {
   return error.code === 'lease_expired' ? { reason: error.code } : {}
 }

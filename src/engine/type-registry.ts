@@ -18,7 +18,7 @@ export interface ListingParams {
   readonly isEnabled?: boolean
   /** Default null. */
   readonly description?: string | null
-  /** Upstream's word for what it is; default `workflow`. */
+  /** What simple-workflow calls its kind; default `workflow`. */
   readonly intentType?: string
   readonly actor?: string | null
 }

@@ -21,7 +21,7 @@ export interface SchemaRow {
   readonly createdBy: string | null
 }
 
-/** A type that only one runtime may execute, or nobody for now (upstream's workflow_registry). */
+/** A type that only one runtime may execute, or none for now (simple-workflow's workflow_registry). */
 export interface RuntimeRow {
   /** The type. */
   readonly workflowName: string

@@ -195,7 +195,10 @@ describe.skipIf(python === undefined)('the Python client', () => {
   onPostgres('by SQL, with no Petrel process', 'test_sql', async () => ({ PETREL_TEST_DSN: (await newPlace()).dsn }))
   onPostgres('both ways at once', 'test_together', beside)
   // Their times have no zone: such clients run in UTC, as the role does.
-  onPostgres('a client that knows nothing of Petrel', 'test_upstream', async () => ({ ...(await beside()), TZ: 'UTC' }))
+  onPostgres('a client that knows nothing of Petrel', 'test_plain_client', async () => ({
+    ...(await beside()),
+    TZ: 'UTC',
+  }))
 
   it.skipIf(postgresUrl() === null)(
     'has a README whose programs print what it says',

@@ -8,7 +8,7 @@ import type { DagStatus } from '../../src/dialects/dag/status/status.ts'
 import { type DagState, isTransition } from '../../src/dialects/dag/status/transitions.ts'
 import type { InstanceRow } from '../../src/store/rows.ts'
 import { PLACES } from '../engine/drive.ts'
-import { inLine, type Spec, Stage, undoing } from './seed-3/stage.ts'
+import { inLine, type Spec, Stage, undoing } from './specification/stage.ts'
 
 const GATE = { name: 'ok', approval: true }
 const AFTER_GATE = { name: 'after', dependsOn: ['ok'] }

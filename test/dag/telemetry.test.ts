@@ -4,7 +4,7 @@ import type { TelemetryEvent } from '../../src/dialects/dag/status/telemetry.ts'
 import { loadTelemetry } from '../../src/dialects/dag/status/telemetry-load.ts'
 import type { StartParams } from '../../src/engine/api.ts'
 import { PLACES } from '../engine/drive.ts'
-import { inLine, type Spec, Stage, undoing } from './seed-3/stage.ts'
+import { inLine, type Spec, Stage, undoing } from './specification/stage.ts'
 
 /** What each event must say, whatever else it says. */
 const MANDATORY: { readonly [name: string]: readonly string[] } = {
@@ -36,7 +36,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     return told
   }
 
-  const names = async (id: string) => (await events(id)).map(({ type }) => type.replace(/^seed\.workflow_/, ''))
+  const names = async (id: string) => (await events(id)).map(({ type }) => type.replace(/^example\.workflow_/, ''))
   const payload = async (id: string, name: string) =>
     (await events(id)).find(({ type }) => type.endsWith(`.workflow_${name}`))?.payload
   const start = (spec: Spec, params: Partial<StartParams> = {}) => stage.start(spec, params)
@@ -63,7 +63,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       'growth.workflow_completed',
     ])
     expect(told[2]?.payload).toMatchObject({
-      workflowName: 'seed',
+      workflowName: 'example',
       trigger: { kind: 'manual' },
       domainsInvolved: ['growth', 'data'],
     })
@@ -83,7 +83,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     const id = await start({ maxConcurrent: 1, steps }, { start: false })
     const seen = async () =>
       (await events(id)).map(({ type, payload }) => {
-        const name = type.replace(/^seed\.workflow_/, '')
+        const name = type.replace(/^example\.workflow_/, '')
         return payload['stepName'] === undefined ? name : `${name} ${payload['stepName']}`
       })
     expect(await seen()).toEqual(['idle'])

@@ -7,7 +7,7 @@ import type { GateRow, RunRow } from '../../src/store/rows.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, undoBy } from './drive.ts'
-import { events } from './seeds/stage.ts'
+import { events } from './specifications/stage.ts'
 
 const FORBIDDEN: Partial<Failure> = { code: 'pii', message: 'personal data leaves the region', category: 'governance' }
 const ASKED: GateWork = { kind: 'gate', options: { title: 'governance: send' }, timeoutMs: null, onTimeout: 'reject' }

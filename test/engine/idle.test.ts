@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/engine/hash.ts'
 import { type Drive, net, node, PLACES } from './drive.ts'
-import { events, open, row } from './seeds/stage.ts'
+import { events, open, row } from './specifications/stage.ts'
 
 describe.each(PLACES)('idle instances on $name', (place) => {
   let d: Drive

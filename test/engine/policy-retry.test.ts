@@ -6,7 +6,7 @@ import type { GateRow } from '../../src/store/rows.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, run, undoBy } from './drive.ts'
-import { events } from './seeds/stage.ts'
+import { events } from './specifications/stage.ts'
 
 const TWO_TRIES = { ...ONCE, maxAttempts: 2 }
 const GATE: GateWork = { kind: 'gate', options: {}, timeoutMs: null, onTimeout: 'reject' }

@@ -1,7 +1,7 @@
 /** A retry with another input, and under a key. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Drive, net, node, ONCE, PLACES } from './drive.ts'
-import { open } from './seeds/stage.ts'
+import { open } from './specifications/stage.ts'
 
 describe.each(PLACES)('a retry with another input on $name', (place) => {
   let d: Drive

@@ -1,8 +1,8 @@
 /** Execution slots: at most so many instances of a workflow execute at once, first queued first. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { net, node, PLACES, run } from './drive.ts'
-import { events, row } from './seeds/stage.ts'
 import { KEY, one, SlotStage } from './slot-stage.ts'
+import { events, row } from './specifications/stage.ts'
 
 /** A process that dies as soon as it comes to let somebody begin. */
 const DIES = {

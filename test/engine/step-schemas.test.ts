@@ -5,7 +5,7 @@ import type { RunRow } from '../../src/store/rows.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, run, undoBy } from './drive.ts'
-import { events } from './seeds/stage.ts'
+import { events } from './specifications/stage.ts'
 
 const AMOUNT = { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } }
 const AGAIN = { ...ONCE, maxAttempts: 3, initialMs: 1000, maxMs: 1000 }

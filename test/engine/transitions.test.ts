@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstanceState } from '../../src/net/marking.ts'
 import { followersOf } from '../../src/net/transitions.ts'
 import { type Drive, net, node, ONCE, PLACES, undoBy } from './drive.ts'
-import { open, row } from './seeds/stage.ts'
+import { open, row } from './specifications/stage.ts'
 
 const gate = { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' } as const
 

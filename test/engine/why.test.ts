@@ -7,7 +7,7 @@ import type { GateWork, Json, Net } from '../../src/net/net.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, run, undoBy } from './drive.ts'
-import { arc, begin, byType, routed } from './seeds/stage.ts'
+import { arc, begin, byType, routed } from './specifications/stage.ts'
 
 const gate = (options: Json = null, rest: Partial<GateWork> = {}): GateWork => ({
   kind: 'gate',

@@ -4,7 +4,7 @@ import type { Engine } from '../../src/engine/engine.ts'
 import { Petrel } from '../../src/index.ts'
 import type { Drive } from '../engine/drive.ts'
 import { net, node, ONCE } from '../engine/drive.ts'
-import { batch, chain, job, workflow } from '../engine/seeds/stage.ts'
+import { batch, chain, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { eventually, NEVER_MS, Stage } from './stage.ts'
 

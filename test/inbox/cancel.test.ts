@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Cancelled, Petrel } from '../../src/index.ts'
 import type { Drive } from '../engine/drive.ts'
 import { net, node, ONCE, undoBy } from '../engine/drive.ts'
-import { begin, chain, events, group, job, workflow } from '../engine/seeds/stage.ts'
+import { begin, chain, events, group, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { eventually, NEVER_MS, Stage } from './stage.ts'
 

@@ -1,7 +1,7 @@
 /** Soft delete: by the engine and by plain SQL. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Drive } from '../engine/drive.ts'
-import { chain, group, job, workflow } from '../engine/seeds/stage.ts'
+import { chain, group, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 

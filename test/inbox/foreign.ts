@@ -37,7 +37,7 @@ export const SHARED: readonly Place[] = [
   ...(postgresUrl() === null ? [] : [{ name: 'postgres', open: freshDatabase }]),
 ]
 
-/** One connection. Its statements are those of seed 2, on the store's clock. */
+/** One connection. Its statements are those of the inbox specification, on the store's clock. */
 export class Foreign {
   readonly #send: (text: string) => Promise<Answer>
   readonly #now: string
@@ -137,7 +137,7 @@ export class Foreign {
     )
   }
 
-  /** As upstream's workers decide: `failed` at the last attempt, else again after n² minutes. */
+  /** As simple-workflow's workers decide: `failed` at the last attempt, else again after n² minutes. */
   fail({ id, attempt, maxAttempts }: Omit<Claimed, 'type' | 'payload'>, error = 'no luck'): Promise<Answer> {
     const n = attempt + 1
     return this.sql(

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/worker/port.ts'
 import type { Drive } from '../engine/drive.ts'
-import { begin, chain, job, workflow } from '../engine/seeds/stage.ts'
+import { begin, chain, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 

@@ -5,7 +5,7 @@ import { DEFAULT_WINDOW } from '../../src/dialects/ojs/workflow-load.ts'
 import { workflowWire } from '../../src/dialects/ojs/workflow-wire.ts'
 import type { InstanceRow } from '../../src/store/rows.ts'
 import type { Drive } from '../engine/drive.ts'
-import { chain, job, workflow } from '../engine/seeds/stage.ts'
+import { chain, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 

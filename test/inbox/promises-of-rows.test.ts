@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import type { Drive } from '../engine/drive.ts'
-import { chain, group, job, workflow } from '../engine/seeds/stage.ts'
+import { chain, group, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 

@@ -1,7 +1,7 @@
 /** What holds on an SQLite file whoever writes: ended rows, edits, deletion, the audit trail. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Drive } from '../engine/drive.ts'
-import { chain, job, workflow } from '../engine/seeds/stage.ts'
+import { chain, job, workflow } from '../engine/specifications/stage.ts'
 import { aRun } from '../store/rows.ts'
 import { put } from '../store/subject.ts'
 import { ToolStage } from './sqlite-stage.ts'

@@ -1,7 +1,7 @@
 /** Who may end what, on an SQLite file: the sqlite3 tool beside Petrel's own workers, and beside other tools. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Drive } from '../engine/drive.ts'
-import { begin, chain, job, workflow } from '../engine/seeds/stage.ts'
+import { begin, chain, job, workflow } from '../engine/specifications/stage.ts'
 import { ToolStage } from './sqlite-stage.ts'
 import { hasSqlite3, type ToolWorker } from './sqlite-tool.ts'
 import { eventually, NEVER_MS } from './stage.ts'

@@ -1,7 +1,7 @@
 /** Several sqlite3 processes and a Petrel engine on one file at the same time. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Drive } from '../engine/drive.ts'
-import { chain, job, workflow } from '../engine/seeds/stage.ts'
+import { chain, job, workflow } from '../engine/specifications/stage.ts'
 import { ToolStage } from './sqlite-stage.ts'
 import { hasSqlite3, type ToolWorker } from './sqlite-tool.ts'
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Drive } from '../engine/drive.ts'
-import { chain, events, job, workflow } from '../engine/seeds/stage.ts'
+import { chain, events, job, workflow } from '../engine/specifications/stage.ts'
 import { ToolStage } from './sqlite-stage.ts'
 import { hasSqlite3, SqliteTool, type ToolWorker } from './sqlite-tool.ts'
 import { eventually, NEVER_MS } from './stage.ts'

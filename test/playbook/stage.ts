@@ -31,7 +31,7 @@ export class Stage {
   }
 
   async start(text: string, workload?: Json): Promise<string> {
-    const { start } = await readDefinition('seed.yaml', playbook(text))
+    const { start } = await readDefinition('example.yaml', playbook(text))
     return this.d.start({ ...start, ...(workload === undefined ? {} : { input: workload }) })
   }
 
@@ -119,7 +119,7 @@ export class Stage {
 
 /** A playbook from its sections; what every one must say is added. */
 export function playbook(sections: string): string {
-  return `apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: seed }\n${sections}`
+  return `apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: example }\n${sections}`
 }
 
 /** A step that a worker does; `rest` is more of it, in YAML's flow style. */

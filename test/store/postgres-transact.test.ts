@@ -300,17 +300,17 @@ async function cutAfterCommit(url: string): Promise<{ readonly url: string; arm(
   const sockets = new Set<Socket>()
   let armed = false
   const server = createServer((client) => {
-    const upstream = connectTo(Number(target.port || 5432), target.hostname)
-    for (const socket of [client, upstream]) {
+    const database = connectTo(Number(target.port || 5432), target.hostname)
+    for (const socket of [client, database]) {
       sockets.add(socket)
       socket.on('error', () => {})
       socket.on('close', () => {
         client.destroy()
-        upstream.destroy()
+        database.destroy()
       })
     }
-    client.on('data', (bytes) => upstream.write(bytes))
-    upstream.on('data', (bytes) => {
+    client.on('data', (bytes) => database.write(bytes))
+    database.on('data', (bytes) => {
       if (armed && bytes.includes('COMMIT\0')) client.destroy()
       else client.write(bytes)
     })

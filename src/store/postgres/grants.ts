@@ -74,7 +74,7 @@ GRANT SELECT, INSERT (id, ${SCHEDULE.join(', ')}),
   UPDATE (${SCHEDULE.join(', ')})
   ON workflow.workflow_schedule TO ${to};
 GRANT SELECT ON workflow.workflow_registry, workflow.workflow_history, workflow.workflow_step TO ${to};
--- Upstream's clients send times without a zone and mean UTC, and name no schema.
+-- simple-workflow's clients send times without a zone and mean UTC, and name no schema.
 ALTER ROLE ${to} SET timezone = 'UTC';
 ALTER ROLE ${to} SET search_path = workflow;
 COMMIT;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseReport } from '../../../src/engine/lease-api.ts'
 import { PetrelError } from '../../../src/kernel/errors.ts'
 import { PLACES } from '../drive.ts'
-import { chain, job, workflow } from '../seeds/stage.ts'
+import { chain, job, workflow } from '../specifications/stage.ts'
 import { accepted, Desk, EXACT } from './desk.ts'
 
 const OUTCOMES: readonly LeaseReport['outcome'][] = [

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { built, Program } from '../../crash/process.ts'
 import type { Drive } from '../../engine/drive.ts'
-import { batch, job, workflow } from '../../engine/seeds/stage.ts'
+import { batch, job, workflow } from '../../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from '../foreign.ts'
 import { eventually, Stage } from '../stage.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The two upstream clients as far as the database sees them: the statements of reference/inbox-dag-saga.md §1.2 with
- * their parameters, conditions and row counts, in the order in which the libraries send them. Each logs its own event
- * after every change, on a statement of its own, and swallows what comes of it.
+ * simple-workflow's Go and Python clients as the database sees them: their statements with parameters, conditions and
+ * row counts, in the order in which the libraries send them. After every change each client logs its own event in a
+ * separate statement and ignores the result.
  */
 import pg from 'pg'
 import { newId } from '../../../src/kernel/ids.ts'
@@ -36,7 +36,7 @@ export interface InboxClient {
   complete(id: string, result: unknown): Promise<void>
   /** The status it meant to write. */
   fail(run: Claimed, error: string): Promise<'pending' | 'failed'>
-  /** Swallows errors, as upstream does; gives the number of rows written for tests to look at. */
+  /** Swallows errors, as simple-workflow does; gives the number of rows written for tests to look at. */
   event(id: string, word: string, data: unknown): Promise<number>
   depth(prefix: string): Promise<number>
   schedule(type: string, cron: string, timezone: string, nextRunAt: number): Promise<string>

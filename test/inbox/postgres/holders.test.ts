@@ -82,7 +82,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(await types(won)).toEqual(['created', 'leased', 'started', 'deferred', 'succeeded'])
   })
 
-  it('a step of a workflow is executed by an upstream worker; the engine tells its end, once, with its number', async () => {
+  it('a step of a workflow is executed by a foreign worker; the engine tells its end, once, with its number', async () => {
     const instance = await d.start({ net: net([node('a.v1', ['b']), node('b')]) })
     const claimed = (await go.claim('go-1', ['a.%']))!
     await go.started(claimed.id, 'go-1')

@@ -1,4 +1,4 @@
-/** What upstream's clients cannot know: a cancel, an expiry, another worker came between two of their statements. */
+/** What simple-workflow's clients cannot know: a cancel, an expiry, another worker came between two of their statements. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
 import { until } from '../../server/serving.ts'

@@ -3,7 +3,7 @@ import type { InstanceState } from '../../../net/marking.ts'
 import type { StoredEvent } from '../../../store/rows.ts'
 import { DAG_STATES, dagState, isTransition, transitionsOf } from './transitions.ts'
 
-/** Seed 3 §1, as it stands there. */
+/** §1 of the workflow state machine specification, verbatim. */
 const TABLE = [
   ['idle', 'queued'],
   ['queued', 'executing'],

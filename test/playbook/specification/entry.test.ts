@@ -6,7 +6,7 @@ import { PLACES } from '../../engine/drive.ts'
 import { playbook, Stage, step, workflow } from '../stage.ts'
 
 const wrong = (text: string): Promise<DefinitionError> =>
-  readDefinition('seed.yaml', text).then(
+  readDefinition('example.yaml', text).then(
     () => expect.fail('it was accepted'),
     (error: DefinitionError) => error,
   )
@@ -19,7 +19,7 @@ executor: { spec: { entry_step: a } }
 workload: { n: 1 }
 workbook: [{ name: greet, tool: { kind: noop } }]
 ${workflow(step('a'))}`
-    const { dialect, start, warnings } = await readDefinition('seed.yaml', playbook(sections))
+    const { dialect, start, warnings } = await readDefinition('example.yaml', playbook(sections))
     expect([dialect, start.net.nodes.map(({ key }) => key), start.net.input]).toEqual(['playbook', ['a'], { n: 1 }])
     expect(warnings?.filter(({ message }) => message.includes('section'))).toEqual([])
     const error = await wrong(playbook(`vars: { n: 1 }\n${workflow(step('a'))}`))

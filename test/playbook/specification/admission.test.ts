@@ -14,7 +14,7 @@ const admitted = (rules: string, rest = ''): string =>
 describe('§3.1 step.when', () => {
   it('does not exist: it is refused with a hint to admission', async () => {
     const text = playbook(workflow(step('a', "when: '{{ true }}'")))
-    const error = await readDefinition('seed.yaml', text).catch((caught: DefinitionError) => caught)
+    const error = await readDefinition('example.yaml', text).catch((caught: DefinitionError) => caught)
     expect((error as DefinitionError).problems[0]).toMatchObject({
       line: 5,
       message: expect.stringContaining('when'),

@@ -15,7 +15,7 @@ from .plain_sql import PlainSql
 
 
 @needs_both
-class Upstream(PlaceCase):
+class PlainClient(PlaceCase):
     address = DSN or ""
 
     def setUp(self) -> None:

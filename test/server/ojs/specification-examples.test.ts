@@ -24,7 +24,7 @@ const ORDER_STEPS = [
 const ID = expect.stringMatching(UUID7)
 const AT = expect.stringMatching(MOMENT)
 
-onBothStores('the examples of seed 0', (stage) => {
+onBothStores('the examples of the OJS workflow specification', (stage) => {
   let s: Serving
   let f: Flow
   beforeAll(async () => {

@@ -37,7 +37,7 @@ export class Stage {
   }
 
   async start(spec: Spec, params: Partial<StartParams> = {}): Promise<string> {
-    const { start } = await readDefinition('seed.yaml', fileOf(spec))
+    const { start } = await readDefinition('example.yaml', fileOf(spec))
     return this.d.start({ ...start, ...params })
   }
 
@@ -141,7 +141,7 @@ export class Stage {
 }
 
 export function fileOf(spec: Spec): string {
-  return JSON.stringify({ apiVersion: 'ioa.dev/v0.2', kind: 'Workflow', metadata: { name: 'seed' }, spec })
+  return JSON.stringify({ apiVersion: 'ioa.dev/v0.2', kind: 'Workflow', metadata: { name: 'example' }, spec })
 }
 
 /** Steps one after another. */

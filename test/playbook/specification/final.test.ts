@@ -13,7 +13,7 @@ const STEPS = workflow(step('a', FORK), step('b'), step('c'), step('report', "ar
 describe('§7.1 final_step', () => {
   it('that does not exist is refused, with its line', async () => {
     const text = playbook(`executor:\n  spec:\n    final_step: repotr\n${workflow(step('report'))}`)
-    const error = await readDefinition('seed.yaml', text).catch((caught: DefinitionError) => caught)
+    const error = await readDefinition('example.yaml', text).catch((caught: DefinitionError) => caught)
     expect((error as DefinitionError).problems[0]).toMatchObject({ line: 6, hint: expect.stringContaining('report') })
   })
 })

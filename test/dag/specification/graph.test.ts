@@ -68,7 +68,7 @@ describe.each(PLACES)('§5.1 parallel execution on $name', (place) => {
 
 describe('§5.2 graphs that are refused', () => {
   const refused = async (spec: Spec): Promise<string> =>
-    readDefinition('seed.yaml', fileOf(spec)).then(
+    readDefinition('example.yaml', fileOf(spec)).then(
       () => 'accepted',
       (error: DefinitionError) => error.problems.map(({ message, hint }) => `${message}; ${hint}`).join('\n'),
     )

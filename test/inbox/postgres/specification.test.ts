@@ -1,4 +1,4 @@
-/** Every SQL statement printed in seed 2 §6 and §7, as it is printed, sent by a role with no other rights. */
+/** Every SQL statement in §6 and §7 of the inbox specification, verbatim, sent by a role with no other rights. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../../services.ts'
 import { type InboxStage, inboxStage } from './stage.ts'
@@ -48,7 +48,7 @@ const CHECK = `select status from workflow.workflow_run where id = :run_id;
 const LOG = `insert into workflow.workflow_event (workflow_id, event_type, data)
 values (:run_id, 'heartbeat', '{"extended_by_seconds": 30}');`
 
-describe.skipIf(postgresUrl() === null)('the statements of seed 2', () => {
+describe.skipIf(postgresUrl() === null)('the statements of the inbox specification', () => {
   let stage: InboxStage
   beforeEach(async () => {
     stage = await inboxStage()

@@ -1,6 +1,6 @@
 /**
  * What the workflow specification demands and the public cases do not look at, each named after its section. Beside
- * workflows.test.ts (each primitive), nesting.test.ts (section 10), once.test.ts (6.4.4), seed-0-examples.test.ts.
+ * workflows.test.ts (each primitive), nesting.test.ts (section 10), once.test.ts (6.4.4), specification-examples.test.ts.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ const EVENTS = [
   'workflow.step_failed',
 ]
 
-onBothStores('seed 0', (stage) => {
+onBothStores('the OJS workflow specification', (stage) => {
   let s: Serving
   let f: Flow
   beforeAll(async () => {
