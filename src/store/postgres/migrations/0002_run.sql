@@ -67,7 +67,7 @@ CREATE TABLE workflow.workflow_run (
 CREATE UNIQUE INDEX workflow_run_place ON workflow.workflow_run (instance_id, node, fire, item, role)
   WHERE instance_id IS NOT NULL;
 
--- simple-workflow's claim statement: ORDER BY priority, created_at over pending and expired leases.
+-- Upstream's claim statement: ORDER BY priority, created_at over pending and expired leases.
 -- 1 ms with it, 620 ms without at a million pending.
 CREATE INDEX idx_workflow_run_claim ON workflow.workflow_run (priority, created_at)
   WHERE status IN ('pending', 'leased');
@@ -104,7 +104,7 @@ CREATE INDEX workflow_run_dead_letter ON workflow.workflow_run (id) WHERE dead_l
 CREATE INDEX workflow_run_finished ON workflow.workflow_run (finished_at)
   WHERE instance_id IS NULL AND finished_at IS NOT NULL;
 
--- Names that simple-workflow's CREATE INDEX IF NOT EXISTS looks for. Its definitions would cost a quarter of settle's
+-- Names that upstream's CREATE INDEX IF NOT EXISTS looks for. Its definitions would cost a quarter of settle's
 -- throughput and serve no statement that the indexes above do not; these stay empty or nearly so.
 CREATE INDEX idx_workflow_run_idempotency ON workflow.workflow_run (idempotency_key)
   WHERE idempotency_key IS NOT NULL AND deleted_at IS NOT NULL;

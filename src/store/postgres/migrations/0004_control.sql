@@ -1,4 +1,4 @@
--- Small tables that steer the work: queues, limits, unique keys, workers, schedules, and simple-workflow's registry.
+-- Small tables that steer the work: queues, limits, unique keys, workers, schedules, and upstream's registry.
 
 CREATE TABLE workflow.workflow_queue (
   name   text PRIMARY KEY,
@@ -58,7 +58,7 @@ CREATE TABLE workflow.workflow_cron (
 
 CREATE INDEX workflow_cron_due ON workflow.workflow_cron (next_at) WHERE enabled AND next_at IS NOT NULL;
 
--- simple-workflow's shapes, unchanged.
+-- Upstream's shapes, untouched.
 CREATE TABLE workflow.workflow_registry (
   id            uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   workflow_name text NOT NULL UNIQUE,

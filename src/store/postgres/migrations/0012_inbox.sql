@@ -45,7 +45,7 @@ ALTER TABLE workflow.workflow_event ALTER COLUMN engine SET DEFAULT false;
 -- Lists of the inbox, newest first.
 CREATE INDEX workflow_run_inbox ON workflow.workflow_run (created_at DESC, id DESC) WHERE inbox;
 
--- Names that simple-workflow's CREATE INDEX IF NOT EXISTS looks for; they hold only what clients tell on their own.
+-- Names that upstream's CREATE INDEX IF NOT EXISTS looks for; they hold only what clients tell on their own.
 CREATE INDEX idx_workflow_event_workflow_id ON workflow.workflow_event (workflow_id, created_at DESC) WHERE NOT engine;
 CREATE INDEX idx_workflow_event_type ON workflow.workflow_event (event_type, created_at DESC) WHERE NOT engine;
 
@@ -268,7 +268,7 @@ END
 $$;
 
 -- What events tell of a failed execution. That a lease ran out nobody but the store can say; `reason` is where
--- simple-workflow's readers look for it.
+-- upstream's readers look for it.
 CREATE FUNCTION workflow.inbox_failure(attempt integer, error jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE
 RETURN jsonb_build_object('attempt', attempt, 'error', error)
   || CASE WHEN error ->> 'code' = 'lease_expired' THEN '{"reason": "lease_expired"}'::jsonb ELSE '{}' END;

@@ -1,6 +1,6 @@
 -- Fewer indexes. Every insert and update of a row opens, locks and asks each index of its table whether the row belongs
 -- there: with 36 of them on the way of a start that was a fifth of the time an idle one-step workflow took. What asked
--- for several rare things is one index now, and simple-workflow's names stand for indexes that are needed anyway.
+-- for several rare things is one index now, and upstream's names stand for indexes that are needed anyway.
 
 -- When the sweeper has to look at a run: its lease or timeout runs out, or nobody began it in time.
 DROP INDEX workflow.workflow_run_lease;
@@ -25,7 +25,7 @@ CREATE INDEX workflow_instance_due ON workflow.workflow_instance (
   (CASE WHEN more THEN '-infinity' WHEN ended_at IS NULL THEN deadline_at END)
 ) WHERE (CASE WHEN more THEN '-infinity' WHEN ended_at IS NULL THEN deadline_at END) IS NOT NULL;
 
--- Names that simple-workflow's CREATE INDEX IF NOT EXISTS looks for.
+-- Names that upstream's CREATE INDEX IF NOT EXISTS looks for.
 DROP INDEX workflow.idx_workflow_run_idempotency;
 ALTER INDEX workflow.workflow_run_idempotency_key_key RENAME TO idx_workflow_run_idempotency;
 DROP INDEX workflow.idx_workflow_run_type_status;

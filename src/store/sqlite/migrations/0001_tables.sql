@@ -274,7 +274,7 @@ CREATE TABLE workflow_event (
 CREATE INDEX idx_workflow_event_run ON workflow_event (workflow_id, id) WHERE workflow_id IS NOT NULL;
 CREATE INDEX idx_workflow_event_instance ON workflow_event (instance_id, seq) WHERE instance_id IS NOT NULL;
 
--- simple-workflow's two tables in its own shape.
+-- Upstream's two tables in its own shape.
 CREATE TABLE workflow_registry (
   id TEXT NOT NULL PRIMARY KEY DEFAULT (lower(hex(randomblob(16)))),
   workflow_name TEXT NOT NULL UNIQUE,
