@@ -17,11 +17,11 @@ if (folder === undefined) throw new Error('node scripts/bundle.mjs FOLDER')
 await build({
   input: {
     index: join(src, 'index.ts'),
-    nats: join(src, 'nats/index.ts'),
+    nats: join(src, 'nats.ts'),
     cli: join(src, 'cli/main.ts'),
     insides: join(src, 'insides.ts'),
     // Loaded by threads, from beside the others.
-    'definition-thread': join(src, 'dialects/definition-thread.ts'),
+    'definition-thread': join(src, 'operations/definitions/definition-thread.ts'),
   },
   platform: 'node',
   external: (id) => !/^[./]/.test(id) && !id.startsWith(src),

@@ -2,16 +2,17 @@
  * What the tests of killed processes and the benchmarks reach for in a build, beside what the package offers. It is built with
  * the rest, so that they meet the very classes that `petrel` runs; nobody can import it from the package.
  */
-export { Catalog } from './definitions/catalog.ts'
-export { Events } from './definitions/events.ts'
-export { readDefinition } from './dialects/definition.ts'
+
 export { Engine } from './engine/engine.ts'
-export { newRun } from './engine/runs.ts'
+export { newRun } from './engine/fold/run/runs.ts'
 export { compileExpression, compileTemplate, ExprError, render, truthy } from './expr/index.ts'
-export { playbookVocabulary } from './expr/playbook/index.ts'
 export { newId } from './kernel/ids.ts'
-export { makeStepHandler } from './pipeline/handler.ts'
-export { STEP_TYPE } from './pipeline/program.ts'
+export { readDefinition } from './notations/definition.ts'
+export { makeStepHandler } from './notations/playbook/runtime/handler.ts'
+export { STEP_TYPE } from './notations/playbook/runtime/program.ts'
+export { playbookVocabulary } from './notations/playbook/vocabulary/index.ts'
+export { Catalog } from './operations/definitions/catalog.ts'
+export { Events } from './operations/definitions/events.ts'
 export { startServer } from './server/server.ts'
 export { openStore } from './store/open.ts'
 export { binaryArray } from './store/postgres/array.ts'

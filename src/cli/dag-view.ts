@@ -1,10 +1,11 @@
 /** A workflow of steps as `petrel show` prints it: its state and the way there, its steps, its conditions. */
-import { dagNodes, loadStatus } from '../dialects/dag/status/load.ts'
-import type { DagStatus } from '../dialects/dag/status/status.ts'
+
 import type { EngineApi } from '../engine/api.ts'
-import { loadSteps, nodesBefore, type StepView } from '../engine/steps.ts'
+import type { InstanceRow } from '../model/rows.ts'
 import { indexNet } from '../net/compile.ts'
-import type { InstanceRow } from '../store/rows.ts'
+import { dagNodes, loadStatus } from '../notations/dag/project/load.ts'
+import type { DagStatus } from '../notations/dag/project/status.ts'
+import { loadSteps, nodesBefore, type StepView } from '../views/steps.ts'
 import { harmless, type Terminal } from './terminal.ts'
 import { brief, paintState, span } from './words.ts'
 

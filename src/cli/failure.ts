@@ -2,9 +2,10 @@
  * How a command fails: one line says what is wrong, one what would be right, and the exit code comes from the table of
  * error codes. A stack is shown only with PETREL_DEBUG=1.
  */
-import { DefinitionError } from '../dialects/mistakes.ts'
+
 import { ERRORS, type ErrorCode, knownHint, PetrelError, shellHintOf } from '../kernel/errors.ts'
-import { StoreError, StoreUnavailableError, StoreUnusableError } from '../store/errors.ts'
+import { StoreError, StoreUnavailableError, StoreUnusableError } from '../kernel/store-errors.ts'
+import { DefinitionError } from '../notations/source/mistakes.ts'
 import { harmless, type Terminal } from './terminal.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, denied: 4 } as const

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { beside } from '../client/beside.ts'
-import type { Definition } from '../dialects/definition.ts'
-import { DefinitionError, type LocatedMistake } from '../dialects/mistakes.ts'
-import type { ReadOptions } from '../dialects/others.ts'
-import { definitionText } from '../dialects/utf8.ts'
+import type { Definition } from '../notations/source/definition.ts'
+import { DefinitionError, type LocatedMistake } from '../notations/source/mistakes.ts'
+import type { ReadOptions } from '../notations/source/others.ts'
+import { definitionText } from '../notations/source/utf8.ts'
 import type { Tools } from '../tools/tools.ts'
 import { CliError } from './failure.ts'
 
@@ -53,7 +53,7 @@ export interface FileOptions {
 /** Definitions that it names are looked for beside it. */
 export async function readDefinitionFile(file: string, { tools, deployed }: FileOptions = {}): Promise<Definition> {
   const text = readDefinitionText(file)
-  const { readDefinition } = await import('../dialects/definition.ts')
+  const { readDefinition } = await import('../notations/definition.ts')
   const near = beside(file === '-' ? '.' : dirname(file))
   return readDefinition(file === '-' ? 'stdin' : file, text, {
     resolve: async (name) => (await near.resolve(name)) ?? (await deployed?.resolve(name)) ?? null,

@@ -1,7 +1,7 @@
 /** What commands share that ask what the HTTP API is asked. */
 import { InvalidArgumentError } from 'commander'
+import { RequestError } from '../http/request-error.ts'
 import { ERRORS, type ErrorCode, PetrelError } from '../kernel/errors.ts'
-import { RequestError } from '../server/request-error.ts'
 import { CliError } from './failure.ts'
 
 /** The rules are those of the HTTP API; what they say would be right is worth a line here, too. */

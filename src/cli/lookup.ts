@@ -1,7 +1,7 @@
 /** Ids given on the command line, and a clear answer when there is nothing behind one. */
 import type { EngineApi, InstanceView } from '../engine/api.ts'
-import { isId } from '../server/query.ts'
-import type { RunRow } from '../store/rows.ts'
+import { isId } from '../http/query.ts'
+import type { RunRow } from '../model/rows.ts'
 import { CliError } from './failure.ts'
 
 export async function runOrInstance(

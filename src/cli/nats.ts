@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { Saga } from '../client/saga.ts'
 import type { EngineApi } from '../engine/api.ts'
 import type { Logger } from '../kernel/logger.ts'
-import { CONTROL_REACHES, type ControlReach } from '../nats/names.ts'
+import { CONTROL_REACHES, type ControlReach } from '../notations/saga/nats/names.ts'
 
 export interface NatsOptions {
   readonly nats?: string
@@ -66,7 +66,7 @@ export async function serveSagas(
   if (nats === undefined && sagas.length === 0) return null
   const [{ Petrel }, { SAGA_QUEUE }] = await Promise.all([
     import('../client/petrel.ts'),
-    import('../dialects/saga/program.ts'),
+    import('../notations/saga/compile/program.ts'),
   ])
   const petrel = Petrel.over(engine, logger === null ? {} : { logger })
   for (const saga of sagas) await petrel.saga(saga as Saga<never>)
@@ -96,7 +96,7 @@ async function openTransport(
   },
   logger: Logger | null,
 ) {
-  const { openSagaTransport } = await import('../nats/open.ts')
+  const { openSagaTransport } = await import('../notations/saga/nats/open.ts')
   return openSagaTransport({
     engine,
     url: nats,

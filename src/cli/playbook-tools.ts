@@ -1,6 +1,6 @@
 /** What the steps of playbooks are made of, read off their nodes. */
 import type { Node, Work } from '../net/net.ts'
-import type { Program } from '../pipeline/program.ts'
+import type { Program } from '../notations/playbook/runtime/program.ts'
 
 /** `http, python`; a loop of them, a sub-playbook, or nothing but routing. */
 export function toolsOf(node: Node): string {

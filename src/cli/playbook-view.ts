@@ -1,11 +1,12 @@
 /** A playbook as `petrel show`, `run` and `watch` print it: how it stands, its steps, what it waits for, its events. */
-import type { ExecutionEvent } from '../dialects/playbook/execution/envelope.ts'
-import type { BlockedToken, Execution } from '../dialects/playbook/execution/execution.ts'
-import { type LoadedExecution, loadExecution } from '../dialects/playbook/execution/load.ts'
-import type { PlaybookStep } from '../dialects/playbook/execution/steps.ts'
+
 import type { EngineApi } from '../engine/api.ts'
+import type { InstanceRow } from '../model/rows.ts'
+import type { ExecutionEvent } from '../notations/playbook/project/envelope.ts'
+import type { BlockedToken, Execution } from '../notations/playbook/project/execution.ts'
+import { type LoadedExecution, loadExecution } from '../notations/playbook/project/load.ts'
+import type { PlaybookStep } from '../notations/playbook/project/steps.ts'
 import { namesAsked, rulesWords } from '../server/instances/why-words.ts'
-import type { InstanceRow } from '../store/rows.ts'
 import { contextHint } from './hints.ts'
 import { toolsOf } from './playbook-tools.ts'
 import { harmless, type Terminal } from './terminal.ts'

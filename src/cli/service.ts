@@ -5,8 +5,8 @@
  */
 import type { Saga } from '../client/saga.ts'
 import type { EngineApi } from '../engine/api.ts'
+import type { WorkerMetrics } from '../server/metrics/worker-metrics.ts'
 import type { Server, ServerOptions } from '../server/server.ts'
-import type { WorkerMetrics } from '../server/worker-metrics.ts'
 import type { Handlers } from '../worker/handlers.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Shared } from './act.ts'
@@ -75,7 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       })
     }
     if (options.metrics) {
-      const { serveWorkerMetrics } = await import('../server/worker-metrics.ts')
+      const { serveWorkerMetrics } = await import('../server/metrics/worker-metrics.ts')
       const place = { ...options.metrics, option: '--metrics-port' as const }
       metrics = await listening(serveWorkerMetrics({ engine, version: packageVersion(), ...options.metrics }), place)
     }

@@ -1,7 +1,7 @@
 /** Tools of playbooks, for commands whose own process works on their steps. */
 import type { Command } from 'commander'
-import { STEP_TYPE, stepTypes } from '../pipeline/program.ts'
-import { checkSecrets, type SecretSources } from '../pipeline/secret-sources.ts'
+import { STEP_TYPE, stepTypes } from '../notations/playbook/runtime/program.ts'
+import { checkSecrets, type SecretSources } from '../notations/playbook/runtime/secret-sources.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
@@ -100,7 +100,9 @@ export function withSteps(own: Handlers | null, tools: Tools, secrets: SecretSou
   }
   checkSecrets(secrets)
   // Loaded meanwhile: a process that serves is ready without it.
-  const made = import('../pipeline/handler.ts').then(({ makeStepHandler }) => makeStepHandler({ tools, secrets }))
+  const made = import('../notations/playbook/runtime/handler.ts').then(({ makeStepHandler }) =>
+    makeStepHandler({ tools, secrets }),
+  )
   const handler = async (args: never, ctx: Context<never>): Promise<unknown> => (await made)(args, ctx)
   for (const type of stepTypes(tools.kinds())) handlers.add(type, handler)
   return handlers

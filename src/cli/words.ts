@@ -1,6 +1,7 @@
 /** How times, states and values read on a terminal. */
-import { executionStatus } from '../dialects/playbook/execution/words.ts'
-import type { InstanceRow, RunRow } from '../store/rows.ts'
+
+import type { InstanceRow, RunRow } from '../model/rows.ts'
+import { executionStatus } from '../notations/playbook/project/words.ts'
 import { type Colour, harmless, type Terminal } from './terminal.ts'
 
 const COLOURS: { readonly [word: string]: Colour } = {

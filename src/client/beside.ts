@@ -1,8 +1,8 @@
 /** Definitions that a file names are looked for beside it. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ReadOptions } from '../dialects/others.ts'
-import { definitionText } from '../dialects/utf8.ts'
+import type { ReadOptions } from '../notations/source/others.ts'
+import { definitionText } from '../notations/source/utf8.ts'
 
 const ENDINGS = ['.workflow.yaml', '.workflow.yml', '.playbook.yaml', '.playbook.yml', '.yaml', '.yml', '.json']
 

@@ -2,8 +2,9 @@
  * Typed builders of workflows. A step knows what it takes from the step before it and what it gives to the next; what
  * does not fit is refused by the compiler. At run time a step is only a tree, compiled when it is started.
  */
-import type { JobOptions, Tree } from '../dialects/ojs/tree.ts'
+
 import type { Json } from '../net/net.ts'
+import type { JobOptions, Tree } from '../notations/ojs/compile/tree.ts'
 import type { Task } from './task.ts'
 
 declare const TAKES: unique symbol

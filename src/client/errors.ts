@@ -1,6 +1,7 @@
 /** How work that did not succeed is told to whoever waits for it. */
+
+import type { RunStatus } from '../model/rows.ts'
 import type { Failure, InstanceOutcome, InstanceState } from '../net/marking.ts'
-import type { RunStatus } from '../store/rows.ts'
 
 export interface WorkflowFailedParams {
   readonly id: string

@@ -1,10 +1,11 @@
 /** Handles of what was enqueued or started: its id, and everything one may ask of it. They hold no state of their own. */
-import type { Execution } from '../dialects/playbook/execution/execution.ts'
+
 import type { EngineApi, InstanceView } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
+import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../model/rows.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../store/rows.ts'
+import type { Execution } from '../notations/playbook/project/execution.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
 import { shapeOfInstance } from './result-shape.ts'
@@ -154,7 +155,7 @@ export class InstanceHandle<Result = unknown> {
 
   /** How a playbook stands, in its own words; null: it is of another notation. */
   async execution(): Promise<Execution | null> {
-    const { loadExecution } = await import('../dialects/playbook/execution/load.ts')
+    const { loadExecution } = await import('../notations/playbook/project/load.ts')
     return (await loadExecution(this.#engine, await this.row()))?.execution ?? null
   }
 

@@ -1,18 +1,19 @@
 /** Petrel embedded in a program: opens a store, enqueues and starts work, runs workers. */
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { buildWorkflow } from '../dialects/ojs/builder.ts'
-import { checkJob, retryOf } from '../dialects/ojs/tree.ts'
-import type { ReadOptions } from '../dialects/others.ts'
-import { TEMPLATE_TYPE } from '../dialects/saga/program.ts'
-import { definitionText } from '../dialects/utf8.ts'
-import type { CallerTransaction, EngineApi, EngineOptions, EnqueueParams, UniqueParams } from '../engine/api.ts'
+import type { CallerTransaction, EngineApi, EngineOptions } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
+import type { EnqueueParams, UniqueParams } from '../model/enqueue.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import type { StepHandlerOptions } from '../pipeline/handler.ts'
-import { stepTypes } from '../pipeline/program.ts'
-import { checkSecrets } from '../pipeline/secret-sources.ts'
+import { buildWorkflow } from '../notations/ojs/compile/builder.ts'
+import { checkJob, retryOf } from '../notations/ojs/compile/tree.ts'
+import type { StepHandlerOptions } from '../notations/playbook/runtime/handler.ts'
+import { stepTypes } from '../notations/playbook/runtime/program.ts'
+import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
+import { TEMPLATE_TYPE } from '../notations/saga/compile/program.ts'
+import type { ReadOptions } from '../notations/source/others.ts'
+import { definitionText } from '../notations/source/utf8.ts'
 import { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
@@ -146,7 +147,9 @@ export class Petrel {
     const { tools = Tools.standard(), ...rest } = options
     checkSecrets(rest.secrets ?? {})
     // Templates and secrets are much to load for those who never run a playbook.
-    const made = import('../pipeline/handler.ts').then((module) => module.makeStepHandler({ ...rest, tools }))
+    const made = import('../notations/playbook/runtime/handler.ts').then((module) =>
+      module.makeStepHandler({ ...rest, tools }),
+    )
     const handler = async (args: unknown, ctx: StepContext): Promise<unknown> =>
       (await made)(args as never, ctx as Context<never>)
     for (const type of stepTypes(tools.kinds())) this.handle(type, handler)
@@ -160,8 +163,8 @@ export class Petrel {
    */
   async saga(saga?: Saga): Promise<this> {
     const [{ makeSagaHandler }, { templateBuilders }] = await Promise.all([
-      import('../dialects/saga/handler.ts'),
-      import('../dialects/saga/builders.ts'),
+      import('../notations/saga/runtime/handler.ts'),
+      import('../notations/saga/compile/builders.ts'),
     ])
     if (saga !== undefined) await this.#deploy(`${saga.name}.saga.json`, saga.text)
     const handler = makeSagaHandler({
@@ -173,7 +176,7 @@ export class Petrel {
   }
 
   async #deploy(file: string, text: string): Promise<void> {
-    const { Catalog } = await import('../definitions/catalog.ts')
+    const { Catalog } = await import('../operations/definitions/catalog.ts')
     const catalog = new Catalog({ engine: this.engine, logger: this.#options.logger ?? null })
     await catalog.deploy({ file, text, tenant: null, actor: null })
   }
@@ -183,7 +186,7 @@ export class Petrel {
     this.#assertOpen()
     const { idempotencyKey, initiator, version, tenant, ...rest } = options
     this.#checkArgs(request, 'the request')
-    const { startSaga } = await import('../definitions/sagas.ts')
+    const { startSaga } = await import('../operations/sagas.ts')
     const started = await startSaga(this.engine, {
       ...rest,
       name,
@@ -276,7 +279,7 @@ export class Petrel {
   async startText(text: string, options: DefinitionOptions = {}): Promise<InstanceHandle> {
     this.#assertOpen()
     const { input, file = 'definition', resolve, names, tx, idempotencyKey, ...rest } = options
-    const { readDefinition } = await import('../dialects/definition.ts')
+    const { readDefinition } = await import('../notations/definition.ts')
     const tools = this.#tools === null ? {} : { tools: this.#tools }
     const others = { ...(resolve === undefined ? {} : { resolve }), ...(names === undefined ? {} : { names }) }
     const { start } = await readDefinition(file, text, { ...tools, ...others })

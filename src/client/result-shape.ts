@@ -1,8 +1,8 @@
 /** The shape of a workflow that another process started: read off its net, and off the nets of what it nests. */
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
+import type { InstanceRow } from '../model/rows.ts'
 import type { Net } from '../net/net.ts'
-import type { InstanceRow } from '../store/rows.ts'
 import type { Shape } from '../worker/shape.ts'
 
 /** null: no chain, group or batch; its value is its results by node. */

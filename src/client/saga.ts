@@ -1,9 +1,10 @@
 /** Sagas in TypeScript: steps with functions that build their commands. */
-import type { Builders } from '../dialects/saga/builders.ts'
-import { codeType } from '../dialects/saga/program.ts'
-import { API_VERSION } from '../dialects/saga/saga.ts'
+
 import { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
+import type { Builders } from '../notations/saga/compile/builders.ts'
+import { codeType } from '../notations/saga/compile/program.ts'
+import { API_VERSION } from '../notations/saga/compile/saga.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: what services answer is known to whoever writes the builders */
 type Told = any

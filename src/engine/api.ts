@@ -1,35 +1,25 @@
 /** The engine as the SDK, the CLI and the server see it. */
 
 import type { Logger } from '../kernel/logger.ts'
+import type { Commands } from '../model/commands.ts'
+import type { Enqueued, EnqueueParams, LimitParams } from '../model/enqueue.ts'
+import type { Leases } from '../model/leases.ts'
+import type { GateRow, InstanceRow, RunRow, ScheduleRow, StoredEvent, TotalRow, WorkerRow } from '../model/rows.ts'
+import type { ScheduleParams } from '../model/schedules.ts'
+import type { Started, StartParams } from '../model/start.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
-import type { Json, Net, Retry } from '../net/net.ts'
-import type { Commands } from '../store/commands.ts'
-import type { RunWait } from '../store/reads.ts'
-import type {
-  GateRow,
-  InstanceRow,
-  RunRow,
-  RunStatus,
-  ScheduleRow,
-  StoredEvent,
-  TotalRow,
-  WorkerRow,
-} from '../store/rows.ts'
+import type { Json, Net } from '../net/net.ts'
 import type { Store } from '../store/store.ts'
+import type { Why, WhyRun } from '../views/why.ts'
 import type { WorkerPort } from '../worker/port.ts'
-import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './definitions.ts'
-import type { Faults } from './faults.ts'
-import type { InboxScheduling } from './inbox-schedules.ts'
-import type { Leases } from './lease-api.ts'
-import type { RunObserver } from './observers.ts'
-import type { Planned, Startable } from './plans.ts'
-import type { EngineKey } from './scoped-names.ts'
-import type { StartLimits } from './start-check.ts'
-import type { TypeRegistry } from './type-registry.ts'
-import type { Standing } from './votes.ts'
-import type { Why, WhyRun } from './why.ts'
-
-export { HELD_AT } from '../store/rows.ts'
+import type { TypeRegistry } from './control/type-registry.ts'
+import type { Standing } from './fold/votes.ts'
+import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './intake/definitions.ts'
+import type { Planned, Startable } from './intake/plans.ts'
+import type { StartLimits } from './intake/start-check.ts'
+import type { InboxScheduling } from './time/inbox-schedules.ts'
+import type { Faults } from './transaction/faults.ts'
+import type { RunObserver } from './transaction/observers.ts'
 
 export interface EngineOptions {
   readonly store: Store
@@ -54,147 +44,6 @@ export interface Retention {
   /** Ended instances and bare runs are kept this long. null: for ever. */
   readonly endedMs: number | null
   readonly eventsMs: number | null
-}
-
-export interface EnqueueParams {
-  readonly id?: string
-  readonly type: string
-  readonly payload: Json
-  readonly queue?: string
-  /** Smaller runs earlier; default 100. */
-  readonly priority?: number
-  /** Beside runAt: what runAt was counted by. */
-  readonly delayMs?: number
-  readonly runAt?: number
-  readonly maxAttempts?: number
-  readonly retry?: Partial<Retry>
-  readonly timeoutMs?: number
-  readonly expiresAt?: number
-  /** The same, counted from when it is enqueued: for templates. */
-  readonly expiresInMs?: number
-  /** Permanently unique within the tenant: a second enqueue answers with the first run. Refused for another type. */
-  readonly idempotencyKey?: string | EngineKey
-  readonly unique?: UniqueParams
-  readonly limitKey?: string
-  /** true: as if put in by plain SQL. Its type is dotted and ends in a version, such as .v1. */
-  readonly inbox?: boolean
-  /** Limits it brings along: set in the transaction that creates it, not if it is not created. */
-  readonly limits?: readonly LimitParams[]
-  readonly meta?: Json
-  readonly tenant?: string
-  /** Who puts it in; told with its `created` event. */
-  readonly actor?: string
-}
-
-/**
- * A limit by its key, `queue:<name>` or `key:<limit key>`, or of the instances of a workflow (slotKey), which has no rate.
- * What is left out stays as it is, or unlimited if it is new.
- */
-export interface LimitParams {
-  readonly key: string
-  /** Leased, or executing, at the same time. */
-  readonly maxConcurrent?: number | null
-  /** Leases per period. */
-  readonly ratePer?: number | null
-  readonly periodMs?: number | null
-}
-
-/** Unique among the runs that have the key. The newcomer's words decide; the holder's only about his own period. */
-export interface UniqueParams {
-  /** Of the tenant: the same key in two tenants is two keys. */
-  readonly key: string
-  /** Counted from the holder's creation; afterwards the key is free. */
-  readonly periodMs?: number
-  /** The holder counts while it is in one of these; its part of `pending` may be named. Default: pending and leased. */
-  readonly states?: readonly (RunStatus | RunWait)[]
-  /**
-   * replace: the holder is cancelled, an active one fenced off; one that has ended only gives up the key.
-   * replace_except_schedule: the same, and the newcomer is due when the holder would have been.
-   */
-  readonly onConflict: 'reject' | 'ignore' | 'replace' | 'replace_except_schedule'
-}
-
-export interface Enqueued {
-  readonly id: string
-  /** false: the key was taken, `id` is the holder's. */
-  readonly created: boolean
-  /** The row as written, or the holder's; null: it was not at hand. */
-  readonly run: RunRow | null
-  /** The run it replaced. */
-  readonly replaced?: string
-}
-
-export interface StartParams {
-  readonly id?: string
-  readonly net: Net
-  /** Nets of nested workflows, by reference from child nodes and items. */
-  readonly nets?: readonly Net[]
-  readonly input?: Json
-  /** Literal arguments by node: never part of the net. */
-  readonly literals?: { readonly [node: string]: Literal }
-  /** Literal items of `each` nodes. */
-  readonly items?: { readonly [node: string]: readonly Item[] }
-  /** Unique within the tenant: a second start answers with the first instance. Refused for another workflow. */
-  readonly startKey?: string | EngineKey
-  /**
-   * Start keys of this instance and of those nested in it that their author named: reserved together, for ever. If
-   * one is taken, nothing starts (`duplicate`).
-   */
-  readonly names?: readonly string[]
-  /** As of EnqueueParams. */
-  readonly limits?: readonly LimitParams[]
-  /** false: it stays idle, with nothing due, until startInstance. */
-  readonly start?: boolean
-  /**
-   * Instances of this workflow (its name and tenant) that may execute at once, from now on; one for which there is no
-   * room waits in the queue, first queued first. Left out: it needs no room and takes none.
-   */
-  readonly slots?: number
-  readonly tenant?: string
-  readonly initiator?: string
-  readonly meta?: Json
-}
-
-export interface Literal {
-  readonly args?: Json
-  readonly meta?: Json
-  /** Not before this moment, however early its turn comes. */
-  readonly runAt?: number
-  readonly expiresAt?: number
-  /** What a child node starts with. */
-  readonly start?: ChildStart
-}
-
-export interface ChildStart {
-  readonly input?: Json
-  /** One of the root's `names`. */
-  readonly startKey?: string
-  readonly meta?: Json
-  readonly literals?: { readonly [node: string]: Literal }
-  readonly items?: { readonly [node: string]: readonly Item[] }
-}
-
-/** An item of an each that names its own work. With a body on the node, items are any JSON. */
-export type Item = { readonly run: ItemRun } | { readonly child: string; readonly start: ChildStart } | Json
-
-export interface ItemRun {
-  readonly type: string
-  readonly args: Json
-  readonly queue?: string
-  readonly priority?: number
-  readonly delayMs?: number
-  readonly retry?: Retry
-  readonly timeoutMs?: number
-  readonly limitKey?: string
-  readonly meta?: Json
-  /** Not before this moment. */
-  readonly runAt?: number
-  readonly expiresAt?: number
-}
-
-export interface Started {
-  readonly id: string
-  readonly created: boolean
 }
 
 export interface InstanceView {
@@ -378,7 +227,7 @@ export interface EngineApi {
   whyRun(run: RunRow): Promise<WhyRun>
   /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
   results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
-  /** The same for showing: as many as fit in so many bytes, the others as markers with their size (store/shown.ts). */
+  /** The same for showing: as many as fit in so many bytes, the others as markers with their size (model/shown.ts). */
   shownResults(instanceId: string, maxBytes: number): Promise<ReadonlyMap<string, string | null>>
   /** What came before a run in its workflow, by node key (JSON text); empty for a bare run. */
   resultsBefore(run: RunRow): Promise<ReadonlyMap<string, string | null>>
@@ -400,17 +249,4 @@ export interface EngineApi {
 /** The caller's own open Postgres transaction: what is enqueued in it commits or vanishes with it. */
 export interface CallerTransaction {
   readonly client: { query(...args: never[]): unknown }
-}
-
-export interface ScheduleParams {
-  readonly name: string
-  readonly expression: string
-  readonly timezone?: string
-  readonly overlap?: ScheduleRow['overlap']
-  readonly enabled?: boolean
-  readonly run?: EnqueueParams
-  readonly start?: StartParams
-  readonly tenant?: string
-  /** What its author says of it; kept in the template beside run or start. */
-  readonly about?: Json
 }

@@ -8,12 +8,12 @@ import type { Template } from './template.ts'
 
 export { Alias, type Face } from './alias.ts'
 export { ExprError } from './errors.ts'
+export { type Evaluator, newEvaluator } from './evaluator.ts'
 export { compileExpression, type Expression, evaluate, truthy } from './expression.ts'
 export { NOW } from './functions.ts'
 export type { Name } from './names.ts'
 export { compileTemplate, render, type Template } from './template.ts'
 export type { Vocabulary } from './vocabulary.ts'
-export type { Scope } from './walk.ts'
 
 /** The free root names an expression or template reads, with the path below each as far as it is fixed. */
 export function namesIn(compiled: Expression | Template): readonly Name[] {

@@ -4,7 +4,7 @@
  * no writes, as on a full disk. Whether it does is tried at most every two seconds, however many ask.
  */
 import type { FastifyInstance } from 'fastify'
-import { StoreError } from '../store/errors.ts'
+import { StoreError } from '../kernel/store-errors.ts'
 import type { Store } from '../store/store.ts'
 
 export interface HealthOptions {

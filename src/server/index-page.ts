@@ -1,8 +1,8 @@
 /** GET /: the latest instances as plain HTML, drawn again every two seconds. No script, no build. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../engine/api.ts'
-import type { InstanceRow } from '../store/rows.ts'
-import { escapeHtml } from './html.ts'
+import { escapeHtml } from '../http/html.ts'
+import type { InstanceRow } from '../model/rows.ts'
 
 const SHOWN = 50
 

@@ -1,13 +1,13 @@
 /** Rows as /v1 and `--json` show them: one shape for both, names in snake_case, times as RFC 3339. */
 import type { GateView, InstanceView } from '../engine/api.ts'
-import type { Faults } from '../engine/faults.ts'
-import { unscopedName } from '../engine/scoped-names.ts'
-import { type Vote, votesOf } from '../engine/votes.ts'
+import { type Vote, votesOf } from '../engine/fold/votes.ts'
+import type { Faults } from '../engine/transaction/faults.ts'
+import { placeholder } from '../http/json-text.ts'
 import { shownStored } from '../kernel/json-limits.ts'
+import { unscopedName } from '../kernel/scoped-names.ts'
+import type { GateRow, InstanceRow, RunRow, StoredEvent } from '../model/rows.ts'
+import { isOmitted } from '../model/shown.ts'
 import type { InstanceState } from '../net/marking.ts'
-import type { GateRow, InstanceRow, RunRow, StoredEvent } from '../store/rows.ts'
-import { isOmitted } from '../store/shown.ts'
-import { placeholder } from './json-text.ts'
 
 export const STATES: readonly InstanceState[] = [
   'idle',

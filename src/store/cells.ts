@@ -2,7 +2,7 @@
  * The rows that every step writes, taken apart: their values in the order of rows.ts, which is that of their columns in
  * both stores. Written out: asked for by the name of each column, they would take most of the time of a write.
  */
-import type { EventRow, InstanceRow, RunRow } from './rows.ts'
+import type { EventRow, InstanceRow, RunRow } from '../model/rows.ts'
 
 export type Cell = string | number | boolean | null
 

@@ -1,5 +1,5 @@
 /** Opens the store a URL names. Each kind is loaded only when asked for: an embedded program never loads `pg`. */
-import { StoreUnusableError } from './errors.ts'
+import { StoreUnusableError } from '../kernel/store-errors.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {

@@ -4,13 +4,13 @@
  * before commit), so it must depend on nothing but what was loaded. No SQL exists outside the two stores.
  */
 
-import type { Commands, NewCommand } from './commands.ts'
-import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from './definitions.ts'
-import type { FiringNeed, FiringsLoaded } from './firings.ts'
-import type { InboxSchedules } from './inbox-schedules.ts'
-import type { Overview } from './overview.ts'
-import type { Reads } from './reads.ts'
-import type { Listing, Registry } from './registry.ts'
+import type { Commands, NewCommand } from '../model/commands.ts'
+import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../model/definitions.ts'
+import type { FiringNeed, FiringsLoaded } from '../model/firings.ts'
+import type { InboxSchedules } from '../model/inbox-schedules.ts'
+import type { Overview } from '../model/overview.ts'
+import type { Reads } from '../model/queries.ts'
+import type { Listing, Registry } from '../model/registry.ts'
 import type {
   EventRow,
   GateRow,
@@ -25,11 +25,11 @@ import type {
   SlotRow,
   UniqueRow,
   WorkerRow,
-} from './rows.ts'
-import type { SagaReads } from './sagas.ts'
-import type { Saved } from './saved.ts'
+} from '../model/rows.ts'
+import type { SagaReads } from '../model/sagas.ts'
+import type { Saved } from '../model/saved.ts'
+import type { Webhooks } from '../model/webhooks.ts'
 import type { Sweeps } from './sweeps.ts'
-import type { Webhooks } from './webhooks.ts'
 
 export interface Store {
   readonly kind: 'sqlite' | 'postgres'

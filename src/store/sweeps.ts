@@ -1,4 +1,4 @@
-import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from './rows.ts'
+import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../model/rows.ts'
 
 /** Small writes that touch no instance, and look-ups of what is due. Each is one statement, SKIP LOCKED where it locks. */
 export interface Sweeps {

@@ -3,10 +3,10 @@
  * specification's table, ends in the state that is shown, and never changes its beginning.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loadStatus } from '../../src/dialects/dag/status/load.ts'
-import type { DagStatus } from '../../src/dialects/dag/status/status.ts'
-import { type DagState, isTransition } from '../../src/dialects/dag/status/transitions.ts'
-import type { InstanceRow } from '../../src/store/rows.ts'
+import type { InstanceRow } from '../../src/model/rows.ts'
+import { loadStatus } from '../../src/notations/dag/project/load.ts'
+import type { DagStatus } from '../../src/notations/dag/project/status.ts'
+import { type DagState, isTransition } from '../../src/notations/dag/project/transitions.ts'
 import { PLACES } from '../engine/drive.ts'
 import { inLine, type Spec, Stage, undoing } from './specification/stage.ts'
 

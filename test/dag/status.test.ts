@@ -1,9 +1,9 @@
 /** The status block and the states of steps, from rows alone. */
 import { describe, expect, it } from 'vitest'
-import { dagStatus, type StatusFacts } from '../../src/dialects/dag/status/status.ts'
-import { NO_ROWS, type StepRows, stepOf } from '../../src/engine/steps.ts'
+import type { InstanceRow } from '../../src/model/rows.ts'
 import type { Node } from '../../src/net/net.ts'
-import type { InstanceRow } from '../../src/store/rows.ts'
+import { dagStatus, type StatusFacts } from '../../src/notations/dag/project/status.ts'
+import { NO_ROWS, type StepRows, stepOf } from '../../src/views/steps.ts'
 import { net, node, undoBy } from '../engine/drive.ts'
 import { aGate, anInstance, aStep, T0 } from '../store/rows.ts'
 

@@ -1,8 +1,8 @@
 /** Telemetry: names, mandatory payloads, and one correlationId for all that belongs to one execution. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TelemetryEvent } from '../../src/dialects/dag/status/telemetry.ts'
-import { loadTelemetry } from '../../src/dialects/dag/status/telemetry-load.ts'
-import type { StartParams } from '../../src/engine/api.ts'
+import type { StartParams } from '../../src/model/start.ts'
+import type { TelemetryEvent } from '../../src/notations/dag/project/telemetry.ts'
+import { loadTelemetry } from '../../src/notations/dag/project/telemetry-load.ts'
 import { PLACES } from '../engine/drive.ts'
 import { inLine, type Spec, Stage, undoing } from './specification/stage.ts'
 

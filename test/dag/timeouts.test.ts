@@ -3,8 +3,8 @@
  * down when one was due, as soon as one is there again. A rollback, once begun, is not interrupted.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readDefinition } from '../../src/dialects/definition.ts'
 import { Engine } from '../../src/engine/engine.ts'
+import { readDefinition } from '../../src/notations/definition.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Later } from './later.ts'

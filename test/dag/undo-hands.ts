@@ -2,7 +2,7 @@
  * The worker of a trial: takes work and reports when told, tells the oracle what it sees, and remembers what was taken
  * from it, which it may still report.
  */
-import type { RunRow } from '../../src/store/rows.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import type { Delivery, Reply } from '../../src/worker/port.ts'
 import { DIED, type Mortal } from './mortal.ts'
 import { type Flow, LawBroken } from './undo-oracle.ts'

@@ -26,7 +26,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a success that is told late is forgotten',
-    file: 'engine/outcomes.ts',
+    file: 'engine/fold/run/outcomes.ts',
     right: "if (outcome.kind === 'succeeded') noteLate(",
     wrong: 'if (false) noteLate(',
   },
@@ -38,7 +38,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what goes back in the transaction that begins a drain is left to wait',
-    file: 'engine/facts.ts',
+    file: 'engine/fold/facts.ts',
     right: "run.status === 'pending' && !known.has(run.id)",
     wrong: 'known.has(run.id)',
   },
@@ -99,7 +99,7 @@ async function plant(id: string, mutant: Mutant | null): Promise<Implementation>
   const [{ Engine }, { openStore }, { readDefinition }] = await Promise.all([
     load('engine/engine.ts'),
     load('store/open.ts'),
-    load('dialects/definition.ts'),
+    load('notations/definition.ts'),
   ])
   return { Engine, openStore, readDefinition }
 }

@@ -1,6 +1,6 @@
 /** Reads what the store holds of a workflow and the ones nested in it, and holds it against the oracle. */
 import type { Engine } from '../../src/engine/engine.ts'
-import type { RunRow } from '../../src/store/rows.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import { type Flow, LawBroken } from './undo-oracle.ts'
 
 const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'compensated'])

@@ -4,8 +4,8 @@
  * says so. Random workflows of steps through the real engine on real stores.
  */
 import { expect, test } from 'vitest'
-import { readDefinition } from '../../src/dialects/definition.ts'
 import { Engine } from '../../src/engine/engine.ts'
+import { readDefinition } from '../../src/notations/definition.ts'
 import { openStore } from '../../src/store/open.ts'
 import { STORES } from './stores.ts'
 import { runCases } from './undo-cases.ts'

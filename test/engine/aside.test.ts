@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, EachWork, Net, Node } from '../../src/net/net.ts'
 import { Drive, net, node, ONCE, PLACES, run, undoBy } from './drive.ts'
 

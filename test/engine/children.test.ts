@@ -1,6 +1,6 @@
 /** What a node that is a nested workflow gives to those behind it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { ChildWork, Net } from '../../src/net/net.ts'
 import { Drive, net, node, PLACES, run } from './drive.ts'
 

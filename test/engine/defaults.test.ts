@@ -1,7 +1,7 @@
 /** What an instance is given is laid over the defaults of its net, wherever it begins. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { withDefaults } from '../../src/engine/defaults.ts'
-import { netHash } from '../../src/engine/hash.ts'
+import { withDefaults } from '../../src/engine/intake/defaults.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import { Drive, net, node, ONCE, PLACES } from './drive.ts'
 
 describe('defaults', () => {

@@ -1,7 +1,8 @@
 /** Drives an engine by hand: a session that claims and reports on command, a clock that moves when told. */
 
-import type { EngineOptions, StartParams } from '../../src/engine/api.ts'
+import type { EngineOptions } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
+import type { StartParams } from '../../src/model/start.ts'
 import type { Entries, Failure } from '../../src/net/marking.ts'
 import type { Json, Net, Node, RunWork } from '../../src/net/net.ts'
 import { openStore } from '../../src/store/open.ts'

@@ -1,6 +1,6 @@
 /** What a template names is there when it is rendered, however much of it must be loaded first. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc } from '../../src/net/net.ts'
 import type { Transaction } from '../../src/store/store.ts'
 import type { Delivery } from '../../src/worker/port.ts'

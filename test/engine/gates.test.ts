@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GateAnswer } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
-import type { GateOptions } from '../../src/engine/gate-options.ts'
-import { netHash } from '../../src/engine/hash.ts'
-import { votesOf } from '../../src/engine/votes.ts'
+import { votesOf } from '../../src/engine/fold/votes.ts'
+import { netHash } from '../../src/kernel/hash.ts'
+import type { GateOptions } from '../../src/model/gate-options.ts'
+import type { GateRow } from '../../src/model/rows.ts'
 import type { GateWork, Json, Node } from '../../src/net/net.ts'
-import type { GateRow } from '../../src/store/rows.ts'
 import { Drive, net, node, PLACES } from './drive.ts'
 
 type Rest = Partial<Pick<GateWork, 'timeoutMs' | 'onTimeout'>>

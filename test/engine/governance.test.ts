@@ -1,9 +1,9 @@
 /** Work that governance forbids: people are asked, and what they say decides whether it is done after all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
+import type { GateRow, RunRow } from '../../src/model/rows.ts'
 import type { Failure } from '../../src/net/marking.ts'
 import type { GateWork, Json, Net, Node } from '../../src/net/net.ts'
-import type { GateRow, RunRow } from '../../src/store/rows.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, undoBy } from './drive.ts'

@@ -1,6 +1,6 @@
 /** Instances that wait to be started. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import { type Drive, net, node, PLACES } from './drive.ts'
 import { events, open, row } from './specifications/stage.ts'
 

@@ -1,6 +1,6 @@
 /** Lists: what they collect, what their items are given, and that a list which fires again mixes nothing. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, EachWork, Json, Node } from '../../src/net/net.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 

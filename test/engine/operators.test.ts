@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { HELD_AT } from '../../src/engine/api.ts'
 import { idOfName, isId } from '../../src/kernel/ids.ts'
+import { HELD_AT } from '../../src/model/rows.ts'
 import { net, node, PLACES } from './drive.ts'
 import { accepted, Desk, EXACT } from './leases/desk.ts'
 

@@ -1,8 +1,8 @@
 /** The policy `retry` of a net: what fails for good is done once more, and then the workflow fails. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
+import type { GateRow } from '../../src/model/rows.ts'
 import type { GateWork, Json, Net, Node } from '../../src/net/net.ts'
-import type { GateRow } from '../../src/store/rows.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, run, undoBy } from './drive.ts'

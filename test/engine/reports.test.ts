@@ -1,8 +1,8 @@
 /** What a report carries besides its outcome: context entries and notes; and what a run is given from its net. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseReport } from '../../src/engine/lease-api.ts'
+import type { LeaseReport } from '../../src/model/leases.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import type { Json } from '../../src/net/net.ts'
-import type { RunRow } from '../../src/store/rows.ts'
 import type { Delivery, Reply, Report } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run, undoBy } from './drive.ts'
 import { Pair } from './pair.ts'

@@ -1,6 +1,6 @@
 /** A retry of an instance whose nodes fire again and again: each firing takes over what the same firing had done. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, EachWork, Json, Net, Node } from '../../src/net/net.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { nextAfter } from '../../src/engine/schedules.ts'
+import { nextAfter } from '../../src/kernel/cron.ts'
 import { Drive, net, node, PLACES } from './drive.ts'
 
 describe('the next time of a schedule', () => {

@@ -1,6 +1,6 @@
 /** Entries of the context that a worker or a node writes, and what the arcs behind them see. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, Node } from '../../src/net/net.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 

@@ -1,8 +1,8 @@
 /** Who holds a slot, and for how long. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
+import type { InstanceRow } from '../../src/model/rows.ts'
 import type { Net } from '../../src/net/net.ts'
-import type { InstanceRow } from '../../src/store/rows.ts'
 import { net, node, ONCE, PLACES, undoBy } from './drive.ts'
 import { KEY, one, SlotStage } from './slot-stage.ts'
 

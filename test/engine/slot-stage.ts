@@ -1,7 +1,8 @@
 /** A workflow with slots, and how its instances stand. */
 import { expect, vi } from 'vitest'
-import type { EngineOptions, StartParams } from '../../src/engine/api.ts'
-import { slotKey } from '../../src/engine/slots.ts'
+import type { EngineOptions } from '../../src/engine/api.ts'
+import { slotKey } from '../../src/engine/fold/quotas.ts'
+import type { StartParams } from '../../src/model/start.ts'
 import { Drive, net, node, type Place } from './drive.ts'
 
 export const one = net([node('a')])

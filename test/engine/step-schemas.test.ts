@@ -1,7 +1,7 @@
 /** What a step is given and what it returns is held to its schemas, whichever way it comes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { RunRow } from '../../src/model/rows.ts'
 import type { Json, Net, Node, NodeSchema } from '../../src/net/net.ts'
-import type { RunRow } from '../../src/store/rows.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, run, undoBy } from './drive.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { EnqueueParams, UniqueParams } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
+import type { EnqueueParams, UniqueParams } from '../../src/model/enqueue.ts'
 import { openStore } from '../../src/store/open.ts'
 import { freshDatabase } from '../services.ts'
 import { net, node, PLACES } from './drive.ts'

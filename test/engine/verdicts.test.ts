@@ -1,6 +1,6 @@
 /** How an instance that routes its failures ends, why it says it failed, and what its finals and its history are told. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, Net, Node } from '../../src/net/net.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 

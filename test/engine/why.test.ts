@@ -1,9 +1,9 @@
 /** Why: what each node that has not ended waits for, whatever it is. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../src/engine/hash.ts'
-import type { Why } from '../../src/engine/why.ts'
-import type { Reason, Wait } from '../../src/engine/why-reasons.ts'
+import { netHash } from '../../src/kernel/hash.ts'
 import type { GateWork, Json, Net } from '../../src/net/net.ts'
+import type { Why } from '../../src/views/why.ts'
+import type { Reason, Wait } from '../../src/views/why-reasons.ts'
 import { SHARED } from '../inbox/foreign.ts'
 import { Stage } from '../inbox/stage.ts'
 import { type Drive, net, node, ONCE, run, undoBy } from './drive.ts'

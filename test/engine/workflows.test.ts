@@ -153,7 +153,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
 
   it('runs a nested workflow as a child and its end as the end of the step', async () => {
     const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
-    const { netHash } = await import('../../src/engine/hash.ts')
+    const { netHash } = await import('../../src/kernel/hash.ts')
     const outer = net([
       node('a', ['sub']),
       node('sub', ['z'], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }),
@@ -171,7 +171,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
   })
 
   it('cancels a whole tree: what waits at once, what runs when it ends', async () => {
-    const { netHash } = await import('../../src/engine/hash.ts')
+    const { netHash } = await import('../../src/kernel/hash.ts')
     const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
     const outer = net([
       node('sub', ['z'], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }),

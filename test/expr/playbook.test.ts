@@ -1,9 +1,8 @@
 /** What playbooks call things, over what a net finds for them. */
 import { describe, expect, it } from 'vitest'
-import { newEvaluator } from '../../src/engine/evaluator.ts'
-import { compileExpression, compileTemplate, ExprError, evaluate, render } from '../../src/expr/index.ts'
-import { playbookVocabulary, stepResult } from '../../src/expr/playbook/index.ts'
+import { compileExpression, compileTemplate, ExprError, evaluate, newEvaluator, render } from '../../src/expr/index.ts'
 import type { Json } from '../../src/net/net.ts'
+import { playbookVocabulary, stepResult } from '../../src/notations/playbook/vocabulary/index.ts'
 
 const answer = {
   status_code: 200,

@@ -1,9 +1,9 @@
 /** OJS jobs and workflows that foreign clients execute, in OJS's own words. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ojsEvents } from '../../src/dialects/ojs/events.ts'
-import { DEFAULT_WINDOW } from '../../src/dialects/ojs/workflow-load.ts'
-import { workflowWire } from '../../src/dialects/ojs/workflow-wire.ts'
-import type { InstanceRow } from '../../src/store/rows.ts'
+import type { InstanceRow } from '../../src/model/rows.ts'
+import { ojsEvents } from '../../src/notations/ojs/project/events.ts'
+import { DEFAULT_WINDOW } from '../../src/notations/ojs/project/workflow-load.ts'
+import { workflowWire } from '../../src/notations/ojs/project/workflow-wire.ts'
 import type { Drive } from '../engine/drive.ts'
 import { chain, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'

@@ -1,6 +1,6 @@
 /** An engine on a file, driven by hand, and sqlite3 processes beside it. */
 import type { EngineOptions } from '../../src/engine/api.ts'
-import type { RunRow, StoredEvent } from '../../src/store/rows.ts'
+import type { RunRow, StoredEvent } from '../../src/model/rows.ts'
 import { SHARED } from './foreign.ts'
 import { SqliteTool, ToolWorker } from './sqlite-tool.ts'
 import { Stage } from './stage.ts'

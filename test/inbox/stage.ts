@@ -1,8 +1,8 @@
 /** An engine that is driven by hand, and foreign clients beside it on the same database. */
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
+import type { RunRow, StoredEvent } from '../../src/model/rows.ts'
 import { openStore } from '../../src/store/open.ts'
-import type { RunRow, StoredEvent } from '../../src/store/rows.ts'
 import { Drive, type Place } from '../engine/drive.ts'
 import { Foreign } from './foreign.ts'
 

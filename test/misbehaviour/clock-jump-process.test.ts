@@ -1,7 +1,7 @@
 /** A machine's clock that jumps an hour ahead and back: what a process measures, it measures by the time that really passed. */
 import fastify from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
-import { guardRate } from '../../src/server/rate-guard.ts'
+import { guardRate } from '../../src/http/rate-guard.ts'
 import { Execution } from '../../src/worker/execution.ts'
 import { Waiter } from '../../src/worker/waiter.ts'
 import { onBothStores, until } from '../server/serving.ts'

@@ -3,8 +3,8 @@
  * correction on, than its own length; and times that a caller named stay as named.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { WebhookRow } from '../../src/model/webhooks.ts'
 import type { GateWork, Json } from '../../src/net/net.ts'
-import type { WebhookRow } from '../../src/store/webhooks.ts'
 import { Drive, net, node, ONCE, PLACES, run } from '../engine/drive.ts'
 import { Foreign, SHARED } from '../inbox/foreign.ts'
 

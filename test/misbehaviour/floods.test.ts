@@ -1,8 +1,8 @@
 /** Many requests that wait: they cost the store no more than the work that arrives, and a caller has a bounded number. */
 import { EventEmitter } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
-import { LongPolls } from '../../src/server/long-polls.ts'
-import { POLL_SEATS, STREAM_SEATS } from '../../src/server/seats.ts'
+import { LongPolls } from '../../src/http/long-polls.ts'
+import { POLL_SEATS, STREAM_SEATS } from '../../src/http/seats.ts'
 import { onBothStores, type Serving, type Stage, until } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
 

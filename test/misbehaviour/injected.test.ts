@@ -4,11 +4,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { EnqueueParams } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
+import type { EnqueueParams } from '../../src/model/enqueue.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import type { GateWork } from '../../src/net/net.ts'
 import { startServer } from '../../src/server/server.ts'
-import type { RunRow } from '../../src/store/rows.ts'
 import type { Delivery, Session } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES } from '../engine/drive.ts'
 import { Injector } from './injector.ts'

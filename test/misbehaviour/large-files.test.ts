@@ -3,8 +3,8 @@
  * square, and a server reads them beside its event loop: what else it does goes on.
  */
 import { describe, expect, test } from 'vitest'
-import { DefinitionError } from '../../src/dialects/mistakes.ts'
-import { readSource } from '../../src/dialects/source.ts'
+import { DefinitionError } from '../../src/notations/source/mistakes.ts'
+import { readSource } from '../../src/notations/source/source.ts'
 import { shell } from '../cli/petrel.ts'
 import { client, request } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'

@@ -15,7 +15,7 @@ import {
   sqliteKeys,
   stepConsumer,
   withWarnings,
-} from '../../src/nats/index.ts'
+} from '../../src/nats.ts'
 import { openDatabase } from '../../src/store/sqlite/driver.ts'
 import { emptyDatabase, type FreshDatabase, natsUrl, postgresUrl } from '../services.ts'
 import { OwnNats } from './server.ts'

@@ -1,7 +1,7 @@
 /** A NATS server that keeps nothing: one clear error, and no flood of them. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { Petrel } from '../../src/index.ts'
-import { openSagaTransport } from '../../src/nats/index.ts'
+import { openSagaTransport } from '../../src/nats.ts'
 import { natsUrl } from '../services.ts'
 import { OwnNats } from './server.ts'
 import { until } from './stage.ts'

@@ -1,7 +1,7 @@
 /** The playbooks of examples/playbooks, each with the end it must reach, with real tools on both stores. */
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { DefinitionError } from '../../src/dialects/mistakes.ts'
+import type { DefinitionError } from '../../src/notations/source/mistakes.ts'
 import { STORES } from '../dag/stores.ts'
 import { freshDatabase, postgresUrl } from '../services.ts'
 import { EXAMPLES, Performance, readExample } from './performance.ts'

@@ -2,11 +2,12 @@
  * Plays playbooks by hand, on a clock that moves when told: which steps could run now, what each one is given, how it
  * ends. No tool runs; tests of tools use `perform` of performance.ts.
  */
-import { readDefinition } from '../../src/dialects/definition.ts'
+
+import type { InstanceRow, StoredEvent } from '../../src/model/rows.ts'
 import type { Failure } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
-import type { StepPayload } from '../../src/pipeline/program.ts'
-import type { InstanceRow, StoredEvent } from '../../src/store/rows.ts'
+import { readDefinition } from '../../src/notations/definition.ts'
+import type { StepPayload } from '../../src/notations/playbook/runtime/program.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, type Place } from '../engine/drive.ts'
 

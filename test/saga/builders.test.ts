@@ -1,8 +1,8 @@
 /** What commands are made of, in code and in files; how sagas are registered and started. On both stores, answered by hand. */
 import { expect, it, vi } from 'vitest'
-import { Catalog } from '../../src/definitions/catalog.ts'
 import { type Json, type Petrel, saga } from '../../src/index.ts'
-import type { CommandRow } from '../../src/store/commands.ts'
+import type { CommandRow } from '../../src/model/commands.ts'
+import { Catalog } from '../../src/operations/definitions/catalog.ts'
 import { onBothStores } from '../sdk/stores.ts'
 
 const SUBJECT = 'shop.v1.orders.reserve'

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../../src/dialects/definition.ts'
 import { chain, job, Petrel, task } from '../../src/index.ts'
+import { readDefinition } from '../../src/notations/definition.ts'
 import { onBothStores, onPostgres } from './stores.ts'
 
 describe('stores that cannot be opened', () => {

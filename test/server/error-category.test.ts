@@ -1,7 +1,7 @@
 /** The kind of an error travels on every road a failure can come by HTTP, and decides what becomes of the step. */
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { GateRow, RunRow } from '../../src/model/rows.ts'
 import type { GateWork, Node } from '../../src/net/net.ts'
-import type { GateRow, RunRow } from '../../src/store/rows.ts'
 import { net, node, ONCE } from '../engine/drive.ts'
 import { onBothStores, type Serving } from './serving.ts'
 

@@ -1,11 +1,11 @@
 /** Gates over HTTP: lists, how one stands, votes by key, and signed links with their page. */
 import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { GateOptions } from '../../src/engine/gate-options.ts'
+import { makeKey } from '../../src/http/api-key.ts'
+import type { Scope } from '../../src/http/caller.ts'
+import type { GateOptions } from '../../src/model/gate-options.ts'
+import type { GateRow } from '../../src/model/rows.ts'
 import type { GateWork, Json } from '../../src/net/net.ts'
-import { makeKey } from '../../src/server/api-key.ts'
-import type { Scope } from '../../src/server/caller.ts'
-import type { GateRow } from '../../src/store/rows.ts'
 import { net, node } from '../engine/drive.ts'
 import { onBothStores, type Reply, type Serving } from './serving.ts'
 

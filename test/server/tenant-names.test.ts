@@ -302,6 +302,6 @@ onBothStores('names that callers choose', (stage) => {
 
 /** A row whose key another client wrote into the table as it is. */
 async function plantRun(s: Serving, type: string, key: string): Promise<void> {
-  const { EngineKey } = await import('../../src/engine/scoped-names.ts')
+  const { EngineKey } = await import('../../src/kernel/scoped-names.ts')
   await s.engine.enqueue([{ type, payload: {}, inbox: true, idempotencyKey: new EngineKey(key) }])
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { typeMatcher } from '../../src/kernel/type-filters.ts'
-import type { RunRow } from '../../src/store/rows.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import type { Candidates, ClaimFilter, Store } from '../../src/store/store.ts'
 import { aRun, T0 } from './rows.ts'
 import { load, put, setClock } from './subject.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { NewCommand } from '../../src/store/commands.ts'
-import type { InstanceRow, RunRow } from '../../src/store/rows.ts'
+import type { NewCommand } from '../../src/model/commands.ts'
+import type { InstanceRow, RunRow } from '../../src/model/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { anEndedInstance, anInstance, aStep, newId, T0 } from './rows.ts'
 import { put, setClock } from './subject.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type DefinitionRow, definitionKey } from '../../src/store/definitions.ts'
+import { type DefinitionRow, definitionKey } from '../../src/model/definitions.ts'
 import type { Store } from '../../src/store/store.ts'
 import { anInstance, newId, T0 } from './rows.ts'
 import { ids, load, put } from './subject.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { RunRow } from '../../src/store/rows.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   aGate,

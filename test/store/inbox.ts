@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { type InboxQuery, parseInboxCursor } from '../../src/store/inbox.ts'
-import type { RunRow } from '../../src/store/rows.ts'
+import { type InboxQuery, parseInboxCursor } from '../../src/model/inbox.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import { aLeasedRun, aRun, newId, T0 } from './rows.ts'
 import { ids, put } from './subject.ts'
 import type { Current } from './suite.ts'

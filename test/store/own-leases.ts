@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { RunRow } from '../../src/store/rows.ts'
+import type { RunRow } from '../../src/model/rows.ts'
 import { anEvent, aRun, aWorker, newId, T0 } from './rows.ts'
 import { ids, load, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { InstanceRow, RunRow } from '../../src/model/rows.ts'
 import type { PostgresStore } from '../../src/store/postgres/store.ts'
-import type { InstanceRow, RunRow } from '../../src/store/rows.ts'
 import type { Loaded, Need } from '../../src/store/store.ts'
 import { postgresUrl } from '../services.ts'
 import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { RuntimeChange } from '../../src/store/registry.ts'
+import type { RuntimeChange } from '../../src/model/registry.ts'
 import type { Store } from '../../src/store/store.ts'
 import { aRun, T0 } from './rows.ts'
 import { load, put, setClock } from './subject.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { InstanceRow, RunRow } from '../../src/store/rows.ts'
+import type { InstanceRow, RunRow } from '../../src/model/rows.ts'
 import { aGate, aLimit, anInstance, aRun, aSchedule, aWorker, newId, T0 } from './rows.ts'
 import { load, put } from './subject.ts'
 import type { Current } from './suite.ts'

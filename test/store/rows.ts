@@ -1,6 +1,6 @@
 /** Rows to start a test from: everything filled in, only what the test is about named. */
 import { newId } from '../../src/kernel/ids.ts'
-import type { EventRow, GateRow, InstanceRow, LimitRow, RunRow, ScheduleRow, WorkerRow } from '../../src/store/rows.ts'
+import type { EventRow, GateRow, InstanceRow, LimitRow, RunRow, ScheduleRow, WorkerRow } from '../../src/model/rows.ts'
 
 /** A whole second, so that every store and format keeps it exactly. */
 export const T0 = 1_790_000_000_000

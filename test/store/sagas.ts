@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { InstanceRow } from '../../src/store/rows.ts'
+import type { InstanceRow } from '../../src/model/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { net, node, run } from '../engine/drive.ts'
 import { aCommand, aDeferred } from './commands.ts'

@@ -11,42 +11,160 @@ interface Allowed {
   readonly types: readonly string[]
 }
 
-/** What each directory of src may import from the others. */
+/**
+ * What each directory of src may import from the others. A file belongs to the directory with the longest matching name,
+ * so `notations/ojs/http` has rules of its own beside those of `notations/ojs`.
+ */
 export const ALLOWED: Readonly<Record<string, Allowed>> = {
-  // Shared by all: errors, limits, ids, formats of texts. Depends on nothing but the types of values.
+  // Shared by all: errors, limits, ids, hashes, formats of texts.
   kernel: { values: [], types: ['net'] },
   // The pure core: what happens next.
   net: { values: [], types: [] },
   expr: { values: [], types: ['net'] },
+  // Runs, instances, events and the rest as domain types, and the queries that read them.
+  model: { values: ['kernel', 'net'], types: [] },
   // Rows and SQL; decides nothing.
-  store: { values: ['kernel', 'files.ts'], types: ['net'] },
-  // When, and in which transaction.
-  engine: { values: ['kernel', 'net', 'expr', 'store'], types: ['worker'] },
+  store: { values: ['kernel', 'model', 'files.ts'], types: ['net'] },
+
+  // The engine: when, and in which transaction. `fold` is pure: what a report, a cancel or a deadline does to a working set.
+  'engine/fold': { values: ['kernel', 'net', 'expr', 'model'], types: ['store'] },
+  'engine/transaction': { values: ['kernel', 'net', 'expr', 'model', 'engine/fold'], types: ['store', 'worker'] },
+  'engine/intake': {
+    values: ['kernel', 'net', 'model', 'engine/fold', 'engine/transaction'],
+    types: ['store'],
+  },
+  'engine/control': {
+    values: ['kernel', 'net', 'model', 'engine/fold', 'engine/transaction', 'engine/intake'],
+    types: ['store'],
+  },
+  'engine/workers': {
+    values: ['kernel', 'net', 'model', 'engine/fold', 'engine/transaction'],
+    types: ['store', 'worker'],
+  },
+  'engine/time': {
+    values: ['kernel', 'net', 'model', 'engine/fold', 'engine/transaction', 'engine/intake', 'engine/control'],
+    types: ['store'],
+  },
+  engine: {
+    values: [
+      'kernel',
+      'net',
+      'model',
+      'views',
+      'engine/fold',
+      'engine/transaction',
+      'engine/intake',
+      'engine/control',
+      'engine/workers',
+      'engine/time',
+    ],
+    types: ['store', 'worker'],
+  },
+  // What an instance looks like to somebody who reads it: steps, reasons for waiting, results.
+  views: { values: ['kernel', 'net', 'model'], types: [] },
+
   // Execute work. The worker has the interface that the engine implements (port.ts); none of them knows the engine.
   worker: { values: ['kernel', 'net'], types: [] },
   tools: { values: ['kernel'], types: ['net'] },
-  pipeline: { values: ['kernel', 'net', 'expr', 'worker', 'tools'], types: [] },
-  // Notations: text to net, and back to the notation's own words.
-  dialects: { values: ['kernel', 'net', 'expr'], types: [] },
-  definitions: { values: ['kernel', 'net', 'engine', 'dialects'], types: [] },
+
+  // Notations: text to net, and back to the notation's own words. Each directory is one notation.
+  'notations/source': { values: ['kernel'], types: ['net'] },
+  'notations/net': { values: ['kernel', 'net', 'expr', 'model', 'notations/source'], types: ['notations'] },
+  'notations/dag': { values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'], types: ['notations'] },
+  'notations/ojs': { values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'], types: ['notations'] },
+  'notations/ojs/http': {
+    values: ['kernel', 'net', 'model', 'views', 'operations', 'http', 'notations/ojs'],
+    types: ['engine', 'notations'],
+  },
+  'notations/ojs/webhooks': { values: ['kernel', 'model', 'notations/ojs'], types: ['engine'] },
+  'notations/playbook/vocabulary': { values: ['expr'], types: ['net'] },
+  'notations/playbook/runtime': {
+    values: ['kernel', 'net', 'expr', 'worker', 'tools', 'notations/playbook/vocabulary'],
+    types: [],
+  },
+  'notations/playbook': {
+    values: [
+      'kernel',
+      'net',
+      'expr',
+      'model',
+      'views',
+      'tools',
+      'notations/source',
+      'notations/playbook/vocabulary',
+      'notations/playbook/runtime',
+    ],
+    types: ['notations'],
+  },
+  'notations/saga': { values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'], types: ['notations'] },
+  'notations/saga/runtime': { values: ['kernel', 'net', 'worker', 'notations/saga'], types: [] },
+  'notations/saga/nats': { values: ['kernel', 'net', 'model', 'operations', 'notations/saga'], types: ['engine'] },
+  notations: {
+    values: [
+      'kernel',
+      'net',
+      'model',
+      'notations/source',
+      'notations/net',
+      'notations/dag',
+      'notations/ojs',
+      'notations/playbook',
+      'notations/saga',
+    ],
+    types: ['tools'],
+  },
+
+  // Use cases: they check tenant and scopes, and serve HTTP, CLI and NATS alike.
+  operations: { values: ['kernel', 'net', 'model', 'engine', 'views', 'notations'], types: [] },
+
   // Adapters: connect the directories above and decide nothing.
-  webhooks: { values: ['kernel', 'engine'], types: [] },
-  client: { values: ['kernel', 'net', 'engine', 'definitions', 'dialects', 'worker', 'pipeline', 'tools'], types: [] },
-  nats: { values: ['kernel', 'net', 'engine', 'definitions', 'dialects'], types: [] },
-  server: { values: ['kernel', 'net', 'engine', 'definitions', 'dialects', 'webhooks'], types: [] },
+  http: { values: ['kernel', 'net', 'model', 'operations'], types: ['engine'] },
+  client: {
+    values: [
+      'kernel',
+      'net',
+      'model',
+      'engine',
+      'store',
+      'operations',
+      'notations',
+      'notations/ojs',
+      'notations/playbook',
+      'notations/playbook/runtime',
+      'notations/saga',
+      'notations/saga/runtime',
+      'worker',
+      'tools',
+    ],
+    types: [],
+  },
+  server: {
+    values: [
+      'kernel',
+      'net',
+      'model',
+      'operations',
+      'views',
+      'notations',
+      'http',
+      'notations/ojs/http',
+      'notations/ojs/webhooks',
+    ],
+    types: ['engine'],
+  },
   cli: {
     values: [
       'kernel',
       'net',
+      'model',
       'engine',
-      'definitions',
-      'dialects',
+      'views',
+      'operations',
+      'notations',
       'client',
       'worker',
-      'pipeline',
       'tools',
       'server',
-      'nats',
       'files.ts',
     ],
     types: [],
@@ -54,18 +172,20 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
 }
 
 /** Files at the root of src: public entry points, and the bundle for tests of killed processes. They may import anything. */
-export const ROOTS: readonly string[] = ['index.ts', 'insides.ts', 'files.ts']
+export const ROOTS: readonly string[] = ['index.ts', 'insides.ts', 'nats.ts', 'files.ts']
 
 /** Directories that others may import only through these files. */
 export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
-  expr: ['src/expr/index.ts', 'src/expr/playbook/index.ts'],
+  expr: ['src/expr/index.ts'],
+  'notations/playbook/vocabulary': ['src/notations/playbook/vocabulary/index.ts'],
+  engine: ['src/engine/engine.ts', 'src/engine/api.ts'],
   server: ['src/server/server.ts'],
 }
 
 /** A statement in a string. Services on NATS and tasks of playbooks use databases of their own. */
 export const SQL = /[`'](?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WITH [a-z_]+ AS) /
-export const MAY_HOLD_SQL: readonly string[] = ['src/store/', 'src/nats/domain/', 'src/tools/sql/']
+export const MAY_HOLD_SQL: readonly string[] = ['src/store/', 'src/notations/saga/nats/domain/', 'src/tools/sql/']
 
 /** Code that depends on the notation belongs in the directory of that notation. */
 export const NOTATION_CHECK = /\bdialect (?:===|!==) '|switch \([^)]*\bdialect\)/g
-export const NOTATIONS = 'src/dialects/'
+export const NOTATIONS = 'src/notations/'

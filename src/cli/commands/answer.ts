@@ -1,7 +1,7 @@
 /** approve, reject: one person's vote on a gate. */
 import type { Command } from 'commander'
 import type { EngineApi, GateView } from '../../engine/api.ts'
-import { isId } from '../../server/query.ts'
+import { isId } from '../../http/query.ts'
 import { gateViewWire, instanceWire } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { Definition } from '../../dialects/definition.ts'
-import { DefinitionError } from '../../dialects/mistakes.ts'
+import type { Definition } from '../../notations/source/definition.ts'
+import { DefinitionError } from '../../notations/source/mistakes.ts'
 import { act, jsonOption, type Shared } from '../act.ts'
 import { connect } from '../connect.ts'
 import { EXIT, problemLines } from '../failure.ts'
@@ -24,7 +24,7 @@ interface CheckOptions extends Shared {
 
 async function check(terminal: Terminal, options: CheckOptions, files: readonly string[]): Promise<number> {
   if (options.store === undefined) return checkFiles(terminal, options, files, {})
-  const { Catalog } = await import('../../definitions/catalog.ts')
+  const { Catalog } = await import('../../operations/definitions/catalog.ts')
   const engine = await connect(options, { create: false, engine: { sweep: false } })
   try {
     const deployed = new Catalog({ engine, logger: null }).deployed(null)

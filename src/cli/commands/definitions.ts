@@ -1,10 +1,10 @@
 /** definitions ls | show | retire: what has been deployed. */
 import type { Command } from 'commander'
-import type { Catalog } from '../../definitions/catalog.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import type { DefinitionHead, DefinitionRow } from '../../model/definitions.ts'
+import type { Catalog } from '../../operations/definitions/catalog.ts'
 import { definitionWire, sourceWire } from '../../server/definitions/wire.ts'
 import { json } from '../../server/wire.ts'
-import type { DefinitionHead, DefinitionRow } from '../../store/definitions.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { EXIT } from '../failure.ts'
@@ -91,7 +91,7 @@ function versions(rows: readonly DefinitionHead[]): string {
 }
 
 async function catalogOf(engine: EngineApi): Promise<Catalog> {
-  const { Catalog } = await import('../../definitions/catalog.ts')
+  const { Catalog } = await import('../../operations/definitions/catalog.ts')
   return new Catalog({ engine, logger: null })
 }
 

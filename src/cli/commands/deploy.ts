@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { Catalog, Deployed } from '../../definitions/catalog.ts'
-import { DefinitionError } from '../../dialects/mistakes.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import { DefinitionError } from '../../notations/source/mistakes.ts'
+import type { Catalog, Deployed } from '../../operations/definitions/catalog.ts'
 import { deployedWire } from '../../server/definitions/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { connect } from '../connect.ts'
@@ -26,7 +26,7 @@ interface Tried {
 
 async function deploy(terminal: Terminal, options: Shared, files: readonly string[]): Promise<number> {
   const texts = files.map((file) => ({ file: file === '-' ? 'stdin' : file, text: readDefinitionText(file) }))
-  const { Catalog } = await import('../../definitions/catalog.ts')
+  const { Catalog } = await import('../../operations/definitions/catalog.ts')
   const engine = await connect(options, { create: true, engine: { sweep: false } })
   try {
     const tried = await deployAll(new Catalog({ engine, logger: null }), texts)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Published } from '../../definitions/events.ts'
+import type { Published } from '../../operations/definitions/events.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { EXIT } from '../failure.ts'
@@ -23,7 +23,7 @@ export function defineEvent(program: Command): void {
   jsonOption(storeOptions(command)).action(
     act<EventOptions, readonly [string]>(async (terminal, options, type) => {
       const { publishedWire, readEvent } = await import('../../server/events/routes.ts')
-      const { Events } = await import('../../definitions/events.ts')
+      const { Events } = await import('../../operations/definitions/events.ts')
       const { payload, id } = options
       const example = `for example --payload '{"order": 7}', @order.json or -`
       const published = await correct('event', () => {

@@ -1,8 +1,8 @@
 /** keys add | ls | revoke: who may use the server. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { makeKey } from '../../server/api-key.ts'
-import { SCOPES } from '../../server/caller.ts'
-import type { KeyRow } from '../../store/rows.ts'
+import { makeKey } from '../../http/api-key.ts'
+import { SCOPES } from '../../http/caller.ts'
+import type { KeyRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import { act, jsonOption, oneLine, type Shared, storeOptions } from '../act.ts'
 import { connectStore } from '../connect.ts'

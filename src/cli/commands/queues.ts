@@ -1,6 +1,6 @@
 /** queues, dead, redrive: work as it lies in the table. */
 import type { Command } from 'commander'
-import { isId } from '../../server/query.ts'
+import { isId } from '../../http/query.ts'
 import { runWire } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'

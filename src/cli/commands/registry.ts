@@ -1,8 +1,8 @@
 /** registry ls | set | enable | disable | rm: which runtime executes a type, and whether anybody may. */
 import type { Command } from 'commander'
-import type { TypeRegistry } from '../../engine/type-registry.ts'
+import type { TypeRegistry } from '../../engine/control/type-registry.ts'
+import type { RuntimeRow } from '../../model/registry.ts'
 import { registryWire } from '../../server/inbox/wire.ts'
-import type { RuntimeRow } from '../../store/registry.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openEffects } from '../../definitions/open-effects.ts'
+import { openEffects } from '../../operations/open-effects.ts'
 import { openEffectWire } from '../../server/sagas/wire.ts'
 import { instanceWire } from '../../server/wire.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'

@@ -1,10 +1,10 @@
 /** saga ls | show | retry | cancel | refused: workflows across services, in their own words. */
 import { type Command, Option } from 'commander'
-import { type OpenEffect, openEffects } from '../../definitions/open-effects.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import type { RefusedRow } from '../../model/commands.ts'
+import { SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../model/sagas.ts'
+import { type OpenEffect, openEffects } from '../../operations/open-effects.ts'
 import { refusedWire, sagaReply, sagaWire } from '../../server/sagas/wire.ts'
-import type { RefusedRow } from '../../store/commands.ts'
-import { SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../store/sagas.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
@@ -101,7 +101,7 @@ function defineChange(saga: Command, verb: 'retry' | 'cancel', description: stri
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
       withEngine(options, async (engine) => {
-        const { cancelSaga, retrySaga } = await import('../../definitions/sagas.ts')
+        const { cancelSaga, retrySaga } = await import('../../operations/sagas.ts')
         await find(engine, id)
         await (verb === 'retry' ? retrySaga : cancelSaga)(engine, id, actor())
         await print(terminal, engine, id)

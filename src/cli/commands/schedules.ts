@@ -1,8 +1,8 @@
 /** schedules ls | add | pause | resume | rm: runs that are submitted by the clock. */
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
+import type { InboxScheduleRow } from '../../model/inbox-schedules.ts'
 import { scheduleWire } from '../../server/inbox/wire.ts'
-import type { InboxScheduleRow } from '../../store/inbox-schedules.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'

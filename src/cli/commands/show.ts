@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import type { LogPlace } from '../../dialects/playbook/execution/envelope.ts'
 import type { EngineApi, InstanceView } from '../../engine/api.ts'
+import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
+import type { LogPlace } from '../../notations/playbook/project/envelope.ts'
 import { eventWire, json, runWire, type Wire } from '../../server/wire.ts'
-import type { InstanceRow, RunRow, StoredEvent } from '../../store/rows.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
@@ -109,7 +109,7 @@ async function showResult(
   const found = net?.nodes.find(({ key }) => key === node)
   if (net === null || found === undefined) {
     const known = net?.nodes.map(({ key }) => key) ?? []
-    const { closest } = await import('../../dialects/reader.ts')
+    const { closest } = await import('../../notations/source/reader.ts')
     const near = closest(node, known)
     const hint = near === null ? `nodes: ${known.slice(0, 20).join(', ')}` : `did you mean '${near}'?`
     throw new CliError('not_found', `${instance.name} has no node '${node}'`, hint, { node })
@@ -126,7 +126,7 @@ interface ShownEvents {
 }
 
 async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string | undefined): Promise<ShownEvents> {
-  const { parsePlace } = await import('../../dialects/playbook/execution/envelope.ts')
+  const { parsePlace } = await import('../../notations/playbook/project/envelope.ts')
   const place = parsePlace(after ?? '0')
   if (place === null) {
     throw new CliError('invalid_request', `'${after}' is no place in the events`, '--after what a page ended with')
@@ -143,7 +143,7 @@ async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string 
 }
 
 async function executionEvents(engine: EngineApi, instance: InstanceRow, after: LogPlace): Promise<ShownEvents> {
-  const { loadEvents } = await import('../../dialects/playbook/execution/events.ts')
+  const { loadEvents } = await import('../../notations/playbook/project/events.ts')
   const { printEvents } = await import('../playbook-view.ts')
   const net = await engine.net(instance.netHash)
   if (net === null) throw new CliError('not_found', `the net of ${instance.id} is gone`, 'was it pruned?')

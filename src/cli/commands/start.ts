@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
-import { isId } from '../../server/query.ts'
+import { isId } from '../../http/query.ts'
+import type { InstanceRow } from '../../model/rows.ts'
 import { instanceWire } from '../../server/wire.ts'
-import type { InstanceRow } from '../../store/rows.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
 import { withEngine } from '../connect.ts'
 import { CliError, EXIT } from '../failure.ts'
@@ -41,7 +41,7 @@ export function defineStart(program: Command): void {
 
 async function startNew(terminal: Terminal, options: StartOptions, name: string): Promise<number> {
   const { readStart, startedWire } = await import('../../server/instances/start.ts')
-  const { Catalog } = await import('../../definitions/catalog.ts')
+  const { Catalog } = await import('../../operations/definitions/catalog.ts')
   const { version, input, key, idle, meta, correlation } = options
   return correct('start', async () => {
     const asked = readStart({

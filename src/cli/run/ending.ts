@@ -1,8 +1,8 @@
 /** How a run of one definition ends for the shell: the exit code, the summary, the projection. */
 import type { EngineApi, InstanceView } from '../../engine/api.ts'
+import type { InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { json, viewWire, type Wire } from '../../server/wire.ts'
-import type { InstanceRow } from '../../store/rows.ts'
 import { EXIT } from '../failure.ts'
 import type { Terminal } from '../terminal.ts'
 import { brief, ownState, paintState, placeOf, span } from '../words.ts'
@@ -15,8 +15,8 @@ export function exitOf(row: InstanceRow): number {
 
 export async function projection(engine: EngineApi, view: InstanceView, waits: readonly Wait[]): Promise<Wire> {
   const [{ loadStatus }, { loadExecution }] = await Promise.all([
-    import('../../dialects/dag/status/load.ts'),
-    import('../../dialects/playbook/execution/load.ts'),
+    import('../../notations/dag/project/load.ts'),
+    import('../../notations/playbook/project/load.ts'),
   ])
   const { instance } = view
   const [results, status, loaded] = await Promise.all([

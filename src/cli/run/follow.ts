@@ -3,9 +3,9 @@
  * --json as one event per line. Children are followed too, as far as a person could.
  */
 import type { EngineApi } from '../../engine/api.ts'
+import type { InstanceRow, StoredEvent } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { eventWire } from '../../server/wire.ts'
-import type { InstanceRow, StoredEvent } from '../../store/rows.ts'
 import type { Terminal } from '../terminal.ts'
 import { progressLines } from './progress.ts'
 import { Tracer, traceLine } from './trace.ts'
@@ -86,7 +86,7 @@ async function records(engine: EngineApi, events: readonly StoredEvent[]): Promi
   const row = id === null ? null : await engine.store.read.instance(id)
   const net = row?.dialect === 'playbook' ? await engine.net(row.netHash) : null
   if (row === null || net === null) return events.map(eventWire)
-  const { unfoldAll } = await import('../../dialects/playbook/execution/events.ts')
+  const { unfoldAll } = await import('../../notations/playbook/project/events.ts')
   return (await unfoldAll(engine, row, net, events)).map(({ event }) => event)
 }
 

@@ -1,7 +1,8 @@
 /** One definition on a real store, with the handlers of a module working in this process until it ends or only waits. */
-import type { Definition } from '../../dialects/definition.ts'
+
 import type { EngineApi } from '../../engine/api.ts'
 import type { Json } from '../../net/net.ts'
+import type { Definition } from '../../notations/source/definition.ts'
 import type { Handlers } from '../../worker/handlers.ts'
 import { actor } from '../lookup.ts'
 import type { Terminal } from '../terminal.ts'

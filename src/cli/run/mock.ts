@@ -6,12 +6,13 @@
  *            the next moment anything is due; if nothing ever is, the instance waits for something from outside
  *   ended    the instance has its verdict
  */
-import type { Definition } from '../../dialects/definition.ts'
+
 import type { EngineApi } from '../../engine/api.ts'
 import type { Engine } from '../../engine/engine.ts'
+import type { GateRow, InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import type { GateRow, InstanceRow } from '../../store/rows.ts'
+import type { Definition } from '../../notations/source/definition.ts'
 import { Handlers } from '../../worker/handlers.ts'
 import { SkippedClock } from './clock.ts'
 import { pause } from './follow.ts'

@@ -1,9 +1,10 @@
 /** Every node key and type of a definition, nested nets and literal items included. */
-import type { Definition } from '../../dialects/definition.ts'
-import { isStep } from '../../dialects/playbook/execution/words.ts'
-import type { SagaProgram } from '../../dialects/saga/program.ts'
-import type { ChildStart, Item } from '../../engine/api.ts'
+
+import type { ChildStart, Item } from '../../model/start.ts'
 import type { Net } from '../../net/net.ts'
+import { isStep } from '../../notations/playbook/project/words.ts'
+import type { SagaProgram } from '../../notations/saga/compile/program.ts'
+import type { Definition } from '../../notations/source/definition.ts'
 import { kindsAt } from '../playbook-tools.ts'
 
 export interface Names {

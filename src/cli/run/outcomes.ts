@@ -4,11 +4,11 @@
  * execution; after its end, and for whatever the file does not name, a stand-in returns its input.
  */
 
-import { CATEGORIES } from '../../dialects/dag/workflow.ts'
-import { closest, type Part, Reader } from '../../dialects/reader.ts'
-import { readSource } from '../../dialects/source.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
+import { CATEGORIES } from '../../notations/dag/compile/workflow.ts'
+import { closest, type Part, Reader } from '../../notations/source/reader.ts'
+import { readSource } from '../../notations/source/source.ts'
 
 export interface RunAnswer {
   readonly delayMs: number

@@ -1,8 +1,8 @@
 /** An instance as a block of lines that is drawn again and again: what `watch`, `run` and `dev` show on a terminal. */
 import type { EngineApi } from '../../engine/api.ts'
+import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { json } from '../../server/wire.ts'
-import type { InstanceRow, RunRow } from '../../store/rows.ts'
 import type { Terminal } from '../terminal.ts'
 import { brief, count, ownState, paintState, placeOf, runState, span } from '../words.ts'
 

@@ -1,5 +1,5 @@
 /** A value that fits a JSON Schema, for stand-ins: small, and only as clever as schemas of results are. */
-import { compileSchema } from '../../engine/json-schema.ts'
+import { compileSchema } from '../../kernel/json-schema.ts'
 import type { Json } from '../../net/net.ts'
 
 type Schema = { readonly [keyword: string]: Json | undefined }

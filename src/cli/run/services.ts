@@ -4,13 +4,13 @@
  * the same transactions store, answer and undo them. An answer that comes after the deadline of its step comes late.
  */
 
-import { type Builders, templateBuilders } from '../../dialects/saga/builders.ts'
-import { makeSagaHandler } from '../../dialects/saga/handler.ts'
-import { TEMPLATE_TYPE } from '../../dialects/saga/program.ts'
 import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import type { CommandRow } from '../../model/commands.ts'
 import type { Net } from '../../net/net.ts'
-import type { CommandRow } from '../../store/commands.ts'
+import { type Builders, templateBuilders } from '../../notations/saga/compile/builders.ts'
+import { TEMPLATE_TYPE } from '../../notations/saga/compile/program.ts'
+import { makeSagaHandler } from '../../notations/saga/runtime/handler.ts'
 import type { Handler } from '../../worker/handlers.ts'
 import { DEFAULT_MAX_BYTES } from '../../worker/json.ts'
 import type { SkippedClock } from './clock.ts'

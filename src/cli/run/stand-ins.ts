@@ -1,9 +1,10 @@
 /** Stand-ins of a dry run: they answer as the outcomes file says, else with the input, or what a schema asks for. */
-import type { Definition } from '../../dialects/definition.ts'
+
+import type { GateRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import { isStepType, type StepPayload } from '../../pipeline/program.ts'
-import type { GateRow } from '../../store/rows.ts'
+import { isStepType, type StepPayload } from '../../notations/playbook/runtime/program.ts'
+import type { Definition } from '../../notations/source/definition.ts'
 import type { Context } from '../../worker/context.ts'
 import { Retryable, Terminal } from '../../worker/errors.ts'
 import { type Handler, Handlers } from '../../worker/handlers.ts'

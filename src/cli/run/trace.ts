@@ -1,9 +1,9 @@
 /** Events of an instance and its children as lines a person follows: node, attempt, outcome, when. */
 
-import { isStep } from '../../dialects/playbook/execution/words.ts'
+import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
+import { isStep } from '../../notations/playbook/project/words.ts'
 import { json } from '../../server/wire.ts'
-import type { InstanceRow, RunRow, StoredEvent } from '../../store/rows.ts'
 import type { Store } from '../../store/store.ts'
 import { toolsOf } from '../playbook-tools.ts'
 import type { Terminal } from '../terminal.ts'

@@ -1,11 +1,11 @@
 /** What an instance waits for when nothing in it moves by itself any more. */
 import type { EngineApi } from '../../engine/api.ts'
 import { toolsOfType, typeMatcher } from '../../kernel/type-filters.ts'
+import type { RuntimeRow } from '../../model/registry.ts'
+import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { namesAsked, rulesWords } from '../../server/instances/why-words.ts'
 import { json } from '../../server/wire.ts'
-import type { RuntimeRow } from '../../store/registry.ts'
-import type { InstanceRow, RunRow, WorkerRow } from '../../store/rows.ts'
 import { contextHint } from '../hints.ts'
 import { brief, placeOf } from '../words.ts'
 

@@ -1,6 +1,7 @@
 /** A definition by name and version: it is there, or 404 with what there is instead. */
-import type { Catalog } from '../../definitions/catalog.ts'
-import type { DefinitionName, DefinitionRow } from '../../store/definitions.ts'
+
+import type { DefinitionName, DefinitionRow } from '../../model/definitions.ts'
+import type { Catalog } from '../../operations/definitions/catalog.ts'
 
 export interface Asked extends DefinitionName {
   /** null: the latest. */

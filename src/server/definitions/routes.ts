@@ -1,9 +1,9 @@
 /** /v1/definitions: deploy, list, look, retire. */
 import type { FastifyInstance } from 'fastify'
-import type { Catalog } from '../../definitions/catalog.ts'
+import { actorOf } from '../../http/caller.ts'
+import { isId, onlyKnown, type Query, storableParam, textParam, wholeParam } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
-import { actorOf } from '../caller.ts'
-import { isId, onlyKnown, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import type { Catalog } from '../../operations/definitions/catalog.ts'
 import type { Wire } from '../wire.ts'
 import { findDefinition } from './find.ts'
 import { readGiven, readTexts } from './text.ts'

@@ -1,8 +1,8 @@
 /** The text of a definition as a body: YAML or JSON, kept as it was written so that mistakes have lines. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { MEDIA_TYPE } from '../body.ts'
-import { type Query, textParam } from '../query.ts'
-import { RequestError } from '../request-error.ts'
+import { MEDIA_TYPE } from '../../http/body.ts'
+import { type Query, textParam } from '../../http/query.ts'
+import { RequestError } from '../../http/request-error.ts'
 
 const MEDIA_TYPES = [
   'application/yaml',

@@ -1,6 +1,7 @@
 /** Definitions as /v1 and `--json` show them. */
-import type { Deployed } from '../../definitions/catalog.ts'
-import type { DefinitionHead, DefinitionRow } from '../../store/definitions.ts'
+
+import type { DefinitionHead, DefinitionRow } from '../../model/definitions.ts'
+import type { Deployed } from '../../operations/definitions/catalog.ts'
 import { json, time, type Wire } from '../wire.ts'
 
 export function definitionWire(row: DefinitionHead): Wire {

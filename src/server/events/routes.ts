@@ -1,10 +1,10 @@
 /** POST /v1/events: something happened outside; whatever waits for it starts. */
 import type { FastifyInstance } from 'fastify'
-import type { Events, Published } from '../../definitions/events.ts'
-import { LONGEST_KEY } from '../../engine/inbox-run.ts'
+import { LONGEST_KEY } from '../../engine/intake/inbox-run.ts'
+import { type Body, bodyObject } from '../../http/body.ts'
+import { actorOf } from '../../http/caller.ts'
 import type { Json } from '../../net/net.ts'
-import { type Body, bodyObject } from '../body.ts'
-import { actorOf } from '../caller.ts'
+import type { Events, Published } from '../../operations/definitions/events.ts'
 import { needName, readBody, readLine } from '../inbox/fields.ts'
 import type { Wire } from '../wire.ts'
 

@@ -4,11 +4,11 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EngineApi, GateView } from '../../engine/api.ts'
+import { bodyObject } from '../../http/body.ts'
+import { errorAnswer } from '../../http/failure.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import type { Json } from '../../net/net.ts'
-import { bodyObject } from '../body.ts'
-import { errorAnswer } from '../failure.ts'
 import { readBody } from '../inbox/fields.ts'
 import { gateViewWire, instanceWire, type Wire } from '../wire.ts'
 import { answerFrom, shapeOf } from './form.ts'

@@ -4,9 +4,9 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { EngineApi } from '../../engine/api.ts'
+import { isId } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
-import { isId } from '../query.ts'
 
 export const DECIDE_PATH = '/gates/decide/'
 export const LONGEST_LINK_SECONDS = 366 * 86_400

@@ -1,12 +1,13 @@
 /** Fields of bodies that several routes read. What is wrong is noted with its place, and nothing is done then. */
-import { parseMoment } from '../../dialects/ojs/time.ts'
-import { BodyNotes, kindOf, type Part } from '../../dialects/reader.ts'
-import { HELD_AT } from '../../engine/api.ts'
-import { LONGEST_KEY, LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../../engine/inbox-run.ts'
+
+import { LONGEST_KEY, LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../../engine/intake/inbox-run.ts'
+import type { Body } from '../../http/body.ts'
+import { refuseMistakes } from '../../http/mistaken.ts'
 import { nameProblem } from '../../kernel/remarks.ts'
+import { HELD_AT } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
-import type { Body } from '../body.ts'
-import { refuseMistakes } from '../mistaken.ts'
+import { parseMoment } from '../../notations/ojs/project/time.ts'
+import { BodyNotes, kindOf, type Part } from '../../notations/source/reader.ts'
 
 /** What an integer column holds. */
 const INTEGER = { least: -(2 ** 31), most: 2 ** 31 - 1 }

@@ -1,10 +1,11 @@
 /** Which runs a list shows, from its query string. */
+
+import { keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
-import type { InboxQuery } from '../../store/inbox.ts'
-import { parseInboxCursor } from '../../store/inbox.ts'
-import type { RunStatus } from '../../store/rows.ts'
-import { keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import type { InboxQuery } from '../../model/inbox.ts'
+import { parseInboxCursor } from '../../model/inbox.ts'
+import type { RunStatus } from '../../model/rows.ts'
 
 export const RUN_PARAMS = ['type', 'status', 'idempotency_key', 'queue', 'deleted', 'limit', 'before'] as const
 

@@ -1,7 +1,7 @@
 /** The inbox over HTTP: /v1/runs, /v1/registry, /v1/schedules. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import type { LongPolls } from '../long-polls.ts'
+import type { LongPolls } from '../../http/long-polls.ts'
 import { claimRoutes } from './claims.ts'
 import { registryRoutes } from './registry.ts'
 import { runRoutes } from './runs.ts'

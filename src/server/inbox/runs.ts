@@ -1,9 +1,9 @@
 /** /v1/runs: submit, look, list, history, cancel, delete. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import { bodyObject } from '../body.ts'
-import { actorOf, type Caller } from '../caller.ts'
-import { onlyKnown, type Query, wholeParam } from '../query.ts'
+import { bodyObject } from '../../http/body.ts'
+import { actorOf, type Caller } from '../../http/caller.ts'
+import { onlyKnown, type Query, wholeParam } from '../../http/query.ts'
 import { wireEach } from '../wire.ts'
 import { readBody } from './fields.ts'
 import { RUN_PARAMS, readInboxQuery } from './list.ts'

@@ -1,8 +1,9 @@
 /** A run comes in: read, checked, and written once however often it is sent. */
-import type { EngineApi, Enqueued, EnqueueParams } from '../../engine/api.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { Body } from '../../http/body.ts'
 import { PetrelError } from '../../kernel/errors.ts'
-import type { Body } from '../body.ts'
-import { boundsOf } from '../ojs/backpressure.ts'
+import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
+import { boundsOf } from '../../notations/ojs/http/admin/backpressure.ts'
 import {
   needPayload,
   readBody,

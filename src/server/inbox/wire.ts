@@ -1,9 +1,10 @@
 /** Runs, events, registry entries and schedules as /v1 and `--json` show them. */
-import type { Enqueued } from '../../engine/api.ts'
-import { unscopedName } from '../../engine/scoped-names.ts'
-import type { InboxScheduleRow } from '../../store/inbox-schedules.ts'
-import type { RuntimeRow } from '../../store/registry.ts'
-import type { RunRow, StoredEvent } from '../../store/rows.ts'
+
+import { unscopedName } from '../../kernel/scoped-names.ts'
+import type { Enqueued } from '../../model/enqueue.ts'
+import type { InboxScheduleRow } from '../../model/inbox-schedules.ts'
+import type { RuntimeRow } from '../../model/registry.ts'
+import type { RunRow, StoredEvent } from '../../model/rows.ts'
 import { json, shown, time, type Wire } from '../wire.ts'
 
 /** Names that clients of the table know; queue, tenant and what follows is ours. */

@@ -1,6 +1,6 @@
 /** What an instance was given: by whom it was started, with which input, and what its context holds now. */
 import type { EngineApi } from '../../engine/api.ts'
-import { PAGE_BYTES } from '../../store/shown.ts'
+import { PAGE_BYTES } from '../../model/shown.ts'
 import { json, type Wire } from '../wire.ts'
 
 export async function aboutWire(engine: EngineApi, instanceId: string): Promise<Wire> {

@@ -2,10 +2,10 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
+import { onlyKnown, type Query, wholeParam } from '../../http/query.ts'
+import type { Seats } from '../../http/seats.ts'
+import { streamEvents } from '../../http/stream.ts'
 import { InstanceWatch } from '../instance-watch.ts'
-import { onlyKnown, type Query, wholeParam } from '../query.ts'
-import type { Seats } from '../seats.ts'
-import { streamEvents } from '../stream.ts'
 import { eventWire, wireEach } from '../wire.ts'
 import { type ById, findRow } from './find.ts'
 

@@ -1,9 +1,10 @@
 /** Which instances a list shows, from its query string. */
-import { parseMoment } from '../../dialects/ojs/time.ts'
+
+import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
-import type { InstanceQuery } from '../../store/reads.ts'
-import { HELD_AT } from '../../store/rows.ts'
-import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import type { InstanceQuery } from '../../model/queries.ts'
+import { HELD_AT } from '../../model/rows.ts'
+import { parseMoment } from '../../notations/ojs/project/time.ts'
 import { STATES } from '../wire.ts'
 
 export const INSTANCE_PARAMS = [

@@ -1,6 +1,7 @@
 /** What the engine refuses to do to an instance, with the state it is in and what would be possible from there. */
+
+import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
-import { notFound, RequestError } from '../request-error.ts'
 
 export type Verb = 'start' | 'cancel' | 'retry' | 'patch'
 

@@ -1,10 +1,11 @@
 /** The result of one node. What a final returned is nobody's input, so the engine keeps it only in its run. */
-import { loadMarks, loadPlaybookSteps } from '../../dialects/playbook/execution/steps.ts'
+
 import type { EngineApi } from '../../engine/api.ts'
-import { loadSteps, type StepState, type StepView } from '../../engine/steps.ts'
+import type { InstanceRow } from '../../model/rows.ts'
 import { indexNet } from '../../net/compile.ts'
 import type { Net, Node } from '../../net/net.ts'
-import type { InstanceRow } from '../../store/rows.ts'
+import { loadMarks, loadPlaybookSteps } from '../../notations/playbook/project/steps.ts'
+import { loadSteps, type StepState, type StepView } from '../../views/steps.ts'
 import { json } from '../wire.ts'
 
 export interface NodeResult {

@@ -1,20 +1,20 @@
 /** GET /v1/instances/:id/steps: where each node of an instance stands, in the order of its definition. */
 import type { FastifyInstance } from 'fastify'
-import { dagNodes } from '../../dialects/dag/status/load.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import { onlyKnown, type Query, textParam, wholeParam } from '../../http/query.ts'
+import { notFound } from '../../http/request-error.ts'
+import { PetrelError } from '../../kernel/errors.ts'
+import type { StepRun } from '../../model/step-queries.ts'
+import { indexNet } from '../../net/compile.ts'
+import type { Json, Net, Node } from '../../net/net.ts'
+import { dagNodes } from '../../notations/dag/project/load.ts'
 import {
   loadMarks,
   loadPlaybookSteps,
   type PlaybookStep,
   playbookNodes,
-} from '../../dialects/playbook/execution/steps.ts'
-import type { EngineApi } from '../../engine/api.ts'
-import { failureOf, loadSteps, nodesBefore, type StepView } from '../../engine/steps.ts'
-import { PetrelError } from '../../kernel/errors.ts'
-import { indexNet } from '../../net/compile.ts'
-import type { Json, Net, Node } from '../../net/net.ts'
-import type { StepRun } from '../../store/steps.ts'
-import { onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
-import { notFound } from '../request-error.ts'
+} from '../../notations/playbook/project/steps.ts'
+import { failureOf, loadSteps, nodesBefore, type StepView } from '../../views/steps.ts'
 import { time, type Wire } from '../wire.ts'
 import { type ById, findRow } from './find.ts'
 

@@ -1,10 +1,10 @@
 /** GET /v1/instances/:id/telemetry of one instance, GET /v1/telemetry of all: the same events, in another order. */
 import type { FastifyInstance } from 'fastify'
-import { TELEMETRY_TYPES } from '../../dialects/dag/status/telemetry.ts'
-import { loadTelemetry } from '../../dialects/dag/status/telemetry-load.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { onlyKnown, type Query, wholeParam } from '../query.ts'
-import { RequestError } from '../request-error.ts'
+import { onlyKnown, type Query, wholeParam } from '../../http/query.ts'
+import { RequestError } from '../../http/request-error.ts'
+import { TELEMETRY_TYPES } from '../../notations/dag/project/telemetry.ts'
+import { loadTelemetry } from '../../notations/dag/project/telemetry-load.ts'
 import { type ById, findRow } from './find.ts'
 
 const PAGE = { least: 1, most: 1000, fallback: 100 }

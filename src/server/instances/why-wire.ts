@@ -1,6 +1,6 @@
 /** Why, as /v1 and `petrel why --json` show it: each reason with its facts and a sentence. */
-import type { Why, WhyRun } from '../../engine/why.ts'
-import type { InstanceReason, Reason, Wait } from '../../engine/why-reasons.ts'
+import type { Why, WhyRun } from '../../views/why.ts'
+import type { InstanceReason, Reason, Wait } from '../../views/why-reasons.ts'
 import { instanceWire, runWire, time, type Wire } from '../wire.ts'
 import { aboutWords, type Moments, reasonWords } from './why-words.ts'
 

@@ -1,9 +1,9 @@
 /** GET /v1/instances/:id/why: what an instance waits for, node by node. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import { isWhyCursor, type Why } from '../../engine/why.ts'
+import { onlyKnown, type Query, textParam, wholeParam } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
-import { onlyKnown, type Query, textParam, wholeParam } from '../query.ts'
+import { isWhyCursor, type Why } from '../../views/why.ts'
 import { type ById, findRow } from './find.ts'
 import { whyWire } from './why-wire.ts'
 

@@ -1,5 +1,5 @@
 /** Instances of all notations as /v1 shows them. */
-import { EXECUTION_STATUSES } from '../../dialects/playbook/execution/words.ts'
+import { EXECUTION_STATUSES } from '../../notations/playbook/project/words.ts'
 import { STATES } from '../wire.ts'
 import { anything, flag, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 

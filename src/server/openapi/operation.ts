@@ -1,8 +1,8 @@
 /** One operation as it is written down here, and as OpenAPI wants it. */
 
+import { scopeOf } from '../../http/auth.ts'
+import type { Scope } from '../../http/caller.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
-import { scopeOf } from '../auth.ts'
-import type { Scope } from '../caller.ts'
 import type { Schema } from './schema.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'

@@ -1,5 +1,5 @@
 /** /v1/sagas. */
-import { SAGA_STATES } from '../../store/sagas.ts'
+import { SAGA_STATES } from '../../model/sagas.ts'
 import type { Paths } from './operation.ts'
 import { anything, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 

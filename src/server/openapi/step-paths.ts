@@ -1,5 +1,5 @@
 /** /v1/instances/{id}/steps, why, telemetry, and /v1/telemetry: where a workflow stands, and what holds it up. */
-import { EVENT_TYPES } from '../../dialects/playbook/execution/envelope.ts'
+import { EVENT_TYPES } from '../../notations/playbook/project/envelope.ts'
 import type { Parameter, Paths } from './operation.ts'
 import { anything, flag, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 

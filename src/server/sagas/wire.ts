@@ -1,8 +1,9 @@
 /** Sagas as /v1, `--json` and the answers on NATS show them: the columns of the views, JSON as JSON. */
-import { type OpenEffect, openEffects } from '../../definitions/open-effects.ts'
+
 import type { EngineApi } from '../../engine/api.ts'
-import type { RefusedRow } from '../../store/commands.ts'
-import type { SagaRow, SagaStepRow } from '../../store/sagas.ts'
+import type { RefusedRow } from '../../model/commands.ts'
+import type { SagaRow, SagaStepRow } from '../../model/sagas.ts'
+import { type OpenEffect, openEffects } from '../../operations/open-effects.ts'
 import { json, shown, time, type Wire } from '../wire.ts'
 
 export function sagaWire(row: SagaRow): Wire {

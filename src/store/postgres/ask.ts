@@ -1,5 +1,5 @@
 /** One statement on a connection of its own transaction. */
-import { StoreError } from '../errors.ts'
+import { StoreError } from '../../kernel/store-errors.ts'
 import { causeOf, isConnectionLoss, isServerError, LOCKED, toStoreError } from './failure.ts'
 import { FlightError, fly } from './flight.ts'
 import type { Lanes } from './lanes.ts'

@@ -1,7 +1,7 @@
 /** How rows.ts lies in the tables: one line per column, in the order of a SELECT. */
-import { type Cell, eventCells, instanceCells, runCells } from '../cells.ts'
-import type { CommandRow } from '../commands.ts'
-import type { DefinitionRow } from '../definitions.ts'
+
+import type { CommandRow } from '../../model/commands.ts'
+import type { DefinitionRow } from '../../model/definitions.ts'
 import type {
   EventRow,
   GateRow,
@@ -15,8 +15,9 @@ import type {
   SlotRow,
   UniqueRow,
   WorkerRow,
-} from '../rows.ts'
-import type { SagaRow, SagaStepRow } from '../sagas.ts'
+} from '../../model/rows.ts'
+import type { SagaRow, SagaStepRow } from '../../model/sagas.ts'
+import { type Cell, eventCells, instanceCells, runCells } from '../cells.ts'
 import type { Fields } from './statement.ts'
 import { parseTime } from './time.ts'
 

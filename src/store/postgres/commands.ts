@@ -2,7 +2,14 @@
  * Commands: taking, confirming, reading. They are put in `transact` with the deferral of their run. A take or a
  * confirmation that a power cut swallows only publishes once more, so neither waits for the disk.
  */
-import { type CommandRow, type Commands, keptOf, MOST_REFUSED, type Refused, type RefusedRow } from '../commands.ts'
+import {
+  type CommandRow,
+  type Commands,
+  keptOf,
+  MOST_REFUSED,
+  type Refused,
+  type RefusedRow,
+} from '../../model/commands.ts'
 import { ask, askOne } from './ask.ts'
 import { uuidArray } from './batch.ts'
 import { COMMAND, decoder, type Table } from './columns.ts'

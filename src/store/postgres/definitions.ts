@@ -1,5 +1,5 @@
 /** Definitions: reads, and the mark that a start makes. Deploying and retiring are part of `transact`. */
-import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../definitions.ts'
+import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../../model/definitions.ts'
 import { ask, askOne } from './ask.ts'
 import { DEFINITION, DEFINITION_HEAD, decoder, INSTANCE, instanceFrom, selectList } from './columns.ts'
 import type { Lanes } from './lanes.ts'

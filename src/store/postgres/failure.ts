@@ -6,7 +6,7 @@ import {
   StoreLockedError,
   StoreUnavailableError,
   StoreUnusableError,
-} from '../errors.ts'
+} from '../../kernel/store-errors.ts'
 import { FlightError } from './flight.ts'
 
 interface ServerError extends Error {

@@ -6,7 +6,7 @@
  *
  * Advice only: a row that is not known here may be locked, and one that is known may have become free a moment ago.
  */
-import type { LockedRow } from '../errors.ts'
+import type { LockedRow } from '../../kernel/store-errors.ts'
 import type { Delta, Need } from '../store.ts'
 import { textArray } from './batch.ts'
 import { fly } from './flight.ts'

@@ -2,8 +2,8 @@
  * Schedules of the inbox. No lock is held between looking and moving: the key of the run lets one firing in, and only
  * the row as it was seen is moved. Foreign tickers, who hold the row's lock meanwhile, make the same key.
  */
-import type { InboxScheduleRow, InboxSchedules } from '../inbox-schedules.ts'
-import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
+import type { InboxScheduleRow, InboxSchedules } from '../../model/inbox-schedules.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../../model/shown.ts'
 import { ask, askOne } from './ask.ts'
 import type { Lanes } from './lanes.ts'
 import { jsonBytes, shownJson } from './shown.ts'

@@ -1,5 +1,5 @@
 /** API keys. Few rows, each read by its id. */
-import type { KeyRow } from '../rows.ts'
+import type { KeyRow } from '../../model/rows.ts'
 import type { Keys } from '../store.ts'
 import { ask, askOne } from './ask.ts'
 import type { Lanes } from './lanes.ts'

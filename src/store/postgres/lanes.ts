@@ -3,7 +3,7 @@
  * connection broke is thrown away and the next caller connects anew, with growing pauses, for at most five seconds.
  */
 import pg from 'pg'
-import { StoreUnavailableError, StoreUnusableError } from '../errors.ts'
+import { StoreUnavailableError, StoreUnusableError } from '../../kernel/store-errors.ts'
 import { causeOf, isConnectionLoss, isRefusal } from './failure.ts'
 import { refuseNewer } from './migrate.ts'
 

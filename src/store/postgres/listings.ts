@@ -4,7 +4,7 @@
  * writes (expect_rows); only when it has moved the table is read again, whole: it is small, and what a transaction will
  * hand out is not known before.
  */
-import type { Listing } from '../registry.ts'
+import type { Listing } from '../../model/registry.ts'
 import { type Call, statement } from './statement.ts'
 
 /** In one snapshot; one row without a type if nothing is listed. */

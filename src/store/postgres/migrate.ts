@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { codeFile } from '../../files.ts'
-import { StoreUnusableError } from '../errors.ts'
+import { StoreUnusableError } from '../../kernel/store-errors.ts'
 
 interface Migration {
   readonly version: number

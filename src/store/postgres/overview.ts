@@ -1,6 +1,6 @@
 /** Lists and counts for operators. */
-import type { Overview } from '../overview.ts'
-import type { RunStatus } from '../rows.ts'
+import type { Overview } from '../../model/overview.ts'
+import type { RunStatus } from '../../model/rows.ts'
 import { ask } from './ask.ts'
 import type { Lanes } from './lanes.ts'
 import { statement } from './statement.ts'

@@ -9,7 +9,7 @@
  * Limits and queues are not remembered at all: a transaction assumes that nothing limits or pauses what it handles,
  * except where it lately met the contrary. The registry is remembered whole (listings.ts).
  */
-import type { InstanceRow, RunRow } from '../rows.ts'
+import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { textArray, uuidArray } from './batch.ts'
 import type { Estimate } from './clock.ts'

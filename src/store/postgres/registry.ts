@@ -1,5 +1,5 @@
 /** Settings of queues, schemas of arguments; who may execute a type: runtimes.ts. */
-import type { QueueConfigRow, Registry, SchemaRow } from '../registry.ts'
+import type { QueueConfigRow, Registry, SchemaRow } from '../../model/registry.ts'
 import { ask, askOne } from './ask.ts'
 import type { Lanes } from './lanes.ts'
 import { runtimesOn } from './runtimes.ts'

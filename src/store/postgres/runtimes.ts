@@ -1,5 +1,5 @@
 /** The registry of types: which runtime may execute each, and whether any may. */
-import type { Registry, RuntimeRow } from '../registry.ts'
+import type { Registry, RuntimeRow } from '../../model/registry.ts'
 import { ask, askOne } from './ask.ts'
 import type { Lanes } from './lanes.ts'
 import { QUEUE_SCAN, WAITING } from './load/claimable.ts'

@@ -1,6 +1,6 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
-import { INSTANCE_STATES, type SagaReads } from '../sagas.ts'
-import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
+import { INSTANCE_STATES, type SagaReads } from '../../model/sagas.ts'
+import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
 import { ask, askOne } from './ask.ts'
 import { textArray } from './batch.ts'
 import { decoder, SAGA, SAGA_STEP, selectList } from './columns.ts'

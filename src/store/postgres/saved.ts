@@ -1,6 +1,6 @@
 /** What runs have saved. */
-import type { RunStatus } from '../rows.ts'
-import type { NotSaved, Saved, SavedRow } from '../saved.ts'
+import type { RunStatus } from '../../model/rows.ts'
+import type { NotSaved, Saved, SavedRow } from '../../model/saved.ts'
 import { ask, askOne } from './ask.ts'
 import { uuidArray } from './batch.ts'
 import type { Lanes } from './lanes.ts'

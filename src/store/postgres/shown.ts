@@ -1,5 +1,11 @@
 /** Values cut in SQL to what a list shows of them (../shown.ts). */
-import { ALWAYS_BYTES, BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
+import {
+  ALWAYS_BYTES,
+  BRIEF_ERROR_BYTES,
+  BRIEF_ERROR_CHARACTERS,
+  MOST_ERROR_CHARACTERS,
+  PAGE_BYTES,
+} from '../../model/shown.ts'
 import { GATE, RUN } from './columns.ts'
 
 /**

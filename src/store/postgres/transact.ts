@@ -17,7 +17,7 @@
  * (`commit_unknown`) unless the server said that a statement before COMMIT had failed.
  */
 import type pg from 'pg'
-import { type LockedRow, StoreError, StoreLockedError, StoreUnavailableError } from '../errors.ts'
+import { type LockedRow, StoreError, StoreLockedError, StoreUnavailableError } from '../../kernel/store-errors.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { nowFrom, type StoreClock } from './clock.ts'
 import { causeOf, isCollision, isConnectionLoss, isServerError, LOCKED, ROWS_CHANGED, toStoreError } from './failure.ts'

@@ -9,7 +9,7 @@ import {
   WEBHOOK,
   type WebhookRow,
   type Webhooks,
-} from '../webhooks.ts'
+} from '../../model/webhooks.ts'
 import { ask, askOne } from './ask.ts'
 import type { Lanes } from './lanes.ts'
 import { type Fields, statement } from './statement.ts'

@@ -10,7 +10,7 @@ import {
   type NewCommand,
   type Refused,
   type RefusedRow,
-} from '../commands.ts'
+} from '../../model/commands.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'

@@ -9,7 +9,7 @@
 
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { StoreUnavailableError, StoreUnusableError } from '../errors.ts'
+import { StoreUnavailableError, StoreUnusableError } from '../../kernel/store-errors.ts'
 import { type Database, openDatabase, prepareArrays, type Statement } from './driver.ts'
 import { isBusy, storeFailure } from './failure.ts'
 import { LongReads, type Reading } from './long-reads.ts'

@@ -1,5 +1,5 @@
 /** Definitions: reads, and the mark that a start makes. Deploying and retiring are part of `transact`. */
-import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../definitions.ts'
+import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../../model/definitions.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells, Value } from './driver.ts'

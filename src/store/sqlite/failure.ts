@@ -1,5 +1,11 @@
 /** What SQLite's error codes mean to us. Errors that are not SQLite's (thrown by `decide`) pass through unchanged. */
-import { StoreConflictError, StoreDataError, StoreError, StoreUnavailableError, StoreUnusableError } from '../errors.ts'
+import {
+  StoreConflictError,
+  StoreDataError,
+  StoreError,
+  StoreUnavailableError,
+  StoreUnusableError,
+} from '../../kernel/store-errors.ts'
 
 const BUSY = 5
 const LOCKED = 6

@@ -1,6 +1,6 @@
 /** Schedules of the inbox. One writer at a time, so a statement that names what it expects needs no lock. */
-import type { InboxScheduleRow, InboxSchedules } from '../inbox-schedules.ts'
-import { ALWAYS_BYTES, PAGE_BYTES } from '../shown.ts'
+import type { InboxScheduleRow, InboxSchedules } from '../../model/inbox-schedules.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../../model/shown.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'

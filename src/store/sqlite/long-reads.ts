@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { codeFile } from '../../files.ts'
-import { StoreUnavailableError } from '../errors.ts'
+import { StoreUnavailableError } from '../../kernel/store-errors.ts'
 import { type Cells, hasBuiltIn, type Value } from './driver.ts'
 import { storeFailure } from './failure.ts'
 

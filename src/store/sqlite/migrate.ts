@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { codeFile } from '../../files.ts'
-import { StoreUnusableError } from '../errors.ts'
+import { StoreUnusableError } from '../../kernel/store-errors.ts'
 import type { Connection } from './connection.ts'
 import { RECALL_TRIGGERS } from './triggers.ts'
 

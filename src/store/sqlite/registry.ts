@@ -1,5 +1,5 @@
 /** Settings of queues, schemas of arguments; who may execute a type: runtimes.ts. */
-import type { QueueConfigRow, Registry, SchemaRow } from '../registry.ts'
+import type { QueueConfigRow, Registry, SchemaRow } from '../../model/registry.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
 import { runtimesOn } from './runtimes.ts'

@@ -1,5 +1,5 @@
 /** The registry of types: which runtime may execute each, and whether any may. */
-import type { Registry, RuntimeRow } from '../registry.ts'
+import type { Registry, RuntimeRow } from '../../model/registry.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'

@@ -1,6 +1,6 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
-import { INSTANCE_STATES, type SagaReads, type SagaRow, type SagaStepRow } from '../sagas.ts'
-import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../shown.ts'
+import { INSTANCE_STATES, type SagaReads, type SagaRow, type SagaStepRow } from '../../model/sagas.ts'
+import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
 import { shownJson } from './shown.ts'

@@ -1,6 +1,6 @@
 /** What runs have saved. */
-import type { RunStatus } from '../rows.ts'
-import type { NotSaved, Saved, SavedRow } from '../saved.ts'
+import type { RunStatus } from '../../model/rows.ts'
+import type { NotSaved, Saved, SavedRow } from '../../model/saved.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'

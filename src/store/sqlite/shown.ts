@@ -1,5 +1,5 @@
 /** Values cut in SQL to what a list shows of them (../shown.ts). */
-import { BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS, MOST_ERROR_CHARACTERS } from '../shown.ts'
+import { BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS, MOST_ERROR_CHARACTERS } from '../../model/shown.ts'
 
 /** The value, or its marker where `isShown` is false. */
 export function shownJson(value: string, isShown: string): string {

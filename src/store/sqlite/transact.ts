@@ -1,5 +1,5 @@
 /** One state change: load, decide (again, until it has what it needs), write, commit; all within one turn of the writer. */
-import { StoreError } from '../errors.ts'
+import { StoreError } from '../../kernel/store-errors.ts'
 import type { Delta, Transaction } from '../store.ts'
 import { recentClock } from './clock.ts'
 import type { Connection } from './connection.ts'

@@ -7,7 +7,7 @@ import {
   WEBHOOK,
   type WebhookRow,
   type Webhooks,
-} from '../webhooks.ts'
+} from '../../model/webhooks.ts'
 import { readClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import type { Cells, Value } from './driver.ts'

@@ -1,15 +1,15 @@
 /** Plays workflows of steps by hand, on a clock that moves when told, and shows them in the specification's own words. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadStatus } from '../../../src/dialects/dag/status/load.ts'
-import type { DagStatus } from '../../../src/dialects/dag/status/status.ts'
-import { readDefinition } from '../../../src/dialects/definition.ts'
-import type { StartParams } from '../../../src/engine/api.ts'
-import { loadSteps, type StepView } from '../../../src/engine/steps.ts'
+import type { InstanceRow } from '../../../src/model/rows.ts'
+import type { StartParams } from '../../../src/model/start.ts'
 import { indexNet } from '../../../src/net/compile.ts'
 import type { Failure } from '../../../src/net/marking.ts'
 import type { Json, Net } from '../../../src/net/net.ts'
-import type { InstanceRow } from '../../../src/store/rows.ts'
+import { loadStatus } from '../../../src/notations/dag/project/load.ts'
+import type { DagStatus } from '../../../src/notations/dag/project/status.ts'
+import { readDefinition } from '../../../src/notations/definition.ts'
+import { loadSteps, type StepView } from '../../../src/views/steps.ts'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { Drive, type Place } from '../../engine/drive.ts'
 

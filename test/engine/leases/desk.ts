@@ -1,10 +1,11 @@
 /** A worker over HTTP as the engine sees it: fetches, reports and renews by hand. */
-import type { EngineOptions, EnqueueParams } from '../../../src/engine/api.ts'
-import type { LeaseFetch, LeaseReport, LeaseSettled } from '../../../src/engine/lease-api.ts'
+import type { EngineOptions } from '../../../src/engine/api.ts'
 import { PetrelError } from '../../../src/kernel/errors.ts'
+import type { EnqueueParams } from '../../../src/model/enqueue.ts'
+import type { LeaseFetch, LeaseReport, LeaseSettled } from '../../../src/model/leases.ts'
+import type { RunRow } from '../../../src/model/rows.ts'
 import type { Failure } from '../../../src/net/marking.ts'
 import type { Json } from '../../../src/net/net.ts'
-import type { RunRow } from '../../../src/store/rows.ts'
 import { Drive, type Place } from '../drive.ts'
 
 export class Desk {

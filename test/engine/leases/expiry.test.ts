@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseBeat } from '../../../src/engine/lease-api.ts'
 import { PetrelError } from '../../../src/kernel/errors.ts'
-import type { RunRow } from '../../../src/store/rows.ts'
+import type { LeaseBeat } from '../../../src/model/leases.ts'
+import type { RunRow } from '../../../src/model/rows.ts'
 import { PLACES } from '../drive.ts'
 import { accepted, Desk, EXACT, until } from './desk.ts'
 

@@ -1,7 +1,7 @@
 /** A run given back and taken again is at the same attempt: only its epoch tells the two leases apart. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseReport } from '../../../src/engine/lease-api.ts'
 import { PetrelError } from '../../../src/kernel/errors.ts'
+import type { LeaseReport } from '../../../src/model/leases.ts'
 import { PLACES } from '../drive.ts'
 import { chain, job, workflow } from '../specifications/stage.ts'
 import { accepted, Desk, EXACT } from './desk.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { HELD_AT } from '../../../src/engine/api.ts'
 import { Engine } from '../../../src/engine/engine.ts'
+import { HELD_AT } from '../../../src/model/rows.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { freshDatabase } from '../../services.ts'
 import { PLACES } from '../drive.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseReport } from '../../../src/engine/lease-api.ts'
 import { PetrelError } from '../../../src/kernel/errors.ts'
+import type { LeaseReport } from '../../../src/model/leases.ts'
 import { PLACES } from '../drive.ts'
 import { accepted, Desk, EXACT } from './desk.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PetrelError } from '../../../src/kernel/errors.ts'
+import type { RunRow } from '../../../src/model/rows.ts'
 import type { EachWork, Net } from '../../../src/net/net.ts'
-import type { RunRow } from '../../../src/store/rows.ts'
 import { net, node, PLACES, run, undoBy } from '../drive.ts'
 import { accepted, Desk, EXACT } from './desk.ts'
 

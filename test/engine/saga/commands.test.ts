@@ -1,6 +1,6 @@
 /** From a handler that asks for something to a command that is due. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { StoreDataError } from '../../../src/store/errors.ts'
+import { StoreDataError } from '../../../src/kernel/store-errors.ts'
 import type { Delta, Store, Transaction } from '../../../src/store/store.ts'
 import type { Context } from '../../../src/worker/context.ts'
 import { Handlers } from '../../../src/worker/handlers.ts'

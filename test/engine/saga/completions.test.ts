@@ -1,7 +1,7 @@
 /** Answers: those that are taken, and those that are not. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '../../../src/kernel/ids.ts'
-import { StoreUnavailableError } from '../../../src/store/errors.ts'
+import { StoreUnavailableError } from '../../../src/kernel/store-errors.ts'
 import { PLACES } from '../drive.ts'
 import { DEADLINE, Stage, sagaNet, step } from './stage.ts'
 

@@ -1,7 +1,7 @@
 /** A saga by hand: steps are dispatched when told, services answer when told, the clock moves when told. */
 import type { Completion } from '../../../src/engine/api.ts'
+import type { InstanceRow, RunRow } from '../../../src/model/rows.ts'
 import type { Json, Net, Node, Retry } from '../../../src/net/net.ts'
-import type { InstanceRow, RunRow } from '../../../src/store/rows.ts'
 import type { Command, Delivery, Reply } from '../../../src/worker/port.ts'
 import { Drive, net, node, ONCE, type Place, run } from '../drive.ts'
 

@@ -1,7 +1,7 @@
 /** Runs of no workflow, foreign workers, and the tables they know. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { backoffMs, INBOX_RETRY } from '../../../src/engine/backoff.ts'
-import type { RunRow } from '../../../src/store/rows.ts'
+import { backoffMs, INBOX_RETRY } from '../../../src/engine/fold/run/backoff.ts'
+import type { RunRow } from '../../../src/model/rows.ts'
 import { postgresUrl } from '../../services.ts'
 import { type PostgresSubject, postgresSubject } from '../../store/postgres-subject.ts'
 import { aRun, T0 } from '../../store/rows.ts'

@@ -1,6 +1,6 @@
 /** Answers that come later, silence, and going on after a restart. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { netHash } from '../../../src/engine/hash.ts'
+import { netHash } from '../../../src/kernel/hash.ts'
 import { put } from '../../store/subject.ts'
 import { type Drive, net, node, ONCE, PLACES, undoBy } from '../drive.ts'
 import { open } from './stage.ts'

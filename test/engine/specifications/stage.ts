@@ -1,8 +1,9 @@
 /** What the tests of the specifications' rules share; docs/conformance names each with its section. */
-import { buildWorkflow } from '../../../src/dialects/ojs/builder.ts'
-import type { JobTree, Tree } from '../../../src/dialects/ojs/tree.ts'
+
+import type { InstanceRow, RunRow } from '../../../src/model/rows.ts'
 import type { Json, Node } from '../../../src/net/net.ts'
-import type { InstanceRow, RunRow } from '../../../src/store/rows.ts'
+import { buildWorkflow } from '../../../src/notations/ojs/compile/builder.ts'
+import type { JobTree, Tree } from '../../../src/notations/ojs/compile/tree.ts'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { Drive, node, ONCE, type Place } from '../drive.ts'
 

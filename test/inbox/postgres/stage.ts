@@ -1,8 +1,8 @@
 /** A fresh database and, on it, a client that has no more rights than `petrel grants` gives. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import type { StoredEvent } from '../../../src/model/rows.ts'
 import { grantsFor } from '../../../src/store/postgres/grants.ts'
-import type { StoredEvent } from '../../../src/store/rows.ts'
 import { type PostgresSubject, postgresSubject } from '../../store/postgres-subject.ts'
 import { goClient, type InboxClient, pythonClient } from './clients.ts'
 

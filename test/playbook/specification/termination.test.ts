@@ -1,6 +1,6 @@
 /** §5 and §6: how branches end, when an execution is complete, and how it has ended. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loadExecution } from '../../../src/dialects/playbook/execution/load.ts'
+import { loadExecution } from '../../../src/notations/playbook/project/load.ts'
 import { PLACES } from '../../engine/drive.ts'
 import { Stage, step, workflow } from '../stage.ts'
 

@@ -1,8 +1,8 @@
 /** §1.2: what the worker does. The rest of §1.2 is the server's, and all the other files here. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FROM_THE_BEGINNING, loadEvents } from '../../../src/dialects/playbook/execution/events.ts'
+import type { InstanceRow } from '../../../src/model/rows.ts'
 import type { Net } from '../../../src/net/net.ts'
-import type { InstanceRow } from '../../../src/store/rows.ts'
+import { FROM_THE_BEGINNING, loadEvents } from '../../../src/notations/playbook/project/events.ts'
 import { PLACES } from '../../engine/drive.ts'
 import { Performance } from '../performance.ts'
 import { playbook } from '../stage.ts'

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
-import { eventId, eventPlace } from '../../../src/dialects/ojs/event-id.ts'
+import { eventId, eventPlace } from '../../../src/notations/ojs/project/event-id.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
 import { hangUp, listen } from './listening.ts'
 

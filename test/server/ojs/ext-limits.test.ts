@@ -1,6 +1,6 @@
 /** Backpressure, rate limits, schemas and versions: what is refused at the door, and what is let through. */
 import { beforeAll, expect, it } from 'vitest'
-import { makeKey } from '../../../src/server/api-key.ts'
+import { makeKey } from '../../../src/http/api-key.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { onBothStores, type Serving } from '../serving.ts'
 

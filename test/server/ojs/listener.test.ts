@@ -1,8 +1,8 @@
 /** A listener of events, without a network between. */
 import { describe, expect, it } from 'vitest'
-import type { EventHub, HubEvent, Portion } from '../../../src/server/ojs/event-hub.ts'
-import { pump } from '../../../src/server/ojs/event-listener.ts'
-import { WHOLE } from '../../../src/server/ojs/event-place.ts'
+import type { EventHub, HubEvent, Portion } from '../../../src/notations/ojs/http/events/event-hub.ts'
+import { pump } from '../../../src/notations/ojs/http/events/event-listener.ts'
+import { WHOLE } from '../../../src/notations/ojs/http/events/event-place.ts'
 
 const event = (feedId: number, part = 0): HubEvent => ({ feedId, part }) as HubEvent
 

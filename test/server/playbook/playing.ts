@@ -1,7 +1,7 @@
 /** Playbooks on a server: deployed by text, started by name, worked on by a worker with tools in this process. */
 import { expect } from 'vitest'
-import { makeStepHandler } from '../../../src/pipeline/handler.ts'
-import { stepTypes } from '../../../src/pipeline/program.ts'
+import { makeStepHandler } from '../../../src/notations/playbook/runtime/handler.ts'
+import { stepTypes } from '../../../src/notations/playbook/runtime/program.ts'
 import { Tools } from '../../../src/tools/tools.ts'
 import { Handlers } from '../../../src/worker/handlers.ts'
 import { Worker } from '../../../src/worker/worker.ts'

@@ -1,7 +1,7 @@
 /** /v1/sagas: one list, one saga with its steps, resumed and cancelled; and the messages that were refused. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Petrel } from '../../../src/index.ts'
-import type { CommandRow } from '../../../src/store/commands.ts'
+import type { CommandRow } from '../../../src/model/commands.ts'
 import { deploy, key, MISSING } from '../native/asking.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
 

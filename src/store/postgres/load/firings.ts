@@ -1,7 +1,7 @@
 /** What a transaction loads of single firings: results, places, and how often nodes have fired. */
 
-import { type NodeRan, type PlaceAt, type ResultAt, type ResultText, TOO_LONG } from '../../firings.ts'
-import type { InstanceRow, RunRow } from '../../rows.ts'
+import { type NodeRan, type PlaceAt, type ResultAt, type ResultText, TOO_LONG } from '../../../model/firings.ts'
+import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { Need } from '../../store.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'

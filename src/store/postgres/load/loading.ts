@@ -1,7 +1,8 @@
 /** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
-import { type DefinitionHead, definitionKey } from '../../definitions.ts'
-import { StoreLockedError } from '../../errors.ts'
-import type { Listing } from '../../registry.ts'
+
+import { StoreLockedError } from '../../../kernel/store-errors.ts'
+import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
+import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -13,7 +14,7 @@ import type {
   SlotRow,
   UniqueRow,
   WorkerRow,
-} from '../../rows.ts'
+} from '../../../model/rows.ts'
 import type { Loaded, Need } from '../../store.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'

@@ -1,6 +1,6 @@
 /** Filters of lists as WHERE clauses. Only what is asked for is named, so that each set of filters has its own plan. */
-import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../reads.ts'
-import { HELD_AT } from '../../rows.ts'
+import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries.ts'
+import { HELD_AT } from '../../../model/rows.ts'
 import { textArray } from '../batch.ts'
 import { isUuid } from '../uuid.ts'
 

@@ -1,6 +1,6 @@
 /** Stored events as rows. */
-import type { StoredEvent } from '../../rows.ts'
-import { EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
+import type { StoredEvent } from '../../../model/rows.ts'
+import { EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { decoder, EVENT } from '../columns.ts'
 import { jsonBytes, shownJson } from '../shown.ts'
 import type { Fields } from '../statement.ts'

@@ -10,8 +10,8 @@
  * Writers take a few milliseconds, so 3 is waited for, briefly. Behind a writer that stays longer the feed stops at
  * the last id known complete. Nothing is written or locked for this, and writers never wait.
  */
-import type { EventPage, EventQuery } from '../../reads.ts'
-import type { StoredEvent } from '../../rows.ts'
+import type { EventPage, EventQuery } from '../../../model/queries.ts'
+import type { StoredEvent } from '../../../model/rows.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'

@@ -1,6 +1,6 @@
 /** Lists of gates. */
-import type { GateQuery, Reads } from '../../reads.ts'
-import type { GateRow } from '../../rows.ts'
+import type { GateQuery, Reads } from '../../../model/queries.ts'
+import type { GateRow } from '../../../model/rows.ts'
 import { ask } from '../ask.ts'
 import * as column from '../columns.ts'
 import type { Lanes } from '../lanes.ts'

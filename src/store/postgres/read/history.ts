@@ -1,6 +1,6 @@
 /** What has happened to runs, many at a time. */
-import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
-import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
+import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../../model/rows.ts'
+import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { ask } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'

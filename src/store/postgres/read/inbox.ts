@@ -1,6 +1,6 @@
 /** Lists and counts of inbox runs. */
-import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../inbox.ts'
-import { PAGE_BYTES } from '../../shown.ts'
+import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../../model/inbox.ts'
+import { PAGE_BYTES } from '../../../model/shown.ts'
 import { ask } from '../ask.ts'
 import { textArray } from '../batch.ts'
 import * as column from '../columns.ts'

@@ -1,9 +1,16 @@
 /** Read models. No locks; each is one statement or a few. */
 
-import type { InstanceState } from '../../../net/marking.ts'
-import type { ResultAt, ResultText } from '../../firings.ts'
-import type { InboxPage, InboxQuery, TypeDepth } from '../../inbox.ts'
-import type { EventPage, EventQuery, GateQuery, InstanceQuery, Progress, Reads, RunQuery } from '../../reads.ts'
+import type { ResultAt, ResultText } from '../../../model/firings.ts'
+import type { InboxPage, InboxQuery, TypeDepth } from '../../../model/inbox.ts'
+import type {
+  EventPage,
+  EventQuery,
+  GateQuery,
+  InstanceQuery,
+  Progress,
+  Reads,
+  RunQuery,
+} from '../../../model/queries.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -18,8 +25,9 @@ import type {
   StoredEvent,
   TotalRow,
   WorkerRow,
-} from '../../rows.ts'
-import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../shown.ts'
+} from '../../../model/rows.ts'
+import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../../model/shown.ts'
+import type { InstanceState } from '../../../net/marking.ts'
 import { ask, askOne } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'

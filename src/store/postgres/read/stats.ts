@@ -1,5 +1,5 @@
 /** Counts for statistics. */
-import { HELD_AT, type QueueCounts, type TotalRow } from '../../rows.ts'
+import { HELD_AT, type QueueCounts, type TotalRow } from '../../../model/rows.ts'
 import { ask } from '../ask.ts'
 import type { Lanes } from '../lanes.ts'
 import { LEASED } from '../leased.ts'

@@ -1,6 +1,6 @@
 /** Instances node by node. No locks; one statement each. */
-import type { GateRow, InstanceRow, LimitRow, RunStatus, StoredEvent } from '../../rows.ts'
-import type { NodeOf, StepReads, StepRun } from '../../steps.ts'
+import type { GateRow, InstanceRow, LimitRow, RunStatus, StoredEvent } from '../../../model/rows.ts'
+import type { NodeOf, StepReads, StepRun } from '../../../model/step-queries.ts'
 import { ask } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'

@@ -1,6 +1,6 @@
 /** Whole trees of instances. No locks; one statement each. */
-import type { InstanceRow, NetRow, SlotRow } from '../../rows.ts'
-import type { RootQuery, RunBrief, Totals, TreeReads, Window } from '../../trees.ts'
+import type { InstanceRow, NetRow, SlotRow } from '../../../model/rows.ts'
+import type { RootQuery, RunBrief, Totals, TreeReads, Window } from '../../../model/tree-queries.ts'
 import { ask, askOne } from '../ask.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'

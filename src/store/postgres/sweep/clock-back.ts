@@ -5,7 +5,7 @@
  *
  * Nobody waits for rows that other transactions hold: as long as there are some, it is to be done again.
  */
-import { StoreLockedError } from '../../errors.ts'
+import { StoreLockedError } from '../../../kernel/store-errors.ts'
 import { ask, askOne } from '../ask.ts'
 import type { Lanes } from '../lanes.ts'
 import { LEASED } from '../leased.ts'

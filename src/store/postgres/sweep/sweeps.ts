@@ -1,5 +1,5 @@
 /** Look-ups of what is due, and small writes that touch no instance. */
-import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../../rows.ts'
+import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../../../model/rows.ts'
 import type { Beat, RunKey, Sweeps } from '../../sweeps.ts'
 import { ask, askOne } from '../ask.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'

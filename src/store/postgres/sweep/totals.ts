@@ -1,5 +1,5 @@
 /** Adds to the totals of queues. A lost connection may make an addition count twice: statistics, not truth. */
-import type { TotalRow } from '../../rows.ts'
+import type { TotalRow } from '../../../model/rows.ts'
 import { ask } from '../ask.ts'
 import { numberArray, textArray } from '../batch.ts'
 import type { Lanes } from '../lanes.ts'

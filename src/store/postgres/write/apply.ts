@@ -1,6 +1,6 @@
 /** A Delta as statements: one per table and kind, in the order in which locks are taken everywhere. */
-import type { NewCommand } from '../../commands.ts'
-import type { EventRow, InstanceRow, RunRow, SlotRow, UniqueRow } from '../../rows.ts'
+import type { NewCommand } from '../../../model/commands.ts'
+import type { EventRow, InstanceRow, RunRow, SlotRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
 import { inserter, textArray, updater, upserter, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'

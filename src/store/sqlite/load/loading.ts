@@ -1,7 +1,7 @@
 /** Everything one transaction has loaded. The maps are filled as `decide` asks; the rows are also the base of updates. */
-import { type DefinitionHead, definitionKey } from '../../definitions.ts'
-import type { NodeRan, ResultText } from '../../firings.ts'
-import type { Listing } from '../../registry.ts'
+import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
+import type { NodeRan, ResultText } from '../../../model/firings.ts'
+import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -13,7 +13,7 @@ import type {
   SlotRow,
   UniqueRow,
   WorkerRow,
-} from '../../rows.ts'
+} from '../../../model/rows.ts'
 import type { ClaimFilter, Loaded, Need } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { loadVersions } from '../definitions.ts'

@@ -2,8 +2,8 @@
  * The result of a node: of its latest succeeded work, or for an `each` an object of all its items, or what the engine
  * left in slot `r:<node>` (results of children).
  */
-import { type ResultAt, type ResultText, TOO_LONG } from '../../firings.ts'
-import { ALWAYS_BYTES, omitted } from '../../shown.ts'
+import { type ResultAt, type ResultText, TOO_LONG } from '../../../model/firings.ts'
+import { ALWAYS_BYTES, omitted } from '../../../model/shown.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 

@@ -1,6 +1,6 @@
 /** Pages of events that are bounded in bytes, too. */
-import type { StoredEvent } from '../../rows.ts'
-import { EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
+import type { StoredEvent } from '../../../model/rows.ts'
+import { EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 import { EVENT_CELLS, eventOf } from '../row/others.ts'

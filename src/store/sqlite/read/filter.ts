@@ -1,6 +1,6 @@
 /** Filters of lists as WHERE clauses. */
-import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../reads.ts'
-import { HELD_AT } from '../../rows.ts'
+import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries.ts'
+import { HELD_AT } from '../../../model/rows.ts'
 import type { Value } from '../driver.ts'
 
 export interface Where {

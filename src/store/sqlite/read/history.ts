@@ -1,6 +1,6 @@
 /** What has happened to runs, many at a time. */
-import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../rows.ts'
-import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
+import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../../model/rows.ts'
+import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Reading } from '../long-reads.ts'
 import { eventOf } from '../row/others.ts'
 import { shownJson } from '../shown.ts'

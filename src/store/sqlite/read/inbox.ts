@@ -1,6 +1,6 @@
 /** Lists and counts of inbox runs. */
-import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../inbox.ts'
-import { PAGE_BYTES } from '../../shown.ts'
+import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../../model/inbox.ts'
+import { PAGE_BYTES } from '../../../model/shown.ts'
 import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 import { runOf, shownRuns } from '../row/run.ts'

@@ -1,5 +1,5 @@
 /** Queues that were configured, have work or had some, with what waits and what is held. Counts come from partial indexes. */
-import { HELD_AT, type QueueCounts, type QueueRow, type TotalRow } from '../../rows.ts'
+import { HELD_AT, type QueueCounts, type QueueRow, type TotalRow } from '../../../model/rows.ts'
 import { readClock } from '../clock.ts'
 import type { Reading } from '../long-reads.ts'
 

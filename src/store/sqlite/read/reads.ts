@@ -1,9 +1,9 @@
 /** The read models, one statement each, outside any transaction. */
 
+import type { Progress, Reads, RunSort } from '../../../model/queries.ts'
+import type { RunRow } from '../../../model/rows.ts'
+import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../../model/shown.ts'
 import type { InstanceState } from '../../../net/marking.ts'
-import type { Progress, Reads, RunSort } from '../../reads.ts'
-import type { RunRow } from '../../rows.ts'
-import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../shown.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'

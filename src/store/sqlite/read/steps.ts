@@ -1,6 +1,6 @@
 /** Instances node by node, one statement each. */
-import type { InstanceRow, RunStatus } from '../../rows.ts'
-import type { NodeOf, StepReads, StepRun } from '../../steps.ts'
+import type { InstanceRow, RunStatus } from '../../../model/rows.ts'
+import type { NodeOf, StepReads, StepRun } from '../../../model/step-queries.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'

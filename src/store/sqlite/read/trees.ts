@@ -1,6 +1,6 @@
 /** Whole trees of instances, one statement each. Lists of ids travel as one JSON array. */
-import type { InstanceRow, NetRow, RunRole, RunStatus, SlotRow } from '../../rows.ts'
-import type { RootQuery, RunBrief, Totals, TreeReads, Window } from '../../trees.ts'
+import type { InstanceRow, NetRow, RunRole, RunStatus, SlotRow } from '../../../model/rows.ts'
+import type { RootQuery, RunBrief, Totals, TreeReads, Window } from '../../../model/tree-queries.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'

@@ -1,6 +1,7 @@
 /** InstanceRow ↔ workflow_instance. */
+
+import type { InstanceRow, RunRole } from '../../../model/rows.ts'
 import { instanceCells } from '../../cells.ts'
-import type { InstanceRow, RunRole } from '../../rows.ts'
 import type { Cells, Value } from '../driver.ts'
 import { packed } from './run.ts'
 import { type Column, constant, fixed, mutable, type Table } from './writer.ts'

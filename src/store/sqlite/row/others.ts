@@ -9,8 +9,8 @@ import type {
   StoredEvent,
   UniqueRow,
   WorkerRow,
-} from '../../rows.ts'
-import { ALWAYS_BYTES, EVENT_BYTES, PAGE_BYTES } from '../../shown.ts'
+} from '../../../model/rows.ts'
+import { ALWAYS_BYTES, EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Cells, Value } from '../driver.ts'
 import { shownJson } from '../shown.ts'
 

@@ -6,7 +6,7 @@
  * It can be trusted because it is looked at only under the write lock, and only while `PRAGMA data_version` says that
  * no other connection has committed since. Every write of our own that does not say what it changed empties it.
  */
-import type { InstanceRow, RunRow } from '../../rows.ts'
+import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 

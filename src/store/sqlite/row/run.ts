@@ -1,7 +1,8 @@
 /** RunRow ↔ workflow_run. */
+
+import type { RunRole, RunRow, RunStatus } from '../../../model/rows.ts'
+import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS } from '../../../model/shown.ts'
 import { runCells } from '../../cells.ts'
-import type { RunRole, RunRow, RunStatus } from '../../rows.ts'
-import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS } from '../../shown.ts'
 import type { Cells, Value } from '../driver.ts'
 import { shownJson } from '../shown.ts'
 import { type Column, constant, fixed, mutable, type Table } from './writer.ts'

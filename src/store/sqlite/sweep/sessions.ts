@@ -2,7 +2,7 @@
  * A session lives while it beats. running → quiet | terminate by an operator's word, which a beat never overwrites;
  * any → dead when its time is over, and dead stays dead: its runs may already be someone else's.
  */
-import type { WorkerRow } from '../../rows.ts'
+import type { WorkerRow } from '../../../model/rows.ts'
 import type { Beat, RunKey } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'

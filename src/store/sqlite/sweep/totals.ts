@@ -1,5 +1,5 @@
 /** Adds to the totals of queues. */
-import type { TotalRow } from '../../rows.ts'
+import type { TotalRow } from '../../../model/rows.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 

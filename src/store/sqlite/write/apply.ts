@@ -1,6 +1,6 @@
 /** Writes a delta. Loops over prepared statements: with one writer there is nothing to gain from sets or from order. */
-import { StoreConflictError } from '../../errors.ts'
-import type { GateRow, InstanceRow, RunRow } from '../../rows.ts'
+import { StoreConflictError } from '../../../kernel/store-errors.ts'
+import type { GateRow, InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { storeFailure } from '../failure.ts'

@@ -1,6 +1,7 @@
 /** Appends to the audit trail, up to sixteen rows to a statement: a fifth cheaper than one by one (7.1 → 5.5 µs a row). */
+
+import type { EventRow } from '../../../model/rows.ts'
 import { eventCells } from '../../cells.ts'
-import type { EventRow } from '../../rows.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
 

@@ -1,0 +1,306 @@
+/** What people and outside systems do to instances, queues, limits and workers. What they do to runs: run-control.ts. */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import { storableText } from '../../kernel/json-limits.ts'
+import { scopedName } from '../../kernel/scoped-names.ts'
+import type { LimitParams } from '../../model/enqueue.ts'
+import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
+import type { Started } from '../../model/start.ts'
+import type { Happening, Place } from '../../net/marking.ts'
+import { TERMINAL } from '../../net/marking.ts'
+import type { Json } from '../../net/net.ts'
+import { followersOf, mayFollow, mayResume } from '../../net/transitions.ts'
+import type { Need, Store } from '../../store/store.ts'
+import type { Change } from '../fold/change.ts'
+import { bear, itemsWithoutNames, literalsWithoutNames } from '../fold/instance-creation.ts'
+import { NeedMore } from '../fold/need.ts'
+import { checkRoomToResume, isSlotKey, slotNeed, startIdle } from '../fold/quotas.ts'
+import { bring } from '../fold/run/redrives.ts'
+import { placeOf } from '../fold/run/runs.ts'
+import { checkInput } from '../intake/defaults.ts'
+import { checkLimit } from '../transaction/admission.ts'
+import type { Offer } from '../transaction/handoff.ts'
+import { persistently } from '../transaction/retry-until-stored.ts'
+import type { Transactor } from '../transaction/transactor.ts'
+
+export interface ControlDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly offers: () => readonly Offer[]
+  readonly newId: () => string
+  readonly maxPayloadBytes: number
+}
+
+type Actor = { readonly actor: string | null }
+
+export class Control {
+  readonly #deps: ControlDeps
+
+  constructor(deps: ControlDeps) {
+    this.#deps = deps
+  }
+
+  async cancelInstance(
+    p: { readonly id: string; readonly once?: boolean; readonly undo?: boolean } & Actor,
+  ): Promise<InstanceRow> {
+    return this.#onInstance(p.id, {}, (change) => {
+      const { row } = change.member(p.id)
+      if (TERMINAL.has(row.state) || (p.once === true && row.state === 'cancelling')) {
+        throw new PetrelError('conflict', `instance ${p.id} is already ${row.state}`, { state: row.state })
+      }
+      if (row.phase === 'undo' || row.state === 'compensating') {
+        throw new PetrelError(
+          'conflict',
+          `instance ${p.id} is undoing its work; a half undone workflow is never abandoned`,
+          { state: row.state },
+        )
+      }
+      // Half a saga is of use to nobody, whoever cancels it.
+      const undo = p.undo ?? row.dialect === 'saga'
+      if (!undo) return happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
+      if (row.phase !== 'forward') {
+        const message = `instance ${p.id} is ending already (${row.reason ?? row.phase}); its work cannot be undone any more`
+        throw new PetrelError('conflict', message, { state: row.state })
+      }
+      happenBy(change, p.id, { kind: 'roll-back' }, 'instance.cancel_requested', p.actor, { undo: true })
+    })
+  }
+
+  async patchContext(
+    p: { readonly instanceId: string; readonly set: { readonly [name: string]: Json } } & Actor,
+  ): Promise<InstanceRow> {
+    storableText(p.set as Json, 'set', this.#deps.maxPayloadBytes)
+    return this.#onInstance(p.instanceId, {}, (change) => {
+      const { row } = change.member(p.instanceId)
+      if (TERMINAL.has(row.state)) {
+        throw new PetrelError(
+          'conflict',
+          `instance ${p.instanceId} is already ${row.state}; its context can no longer change`,
+          { state: row.state },
+        )
+      }
+      const happening = { kind: 'patched', set: p.set } as const
+      happenBy(change, p.instanceId, happening, 'instance.patched', p.actor, { set: Object.keys(p.set) })
+    })
+  }
+
+  async startInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
+    const { slotKey } = await this.#instance(p.id)
+    return this.#onInstance(p.id, slotNeed([slotKey]), (change) => {
+      const member = change.member(p.id)
+      const { state } = member.row
+      if (!mayFollow(state, 'queued')) {
+        const allowed = followersOf(state)
+        const next = allowed.length === 0 ? 'it has ended' : `it can become ${allowed.join(', ')}`
+        throw new PetrelError('conflict', `instance ${p.id} is ${state}; only an idle one can be started (${next})`, {
+          state,
+          allowed,
+        })
+      }
+      startIdle(change, member, p.actor)
+    })
+  }
+
+  /** A new instance of the same net that takes over what the old one had finished. */
+  async retryInstance(
+    p: { readonly id: string; readonly input?: Json; readonly startKey?: string } & Actor,
+  ): Promise<Started> {
+    const edited = p.input !== undefined
+    if (edited) storableText(p.input, 'input', this.#deps.maxPayloadBytes)
+    const old = await this.#instance(p.id)
+    if (!TERMINAL.has(old.state))
+      throw new PetrelError('conflict', `instance ${p.id} is still ${old.state}; cancel it first`, { state: old.state })
+    if (old.state === 'completed' && old.outcome === 'success') {
+      throw new PetrelError('conflict', `instance ${p.id} completed; there is nothing to retry`, { state: old.state })
+    }
+    if (old.parentNode !== null) {
+      throw new PetrelError('conflict', `instance ${p.id} is nested; retry its root ${old.rootId}`, {
+        root: old.rootId,
+      })
+    }
+    const id = this.#deps.newId()
+    const startKey = p.startKey === undefined ? null : scopedName(p.startKey, old.tenant)
+    const need: Need = {
+      instances: [p.id],
+      slotsWith: ['a:', 'n:'].map((prefix) => ({ instanceId: p.id, prefix })),
+      slots: [{ instanceId: p.id, keys: ['in', 'm'] }],
+      ...(startKey === null ? {} : { startKeys: [startKey] }),
+      ...slotNeed([old.slotKey]),
+    }
+    const retry = (change: Change): Started => {
+      const holder = startKey === null ? undefined : change.loaded.startKeys.get(startKey)
+      if (holder !== undefined) return retriedBefore(p.id, holder)
+      const member = change.member(p.id)
+      if (edited) checkInput(member.net.net.input, p.input, 'input')
+      const facts = change.facts(member)
+      const literals = Object.assign({}, ...(facts.slotsWith('a:') ?? []).map((s) => s.value)) as never
+      const items: Record<string, readonly Json[]> = {}
+      for (const slot of facts.slotsWith('n:') ?? []) {
+        const node = slot.key.slice(2)
+        const count = slot.value as number
+        const values = facts.items(node, 0, 0, count)
+        if (values === undefined) throw new NeedMore({ items: [{ instanceId: p.id, node, fire: 0, from: 0, count }] })
+        items[node] = itemsWithoutNames(values)
+      }
+      const born = bear(change, {
+        id,
+        netHash: old.netHash,
+        parent: null,
+        tenant: old.tenant,
+        startKey,
+        retryOf: p.id,
+        actor: p.actor,
+        input: (edited ? p.input : facts.slot('in')) ?? null,
+        meta: retriedBy(facts.slot('m') ?? null, p.actor),
+        literals: literalsWithoutNames(literals),
+        items,
+        slotKey: old.slotKey,
+      })
+      const by = p.actor === null ? {} : { actor: p.actor }
+      change.event(born, 'instance.retries', null, { retry_of: p.id, ...by, ...(edited ? { input_edited: true } : {}) })
+      change.pump()
+      return { id, created: true }
+    }
+    // Without a key nobody can tell whether a commit that may have happened was this one.
+    if (startKey === null) return (await this.#act(null, need, retry)).value
+    return persistently(async () => (await this.#act(null, need, retry)).value)
+  }
+
+  /** Goes on in place where an instance stopped: forward, or at the undo that did not succeed. */
+  async resumeInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
+    const { store } = this.#deps
+    const runs = await this.#stoppedRuns(p.id)
+    const { slotKey } = await this.#instance(p.id)
+    const asked = await store.commands.ofInstance({ instanceId: p.id })
+    const commands = new Map(asked.map(({ runId, subject, body, resendMs }) => [runId, { subject, body, resendMs }]))
+    const need = { runs: runs.map((r) => r.id), ...slotNeed([slotKey]) }
+    return this.#onInstance(p.id, need, (change) => {
+      const { row, net } = change.member(p.id)
+      if (!mayResume(net.net, row)) {
+        throw new PetrelError(
+          'conflict',
+          `instance ${p.id} is ${row.state} and did not stop in a way that can be resumed; retry it instead`,
+          { state: row.state },
+        )
+      }
+      checkRoomToResume(change, row)
+      const places: Place[] = []
+      for (const { id } of runs) {
+        const run = change.run(id) as RunRow
+        bring(change, run, {}, null, commands.get(id) ?? null)
+        if (run.role === 'work') places.push(placeOf(run))
+      }
+      happenBy(change, p.id, { kind: 'resume', places }, 'instance.resume_requested', p.actor)
+    })
+  }
+
+  async #stoppedRuns(instanceId: string): Promise<readonly RunRow[]> {
+    const stopped: RunRow[] = []
+    for (let after: string | null = null; ; ) {
+      const page: readonly RunRow[] = await this.#deps.store.read.instanceRuns({ instanceId, limit: 1000, after })
+      stopped.push(...page.filter((r) => r.status === 'failed' || r.status === 'cancelled'))
+      if (page.length < 1000) return stopped
+      after = (page.at(-1) as RunRow).id
+    }
+  }
+
+  async pauseQueue(p: { readonly queue: string; readonly paused: boolean } & Actor): Promise<void> {
+    await this.#deps.transactor.run({
+      roots: [],
+      wait: true,
+      need: {},
+      fold: (change) => {
+        change.queues.set(p.queue, { name: p.queue, paused: p.paused })
+        const data = JSON.stringify({ queue: p.queue })
+        const type = p.paused ? 'queue.paused' : 'queue.resumed'
+        change.events.push({
+          runId: null,
+          instanceId: null,
+          seq: null,
+          type,
+          node: null,
+          actor: p.actor,
+          tenant: null,
+          data,
+          at: change.now,
+        })
+      },
+    })
+  }
+
+  /** running → quiet → terminate; what is further on stays. */
+  async directWorker(p: { readonly id: string; readonly state: 'quiet' | 'terminate' } & Actor): Promise<WorkerRow> {
+    const { value } = await this.#act(null, { sessions: [p.id] }, (change) => {
+      const worker = change.loaded.sessions.get(p.id)
+      if (worker === undefined) {
+        throw new PetrelError('not_found', `there is no worker ${p.id}`, { resource_type: 'worker', resource_id: p.id })
+      }
+      if (worker.state === 'dead') throw new PetrelError('conflict', `worker ${p.id} is dead`, { state: 'dead' })
+      if (worker.state === 'terminate' || worker.state === p.state) return worker
+      const told: WorkerRow = { ...worker, state: p.state }
+      change.workers.set(p.id, told)
+      const data = JSON.stringify({ worker: p.id, state: p.state })
+      const about = { runId: null, instanceId: null, seq: null, node: null, tenant: worker.tenant }
+      change.events.push({ ...about, type: 'worker.directed', actor: p.actor, data, at: change.now })
+      return told
+    })
+    return value
+  }
+
+  async setLimit(p: LimitParams): Promise<void> {
+    checkLimit(p)
+    await this.#deps.transactor.run({
+      roots: [],
+      wait: true,
+      need: isSlotKey(p.key) ? { heldLimits: [p.key] } : { limits: [p.key] },
+      fold: (change) => change.admission.set(p),
+    })
+    // Runs leased before the limit existed count against it too.
+    await this.#deps.store.sweep.recountLimits({ keys: [p.key] })
+  }
+
+  async #onInstance(id: string, need: Need, fold: (change: Change) => void): Promise<InstanceRow> {
+    const found = await this.#instance(id)
+    const { value } = await this.#act(found.rootId, { instances: [id], ...need }, (change) => {
+      fold(change)
+      return change.member(id).row
+    })
+    return value
+  }
+
+  #act<T>(rootId: string | null, need: Need, fold: (change: Change) => T): Promise<{ readonly value: T }> {
+    const { transactor, offers } = this.#deps
+    return transactor.run({ roots: rootId === null ? [] : [rootId], wait: true, need, offers, fold })
+  }
+
+  async #instance(id: string): Promise<InstanceRow> {
+    const row = await this.#deps.store.read.instance(id)
+    if (row === null) throw new PetrelError('not_found', `there is no instance ${id}`, { id })
+    return row
+  }
+}
+
+/** The key of a retry answers for that retry alone. */
+function retriedBefore(id: string, holder: InstanceRow): Started {
+  if (holder.retryOf === id) return { id: holder.id, created: false }
+  throw new PetrelError('duplicate', `this start key is taken, and not by a retry of instance ${id}`)
+}
+
+/** Whoever has a workflow done again began it as much as the one before. */
+function retriedBy(meta: Json | null, actor: string | null): Json | null {
+  if (actor === null) return meta
+  return { ...(typeof meta === 'object' && !Array.isArray(meta) ? meta : {}), retried_by: actor }
+}
+
+function happenBy(
+  change: Change,
+  id: string,
+  happening: Happening,
+  event: string,
+  actor: string | null,
+  more: { readonly [name: string]: Json } = {},
+): void {
+  const data = { ...(actor === null ? {} : { actor }), ...more }
+  change.event(change.member(id), event, null, Object.keys(data).length === 0 ? null : data)
+  change.happen(id, happening)
+}

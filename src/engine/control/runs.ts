@@ -1,0 +1,136 @@
+/** What people and outside systems do to single runs: cancel, redrive, activate, delete, dismiss. */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import { HELD_AT, type RunRow } from '../../model/rows.ts'
+import { TERMINAL } from '../../net/marking.ts'
+import type { Store } from '../../store/store.ts'
+import type { Change } from '../fold/change.ts'
+import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
+import { cancelled } from '../fold/run/outcomes.ts'
+import { retryOutside } from '../fold/run/retried-runs.ts'
+import { redriven, waitOf } from '../fold/run/runs.ts'
+import type { Offer } from '../transaction/handoff.ts'
+import type { Transactor } from '../transaction/transactor.ts'
+
+export interface RunControlDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly offers: () => readonly Offer[]
+}
+
+type OneRun = { readonly id: string; readonly actor: string | null }
+
+export class RunControl {
+  readonly #deps: RunControlDeps
+
+  constructor(deps: RunControlDeps) {
+    this.#deps = deps
+  }
+
+  cancel(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change) => cancelled(change, p.id, p.actor))
+  }
+
+  /** The one exit of a terminal run. That of an ended workflow stays as it is: a run of its own takes its place. */
+  redrive(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.status !== 'failed' && row.status !== 'cancelled') {
+        throw refused(change, row, 'failed', 'only failed or cancelled runs are redriven')
+      }
+      if (row.deletedAt !== null) throw refused(change, row, 'failed', 'and deleted: nobody would be given it')
+      if (row.instanceId !== null && !TERMINAL.has(change.member(row.instanceId).row.state)) {
+        throw new PetrelError(
+          'conflict',
+          `run ${p.id} belongs to a workflow that is still going on; it counts there as ${row.status}`,
+        )
+      }
+      if (row.instanceId !== null) return retryOutside(change, row, p.actor)
+      const again = redriven(row, change.now)
+      change.replace(again)
+      change.runEvent(again, 'redriven', null, p.actor)
+      return again
+    })
+  }
+
+  /** What waited to be told is due now. */
+  activate(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.status !== 'pending' || row.runAt < HELD_AT) {
+        throw refused(change, row, 'held', 'only a run that waits to be activated can be')
+      }
+      const due: RunRow = { ...row, runAt: change.now }
+      change.replace(due)
+      change.runEvent(due, 'run.activated', null, p.actor)
+      return due
+    })
+  }
+
+  /** Of a run that waits, in its queue. */
+  prioritize(p: OneRun & { readonly priority: number }): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.status !== 'pending') throw refused(change, row, 'pending', 'only a run that waits has a place in line')
+      const moved: RunRow = { ...row, priority: p.priority }
+      change.replace(moved)
+      change.runEvent(moved, 'run.prioritized', { priority: p.priority, before: row.priority }, p.actor)
+      return moved
+    })
+  }
+
+  /** Deleted once, it stays as it is. */
+  delete(p: OneRun): Promise<RunRow> {
+    return this.#act(p.id, (change, row) => {
+      if (row.deletedAt !== null) return row
+      if (row.status === 'leased') throw refused(change, row, 'pending', 'cancel it first')
+      const ended = row.status === 'pending' && row.instanceId !== null ? cancelled(change, p.id, p.actor) : row
+      const deleted: RunRow = { ...ended, deletedAt: change.now }
+      change.replace(deleted)
+      change.runEvent(deleted, 'run.deleted', null, p.actor)
+      return deleted
+    })
+  }
+
+  /** A bare run goes; of a workflow's run only the mark goes, since the workflow shows what became of it. */
+  async dismiss(p: OneRun): Promise<void> {
+    await this.#act(p.id, (change, row) => {
+      if (!row.deadLetter) throw refused(change, row, 'dead_letter', 'only a dead letter can be dismissed')
+      change.runEvent(row, 'run.dismissed', null, p.actor)
+      if (row.instanceId === null) change.removedRuns.add(row.id)
+      else change.replace({ ...row, deadLetter: false })
+    })
+  }
+
+  async #act<T>(id: string, fold: (change: Change, row: RunRow) => T): Promise<T> {
+    const { store, transactor, offers } = this.#deps
+    const found = await store.read.run(id)
+    if (found === null) throw missing(id)
+    const { rootId, instanceId } = found
+    const { value } = await transactor.run({
+      roots: rootId === null ? [] : [rootId],
+      wait: true,
+      need: { runs: [id], ...(instanceId === null ? {} : { instances: [instanceId] }) },
+      offers,
+      fold: (change) => {
+        finishedOutside(change, id)
+        const row = change.run(id)
+        if (row === undefined) throw missing(id)
+        return fold(change, row)
+      },
+    })
+    return value
+  }
+}
+
+function missing(id: string): PetrelError {
+  return new PetrelError('not_found', `there is no run ${id}`, { id, resource_type: 'job', resource_id: id })
+}
+
+function refused(change: Change, row: RunRow, expected: string, rule: string): PetrelError {
+  const current = row.status === 'pending' ? waitOf(row, change.now) : row.status
+  return new PetrelError('conflict', `run ${row.id} is ${current}; ${rule}`, {
+    state: row.status,
+    job_id: row.id,
+    current_state: row.status,
+    current,
+    expected_state: expected,
+  })
+}

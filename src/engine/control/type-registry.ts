@@ -1,0 +1,86 @@
+/**
+ * Who may execute a type. Types that are not listed are open to every worker; a listed one to those that state its
+ * runtime, and to nobody while it is disabled. What is held already goes on; what comes back, or is born, waits.
+ */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import type { RuntimeRow } from '../../model/registry.ts'
+import type { Store } from '../../store/store.ts'
+import { checkRuntime } from '../workers/filter.ts'
+
+/** What is left out stays as it is; of a type that was not listed it has its default. */
+export interface ListingParams {
+  /** The type, exactly. */
+  readonly workflowName: string
+  /** Any word, such as node, go or python; a type that was not listed needs one. */
+  readonly runtime?: string
+  /** Default true. */
+  readonly isEnabled?: boolean
+  /** Default null. */
+  readonly description?: string | null
+  /** What simple-workflow calls its kind; default `workflow`. */
+  readonly intentType?: string
+  readonly actor?: string | null
+}
+
+export interface TypeRegistry {
+  /** By name. `pending`: how many of its runs wait, due or not. */
+  list(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
+  get(workflowName: string): Promise<RuntimeRow | null>
+  put(params: ListingParams): Promise<RuntimeRow>
+  /** The type is open to every worker again. false: it was not listed. */
+  remove(workflowName: string, actor?: string | null): Promise<boolean>
+}
+
+/** `changed`: something may be claimable now that was not. Other processes are told by the store. */
+export function typeRegistryOn(store: Store, changed: () => void): TypeRegistry {
+  const { registry } = store
+  return {
+    list: () => registry.runtimes(),
+    get: (workflowName) => registry.runtime(workflowName),
+    put: async (params) => {
+      check(params)
+      const { workflowName, runtime = null, isEnabled = null, intentType = null, description, actor = null } = params
+      const about = description === undefined ? {} : { description }
+      const row = await registry.putRuntime({ workflowName, runtime, isEnabled, intentType, ...about, actor })
+      if (row === null) {
+        throw new PetrelError(
+          'not_found',
+          `type '${workflowName}' is not in the registry: to list it, name its runtime`,
+          {
+            path: 'runtime',
+          },
+        )
+      }
+      changed()
+      return row
+    },
+    remove: async (workflowName, actor = null) => {
+      const removed = await registry.removeRuntime({ workflowName, actor })
+      if (removed) changed()
+      return removed
+    },
+  }
+}
+
+function check({ workflowName, runtime, isEnabled, intentType, description }: ListingParams): void {
+  checkText(workflowName, 'workflowName', 255, "a type such as 'content.thumbnail.v1'")
+  if (workflowName.endsWith('%')) {
+    const message = `workflowName: the registry lists types one by one; '${workflowName}' is a prefix`
+    throw new PetrelError('invalid_request', message, { path: 'workflowName' })
+  }
+  if (runtime !== undefined) checkRuntime(runtime, 'runtime')
+  if (isEnabled !== undefined && typeof isEnabled !== 'boolean') {
+    throw new PetrelError('invalid_request', 'isEnabled: true or false', { path: 'isEnabled' })
+  }
+  if (intentType !== undefined) checkText(intentType, 'intentType', 255, "a word such as 'workflow'")
+  if (description !== undefined && description !== null && description !== '') {
+    checkText(description, 'description', 10_000, 'a text')
+  }
+}
+
+function checkText(text: unknown, path: string, most: number, wanted: string): void {
+  const fits = typeof text === 'string' && text !== '' && text.length <= most
+  if (fits && text.isWellFormed() && !text.includes('\0')) return
+  throw new PetrelError('invalid_request', `${path}: ${wanted}, of 1 to ${most} characters`, { path })
+}

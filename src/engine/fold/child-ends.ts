@@ -1,0 +1,59 @@
+/** A nested workflow has ended: its parent is told, and goes on with it as with any other work. */
+
+import type { InstanceRow } from '../../model/rows.ts'
+import type { Failure, Outcome, Place } from '../../net/marking.ts'
+import { TERMINAL } from '../../net/marking.ts'
+import type { Json } from '../../net/net.ts'
+import { CANCELLED } from '../../net/phases.ts'
+import type { Change, Member } from './change.ts'
+import { slotOf } from './facts.ts'
+
+export function childEnded(change: Change, member: Member): void {
+  const child = member.row
+  if (child.parentId === null || child.parentNode === null) return
+  const parent = change.member(child.parentId)
+  if (TERMINAL.has(parent.row.state)) return
+  const { parentNode: node, parentItem: item } = child
+  const place: Place = { node, fire: child.parentFire, item, role: child.parentRole, scope: child.parentScope }
+  keepChild(change, parent, place, child.id)
+  const outcome = outcomeOf(change, member)
+  if (item < 0 && place.role === 'work') tellEnd(change, parent, child, outcome)
+  change.follow(child.parentId, { kind: 'ended', place, outcome })
+}
+
+/** Which child stands for the result of a place; of an item also whose firing's, since an index comes again with the next. */
+export function keepChild(change: Change, parent: Member, { node, fire, item }: Place, id: string): void {
+  if (item >= 0) parent.slots.set(`r:${node}/${item}`, { $child: id, fire })
+  else {
+    parent.slots.set(`r:${node}`, { $child: id })
+    change.results.putChild(`${parent.row.id}/${node}`, fire, id)
+  }
+}
+
+/** A run's end is an event of its instance by itself; that of a child is one of the child's. */
+function tellEnd(change: Change, parent: Member, child: InstanceRow, outcome: Outcome): void {
+  change.event(parent, outcome.kind === 'succeeded' ? 'node.completed' : 'node.failed', child.parentNode, {
+    child: child.id,
+    name: child.name,
+    state: child.state,
+    duration_ms: change.now - child.createdAt,
+    ...('error' in outcome ? { error: outcome.error as unknown as Json } : {}),
+  })
+}
+
+function outcomeOf(change: Change, member: Member): Outcome {
+  const { state } = member.row
+  if (state === 'completed') return { kind: 'succeeded' }
+  if (state === 'cancelled') return { kind: 'cancelled' }
+  const error = errorOf(change, member)
+  // Rolled back with its parent: no failure of its own.
+  if (state === 'compensated' && error?.code === CANCELLED.code) return { kind: 'cancelled' }
+  const undoError = (member.slots.get('eu') ?? null) as Failure | null
+  const fallback: Failure = { code: 'child_failed', message: `the nested workflow ended ${state}` }
+  return { kind: 'failed', error: error ?? fallback, ...(undoError === null ? {} : { undoError }) }
+}
+
+/** Told when it turned back or first failed, perhaps long before it has ended. */
+export function errorOf(change: Change, member: Member): Failure | null {
+  return slotOf(change, member.row.id, 'e') as Failure | null
+}

@@ -1,0 +1,80 @@
+/**
+ * Runs that the engine ends although a worker holds them, because their instance no longer wants them.
+ *
+ * After a cancel: those that no session holds, deferred ones and those that foreign clients lease by plain SQL. No signal to
+ * stop would reach them; sessions are signalled and end their runs themselves.
+ *
+ * After a deadline: all of them, in the instance and in those nested in it. A workflow's timeout holds whatever a worker
+ * does. The holder is asked to stop, and a later report is stale. The exception is a net that undoes at once and stops at a
+ * doubt (sagas): its deferred work is awaited until its own deadline, and its sessions end their runs themselves.
+ *
+ * A foreign worker that asks for the status of its run sees `cancelled`, and what it writes later is refused. Whether the
+ * work took effect is not known.
+ */
+
+import type { RunRow } from '../../model/rows.ts'
+import type { Failure } from '../../net/marking.ts'
+import { undoesAtOnce } from '../../net/transitions.ts'
+import type { Change, Member } from './change.ts'
+import { NeedMore } from './need.ts'
+import { UNTOLD } from './run/remarks.ts'
+import { placeOf } from './run/runs.ts'
+
+/** Given up at a time; an instance has more than this only in theory, and those end by themselves. */
+const CHUNK = 10_000
+
+const GIVEN_UP = { result: null, unknown: true, deadLetter: false, failure: false, told: UNTOLD }
+
+export function cutOff(change: Change, member: Member): void {
+  if (member.isNew) return
+  const { id } = member.row
+  const due = isTimedOut(change, member)
+  const atOnce = undoesAtOnce(member.net.net, member.row)
+  const leased = change.loaded.leased.get(id)
+  if (leased === undefined) {
+    throw new NeedMore({ leased: [{ instanceId: id, held: due && !atOnce ? 'all' : 'unattended', limit: CHUNK }] })
+  }
+  const code = due ? 'timeout' : 'cancelled'
+  for (const loaded of leased) {
+    const run = change.run(loaded.id) ?? loaded
+    if (run.status !== 'leased' || (atOnce && isAwaited(member, run))) continue
+    const error: Failure = { code, message: `given up while it was ${whereabouts(run)}` }
+    const status = run.deferred ? 'failed' : 'cancelled'
+    const row = change.finish(run, { ...GIVEN_UP, status, error, now: change.now })
+    change.follow(id, { kind: 'ended', place: placeOf(row), outcome: { kind: 'unknown', error } })
+  }
+  if (atOnce) change.follow(id, { kind: 'continue' })
+}
+
+/** The undo of the rest begins without it, but does not end before it has answered or its own deadline has passed. */
+function isAwaited({ net }: Member, run: RunRow): boolean {
+  const policy = net.byKey.get(run.node ?? '')?.unknown ?? net.net.unknown
+  return run.deferred && run.role === 'work' && policy === 'stop'
+}
+
+/** Lets the deadline of an instance happen before the outcome that follows, if it has passed and no sweep has found it yet. */
+export function fallDue(change: Change, instanceId: string): void {
+  if (isDue(change, change.member(instanceId))) change.follow(instanceId, { kind: 'deadline' })
+}
+
+/** The same before a report is read: the deadline takes the run from its holder, unless its net awaits work in flight. */
+export function overtake(change: Change, instanceId: string): void {
+  const member = change.member(instanceId)
+  if (!isDue(change, member) || undoesAtOnce(member.net.net, { reason: 'deadline' })) return
+  change.happen(instanceId, { kind: 'deadline' })
+}
+
+function isDue(change: Change, { row: { deadlineAt } }: Member): boolean {
+  return deadlineAt !== null && deadlineAt <= change.now
+}
+
+/** Its own deadline has passed, or that of an instance it is nested in. */
+export function isTimedOut(change: Change, { row }: Member): boolean {
+  if (row.reason === 'deadline') return true
+  const parent = row.parentId === null || row.parentNode === null ? undefined : change.members.get(row.parentId)
+  return parent !== undefined && parent.row.phase === 'drain' && isTimedOut(change, parent)
+}
+
+function whereabouts(run: RunRow): string {
+  return run.deferred ? 'deferred' : `held by ${run.leasedBy ?? 'a foreign client'}`
+}

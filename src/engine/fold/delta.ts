@@ -1,0 +1,54 @@
+/** What a transaction writes, out of what was folded in it. */
+import type { InstanceRow, SlotRow } from '../../model/rows.ts'
+import type { Delta } from '../../store/store.ts'
+import type { Change, Member } from './change.ts'
+
+export function deltaOf(change: Change): Delta {
+  const insert: InstanceRow[] = []
+  const update: InstanceRow[] = []
+  const put: SlotRow[] = []
+  const remove: { instanceId: string; key: string }[] = []
+  for (const member of change.members.values()) {
+    if (member.isNew) freezeLiterals(change, member)
+    if (member.seq !== member.row.eventSeq) {
+      // What fire returned belongs to this transaction; a row as it was loaded must stay as it was.
+      if (member.row === change.loaded.instances.get(member.row.id)) member.row = { ...member.row }
+      ;(member.row as { eventSeq: number }).eventSeq = member.seq
+    }
+    if (member.isNew) insert.push(member.row)
+    else if (member.dirty) update.push(member.row)
+    for (const [key, value] of member.slots) {
+      if (value !== null) put.push({ instanceId: member.row.id, key, value: JSON.stringify(value) })
+      else if (!member.isNew) remove.push({ instanceId: member.row.id, key })
+    }
+  }
+  return {
+    instances: { insert, update },
+    slots: { put, remove },
+    runs: {
+      insert: [...change.newRuns.values()],
+      update: [...change.runs.values()],
+      ...(change.removedRuns.size === 0 ? {} : { remove: [...change.removedRuns] }),
+    },
+    gates: { insert: [...change.newGates.values()], update: [...change.gates.values()] },
+    items: change.chunks,
+    signal: [...change.signalled],
+    nets: [...change.netRows.values()],
+    names: change.names,
+    queues: [...change.queues.values()],
+    limits: change.admission.changed(),
+    schedules: { put: [...change.schedules.values()] },
+    workers: { put: [...change.workers.values()] },
+    uniques: { put: [...change.uniques.values()] },
+    ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),
+    events: change.events,
+  }
+}
+
+/** Literal items are kept whole: later portions need them, and so does a retry of this instance. */
+function freezeLiterals(change: Change, member: Member): void {
+  for (const [key, { values }] of member.items) {
+    if (!key.endsWith('/0')) continue
+    change.freeze(member, key.slice(0, -2), 0, 0, values)
+  }
+}

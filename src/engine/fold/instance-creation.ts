@@ -1,0 +1,180 @@
+/** New instances: a root by start, a child by its parent's net, a retry from the one it repeats. */
+
+import type { InstanceRow } from '../../model/rows.ts'
+import type { ChildStart, Literal } from '../../model/start.ts'
+import type { Place } from '../../net/marking.ts'
+import type { Json, Node } from '../../net/net.ts'
+import { withDefaults } from '../intake/defaults.ts'
+import { childBefore } from './carry-over.ts'
+import type { Change, Member } from './change.ts'
+import { keepChild } from './child-ends.ts'
+import { beginOrWait } from './quotas.ts'
+import { chunkOf, literalOf } from './run/run-creation.ts'
+
+export interface Birth {
+  readonly id: string
+  readonly netHash: string
+  readonly parent: { readonly row: InstanceRow; readonly place: Place; readonly attached: boolean } | null
+  readonly tenant: string | null
+  readonly startKey: string | null
+  readonly retryOf: string | null
+  /** Who started it; null: nobody said, or its parent did. */
+  readonly actor: string | null
+  readonly input: Json | null
+  readonly meta: Json | null
+  readonly literals: { readonly [node: string]: Literal } | null
+  readonly items: { readonly [node: string]: readonly Json[] } | null
+  /** The limit under which it executes; left out: none. */
+  readonly slotKey?: string | null
+  /** true: it stays idle until somebody starts it. */
+  readonly idle?: boolean
+}
+
+/** Takes up a new instance in this transaction and lets it start, unless it is to be idle. */
+export function bear(change: Change, birth: Birth): Member {
+  const net = change.net(birth.netHash)
+  const { timeoutMs } = net.net
+  const { parent, idle = false } = birth
+  const attached = parent?.attached === true
+  // The marking of newMarking(), written out: spreading it stood out in the profile of every start.
+  const row: InstanceRow = {
+    phase: 'forward',
+    state: idle ? 'idle' : 'queued',
+    outcome: null,
+    reason: null,
+    live: 0,
+    held: 0,
+    open: 0,
+    gates: 0,
+    fires: 0,
+    doneSeq: 0,
+    succeeded: 0,
+    failed: 0,
+    unhandled: 0,
+    finalsFailed: 0,
+    more: false,
+    id: birth.id,
+    rootId: parent !== null && attached ? parent.row.rootId : birth.id,
+    parentId: parent?.row.id ?? null,
+    parentNode: attached ? parent.place.node : null,
+    parentFire: parent?.place.fire ?? 0,
+    parentItem: parent?.place.item ?? -1,
+    parentScope: parent?.place.scope ?? '',
+    parentRole: parent?.place.role ?? 'work',
+    depth: parent === null ? 1 : parent.row.depth + 1,
+    netHash: birth.netHash,
+    name: net.net.name,
+    dialect: net.net.dialect,
+    tenant: birth.tenant,
+    startKey: birth.startKey,
+    retryOf: birth.retryOf,
+    eventSeq: 0,
+    createdAt: change.now,
+    startedAt: null,
+    endedAt: null,
+    deadlineAt: idle || timeoutMs === null ? null : change.now + timeoutMs,
+    slotKey: birth.slotKey ?? null,
+    queuedAt: null,
+  }
+  const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
+  const input = withDefaults(net.net.input, birth.input)
+  if (input !== null) member.slots.set('in', input)
+  if (birth.meta !== null) member.slots.set('m', birth.meta)
+  putLiterals(member, birth.literals)
+  for (const [node, values] of Object.entries(birth.items ?? {})) {
+    member.slots.set(`n:${node}`, values.length)
+    member.items.set(`${node}/0`, { first: 0, values })
+  }
+  change.members.set(row.id, member)
+  change.deps.nets.remember(row.id, birth.netHash)
+  change.event(member, 'instance.created', null, null, birth.actor)
+  if (!idle) beginOrWait(change, member)
+  return member
+}
+
+function putLiterals(member: Member, literals: Birth['literals']): void {
+  const chunks = new Map<number, Record<string, Json>>()
+  for (const [node, literal] of Object.entries(literals ?? {})) {
+    const at = chunkOf(member, node)
+    const chunk = chunks.get(at) ?? {}
+    chunk[node] = literal as unknown as Json
+    chunks.set(at, chunk)
+  }
+  for (const [at, chunk] of chunks) member.slots.set(`a:${at}`, chunk)
+}
+
+export interface ChildSpec {
+  readonly place: Place
+  readonly netHash: string
+  readonly attached: boolean
+  readonly args: Json | null
+  readonly rendered: boolean
+  readonly item: Json | null
+}
+
+export function childInstance(change: Change, parent: Member, spec: ChildSpec): void {
+  const { place } = spec
+  if (parent.row.depth >= change.deps.maxDepth) {
+    throw new Error(`nested deeper than ${change.deps.maxDepth} levels at node '${place.node}'`)
+  }
+  const start = startOf(change, parent, spec)
+  if (!spec.attached && !change.detached.letGo(parent, place.node, place.fire)) return
+  const before = spec.attached ? childBefore(change, parent, place) : null
+  if (before !== null && before.state === 'completed') {
+    keepChild(change, parent, place, before.id)
+    return change.follow(parent.row.id, { kind: 'ended', place, outcome: { kind: 'succeeded' } })
+  }
+  bear(change, {
+    id: spec.attached ? change.deps.newId() : change.detached.at(parent, place.node, place.fire).id,
+    netHash: spec.netHash,
+    parent: { row: parent.row, place, attached: spec.attached },
+    tenant: parent.row.tenant,
+    startKey: start.startKey ?? null,
+    retryOf: before?.id ?? null,
+    actor: null,
+    input: spec.rendered ? spec.args : (start.input ?? spec.args),
+    meta: start.meta === undefined ? null : { meta: start.meta },
+    literals: start.literals ?? null,
+    items: (start.items as Birth['items']) ?? null,
+  })
+}
+
+function startOf(change: Change, parent: Member, spec: ChildSpec): ChildStart {
+  if (spec.place.item >= 0) {
+    const body = (parent.net.byKey.get(spec.place.node) as Node & { work: { body: unknown } }).work.body
+    if (body !== null) return { input: spec.item }
+    return (spec.item as unknown as { readonly start: ChildStart }).start
+  }
+  return literalOf(change, parent, spec.place.node)?.start ?? {}
+}
+
+/** The names in a start belong to the tree they were reserved for; what repeats that tree goes without. */
+export function withoutNames<T extends ChildStart>(start: T): T {
+  const { startKey: _, ...rest } = start
+  const unnamed: Record<string, unknown> = rest
+  if (start.literals !== undefined) unnamed['literals'] = literalsWithoutNames(start.literals)
+  if (start.items !== undefined) {
+    unnamed['items'] = Object.fromEntries(
+      Object.entries(start.items).map(([node, items]) => [node, itemsWithoutNames(items as readonly Json[])]),
+    )
+  }
+  return unnamed as unknown as T
+}
+
+export function literalsWithoutNames(literals: NonNullable<Birth['literals']>): NonNullable<Birth['literals']> {
+  return Object.fromEntries(
+    Object.entries(literals).map(([node, literal]) => [
+      node,
+      literal.start === undefined ? literal : { ...literal, start: withoutNames(literal.start) },
+    ]),
+  )
+}
+
+export function itemsWithoutNames(items: readonly Json[]): readonly Json[] {
+  return items.map((item) => {
+    const { child, start } = (item ?? {}) as { readonly child?: Json; readonly start?: ChildStart }
+    return typeof child === 'string' && start !== undefined
+      ? ({ child, start: withoutNames(start) } as unknown as Json)
+      : item
+  })
+}

@@ -1,0 +1,168 @@
+/**
+ * The result of a node as a fold sees it: recorded in this transaction, or stored. A nested workflow gives the results of
+ * its own nodes, a list those of its items.
+ */
+
+import { TOO_LONG } from '../../model/firings.ts'
+import { type Closed, collected, collects, listKey } from '../../net/lists.ts'
+import type { ChildWork, EachWork, Json, Node } from '../../net/net.ts'
+import type { Loaded } from '../../store/store.ts'
+import { LIST_BYTES, longListError } from '../../views/long-lists.ts'
+import type { Change, Member } from './change.ts'
+
+/** undefined: not loaded. `fire`: of that firing; else of the latest that has one. */
+export function resultOf(change: Change, member: Member, node: string, fire?: number): Json | undefined {
+  const work = member.net.byKey.get(node)?.work
+  if (work?.kind === 'each') {
+    return fire === undefined ? latestItems(change, member, node) : itemsAt(change, member, { node, work, fire })
+  }
+  const value = fire === undefined ? latest(change, member, node) : plainAt(change, member, node, fire)
+  if (value === undefined || !isChildRef(value)) return value
+  return childResult(change, value.$child, work?.kind === 'child' ? work : null)
+}
+
+function latest(change: Change, { row, slots, isNew }: Member, node: string): Json | undefined {
+  const key = `${row.id}/${node}`
+  const plain = change.results.get(key)
+  if (plain !== undefined) return parsed(plain)
+  const child = slots.get(`r:${node}`)
+  if (child !== undefined) return child
+  return isNew ? null : parsed(change.loaded.results.get(key))
+}
+
+function plainAt(change: Change, { row, isNew }: Member, node: string, fire: number): Json | undefined {
+  const key = `${row.id}/${node}`
+  const recorded = change.results.at(key, fire)
+  if (recorded !== undefined) return parsed(recorded)
+  return isNew ? null : storedAt(change, key, fire)
+}
+
+/** Throws where they are too long to be gathered: whoever named them has failed. */
+function storedAt(change: Change, key: string, fire: number): Json | undefined {
+  const text = change.loaded.resultsAt.get(`${key}/${fire}`)
+  if (text === TOO_LONG) throw longListError(key.slice(key.indexOf('/') + 1))
+  if (text === undefined || text === null) return text
+  const values = storedValues.get(change.loaded) ?? new Map<string, Json>()
+  storedValues.set(change.loaded, values)
+  const value = values.get(`${key}/${fire}`) ?? (JSON.parse(text) as Json)
+  values.set(`${key}/${fire}`, value)
+  return value
+}
+
+/** Parsed once for all passes of a transaction: those of a list are long. */
+const storedValues = new WeakMap<Loaded, Map<string, Json>>()
+
+/** All items that have ended, by index, those that failed with their errors. Of the latest firing, and of no other. */
+function latestItems(change: Change, { row, isNew }: Member, node: string): Json | undefined {
+  const key = `${row.id}/${node}`
+  const stored = isNew ? null : parsed(change.loaded.results.get(key))
+  if (stored === undefined) return undefined
+  const fire = change.results.latestItems(key)
+  if (fire === undefined) return stored
+  const known = change.loaded.resultFires.get(key) ?? 0
+  if (known > fire) return stored
+  return { ...(known === fire ? (stored as Items) : {}), ...recordedItems(change, key, fire) }
+}
+
+type Items = { readonly [index: string]: Json }
+
+/** Those that succeeded, by index. */
+function itemsAt(
+  change: Change,
+  member: Member,
+  { node, work, fire }: { readonly node: string; readonly work: EachWork; readonly fire: number },
+): Json | undefined {
+  const key = `${member.row.id}/${node}`
+  const stored = member.isNew ? null : storedAt(change, key, fire)
+  const children = work.body?.kind === 'run' ? {} : childItems(change, member, node, fire)
+  if (stored === undefined || children === undefined) return undefined
+  return { ...((stored ?? {}) as Items), ...recordedItems(change, key, fire), ...children }
+}
+
+function recordedItems(change: Change, key: string, fire: number): Items {
+  const recent = change.results.items(key, fire) ?? new Map<number, string | null>()
+  return Object.fromEntries([...recent].map(([item, text]) => [item, parsed(text) ?? null]))
+}
+
+/** Items that are nested workflows. What each of them lacks is asked for at once. */
+function childItems(change: Change, member: Member, node: string, fire: number): Items | undefined {
+  const prefix = `r:${node}/`
+  const slots = change.facts(member).slotsWith(prefix)
+  if (slots === undefined) {
+    change.lacking.push({ slotsWith: [{ instanceId: member.row.id, prefix }] })
+    return undefined
+  }
+  const items: Record<string, Json> = {}
+  let lacking = false
+  for (const { key, value } of slots) {
+    if (!isChildRef(value) || (value.fire !== undefined && value.fire !== fire)) continue
+    const work = member.net.byKey.get(node)?.work as EachWork
+    const result = childResult(change, value.$child, work.body?.kind === 'child' ? work.body : null)
+    if (result === undefined) lacking = true
+    else if (result !== null) items[key.slice(prefix.length)] = result
+  }
+  return lacking ? undefined : items
+}
+
+/** Of one that did not complete, nothing: whoever goes on without it gets what a skipped step leaves. */
+function childResult(change: Change, id: string, work: ChildWork | null): Json | undefined {
+  // Noted, not thrown: a join of many nested workflows asks for all of them at once.
+  if (!change.members.has(id) && !change.loaded.instances.has(id)) {
+    change.lacking.push({ instances: [id] })
+    return undefined
+  }
+  const child = change.member(id)
+  if (child.row.state !== 'completed') return null
+  const results: Record<string, Json> = {}
+  const nodes = child.net.net.nodes.filter(hasResult)
+  for (const node of nodes) {
+    const value = nodeResult(change, child, node)
+    if (value !== undefined) {
+      results[node.key] = value
+      continue
+    }
+    const asked = nodes.filter(({ work }) => !collects(work)).map(({ key }) => ({ instanceId: id, node: key }))
+    change.lacking.push({ results: asked, slots: [{ instanceId: id, keys: listKeys(nodes) }] })
+    return undefined
+  }
+  return returned(results, work?.returns)
+}
+
+/** Of an ended instance. */
+function nodeResult(change: Change, member: Member, { key, work }: Node): Json | undefined {
+  if (!collects(work)) return resultOf(change, member, key)
+  const closed = change.facts(member).slot(listKey(key))
+  if (closed === undefined || closed === null) return closed
+  const { fire } = closed as unknown as Closed
+  const results = resultOf(change, member, key, fire)
+  if (results === undefined) {
+    change.lacking.push({ resultsAt: [{ instanceId: member.row.id, node: key, fire, maxBytes: LIST_BYTES }] })
+  }
+  return results === undefined ? undefined : collected(closed as unknown as Closed, results)
+}
+
+function listKeys(nodes: readonly Node[]): readonly string[] {
+  return nodes.filter(({ work }) => collects(work)).map(({ key }) => listKey(key))
+}
+
+/** What a nested workflow returns is laid over the results of its nodes. */
+export function returned(byNode: { readonly [node: string]: Json }, node: string | undefined): Json {
+  if (node === undefined) return byNode
+  const own = byNode[node] ?? null
+  const entries = typeof own === 'object' && own !== null && !Array.isArray(own) ? own : { result: own }
+  return { ...byNode, ...entries }
+}
+
+function parsed(text: string | null | undefined): Json | undefined {
+  return text === undefined || text === null ? text : (JSON.parse(text) as Json)
+}
+
+/** A pass only routes. */
+export function hasResult(node: Node | undefined): boolean {
+  return node?.work.kind !== 'pass'
+}
+
+/** `fire`: of an item, the firing it belongs to. */
+export function isChildRef(value: Json): value is { readonly $child: string; readonly fire?: number } {
+  return value !== null && typeof value === 'object' && typeof (value as { $child?: Json }).$child === 'string'
+}

@@ -1,0 +1,66 @@
+/** What a node's runs are given and what they return, held to the schemas its author wrote. */
+
+import { type Check, checkOf, misfitsOf } from '../../kernel/json-schema.ts'
+import type { RunRow } from '../../model/rows.ts'
+import type { Failure } from '../../net/marking.ts'
+import type { Json, NodeSchema } from '../../net/net.ts'
+import type { Change } from './change.ts'
+import { wholeOf } from './dereference.ts'
+
+const MOST_IN_MESSAGE = 3
+
+/** Why this run cannot be done with what it would be given; null: it can. */
+export function inputFailure(change: Change, run: RunRow): Failure | null {
+  const input = schemaOf(change, run)?.input ?? null
+  if (input === null) return null
+  let value: Json | undefined = JSON.parse(
+    wholeOf(change, change.member(run.instanceId as string), run.payload),
+  ) as Json
+  for (const step of input.path) value = own(value, step)
+  return failure('invalid_input', 'the input', input.path.join('.') || 'input', checkFor(input.schema), value ?? null)
+}
+
+/** Why what this run returned is no success; null: it is one. */
+export function outputFailure(change: Change, run: RunRow, result: string | null): Failure | null {
+  const output = schemaOf(change, run)?.output ?? null
+  if (output === null) return null
+  const value = result === null ? null : (JSON.parse(result) as Json)
+  return failure('invalid_output', 'the result', 'result', checkFor(output), value)
+}
+
+function schemaOf(change: Change, run: RunRow): NodeSchema | undefined {
+  if (run.instanceId === null || run.node === null || run.role === 'undo') return undefined
+  return change.member(run.instanceId).net.byKey.get(run.node)?.schema
+}
+
+/** Nets stay in memory as they are, so their schemas need not be written out to be known again. */
+const known = new WeakMap<object, Check>()
+
+function checkFor(schema: Json): Check {
+  if (typeof schema !== 'object' || schema === null) return checkOf(schema)
+  let check = known.get(schema)
+  if (check === undefined) {
+    check = checkOf(schema)
+    known.set(schema, check)
+  }
+  return check
+}
+
+function own(value: Json | undefined, step: string): Json | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+  return (value as { readonly [key: string]: Json })[step]
+}
+
+function failure(code: string, what: string, at: string, check: Check, value: Json): Failure | null {
+  const misfits = misfitsOf(check, value, at)
+  if (misfits.length === 0) return null
+  const told = misfits.slice(0, MOST_IN_MESSAGE).map(({ path, message }) => `${path} ${message}`)
+  const more = misfits.length > told.length ? `, and ${misfits.length - told.length} more` : ''
+  return {
+    code,
+    message: `${what} does not fit its schema: ${told.join('; ')}${more}`,
+    category: 'validation',
+    retryable: false,
+    details: { validation_errors: misfits.map((misfit) => ({ ...misfit })) },
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Execution slots: at most so many instances of a workflow execute at once. The number is a limit under the workflow's
+ * name and tenant; a root holds a place there from when it begins until it has ended (isExecuting), and whoever changes
+ * that holds the limit's row.
+ *
+ *   queued   there was no room, or somebody came before it; nothing of it is due but its deadline
+ *   begins   first queued first: right after the commit that made room, by the process that made it. What such a
+ *            process leaves undone the sweeper finds: a queue, and room, at once (slot-desk.ts)
+ *
+ * A newcomer never overtakes the queue, even if there is room at that moment. A limit below what executes already
+ * stops nobody; it only lets nobody begin.
+ */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import type { InstanceRow } from '../../model/rows.ts'
+import type { Need } from '../../store/store.ts'
+import type { Change, Member } from './change.ts'
+import { NeedMore } from './need.ts'
+
+const PREFIX = 'workflow:'
+
+/** A colon in a tenant's name is escaped: no tenant can come under the limit of another. */
+export function slotKey(name: string, tenant: string | null): string {
+  return `${PREFIX}${(tenant ?? '').replace(/[%:]/g, encodeURIComponent)}:${name}`
+}
+
+export function isSlotKey(key: string): boolean {
+  return key.startsWith(PREFIX)
+}
+
+export function checkSlots(slots: number): void {
+  if (Number.isInteger(slots) && slots >= 1) return
+  throw new PetrelError('invalid_request', `start.slots: ${slots}; a whole number of at least 1, or none for no limit`)
+}
+
+/** What to load so that instances under these keys can begin or be queued. */
+export function slotNeed(keys: Iterable<string | null>): Need {
+  const known = [...new Set(keys)].filter((key) => key !== null).sort()
+  return known.length === 0 ? {} : { heldLimits: known, queuedUnder: known }
+}
+
+/** A new instance begins, or waits for room. */
+export function beginOrWait(change: Change, member: Member): void {
+  const { id, slotKey: key } = member.row
+  if (key === null || mayBegin(change, key)) return change.follow(id, { kind: 'start' })
+  enterQueue(change, member, null)
+}
+
+/** An idle one is queued, and begins if it may. */
+export function startIdle(change: Change, member: Member, actor: string | null): void {
+  const { id, slotKey: key } = member.row
+  change.happen(id, { kind: 'queue' })
+  enterQueue(change, member, actor)
+  if (key === null || mayBegin(change, key)) leaveQueue(change, member)
+}
+
+export function leaveQueue(change: Change, member: Member): void {
+  change.event(member, 'instance.dequeued', null, null)
+  change.happen(member.row.id, { kind: 'start' })
+}
+
+/** There must be room for it to go on; it does not queue: it has been where it goes back to. */
+export function checkRoomToResume(change: Change, { id, slotKey: key }: InstanceRow): void {
+  if (key === null || change.admission.hasRoom(key)) return
+  throw new PetrelError(
+    'conflict',
+    `instance ${id} would exceed the limit '${key}'; resume it when another one has ended, or raise the limit`,
+    { limit: key },
+  )
+}
+
+function enterQueue(change: Change, member: Member, actor: string | null): void {
+  const { slotKey: key } = member.row
+  member.row = { ...member.row, queuedAt: change.now }
+  change.event(member, 'instance.queued', null, key === null ? null : { slot: key }, actor)
+}
+
+function mayBegin(change: Change, key: string): boolean {
+  const waited = change.loaded.queuedUnder.get(key)
+  if (waited === undefined) throw new NeedMore(slotNeed([key]))
+  const room = change.admission.hasRoom(key)
+  if (room && !waited && !change.queuedUnder.has(key)) return true
+  change.queuedUnder.add(key)
+  // Those before it have not been let in yet: whoever sees that after the commit does it.
+  if (room) change.admission.freed.add(key)
+  return false
+}

@@ -1,0 +1,54 @@
+/** Results recorded in one transaction, before the store has them. Of a node that fired several times, each firing's. */
+import type { RunRow } from '../../model/rows.ts'
+
+type Items = Map<number, string | null>
+
+export class Recorded {
+  readonly #latest = new Map<string, string | null>()
+  /** By `${key}/${fire}`. */
+  readonly #at = new Map<string, string | null>()
+  readonly #items = new Map<string, Items>()
+  readonly #latestItems = new Map<string, number>()
+
+  /** What work of an instance gave, JSON text. */
+  note({ instanceId, node, fire, item, role, result }: RunRow): void {
+    if (instanceId === null || role !== 'work') return
+    const key = `${instanceId}/${node}`
+    const at = `${key}/${fire}`
+    if (item < 0) {
+      this.#at.set(at, result)
+      this.#latest.set(key, result)
+      return
+    }
+    const items = this.#items.get(at) ?? new Map<number, string | null>()
+    items.set(item, result)
+    this.#items.set(at, items)
+    if (fire >= (this.#latestItems.get(key) ?? 0)) this.#latestItems.set(key, fire)
+  }
+
+  /** A nested workflow stands for what a firing gave. */
+  putChild(key: string, fire: number, id: string): void {
+    this.#at.set(`${key}/${fire}`, JSON.stringify({ $child: id }))
+  }
+
+  /**
+   * Of the firing that ended here last: what follows from it means this one, even if a later one had ended before.
+   * `key`: `${instance}/${node}`; undefined: none did.
+   */
+  get(key: string): string | null | undefined {
+    return this.#latest.get(key)
+  }
+
+  at(key: string, fire: number): string | null | undefined {
+    return this.#at.get(`${key}/${fire}`)
+  }
+
+  items(key: string, fire: number): ReadonlyMap<number, string | null> | undefined {
+    return this.#items.get(`${key}/${fire}`)
+  }
+
+  /** The latest firing of a list of which an item ended here. */
+  latestItems(key: string): number | undefined {
+    return this.#latestItems.get(key)
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Runs that a foreign client has ended by plain SQL. The triggers of the store have checked the write, cleared the lease
+ * and bumped the epoch; such a row is terminal and has no settledAt. Here it is settled: the instance goes on, the room
+ * it held is given back, whoever waits for it is told. A bare run has told its end already (its trigger did); the end of
+ * an instance's run is told here, where it gets its number.
+ */
+
+import { storableText } from '../../../kernel/json-limits.ts'
+import type { RunRow } from '../../../model/rows.ts'
+import type { Failure, Outcome } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import type { Change } from '../change.ts'
+import { fallDue } from '../cut-off.ts'
+import { NeedMore } from '../need.ts'
+import { outputFailure } from '../node-schemas.ts'
+import { leaseStory } from './lease-events.ts'
+import { policyOf } from './retry-policy.ts'
+import { placeOf, settled } from './runs.ts'
+
+const LONGEST_TOLD = 65_536
+
+/** Does nothing to any other run, and nothing a second time. `instead`: how it failed, whatever the client wrote. */
+export function finishedOutside(change: Change, runId: string, instead: Failure | null = null): void {
+  const run = change.run(runId)
+  if (run === undefined || run.settledAt !== null || run.status === 'pending' || run.status === 'leased') return
+  const story = run.instanceId === null ? {} : untold(change, run)
+  change.admission.release(run)
+  change.noteStart(run, begunAt(change, run))
+  const misfit = instead ?? (run.status === 'succeeded' ? outputFailure(change, run, run.result) : null)
+  const ended: RunRow = misfit === null ? run : { ...run, status: 'failed', result: null, attempt: run.attempt + 1 }
+  const error = misfit ?? (ended.status === 'succeeded' ? null : errorOf(ended))
+  const deadLetter = ended.status === 'failed' && policyOf(change, ended).deadLetter
+  const seq = run.instanceId === null ? null : change.member(run.instanceId).seq + 1
+  const row = settled(ended, { now: change.now, seq, error, deadLetter })
+  change.replace(row)
+  if (row.instanceId === null) {
+    change.endedIds.push(row.id)
+    return
+  }
+  const about = error === null ? {} : { error: error as unknown as Json, attempt: row.attempt }
+  const data = { ...story, ...about }
+  change.runEvent(row, row.status, Object.keys(data).length === 0 ? null : data)
+  if (row.status === 'succeeded') change.recordResult(row)
+  if (row.role === 'work') fallDue(change, row.instanceId)
+  change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })
+}
+
+/** Cancelled while a session held it: that lease is untold. The write that ended it took the holder's name. */
+function untold(change: Change, run: RunRow): Record<string, Json> {
+  const { sessionId } = run
+  if (sessionId === null) return {}
+  const session = change.loaded.sessions.get(sessionId)
+  if (session === undefined && !change.asked.has(`session ${sessionId}`)) {
+    change.asked.add(`session ${sessionId}`)
+    throw new NeedMore({ sessions: [sessionId] })
+  }
+  return leaseStory({ ...run, leasedBy: run.leasedBy ?? session?.name ?? null }, null)
+}
+
+/** Whoever wrote an outcome without a claim has begun at the latest then. */
+function begunAt(change: Change, run: RunRow): number | null {
+  if (run.startedAt !== null || run.status === 'cancelled') return run.startedAt
+  return run.finishedAt ?? change.now
+}
+
+function errorOf(run: RunRow): Failure {
+  const told = run.status === 'failed' ? toldIn(run.lastError) : null
+  if (told !== null) return told
+  const stored = run.error === null ? null : (JSON.parse(run.error) as Partial<Failure> | null)
+  const { code, message } = stored ?? {}
+  if (typeof code === 'string' && typeof message === 'string') return { ...stored, code, message }
+  const fallback = run.status === 'failed' ? 'handler_error' : 'cancelled'
+  return { code: fallback, message: run.lastError ?? `${run.status} by a foreign client` }
+}
+
+/** `last_error` is all that a client can write about a failure; as a JSON object it says more than a message. */
+function toldIn(text: string | null): Failure | null {
+  if (text === null || !text.startsWith('{') || text.length > LONGEST_TOLD) return null
+  try {
+    const { message, code, category, details } = JSON.parse(text) as { readonly [key: string]: Json | undefined }
+    if (typeof message !== 'string') return null
+    const told: Failure = {
+      code: typeof code === 'string' && code !== '' ? code : 'handler_error',
+      message,
+      ...(typeof category === 'string' ? { category } : {}),
+      ...(details === undefined ? {} : { details }),
+    }
+    // As a text it could be stored; what its escapes stand for may not be.
+    storableText(told as unknown as Json, 'last_error', 2 * LONGEST_TOLD)
+    return told
+  } catch {
+    return null
+  }
+}
+
+function outcomeOf(change: Change, run: RunRow, error: Failure | null): Outcome {
+  if (error === null) return { kind: 'succeeded' }
+  if (run.unknown) return { kind: 'unknown', error }
+  // Given back in a drain, it is not tried again, and no failure either.
+  const draining = change.member(run.instanceId as string).row.phase === 'drain'
+  return run.status === 'cancelled' && draining ? { kind: 'cancelled' } : { kind: 'failed', error }
+}

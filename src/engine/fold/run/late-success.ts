@@ -1,0 +1,81 @@
+/** Successes told after the run had been given up: its instance must know of the effect if it is to undo it. */
+
+import type { RunRow } from '../../../model/rows.ts'
+import type { Happening } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import { undoesInPlace, undoFollows } from '../../../net/transitions.ts'
+import type { Change } from '../change.ts'
+import { finishedOutside } from './foreign-outcomes.ts'
+import type { Told } from './remarks.ts'
+import { placeOf } from './runs.ts'
+
+/** The work took effect after it had been given up: an undo must know, an operator too. */
+export function noteLate(change: Change, run: RunRow, epoch: number, result: string | null): void {
+  if (lastExecution(run) === epoch) tellLate(change, run, result)
+}
+
+/** The same where nobody doubts that it was this run's work. */
+export function tellLate(change: Change, run: RunRow, result: string | null): void {
+  if (run.instanceId === null) return
+  const undoable = change.member(run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
+  // Nobody could undo it, and nobody doubts any more that it was given up.
+  if (!undoable && !run.unknown) return
+  change.runEvent(run, 'late_success', null)
+  const returned = result === null ? null : (JSON.parse(result) as Json)
+  const cancelled = !run.unknown
+  happenLate(change, run, { result: returned, cancelled })
+  // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
+  finishedOutside(change, run.id)
+  const row = change.run(run.id) as RunRow
+  // The result is for whoever undoes it; that there is one says that this was told.
+  change.replace({ ...row, unknown: false, result: undoable ? (result ?? 'null') : row.result })
+}
+
+/** It says that it was not done: a rollback has nothing to undo there, and nothing to doubt. */
+export function tellLateRefusal(change: Change, run: RunRow): void {
+  if (run.instanceId === null || !run.unknown || run.role === 'undo') return
+  const { net, row } = change.member(run.instanceId)
+  if (!undoFollows(net.net, row) || !undoesInPlace(net.net)) return
+  happenLate(change, run, { refused: true })
+  change.replace({ ...run, unknown: false })
+}
+
+/** true: the undo at which a rollback stopped has succeeded after all, and the rollback continues behind it. */
+export function undoneLate(change: Change, run: RunRow, result: string, told: Told): boolean {
+  if (run.role !== 'undo' || run.status !== 'failed' || run.instanceId === null) return false
+  const { net, row } = change.member(run.instanceId)
+  if (!undoesInPlace(net.net) || row.parentNode !== null) return false
+  const how = { result, error: null, unknown: false, deadLetter: false, failure: false, told, now: change.now }
+  change.runEvent(run, 'redriven', { because: 'late_success' })
+  change.finish(run, { ...how, status: 'succeeded' })
+  happenLate(change, run, {})
+  return true
+}
+
+type Late = Omit<Extract<Happening, { kind: 'late' }>, 'kind' | 'place'>
+
+/** What is nested and has ended has told its parent so: it does not continue. */
+function happenLate(change: Change, run: RunRow, about: Late): void {
+  const instanceId = run.instanceId as string
+  const { phase, parentNode } = change.member(instanceId).row
+  if (phase === 'ended' && parentNode !== null) return
+  change.happen(instanceId, { kind: 'late', place: placeOf(run), ...about })
+}
+
+const LOST: ReadonlySet<unknown> = new Set([
+  'worker_lost',
+  'worker_death',
+  'lease_expired',
+  'visibility_timeout',
+  'timeout',
+])
+
+/** The epoch of the execution with which a run was given up for good, if nobody knows what became of it; else null. */
+export function lastExecution(run: RunRow): number | null {
+  if (run.status !== 'failed' && run.status !== 'cancelled') return null
+  if (run.unknown) return run.epoch - 1
+  if (run.status !== 'cancelled' || run.result !== null || run.error === null) return null
+  // Lost, due to be tried again, and cancelled before anybody did.
+  const { code } = JSON.parse(run.error) as { readonly code?: unknown }
+  return LOST.has(code) ? run.epoch - 2 : null
+}

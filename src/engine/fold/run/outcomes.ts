@@ -1,0 +1,365 @@
+/**
+ * What becomes of one run: reported by its worker, completed by id, lost, timed out, expired or cancelled; outside.ts
+ * has those that foreign clients end. Each is checked against the row under its lock (the fence) and either changes run
+ * and instance together or changes nothing.
+ */
+
+import { PetrelError } from '../../../kernel/errors.ts'
+import type { RunRow } from '../../../model/rows.ts'
+import type { Entries, Failure } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import type { Command, Reply, Report } from '../../../worker/port.ts'
+import type { Change } from '../change.ts'
+import { fallDue, overtake } from '../cut-off.ts'
+import { NeedMore } from '../need.ts'
+import { outputFailure } from '../node-schemas.ts'
+import { backoffMs, retryable } from './backoff.ts'
+import { finishedOutside } from './foreign-outcomes.ts'
+import { noteLate } from './late-success.ts'
+import { iso, reasonOf, storyOf } from './lease-events.ts'
+import { type Said, type Told, UNTOLD } from './remarks.ts'
+import { policyOf } from './retry-policy.ts'
+import { deferred, MAX_DELIVERIES, placeOf, postponed, requeued, retried, returned } from './runs.ts'
+
+export interface Chance {
+  readonly random: () => number
+}
+
+export const UNSTORABLE: Failure = {
+  code: 'unstorable',
+  message: 'the outcome cannot be stored in this database',
+  retryable: false,
+}
+
+/** A worker's own report. Anything but the current lease is stale, except the very report that ended it. */
+export function reported(
+  change: Change,
+  session: { readonly id: string; readonly held: (sessionId: string) => boolean },
+  report: Report,
+  said: Said,
+  chance: Chance,
+): Reply['status'] {
+  const { delivery, outcome, reportId } = report
+  const asked = change.run(delivery.runId)
+  if (asked === undefined) return 'not_found'
+  // What is reported after the deadline comes too late, even if no sweep has looked at the clock yet.
+  if (asked.role === 'work' && asked.instanceId !== null) overtake(change, asked.instanceId)
+  const run = change.run(delivery.runId) as RunRow
+  const held = run.status === 'leased' && run.epoch === delivery.epoch && session.held(run.sessionId ?? '')
+  if (!held) {
+    const before = run.reportId === reportId && (run.epoch === delivery.epoch + 1 || run.deferred)
+    if (before) {
+      // Its hand-off may still wait for the reply that got lost.
+      if (!change.asked.has(reportId)) {
+        change.asked.add(reportId)
+        throw new NeedMore({ handedBy: [{ sessionId: session.id, reportId }] })
+      }
+      return 'recorded'
+    }
+    if (outcome.kind === 'succeeded') noteLate(change, run, delivery.epoch, outcome.result)
+    finishedOutside(change, run.id)
+    return 'stale'
+  }
+  const startedAt = report.startedAt === null ? null : Math.min(report.startedAt, change.now)
+  const told: Told = { startedAt, reportId, ...said }
+  if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, told)
+  else if (outcome.kind === 'failed') failExecution(change, run, outcome.error, false, told, chance)
+  else if (outcome.kind === 'deferred') defer(change, run, told, outcome.command ?? null)
+  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
+  else giveBack(change, run, false, told)
+  return 'recorded'
+}
+
+/** Its session died. Started work counts as a failed execution; a mere delivery does not, up to a cap. */
+export function lost(change: Change, runId: string, chance: Chance): void {
+  const run = change.run(runId)
+  if (run === undefined || run.status !== 'leased' || run.sessionId === null) return
+  const session = change.loaded.sessions.get(run.sessionId)
+  if (session === undefined && !change.asked.has(run.sessionId)) {
+    change.asked.add(run.sessionId)
+    throw new NeedMore({ sessions: [run.sessionId] })
+  }
+  if (session !== undefined && session.state !== 'dead') return
+  if (run.startedAt === null && run.deliveries + 1 < MAX_DELIVERIES) return giveBack(change, run, true, UNTOLD)
+  const message =
+    run.startedAt === null ? 'delivered too often without a start' : `worker ${run.leasedBy ?? '?'} was lost`
+  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, chance)
+}
+
+/**
+ * Leased to a session whose worker does not hold it. If it never began it goes back as if it had never left; otherwise its
+ * outcome is lost, which costs an attempt.
+ */
+export function strayed(
+  change: Change,
+  runId: string,
+  held: { readonly sessionId: string; readonly epoch: number; readonly chance: Chance },
+): void {
+  const run = change.run(runId)
+  if (run?.status !== 'leased' || run.sessionId !== held.sessionId || run.epoch !== held.epoch) return
+  if (run.startedAt === null) return giveBack(change, run, false, UNTOLD)
+  const message = `worker ${run.leasedBy ?? '?'} no longer holds it, and its outcome is not recorded`
+  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, held.chance)
+}
+
+/** A lease ran out: claimable at once, one execution spent. */
+export function leaseExpired(change: Change, runId: string, chance: Chance): void {
+  const run = change.run(runId)
+  if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
+  // Whichever ended first decides, however late we come.
+  if (run.timeoutAt !== null && run.timeoutAt <= run.leaseUntil) return overdue(change, runId, chance)
+  failExecution(change, run, expiry(change, run), true, UNTOLD, chance)
+}
+
+function expiry(change: Change, run: RunRow): Failure {
+  const category = 'transient'
+  const holder = run.leasedBy ?? ''
+  const silent = `worker ${holder} neither ended it nor extended its lease in time`
+  // Plain SQL holds it: only the row tells who, and it never beat.
+  if (run.leaseMs === null) return { code: 'lease_expired', message: silent, category }
+  const worker = change.loaded.sessions.get(holder)
+  if (worker === undefined && !change.asked.has(`worker ${holder}`)) {
+    change.asked.add(`worker ${holder}`)
+    throw new NeedMore({ sessions: [holder] })
+  }
+  if (worker?.holds === 'lease' && worker.state === 'dead') {
+    const code = 'worker_death'
+    return { code, type: code, message: `worker ${holder} stopped sending heartbeats`, category }
+  }
+  // The inbox has one word for it, whoever held the lease.
+  if (run.inbox) return { code: 'lease_expired', message: silent, category }
+  const code = 'visibility_timeout'
+  return { code, type: code, message: `neither ended nor renewed within ${run.leaseMs} ms`, category }
+}
+
+/** Past its timeout while active, or past its expiry while not started. */
+export function overdue(change: Change, runId: string, chance: Chance): void {
+  const run = change.run(runId)
+  if (run === undefined) return
+  const late = run.timeoutAt !== null && run.timeoutAt <= change.now
+  const timeout: Failure = { code: 'timeout', message: `did not end within ${run.timeoutMs} ms`, category: 'timeout' }
+  if (run.status === 'leased' && late) {
+    failExecution(change, run, timeout, true, UNTOLD, chance)
+  } else if (run.status === 'pending' && late) {
+    // One clock over all attempts ran out between two of them.
+    endRun(change, run, 'failed', timeout, false, UNTOLD, false)
+  } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
+    endRun(change, run, 'failed', { code: 'expired', message: 'not started before it expired' }, false, UNTOLD, false)
+  }
+}
+
+/** What was to become of it throws, or cannot be stored: it has failed, so that it neither waits nor is found again. */
+export function unrecordable(change: Change, runId: string): void {
+  const run = change.run(runId)
+  if (run === undefined) return
+  if (run.status !== 'pending' && run.status !== 'leased') return finishedOutside(change, runId, UNSTORABLE)
+  endRun(change, run, 'failed', UNSTORABLE, run.status === 'leased', UNTOLD, policyOf(change, run).deadLetter)
+}
+
+/** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
+export function cancelled(change: Change, runId: string, actor: string | null): RunRow {
+  const run = change.run(runId)
+  if (run === undefined) throw new PetrelError('not_found', `there is no run ${runId}`)
+  if (run.status !== 'pending' && run.status !== 'leased') {
+    const states = { state: run.status, job_id: runId, current_state: run.status, expected_state: 'pending' }
+    throw new PetrelError('conflict', `run ${runId} is already ${run.status}`, states)
+  }
+  const active = run.status === 'leased'
+  const by = actor === null ? '' : ` by ${actor}`
+  return endRun(change, run, 'cancelled', { code: 'cancelled', message: `cancelled${by}` }, active, UNTOLD, false)
+}
+
+/** A result that does not fit its schema is none: the work has failed, and would return the same again. */
+export function succeed(change: Change, run: RunRow, result: string | null, told: Told): void {
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  const misfit = outputFailure(change, run, result)
+  if (misfit !== null) {
+    endRun(change, run, 'failed', misfit, false, told, policyOf(change, run).deadLetter)
+    return
+  }
+  const row = change.finish(run, {
+    status: 'succeeded',
+    now: change.now,
+    result,
+    error: null,
+    unknown: false,
+    deadLetter: false,
+    failure: false,
+    told,
+  })
+  if (row.instanceId !== null) {
+    if (row.role === 'work') fallDue(change, row.instanceId)
+    const outcome = { kind: 'succeeded' as const, ...entriesOf(told) }
+    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
+  }
+}
+
+/** `policy`: the run's own. The others decide over its head; `retry` still ends when no attempt is left. */
+export type How = 'policy' | 'retry' | 'discard' | 'dead_letter'
+
+export function failExecution(
+  change: Change,
+  run: RunRow,
+  error: Failure,
+  unknown: boolean,
+  told: Told,
+  chance: Chance,
+  how: How = 'policy',
+  result: string | null = null,
+): void {
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  const retry = policyOf(change, run)
+  const failures = run.attempt + 1
+  const oneClock = error.code === 'timeout' && run.timeoutPer === 'node'
+  const wanted = how === 'retry' || (how === 'policy' && retryable(retry, error))
+  const again =
+    failures < run.maxAttempts && wanted && !oneClock && !appealable(change, run, error) && !ending(change, run)
+  if (!again) {
+    const deadLetter = how === 'dead_letter' || (how !== 'discard' && retry.deadLetter)
+    endRun(change, run, 'failed', error, unknown, told, deadLetter, result)
+    return
+  }
+  const asked = (error.details as { retry_delay_ms?: number } | null | undefined)?.retry_delay_ms
+  const delay =
+    typeof asked === 'number'
+      ? asked
+      : unknown && error.code !== 'timeout'
+        ? 0
+        : backoffMs(retry, failures, chance.random)
+  change.admission.release(run)
+  const row = retried(run, { runAt: change.now + delay, error, ...told })
+  change.replace(row)
+  const data = {
+    ...storyOf(run, unwritten(told)),
+    ...reasonOf(error),
+    attempt: row.attempt,
+    error: error as unknown as Json,
+    run_at: iso(row.runAt),
+  }
+  change.runEvent(row, 'retried', data)
+}
+
+function endRun(
+  change: Change,
+  run: RunRow,
+  status: 'failed' | 'cancelled',
+  error: Failure,
+  unknown: boolean,
+  told: Told,
+  deadLetter: boolean,
+  result: string | null = null,
+): RunRow {
+  const failure = status === 'failed' && run.status === 'leased'
+  const row = change.finish(run, {
+    status,
+    now: change.now,
+    result: told.result ?? result,
+    error,
+    unknown,
+    deadLetter,
+    failure,
+    told,
+  })
+  if (row.instanceId !== null) {
+    const kind = unknown ? ('unknown' as const) : ('failed' as const)
+    const outcome = { kind, error, ...entriesOf(told) }
+    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
+  }
+  return row
+}
+
+/** What is to be asked of others is asked only while its workflow goes on: nobody has got the command yet. */
+function defer(change: Change, run: RunRow, told: Told, command: Command | null): void {
+  if (command !== null && ending(change, run)) return giveBack(change, run, false, told)
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  const row = deferred(run, { startedAt: told.startedAt, reportId: told.reportId ?? '' })
+  change.replace(row)
+  change.runEvent(row, 'deferred', storyOf(run, told))
+  if (command !== null && row.instanceId !== null) {
+    const { id: runId, instanceId, epoch } = row
+    change.commands.set(runId, { runId, instanceId, epoch, createdAt: change.now, ...command })
+  }
+  patch(change, row, told)
+}
+
+/** Goes on at another time, as the same attempt, unless its instance is ending. */
+export function postpone(change: Change, run: RunRow, delayMs: number, told: Told): void {
+  if (ending(change, run)) return giveBack(change, run, false, told)
+  change.noteStart(run, told.startedAt ?? run.startedAt)
+  change.admission.release(run)
+  const row = postponed(run, { runAt: change.now + delayMs, startedAt: told.startedAt, reportId: told.reportId })
+  change.replace(row)
+  change.runEvent(row, 'returned', { ...storyOf(run, told), run_at: iso(row.runAt) })
+  patch(change, row, told)
+}
+
+/** The work has not ended, but what it knows already is known now. */
+function patch(change: Change, { instanceId }: RunRow, { set }: Told): void {
+  if (instanceId !== null && set !== undefined) change.happen(instanceId, { kind: 'patched', set })
+}
+
+function entriesOf({ set }: Told): { readonly set?: Entries } {
+  return set === undefined ? {} : { set }
+}
+
+/** Context entries of an execution that was for nothing are not written. */
+function unwritten({ set: _, ...told }: Told): Told {
+  return told
+}
+
+/** Not started: goes back as it was, or, if its instance is ending, not at all. */
+export function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): void {
+  if (ending(change, run)) {
+    const row = change.finish(run, {
+      status: 'cancelled',
+      now: change.now,
+      result: told.result ?? null,
+      error: null,
+      unknown: false,
+      deadLetter: false,
+      failure: false,
+      told: unwritten(told),
+    })
+    if (row.instanceId !== null) {
+      change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })
+    }
+    return
+  }
+  change.admission.release(run)
+  const row = returned(run, { counted, reportId: told.reportId })
+  change.replace(row)
+  change.runEvent(row, 'returned', storyOf(run, { ...unwritten(told), startedAt: null }))
+}
+
+/** Given back after a start: claimable again at once, unless its instance is ending. */
+export function requeue(change: Change, run: RunRow, error: Failure | null, told: Told & { reportId: string }): void {
+  if (ending(change, run)) return giveBack(change, run, false, told)
+  change.noteStart(run, run.startedAt)
+  change.admission.release(run)
+  const row = requeued(run, { error, reportId: told.reportId })
+  change.replace(row)
+  const data = { attempt: row.attempt, ...(error === null ? {} : { error: error as unknown as Json }) }
+  change.runEvent(row, 'returned', { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
+}
+
+/** Leased on its own, but whoever asked for it was gone by then: back as if it had never left. */
+export function unclaimed(change: Change, runId: string, epoch: number): void {
+  const run = change.run(runId)
+  if (run?.status !== 'leased' || run.leaseMs === null || run.epoch !== epoch) return
+  const before = run.attempt === 0 ? { ...run, firstStartedAt: null } : run
+  giveBack(change, before, false, UNTOLD)
+}
+
+/** What governance forbids is for people to allow, not for another try. */
+function appealable(change: Change, run: RunRow, { category }: Failure): boolean {
+  if (category !== 'governance' || run.role !== 'work' || run.instanceId === null || run.node === null) return false
+  return change.member(run.instanceId).net.byKey.get(run.node)?.appeal !== undefined
+}
+
+/** In a drain nothing is tried again, nor is work that an undo has begun without. */
+function ending(change: Change, run: RunRow): boolean {
+  if (run.cancelRequestedAt !== null) return true
+  if (run.instanceId === null) return false
+  const { phase } = change.member(run.instanceId).row
+  return phase === 'drain' || (phase === 'undo' && run.role === 'work')
+}

@@ -1,0 +1,105 @@
+/**
+ * What a worker says besides an outcome: context entries to write with it, and notes for the history. Checked before it
+ * meets a batch. Entries that cannot be written fail their run; notes never do, they are dropped and counted.
+ */
+
+import { unstorable } from '../../../kernel/json-limits.ts'
+import { MAX_NOTES_BYTES, nameProblem } from '../../../kernel/remarks.ts'
+import type { Entries, Failure } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import type { Remarks } from '../../../worker/port.ts'
+
+export interface Said {
+  readonly set?: Entries
+  readonly notes?: readonly Json[]
+  /** Notes that found no room. */
+  readonly notesDropped?: number
+}
+
+/** What is known of an execution besides its outcome. */
+export interface Told extends Said {
+  readonly startedAt: number | null
+  readonly reportId: string | null
+  /** Given with a failure that may be the last. */
+  readonly result?: string
+}
+
+export const UNTOLD: Told = { startedAt: null, reportId: null }
+
+/** As a session's report carries it. */
+export function readSaid({ set, notes, notesDropped }: Remarks, limits: SaidLimits): Said | Failure {
+  if (set === undefined && notes === undefined && notesDropped === undefined) return {}
+  const entries = set === undefined ? undefined : parse(set)
+  if (entries === null) return wrong('the context entries are not JSON')
+  const told = notes === undefined ? undefined : parse(notes)
+  return checkSaid(
+    {
+      ...(entries !== undefined && { set: entries.value as Entries }),
+      ...(told !== undefined && { notes: told === null || !Array.isArray(told.value) ? [UNREADABLE] : told.value }),
+      ...(notesDropped !== undefined && { notesDropped }),
+    },
+    limits,
+  )
+}
+
+export interface SaidLimits {
+  /** false: a bare run, which has no context. */
+  readonly inWorkflow: boolean
+  readonly maxBytes: number
+}
+
+const UNREADABLE = 'notes that could not be read'
+
+/** What of it can be kept, or why its run must fail. */
+export function checkSaid({ set, notes = [], notesDropped = 0 }: Said, limits: SaidLimits): Said | Failure {
+  const problem = set === undefined ? null : entriesProblem(set, limits)
+  if (problem !== null) return problem
+  const kept: Json[] = []
+  let room = MAX_NOTES_BYTES
+  for (const note of notes) {
+    const text = JSON.stringify(note)
+    const bytes = Buffer.byteLength(text) + 1
+    if (bytes > room || unstorable(text, MAX_NOTES_BYTES) !== null) continue
+    room -= bytes
+    kept.push(note)
+  }
+  const dropped = notesDropped + notes.length - kept.length
+  return {
+    ...(set !== undefined && Object.keys(set).length > 0 && { set }),
+    ...(kept.length > 0 && { notes: kept }),
+    ...(dropped > 0 && { notesDropped: dropped }),
+  }
+}
+
+export function isRefused(said: Said | Failure): said is Failure {
+  return 'code' in said
+}
+
+function entriesProblem(set: Json | Entries, { inWorkflow, maxBytes }: SaidLimits): Failure | null {
+  if (typeof set !== 'object' || set === null || Array.isArray(set)) {
+    return wrong('context entries are an object, by name')
+  }
+  const names = Object.keys(set)
+  if (names.length > 0 && !inWorkflow) {
+    return wrong('context entries were given, but the run belongs to no workflow, so there is no context')
+  }
+  for (const name of names) {
+    const problem = nameProblem(name)
+    if (problem !== null) return wrong(problem)
+  }
+  const refusal = unstorable(JSON.stringify(set), maxBytes)
+  return refusal === null ? null : { ...refusal, message: `the context entries: ${refusal.message}` }
+}
+
+function wrong(message: string): Failure {
+  return { code: 'invalid_request', message, retryable: false }
+}
+
+/** null: it is no JSON. */
+function parse(text: string): { readonly value: Json } | null {
+  try {
+    return { value: JSON.parse(text) as Json }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * A run of an ended instance is part of that instance's record, which never changes. Retrying it makes a run of its own,
+ * outside of the instance, that is given the same arguments, program and results: `meta.petrel.retries` of the new run
+ * names the old one and its place, slot `retried:<old run>` of the instance names the new one.
+ */
+
+import { PetrelError } from '../../../kernel/errors.ts'
+import type { RetriedRun } from '../../../model/retried-runs.ts'
+import type { RunRow } from '../../../model/rows.ts'
+import type { Change } from '../change.ts'
+import { wholeOf } from '../dereference.ts'
+import { slotOf } from '../facts.ts'
+import { policyOf } from './retry-policy.ts'
+import { newRun } from './runs.ts'
+
+/** The new run; a run is retried once. */
+export function retryOutside(change: Change, run: RunRow, actor: string | null): RunRow {
+  const { instanceId, node, item, role } = run
+  const member = change.member(instanceId as string)
+  const slot = `retried:${run.id}`
+  const before = slotOf(change, member.row.id, slot)
+  if (before !== null) {
+    const states = { state: run.status, job_id: run.id, current_state: run.status, expected_state: 'failed' }
+    throw new PetrelError('conflict', `run ${run.id} was retried before, as run ${before}`, states)
+  }
+  const id = change.deps.newId()
+  const payload = wholeOf(change, member, run.payload)
+  const again = newRun(
+    { id, type: run.type, payload, now: change.now },
+    {
+      priority: run.priority,
+      maxAttempts: run.maxAttempts,
+      queue: run.queue,
+      tenant: run.tenant,
+      timeoutMs: run.timeoutMs,
+      timeoutPer: run.timeoutPer,
+      retry: JSON.stringify(policyOf(change, run)),
+      limitKey: run.limitKey,
+      meta: marked(run.meta, { run: run.id, instanceId, node, item, role }),
+    },
+  )
+  if (run.deadLetter) change.replace({ ...run, deadLetter: false })
+  member.slots.set(slot, id)
+  member.dirty = true
+  change.addRun(again, actor)
+  return again
+}
+
+function marked(meta: string | null, retries: RetriedRun): string {
+  const kept = (meta === null ? {} : JSON.parse(meta)) as { readonly petrel?: object }
+  return JSON.stringify({ ...kept, petrel: { ...kept.petrel, retries } })
+}

@@ -1,0 +1,225 @@
+/** From "run this place" to a row: which type and queue, which arguments, which policies. */
+
+import type { RunRow } from '../../../model/rows.ts'
+import type { ItemRun, Literal } from '../../../model/start.ts'
+import type { Effect, Failure, Place } from '../../../net/marking.ts'
+import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../../../net/net.ts'
+import { tenantLimitKey } from '../../transaction/admission.ts'
+import { takenOver } from '../carry-over.ts'
+import type { Change, Member } from '../change.ts'
+import { wholeOf } from '../dereference.ts'
+import { slotOf } from '../facts.ts'
+import { NeedMore } from '../need.ts'
+import { inputFailure } from '../node-schemas.ts'
+import { INBOX_RETRY } from './backoff.ts'
+
+/** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
+const NODES_PER_CHUNK = 32
+
+type RunEffect = Extract<Effect, { do: 'run' }>
+
+export function runOf(change: Change, member: Member, effect: RunEffect): RunRow {
+  const { place } = effect
+  const node = member.net.byKey.get(place.node) as Node
+  const order =
+    place.role === 'undo' ? undoOrder(change, member, node, effect) : workOrder(change, member, node, effect)
+  const { work, retry } = order
+  const { row } = member
+  const unwritable = order.payload === null ? UNWRITABLE : null
+  // Written out, not spread over defaults: every step makes one.
+  const run: RunRow = {
+    id: change.deps.newId(),
+    type: work.type,
+    payload: order.payload ?? 'null',
+    status: 'pending',
+    priority: work.priority,
+    runAt: Math.max(change.now + work.delayMs, order.runAt ?? 0),
+    idempotencyKey: null,
+    attempt: 0,
+    maxAttempts: (retry ?? INBOX_RETRY).maxAttempts,
+    leasedBy: null,
+    leaseUntil: null,
+    leaseMs: null,
+    lastError: null,
+    result: null,
+    createdAt: change.now,
+    deletedAt: null,
+    queue: work.queue,
+    tenant: row.tenant,
+    instanceId: row.id,
+    rootId: row.rootId,
+    node: place.node,
+    fire: place.fire,
+    item: place.item,
+    role: place.role,
+    scope: place.scope,
+    epoch: 0,
+    sessionId: null,
+    deliveries: 0,
+    leasedAt: null,
+    startedAt: null,
+    firstStartedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    doneSeq: null,
+    reportId: null,
+    deferred: false,
+    unknown: false,
+    timeoutMs: order.timeout?.ms ?? null,
+    timeoutPer: order.timeout?.per ?? 'attempt',
+    timeoutAt: null,
+    expiresAt: order.expiresAt ?? null,
+    // The net has the node's own policy; only an item's differs from it.
+    retry: order.ownRetry === null ? null : JSON.stringify(order.ownRetry),
+    error: null,
+    limitKey: work.limitKey === null ? null : tenantLimitKey(work.limitKey, row.tenant),
+    uniqueKey: null,
+    deadLetter: false,
+    cancelRequestedAt: null,
+    meta: order.meta === null ? null : JSON.stringify(order.meta),
+    inbox: false,
+  }
+  if (work.delayMs > 0 && run.runAt !== order.runAt) change.counted.set(run.id, { delay_ms: work.delayMs })
+  if (unwritable !== null) return refused(change, member, run, unwritable)
+  const taken = takenOver(change, member, run)
+  if (taken !== null) return taken
+  const misfit = inputFailure(change, run)
+  return misfit === null ? run : refused(change, member, run, misfit)
+}
+
+/** Results of foreign clients may be nested more deeply than this process can write. */
+const UNWRITABLE: Failure = {
+  code: 'unstorable',
+  message: 'its arguments cannot be written as JSON: a value in them is nested too deeply',
+  retryable: false,
+}
+
+function textOf(value: Json | null): string | null {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return null
+  }
+}
+
+/** What it would be given does not fit, or cannot be given: it has failed as it is born. */
+function refused(change: Change, member: Member, run: RunRow, error: Failure): RunRow {
+  return {
+    ...run,
+    status: 'failed',
+    lastError: error.message,
+    error: JSON.stringify(error),
+    finishedAt: change.now,
+    settledAt: change.now,
+    doneSeq: member.seq + 2,
+  }
+}
+
+interface Order {
+  readonly work: RunWork
+  /** null: it cannot be written. */
+  readonly payload: string | null
+  readonly retry: Retry | null
+  readonly ownRetry: Retry | null
+  readonly timeout: Timeout | null
+  readonly meta: Json | null
+  readonly runAt?: number | undefined
+  readonly expiresAt?: number | undefined
+}
+
+function workOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
+  if (effect.place.item >= 0) {
+    const body = (node.work as EachWork).body
+    if (body !== null) return renderedOrder(node, body as RunWork, effect)
+    return itemOrder(node, (effect.item as unknown as { readonly run: ItemRun }).run)
+  }
+  const work = node.work as RunWork
+  if (effect.rendered) return renderedOrder(node, work, effect)
+  const literal = literalOf(change, member, node.key)
+  // Written out: a spread that is added to takes ten times as long, and every step of a chain comes here.
+  return {
+    work,
+    payload: textOf(literal?.args ?? effect.args),
+    retry: node.retry,
+    ownRetry: null,
+    timeout: node.timeout,
+    meta: literal?.meta ?? null,
+    runAt: literal?.runAt,
+    expiresAt: literal?.expiresAt,
+  }
+}
+
+function renderedOrder({ retry, timeout }: Node, work: RunWork, { args }: RunEffect): Order {
+  return { work, payload: textOf(args), retry, ownRetry: null, timeout, meta: null }
+}
+
+function itemOrder(node: Node, item: ItemRun): Order {
+  const retry = item.retry ?? node.retry
+  return {
+    work: {
+      kind: 'run',
+      type: item.type,
+      queue: item.queue ?? 'default',
+      priority: item.priority ?? 100,
+      delayMs: item.delayMs ?? 0,
+      args: null,
+      limitKey: item.limitKey ?? null,
+    },
+    payload: textOf(item.args ?? null),
+    retry,
+    ownRetry: item.retry ?? null,
+    timeout: item.timeoutMs === undefined ? node.timeout : { ms: item.timeoutMs, per: 'attempt' },
+    meta: item.meta ?? null,
+    runAt: item.runAt,
+    expiresAt: item.expiresAt,
+  }
+}
+
+/** An undo is given what the work was given and what it returned, unless its author says otherwise. */
+function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
+  const { undo } = node
+  if (undo === null) throw new Error(`node '${node.key}' has no undo`)
+  const policy = { work: undo.work, retry: undo.retry, ownRetry: null, timeout: undo.timeout, meta: null }
+  if (effect.rendered && undo.given === undefined) return { ...policy, payload: textOf(effect.args) }
+  const { item, fire } = effect.place
+  const done = doneAt(change, member, effect.place)
+  const given = wholeOf(change, member, done?.payload ?? 'null')
+  if (effect.rendered) {
+    return { ...policy, payload: textOf(withAt(effect.args, undo.given ?? [], JSON.parse(given) as Json)) }
+  }
+  const key = `${member.row.id}/${node.key}`
+  const fresh = item < 0 ? change.results.at(key, fire) : change.results.items(key, fire)?.get(item)
+  const result = fresh ?? done?.result ?? 'null'
+  return { ...policy, payload: `{"args":${given},"result":${result}}` }
+}
+
+/** The run whose work is undone; one born in this very transaction is not in the store yet. */
+function doneAt(change: Change, member: Member, { node, fire, item }: Place): RunRow | null {
+  const instanceId = member.row.id
+  const stored = change.loaded.placesAt.get(`${instanceId}/${node}/${fire}/${item}`)
+  if (stored === undefined) throw new NeedMore({ placesAt: [{ instanceId, node, fire, item }] })
+  if (stored !== null) return stored
+  for (const run of change.newRuns.values()) {
+    if (run.instanceId === instanceId && run.node === node && run.fire === fire && run.item === item) {
+      if (run.role === 'work') return run
+    }
+  }
+  return null
+}
+
+function withAt(value: Json | null, path: readonly string[], given: Json): Json {
+  const [key, ...rest] = path
+  if (key === undefined) return given
+  const object = (value ?? {}) as { readonly [key: string]: Json }
+  return { ...object, [key]: withAt(object[key] ?? null, rest, given) }
+}
+
+export function literalOf(change: Change, member: Member, node: string): Literal | null {
+  const key = `a:${chunkOf(member, node)}`
+  const chunk = slotOf(change, member.row.id, key)
+  return ((chunk as { readonly [node: string]: Literal } | null)?.[node] ?? null) as Literal | null
+}
+
+export function chunkOf(member: { readonly net: Member['net'] }, node: string): number {
+  return Math.floor((member.net.position.get(node) ?? 0) / NODES_PER_CHUNK)
+}

@@ -1,0 +1,322 @@
+/** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
+
+import type { RunWait } from '../../../model/queries.ts'
+import { HELD_AT, type JsonText, type RunRow } from '../../../model/rows.ts'
+import type { Failure, Place } from '../../../net/marking.ts'
+import type { Told } from './remarks.ts'
+
+/** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
+export const MAX_DELIVERIES = 10
+
+export interface NewRun {
+  readonly id: string
+  readonly type: string
+  readonly payload: JsonText
+  readonly now: number
+}
+
+export function newRun(required: NewRun, rest: Partial<RunRow>): RunRow {
+  return {
+    id: required.id,
+    type: required.type,
+    payload: required.payload,
+    status: 'pending',
+    priority: 100,
+    runAt: required.now,
+    idempotencyKey: null,
+    attempt: 0,
+    maxAttempts: 3,
+    leasedBy: null,
+    leaseUntil: null,
+    leaseMs: null,
+    lastError: null,
+    result: null,
+    createdAt: required.now,
+    deletedAt: null,
+    queue: 'default',
+    tenant: null,
+    instanceId: null,
+    rootId: null,
+    node: null,
+    fire: 0,
+    item: -1,
+    role: 'work',
+    scope: '',
+    epoch: 0,
+    sessionId: null,
+    deliveries: 0,
+    leasedAt: null,
+    startedAt: null,
+    firstStartedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    doneSeq: null,
+    reportId: null,
+    deferred: false,
+    unknown: false,
+    timeoutMs: null,
+    timeoutPer: 'attempt',
+    timeoutAt: null,
+    expiresAt: null,
+    retry: null,
+    error: null,
+    limitKey: null,
+    uniqueKey: null,
+    deadLetter: false,
+    cancelRequestedAt: null,
+    meta: null,
+    inbox: false,
+    ...rest,
+  }
+}
+
+export function placeOf(run: RunRow): Place {
+  return { node: run.node ?? '', fire: run.fire, item: run.item, role: run.role, scope: run.scope }
+}
+
+export interface Holder {
+  readonly id: string
+  readonly name: string
+}
+
+/** The same for a run born in this transaction: nobody has seen the row yet, so no copy is made. */
+export function bornLeased(run: RunRow, holder: Holder, now: number, reportId: string): RunRow {
+  const row = run as { -readonly [K in keyof RunRow]: RunRow[K] }
+  row.status = 'leased'
+  row.leasedBy = holder.name
+  row.sessionId = holder.id
+  row.leasedAt = now
+  row.reportId = reportId
+  return row
+}
+
+export function leased(run: RunRow, holder: Holder, now: number, reportId: string | null): RunRow {
+  return {
+    ...run,
+    status: 'leased',
+    leasedBy: holder.name,
+    sessionId: holder.id,
+    leaseUntil: null,
+    leaseMs: null,
+    leasedAt: now,
+    startedAt: null,
+    timeoutAt: nodeClock(run),
+    reportId,
+  }
+}
+
+/** A lease of its own, held by no session: nobody will report the start, so the claim is the start. */
+export function leasedAlone(
+  run: RunRow,
+  p: { readonly holder: string; readonly leaseMs: number; readonly now: number },
+): RunRow {
+  const firstStartedAt = run.firstStartedAt ?? p.now
+  return {
+    ...run,
+    status: 'leased',
+    leasedBy: p.holder,
+    sessionId: null,
+    leaseUntil: p.now + p.leaseMs,
+    leaseMs: p.leaseMs,
+    leasedAt: p.now,
+    startedAt: p.now,
+    firstStartedAt,
+    timeoutAt: timeoutAt({ ...run, firstStartedAt }, p.now),
+    reportId: null,
+  }
+}
+
+/** The lease is over; the epoch, bumped with it, fences off whoever still holds it. */
+const UNLEASED = {
+  leasedBy: null,
+  sessionId: null,
+  leaseUntil: null,
+  leaseMs: null,
+  leasedAt: null,
+  timeoutAt: null,
+  deferred: false,
+} as const
+
+export interface Finish {
+  readonly status: 'succeeded' | 'failed' | 'cancelled'
+  readonly now: number
+  readonly result: JsonText | null
+  readonly error: Failure | null
+  readonly unknown: boolean
+  readonly deadLetter: boolean
+  /** true: this end counts as one more failed execution. */
+  readonly failure: boolean
+  readonly told: Told
+}
+
+export function finished(run: RunRow, f: Finish, seq: number | null): RunRow {
+  const startedAt = f.told.startedAt ?? run.startedAt
+  return {
+    ...run,
+    // Written out, not spread: this is the row every step makes.
+    leasedBy: null,
+    sessionId: null,
+    leaseUntil: null,
+    leaseMs: null,
+    leasedAt: null,
+    timeoutAt: null,
+    deferred: false,
+    epoch: run.epoch + 1,
+    status: f.status,
+    attempt: run.attempt + (f.failure ? 1 : 0),
+    result: f.result,
+    lastError: f.error?.message ?? (f.status === 'succeeded' ? null : run.lastError),
+    error: f.error === null ? (f.status === 'succeeded' ? null : run.error) : JSON.stringify(f.error),
+    unknown: f.unknown,
+    startedAt,
+    firstStartedAt: run.firstStartedAt ?? startedAt,
+    finishedAt: f.now,
+    settledAt: f.now,
+    doneSeq: seq,
+    reportId: f.told.reportId,
+    deadLetter: f.deadLetter,
+  }
+}
+
+/** Ended by a foreign client: its lease is cleared away. The epoch was bumped with the write that ended it. */
+export function settled(
+  run: RunRow,
+  p: {
+    readonly now: number
+    readonly seq: number | null
+    readonly error: Failure | null
+    readonly deadLetter: boolean
+  },
+): RunRow {
+  return {
+    ...run,
+    ...UNLEASED,
+    lastError: p.error?.message ?? null,
+    error: p.error === null ? null : JSON.stringify(p.error),
+    finishedAt: run.finishedAt ?? p.now,
+    settledAt: p.now,
+    doneSeq: p.seq,
+    reportId: null,
+    deadLetter: p.deadLetter,
+  }
+}
+
+/** A failed execution that will be tried again. */
+export function retried(
+  run: RunRow,
+  p: {
+    readonly runAt: number
+    readonly error: Failure
+    readonly startedAt: number | null
+    readonly reportId: string | null
+  },
+): RunRow {
+  const startedAt = p.startedAt ?? run.startedAt
+  return {
+    ...run,
+    ...UNLEASED,
+    epoch: run.epoch + 1,
+    status: 'pending',
+    timeoutAt: nodeClock({ ...run, firstStartedAt: run.firstStartedAt ?? startedAt }),
+    attempt: run.attempt + 1,
+    runAt: p.runAt,
+    lastError: p.error.message,
+    error: JSON.stringify(p.error),
+    firstStartedAt: run.firstStartedAt ?? startedAt,
+    startedAt: null,
+    deliveries: 0,
+    reportId: p.reportId,
+  }
+}
+
+/** Handed back or lost without a start: no attempt is spent. */
+export function returned(run: RunRow, p: { readonly counted: boolean; readonly reportId: string | null }): RunRow {
+  return {
+    ...run,
+    ...UNLEASED,
+    epoch: run.epoch + 1,
+    status: 'pending',
+    timeoutAt: nodeClock(run),
+    startedAt: null,
+    deliveries: run.deliveries + (p.counted ? 1 : 0),
+    reportId: p.reportId,
+  }
+}
+
+/** Given back by its worker after a start, which stays counted. Keeps its place in line. */
+export function requeued(run: RunRow, p: { readonly error: Failure | null; readonly reportId: string }): RunRow {
+  return {
+    ...returned(run, { counted: false, reportId: p.reportId }),
+    attempt: run.attempt + 1,
+    deliveries: 0,
+    lastError: p.error?.message ?? run.lastError,
+    error: p.error === null ? run.error : JSON.stringify(p.error),
+  }
+}
+
+/** Its worker will go on at another time: the start was one, but none that ended. A clock over all attempts goes on. */
+export function postponed(
+  run: RunRow,
+  p: { readonly runAt: number; readonly startedAt: number | null; readonly reportId: string | null },
+): RunRow {
+  const firstStartedAt = run.firstStartedAt ?? p.startedAt ?? run.startedAt
+  const before = { ...run, firstStartedAt }
+  return { ...returned(before, { counted: false, reportId: p.reportId }), runAt: p.runAt, deliveries: 0 }
+}
+
+/** Its worker is done with it; the outcome comes later by id. Held by nobody, so nothing but a timeout ends it. */
+export function deferred(run: RunRow, p: { readonly startedAt: number | null; readonly reportId: string }): RunRow {
+  const startedAt = p.startedAt ?? run.startedAt
+  return {
+    ...run,
+    deferred: true,
+    sessionId: null,
+    leaseUntil: null,
+    startedAt,
+    firstStartedAt: run.firstStartedAt ?? startedAt,
+    timeoutAt: timeoutAt(run, startedAt),
+    reportId: p.reportId,
+  }
+}
+
+/** Pending again, as if new: the one exit of a terminal run. */
+export function redriven(run: RunRow, now: number): RunRow {
+  return {
+    ...run,
+    ...UNLEASED,
+    epoch: run.epoch + 1,
+    status: 'pending',
+    attempt: 0,
+    deliveries: 0,
+    runAt: now,
+    lastError: null,
+    error: null,
+    result: null,
+    unknown: false,
+    startedAt: null,
+    firstStartedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    doneSeq: null,
+    reportId: null,
+    deadLetter: false,
+    cancelRequestedAt: null,
+  }
+}
+
+/** Which part of `pending` a run is in; of no use for others. */
+export function waitOf(run: Pick<RunRow, 'runAt' | 'attempt'>, now: number): RunWait {
+  if (run.runAt <= now) return 'available'
+  if (run.runAt >= HELD_AT) return 'held'
+  return run.attempt > 0 ? 'retryable' : 'scheduled'
+}
+
+/** A clock over all attempts goes on while the run waits for the next one. */
+function nodeClock(run: RunRow): number | null {
+  return run.timeoutPer === 'node' ? timeoutAt(run, run.firstStartedAt) : null
+}
+
+function timeoutAt(run: RunRow, startedAt: number | null): number | null {
+  if (run.timeoutMs === null || startedAt === null) return null
+  return (run.timeoutPer === 'node' ? (run.firstStartedAt ?? startedAt) : startedAt) + run.timeoutMs
+}

@@ -1,0 +1,90 @@
+/** Unique keys of runs: who holds one, and what becomes of him when another comes. */
+
+import { PetrelError } from '../../../kernel/errors.ts'
+import { scopedName, unscopedName } from '../../../kernel/scoped-names.ts'
+import type { UniqueParams } from '../../../model/enqueue.ts'
+import type { RunRow, UniqueRow } from '../../../model/rows.ts'
+import type { Change } from '../change.ts'
+import { NeedMore } from '../need.ts'
+import { UNTOLD } from './remarks.ts'
+import { waitOf } from './runs.ts'
+
+const DEFAULT_LIVE = ['pending', 'leased'] as const
+
+export interface Claimed {
+  /** It keeps the key, and the newcomer is answered with it; null: the newcomer has the key. */
+  readonly holder: RunRow | null
+  /** The run that was cancelled for the newcomer. */
+  readonly replaced: string | null
+  /** When the newcomer is due, if it takes over the holder's time. */
+  readonly runAt: number | null
+}
+
+/** As it is stored: those of one tenant are not those of another. Keys of OJS name their tenant themselves. */
+export function uniqueKeyOf({ key }: UniqueParams, tenant: string | undefined): string {
+  return tenant === undefined || key.startsWith('ojs:') ? key : scopedName(key, tenant)
+}
+
+/** `taken` knows the keys given away in this transaction. */
+export function claimUnique(change: Change, id: string, unique: UniqueParams, taken: Map<string, string>): Claimed {
+  const holder = holderOf(change, unique, taken)
+  if (holder !== null && unique.onConflict === 'ignore') return { holder, replaced: null, runAt: null }
+  if (holder !== null && unique.onConflict === 'reject') throw duplicate(holder, unique.key)
+  taken.set(`unique ${unique.key}`, id)
+  const row: UniqueRow = {
+    key: unique.key,
+    runId: id,
+    expiresAt: unique.periodMs === undefined ? null : change.now + unique.periodMs,
+    states: unique.states ?? DEFAULT_LIVE,
+  }
+  change.uniques.set(unique.key, row)
+  if (holder === null || !replace(change, holder)) return { holder: null, replaced: null, runAt: null }
+  const keepsTime = unique.onConflict === 'replace_except_schedule' && holder.status === 'pending'
+  return { holder: null, replaced: holder.id, runAt: keepsTime ? holder.runAt : null }
+}
+
+/** The run that has the key and counts as its holder by the newcomer's own rules; null: the key is free for him. */
+function holderOf(change: Change, unique: UniqueParams, taken: ReadonlyMap<string, string>): RunRow | null {
+  const given = taken.get(`unique ${unique.key}`)
+  const row = given === undefined ? change.loaded.uniques.get(unique.key) : undefined
+  const id = given ?? row?.runId
+  if (id === undefined) return null
+  // Nobody holds a key for longer than he asked for.
+  if (row !== undefined && row.expiresAt !== null && row.expiresAt <= change.now) return null
+  const run = change.run(id)
+  if (run === undefined) {
+    if (change.asked.has(`run ${id}`)) return null
+    change.asked.add(`run ${id}`)
+    throw new NeedMore({ runs: [id] })
+  }
+  // Deleted by hand, it will never run.
+  if (run.deletedAt !== null && run.status === 'pending') return null
+  if (unique.periodMs !== undefined && run.createdAt + unique.periodMs <= change.now) return null
+  const states: readonly string[] = unique.states ?? DEFAULT_LIVE
+  const counts = states.includes(run.status) || (run.status === 'pending' && states.includes(waitOf(run, change.now)))
+  return counts ? run : null
+}
+
+/** Cancels what has not ended; an active one is fenced off at once, and nobody knows how far it came. */
+function replace(change: Change, holder: RunRow): boolean {
+  if (holder.status !== 'pending' && holder.status !== 'leased') return false
+  change.finish(holder, {
+    status: 'cancelled',
+    now: change.now,
+    result: null,
+    unknown: holder.status === 'leased',
+    deadLetter: false,
+    failure: false,
+    told: UNTOLD,
+    error: { code: 'replaced', message: 'replaced by a later run with the same unique key' },
+  })
+  return true
+}
+
+function duplicate(holder: RunRow, key: string): PetrelError {
+  return new PetrelError('duplicate', `run ${holder.id} already holds the unique key '${unscopedName(key)}'`, {
+    existing: holder.id,
+    existing_job_id: holder.id,
+    current_state: holder.status,
+  })
+}

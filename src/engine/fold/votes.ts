@@ -1,0 +1,158 @@
+/**
+ * Who decides a gate. A vote is an approval or a rejection by one person. The gate is approved when it has as many
+ * approvals as its quorum, and rejected as soon as the votes still to come cannot make it: there are as many as `of`
+ * says, or as the quorum, where nothing is said; so without `of` the first rejection decides.
+ *
+ * May vote: whoever is named in `of` (if names are given) and has one of `roles` (if roles are given), and whoever has
+ * a role that the escalation has added. Not: whoever has voted, and the initiator where he is excluded.
+ */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import { checkOf, misfitsOf } from '../../kernel/json-schema.ts'
+import { type GateOptions, gateOptions } from '../../model/gate-options.ts'
+import type { GateRow } from '../../model/rows.ts'
+import type { Json } from '../../net/net.ts'
+
+export interface Vote {
+  /** null: nobody said. Only where the gate does not mind. */
+  readonly by: string | null
+  readonly roles: readonly string[]
+  /** Milliseconds on the store's clock. */
+  readonly at: number
+  readonly approved: boolean
+  readonly answer?: Json
+  readonly reason: string | null
+  /** Id of the signed link it came by. */
+  readonly link: string | null
+}
+
+/** How a vote stands, for whoever looks. */
+export interface Standing {
+  readonly options: GateOptions
+  readonly votes: readonly Vote[]
+  readonly quorum: number
+  /** Votes there can be. */
+  readonly seats: number
+  readonly approvals: number
+  readonly rejections: number
+  /** Any of these lets vote; null: no role is needed. */
+  readonly roles: readonly string[] | null
+  /** Of those named, who may vote and has not; null: nobody is named. */
+  readonly missing: readonly string[] | null
+  /** May not vote: they began it. */
+  readonly excluded: readonly string[]
+}
+
+/** What follows a name that nobody vouches for. */
+export const UNVERIFIED = ' (unverified)'
+
+/** Whether or not anybody vouches for it, a name is one person's: it votes once and stays excluded. */
+function sameName(a: string, b: string): boolean {
+  return bare(a) === bare(b)
+}
+
+function bare(name: string): string {
+  return name.endsWith(UNVERIFIED) ? name.slice(0, -UNVERIFIED.length) : name
+}
+
+export function votesOf(gate: GateRow): readonly Vote[] {
+  return JSON.parse(gate.votes)
+}
+
+export function standingOf(gate: GateRow, initiators: readonly string[]): Standing {
+  const options = gateOptions(gate.options)
+  const votes = votesOf(gate)
+  const excluded = options.excludeInitiator === true ? initiators : []
+  const isExcluded = (name: string): boolean => excluded.some((other) => sameName(name, other))
+  const quorum = options.quorum ?? 1
+  const names = typeof options.of === 'object' ? options.of.filter((name) => !isExcluded(name)) : null
+  const seats = names?.length ?? (options.of as number | undefined) ?? quorum
+  const roles = [...new Set([...(options.roles ?? []), ...escalatedRoles(gate, options)])]
+  const approvals = votes.filter((vote) => vote.approved).length
+  return {
+    options,
+    votes,
+    quorum,
+    // Where the initiator is needed and excluded, it takes an escalation or the deadline: no vote may decide by itself.
+    seats: Math.max(seats, quorum),
+    approvals,
+    rejections: votes.length - approvals,
+    roles: roles.length === 0 || (options.roles === undefined && names === null) ? null : roles,
+    missing: names?.filter((name) => !votes.some(({ by }) => by !== null && sameName(by, name))) ?? null,
+    excluded,
+  }
+}
+
+/** Decided by the votes so far; null: not yet. */
+export function verdictOf({ quorum, seats, approvals, rejections }: Standing): 'approved' | 'rejected' | null {
+  if (approvals >= quorum) return 'approved'
+  return seats - rejections < quorum ? 'rejected' : null
+}
+
+/** Throws if this vote is not one to count. */
+export function checkVote(gate: GateRow, vote: Vote, initiators: readonly string[]): void {
+  const standing = standingOf(gate, initiators)
+  const { options, votes, excluded } = standing
+  const { by } = vote
+  const details = { gate: gate.id }
+  if (gate.dueAt !== null && gate.dueAt <= vote.at) {
+    const due = new Date(gate.dueAt).toISOString()
+    throw new PetrelError('conflict', `gate ${gate.id} could be decided until ${due}`, { ...details, due_at: due })
+  }
+  if (by === null) {
+    if (asksForNames(standing)) {
+      throw new PetrelError('denied', `gate ${gate.id} must know who decides; a name is needed`, details)
+    }
+  } else {
+    const before = votes.find((other) => other.by !== null && sameName(other.by, by))
+    if (before !== undefined) {
+      const what = before.approved ? 'approved' : 'rejected'
+      const at = new Date(before.at).toISOString()
+      throw new PetrelError('conflict', `${by} has ${what} gate ${gate.id} already, at ${at}`, {
+        ...details,
+        voted_at: at,
+        approved: before.approved,
+      })
+    }
+    if (excluded.some((name) => sameName(name, by))) {
+      throw new PetrelError('denied', `${by} started this workflow and may not decide gate ${gate.id}`, details)
+    }
+  }
+  checkRight(gate, vote, options)
+  checkForm(options, vote)
+}
+
+function asksForNames({ options, seats }: Standing): boolean {
+  return seats > 1 || options.roles !== undefined || typeof options.of === 'object' || options.excludeInitiator === true
+}
+
+function checkRight(gate: GateRow, { by, roles }: Vote, options: GateOptions): void {
+  if (escalatedRoles(gate, options).some((role) => roles.includes(role))) return
+  if (typeof options.of === 'object' && (by === null || !options.of.includes(by))) {
+    throw new PetrelError('denied', `${by} is not one of those who decide gate ${gate.id}`, {
+      gate: gate.id,
+      of: options.of,
+    })
+  }
+  if (options.roles === undefined || options.roles.some((role) => roles.includes(role))) return
+  const required = [...new Set([...options.roles, ...escalatedRoles(gate, options)])]
+  const has = roles.length === 0 ? 'none' : roles.join(', ')
+  throw new PetrelError(
+    'denied',
+    `gate ${gate.id} takes one of the roles ${required.join(', ')}; ${by ?? 'whoever this is'} has ${has}`,
+    { gate: gate.id, required_roles: required, roles },
+  )
+}
+
+function checkForm({ form }: GateOptions, vote: Vote): void {
+  if (form === undefined || (!vote.approved && vote.answer === undefined)) return
+  const misfits = misfitsOf(checkOf(form), vote.answer ?? null, 'answer')
+  if (misfits.length === 0) return
+  throw new PetrelError('invalid_request', misfits.map(({ path, message }) => `${path}: ${message}`).join('; '), {
+    validation_errors: misfits,
+  })
+}
+
+function escalatedRoles(gate: GateRow, { escalate = [] }: GateOptions): readonly string[] {
+  return escalate.slice(0, gate.escalated).flatMap(({ roles = [] }) => roles)
+}

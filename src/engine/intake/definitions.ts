@@ -1,0 +1,263 @@
+/**
+ * Deployed definitions are started here, by name: from the plan that was stored when they were deployed, so that no text
+ * is read again and a version always means the same.
+ *
+ * Whoever starts a version for the first time marks it used before the instance exists. A deploy that wants to replace
+ * its text either comes first (the mark misses, the start looks again) or is refused. Dying between mark and instance
+ * leaves a version that is used by nobody: its text is frozen too early, nothing worse.
+ *
+ * What happened (an event, a moment of a schedule) has a key, which is reserved as a name in the transaction that starts
+ * the instances: the same happening starts nothing twice, and one that was cut short is completed by sending it again.
+ */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import { EngineKey } from '../../kernel/scoped-names.ts'
+import { StoreConflictError } from '../../kernel/store-errors.ts'
+import type { DefinitionHead, DefinitionName, DefinitionRow } from '../../model/definitions.ts'
+import type { InstanceRow } from '../../model/rows.ts'
+import type { Started, StartParams } from '../../model/start.ts'
+import type { Json } from '../../net/net.ts'
+import type { Delta, Store } from '../../store/store.ts'
+import type { Change } from '../fold/change.ts'
+import { slotNeed, startIdle } from '../fold/quotas.ts'
+import type { Offer } from '../transaction/handoff.ts'
+import type { Transactor } from '../transaction/transactor.ts'
+import type { Intake } from './intake.ts'
+import type { Plans, Startable } from './plans.ts'
+
+export interface StartDefinition {
+  readonly name: string
+  /** null: the latest. */
+  readonly version: string | null
+  /** null: what the definition itself says. */
+  readonly input: Json
+  readonly startKey?: string
+  /** Left out: one is made. */
+  readonly id?: string
+  /** false: it stays idle until it is started or triggered. */
+  readonly start?: boolean
+  readonly tenant: string | null
+  /** Whose definition it is. Left out: the tenant's. */
+  readonly owner?: string | null
+  readonly actor: string | null
+  /** Beside, and over, what the definition says of itself. */
+  readonly meta?: Json
+  /** Default { kind: 'manual' }. */
+  readonly trigger?: Json
+}
+
+export interface DefinitionStarted extends Started {
+  readonly definition: DefinitionRow
+}
+
+export interface Triggered extends Started {
+  /** Of an instance that lay idle: its own; null: it does not say, or was started before. */
+  readonly version: string | null
+}
+
+/** Something happened that starts a definition. */
+export interface TriggerDefinition {
+  /** Its latest version starts, whichever it is by then. */
+  readonly of: DefinitionName
+  /** Names what happened, in the engine's own words (EngineKey): the same key starts nothing twice. */
+  readonly key: string
+  /** Of a new instance; null: what the definition itself says. */
+  readonly input: Json
+  readonly trigger: { readonly [key: string]: Json }
+  readonly actor: string | null
+}
+
+export interface DefinitionDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly intake: Intake
+  readonly plans: Plans
+  readonly offers: () => readonly Offer[]
+  readonly probe: (point: string) => void
+}
+
+/** Idle instances that one transaction starts. */
+const CHUNK = 200
+const TRIES = 20
+
+type About = { readonly [key: string]: Json }
+
+export class DefinitionDesk {
+  readonly #deps: DefinitionDeps
+
+  constructor(deps: DefinitionDeps) {
+    this.#deps = deps
+  }
+
+  async start(p: StartDefinition): Promise<DefinitionStarted> {
+    // Before it is marked used: what is refused leaves nothing behind.
+    this.#deps.intake.checkGiven(p)
+    const { row, start } = await this.#take({ ...p, tenant: p.owner === undefined ? p.tenant : p.owner })
+    const params: StartParams = {
+      ...start,
+      ...(p.input === null ? {} : { input: p.input }),
+      ...(p.startKey === undefined ? {} : { startKey: p.startKey }),
+      ...(p.id === undefined ? {} : { id: p.id }),
+      ...(p.start === undefined ? {} : { start: p.start }),
+      ...identity(p.tenant, p.actor),
+      meta: metaOf(row, start, p.meta ?? null, p.trigger ?? { kind: 'manual' }),
+    }
+    const [made] = await this.#deps.intake.start([params])
+    return { ...(made as Started), definition: row }
+  }
+
+  async trigger(p: TriggerDefinition): Promise<readonly Triggered[]> {
+    this.#deps.intake.checkGiven(p)
+    const before = await this.#startedBy(p.key)
+    if (before !== null) return [before]
+    const started: Triggered[] = []
+    for (;;) {
+      const idle = await this.#deps.store.definitions.idle({ ...p.of, limit: CHUNK + 1 })
+      if (idle.length === 0) break
+      const last = idle.length <= CHUNK
+      const begun = await this.#startIdle(idle.slice(0, CHUNK), p, last)
+      if (!Array.isArray(begun)) return [begun as Triggered]
+      started.push(...begun)
+      this.#deps.probe('trigger-started')
+      // Had others started them all meanwhile, nothing was reserved: look again.
+      if (last && begun.length > 0) return started
+    }
+    if (started.length === 0) return [await this.#startNew(p)]
+    await this.#reserve(p.key, (started[0] as Triggered).id)
+    return started
+  }
+
+  async #reserve(name: string, rootId: string): Promise<void> {
+    const delta = { names: [{ name, rootId }] }
+    const decide = (): { readonly delta: Delta; readonly result: null } => ({ delta, result: null })
+    await this.#deps.store.transact({ roots: [], wait: true, need: {}, decide }).catch((error: unknown) => {
+      if (!(error instanceof StoreConflictError)) throw error
+    })
+  }
+
+  /** Those it started, or what the same happening had started before. `last`: with these the happening is done. */
+  async #startIdle(
+    rows: readonly InstanceRow[],
+    p: TriggerDefinition,
+    last: boolean,
+  ): Promise<readonly Triggered[] | Triggered> {
+    const roots = rows.map((row) => row.id)
+    try {
+      const { value } = await this.#deps.transactor.run({
+        roots,
+        wait: true,
+        need: {
+          slots: roots.map((instanceId) => ({ instanceId, keys: ['m'] })),
+          ...slotNeed(rows.map((row) => row.slotKey)),
+        },
+        offers: this.#deps.offers,
+        fold: (change) => {
+          const idle = roots.filter((id) => change.loaded.locked.has(id) && change.member(id).row.state === 'idle')
+          const [first] = idle
+          if (last && first !== undefined) change.names.push({ name: p.key, rootId: first })
+          return idle.map((id) => {
+            const version = noteTrigger(change, id, p.trigger)
+            startIdle(change, change.member(id), p.actor)
+            return { id, created: true, version }
+          })
+        },
+      })
+      return value
+    } catch (error) {
+      const before = error instanceof StoreConflictError ? await this.#startedBy(p.key) : null
+      if (before === null) throw error
+      return before
+    }
+  }
+
+  async #startNew(p: TriggerDefinition): Promise<Triggered> {
+    const { row, start } = await this.#take({ ...p.of, version: null })
+    const params: StartParams = {
+      ...start,
+      ...(p.input === null ? {} : { input: p.input }),
+      startKey: new EngineKey(p.key),
+      names: [p.key],
+      ...identity(row.tenant, p.actor),
+      meta: metaOf(row, start, null, p.trigger),
+    }
+    try {
+      const [made] = await this.#deps.intake.start([params])
+      return { ...(made as Started), version: row.version }
+    } catch (error) {
+      const before = error instanceof PetrelError && error.code === 'duplicate' ? await this.#startedBy(p.key) : null
+      if (before === null) throw error
+      return before
+    }
+  }
+
+  async #startedBy(key: string): Promise<Triggered | null> {
+    const id = (await this.#deps.store.read.trees.nameHolders([key])).get(key)
+    return id === undefined ? null : { id, created: false, version: null }
+  }
+
+  /** What it starts with; it counts as used from here on. */
+  async #take(p: DefinitionName & { readonly version: string | null }): Promise<{
+    readonly row: DefinitionRow
+    readonly start: Startable
+  }> {
+    const { store, plans, probe } = this.#deps
+    const { tenant, name, version } = p
+    for (let tries = 0; tries < TRIES; tries++) {
+      const head = await store.definitions.find({ tenant, name, version })
+      if (head === null) throw unknownDefinition(name, version)
+      if (head.retiredAt !== null) throw retired(head)
+      const plan = await plans.of(head)
+      probe('definition-found')
+      const usedAt = head.usedAt ?? (plan === null ? null : await store.definitions.use(head))
+      if (plan === null || usedAt === null) continue
+      return { start: plan.start, row: { ...plan.row, ...head, usedAt } }
+    }
+    throw new PetrelError('unavailable', `definition '${name}' is being replaced again and again`)
+  }
+}
+
+export interface Meant {
+  readonly near: string | null
+  /** What there is instead. */
+  readonly known: readonly string[]
+}
+
+export function unknownDefinition(
+  name: string,
+  version: string | null,
+  { near, known }: Meant = { near: null, known: [] },
+): PetrelError {
+  const what = version === null ? `workflow '${name}'` : `version '${version}' of workflow '${name}'`
+  const hint = near === null ? '' : `; did you mean '${near}'?`
+  const about = { resource_type: 'definition', resource_id: name, version, did_you_mean: near, known }
+  return new PetrelError('not_found', `there is no ${what}${hint}`, about)
+}
+
+function retired({ name, version }: DefinitionHead): PetrelError {
+  const message = `version '${version}' of workflow '${name}' is retired: nothing starts it; deploy it again to bring it back`
+  return new PetrelError('conflict', message, { name, version })
+}
+
+function identity(tenant: string | null, actor: string | null): Pick<StartParams, 'tenant' | 'initiator'> {
+  return { ...(tenant === null ? {} : { tenant }), ...(actor === null ? {} : { initiator: actor }) }
+}
+
+function metaOf({ id, name, version }: DefinitionRow, { meta }: Startable, given: Json, trigger: Json): Json {
+  if (given !== null && !isObject(given)) throw new PetrelError('invalid_request', 'meta: an object')
+  const own = isObject(meta) ? meta : {}
+  return { ...own, ...given, definition: { name, version, id }, trigger }
+}
+
+/** An instance that lay idle says what started it, beside what it said before. Gives the version it says it is of. */
+function noteTrigger(change: Change, id: string, trigger: Json): string | null {
+  const text = change.loaded.slots.get(`${id}/m`) ?? null
+  const about = text === null ? {} : (JSON.parse(text) as About)
+  const meta = isObject(about['meta']) ? about['meta'] : {}
+  change.member(id).slots.set('m', { ...about, meta: { ...meta, trigger } })
+  const version = isObject(meta['definition']) ? meta['definition']['version'] : null
+  return typeof version === 'string' ? version : null
+}
+
+function isObject(value: unknown): value is About {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,71 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import type { Logger } from '../../kernel/logger.ts'
+import type { Store } from '../../store/store.ts'
+import { ClockWatch } from './clock-watch.ts'
+
+/** Time that has really passed, and what the store's clock shows, in milliseconds. */
+let [passed, shown] = [0, 0]
+/** How long it takes until the answer of the store is looked at. */
+let delayMs = 0
+const corrections = vi.fn(async (_: { readonly known: boolean }) => true)
+const store = {
+  now: async () => {
+    const now = shown
+    passed += delayMs
+    shown += delayMs
+    return now
+  },
+  sweep: { clockWentBack: corrections },
+} as unknown as Store
+const logger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+function watch(): ClockWatch {
+  vi.spyOn(performance, 'now').mockImplementation(() => passed)
+  corrections.mockClear()
+  ;[passed, shown, delayMs] = [1_000, 1_790_000_000_000, 0]
+  return new ClockWatch({ store, logger, reschedule: async () => {} })
+}
+
+const later = (ms: number): void => {
+  passed += ms
+  shown += ms
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+it('looks for what lies ahead at the start, and for nothing while the clock goes on', async () => {
+  const clock = watch()
+  await clock.look()
+  later(10_000)
+  await clock.look()
+  expect(corrections.mock.calls).toEqual([[{ known: false }]])
+})
+
+it('notices that the clock was set back', async () => {
+  const clock = watch()
+  await clock.look()
+  later(10_000)
+  shown -= 3_600_000
+  await clock.look()
+  expect(corrections.mock.lastCall).toEqual([{ known: true }])
+})
+
+it('notices that it jumped ahead and was set back between two looks', async () => {
+  const clock = watch()
+  await clock.look()
+  clock.saw(shown + 3_600_000)
+  await clock.look()
+  expect(corrections.mock.lastCall).toEqual([{ known: true }])
+})
+
+it('takes an answer that waited for a busy process for no clock that was set back', async () => {
+  const clock = watch()
+  await clock.look()
+  delayMs = 5_000
+  await clock.look()
+  delayMs = 0
+  await clock.look()
+  expect(corrections.mock.calls).toEqual([[{ known: false }]])
+})

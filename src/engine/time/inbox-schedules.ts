@@ -1,0 +1,235 @@
+/**
+ * Schedules in the table that foreign clients know. Firing is two commits: the run goes in under a key made of the
+ * schedule and the time it was due, then the schedule moves on. A process that dies between leaves a schedule that is
+ * still due, and the key lets nobody put the run in again: not us, not another engine, not a foreign ticker on the same
+ * row, which makes the same key. Times that passed while nobody looked are one firing.
+ */
+import { Cron } from 'croner'
+import { nextAfter } from '../../kernel/cron.ts'
+import { PetrelError } from '../../kernel/errors.ts'
+import { storableText } from '../../kernel/json-limits.ts'
+import type { Logger } from '../../kernel/logger.ts'
+import { StoreConflictError, StoreDataError } from '../../kernel/store-errors.ts'
+import type { InboxScheduleRow } from '../../model/inbox-schedules.ts'
+import type { Json } from '../../net/net.ts'
+import type { Store } from '../../store/store.ts'
+import { newRun } from '../fold/run/runs.ts'
+import { LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../intake/inbox-run.ts'
+import type { Offer } from '../transaction/handoff.ts'
+import type { Transactor } from '../transaction/transactor.ts'
+
+export interface InboxScheduleParams {
+  /** Of the runs it puts in: dotted, ending in a version. */
+  readonly type: string
+  /** Default {}. */
+  readonly payload?: Json
+  /** Cron, five fields. */
+  readonly schedule: string
+  /** IANA name; default UTC. */
+  readonly timezone?: string
+  readonly priority?: number
+  readonly maxAttempts?: number
+}
+
+export interface InboxScheduling {
+  add(params: InboxScheduleParams): Promise<InboxScheduleRow>
+  /** Oldest first. */
+  list(): Promise<readonly InboxScheduleRow[]>
+  get(id: string): Promise<InboxScheduleRow | null>
+  pause(id: string): Promise<InboxScheduleRow>
+  /** Goes on with the next time from now; what passed meanwhile is not made up for. */
+  resume(id: string): Promise<InboxScheduleRow>
+  /** false: there is no such schedule. */
+  remove(id: string): Promise<boolean>
+}
+
+export interface InboxScheduleDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly newId: () => string
+  readonly maxPayloadBytes: number
+  readonly offers: () => readonly Offer[]
+  readonly dueAt: (at: number) => void
+  readonly logger: Logger
+  readonly probe: (point: string) => void
+}
+
+type Rules = Pick<InboxScheduleRow, 'type' | 'schedule' | 'timezone' | 'priority' | 'maxAttempts'>
+
+const INT32 = 2 ** 31
+
+export class InboxScheduleDesk implements InboxScheduling {
+  readonly #deps: InboxScheduleDeps
+
+  constructor(deps: InboxScheduleDeps) {
+    this.#deps = deps
+  }
+
+  async add(params: InboxScheduleParams): Promise<InboxScheduleRow> {
+    const { type, payload = {}, schedule, timezone = 'UTC', priority = 100, maxAttempts = 3 } = params
+    const rules = { type, schedule, timezone, priority, maxAttempts }
+    const nextRunAt = this.#nextOf(rules, await this.#deps.store.now())
+    const text = storableText(payload, 'payload', this.#deps.maxPayloadBytes, { path: 'payload' })
+    const id = this.#deps.newId()
+    const row = await this.#deps.store.inboxSchedules.add({ id, ...rules, payload: text, nextRunAt })
+    this.#deps.dueAt(nextRunAt)
+    return row
+  }
+
+  list(): Promise<readonly InboxScheduleRow[]> {
+    return this.#deps.store.inboxSchedules.list()
+  }
+
+  get(id: string): Promise<InboxScheduleRow | null> {
+    return this.#deps.store.inboxSchedules.get(id)
+  }
+
+  async pause(id: string): Promise<InboxScheduleRow> {
+    return (await this.#deps.store.inboxSchedules.disable({ id, reason: null })) ?? missing(id)
+  }
+
+  async resume(id: string): Promise<InboxScheduleRow> {
+    const { store, dueAt } = this.#deps
+    const before = (await store.inboxSchedules.get(id)) ?? missing(id)
+    if (before.enabled) return before
+    const nextRunAt = this.#nextOf(before, await store.now())
+    dueAt(nextRunAt)
+    return (await store.inboxSchedules.enable({ id, nextRunAt })) ?? missing(id)
+  }
+
+  remove(id: string): Promise<boolean> {
+    return this.#deps.store.inboxSchedules.remove(id)
+  }
+
+  /** Any number of processes may call this with the same row. */
+  async fire(row: InboxScheduleRow): Promise<void> {
+    const { store, dueAt, probe } = this.#deps
+    const broken = row.nextRunAt < 0 ? BEFORE_1970 : brokenRule(row)
+    if (broken !== null) return this.#disable(row, `${broken.field}: ${broken.rule}`)
+    try {
+      const now = await this.#putIn(row)
+      probe('schedule-fired')
+      const nextRunAt = nextOf(row, Math.max(now, row.nextRunAt))
+      if (nextRunAt === null) return await this.#disable(row, 'schedule: names no later time')
+      await store.inboxSchedules.advance({ id: row.id, from: row.nextRunAt, nextRunAt })
+      dueAt(nextRunAt)
+    } catch (error) {
+      // Of what this row says, not of the moment: it would be the same at every sweep.
+      if (!(error instanceof StoreDataError)) throw error
+      await this.#disable(row, error.message)
+    }
+  }
+
+  /** After the clock was set back: what fired or was set ahead of it is due by its expression. A first time that somebody chose stays. */
+  async reschedule(now: number): Promise<void> {
+    const { store, dueAt } = this.#deps
+    for (const row of await store.inboxSchedules.list()) {
+      if (!row.enabled || brokenRule(row) !== null) continue
+      const counted = row.updatedAt > now && row.nextRunAt === nextOf(row, row.updatedAt)
+      if (!counted && (row.lastRunAt === null || row.lastRunAt <= now)) continue
+      const nextRunAt = nextOf(row, now)
+      if (nextRunAt === null || row.nextRunAt <= nextRunAt) continue
+      await store.inboxSchedules.enable({ id: row.id, nextRunAt })
+      dueAt(nextRunAt)
+    }
+  }
+
+  /** The time at which the run was there. */
+  async #putIn(row: InboxScheduleRow): Promise<number> {
+    const { transactor, newId, offers } = this.#deps
+    // As other tickers on this table make it, so that each firing is put in once whichever of them is first.
+    const shared = `schedule:${row.id}:${Math.floor(row.nextRunAt / 1000)}`
+    const own = `petrel:${shared}`
+    const { type, payload, priority, maxAttempts } = row
+    try {
+      const { change } = await transactor.run({
+        roots: [],
+        wait: false,
+        need: { idempotencyKeys: [shared, own] },
+        offers,
+        fold: (change) => {
+          const { idempotencyKeys, keptKeys, now } = change.loaded
+          const holder = idempotencyKeys.get(shared)
+          if (holder?.type === type || keptKeys?.has(shared)) return
+          if (idempotencyKeys.has(own) || keptKeys?.has(own)) return
+          // A run of another type under this key is not this firing, however it came by the key.
+          const idempotencyKey = holder === undefined ? shared : own
+          const about = { priority, maxAttempts, idempotencyKey, inbox: true }
+          change.addRun(newRun({ id: newId(), type, payload, now }, about))
+        },
+      })
+      return change.now
+    } catch (error) {
+      // Another process put it in between our look and our write.
+      if (error instanceof StoreConflictError) return transactor.nowMs
+      throw error
+    }
+  }
+
+  async #disable(row: InboxScheduleRow, reason: string): Promise<void> {
+    const disabled = await this.#deps.store.inboxSchedules.disable({ id: row.id, reason })
+    if (disabled === null) return
+    this.#deps.logger.warn({ schedule: row.id }, `schedule ${row.id} of ${row.type} is disabled: ${reason}`)
+  }
+
+  #nextOf(rules: Rules, now: number): number {
+    const broken = brokenRule(rules)
+    if (broken !== null) throw refused(broken)
+    const next = nextOf(rules, now)
+    if (next === null) throw refused({ field: 'schedule', rule: `'${rules.schedule}' names no time to come` })
+    return next
+  }
+}
+
+interface Broken {
+  readonly field: string
+  readonly rule: string
+}
+
+/** Written by plain SQL before the triggers refused it: '-infinity', a date BC. No key could be made of such a time. */
+const BEFORE_1970: Broken = { field: 'next_run_at', rule: 'must be a time from 1970 to 9999' }
+
+/** The same of whoever made the schedule; a row by plain SQL has passed what its store can check. */
+function brokenRule({ type, schedule, timezone, priority, maxAttempts }: Rules): Broken | null {
+  if (!VERSIONED.test(type) || type.length > LONGEST_NAME) {
+    return { field: 'type', rule: `must be dotted and end in a version such as .v1, not "${type.slice(0, 300)}"` }
+  }
+  if (!Number.isInteger(priority) || priority < -INT32 || priority >= INT32) {
+    return { field: 'priority', rule: 'must be a whole number of 32 bits, smaller runs earlier' }
+  }
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > MOST_ATTEMPTS) {
+    return { field: 'maxAttempts', rule: `must be a whole number from 1 to ${MOST_ATTEMPTS}` }
+  }
+  if (!isZone(timezone)) return { field: 'timezone', rule: `must be the name of a time zone, not "${timezone}"` }
+  if (schedule.trim().split(/\s+/).length !== 5) {
+    return { field: 'schedule', rule: `must have the five fields of cron, as in '0 9 * * mon', not '${schedule}'` }
+  }
+  try {
+    new Cron(schedule.trim(), { timezone, paused: true })
+    return null
+  } catch (error) {
+    return { field: 'schedule', rule: `'${schedule}' is no cron expression: ${(error as Error).message}` }
+  }
+}
+
+function nextOf({ schedule, timezone }: Pick<Rules, 'schedule' | 'timezone'>, after: number): number | null {
+  return nextAfter(schedule, schedule.trim(), timezone, after)
+}
+
+function isZone(timezone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: timezone })
+    return timezone !== ''
+  } catch {
+    return false
+  }
+}
+
+function refused({ field, rule }: Broken): PetrelError {
+  return new PetrelError('invalid_request', `${field}: ${rule}`, { path: field })
+}
+
+function missing(id: string): never {
+  const about = { resource_type: 'schedule', resource_id: id }
+  throw new PetrelError('not_found', `there is no schedule '${id}'`, about)
+}

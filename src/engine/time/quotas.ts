@@ -1,0 +1,175 @@
+/** Lets queued instances begin where there is room: after commits that made some, and with every sweep. */
+import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
+import type { Need, Store } from '../../store/store.ts'
+import { leaveQueue } from '../fold/quotas.ts'
+import { limitKeys } from '../transaction/admission.ts'
+import type { Faults } from '../transaction/faults.ts'
+import { Findings } from '../transaction/findings.ts'
+import type { Offer } from '../transaction/handoff.ts'
+import type { Nets } from '../transaction/nets.ts'
+import type { Transactor } from '../transaction/transactor.ts'
+
+/** Instances that one transaction lets begin. */
+const CHUNK = 20
+/** Codes of what fails: the queue under a key, and an instance in it. */
+const KEY = 'sweep_queue_of_instances'
+const QUEUED = 'sweep_queued_instance'
+
+export interface SlotDeskDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly nets: Nets
+  readonly offers: () => readonly Offer[]
+  readonly faults: Faults
+  readonly probe: (point: string) => void
+}
+
+type Queued = { readonly id: string; readonly netHash: string }
+
+export class SlotDesk {
+  readonly #deps: SlotDeskDeps
+  /** Keys being looked after; true: something came meanwhile, look once more. */
+  readonly #busy = new Map<string, boolean>()
+  readonly #looks = new Set<Promise<void>>()
+
+  constructor(deps: SlotDeskDeps) {
+    this.#deps = deps
+  }
+
+  /** Room may have come under these keys. Nobody waits for what follows: if it fails, a sweep finds it. */
+  freed(keys: Iterable<string>): void {
+    for (const key of keys) {
+      const look = this.#look(key)
+        .catch((error: unknown) => {
+          this.#deps.faults.note(KEY, key, error)
+        })
+        .finally(() => this.#looks.delete(look))
+      this.#looks.add(look)
+    }
+  }
+
+  async sweep(): Promise<void> {
+    const { store, faults } = this.#deps
+    const findings = new Findings(faults, () => false)
+    await findings.each(
+      KEY,
+      (p) => store.sweep.freeSlots(p),
+      (key) => key,
+      (key) => this.#look(key),
+    )
+  }
+
+  /** Lets what was begun end. */
+  async idle(): Promise<void> {
+    while (this.#looks.size > 0) await Promise.all(this.#looks)
+  }
+
+  async #look(key: string): Promise<void> {
+    if (this.#busy.has(key)) {
+      this.#busy.set(key, true)
+      return
+    }
+    try {
+      do {
+        this.#busy.set(key, false)
+        await this.#serve(key)
+      } while (this.#busy.get(key) === true)
+    } finally {
+      this.#busy.delete(key)
+    }
+  }
+
+  /** Until the queue is empty or the limit reached. One that somebody cancelled meanwhile does not stop the rest. */
+  async #serve(key: string): Promise<void> {
+    const { store, faults, probe } = this.#deps
+    probe('before-dequeue')
+    // Those that another transaction holds keep their place, and nobody waits for them.
+    const locked = new Set<string>()
+    for (;;) {
+      const skip = [...faults.resting(QUEUED), ...locked]
+      const next = await store.sweep.nextQueued({ key, limit: CHUNK, skip })
+      if (next.length === 0 || !(await this.#begin(key, next, locked))) return
+    }
+  }
+
+  /** false: there is no room left. */
+  async #begin(key: string, next: readonly Queued[], locked: Set<string>): Promise<boolean> {
+    const { faults } = this.#deps
+    try {
+      return await this.#act(key, next, leaveQueue, locked)
+    } catch (error) {
+      if (isStoreAway(error)) throw error
+      if (error instanceof StoreLockedError && next.length === 1) {
+        for (const { id } of next) locked.add(id)
+        return true
+      }
+      if (next.length > 1) {
+        for (const one of next) if (!(await this.#begin(key, [one], locked))) return false
+        return true
+      }
+      // The same every time: it must not stand before the others for ever.
+      const failure = { code: 'unstorable', message: `its first runs cannot be stored: ${(error as Error).message}` }
+      const [{ id }] = next as readonly [Queued]
+      try {
+        const end: typeof leaveQueue = (change, { row }) =>
+          change.happen(row.id, { kind: 'engine_error', error: failure })
+        return await this.#act(key, next, end, locked)
+      } catch (again) {
+        if (isStoreAway(again)) throw again
+        // Passed over until it has rested.
+        faults.note(QUEUED, id, again)
+        return true
+      }
+    }
+  }
+
+  async #act(key: string, next: readonly Queued[], begin: typeof leaveQueue, locked: Set<string>): Promise<boolean> {
+    const { transactor, offers } = this.#deps
+    const ids = next.map((one) => one.id)
+    const { value } = await transactor.run({
+      roots: ids,
+      wait: false,
+      need: { instances: ids, ...(await this.#rules(key, next)) },
+      offers,
+      // In the order of the queue; each takes its place before the next is looked at.
+      fold: (change) => {
+        for (const id of ids) {
+          if (!change.loaded.locked.has(id)) {
+            locked.add(id)
+            continue
+          }
+          const member = change.member(id)
+          if (member.row.state !== 'queued') continue
+          if (!change.admission.hasRoom(key)) return false
+          begin(change, member)
+        }
+        return true
+      },
+    })
+    return value
+  }
+
+  /** Queues and limits of the first runs come with the limit itself: locks are taken in order, not one by one. */
+  async #rules(key: string, next: readonly Queued[]): Promise<Need> {
+    const queues = new Set<string>()
+    const limits = new Set([key])
+    for (const hash of new Set(next.map((one) => one.netHash))) {
+      const net = await this.#net(hash)
+      for (const entry of net?.net.entry ?? []) {
+        const work = net?.byKey.get(entry)?.work
+        if (work?.kind !== 'run') continue
+        queues.add(work.queue)
+        for (const limit of limitKeys(work)) limits.add(limit)
+      }
+    }
+    return { queues: [...queues], limits: [...limits] }
+  }
+
+  async #net(hash: string): Promise<ReturnType<Nets['get']>> {
+    const { store, nets } = this.#deps
+    const known = nets.get(hash)
+    if (known !== undefined) return known
+    const row = await store.read.net(hash)
+    return row === null ? undefined : nets.load(row)
+  }
+}

@@ -1,0 +1,363 @@
+/**
+ * The sweeper: what time does to the store. Any number of processes sweep; each finding is checked again under its
+ * lock, so two that find the same thing do it once. It sleeps until the next thing is due, at most a poll interval.
+ *
+ * Each kind of finding, and each finding, is handled on its own: one that fails is recorded (faults.ts), rests for a
+ * while, and stops no other. Resting findings still come first in every look, so a look asks for that many more. One
+ * whose rows another transaction holds is such a finding: no pass waits for it.
+ */
+
+import type { Logger } from '../../kernel/logger.ts'
+import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
+import type { GateRow, ScheduleRow } from '../../model/rows.ts'
+import type { Need, Store } from '../../store/store.ts'
+import type { Retention } from '../api.ts'
+import type { Change } from '../fold/change.ts'
+import { ripenGate } from '../fold/gates.ts'
+import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
+import { type Chance, leaseExpired, lost, overdue, unrecordable } from '../fold/run/outcomes.ts'
+import type { Faults } from '../transaction/faults.ts'
+import { CHUNK, type Find, Findings, idOf } from '../transaction/findings.ts'
+import type { Offer } from '../transaction/handoff.ts'
+import type { Settler } from '../transaction/settle.ts'
+import type { Transactor } from '../transaction/transactor.ts'
+import type { ClockWatch } from './clock-watch.ts'
+import type { InboxScheduleDesk } from './inbox-schedules.ts'
+import type { SlotDesk } from './quotas.ts'
+import { retention } from './retention.ts'
+import type { Schedules } from './schedules.ts'
+
+/** Something due already (a retry that another process will take, say) must not make us spin. */
+const AHEAD_MS = 20
+const LOOK_AHEAD_EVERY_MS = 100
+const CATCH_UP_MS = 2_000
+/** A schedule that takes longer, since it waits for a locked row, goes on while the pass does; so does retention. */
+const FIRE_MS = 500
+
+export interface SweeperDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly settler: Settler
+  readonly schedules: Schedules
+  readonly inboxSchedules: InboxScheduleDesk
+  readonly clock: ClockWatch
+  readonly slots: SlotDesk
+  readonly offers: () => readonly Offer[]
+  readonly wake: () => void
+  /** These runs have begun: their instances do not know yet. */
+  readonly noteStarts: (runIds: readonly string[]) => Promise<void>
+  readonly chance: Chance
+  readonly logger: Logger
+  readonly faults: Faults
+  readonly pollMs: number
+  readonly retention: Retention
+  readonly probe: (point: string) => void
+}
+
+type InstanceKey = { readonly id: string; readonly rootId: string }
+type Fold = (change: Change, runId: string) => void
+type Key = { readonly id: string; readonly rootId: string | null; readonly instanceId: string | null }
+
+export class Sweeper {
+  readonly #deps: SweeperDeps
+  readonly #findings: Findings
+  #timer: NodeJS.Timeout | null = null
+  #nextAt = Number.POSITIVE_INFINITY
+  #sweeping: Promise<void> | null = null
+  #again = false
+  #looking: Promise<void> | null = null
+  #lookAgain = false
+  #ahead: NodeJS.Timeout | null = null
+  /** false: another process does it. */
+  #started = false
+  #closed = false
+  readonly #prune: () => Promise<void>
+  readonly #firing = new Map<string, Promise<void>>()
+
+  constructor(deps: SweeperDeps) {
+    this.#deps = deps
+    this.#findings = new Findings(deps.faults, () => this.#closed)
+    this.#prune = retention(deps, this.#findings, () => this.#closed)
+  }
+
+  /**
+   * What ran out while no process was there has ended before this one gives out work: a step must not begin after the
+   * deadline of its workflow. A store that is slow to answer keeps nobody waiting for long.
+   */
+  async start(): Promise<void> {
+    this.#started = true
+    const first = this.#tick()
+    let timer: NodeJS.Timeout | undefined
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CATCH_UP_MS)
+    })
+    await Promise.race([first, enough])
+    clearTimeout(timer)
+  }
+
+  /** Something will be due then (store clock). */
+  dueAt(at: number): void {
+    if (this.#started && at < this.#nextAt) this.#sleepUntil(at)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    if (this.#ahead !== null) clearTimeout(this.#ahead)
+    await this.#sweeping
+    await this.#looking
+    await Promise.allSettled(this.#firing.values())
+  }
+
+  /**
+   * Foreign clients may have ended runs, or put in what is due soon. What they ended is settled now, not with the next
+   * pass; if there is nothing, this is one look at an empty index. Calls that come while it looks make it look once more.
+   */
+  outside(): void {
+    if (!this.#started || this.#closed) return
+    this.#lookAgain = true
+    this.#looking ??= this.#lookOutside()
+  }
+
+  async #lookOutside(): Promise<void> {
+    try {
+      while (this.#lookAgain && !this.#closed) {
+        this.#lookAgain = false
+        await this.#outside()
+      }
+      this.#lookAheadSoon()
+    } catch (error) {
+      // The next pass finds them.
+      this.#deps.logger.warn({}, `settling what ended outside: ${(error as Error).message}`)
+    } finally {
+      this.#looking = null
+    }
+  }
+
+  /** When the next thing is due costs more to find out, so it is not asked after every wake. */
+  #lookAheadSoon(): void {
+    if (this.#ahead !== null || this.#closed) return
+    const look = async (): Promise<void> => {
+      const due = await this.#nextDueAt(this.#deps.transactor.nowMs)
+      if (due !== null) this.dueAt(Math.max(due, this.#deps.transactor.nowMs + AHEAD_MS))
+    }
+    this.#ahead = setTimeout(() => {
+      this.#ahead = null
+      // The next pass asks again.
+      look().catch(() => undefined)
+    }, LOOK_AHEAD_EVERY_MS).unref()
+  }
+
+  /** Only what lies ahead is found. What fell due up to this moment is for the workers, who look after it, not before. */
+  async #nextDueAt(after: number): Promise<number | null> {
+    const due = await this.#deps.store.sweep.nextDueAt(after)
+    this.#deps.wake()
+    return due
+  }
+
+  #outside(): Promise<void> {
+    const { sweep } = this.#deps.store
+    return this.#runs('sweep_foreign_outcome', (p) => sweep.unsettledRuns(p), finishedOutside)
+  }
+
+  /** One full pass now; tests and dry runs call it after moving the clock. */
+  async sweep(): Promise<void> {
+    await this.#swept()
+    this.#deps.wake()
+  }
+
+  async #swept(): Promise<void> {
+    if (this.#sweeping !== null) {
+      this.#again = true
+      return this.#sweeping
+    }
+    this.#sweeping = this.#passes().finally(() => {
+      this.#sweeping = null
+    })
+    return this.#sweeping
+  }
+
+  async #passes(): Promise<void> {
+    do {
+      this.#again = false
+      await this.#pass()
+    } while (this.#again && !this.#closed)
+  }
+
+  #sleepUntil(at: number): void {
+    if (this.#closed) return
+    this.#nextAt = at
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    const delay = Math.min(Math.max(at - this.#deps.transactor.nowMs, 0), this.#deps.pollMs)
+    this.#timer = setTimeout(() => void this.#tick(), delay).unref()
+  }
+
+  async #tick(): Promise<void> {
+    const { store, logger, transactor, pollMs } = this.#deps
+    this.#nextAt = Number.POSITIVE_INFINITY
+    let next = transactor.nowMs + pollMs
+    try {
+      const began = await store.now()
+      transactor.clockOffsetMs = began - Date.now()
+      await this.#swept()
+      // What was due when this pass began has had its turn. If it is due still, the next poll looks at it: looking
+      // more often would change nothing.
+      const due = await this.#nextDueAt(began)
+      if (due !== null) next = Math.min(next, Math.max(due, transactor.nowMs + AHEAD_MS))
+    } catch (error) {
+      if (!this.#closed) logger.warn({}, `sweep failed, trying again: ${(error as Error).message}`)
+    }
+    this.#sleepUntil(Math.min(next, this.#nextAt))
+  }
+
+  /** Every kind has its turn, whatever becomes of the others. */
+  async #pass(): Promise<void> {
+    const { faults } = this.#deps
+    let away: unknown = null
+    for (const [kind, sweep] of Object.entries(this.#kinds())) {
+      if (this.#closed) return
+      if (faults.rests('sweep_failed', kind)) continue
+      try {
+        await sweep()
+        faults.over('sweep_failed', kind)
+      } catch (error) {
+        if (isStoreAway(error)) away = error
+        else faults.note('sweep_failed', kind, error)
+      }
+    }
+    if (away !== null) throw away
+  }
+
+  /** By name, in the order in which they are swept. */
+  #kinds(): Readonly<Record<string, () => Promise<void>>> {
+    const { store, chance, slots, schedules, inboxSchedules } = this.#deps
+    const { sweep } = store
+    const findings = this.#findings
+    const ripen = (gate: GateRow): Promise<void> => this.#ripen(gate)
+    const fire = (row: ScheduleRow): Promise<void> => this.#fire(`cron ${row.name}`, () => schedules.fire(row))
+    return {
+      clock: () => this.#deps.clock.look(),
+      lost_runs: () => this.#runs('sweep_lost_run', (p) => sweep.lostRuns(p), withChance(lost, chance)),
+      expired_leases: () =>
+        this.#runs('sweep_expired_lease', (p) => sweep.expiredLeases(p), withChance(leaseExpired, chance)),
+      overdue_runs: () => this.#runs('sweep_overdue_run', (p) => sweep.overdueRuns(p), withChance(overdue, chance)),
+      foreign_outcomes: () => this.#outside(),
+      foreign_starts: () =>
+        findings.each(
+          'sweep_foreign_start',
+          (p) => sweep.begunOutside(p),
+          idOf,
+          ({ id }) => this.#deps.noteStarts([id]),
+        ),
+      deadlines: () =>
+        findings.each(
+          'sweep_deadline',
+          (p) => sweep.overdueInstances(p),
+          idOf,
+          (key) => this.#deadline(key),
+        ),
+      cascades: () =>
+        findings.each(
+          'sweep_cascade',
+          (p) => sweep.unfinishedCascades(p),
+          idOf,
+          (key) => this.#cascade(key),
+        ),
+      // Decisions first: a gate that is decided escalates no more.
+      gates: () => findings.each('sweep_gate', (p) => sweep.overdueGates(p), idOf, ripen),
+      escalations: () => findings.each('sweep_escalation', (p) => sweep.escalatingGates(p), idOf, ripen),
+      queued_instances: () => slots.sweep(),
+      crons: () =>
+        findings.each(
+          'sweep_cron',
+          (p) => sweep.dueSchedules(p),
+          ({ name }) => name,
+          fire,
+        ),
+      schedules: () =>
+        findings.each(
+          'sweep_schedule',
+          (p) => store.inboxSchedules.due(p),
+          idOf,
+          (row) => this.#fire(`schedule ${row.id}`, () => inboxSchedules.fire(row)),
+        ),
+      retention: () => this.#fire('retention', () => this.#prune()),
+    }
+  }
+
+  /** Sweeps one kind of run until none is left, through the same settle as the workers' reports. */
+  async #runs(place: string, find: Find<Key>, fold: Fold): Promise<void> {
+    const handled = new Set<string>()
+    while (!this.#closed) {
+      const found = await this.#findings.look(place, find, idOf, handled)
+      if (found.length === 0) return
+      this.#deps.probe('in-sweeper')
+      await this.#findings.together(place, found, idOf, (key) => this.#settle(key, fold))
+      if (found.length < CHUNK) return
+      for (const { id } of found) handled.add(id)
+    }
+  }
+
+  #settle({ id: runId, rootId, instanceId }: Key, work: Fold): Promise<unknown> {
+    const folding = (apply: Fold) => (change: Change) => {
+      apply(change, runId)
+      return 'recorded' as const
+    }
+    const fold = folding(work)
+    const unstorable = folding(unrecordable)
+    const key = { runId, rootId, instanceId, bytes: 400, report: null }
+    return this.#deps.settler.settle({ ...key, ifLocked: 'leave', fold, unstorable })
+  }
+
+  #deadline({ id, rootId }: InstanceKey): Promise<void> {
+    return this.#onRoot(rootId, id, (change) => {
+      const { deadlineAt } = change.member(id).row
+      if (deadlineAt !== null && deadlineAt <= change.now) change.happen(id, { kind: 'deadline' })
+    })
+  }
+
+  #cascade({ id, rootId }: InstanceKey): Promise<void> {
+    return this.#onRoot(rootId, id, (change) => {
+      if (change.member(id).row.more) change.happen(id, { kind: 'continue' })
+    })
+  }
+
+  #onRoot(rootId: string, id: string, fold: (change: Change) => void): Promise<void> {
+    return this.#onFreeRoot(rootId, { instances: [id] }, fold)
+  }
+
+  async #onFreeRoot(rootId: string, need: Need, work: (change: Change) => void): Promise<void> {
+    const { transactor, offers } = this.#deps
+    const fold = (change: Change): boolean => {
+      if (!change.loaded.locked.has(rootId)) return false
+      work(change)
+      return true
+    }
+    const { value } = await transactor.run({ roots: [rootId], wait: false, need, offers, fold })
+    if (!value) throw new StoreLockedError([{ table: 'instance', key: rootId, holder: null }])
+  }
+
+  /** One that waits for a locked row keeps no other waiting, and is not fired again meanwhile. */
+  async #fire(name: string, fire: () => Promise<void>): Promise<void> {
+    if (this.#firing.has(name)) return
+    const firing = fire().finally(() => this.#firing.delete(name))
+    this.#firing.set(name, firing)
+    firing.catch(() => undefined)
+    let timer: NodeJS.Timeout | undefined
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, FIRE_MS)
+    })
+    await Promise.race([firing, enough]).finally(() => clearTimeout(timer))
+  }
+
+  #ripen({ id, rootId, instanceId }: GateRow): Promise<void> {
+    return this.#onFreeRoot(rootId, { instances: [instanceId], gates: [id] }, (change) => {
+      const gate = change.loaded.gates.get(id)
+      if (gate !== undefined) ripenGate(change, gate)
+    })
+  }
+}
+
+function withChance(fold: (change: Change, runId: string, chance: Chance) => void, chance: Chance): Fold {
+  return (change, runId) => fold(change, runId, chance)
+}

@@ -1,0 +1,199 @@
+/**
+ * Who may be handed out, and to whom. Claim and hand-off both ask here, under the locks of their transaction: the type is
+ * open to the taker's runtime, the queue runs, the queue's and the key's limits have room. A finishing run gives its room
+ * back first, so that it passes to the next.
+ */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import { scopedName } from '../../kernel/scoped-names.ts'
+import { StoreLockedError } from '../../kernel/store-errors.ts'
+import type { LimitParams } from '../../model/enqueue.ts'
+import type { Listing } from '../../model/registry.ts'
+import type { LimitRow, QueueRow, RunRow } from '../../model/rows.ts'
+import { isSlotKey } from '../fold/quotas.ts'
+
+const KEYED = 'key:'
+
+/** A window that begins later than this is of a clock that was set back since: it is over. */
+const AHEAD_MS = 1_000
+
+export type Refusal = 'closed' | 'paused' | 'queue_limit' | 'key_limit'
+
+export class Admission {
+  readonly #queues: ReadonlyMap<string, QueueRow>
+  readonly #listing: (type: string) => Listing | null
+  readonly #limits = new Map<string, LimitRow>()
+  /** Held by a transaction elsewhere: nothing is admitted under them, and nothing given back. */
+  readonly #locked: ReadonlySet<string>
+  readonly #now: number
+  readonly #changed = new Set<string>()
+  /** Keys that had no limit before: what is leased already is counted after the commit. */
+  readonly born = new Set<string>()
+  /** Limits of instances under which room may have come: those who wait for it are let in after the commit. */
+  readonly freed = new Set<string>()
+  /** When a rate window that refused somebody opens again. */
+  retryAt: number | null = null
+  /** A pause or a limit refused a run. */
+  refused = false
+
+  constructor(p: {
+    readonly queues: ReadonlyMap<string, QueueRow>
+    readonly listing: (type: string) => Listing | null
+    readonly limits: ReadonlyMap<string, LimitRow>
+    readonly lockedLimits?: ReadonlySet<string> | undefined
+    readonly now: number
+  }) {
+    this.#queues = p.queues
+    this.#listing = p.listing
+    this.#now = p.now
+    this.#locked = p.lockedLimits ?? NONE
+    for (const [key, row] of p.limits) this.#limits.set(key, row)
+  }
+
+  /** Types in no registry are open to all; listed ones to workers that state their runtime, while they are enabled. */
+  isOpen(type: string, runtime: string | null): boolean {
+    const listing = this.#listing(type)
+    return listing === null || (listing.enabled && listing.runtime === runtime)
+  }
+
+  /** Takes the room if there is any. `runtime`: the taker's. */
+  take(run: RunRow, runtime: string | null): Refusal | null {
+    if (!this.isOpen(run.type, runtime)) return 'closed'
+    const keys = limitKeys(run)
+    const refusal = this.#refusal(run, keys)
+    if (refusal !== null) {
+      this.refused = true
+      return refusal
+    }
+    for (const key of keys) this.#add(key, 1)
+    return null
+  }
+
+  #refusal(run: RunRow, keys: readonly string[]): Refusal | null {
+    if (this.#queues.get(run.queue)?.paused === true) return 'paused'
+    for (const key of keys) {
+      if (!this.hasRoom(key)) return key.startsWith('queue:') ? 'queue_limit' : 'key_limit'
+    }
+    return null
+  }
+
+  /** What `take` gave was not used. */
+  giveBack(run: RunRow): void {
+    for (const key of limitKeys(run)) this.#add(key, -1)
+  }
+
+  /** A lease ended, as it was when it was held. The rate stays spent: it counts leases begun. */
+  release(run: RunRow): void {
+    if (!holdsRoom(run)) return
+    for (const key of limitKeys(run)) this.#add(key, -1)
+  }
+
+  /** An instance begins (1) or has ended (-1) under its limit. */
+  count(key: string, n: 1 | -1): void {
+    this.#add(key, n)
+    if (n < 0) this.freed.add(key)
+  }
+
+  /** Sets a limit. One that says what holds already is not written again: many runs bring the same one. */
+  set(p: LimitParams): void {
+    this.#refuseLocked(p.key)
+    const before = this.#limits.get(p.key)
+    const row: LimitRow = {
+      key: p.key,
+      maxConcurrent: p.maxConcurrent === undefined ? (before?.maxConcurrent ?? null) : p.maxConcurrent,
+      ratePer: p.ratePer === undefined ? (before?.ratePer ?? null) : p.ratePer,
+      periodMs: p.periodMs === undefined ? (before?.periodMs ?? null) : p.periodMs,
+      inUse: before?.inUse ?? 0,
+      windowStart: before?.windowStart ?? 0,
+      windowUsed: before?.windowUsed ?? 0,
+    }
+    const { maxConcurrent, ratePer, periodMs } = row
+    if (before?.maxConcurrent === maxConcurrent && before.ratePer === ratePer && before.periodMs === periodMs) return
+    // What executes under a limit of instances was counted from its first one on.
+    if (isSlotKey(p.key)) this.freed.add(p.key)
+    else if (before === undefined) this.born.add(p.key)
+    this.#limits.set(p.key, row)
+    this.#changed.add(p.key)
+  }
+
+  changed(): readonly LimitRow[] {
+    return [...this.#changed].sort().map((key) => this.#limits.get(key) as LimitRow)
+  }
+
+  hasRoom(key: string): boolean {
+    if (this.#locked.has(key)) return false
+    const row = this.#window(key)
+    if (row === undefined) return true
+    if (row.maxConcurrent !== null && row.inUse >= row.maxConcurrent) return false
+    if (row.ratePer !== null && row.windowUsed >= row.ratePer) {
+      const opens = row.windowStart + (row.periodMs ?? 0)
+      this.retryAt = this.retryAt === null ? opens : Math.min(this.retryAt, opens)
+      return false
+    }
+    return true
+  }
+
+  #refuseLocked(key: string): void {
+    if (this.#locked.has(key)) throw new StoreLockedError([{ table: 'limit', key, holder: null }])
+  }
+
+  #add(key: string, n: 1 | -1): void {
+    this.#refuseLocked(key)
+    const row = this.#window(key)
+    if (row === undefined) return
+    this.#changed.add(key)
+    this.#limits.set(key, {
+      ...row,
+      inUse: Math.max(0, row.inUse + n),
+      windowStart: n > 0 && row.windowUsed === 0 ? this.#now : row.windowStart,
+      windowUsed: row.windowUsed + (n > 0 && row.ratePer !== null ? 1 : 0),
+    })
+  }
+
+  #window(key: string): LimitRow | undefined {
+    const row = this.#limits.get(key)
+    if (row === undefined || row.ratePer === null) return row
+    const age = this.#now - row.windowStart
+    if (age > -AHEAD_MS && age < (row.periodMs ?? 0)) return row
+    const fresh = { ...row, windowStart: this.#now, windowUsed: 0 }
+    this.#limits.set(key, fresh)
+    return fresh
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled. */
+export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'>): boolean {
+  return run.sessionId !== null || run.leaseMs !== null || run.deferred
+}
+
+export function limitKeys(run: { readonly queue: string; readonly limitKey: string | null }): readonly string[] {
+  const queue = `queue:${run.queue}`
+  return run.limitKey === null ? [queue] : [queue, `${KEYED}${run.limitKey}`]
+}
+
+/** As runs carry it: the limit keys of one tenant are not those of another. */
+export function tenantLimitKey(key: string | null, tenant: string | null): string | null {
+  return key === null ? null : scopedName(key, tenant)
+}
+
+/** A limit that a run or a start brings along. Those of queues and of workflows name what they limit already. */
+export function tenantLimit(p: LimitParams, tenant: string | undefined): LimitParams {
+  if (!p.key.startsWith(KEYED)) return p
+  return { ...p, key: `${KEYED}${scopedName(p.key.slice(KEYED.length), tenant ?? null)}` }
+}
+
+export function checkLimit(p: LimitParams): void {
+  const isSlot = isSlotKey(p.key)
+  if (!p.key.startsWith('queue:') && !p.key.startsWith(KEYED) && !isSlot) {
+    const keys = "'queue:<name>', 'key:<limit key>' or 'workflow:<tenant>:<name>'"
+    throw new PetrelError('invalid_request', `limit '${p.key}': the key is ${keys}`)
+  }
+  if (isSlot && ((p.ratePer ?? null) !== null || (p.periodMs ?? null) !== null)) {
+    throw new PetrelError('invalid_request', `limit '${p.key}': instances have no rate, only maxConcurrent`)
+  }
+  if ((p.ratePer ?? null) !== null && !((p.periodMs ?? 0) > 0)) {
+    throw new PetrelError('invalid_request', `limit '${p.key}': a rate needs periodMs, more than 0`)
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Who must hear of what: after a commit of ours, and when another process says that it has committed. Losing any of it does no
+ * harm but delay: whoever waits looks again by himself.
+ */
+
+import type { Logger } from '../../kernel/logger.ts'
+import type { Store, Wake } from '../../store/store.ts'
+import type { Change } from '../fold/change.ts'
+import type { SlotDesk } from '../time/quotas.ts'
+import type { Sweeper } from '../time/sweeper.ts'
+import type { CommandDesk } from '../workers/commands.ts'
+import type { Completions } from '../workers/completions.ts'
+import type { LeaseDesk } from '../workers/leases.ts'
+import type { Sessions } from '../workers/sessions.ts'
+import { consequencesOf } from './consequences.ts'
+import type { Nets } from './nets.ts'
+import { type RunObserver, tellObservers } from './observers.ts'
+import type { Totals } from './totals.ts'
+import type { Committed } from './transactor.ts'
+import type { Waiters } from './waiters.ts'
+
+export interface NewsDeps {
+  readonly store: Store
+  readonly nets: Nets
+  readonly sessions: Sessions
+  readonly leases: LeaseDesk
+  readonly waiters: Waiters
+  readonly sweeper: Sweeper
+  readonly slots: SlotDesk
+  readonly totals: Totals
+  readonly completions: Completions
+  readonly commands: CommandDesk
+  /** Drops what is remembered of rows. */
+  readonly forget: () => void
+  readonly logger: Logger
+}
+
+export class News {
+  readonly #deps: NewsDeps
+  readonly #listeners = new Set<() => void>()
+  readonly observers = new Set<RunObserver>()
+
+  constructor(deps: NewsDeps) {
+    this.#deps = deps
+  }
+
+  /** Called after every commit, ours or another's. */
+  onCommit(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Ours: deliver, wake, and remember when to look again. */
+  committed({ change, handed }: Committed<unknown>): void {
+    const { store, nets, sessions, leases, totals, sweeper, slots: desk } = this.#deps
+    nets.stored(change.netRows.keys())
+    sessions.handed(handed)
+    totals.count(change)
+    if (this.observers.size > 0) tellObservers(this.observers, change)
+    const { queues, arrived, urgency, slots, soonest, lost } = consequencesOf(change)
+    for (const { sessionId, runId, late } of lost) sessions.lost(sessionId, runId, late)
+    this.#tellWaiters(change)
+    if (soonest < Number.POSITIVE_INFINITY) sweeper.dueAt(soonest)
+    if (queues.size > 0) {
+      sessions.wake(queues, urgency)
+      leases.arrived(arrived)
+    }
+    if (queues.size > 0 || change.endedIds.length > 0) store.wake({ queues: [...queues], ended: change.endedIds })
+    if (change.commands.size > 0) this.#commanded(change)
+    desk.freed(slots)
+    if (change.signalled.size > 0) this.controlled()
+    for (const listener of this.#listeners) listener()
+  }
+
+  #tellWaiters(change: Change): void {
+    const { waiters } = this.#deps
+    for (const run of change.newRuns.values()) if (run.instanceId === null) waiters.born(run.id)
+    for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
+      if (run.instanceId === null && run.settledAt !== null) waiters.tell(run.id, run.status)
+    }
+    for (const { row, isNew } of change.members.values()) if (isNew) waiters.born(row.id)
+    for (const id of change.endedIds) {
+      const member = change.members.get(id)
+      if (member !== undefined) waiters.tell(id, member.row.state, change.plainResults(id))
+    }
+  }
+
+  #commanded(change: Change): void {
+    const { completions, commands, store } = this.#deps
+    completions.remember(change)
+    commands.tell()
+    store.wake({ commands: true })
+  }
+
+  /** Somebody was told to stop or to pause: every worker that may be concerned asks for its runs. */
+  controlled(): void {
+    const { store, sessions } = this.#deps
+    store.wake({ control: true })
+    void sessions.beatNow()
+  }
+
+  /** Workers of this process may find something there; null: anywhere. */
+  wake(queues: ReadonlySet<string> | null): void {
+    this.#deps.sessions.wake(queues)
+    this.#deps.leases.wake(queues)
+  }
+
+  /** Another process has committed; an empty wake says: anything. */
+  woken(wake: Wake): void {
+    const { commands, sweeper, sessions, waiters, logger } = this.#deps
+    if (wake.lost === true) return this.#deps.forget()
+    const told = wake.queues !== undefined || wake.ended !== undefined
+    const anything = !told && wake.control !== true && wake.outside !== true && wake.commands !== true
+    if (anything || wake.commands === true) commands.tell()
+    if (anything || wake.outside === true) sweeper.outside()
+    if (anything) sessions.compare()
+    if (anything || (wake.queues?.length ?? 0) > 0) this.wake(anything ? null : new Set(wake.queues))
+    if (wake.control === true) void sessions.beatNow()
+    const look = anything ? waiters.lookAnew() : waiters.look(wake.ended ?? [])
+    look.catch((error: unknown) => logger.warn({}, `looking for ended work: ${(error as Error).message}`))
+    for (const listener of this.#listeners) listener()
+  }
+}

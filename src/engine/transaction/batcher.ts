@@ -1,0 +1,119 @@
+/**
+ * Calls that arrive while the last batch is committing form the next one: a batch of one when idle, hundreds under
+ * load, no timer in between. One batch at a time per lane.
+ *
+ * idle → (a call) → begun → working → (none came meanwhile) resting → idle. Resting lasts until this turn of the event
+ * loop is over: those who were just answered may call again, and belong together. A call that comes alone ends it.
+ *
+ * A batch that fails is halved until the call that makes it fail is alone: only that one is refused. A store that is away
+ * fails them all; there is no use in asking it for each.
+ */
+import { isStoreAway } from '../../kernel/store-errors.ts'
+
+export interface Batch<P, R> {
+  readonly params: P
+  resolve(result: R): void
+  reject(error: unknown): void
+}
+
+export class Batcher<P, R> {
+  readonly #work: (batch: readonly Batch<P, R>[]) => Promise<void>
+  readonly #most: number
+  readonly #mostBytes: number
+  readonly #sizeOf: (params: P) => number
+  readonly #begin: (run: () => void) => void
+  #queue: Batch<P, R>[] = []
+  #busy = false
+  /** Ends the rest; null: not resting. */
+  #rested: (() => void) | null = null
+  #idle: (() => void)[] = []
+
+  constructor(p: {
+    readonly work: (batch: readonly Batch<P, R>[]) => Promise<void>
+    readonly most: number
+    readonly mostBytes: number
+    readonly sizeOf: (params: P) => number
+    /**
+     * When the first call of a batch lets it begin: never at once, for what is called in the same go belongs to it.
+     * Default setImmediate, after whatever else this turn of the event loop has to do.
+     */
+    readonly begin?: (run: () => void) => void
+  }) {
+    this.#work = p.work
+    this.#most = p.most
+    this.#mostBytes = p.mostBytes
+    this.#sizeOf = p.sizeOf
+    this.#begin = p.begin ?? setImmediate
+  }
+
+  /** `alone`: nobody is about to call besides. It waits only until those who were just answered have been told. */
+  add(params: P, alone = false): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      this.#queue.push({ params, resolve, reject })
+      if (alone && this.#rested !== null) process.nextTick(this.#rested)
+      else this.#kick(alone ? process.nextTick : this.#begin)
+    })
+  }
+
+  /** Puts back what could not be done yet, behind what has arrived since. */
+  again(batch: readonly Batch<P, R>[]): void {
+    this.#queue.push(...batch)
+    this.#kick(this.#begin)
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  idle(): Promise<void> {
+    if (!this.#busy && this.#queue.length === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #kick(begin: (run: () => void) => void): void {
+    if (this.#busy) return
+    this.#busy = true
+    begin(() => void this.#run())
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#take()
+      await this.#isolated(batch)
+      if (this.#queue.length === 0) await this.#rest()
+    }
+    this.#busy = false
+    const waiting = this.#idle
+    this.#idle = []
+    for (const resolve of waiting) resolve()
+  }
+
+  async #isolated(batch: readonly Batch<P, R>[]): Promise<void> {
+    try {
+      await this.#work(batch)
+    } catch (error) {
+      if (batch.length === 1 || isStoreAway(error)) {
+        for (const entry of batch) entry.reject(error)
+        return
+      }
+      const half = Math.ceil(batch.length / 2)
+      await this.#isolated(batch.slice(0, half))
+      await this.#isolated(batch.slice(half))
+    }
+  }
+
+  async #rest(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#rested = resolve
+      setImmediate(resolve)
+    })
+    this.#rested = null
+  }
+
+  #take(): Batch<P, R>[] {
+    let bytes = 0
+    let n = 0
+    while (n < this.#queue.length && n < this.#most && (n === 0 || bytes < this.#mostBytes)) {
+      bytes += this.#sizeOf((this.#queue[n] as Batch<P, R>).params)
+      n++
+    }
+    return this.#queue.splice(0, n)
+  }
+}

@@ -1,0 +1,63 @@
+/** What follows from a commit: who may have work now, when to look again, which workers must be told to stop. */
+
+import type { Change } from '../fold/change.ts'
+import type { Arrival } from '../workers/arrivals.ts'
+import { holdsRoom, limitKeys } from './admission.ts'
+
+export interface Consequences {
+  /** Something became claimable there, or room under a limit free. */
+  readonly queues: ReadonlySet<string>
+  /** The same, one by one. */
+  readonly arrived: readonly Arrival[]
+  /** Nothing among it is more urgent than this priority. */
+  readonly urgency: number
+  /** Limits of instances under which there is room now: whoever is queued there may begin. */
+  readonly slots: readonly string[]
+  /** When the next thing is due that this commit wrote; infinite: nothing is. */
+  readonly soonest: number
+  /** Leases of sessions that ended without their worker's word; `late`: by a timeout. */
+  readonly lost: readonly { readonly sessionId: string; readonly runId: string; readonly late: boolean }[]
+}
+
+export function consequencesOf(change: Change): Consequences {
+  const queues = new Set<string>()
+  const arrived: Arrival[] = []
+  const lost: { sessionId: string; runId: string; late: boolean }[] = []
+  let soonest = Number.POSITIVE_INFINITY
+  let urgency = Number.POSITIVE_INFINITY
+  const { limits } = change.loaded
+  for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
+    if (run.status === 'pending') {
+      if (run.runAt <= change.now) {
+        queues.add(run.queue)
+        arrived.push({ runId: run.id, queue: run.queue, type: run.type, tenant: run.tenant })
+        urgency = Math.min(urgency, run.priority)
+      } else soonest = Math.min(soonest, run.runAt)
+      if (run.expiresAt !== null) soonest = Math.min(soonest, run.expiresAt)
+    } else {
+      if (run.timeoutAt !== null) soonest = Math.min(soonest, run.timeoutAt)
+      if (run.leaseUntil !== null) soonest = Math.min(soonest, run.leaseUntil)
+    }
+    const before = change.loaded.runs.get(run.id)
+    if (before === undefined) continue
+    if (before.sessionId !== null && run.sessionId === null && run.reportId === null) {
+      const late = before.status === 'leased' && before.timeoutAt !== null && before.timeoutAt <= change.now
+      lost.push({ sessionId: before.sessionId, runId: run.id, late })
+    }
+    const freed = limits.size > 0 && holdsRoom(before) && !holdsRoom(run)
+    if (!freed || !limitKeys(run).some((key) => limits.has(key))) continue
+    queues.add(run.queue)
+    arrived.push({ runId: null, queue: run.queue, type: run.type, tenant: run.tenant })
+    // Whoever waits there.
+    urgency = Number.NEGATIVE_INFINITY
+  }
+  for (const { state, dueAt, escalateAt } of [...change.newGates.values(), ...change.gates.values()]) {
+    if (state === 'open') soonest = Math.min(soonest, dueAt ?? soonest, escalateAt ?? soonest)
+  }
+  for (const { row } of change.members.values()) {
+    if (row.deadlineAt !== null) soonest = Math.min(soonest, row.deadlineAt)
+    if (row.more) soonest = change.now
+  }
+  const slots = [...change.admission.freed].filter((key) => change.admission.hasRoom(key))
+  return { queues, arrived, urgency, slots, soonest, lost }
+}

@@ -1,0 +1,68 @@
+/**
+ * Hand-off: runs born in a transaction go straight to workers that wait for one, already leased, so that a step costs
+ * one transaction. The same admission as claim decides; a worker never gets something less urgent than what it could
+ * claim when it last looked (sessions.ts), and after a number of hand-offs in a row it must look at the queue if anything
+ * waits there.
+ */
+import type { RunRow } from '../../model/rows.ts'
+import type { ClaimFilter } from '../../store/store.ts'
+import type { Change } from '../fold/change.ts'
+import { bornLeased, type Holder } from '../fold/run/runs.ts'
+
+/** Settles in a row that may hand off while other work waits; each gives a slot at most one run. */
+const MAX_STREAK = 16
+
+/** Stands for the report id of a hand-off that no report asked for. */
+const UNASKED = 'unasked'
+
+export interface Offer {
+  readonly holder: Holder
+  readonly filter: ClaimFilter
+  readonly accepts: (run: RunRow) => boolean
+  /** Reports whose reply can carry a run; used first. */
+  readonly reports: string[]
+  /** Runs the worker would take beyond those. */
+  room: number
+  readonly streak: number
+  /** Priority of the most urgent run it could claim; null: none waits; undefined: not known lately, ask the store. */
+  readonly waiting: number | null | undefined
+  /** true: that was a while ago; the store is asked again for the next offer. */
+  readonly renew: boolean
+  /** Told what the store said, after the commit. */
+  looked(waiting: number | null): void
+}
+
+export interface Handed {
+  readonly run: RunRow
+  readonly offer: Offer
+  readonly reportId: string | null
+}
+
+export function handOff(
+  change: Change,
+  offers: readonly Offer[],
+  urgency: readonly (number | null)[],
+): readonly Handed[] {
+  const handed: Handed[] = []
+  if (offers.length === 0) return handed
+  for (const run of change.newRuns.values()) {
+    if (run.status !== 'pending' || run.runAt > change.now) continue
+    const { admission } = change
+    const offer = offers.find(
+      (o, i) => wants(o, run, urgency[i] ?? null) && admission.isOpen(run.type, o.filter.runtime),
+    )
+    if (offer === undefined || admission.take(run, offer.filter.runtime) !== null) continue
+    const reportId = offer.reports.shift() ?? null
+    if (reportId === null) offer.room--
+    const row = bornLeased(run, offer.holder, change.now, reportId ?? UNASKED)
+    change.handedOut(row)
+    handed.push({ run: row, offer, reportId })
+  }
+  return handed
+}
+
+function wants(offer: Offer, run: RunRow, waiting: number | null): boolean {
+  if (offer.reports.length === 0 && offer.room <= 0) return false
+  if (waiting !== null && (waiting < run.priority || offer.streak >= MAX_STREAK)) return false
+  return offer.accepts(run)
+}

@@ -1,0 +1,62 @@
+/**
+ * What a commit did to runs, for whoever measures them. Told after the commit, by the process that made it; nothing is
+ * looked at while nobody listens.
+ */
+
+import { unscopedName } from '../../kernel/scoped-names.ts'
+import type { RunRow } from '../../model/rows.ts'
+import type { Change } from '../fold/change.ts'
+
+export interface RunObserver {
+  /** Handed out to a worker. */
+  claimed(run: RunRow): void
+  /** An execution ended, or a run that nobody held did. */
+  ended(end: RunEnd): void
+  /** A worker asked for work and was answered, perhaps with nothing; or, with `error`, was not. */
+  polled(worker: string, error: unknown): void
+}
+
+export interface RunEnd {
+  /** As it is now: ended, or pending if it will be tried again. */
+  readonly run: RunRow
+  /** Who held it; null: nobody, or someone who wrote its end by plain SQL. */
+  readonly worker: string | null
+  /** true: one more execution failed. */
+  readonly failed: boolean
+  /** How long the execution took; null: it never began, or nobody knows when. */
+  readonly ms: number | null
+}
+
+export function tellObservers(observers: Iterable<RunObserver>, change: Change): void {
+  const tell = (work: (observer: RunObserver) => void): void => {
+    for (const observer of observers) work(observer)
+  }
+  for (const run of change.newRuns.values()) if (run.status === 'leased') tell((o) => o.claimed(run))
+  for (const run of change.runs.values()) {
+    const before = change.loaded.runs.get(run.id)
+    if (run.status === 'leased') {
+      if (!run.deferred && before?.status !== 'leased') tell((o) => o.claimed(run))
+      continue
+    }
+    const failed = run.attempt > (before?.attempt ?? run.attempt)
+    if (run.status === 'pending' ? !failed : run.settledAt !== change.now) continue
+    const end = { run, worker: unscopedName(before?.leasedBy ?? null), failed, ms: spent(run, before, change.now) }
+    tell((o) => o.ended(end))
+  }
+}
+
+/** A run to be tried again has forgotten its start; the row it was has it, if its worker told it before the end. */
+function spent(run: RunRow, before: RunRow | undefined, now: number): number | null {
+  if (before?.status !== 'leased') return null
+  const startedAt = run.startedAt ?? before.startedAt ?? before.leasedAt
+  return startedAt === null ? null : Math.max(0, now - startedAt)
+}
+
+/** The claim itself, unchanged; a long one is told of when it is over. */
+export function tellPoll<T>(observers: Iterable<RunObserver>, worker: string, claim: Promise<T>): Promise<T> {
+  const polled = (error: unknown): void => {
+    for (const observer of observers) observer.polled(worker, error)
+  }
+  claim.then(() => polled(null), polled)
+  return claim
+}

@@ -1,0 +1,186 @@
+/**
+ * What the end of a run will touch, as far as its net tells: loaded with the first look, so that a step costs no second
+ * one. What is not foreseen is asked for when it is met.
+ */
+import type { CompiledNet } from '../../net/compile.ts'
+import { collects, listKey } from '../../net/lists.ts'
+import type { Json, Node } from '../../net/net.ts'
+import type { Need } from '../../store/store.ts'
+import type { Delivery } from '../../worker/port.ts'
+import { chunkOf } from '../fold/run/run-creation.ts'
+import { limitKeys } from './admission.ts'
+import type { Evaluators } from './evaluators.ts'
+import type { Nets } from './nets.ts'
+
+/** A run about to be settled, and how it was given out, if that is known. */
+export interface Expected {
+  readonly runId: string
+  readonly instanceId: string | null
+  readonly delivery: Delivery | undefined
+}
+
+/** What the arguments of a node are made of. */
+interface Ingredients {
+  readonly slots: readonly string[]
+  readonly results: readonly string[]
+}
+
+type Order = { readonly queue: string; readonly limitKey: string | null }
+
+/** What comes when a node has ended. */
+interface Prospect {
+  readonly slots: ReadonlySet<string>
+  /** One of each queue and limit. */
+  readonly orders: readonly Order[]
+  readonly results: ReadonlySet<string>
+}
+
+export class Foresight {
+  readonly #nets: Nets
+  readonly #evaluators: Evaluators
+  /** Both worked out once per node: many ends lead to the same joins. */
+  readonly #prospects = new WeakMap<Node, Prospect>()
+  readonly #ingredients = new WeakMap<Node, Ingredients>()
+
+  constructor(nets: Nets, evaluators: Evaluators) {
+    this.#nets = nets
+    this.#evaluators = evaluators
+  }
+
+  needOf(batch: Iterable<Expected>): Need {
+    const runs: string[] = []
+    const found = new Found()
+    for (const { runId, instanceId, delivery } of batch) {
+      runs.push(runId)
+      if (instanceId !== null) found.instances.add(instanceId)
+      if (delivery !== undefined) this.#foresee(delivery, found)
+    }
+    return { runs, ...found.need }
+  }
+
+  #foresee(delivery: Delivery, found: Found): void {
+    found.order(delivery)
+    if (delivery.instanceId === null || delivery.node === null) return
+    const net = this.#nets.ofInstance(delivery.instanceId)
+    if (net === undefined) return
+    const slots = found.slotsOf(delivery.instanceId)
+    if (delivery.scope !== '') for (const id of delivery.scope.split('.')) slots.add(`s:${id}`)
+    for (const { node } of net.net.finals) found.nodeOrder(net.byKey.get(node))
+    if (delivery.role === 'undo') found.undone.add(delivery.instanceId)
+    else if (delivery.role === 'work') this.#after(net, delivery, slots, found)
+  }
+
+  #after(net: CompiledNet, { instanceId, node, item }: Delivery, slots: Set<string>, found: Found): void {
+    const prospect = this.#prospectOf(net, net.byKey.get(node as string))
+    for (const order of prospect.orders) found.order(order)
+    if (item >= 0) return
+    for (const key of prospect.slots) slots.add(key)
+    for (const name of prospect.results) if (name !== node) found.result(instanceId as string, name)
+  }
+
+  #prospectOf(net: CompiledNet, node: Node | undefined): Prospect {
+    if (node === undefined) return { slots: new Set(), orders: [], results: new Set() }
+    const known = this.#prospects.get(node)
+    if (known !== undefined) return known
+    const slots = new Set<string>()
+    const results = new Set<string>()
+    const orders = new Map<string, Order>()
+    for (const { to } of node.next.arcs) {
+      const target = net.byKey.get(to)
+      if (target === undefined) continue
+      const { key, work, join } = target
+      if (join === 'count') slots.add(`j:${key}`)
+      if (work.kind === 'child' || (work.kind === 'run' && work.args === null)) slots.add(`a:${chunkOf({ net }, key)}`)
+      if (work.kind === 'run') orders.set(`${work.queue} ${work.limitKey}`, work)
+      // A join that many share does nothing itself: what it lets go comes at once.
+      if (work.kind === 'pass' && node.work.kind !== 'pass') {
+        const beyond = this.#prospectOf(net, target)
+        for (const slot of beyond.slots) slots.add(slot)
+        for (const order of beyond.orders) orders.set(`${order.queue} ${order.limitKey}`, order)
+      }
+      const given = this.#ingredientsOf(net, target)
+      for (const slot of given.slots) slots.add(slot)
+      // Which end completes a join only the join knows: what it is given is asked for then.
+      if (node.work.kind !== 'pass' && join !== 'count') for (const name of given.results) results.add(name)
+    }
+    const prospect = { slots, results, orders: [...orders.values()] }
+    this.#prospects.set(node, prospect)
+    return prospect
+  }
+
+  #ingredientsOf(net: CompiledNet, node: Node): Ingredients {
+    let known = this.#ingredients.get(node)
+    if (known === undefined) {
+      const { work } = node
+      const template = work.kind === 'run' ? work.args : work.kind === 'child' ? work.input : null
+      const evaluate = this.#evaluators.of(net.net.dialect)
+      known = ingredients(net, template === null ? [] : evaluate.templateNames(template as Json))
+      this.#ingredients.set(node, known)
+    }
+    return known
+  }
+}
+
+/** As src/net/guards.ts reads names: a bare one is a node's result, else a key of the input. */
+function ingredients(net: CompiledNet, names: readonly (readonly string[])[]): Ingredients {
+  const slots = new Set<string>()
+  const results = new Set<string>()
+  // Which firing of a list is meant, its slot tells; the items are asked for then, if they are wanted at all.
+  const result = (node: string): void => {
+    if (collects(net.byKey.get(node)?.work)) slots.add(listKey(node))
+    else results.add(node)
+  }
+  for (const [root, key] of names) {
+    if (root === 'ctx') {
+      if (key !== undefined) slots.add(`c:${key}`)
+    } else if (root === 'results') {
+      if (key !== undefined) result(key)
+    } else if (root !== undefined && net.byKey.has(root)) result(root)
+    else if (root !== 'args' && root !== 'event' && root !== 'item' && root !== '$place') slots.add('in')
+  }
+  return { slots: [...slots], results: [...results] }
+}
+
+class Found {
+  readonly instances = new Set<string>()
+  /** Instances one of whose undos ends: the next is the last of the list. */
+  readonly undone = new Set<string>()
+  readonly #slots = new Map<string, Set<string>>()
+  readonly #results = new Map<string, { readonly instanceId: string; readonly node: string }>()
+  readonly #queues = new Set<string>()
+  readonly #limits = new Set<string>()
+
+  slotsOf(instanceId: string): Set<string> {
+    const known = this.#slots.get(instanceId)
+    if (known !== undefined) return known
+    const slots = new Set<string>()
+    this.#slots.set(instanceId, slots)
+    return slots
+  }
+
+  result(instanceId: string, node: string): void {
+    this.#results.set(`${instanceId}/${node}`, { instanceId, node })
+  }
+
+  nodeOrder(node: Node | undefined): void {
+    if (node?.work.kind === 'run') this.order(node.work)
+  }
+
+  order(order: { readonly queue: string; readonly limitKey: string | null }): void {
+    this.#queues.add(order.queue)
+    for (const key of limitKeys(order)) this.#limits.add(key)
+  }
+
+  get need(): Need {
+    return {
+      instances: [...this.instances],
+      slots: [...this.#slots].map(([instanceId, keys]) => ({ instanceId, keys: [...keys] })),
+      ...(this.#results.size === 0 ? {} : { results: [...this.#results.values()] }),
+      ...(this.undone.size === 0
+        ? {}
+        : { topSlot: [...this.undone].map((instanceId) => ({ instanceId, prefix: 'u:' })) }),
+      queues: [...this.#queues],
+      limits: [...this.#limits],
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * How many runs ended, by queue and minute: counted beside the work, after each commit, and added to the store about once
+ * a second. A process that is killed leaves its last second untold; that is the price of costing the work nothing.
+ */
+
+import type { Logger } from '../../kernel/logger.ts'
+import type { TotalRow } from '../../model/rows.ts'
+import type { Store } from '../../store/store.ts'
+import type { QueueStats } from '../api.ts'
+import type { Change } from '../fold/change.ts'
+
+const FLUSH_EVERY_MS = 1000
+const MINUTE_MS = 60_000
+
+type Count = { -readonly [K in keyof TotalRow]: TotalRow[K] }
+
+export class Totals {
+  readonly #store: Store
+  readonly #logger: Logger
+  #counts = new Map<string, Count>()
+  readonly #sums = {
+    /** Created. */
+    runs: 0,
+    /** Transactions that gave out runs, and how many. */
+    claims: 0,
+    claimed_runs: 0,
+    /** Transactions that ended executions, and how many. */
+    settles: 0,
+    settled_runs: 0,
+    succeeded: 0,
+    failed: 0,
+    cancelled: 0,
+    retried: 0,
+  }
+  #minute = 0
+  #timer: NodeJS.Timeout | null = null
+  #flushing: Promise<void> | null = null
+
+  constructor(store: Store, logger: Logger) {
+    this.#store = store
+    this.#logger = logger
+  }
+
+  /** After each commit. */
+  count(change: Change): void {
+    let claimed = 0
+    let settled = 0
+    for (const run of change.newRuns.values()) if (run.status === 'leased') claimed++
+    for (const run of change.runs.values()) {
+      if (run.status === 'leased') {
+        // Deferred by its holder, or taken.
+        if (!run.deferred) claimed++
+      } else if (run.status === 'pending') {
+        if (run.attempt > (change.loaded.runs.get(run.id)?.attempt ?? run.attempt)) {
+          this.#of(change, run.queue).retried++
+          this.#sums.retried++
+          settled++
+        }
+      } else if (run.settledAt === change.now) {
+        this.#of(change, run.queue)[run.status]++
+        this.#sums[run.status]++
+        settled++
+      }
+    }
+    this.#sums.runs += change.newRuns.size
+    this.#sums.claimed_runs += claimed
+    this.#sums.settled_runs += settled
+    if (claimed > 0) this.#sums.claims++
+    if (settled > 0) this.#sums.settles++
+  }
+
+  counters(): Readonly<Record<string, number>> {
+    return { ...this.#sums }
+  }
+
+  #of(change: Change, queue: string): Count {
+    const minute = change.now - (change.now % MINUTE_MS)
+    if (minute !== this.#minute) {
+      // Keys name the queue alone: a new minute begins with what is told already gone.
+      if (this.#counts.size > 0) void this.flush()
+      this.#minute = minute
+    }
+    let count = this.#counts.get(queue)
+    if (count === undefined) {
+      count = { queue, minute, succeeded: 0, failed: 0, cancelled: 0, retried: 0 }
+      this.#counts.set(queue, count)
+      this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref()
+    }
+    return count
+  }
+
+  /** Adds what was counted to the store. */
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    const totals = [...this.#counts.values()]
+    this.#counts = new Map()
+    const before = this.#flushing
+    const flushing = (async () => {
+      await before
+      if (totals.length === 0) return
+      await this.#store.sweep.addTotals({ totals }).catch((error: unknown) => {
+        this.#logger.warn({}, `statistics of ${totals.length} queues were lost: ${(error as Error).message}`)
+      })
+    })()
+    this.#flushing = flushing
+    await flushing
+  }
+
+  forget(): void {
+    this.#counts = new Map()
+  }
+
+  async queueStats(p: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]> {
+    await this.flush()
+    const { read } = this.#store
+    const now = await this.#store.now()
+    const since = now - (now % MINUTE_MS) - (p.minutes - 1) * MINUTE_MS
+    const [queues, counts, totals] = await Promise.all([
+      read.queuesPaused(),
+      read.queueCounts({ queue: p.queue }),
+      read.totals({ queue: p.queue, since }),
+    ])
+    const names = new Set([...queues.keys(), ...counts.map((c) => c.queue), ...totals.map((t) => t.queue)])
+    const wanted = p.queue === null ? [...names].sort() : [p.queue]
+    return wanted.map((name) => {
+      const count = counts.find((c) => c.queue === name)
+      const own = totals.filter((t) => t.queue === name)
+      const sum = (key: 'succeeded' | 'failed' | 'cancelled' | 'retried'): number =>
+        own.reduce((total, row) => total + row[key], 0)
+      return {
+        name,
+        paused: queues.get(name) ?? false,
+        available: count?.available ?? 0,
+        scheduled: count?.scheduled ?? 0,
+        retryable: count?.retryable ?? 0,
+        held: count?.held ?? 0,
+        active: count?.leased ?? 0,
+        succeeded: sum('succeeded'),
+        failed: sum('failed'),
+        cancelled: sum('cancelled'),
+        retried: sum('retried'),
+        minutes: own.filter((t) => t.minute !== 0),
+      }
+    })
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Runs a piece of work as one transaction of the store: loads what it asks for, folds, hands off, writes, and after the
+ * commit tells everybody concerned. Settle, intake, control and the sweeper all go through here.
+ */
+import type { RunRow } from '../../model/rows.ts'
+import type { Loaded, Need, Store } from '../../store/store.ts'
+import { Change, type ChangeDeps } from '../fold/change.ts'
+import { deltaOf } from '../fold/delta.ts'
+import { NeedMore } from '../fold/need.ts'
+import { Admission, limitKeys } from './admission.ts'
+import { type Handed, handOff, type Offer } from './handoff.ts'
+
+export interface Act<T> {
+  readonly roots: readonly string[]
+  readonly wait: boolean
+  readonly need: Need
+  /** Workers that could take what is born here. */
+  offers?(): readonly Offer[]
+  /** Folds into the change. May throw NeedMore, or collect several with pass.each. */
+  fold(change: Change, pass: Pass): T
+}
+
+/** One try at folding everything; thrown away if anything was missing. */
+export class Pass {
+  readonly needs: Need[] = []
+  /** Reports that this transaction leaves unanswered: what is handed out must not go to them. */
+  readonly unanswered = new Set<string>()
+
+  /** Goes on with the next when one lacks something, so that a batch asks for all it lacks at once. */
+  each<T>(things: Iterable<T>, work: (thing: T) => void): void {
+    for (const thing of things) {
+      try {
+        work(thing)
+      } catch (error) {
+        if (!(error instanceof NeedMore)) throw error
+        this.needs.push(error.need)
+      }
+    }
+  }
+}
+
+export interface Committed<T> {
+  readonly value: T
+  readonly change: Change
+  readonly handed: readonly Handed[]
+}
+
+export class Transactor {
+  readonly #store: Store
+  readonly #deps: ChangeDeps
+  readonly #afterCommit: (committed: Committed<unknown>) => void
+  /** Store clock minus our own, as of the last transaction. */
+  clockOffsetMs = 0
+
+  constructor(store: Store, deps: ChangeDeps, afterCommit: (committed: Committed<unknown>) => void) {
+    this.#store = store
+    this.#deps = deps
+    this.#afterCommit = afterCommit
+  }
+
+  get nowMs(): number {
+    return Date.now() + this.clockOffsetMs
+  }
+
+  /** `on`: another way to reach the store, the caller's own transaction. Nobody is told: only he knows when it commits. */
+  async run<T>(act: Act<T>, on?: Store['transact']): Promise<Committed<T>> {
+    const offers = act.offers?.() ?? []
+    let known!: Known
+    let seen: Loaded | null = null
+    const asking = offers.filter((o) => o.waiting === undefined)
+    const renewing = offers.filter((o) => o.renew)
+    const transact = on ?? this.#store.transact.bind(this.#store)
+    const committed = await transact<Committed<T>>({
+      roots: act.roots,
+      wait: act.wait,
+      need: withLooks(act.need, asking, renewing),
+      decide: (loaded) => {
+        // A store that had to begin anew has forgotten what earlier rounds asked for.
+        if (loaded !== seen) known = new Known(act.need)
+        seen = loaded
+        const { queues, limits, lockedLimits, now } = loaded
+        const admission = new Admission({ queues, limits, lockedLimits, now, listing: (type) => loaded.listing(type) })
+        const change = new Change(loaded, admission, this.#deps, known.things)
+        const pass = new Pass()
+        let value: T | undefined
+        try {
+          value = act.fold(change, pass)
+        } catch (error) {
+          if (!(error instanceof NeedMore)) throw error
+          pass.needs.push(error.need)
+        }
+        pass.needs.push(...change.lacking)
+        const rules = unknownRules(change, offers.length > 0, known)
+        if (rules !== null) pass.needs.push(rules)
+        if (pass.needs.length > 0) return { need: merge(pass.needs) }
+        const fresh = offers.map((o) => copyOf(o, pass.unanswered))
+        const handed = handOff(
+          change,
+          fresh,
+          offers.map((o) => (o.waiting === undefined ? (loaded.urgency[asking.indexOf(o)] ?? null) : o.waiting)),
+        )
+        return { delta: deltaOf(change), result: { value: value as T, change, handed } }
+      },
+    })
+    this.clockOffsetMs = committed.change.now - Date.now()
+    const { urgency, nextUrgency } = committed.change.loaded
+    for (const [i, offer] of asking.entries()) offer.looked(urgency[i] ?? null)
+    for (const [i, offer] of renewing.entries()) offer.looked(nextUrgency[i] ?? null)
+    if (on === undefined) this.#afterCommit(committed)
+    return committed
+  }
+}
+
+/** Offers are spent by handing off, and decide may be called again: each call works on its own. */
+function copyOf(offer: Offer, unanswered: ReadonlySet<string>): Offer {
+  const { holder, filter, accepts, reports, room, streak, waiting, renew, looked } = offer
+  const answered = reports.filter((id) => !unanswered.has(id))
+  return { holder, filter, accepts, reports: answered, room, streak, waiting, renew, looked }
+}
+
+/** What waits in the queue, for offers that do not know it and for those that knew it a while ago. */
+function withLooks(need: Need, asking: readonly Offer[], renewing: readonly Offer[]): Need {
+  if (asking.length === 0 && renewing.length === 0) return need
+  const urgency = asking.map((o) => o.filter)
+  const nextUrgency = renewing.map((o) => o.filter)
+  return { ...need, ...(urgency.length === 0 ? {} : { urgency }), ...(nextUrgency.length === 0 ? {} : { nextUrgency }) }
+}
+
+/** What has been asked for, and may simply not exist. */
+class Known {
+  readonly queues: Set<string>
+  readonly limits: Set<string>
+  readonly things = new Set<string>()
+  constructor(need: Need) {
+    this.queues = new Set(need.queues)
+    this.limits = new Set(need.limits)
+    for (const queue of this.queues) this.things.add(`queue ${queue}`)
+    for (const key of this.limits) this.things.add(`limit ${key}`)
+    for (const key of need.heldLimits ?? []) this.things.add(`limit ${key}`)
+  }
+}
+
+/** Queue settings and limits that releases and hand-offs of this pass depend on and that were not asked for yet. */
+function unknownRules(change: Change, offering: boolean, { queues, limits }: Known): Need | null {
+  const more = { queues: [] as string[], limits: [] as string[] }
+  const ask = (run: RunRow): void => {
+    if (!queues.has(run.queue)) {
+      queues.add(run.queue)
+      more.queues.push(run.queue)
+    }
+    for (const key of limitKeys(run)) {
+      if (limits.has(key)) continue
+      limits.add(key)
+      more.limits.push(key)
+    }
+  }
+  for (const run of change.runs.values()) if (run.status !== 'leased') ask(run)
+  if (offering) for (const run of change.newRuns.values()) if (run.status === 'pending') ask(run)
+  return more.queues.length + more.limits.length === 0 ? null : more
+}
+
+type Parts = { [K in keyof Need]: Need[K] }
+
+/** Adds needs up; a transaction that asks twice for the same loads it twice, which is harmless. */
+export function merge(needs: readonly Need[]): Need {
+  const merged: Record<string, unknown> = {}
+  for (const need of needs) {
+    for (const [part, wanted] of Object.entries(need as Parts)) {
+      if (!Array.isArray(wanted)) merged[part] = wanted
+      else {
+        const all = (merged[part] ??= []) as unknown[]
+        for (const one of wanted) all.push(one)
+      }
+    }
+  }
+  const { results, ...rest } = merged as Need
+  return results === undefined ? rest : { ...rest, results: onceEach(results) }
+}
+
+/** Joins side by side wait for the same results. */
+function onceEach(results: NonNullable<Need['results']>): NonNullable<Need['results']> {
+  return [...new Map(results.map((one) => [`${one.instanceId}/${one.node}`, one])).values()]
+}

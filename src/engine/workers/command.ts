@@ -1,0 +1,41 @@
+/** A command as a worker gives it, checked before it meets a batch: what cannot be sent must not be stored. */
+
+import { unstorable } from '../../kernel/json-limits.ts'
+import type { Failure } from '../../net/marking.ts'
+import type { Report } from '../../worker/port.ts'
+
+const LONGEST_SUBJECT = 1024
+/** Shorter than it takes to answer, every command would be sent twice; longer than a month is for ever. */
+const SHORTEST_RESEND_MS = 100
+const LONGEST_RESEND_MS = 31 * 86_400_000
+/** White space would end the subject on the wire. */
+const SUBJECT = /^[^\s\p{Cc}]+$/u
+
+/** null: there is none, or nothing is wrong with it. */
+export function commandProblem({ outcome, delivery }: Report, maxBytes: number): Failure | null {
+  if (outcome.kind !== 'deferred' || outcome.command === undefined) return null
+  const { subject, body, resendMs } = outcome.command
+  if (delivery.instanceId === null) return wrong('the run belongs to no workflow, so nobody could answer it')
+  if (typeof subject !== 'string' || !SUBJECT.test(subject) || subject.length > LONGEST_SUBJECT) {
+    return wrong(`a subject is a text of 1 to ${LONGEST_SUBJECT} characters without white space`)
+  }
+  if (!Number.isInteger(resendMs) || resendMs < SHORTEST_RESEND_MS || resendMs > LONGEST_RESEND_MS) {
+    return wrong(`resendMs is a whole number from ${SHORTEST_RESEND_MS} to ${LONGEST_RESEND_MS}`)
+  }
+  if (typeof body !== 'string' || !isJson(body)) return wrong('its body is not JSON text')
+  const refusal = unstorable(body, maxBytes)
+  return refusal === null ? null : { ...refusal, message: `the command ${refusal.message}` }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function wrong(message: string): Failure {
+  return { code: 'invalid_request', message: `the command: ${message}`, retryable: false }
+}

@@ -1,0 +1,35 @@
+/** Commands for whoever publishes them: the store's, and word of new ones. */
+import type { Commands } from '../../model/commands.ts'
+import type { EngineCommands } from '../api.ts'
+
+export class CommandDesk implements EngineCommands {
+  readonly take: Commands['take']
+  readonly confirm: Commands['confirm']
+  readonly renew: Commands['renew']
+  readonly nextDueAt: Commands['nextDueAt']
+  readonly of: Commands['of']
+  readonly ofInstance: Commands['ofInstance']
+  readonly refused: Commands['refused']
+  readonly #listeners = new Set<() => void>()
+
+  constructor(commands: Commands) {
+    this.take = (p) => commands.take(p)
+    this.confirm = (p) => commands.confirm(p)
+    this.renew = () => commands.renew()
+    this.nextDueAt = () => commands.nextDueAt()
+    this.of = (p) => commands.of(p)
+    this.ofInstance = (p) => commands.ofInstance(p)
+    this.refused = commands.refused
+  }
+
+  onStored(listener: () => void): () => void {
+    // Its own function, so that one listener given twice is two.
+    const entry = (): void => listener()
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * Completion of deferred work by the id of its run, from anywhere, through the same settle as the workers' reports.
+ * What is refused changes nothing, but the history of a run that exists tells it, unless the same may be taken in a moment:
+ *
+ *   not_found              there is no such run
+ *   mismatch               it is of another instance than was said
+ *   conflict, early        its worker still has it, or will have
+ *   conflict, duplicate    it was completed before; services tell the same again whenever they are asked again
+ *   conflict, late         it had been given up; a success may still have to be undone, so the instance hears of it
+ *
+ * The undo at which a rollback stopped is not late: its success is recorded, and the rollback continues.
+ */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import { storableText } from '../../kernel/json-limits.ts'
+import { unscopedName } from '../../kernel/scoped-names.ts'
+import type { RunRow } from '../../model/rows.ts'
+import type { Failure } from '../../net/marking.ts'
+import type { Store } from '../../store/store.ts'
+import type { Delivery } from '../../worker/port.ts'
+import type { Completion, CompletionRefusal } from '../api.ts'
+import type { Change } from '../fold/change.ts'
+import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
+import { tellLate, tellLateRefusal, undoneLate } from '../fold/run/late-success.ts'
+import { type Chance, failExecution, succeed } from '../fold/run/outcomes.ts'
+import { checkSaid, isRefused, type Said } from '../fold/run/remarks.ts'
+import { Batcher } from '../transaction/batcher.ts'
+import { LOCK_PATIENCE_MS, type Settler } from '../transaction/settle.ts'
+import { deliveryOf } from './deliveries.ts'
+import { missing } from './lease-report.ts'
+
+/** Runs deferred here whose root and place are remembered: a completion then needs no look-up. */
+const REMEMBERED = 20_000
+const LOOKED_UP_AT_ONCE = 500
+
+export interface CompletionDeps {
+  readonly store: Store
+  readonly settler: Settler
+  readonly newId: () => string
+  readonly chance: Chance
+  readonly maxPayloadBytes: number
+}
+
+export class Completions {
+  readonly #deps: CompletionDeps
+  readonly #known = new Map<string, Delivery>()
+  readonly #lookUps: Batcher<string, Delivery | null>
+
+  constructor(deps: CompletionDeps) {
+    this.#deps = deps
+    this.#lookUps = new Batcher({
+      work: async (batch) => {
+        const runs = await deps.store.read.runs({ ids: batch.map(({ params }) => params) })
+        const found = new Map(runs.map((run) => [run.id, deliveryOf(run)]))
+        for (const { params, resolve } of batch) resolve(found.get(params) ?? null)
+      },
+      most: LOOKED_UP_AT_ONCE,
+      mostBytes: Number.POSITIVE_INFINITY,
+      sizeOf: () => 1,
+    })
+  }
+
+  /** After a commit. */
+  remember(change: Change): void {
+    for (const run of change.runs.values()) {
+      if (!run.deferred) continue
+      if (this.#known.size >= REMEMBERED) this.#known.clear()
+      this.#known.set(run.id, deliveryOf(run))
+    }
+  }
+
+  forget(): void {
+    this.#known.clear()
+  }
+
+  async complete(completion: Completion): Promise<void> {
+    const { runId } = completion
+    const outcome = this.#outcome(completion)
+    const delivery = this.#known.get(runId) ?? (await this.#lookUps.add(runId))
+    if (delivery === null) throw missing(runId)
+    const reportId = this.#deps.newId()
+    const told: Told = { outcome, said: this.#said(completion, delivery), reportId }
+    // undefined: its root is gone, so nobody folded it. Errors are dear: none is made for what goes well.
+    let refusal: PetrelError | null | undefined
+    const { rootId, instanceId } = delivery
+    await this.#deps.settler.settle({
+      runId,
+      rootId,
+      instanceId,
+      bytes: outcome.text.length + 400,
+      report: null,
+      hint: delivery,
+      patienceMs: LOCK_PATIENCE_MS,
+      fold: (change) => {
+        refusal = completed(change, completion, told, this.#deps.chance)
+        return refusal === null ? 'recorded' : 'stale'
+      },
+      unstorable: () => {
+        refusal = new PetrelError('unstorable', `the completion of run ${runId} cannot be stored in this database`)
+        return 'stale'
+      },
+    })
+    this.#known.delete(runId)
+    if (refusal !== null) throw refusal ?? missing(runId)
+  }
+
+  #outcome({ outcome }: Completion): CheckedOutcome {
+    const most = this.#deps.maxPayloadBytes
+    if (outcome.kind === 'succeeded') return { error: null, text: storableText(outcome.result, 'result', most) }
+    return { error: outcome.error, text: storableText(outcome.error, 'error', most) }
+  }
+
+  #said({ notes }: Completion, { instanceId }: Delivery): Said {
+    if (notes === undefined) return {}
+    const said = checkSaid({ notes }, { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes })
+    return isRefused(said) ? {} : said
+  }
+}
+
+interface CheckedOutcome {
+  /** null: it succeeded, and `text` is the result. */
+  readonly error: Failure | null
+  readonly text: string
+}
+
+interface Told {
+  readonly outcome: CheckedOutcome
+  readonly said: Said
+  readonly reportId: string
+}
+
+function completed(change: Change, completion: Completion, told: Told, chance: Chance): PetrelError | null {
+  const { runId, instanceId } = completion
+  const { outcome, said, reportId } = told
+  finishedOutside(change, runId)
+  const run = change.run(runId)
+  if (run === undefined) return missing(runId)
+  if (instanceId !== undefined && instanceId !== run.instanceId) {
+    tellRefused(change, run, 'mismatch', outcome)
+    return mismatch(run, instanceId)
+  }
+  if (run.status === 'leased' && run.deferred) {
+    const story = { startedAt: null, reportId, ...said }
+    if (outcome.error === null) succeed(change, run, outcome.text, story)
+    else failExecution(change, run, outcome.error, false, story, chance)
+    return null
+  }
+  // Its commit was uncertain and is told again.
+  if (run.reportId === reportId) return null
+  const late = { startedAt: null, reportId, ...said }
+  if (outcome.error === null && undoneLate(change, run, outcome.text, late)) return null
+  const reason = reasonOf(run)
+  if (reason !== 'early') tellRefused(change, run, reason, outcome)
+  if (reason === 'late' && outcome.error === null) tellLate(change, run, outcome.text)
+  if (reason === 'late' && outcome.error !== null) tellLateRefusal(change, run)
+  return conflict(run, reason)
+}
+
+function reasonOf(run: RunRow): CompletionRefusal {
+  if (run.status === 'pending' || run.status === 'leased') return 'early'
+  // A late success was told once: from then on there is a result.
+  const givenUp = run.unknown || (run.status === 'cancelled' && run.result === null)
+  return givenUp ? 'late' : 'duplicate'
+}
+
+function tellRefused(change: Change, run: RunRow, reason: string, { error }: CheckedOutcome): void {
+  const outcome = error === null ? 'succeeded' : 'failed'
+  change.runEvent(run, 'completion.refused', { reason, outcome })
+}
+
+function mismatch(run: RunRow, named: string): PetrelError {
+  const whose = run.instanceId === null ? 'belongs to no instance' : `belongs to instance ${run.instanceId}`
+  return new PetrelError('mismatch', `run ${run.id} ${whose}, not to ${named}`, {
+    id: run.id,
+    instance_id: run.instanceId,
+  })
+}
+
+function conflict(run: RunRow, reason: CompletionRefusal): PetrelError {
+  const state = run.status
+  const why: Record<CompletionRefusal, string> = {
+    early:
+      state === 'leased'
+        ? `is held by worker ${unscopedName(run.leasedBy) ?? '?'}, who has not deferred it`
+        : 'has not begun',
+    duplicate: `is ${state}: it was completed before`,
+    late: `is ${state}: it had been given up`,
+  }
+  const message = `run ${run.id} ${why[reason]}; only deferred work can be completed`
+  return new PetrelError('conflict', message, { state, reason })
+}

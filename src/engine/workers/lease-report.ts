@@ -1,0 +1,133 @@
+/** What the holder of a lease of its own reports: checked against the row under its lock, and either all or nothing. */
+
+import { PetrelError } from '../../kernel/errors.ts'
+import { unscopedName } from '../../kernel/scoped-names.ts'
+import type { LeaseReport, LeaseSettled } from '../../model/leases.ts'
+import type { RunRow } from '../../model/rows.ts'
+import type { Change } from '../fold/change.ts'
+import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
+import { lastExecution, noteLate } from '../fold/run/late-success.ts'
+import {
+  type Chance,
+  failExecution,
+  giveBack,
+  leaseExpired,
+  overdue,
+  postpone,
+  requeue,
+  succeed,
+} from '../fold/run/outcomes.ts'
+import type { Said } from '../fold/run/remarks.ts'
+import { waitOf } from '../fold/run/runs.ts'
+
+/** A report whose parts are known to be storable. */
+export interface CheckedReport {
+  readonly report: LeaseReport
+  readonly said: Said
+  /** JSON text. */
+  readonly result: string | null
+  /** Names this report, should its commit be uncertain. */
+  readonly reportId: string
+  /** It had come by then, but its row was locked: a lease that ran out since does not count. */
+  readonly inTimeAt: number | null
+}
+
+/** Fence and fold. Whatever is refused has changed nothing but a lease that had run out by itself. */
+export function settleLease(change: Change, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
+  const { report, said, result, reportId, inTimeAt } = checked
+  const { runId, outcome } = report
+  const before = change.run(runId)
+  if (before === undefined) return missing(runId)
+  // Its commit was uncertain and is told again.
+  if (before.status !== 'leased' && before.reportId === reportId) return settledAs(before, change.now)
+  if (before.leaseMs !== null && !cameInTime(before, inTimeAt)) {
+    leaseExpired(change, runId, chance)
+    overdue(change, runId, chance)
+  }
+  const run = change.run(runId) as RunRow
+  const refusal = refusalOf(run, report, change.now)
+  if (refusal !== null) {
+    if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report, result)
+    finishedOutside(change, runId)
+    return refusal
+  }
+  const told = { startedAt: null, reportId, ...said }
+  if (outcome.kind === 'succeeded') succeed(change, run, result, told)
+  else if (outcome.kind === 'requeue') requeue(change, run, outcome.error ?? null, told)
+  else if (outcome.kind === 'released') giveBack(change, run, false, told)
+  else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
+  else failExecution(change, run, outcome.error, false, told, chance, outcome.how, result)
+  return settledAs(change.run(runId) as RunRow, change.now)
+}
+
+function cameInTime({ leaseUntil, timeoutAt }: RunRow, at: number | null): boolean {
+  const over = Math.min(leaseUntil ?? Number.POSITIVE_INFINITY, timeoutAt ?? Number.POSITIVE_INFINITY)
+  return at !== null && at < over
+}
+
+function settledAs(run: RunRow, now: number): LeaseSettled {
+  return { run, retryDelayMs: run.status === 'pending' ? Math.max(0, run.runAt - now) : null }
+}
+
+function refusalOf(run: RunRow, { holder, attempt, epoch = null }: LeaseReport, now: number): PetrelError | null {
+  if (run.status !== 'leased')
+    return conflict(run, now, `is ${wordOf(run, now)}; only the holder of its lease may report`)
+  if (run.leaseMs === null || run.deferred) {
+    const who = run.deferred
+      ? 'was deferred and is completed by its id'
+      : `is held by worker ${unscopedName(run.leasedBy) ?? '?'}`
+    return conflict(run, now, `${who}, not under a lease of its own`)
+  }
+  if (holder !== null && run.leasedBy !== holder) {
+    return conflict(run, now, `is held by worker ${unscopedName(run.leasedBy) ?? '?'}, not by ${unscopedName(holder)}`)
+  }
+  if (epoch !== null && epoch !== run.epoch) {
+    return conflict(run, now, 'was given out again since', { given_out_again: true })
+  }
+  if (attempt !== null && attempt !== run.attempt + 1) {
+    return conflict(run, now, `is at attempt ${run.attempt + 1}, not ${attempt}`)
+  }
+  return null
+}
+
+/** Two workers have held the run, and the report does not say from which of them it is. */
+export function ambiguous(run: RunRow): PetrelError {
+  const what = 'was given out again after a lease that ended without a report: name worker_id or attempt in the report'
+  return conflict(run, run.runAt, what)
+}
+
+function conflict(run: RunRow, now: number, what: string, more: Readonly<Record<string, unknown>> = {}): PetrelError {
+  return new PetrelError('conflict', `run ${run.id} ${what}`, {
+    job_id: run.id,
+    current_state: run.status,
+    current: wordOf(run, now),
+    expected_state: 'leased',
+    ...more,
+  })
+}
+
+function wordOf(run: RunRow, now: number): string {
+  return run.status === 'pending' ? waitOf(run, now) : run.status === 'leased' ? 'active' : run.status
+}
+
+export function missing(runId: string): PetrelError {
+  return new PetrelError('not_found', `there is no run ${runId}`, {
+    resource_type: 'job',
+    resource_id: runId,
+    id: runId,
+  })
+}
+
+/** A success of the very start that was given up: if the work can be undone, the undo must know of it. */
+function noteIfUndoable(
+  change: Change,
+  run: RunRow,
+  { attempt, epoch = null }: LeaseReport,
+  result: string | null,
+): void {
+  const last = lastExecution(run)
+  if (run.instanceId === null || run.node === null || last === null) return
+  const theVeryStart = epoch === null ? attempt !== null && attempt === run.attempt : epoch === last
+  if (!theVeryStart || change.member(run.instanceId).net.byKey.get(run.node)?.undo === null) return
+  noteLate(change, run, last, result)
+}

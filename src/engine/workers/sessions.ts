@@ -1,0 +1,418 @@
+/**
+ * Sessions of workers in this process: registered, heartbeated, offered work. A session's runs live as long as it
+ * beats; when it stops, the sweeper of any process takes them back.
+ */
+import { hostname } from 'node:os'
+import { PetrelError } from '../../kernel/errors.ts'
+import { unstorable } from '../../kernel/json-limits.ts'
+import type { Logger } from '../../kernel/logger.ts'
+import { StoreLockedError } from '../../kernel/store-errors.ts'
+import { retriedRun } from '../../model/retried-runs.ts'
+import type { WorkerRow } from '../../model/rows.ts'
+import type { Failure } from '../../net/marking.ts'
+import type { Json } from '../../net/net.ts'
+import type { ClaimFilter, Need, Store } from '../../store/store.ts'
+import type {
+  Delivery,
+  ParentResults,
+  Reply,
+  Report,
+  Session,
+  SessionInbox,
+  SessionOptions,
+  WorkerPort,
+} from '../../worker/port.ts'
+import type { Change } from '../fold/change.ts'
+import { type Chance, reported, UNSTORABLE } from '../fold/run/outcomes.ts'
+import { isRefused, readSaid, type Said } from '../fold/run/remarks.ts'
+import { leased } from '../fold/run/runs.ts'
+import type { Faults } from '../transaction/faults.ts'
+import type { Handed, Offer } from '../transaction/handoff.ts'
+import type { Settler } from '../transaction/settle.ts'
+import type { Transactor } from '../transaction/transactor.ts'
+import { claim } from './claim.ts'
+import { commandProblem } from './command.ts'
+import { deliveryOf } from './deliveries.ts'
+import { accepting, checkFilter } from './filter.ts'
+import { Holdings } from './held-runs.ts'
+import type { Programs } from './programs.ts'
+import type { References } from './references.ts'
+
+/**
+ * How long a look at the queue counts: hand-offs may pass over a run that came this short ago. An older look counts once
+ * more, while the store is asked along with what is written, unless a wake or much time came between.
+ */
+const LOOK_LASTS_MS = 20
+const LOOK_RENEWED_MS = 250
+
+export interface SessionDeps {
+  readonly store: Store
+  readonly transactor: Transactor
+  readonly settler: () => Settler
+  readonly results: (delivery: Delivery) => Promise<ParentResults>
+  readonly programs: Programs
+  readonly references: References
+  readonly newId: () => string
+  readonly chance: Chance
+  readonly logger: Logger
+  readonly faults: Faults
+  readonly ttlMs: number
+  readonly heartbeatMs: number
+  readonly maxPayloadBytes: number
+  readonly probe: (point: string) => void
+  /** These runs have begun: their instances may not know yet. */
+  readonly noteStarts: (runIds: readonly string[]) => Promise<void>
+  /** A rate limit refused: look again then. */
+  readonly dueAt: (at: number) => void
+  /** Notes that a worker asked for work; the claim goes on as it is. */
+  readonly polled: <T>(worker: string, claim: Promise<T>) => Promise<T>
+}
+
+export class Sessions implements WorkerPort {
+  readonly #deps: SessionDeps
+  readonly #open = new Map<string, LocalSession>()
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps
+  }
+
+  async open(options: SessionOptions, inbox: SessionInbox): Promise<Session> {
+    checkFilter(options)
+    const session = new LocalSession(this.#deps, options, inbox, (before, now) => {
+      this.#open.delete(before)
+      if (now !== null) this.#open.set(now, session)
+    })
+    await session.beat()
+    this.#open.set(session.id, session)
+    return session
+  }
+
+  /** Who could take work born now: those whose reports free a slot, and those with room besides. */
+  offers(reports: readonly { readonly sessionId: string; readonly reportId: string }[]): readonly Offer[] {
+    const offers: Offer[] = []
+    for (const session of this.#open.values()) {
+      const own: string[] = []
+      for (const { sessionId, reportId } of reports) if (sessionId === session.id) own.push(reportId)
+      const offer = session.offer(own)
+      if (offer !== null) offers.push(offer)
+    }
+    return offers
+  }
+
+  /** After the commit: deliveries that no reply carries. */
+  handed(handed: readonly Handed[]): void {
+    const bySession = new Map<string, Delivery[]>()
+    for (const id of new Set(handed.map((h) => h.offer.holder.id))) {
+      const session = this.#open.get(id)
+      if (session !== undefined) session.streak++
+    }
+    for (const { run, offer, reportId } of handed) {
+      if (reportId !== null) continue
+      const list = bySession.get(offer.holder.id) ?? []
+      list.push(deliveryOf(run))
+      bySession.set(offer.holder.id, list)
+    }
+    for (const [id, deliveries] of bySession) this.#open.get(id)?.inbox.deliver(deliveries)
+  }
+
+  /** Something may be claimable; null: on any queue. None of it is more urgent than `urgency`, as far as known. */
+  wake(queues: ReadonlySet<string> | null, urgency?: number): void {
+    for (const session of this.#open.values()) session.wake(queues, urgency)
+  }
+
+  /** A lease held here ended without the worker's report. */
+  lost(sessionId: string, runId: string, timedOut: boolean): void {
+    this.#open.get(sessionId)?.inbox.stop([{ runId, reason: timedOut ? 'timeout' : 'cancel' }])
+  }
+
+  /** Cancels or pauses may concern runs held here. */
+  async beatNow(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((s) => s.beat()))
+  }
+
+  /** Somebody has committed something, perhaps the end of runs that are held here. Writes nothing. */
+  compare(): void {
+    for (const session of this.#open.values()) session.holdings.compareSoon()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((s) => s.close()))
+  }
+}
+
+class LocalSession implements Session {
+  id: string
+  readonly inbox: SessionInbox
+  readonly holdings: Holdings
+  readonly filter: ClaimFilter
+  /** Settles in a row that handed something over; a claim begins anew. */
+  streak = 0
+  readonly #deps: SessionDeps
+  readonly #options: SessionOptions
+  readonly #accepts: Offer['accepts']
+  readonly #startedAt = Date.now()
+  readonly #renamed: (before: string, now: string | null) => void
+  /** Ids under which it was declared dead: what was leased under them may still be reported. */
+  readonly #formerIds = new Set<string>()
+  #beatenAt = 0
+  #state: WorkerRow['state'] = 'running'
+  #timer: NodeJS.Timeout | null = null
+  #closed = false
+  /** Something may wait in the queue: set by a wake or a full claim, cleared by a claim that took all there was. */
+  #othersWait = true
+  /** What the store last said of the queue. A wake by something more urgent makes it worthless. */
+  #lastLook: { readonly waiting: number | null; readonly at: number } | null = null
+  readonly #looked = (waiting: number | null): void => {
+    this.#lastLook = { waiting, at: performance.now() }
+  }
+  /** Queues it got work from, when it takes from all: their settings are loaded with the next claim at once. */
+  readonly #queuesSeen = new Set<string>()
+
+  constructor(
+    deps: SessionDeps,
+    options: SessionOptions,
+    inbox: SessionInbox,
+    renamed: (before: string, now: string | null) => void,
+  ) {
+    this.#deps = deps
+    this.#options = options
+    this.inbox = inbox
+    this.holdings = new Holdings(deps, inbox, () => this.id)
+    this.id = deps.newId()
+    const { queues, types, tenant, runtime } = options
+    this.filter = { queues, types, tenant, runtime }
+    this.#accepts = accepting(this.filter)
+    this.#renamed = renamed
+  }
+
+  offer(reports: string[]): Offer | null {
+    if (this.#state !== 'running' || this.#closed || this.#silent()) return null
+    const room = Math.max(0, this.inbox.room() - reports.length)
+    if (room === 0 && reports.length === 0) return null
+    const { waiting, renew } = this.#waiting()
+    return {
+      holder: { id: this.id, name: this.#options.name },
+      filter: this.filter,
+      accepts: this.#accepts,
+      reports,
+      room,
+      streak: this.streak,
+      waiting,
+      renew,
+      looked: this.#looked,
+    }
+  }
+
+  /** As far as known. */
+  #waiting(): Pick<Offer, 'waiting' | 'renew'> {
+    if (!this.#othersWait) return { waiting: null, renew: false }
+    const look = this.#lastLook
+    const age = look === null ? Number.POSITIVE_INFINITY : performance.now() - look.at
+    if (look === null || age > LOOK_RENEWED_MS) return { waiting: undefined, renew: false }
+    return { waiting: look.waiting, renew: age > LOOK_LASTS_MS }
+  }
+
+  wake(queues: ReadonlySet<string> | null, urgency = Number.NEGATIVE_INFINITY): void {
+    if (this.#state !== 'running') return
+    if (queues === null || this.filter.queues === null || this.filter.queues.some((q) => queues.has(q))) {
+      this.#othersWait = true
+      // Behind what is known to wait it changes nothing.
+      if (urgency < (this.#lastLook?.waiting ?? Number.POSITIVE_INFINITY)) this.#lastLook = null
+      this.inbox.wake()
+    }
+  }
+
+  async beat(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    try {
+      const { state, stop } = await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: this.#deps.ttlMs })
+      if (stop.length > 0) this.inbox.stop(stop.map((runId) => ({ runId, reason: 'cancel' as const })))
+      await this.holdings.compare()
+      if (state === 'dead' && !this.#closed) return await this.#beginAnew()
+      this.#beatenAt = performance.now()
+      if (state === 'quiet' || state === 'terminate') this.#state = state
+    } catch (error) {
+      // Nobody can declare it dead while its row is locked.
+      if (error instanceof StoreLockedError) this.#beatenAt = performance.now()
+      this.#deps.logger.warn({ session: this.id }, `heartbeat failed, trying again: ${(error as Error).message}`)
+    }
+    if (!this.#closed) this.#timer = setTimeout(() => void this.beat(), this.#deps.heartbeatMs).unref()
+  }
+
+  /** Paused for too long: others have taken what it held. It goes on under a new name. */
+  async #beginAnew(): Promise<void> {
+    const before = this.id
+    this.#formerIds.add(before)
+    this.id = this.#deps.newId()
+    this.#renamed(before, this.id)
+    this.inbox.stop(this.inbox.holding().map((runId) => ({ runId, reason: 'lost' as const })))
+    this.#deps.logger.warn({ before, session: this.id }, 'the session was declared dead; beginning a new one')
+    await this.beat()
+    this.inbox.wake()
+  }
+
+  #held(sessionId: string): boolean {
+    return sessionId === this.id || this.#formerIds.has(sessionId)
+  }
+
+  /** true: it may have been declared dead without knowing. */
+  #silent(): boolean {
+    return performance.now() - this.#beatenAt > this.#deps.ttlMs
+  }
+
+  #row(): WorkerRow {
+    const { name, runtime, queues, types, concurrency, tenant } = this.#options
+    const now = this.#deps.transactor.nowMs
+    return {
+      id: this.id,
+      name,
+      host: hostname(),
+      pid: process.pid,
+      runtime,
+      queues: queues ?? [],
+      types: types ?? [],
+      concurrency,
+      state: this.#closed ? 'dead' : this.#state,
+      startedAt: this.#startedAt,
+      heartbeatAt: now,
+      expiresAt: now + this.#deps.ttlMs,
+      tenant,
+      holds: 'session',
+    }
+  }
+
+  async claim(limit: number): Promise<readonly Delivery[]> {
+    if (this.#silent()) await this.beat()
+    if (this.#state !== 'running' || this.#closed || limit <= 0) return []
+    const { transactor } = this.#deps
+    const candidates = { ...this.filter, limit, skipQueues: [], skipLimitKeys: [] }
+    const queues = this.filter.queues ?? [...this.#queuesSeen]
+    const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
+    this.holdings.claiming = true
+    this.#othersWait = false
+    this.#lastLook = null
+    const claiming = transactor.run({ roots: [], wait: false, need, fold: (c) => this.#lease(c, limit) })
+    const { value, change } = await this.#deps.polled(this.#options.name, claiming).finally(() => {
+      this.holdings.claiming = false
+    })
+    this.streak = 0
+    const { candidates: found } = change.loaded
+    if (value.length >= limit || found.length > value.length) this.#othersWait = true
+    // They come best first: what is left is no more urgent than the last.
+    const last = found.length === value.length ? found.at(-1) : undefined
+    if (last !== undefined) this.#looked(last.priority)
+    if (change.admission.retryAt !== null) this.#deps.dueAt(change.admission.retryAt)
+    if (value.length > 0) this.#deps.probe('after-claim')
+    return value
+  }
+
+  #lease(change: Change, limit: number): readonly Delivery[] {
+    const holder = { id: this.id, name: this.#options.name }
+    const { taken } = claim(change, this.filter, limit, (run) => leased(run, holder, change.now, null))
+    for (const { queue } of taken) this.#queuesSeen.add(queue)
+    return taken.map((run) => deliveryOf(run))
+  }
+
+  settle(report: Report): Promise<Reply> {
+    const { delivery } = report
+    const { checked, said } = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
+    this.holdings.reporting.add(delivery.runId)
+    const session = { id: this.id, held: (id: string) => this.#held(id) }
+    return this.#deps.settler().settle({
+      runId: delivery.runId,
+      rootId: delivery.rootId,
+      instanceId: delivery.instanceId,
+      bytes: bytesOf(checked),
+      report: { sessionId: this.id, report: checked },
+      // The worker goes on with other work.
+      ifLocked: 'keep',
+      decided: () => this.holdings.reporting.delete(delivery.runId),
+      fold: (change) => reported(change, session, checked, said, this.#deps.chance),
+      unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), {}, this.#deps.chance),
+    })
+  }
+
+  /** A worker knows only its own machine's clock. */
+  #onStoreClock(at: number | null): number | null {
+    return at === null ? null : Math.round(at + this.#deps.transactor.clockOffsetMs)
+  }
+
+  #checked(report: Report): { readonly checked: Report; readonly said: Said } {
+    const maxBytes = this.#deps.maxPayloadBytes
+    const said = readSaid(report, { inWorkflow: report.delivery.instanceId !== null, maxBytes })
+    if (isRefused(said)) return { checked: failedAs(report, said), said: {} }
+    const problem = commandProblem(report, maxBytes)
+    if (problem !== null) return { checked: failedAs(report, problem), said }
+    if (report.outcome.kind !== 'succeeded' || report.outcome.result === null) return { checked: report, said }
+    const error = unstorable(report.outcome.result, maxBytes)
+    if (error === null) return { checked: report, said }
+    return { checked: failedAs(report, { ...error, message: `the result ${error.message}` }), said }
+  }
+
+  async started(
+    runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[],
+  ): Promise<void> {
+    const held = await this.#deps.store.sweep.started({
+      runs: runs.map((r) => ({ id: r.runId, epoch: r.epoch, at: this.#onStoreClock(r.at) as number })),
+    })
+    await this.#deps.noteStarts(held)
+  }
+
+  results(delivery: Delivery): Promise<ParentResults> {
+    return this.#deps.results(delivery)
+  }
+
+  program(delivery: Delivery): Promise<Json | null> {
+    return this.#deps.programs.of(delivery)
+  }
+
+  async dereference({ instanceId, payload }: Delivery): Promise<Json | undefined> {
+    const args = JSON.parse(payload) as Json
+    return instanceId === null ? args : this.#deps.references.resolve(instanceId, args)
+  }
+
+  async checkpoint(delivery: Delivery, state: string): Promise<number> {
+    const { runId, epoch } = delivery
+    const error = unstorable(state, this.#deps.maxPayloadBytes)
+    if (error !== null) throw new PetrelError(error.code as 'unstorable', `the checkpoint ${error.message}`)
+    const sequence = await this.#deps.store.sweep.checkpoint({ runId, epoch, state })
+    if (sequence === null) throw new PetrelError('stale_lease', `run ${runId} is no longer held by this worker`)
+    return sequence
+  }
+
+  async loadCheckpoint(delivery: Delivery): Promise<string | null> {
+    const { read } = this.#deps.store
+    const retried = retriedRun(delivery.meta)
+    const saved = await read.checkpoint(delivery.runId)
+    return (saved ?? (retried === null ? null : await read.checkpoint(retried.run)))?.state ?? null
+  }
+
+  async progress(delivery: Delivery, value: string): Promise<void> {
+    await this.#deps.store.sweep.progress({ runId: delivery.runId, epoch: delivery.epoch, value })
+  }
+
+  async quiet(): Promise<void> {
+    this.#state = 'quiet'
+    await this.beat()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#renamed(this.id, null)
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.holdings.close()
+    await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: 0 }).catch(() => undefined)
+  }
+}
+
+function failedAs(report: Report, error: Failure): Report {
+  return { ...report, outcome: { kind: 'failed', error } }
+}
+
+/** About what it takes to write. */
+function bytesOf({ outcome, set = '', notes = '' }: Report): number {
+  const said = set.length + notes.length
+  if (outcome.kind === 'deferred') return said + (outcome.command?.body.length ?? 0) + 400
+  return outcome.kind === 'succeeded' ? (outcome.result?.length ?? 0) + said + 200 : said + 400
+}

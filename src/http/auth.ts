@@ -1,0 +1,257 @@
+/**
+ * Who may do what. Three ways to run:
+ *
+ *   loopback   (default on 127.0.0.1) no key needed, unless the server was given a token of its own (`petrel dev`); whoever reaches this machine's own address may do everything.
+ *              X-Petrel-Actor names the person, unverified. Requests that a browser sends for another site, or that a
+ *              proxy passes on, are refused: they do not come from this machine, they only look so.
+ *   required   (everywhere else, or with --require-key) every route but health, manifest and documents needs a key.
+ *   insecure   (only with --insecure) no key needed, for anyone who can connect. Names are unverified.
+ *
+ * A key that is sent is always checked, also where none is needed. It may do what its scopes say; bound to a tenant, it
+ * sees and changes only what is the tenant's.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { KeyRow } from '../model/rows.ts'
+import type { Store } from '../store/store.ts'
+import { judgeKey, splitKey } from './api-key.ts'
+import { type Caller, mayDo, SCOPES, type Scope } from './caller.ts'
+import { RequestError } from './request-error.ts'
+
+export type AuthMode = 'loopback' | 'required' | 'insecure'
+
+/** A revoked key may still be taken for this long by servers that have just seen it. */
+const REMEMBER_MS = 2_000
+const REMEMBER_MOST = 1_000
+
+const NAME = /^[\x20-\x7e]{1,200}$/
+const TENANT = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES)
+const NOTHING: ReadonlySet<Scope> = new Set()
+
+const NOBODY: Caller = { subject: null, scopes: NOTHING, roles: [], tenant: null, bound: false, verified: false }
+
+/** What a request must be allowed. `config.scope` of the route wins; an unknown path needs what a look needs. */
+export function scopeOf(method: string, path: string | undefined, given: Scope | 'none' | undefined): Scope | 'none' {
+  if (given !== undefined) return given
+  if (path === undefined || method === 'GET' || method === 'HEAD') return 'read'
+  if (path.startsWith('/ojs/v1/workers/')) return 'work'
+  if (/^\/ojs\/v1\/(?:jobs|workflows)(?:\/|$)/.test(path)) return 'enqueue'
+  if (/^\/v1\/runs\/(?:claim(?:\/stop)?|:id\/(?:heartbeat|complete|fail|later|release))$/.test(path)) return 'work'
+  if (/^\/v1\/runs(?:\/|$)/.test(path)) return 'enqueue'
+  if (/^\/v1\/(?:instances|sagas|events)(?:\/|$)/.test(path)) return 'enqueue'
+  // Who may decide which gate, its roles say.
+  if (/^\/v1\/gates\/:id\/(?:approve|reject)$/.test(path)) return 'enqueue'
+  return 'admin'
+}
+
+/** Queues, statistics, administration, the registry and the table of schedules are of all tenants together. */
+function isShared(method: string, path: string | undefined): boolean {
+  if (path === undefined || path.endsWith('/events')) return false
+  // Everyone's jobs are checked by one registry of schemas: a tenant may read it.
+  if (/^\/ojs\/v1\/schemas(?:\/|$)/.test(path)) return method !== 'GET' && method !== 'HEAD'
+  return (
+    path === '/metrics' ||
+    /^\/(?:ojs\/v1\/(?:queues|admin)|v1\/(?:registry|schedules|refused-messages))(?:\/|$)/.test(path)
+  )
+}
+
+/** `token`: what every request without a key must carry on loopback; null: nothing. */
+export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode, token: string | null): void {
+  const keys = new KnownKeys(store)
+  const refusals = new WeakMap<FastifyRequest, RequestError>()
+  app.decorateRequest('caller')
+  // Does not refuse yet: requests with wrong keys count for the rate guard, which stands between this hook and the next.
+  app.addHook('onRequest', async (request) => {
+    request.caller = NOBODY
+    // Whoever may ask for it needs no name, and no store that answers.
+    if (request.routeOptions.config.scope === 'none') return
+    try {
+      request.caller = await identify(request, keys, mode, token)
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      refusals.set(request, error)
+    }
+  })
+  app.addHook('preParsing', async (request) => {
+    const needed = scopeOf(request.method, request.routeOptions.url, request.routeOptions.config.scope)
+    if (needed === 'none') return
+    const refusal = refusals.get(request)
+    if (refusal !== undefined) throw refusal
+    if (!mayDo(request.caller, needed)) {
+      throw new RequestError('permission_denied', `this key is not allowed to ${needed}`, {
+        details: { required_scope: needed, scopes: [...request.caller.scopes] },
+        hint: `Use a key with the scope ${needed}: petrel keys add --scope ${needed} --subject NAME`,
+      })
+    }
+    if (request.caller.bound && isShared(request.method, request.routeOptions.url)) {
+      throw new RequestError('permission_denied', 'this key belongs to one tenant, and this tells of or changes all', {
+        details: { tenant: request.caller.tenant },
+        hint: 'Use a key that is bound to no tenant.',
+      })
+    }
+  })
+}
+
+async function identify(request: FastifyRequest, keys: KnownKeys, mode: AuthMode, own: string | null): Promise<Caller> {
+  const token = bearerOf(request)
+  const isOwn = own !== null && token !== null && isSame(token, own)
+  if (token !== null && !isOwn) {
+    const key = await keys.check(token)
+    return {
+      subject: key.subject,
+      scopes: new Set(key.scopes as readonly Scope[]),
+      roles: key.roles,
+      tenant: tenantOf(request, key.tenant),
+      bound: key.tenant !== null,
+      verified: true,
+    }
+  }
+  if (mode === 'required') {
+    throw new RequestError('unauthenticated', 'this server wants an API key', {
+      headers: { 'www-authenticate': 'Bearer realm="petrel"' },
+    })
+  }
+  if (own !== null && !isOwn) {
+    throw new RequestError(
+      'unauthenticated',
+      'this server wants the token that `petrel dev` keeps in its data directory',
+      {
+        headers: { 'www-authenticate': 'Bearer realm="petrel"' },
+        hint: 'curl -H "Authorization: Bearer $(cat .petrel/dev-token)" …, or as page http://localhost:PORT/?token=TOKEN',
+      },
+    )
+  }
+  if (mode === 'loopback') refuseOutsiders(request)
+  return {
+    subject: claimedActor(request, mode),
+    scopes: EVERYTHING,
+    roles: [],
+    tenant: tenantOf(request, null),
+    bound: false,
+    verified: false,
+  }
+}
+
+/** Without a hint of how much of it is right. */
+function isSame(given: string, own: string): boolean {
+  const [a, b] = [given, own].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer]
+  return timingSafeEqual(a, b)
+}
+
+/** The page of a browser cannot send a header: `/` may carry the token in its address. */
+function bearerOf(request: FastifyRequest): string | null {
+  const { authorization } = request.headers
+  if (authorization === undefined) {
+    const { token } = request.query as { readonly token?: unknown }
+    return request.routeOptions.url === '/' && typeof token === 'string' ? token : null
+  }
+  const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+  if (token !== undefined) return token
+  throw new RequestError('unauthenticated', 'the Authorization header is not "Bearer KEY"', {
+    headers: { 'www-authenticate': 'Bearer realm="petrel"' },
+  })
+}
+
+/** The key's own tenant; a key of all tenants, or no key, may name the one a request is for. */
+function tenantOf(request: FastifyRequest, bound: string | null): string | null {
+  const header = request.headers['x-ojs-tenant'] ?? request.headers['x-ojs-tenant-id']
+  if (header === undefined || header === '') return bound
+  if (typeof header !== 'string' || !TENANT.test(header)) {
+    throw new RequestError('invalid_request', 'X-OJS-Tenant is not the name of a tenant', {
+      hint: 'Up to 128 letters, digits, and . _ : - after the first.',
+    })
+  }
+  if (bound === null || bound === header) return header
+  throw new RequestError('permission_denied', `this key belongs to another tenant than ${header}`, {
+    details: { tenant: bound },
+    hint: 'Leave X-OJS-Tenant out, or use a key of that tenant.',
+  })
+}
+
+function claimedActor(request: FastifyRequest, mode: AuthMode): string | null {
+  const header = request.headers['x-petrel-actor']
+  if (header === undefined || header === '') return null
+  if (mode !== 'loopback' || !isLoopback(request.socket.remoteAddress ?? '')) {
+    throw new RequestError('permission_denied', 'X-Petrel-Actor is taken only from this machine', {
+      hint: 'Use an API key: its subject is the name that is recorded.',
+    })
+  }
+  if (typeof header === 'string' && NAME.test(header)) return header
+  throw new RequestError('invalid_request', 'X-Petrel-Actor is up to 200 printable ASCII characters')
+}
+
+const PASSED_ON = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
+
+/** Keyless loopback: only what was sent from this machine, to this machine, on purpose. */
+function refuseOutsiders(request: FastifyRequest): void {
+  const passedOn = PASSED_ON.find((name) => request.headers[name] !== undefined)
+  if (passedOn !== undefined) {
+    throw new RequestError(
+      'permission_denied',
+      `a proxy passed this request on (${passedOn}); without keys that is refused`,
+      {
+        hint: 'Behind a proxy start the server with --require-key and send an API key.',
+      },
+    )
+  }
+  const { host } = request.headers
+  if (host !== undefined && !isLocalName(host)) {
+    throw new RequestError('permission_denied', `this server answers without a key only as localhost, not as ${host}`, {
+      hint: 'Ask for localhost or 127.0.0.1, or start the server with --require-key and send an API key.',
+    })
+  }
+  const { origin } = request.headers
+  if (origin !== undefined && origin !== `http://${host}`) {
+    throw new RequestError('permission_denied', `a page of ${origin} may not use this server without a key`, {
+      hint: 'Start the server with --require-key and send an API key.',
+    })
+  }
+}
+
+/** Names that no foreign DNS server can point at us: addresses, and localhost. */
+function isLocalName(host: string): boolean {
+  const name = host.replace(/:\d+$/, '')
+  return /^(?:localhost|.+\.localhost|\d+\.\d+\.\d+\.\d+|\[[0-9a-f:.]+\])$/i.test(name)
+}
+
+export function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\./.test(address) || /^(?:.+\.)?localhost$/i.test(address)
+}
+
+/** Keys as last read, for a moment: one read of the store per key and two seconds, not per request. */
+class KnownKeys {
+  readonly #store: Store
+  readonly #recent = new Map<string, { readonly row: KeyRow; readonly until: number }>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async check(token: string): Promise<KeyRow> {
+    const parts = splitKey(token)
+    if (parts === null) throw refused('this is not an API key of Petrel')
+    const row = await this.#find(parts.id)
+    const verdict = judgeKey(row, parts.secret, Date.now())
+    if (verdict === 'ok') return row as KeyRow
+    throw refused(verdict === 'wrong' ? 'there is no such API key' : `this API key is ${verdict}`)
+  }
+
+  async #find(id: string): Promise<KeyRow | null> {
+    const known = this.#recent.get(id)
+    if (known !== undefined && known.until > performance.now()) return known.row
+    const row = await this.#store.keys.find(id)
+    this.#recent.delete(id)
+    if (row === null) return null
+    if (this.#recent.size >= REMEMBER_MOST) this.#recent.clear()
+    this.#recent.set(id, { row, until: performance.now() + REMEMBER_MS })
+    return row
+  }
+}
+
+function refused(message: string): RequestError {
+  return new RequestError('unauthenticated', message, {
+    headers: { 'www-authenticate': 'Bearer realm="petrel", error="invalid_token"' },
+    hint: '`petrel keys ls` lists the keys; `petrel keys add` makes a new one.',
+  })
+}

@@ -1,0 +1,98 @@
+/**
+ * The events of one instance as server-sent events: its history, then what follows, then `end` when it has its verdict.
+ * The id of each is its seq, so a client that reconnects continues where it stopped. A slow reader is waited for; one
+ * that takes nothing for too long is disconnected, with the reason.
+ */
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { EngineApi } from '../engine/api.ts'
+import { TERMINAL } from '../net/marking.ts'
+import type { InstanceWatch } from '../server/instance-watch.ts'
+import { eventWire, instanceWire } from '../server/wire.ts'
+import { jsonText } from './json-text.ts'
+
+/** Events that are read ahead of the reader; fewer if they are long. */
+const PORTION = 500
+/** Proxies close what is silent. */
+const HEARTBEAT_MS = 15_000
+const PATIENCE_MS = 30_000
+/** What was sent last may still be read; then a client that does not hang up is cut off. */
+const LINGER_MS = 1_000
+
+export interface Streaming {
+  readonly engine: EngineApi
+  readonly watch: InstanceWatch
+  readonly instanceId: string
+  readonly after: number
+  readonly reply: ServerResponse
+  readonly closing: AbortSignal
+  /** Default 30,000. */
+  readonly patienceMs?: number
+}
+
+class SlowReader extends Error {}
+
+export async function streamEvents(streaming: Streaming): Promise<void> {
+  const { engine, watch, instanceId, after, reply, closing, patienceMs = PATIENCE_MS } = streaming
+  const gone = new AbortController()
+  reply.once('close', () => gone.abort())
+  if (reply.destroyed) gone.abort()
+  const signal = AbortSignal.any([gone.signal, closing])
+  const heartbeat = setInterval(() => {
+    if (!reply.writableNeedDrain) reply.write(': heartbeat\n\n')
+  }, HEARTBEAT_MS)
+  const send = async (text: string): Promise<void> => {
+    if (!reply.write(text) && !reply.destroyed) await drained(reply, signal, patienceMs)
+  }
+  let lingerMs = patienceMs
+  try {
+    await send('retry: 3000\n\n')
+    let seq = after
+    while (!signal.aborted) {
+      // Read before the events: an end seen here has all its events already.
+      const row = await engine.store.read.instance(instanceId)
+      const page = { instanceId, afterSeq: seq, limit: PORTION }
+      const events = row !== null && row.eventSeq <= seq ? [] : await engine.store.read.instanceEvents(page)
+      for (const event of events) {
+        const text = jsonText(eventWire(event), (_, error) => {
+          engine.faults.note('unreadable_event', String(event.id), error)
+        })
+        await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${text}\n\n`)
+      }
+      seq = events.at(-1)?.seq ?? seq
+      if (events.length > 0 && row !== null && row.eventSeq > seq) continue
+      if (row === null || TERMINAL.has(row.state)) {
+        await send(`event: end\ndata: ${JSON.stringify(row === null ? null : instanceWire(row))}\n\n`)
+        break
+      }
+      await watch.moved(instanceId, seq, signal)
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    reply.write(`event: error\ndata: ${JSON.stringify(reasonOf(error))}\n\n`)
+    if (!(error instanceof SlowReader)) throw error
+    lingerMs = LINGER_MS
+  } finally {
+    clearInterval(heartbeat)
+    reply.end()
+    setTimeout(() => reply.destroy(), lingerMs).unref()
+  }
+}
+
+function reasonOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof SlowReader) {
+    const message = 'events were not taken for 30 s; connect again with Last-Event-ID, nothing is lost'
+    return { code: 'slow_consumer', message }
+  }
+  return { code: 'engine_error', message: 'the stream broke off; connect again with Last-Event-ID' }
+}
+
+async function drained(reply: ServerResponse, signal: AbortSignal, patienceMs: number): Promise<void> {
+  const late = AbortSignal.timeout(patienceMs)
+  try {
+    await once(reply, 'drain', { signal: AbortSignal.any([signal, late]) })
+  } catch (error) {
+    if (late.aborted && !signal.aborted) throw new SlowReader()
+    throw error
+  }
+}

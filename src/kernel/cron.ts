@@ -1,0 +1,31 @@
+/** When a schedule fires next. Time zones and daylight saving are handled by croner. */
+import { Cron } from 'croner'
+import { PetrelError } from './errors.ts'
+
+const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `@every 30m`, `@every 1h30m` besides cron's own words; an interval is counted from `after`. */
+export function nextAfter(name: string, expression: string, timezone: string, after: number): number | null {
+  const interval = intervalOf(expression)
+  if (interval !== null) return after + interval
+  try {
+    const cron = new Cron(expression, { timezone, paused: true })
+    let next = cron.nextRun(new Date(after))
+    // A time that the clocks jump over is given as the moment after the jump, which the expression does not name.
+    while (next !== null && !cron.match(next)) next = cron.nextRun(next)
+    return next?.getTime() ?? null
+  } catch (error) {
+    throw new PetrelError(
+      'invalid_request',
+      `schedule '${name}': ${(error as Error).message} (five fields as in '0 9 * * mon', an IANA time zone)`,
+    )
+  }
+}
+
+function intervalOf(expression: string): number | null {
+  const every = /^@every ((?:\d+(?:ms|s|m|h|d))+)$/.exec(expression.trim())
+  if (every === null) return null
+  const parts = (every[1] as string).matchAll(/(\d+)(ms|s|m|h|d)/g)
+  const ms = [...parts].reduce((sum, [, n, unit]) => sum + Number(n) * (UNITS[unit as string] as number), 0)
+  return ms > 0 ? ms : null
+}

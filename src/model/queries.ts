@@ -1,0 +1,222 @@
+import type { InstanceState } from '../net/marking.ts'
+import type { ResultAt, ResultText } from './firings.ts'
+import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
+import type {
+  GateRow,
+  InstanceRow,
+  JsonText,
+  LimitRow,
+  NetRow,
+  QueueCounts,
+  QueueRow,
+  RunError,
+  RunRow,
+  RunStatus,
+  ScheduleRow,
+  SlotRow,
+  StoredEvent,
+  TotalRow,
+  WorkerRow,
+} from './rows.ts'
+import type { StepReads } from './step-queries.ts'
+import type { TreeReads } from './tree-queries.ts'
+
+/**
+ * Read models. No locks; each is one statement or a few. `maxBytes`: for showing; of payloads, results and other values as
+ * many come as fit, in order, the others as markers (shown.ts). Left out: all of them, whole.
+ */
+export interface Reads {
+  readonly trees: TreeReads
+  readonly steps: StepReads
+  run(id: string): Promise<RunRow | null>
+  runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
+  /** Runs a session holds by the store's word. */
+  heldBy(sessionId: string): Promise<readonly RunRow[]>
+  instance(id: string): Promise<InstanceRow | null>
+  net(hash: string): Promise<NetRow | null>
+  listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]>
+  listRuns(params: RunQuery): Promise<readonly RunRow[]>
+  /** Inbox runs, newest first. */
+  listInbox(query: InboxQuery): Promise<InboxPage>
+  /** What waits and what is held, by type. Reads as much as queueCounts does. */
+  typeDepths(): Promise<readonly TypeDepth[]>
+  countInstances(): Promise<ReadonlyMap<string, number>>
+  countRuns(params: { readonly queue: string | null }): Promise<ReadonlyMap<string, number>>
+  /** How many a list would give in all, counted up to `atMost`: a total on a page must not read a million rows. */
+  countListedRuns(query: RunQuery, atMost: number): Promise<number>
+  countListedInstances(query: InstanceQuery, atMost: number): Promise<number>
+  /** What waits and is held, by queue. Reads every pending and leased run's entry in partial indexes, nothing else. */
+  queueCounts(params: { readonly queue: string | null }): Promise<readonly QueueCounts[]>
+  /** Ended runs by queue and minute, from `since` on, besides the sum of all before (minute 0). */
+  totals(params: { readonly queue: string | null; readonly since: number }): Promise<readonly TotalRow[]>
+  /** Runs of one instance in the order they were created. */
+  instanceRuns(params: {
+    readonly instanceId: string
+    readonly limit: number
+    readonly after: string | null
+    readonly maxBytes?: number
+  }): Promise<readonly RunRow[]>
+  /** How many wait before this one in the queue of its slot key, counted up to `atMost`. */
+  queuedBefore(params: {
+    readonly slotKey: string
+    readonly queuedAt: number
+    readonly id: string
+    readonly atMost: number
+  }): Promise<number>
+  /** Oldest first; `limit`: so many of them. */
+  children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]>
+  slots(params: {
+    readonly instanceId: string
+    readonly prefix: string
+    readonly maxBytes?: number
+  }): Promise<readonly SlotRow[]>
+  /** Of one slot; null: there is none. */
+  slot(params: { readonly instanceId: string; readonly key: string }): Promise<JsonText | null>
+  /** Results of nodes as in Loaded.results. */
+  results(params: {
+    readonly instanceId: string
+    readonly nodes: readonly string[]
+    readonly maxBytes?: number
+  }): Promise<ReadonlyMap<string, string | null>>
+  /** As in Loaded.resultsAt. */
+  resultAt(params: ResultAt): Promise<ResultText>
+  /** How far instances have come; those that do not exist are left out. */
+  progress(params: { readonly instanceIds: readonly string[] }): Promise<ReadonlyMap<string, Progress>>
+  /** Follows one instance by seq. As with all pages of events: fewer than `limit` if they are long (shown.ts), never none. */
+  instanceEvents(params: {
+    readonly instanceId: string
+    readonly afterSeq: number
+    readonly limit: number
+  }): Promise<readonly StoredEvent[]>
+  /** Full history of a run, one row per event of the eight words (and ours), oldest first. */
+  runHistory(runId: string): Promise<readonly StoredEvent[]>
+  /** For showing: `limit` events of it after the first `after`; their data until the sum exceeds PAGE_BYTES, then markers. */
+  runHistoryPage(params: {
+    readonly runId: string
+    readonly after: number
+    readonly limit: number
+  }): Promise<readonly StoredEvent[]>
+  /** Full histories of many runs. Runs without history are not in the map. */
+  histories(params: { readonly runIds: readonly string[] }): Promise<ReadonlyMap<string, readonly StoredEvent[]>>
+  /**
+   * Failed executions since the run was made or last redriven, oldest first, the newest `limit` of each run. Whole until
+   * their sum exceeds PAGE_BYTES, the newest of a run first; then code and message alone, and a marker for the details.
+   */
+  errorsOf(params: {
+    readonly runIds: readonly string[]
+    readonly limit: number
+  }): Promise<ReadonlyMap<string, readonly RunError[]>>
+  /** Those of these runs that were leased once and whose holder did not end the lease: it ran out, or the work timed out. */
+  leasesLost(params: { readonly runIds: readonly string[] }): Promise<ReadonlySet<string>>
+  /** Global feed; stops before the oldest transaction in flight. */
+  feed(params: { readonly afterId: number; readonly limit: number }): Promise<readonly StoredEvent[]>
+  /** The global feed through a filter. */
+  events(query: EventQuery): Promise<EventPage>
+  /** The feed shows by now whatever has an id up to this: where those begin who want only what comes. */
+  feedEnd(): Promise<number>
+  /** Id of the oldest event kept; 0: none. */
+  feedStart(): Promise<number>
+  gate(id: string): Promise<GateRow | null>
+  openGates(params: { readonly instanceId: string | null; readonly limit: number }): Promise<readonly GateRow[]>
+  /** Open gates of an instance for showing, oldest first; as with `maxBytes`, of a page. */
+  shownGates(params: { readonly instanceId: string; readonly limit: number }): Promise<readonly GateRow[]>
+  /** For showing, too. */
+  listGates(query: GateQuery): Promise<readonly GateRow[]>
+  queues(): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]>
+  /** Configured queues, and whether each is paused. */
+  queuesPaused(): Promise<ReadonlyMap<string, boolean>>
+  limits(): Promise<readonly LimitRow[]>
+  workers(): Promise<readonly WorkerRow[]>
+  /** By name; a template beyond TEMPLATE_BYTES is a marker (shown.ts). */
+  schedules(): Promise<readonly ScheduleRow[]>
+  schedule(name: string): Promise<ScheduleRow | null>
+  /** Saved progress of a run. */
+  checkpoint(runId: string): Promise<{ readonly state: string; readonly sequence: number } | null>
+  /** Invariants that hold in every committed state; each finding names the row. */
+  doctor(): Promise<readonly { readonly check: string; readonly subject: string; readonly finding: string }[]>
+}
+
+export interface Progress {
+  readonly eventSeq: number
+  readonly state: InstanceState
+}
+
+export interface InstanceQuery {
+  readonly states: readonly string[] | null
+  readonly name: string | null
+  readonly dialect: string | null
+  readonly tenant: string | null
+  readonly rootsOnly: boolean
+  /** What the notation calls the shape (Net.kind): chain, group … */
+  readonly kind?: string | null
+  readonly startKey?: string | null
+  readonly retryOf?: string | null
+  /** Created at this moment or later. */
+  readonly createdAfter?: number | null
+  /** Created earlier than this. */
+  readonly createdBefore?: number | null
+  readonly limit: number
+  /** Newest first, strictly older than this id. */
+  readonly before: string | null
+  /** Passed over after `before`; each costs as much as one listed. */
+  readonly offset?: number
+}
+
+export interface GateQuery {
+  readonly states: readonly string[] | null
+  readonly instanceId: string | null
+  readonly tenant: string | null
+  readonly limit: number
+  /** Newest first, strictly older than this id. */
+  readonly before: string | null
+}
+
+/** The parts of `pending`: due now; due later and never failed; due later after a failure; waiting to be activated. */
+export type RunWait = 'available' | 'scheduled' | 'retryable' | 'held'
+
+export interface RunQuery {
+  readonly status: readonly RunStatus[] | null
+  readonly queue: string | null
+  readonly type: string | null
+  readonly deadLetter: boolean | null
+  readonly tenant: string | null
+  readonly instanceId?: string | null
+  readonly rootId?: string | null
+  /** Besides `status`: pending runs in one of these parts. Both null: any run. */
+  readonly wait?: readonly RunWait[] | null
+  /** Created then or later; read from the rows that the rest leaves. */
+  readonly createdFrom?: number | null
+  readonly createdBefore?: number | null
+  /** Left out: the newest first. Else the newest of them, so many, in this order; `before` means nothing then. */
+  readonly sort?: RunSort | null
+  readonly limit: number
+  readonly before: string | null
+  readonly offset?: number
+  readonly maxBytes?: number
+}
+
+export interface RunSort {
+  readonly by: 'created' | 'due' | 'priority'
+  readonly descending: boolean
+  readonly among: number
+}
+
+/** Conditions on events; each may be left out. Those on queue and type look the run up by its id. */
+export interface EventQuery {
+  readonly afterId: number
+  readonly limit: number
+  readonly types?: readonly string[] | null
+  readonly tenant?: string | null
+  readonly runId?: string | null
+  readonly instanceId?: string | null
+  readonly queues?: readonly string[] | null
+  readonly runTypes?: readonly string[] | null
+}
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[]
+  /** Everything up to this id has been looked at: ask after it next. */
+  readonly cursor: number
+  /** true: there may be more behind the cursor already. */
+  readonly more: boolean
+}

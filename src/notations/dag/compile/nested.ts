@@ -1,0 +1,151 @@
+/**
+ * What the steps `workflow: NAME` are: workflows under `spec.workflows`, else definitions of their own, in other files.
+ * Finding them finds what is wrong between them: names nobody has, workflows within themselves, too many levels.
+ */
+import type { Definition } from '../../source/definition.ts'
+import type { LocatedMistake } from '../../source/mistakes.ts'
+import type { Others, Stop } from '../../source/others.ts'
+import { closest, type Part } from '../../source/reader.ts'
+import { findStuck } from './graph.ts'
+import { levelsOf, MAX_LEVELS } from './levels.ts'
+import { checkName } from './metadata.ts'
+import type { Reading } from './reading.ts'
+import { FLOW_FIELDS, readWorkflow } from './spec.ts'
+import type { Step, Workflow } from './workflow.ts'
+
+/** One of the file, or one that is a definition of its own. */
+export type Target =
+  | { readonly workflow: Workflow; readonly definition: null }
+  | { readonly workflow: null; readonly definition: Definition }
+
+export class Nested {
+  readonly main: Workflow
+  readonly #part: Part
+  readonly #reading: Reading
+  readonly #others: Others
+  readonly #inside = new Map<string, Workflow>()
+  readonly #outside = new Map<string, Definition>()
+
+  constructor(main: Workflow, part: Part, others: Others, reading: Reading) {
+    this.main = main
+    this.#part = part
+    this.#others = others
+    this.#reading = reading
+    for (const [name, inner] of part.entries('workflows')) {
+      checkName(inner, name)
+      if (inner.isObject) {
+        this.#inside.set(name, readWorkflow(inner, name, FLOW_FIELDS, main.governance, reading))
+      } else inner.wrong(`workflow '${name}' is a mapping with steps`, 'steps: [ … ]')
+    }
+  }
+
+  /** All that stand in the file, the outermost first. */
+  get workflows(): readonly Workflow[] {
+    return [this.main, ...this.#inside.values()]
+  }
+
+  /** null: the step is no workflow, or none that could be read. */
+  targetOf(step: Step): Target | null {
+    if (step.workflow === null) return null
+    const workflow = this.#inside.get(step.workflow)
+    if (workflow !== undefined) return { workflow, definition: null }
+    const definition = this.#outside.get(step.workflow)
+    return definition === undefined ? null : { workflow: null, definition }
+  }
+
+  /** Reads the definitions that steps name, and notes what is wrong between workflows. */
+  async find(): Promise<void> {
+    const ways = this.#ways()
+    for (const workflow of this.workflows) {
+      for (const step of workflow.steps) {
+        if (step.workflow === null || this.#part.has(step.workflow)) continue
+        const inside = ways.get(workflow.name) ?? [workflow.name]
+        await this.#findOutside(step, step.workflow, workflow === this.main ? [] : inside)
+      }
+    }
+    if (!this.#anyInItself()) this.#checkDepth()
+    this.#warnOfUnused()
+  }
+
+  async #findOutside(step: Step, name: string, inside: readonly string[]): Promise<void> {
+    if (this.#outside.has(name)) return
+    const here: readonly Stop[] = [...this.#others.trail, { definition: this.main.name, inside }]
+    const again = here.findIndex((stop) => stop.definition === name)
+    if (again >= 0) {
+      const ring = [...here.slice(again).flatMap((stop) => [stop.definition, ...stop.inside]), name]
+      return this.#wrong(step, `workflow '${name}' contains itself: ${ring.join(' → ')}`, 'remove one of these steps')
+    }
+    if (here.reduce((levels, stop) => levels + 1 + stop.inside.length, 0) >= MAX_LEVELS) {
+      return this.#wrong(
+        step,
+        `workflows are nested more than ${MAX_LEVELS} levels deep`,
+        'make steps of the innermost',
+      )
+    }
+    const other = await this.#others.find(name, here)
+    if (other === null) return this.#wrong(step, `there is no workflow '${name}'`, await this.#meant(name))
+    const named = (m: LocatedMistake): LocatedMistake => ({ ...m, file: m.file ?? other.file })
+    if ('error' in other) return this.#reading.reader.noteElsewhere(other.error.problems.map(named))
+    const { definition, file } = other
+    if (definition.dialect === 'dag' && definition.name !== name) {
+      return this.#wrong(step, `${file} is workflow '${definition.name}', not '${name}'`, 'one name for both')
+    }
+    this.#outside.set(name, definition)
+    this.#reading.warnElsewhere((definition.warnings ?? []).map(named))
+  }
+
+  async #meant(name: string): Promise<string> {
+    const near = closest(name, [...this.#inside.keys(), ...(await this.#others.names())])
+    return near === null ? 'one under spec.workflows, or a definition of its own' : `did you mean '${near}'?`
+  }
+
+  /** How each is reached from the outermost, itself included. */
+  #ways(): ReadonlyMap<string, readonly string[]> {
+    const ways = new Map<string, readonly string[]>()
+    const todo: { readonly workflow: Workflow; readonly way: readonly string[] }[] = [{ workflow: this.main, way: [] }]
+    for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
+      for (const { workflow: name } of next.workflow.steps) {
+        const workflow = name === null ? undefined : this.#inside.get(name)
+        if (workflow === undefined || ways.has(workflow.name) || next.way.length > MAX_LEVELS) continue
+        const way = [...next.way, workflow.name]
+        ways.set(workflow.name, way)
+        todo.push({ workflow, way })
+      }
+    }
+    return ways
+  }
+
+  #anyInItself(): boolean {
+    const contains = [...this.#inside.values()].map(({ name, steps }) => ({
+      name,
+      dependsOn: [...new Set(steps.flatMap((s) => s.workflow ?? []))],
+    }))
+    const { cycles } = findStuck(contains)
+    for (const cycle of cycles) {
+      const [first, second] = cycle as readonly [string, string]
+      const step = this.#inside.get(first)?.steps.find((s) => s.workflow === second) as Step
+      this.#wrong(step, `workflow '${first}' contains itself: ${cycle.join(' → ')}`, 'remove one of these steps')
+    }
+    return cycles.length > 0
+  }
+
+  #checkDepth(): void {
+    if (levelsOf(this.main, (step) => this.targetOf(step)) <= MAX_LEVELS) return
+    this.#reading.reader.note({
+      path: this.#part.given ? this.#part.path : [...this.main.path, 'steps'],
+      message: `workflows are nested more than ${MAX_LEVELS} levels deep`,
+      hint: 'make steps of the innermost',
+    })
+  }
+
+  #warnOfUnused(): void {
+    const used = new Set(this.workflows.flatMap((w) => w.steps.map((s) => s.workflow)))
+    for (const { name, path } of this.#inside.values()) {
+      if (!used.has(name)) this.#reading.warn(path, `no step is workflow '${name}': it never runs`, null, 'never_runs')
+    }
+  }
+
+  #wrong(step: Step, message: string, hint: string | null): void {
+    this.#reading.reader.note({ path: [...step.path, 'workflow'], message, hint })
+  }
+}

@@ -1,0 +1,54 @@
+/** What the status of an instance is made of, read in a few statements. */
+import type { EngineApi } from '../../../engine/api.ts'
+import type { InstanceRow } from '../../../model/rows.ts'
+import { indexNet } from '../../../net/compile.ts'
+import type { Failure } from '../../../net/marking.ts'
+import type { Net, Node } from '../../../net/net.ts'
+import { loadSteps } from '../../../views/steps.ts'
+import { type DagStatus, dagStatus } from './status.ts'
+
+/** Nested workflows whose costs are added. */
+export const MOST_NESTED = 2_000
+const MOST_EVENTS = 10_000
+const EVERY_ITEM = { from: 0, count: 1_000_000_000 }
+
+/** null: of another notation. */
+export async function loadStatus(engine: EngineApi, instance: InstanceRow): Promise<DagStatus | null> {
+  if (instance.dialect !== 'dag') return null
+  const net = await engine.net(instance.netHash)
+  if (net === null) return null
+  const { store } = engine
+  const { id } = instance
+  const compiled = indexNet(net)
+  const [steps, slots, events, tree, now] = await Promise.all([
+    loadSteps(store, compiled, instance, dagNodes(net)),
+    store.read.trees.slotsOf({ instanceIds: [id], prefixes: ['e', 'x'] }),
+    store.read.steps.stateEvents({ instanceId: id, limit: MOST_EVENTS }),
+    nestedIds(engine, id, MOST_NESTED),
+    store.now(),
+  ])
+  const usages = await store.read.steps.usages({ instanceIds: tree })
+  const kept = new Map(slots.map(({ key, value }) => [key, JSON.parse(value) as unknown]))
+  return dagStatus({
+    instance,
+    steps,
+    error: (kept.get('e') ?? null) as Failure | null,
+    undoError: (kept.get('eu') ?? null) as Failure | null,
+    cancelledAt: (kept.get('x') ?? null) as number | null,
+    compensates: net.onFailure === 'compensate',
+    events,
+    usages,
+    now,
+  })
+}
+
+/** Of an instance and what is nested in it. */
+export async function nestedIds(engine: EngineApi, instanceId: string, limit: number): Promise<readonly string[]> {
+  const rows = await engine.store.read.trees.below({ windows: [{ instanceId, ...EVERY_ITEM }], limit })
+  return rows.map(({ id }) => id)
+}
+
+/** The steps. Joins that the compiler puts between them do nothing and have no name in the file. */
+export function dagNodes(net: Net): readonly Node[] {
+  return net.nodes.filter(({ work }) => work.kind !== 'pass')
+}

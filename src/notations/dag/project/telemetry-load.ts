@@ -1,0 +1,127 @@
+/** Stored events as telemetry. Few statements, however many events; more only for those that sum something up. */
+import type { EngineApi } from '../../../engine/api.ts'
+import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
+import { type CompiledNet, indexNet } from '../../../net/compile.ts'
+import type { Json, Net } from '../../../net/net.ts'
+import { loadSteps } from '../../../views/steps.ts'
+import { type Cost, costOf } from './cost.ts'
+import { MOST_NESTED, nestedIds } from './load.ts'
+import { type Execution, type StepFailure, type TelemetryEvent, telemetryOf } from './telemetry.ts'
+
+interface About {
+  readonly meta?: {
+    readonly correlationId?: unknown
+    readonly domainsInvolved?: unknown
+    readonly trigger?: Json
+  } | null
+}
+
+/** In the order given; what is of another notation, or says nothing, is left out. */
+export async function loadTelemetry(
+  engine: EngineApi,
+  events: readonly StoredEvent[],
+): Promise<readonly TelemetryEvent[]> {
+  const { read } = engine.store
+  const ids = new Set(events.flatMap(({ instanceId }) => instanceId ?? []))
+  const around = ids.size === 0 ? [] : await read.trees.ancestors({ ids: [...ids] })
+  const rows = new Map(around.map((row) => [row.id, row]))
+  const ours = events.filter(({ instanceId }) => rows.get(instanceId ?? '')?.dialect === 'dag')
+  const gated = ours.filter(({ type, node }) => node !== null && type.startsWith('gate.'))
+  const ended = ours.filter(({ type }) => TELLS_WHY.has(type))
+  const [runs, gates, nets, executions, slots] = await Promise.all([
+    read.trees.briefs({ ids: [...new Set(ours.flatMap(({ runId }) => runId ?? []))], maxBytes: 0 }),
+    read.steps.gatesAt(gated.map(({ instanceId, node }) => ({ instanceId: instanceId ?? '', node: node ?? '' }))),
+    netsOf(engine, ours, rows),
+    executionsOf(engine, around),
+    ended.length === 0
+      ? []
+      : read.trees.slotsOf({ instanceIds: ended.map((e) => e.instanceId ?? ''), prefixes: ['e'] }),
+  ])
+  const kept = new Map(slots.map(({ instanceId, key, value }) => [`${instanceId}/${key}`, value]))
+  const failureAt = (event: StoredEvent, key: string): StepFailure | null => {
+    const text = TELLS_WHY.has(event.type) ? kept.get(`${event.instanceId}/${key}`) : undefined
+    return text === undefined ? null : (JSON.parse(text) as StepFailure)
+  }
+  const byRun = new Map(runs.map((run) => [run.id, run]))
+  const byGate = new Map(gates.map((gate) => [`${gate.instanceId}/${gate.node}`, gate]))
+  const told: TelemetryEvent[] = []
+  for (const event of ours) {
+    const instance = rows.get(event.instanceId ?? '') as InstanceRow
+    const net = nets.get(instance.netHash)
+    const execution = executions.get(instance.rootId)
+    if (net === undefined || execution === undefined) continue
+    const lines = telemetryOf({
+      event,
+      instance,
+      net: net.net,
+      node: event.node === null ? null : (net.byKey.get(event.node) ?? null),
+      execution,
+      run: byRun.get(event.runId ?? '') ?? null,
+      gate: byGate.get(`${event.instanceId}/${event.node}`) ?? null,
+      error: failureAt(event, 'e'),
+      undoError: failureAt(event, 'eu'),
+      cost: ENDS_WELL.has(event.type) ? await costBelow(engine, instance) : null,
+      compensationSteps: event.type === 'instance.draining' ? await undoneSteps(engine, net, instance) : [],
+    })
+    told.push(...lines)
+  }
+  return told
+}
+
+/** What is told of these depends on why the instance failed. */
+const TELLS_WHY: ReadonlySet<string> = new Set(['instance.failed', 'instance.cancelled', 'instance.resumed'])
+const ENDS_WELL: ReadonlySet<string> = new Set(['instance.completed', 'instance.compensated'])
+const indexed = new WeakMap<Net, CompiledNet>()
+
+async function netsOf(
+  engine: EngineApi,
+  events: readonly StoredEvent[],
+  rows: ReadonlyMap<string, InstanceRow>,
+): Promise<ReadonlyMap<string, CompiledNet>> {
+  const nets = new Map<string, CompiledNet>()
+  for (const hash of new Set(events.map(({ instanceId }) => rows.get(instanceId ?? '')?.netHash ?? ''))) {
+    const net = await engine.net(hash)
+    if (net === null) continue
+    const known = indexed.get(net) ?? indexNet(net)
+    indexed.set(net, known)
+    nets.set(hash, known)
+  }
+  return nets
+}
+
+/** By root: what is said at the start of the outermost workflow holds for all that is nested in it. */
+async function executionsOf(engine: EngineApi, rows: readonly InstanceRow[]): Promise<ReadonlyMap<string, Execution>> {
+  const roots = rows.filter((row) => row.id === row.rootId)
+  const slots =
+    roots.length === 0
+      ? []
+      : await engine.store.read.trees.slotsOf({ instanceIds: roots.map(({ id }) => id), prefixes: ['m'] })
+  const abouts = new Map(slots.map(({ instanceId, value }) => [instanceId, JSON.parse(value) as About]))
+  return new Map(roots.map((root) => [root.id, executionOf(root, abouts.get(root.id) ?? {})]))
+}
+
+export function executionOf(root: Pick<InstanceRow, 'id' | 'name'>, { meta }: About): Execution {
+  const given = meta?.domainsInvolved
+  const domains = Array.isArray(given) ? given.filter((domain) => typeof domain === 'string') : []
+  const { correlationId } = meta ?? {}
+  return {
+    domain: domains[0] ?? root.name,
+    domainsInvolved: domains,
+    trigger: meta?.trigger ?? { kind: 'manual' },
+    correlationId: typeof correlationId === 'string' && correlationId !== '' ? correlationId : root.id,
+  }
+}
+
+async function costBelow(engine: EngineApi, instance: InstanceRow): Promise<Cost> {
+  const ids = await nestedIds(engine, instance.id, MOST_NESTED)
+  return costOf(await engine.store.read.steps.usages({ instanceIds: ids }))
+}
+
+/** The last completed first. What was active when it began to stop, and ended well, is among them. */
+async function undoneSteps(engine: EngineApi, net: CompiledNet, instance: InstanceRow): Promise<readonly string[]> {
+  const nodes = net.net.nodes.filter(({ undo }) => undo !== null)
+  const steps = (await loadSteps(engine.store, net, instance, nodes)).filter(({ state }) => state === 'completed')
+  const order = (a: (typeof steps)[number], b: (typeof steps)[number]): number =>
+    (b.endedAt ?? 0) - (a.endedAt ?? 0) || (b.run?.doneSeq ?? 0) - (a.run?.doneSeq ?? 0)
+  return steps.sort(order).map(({ node }) => node.key)
+}

@@ -1,0 +1,316 @@
+/**
+ * The history of workflows of steps as telemetry: `<domain>.workflow_started` and so on, with the payloads that the
+ * schemas of the notation ask for. Nothing is stored for it: every reader reads the same.
+ *
+ * Names of the notation: started, step_completed, step_failed, completed, failed, compensating. Names beside those, so
+ * that there is an event for every change of state: idle, queued, blocked, resumed, step_queued, step_started, step_blocked,
+ * step_retried, step_skipped, step_compensated, step_compensation_failed.
+ *
+ * A line gives one event for each change of state it records. To keep writes few, the line that ends an execution of a step
+ * also records its start, and the creation of a workflow that need not wait also records idle and queued.
+ */
+
+import type { GateRow, InstanceRow, StoredEvent } from '../../../model/rows.ts'
+import type { RunBrief } from '../../../model/tree-queries.ts'
+import type { Failure } from '../../../net/marking.ts'
+import type { Json, Net, Node } from '../../../net/net.ts'
+import type { Cost } from './cost.ts'
+
+/** What all events of one execution share: the outermost workflow and everything nested in it. */
+export interface Execution {
+  readonly domain: string
+  readonly domainsInvolved: readonly string[]
+  readonly trigger: Json
+  readonly correlationId: string
+}
+
+/** What the events of one call are about. */
+export interface TelemetryFacts {
+  readonly event: StoredEvent
+  readonly instance: InstanceRow
+  readonly net: Net
+  readonly node: Node | null
+  readonly execution: Execution
+  /** Of a run's event. */
+  readonly run: RunBrief | null
+  /** The latest at the event's node. */
+  readonly gate: GateRow | null
+  /** Why it stopped, and why its rollback did; told when it has failed. */
+  readonly error: StepFailure | null
+  readonly undoError: StepFailure | null
+  /** Of the whole tree; told when it completes. */
+  readonly cost: Cost | null
+  /** What is undone, the last completed first; told when it compensates. */
+  readonly compensationSteps: readonly string[]
+}
+
+export type StepFailure = Failure & { readonly node?: string | null }
+
+export interface TelemetryEvent {
+  /** Of the stored line it comes from; if it comes before the last event of that line, with its place behind a dot. */
+  readonly id: string
+  readonly type: string
+  readonly time: string
+  readonly correlationId: string
+  readonly instanceId: string
+  readonly payload: { readonly [key: string]: Json }
+}
+
+/** `at`: when it happened, if that was before the line was written. */
+type Told = readonly [name: string, payload: { readonly [key: string]: Json }, at?: number]
+type Data = { readonly [key: string]: Json | undefined }
+
+/** Lines that may give an event. */
+export const TELEMETRY_TYPES: readonly string[] = [
+  'created',
+  'redriven',
+  'succeeded',
+  'failed',
+  'cancelled',
+  'retried',
+  'gate.opened',
+  'gate.approved',
+  'gate.rejected',
+  'gate.closed',
+  'node.completed',
+  'node.failed',
+  'node.skipped',
+  'instance.created',
+  'instance.queued',
+  'instance.dequeued',
+  'instance.waiting',
+  'instance.resumed',
+  'instance.draining',
+  'instance.completed',
+  'instance.compensated',
+  'instance.failed',
+  'instance.cancelled',
+]
+
+/** In the order in which it happened. */
+export function telemetryOf(facts: TelemetryFacts): readonly TelemetryEvent[] {
+  const { event, instance, execution } = facts
+  const data = (event.data === null ? {} : JSON.parse(event.data)) as Data
+  const told = event.runId === null ? ofInstance(facts, data) : ofRun(facts, data)
+  const { correlationId } = execution
+  return told.map(([name, payload, at = event.at], i) => ({
+    id: i === told.length - 1 ? String(event.id) : `${event.id}.${i + 1}`,
+    type: `${execution.domain}.workflow_${name}`,
+    time: new Date(Math.min(at, event.at)).toISOString(),
+    correlationId,
+    instanceId: instance.id,
+    payload: { workflowName: instance.name, ...payload, correlationId },
+  }))
+}
+
+function ofRun(facts: TelemetryFacts, data: Data): readonly Told[] {
+  const { event, run, node } = facts
+  if (run === null || node === null || run.item >= 0) return []
+  const step = { stepName: node.key, agent: agentOf(node, run) }
+  const error = (data['error'] ?? null) as Json
+  if (run.role === 'undo') return ofUndo(facts, step, data)
+  const onFailure = onFailureOf(facts.net, node)
+  const start: Told = ['step_started', step, startOf(event, data, run)]
+  switch (event.type) {
+    case 'created':
+    case 'redriven':
+      return [['step_queued', step]]
+    case 'succeeded':
+      return [start, ['step_completed', { ...step, durationMs: lasted(event, data, run) }]]
+    case 'retried': {
+      const about = { error, attempt: data['attempt'] ?? null, retryAt: data['run_at'] ?? null }
+      return [start, ['step_retried', { ...step, ...about }]]
+    }
+    case 'cancelled':
+      if (error !== null) break
+      // Without an error nobody held it: it had not begun, or waited for its next try.
+      return run.firstStartedAt === null ? [] : [['step_failed', { ...step, error: STOPPED, onFailure }]]
+    case 'failed':
+      // Done once more by policy: a step that has failed stays failed, so this one has not.
+      if (data['rerun'] === true) return [start, again(step, error)]
+      // Its time ran out while it waited for its next try.
+      if (betweenTries(data, run)) return [['step_failed', { ...step, error, onFailure }]]
+      // Forbidden by governance, and a person is asked: it has not failed yet.
+      if (node.appeal !== undefined && (error as Failure | null)?.category === 'governance') return [start]
+      break
+    default:
+      return []
+  }
+  return [start, ['step_failed', { ...step, error, onFailure }]]
+}
+
+const STOPPED = { code: 'cancelled', message: 'the workflow stopped before it was tried again' }
+
+/** The whole step once more, by the policy of the workflow. */
+function again(step: { readonly [key: string]: Json }, error: Json): Told {
+  return ['step_retried', { ...step, error, attempt: null, retryAt: null }]
+}
+
+/** It has begun before, and no execution ends with this line. */
+function betweenTries(data: Data, { startedAt, firstStartedAt }: RunBrief): boolean {
+  const held = data['started_at'] ?? data['leased_at'] ?? startedAt
+  return held === null && firstStartedAt !== null
+}
+
+function ofUndo({ event, run }: TelemetryFacts, step: { readonly [key: string]: Json }, data: Data): readonly Told[] {
+  const error = data['error'] ?? null
+  switch (event.type) {
+    case 'succeeded':
+      return [['step_compensated', { ...step, durationMs: lasted(event, data, run as RunBrief) }]]
+    case 'retried': {
+      const about = { error, attempt: data['attempt'] ?? null, retryAt: data['run_at'] ?? null }
+      return [['step_retried', { ...step, ...about }]]
+    }
+    case 'cancelled':
+      return error === null ? [] : [['step_compensation_failed', { ...step, error }]]
+    case 'failed':
+      return [['step_compensation_failed', { ...step, error }]]
+    default:
+      return []
+  }
+}
+
+function ofInstance(facts: TelemetryFacts, data: Data): readonly Told[] {
+  const { event, instance, net, node, execution } = facts
+  const error = (data['error'] ?? facts.error) as StepFailure | null
+  const policy = { failurePolicy: net.onFailure }
+  const failed = { failedStep: error?.node ?? null, error: error as unknown as Json }
+  const ended = { totalDurationMs: Math.max(0, event.at - (instance.startedAt ?? instance.createdAt)) }
+  switch (event.type) {
+    case 'instance.created':
+      return beganAtOnce(instance)
+        ? [['idle', {}], ['queued', { slot: null }], started(instance, execution)]
+        : [['idle', {}]]
+    case 'instance.queued':
+      return [['queued', { slot: data['slot'] ?? null }]]
+    case 'instance.dequeued':
+      return [started(instance, execution)]
+    case 'instance.waiting':
+      return [['blocked', {}]]
+    case 'instance.resumed':
+      return failedByClock(facts) ? [] : [['resumed', {}]]
+    case 'instance.draining': {
+      const reason = data['reason']
+      if (reason !== 'compensate' && !(reason === 'deadline' && net.onFailure === 'compensate')) return []
+      return [['compensating', { ...failed, compensationSteps: facts.compensationSteps }]]
+    }
+    case 'instance.completed':
+    case 'instance.compensated': {
+      const rolledBack = event.type === 'instance.compensated'
+      const cost = facts.cost as unknown as Json
+      return [['completed', { ...ended, stepsCompleted: instance.succeeded, costAccumulated: cost, rolledBack }]]
+    }
+    case 'instance.failed':
+    case 'instance.cancelled': {
+      const cancelled = event.type === 'instance.cancelled'
+      const partly = instance.outcome === 'rolled_back_partial'
+      const undoError = facts.undoError as unknown as Json
+      const payload = { ...failed, ...policy, ...ended, cancelled, partiallyRolledBack: partly, undoError }
+      return [...unbegun(instance, execution), ['failed', payload]]
+    }
+  }
+  return node === null ? [] : ofNode(facts, node, data)
+}
+
+function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly Told[] {
+  const { event, gate, net } = facts
+  const step = { stepName: node.key }
+  const onFailure = onFailureOf(net, node)
+  const appeal = node.work.kind !== 'gate'
+  const agent = data['name'] ?? ''
+  const durationMs = data['duration_ms'] ?? 0
+  const start: Told = ['step_started', { ...step, agent }, event.at - Number(durationMs)]
+  switch (event.type) {
+    case 'node.skipped':
+      return [['step_skipped', { ...step, error: event.data === null ? null : (JSON.parse(event.data) as Json) }]]
+    case 'node.completed':
+      return [start, ['step_completed', { ...step, agent, durationMs }]]
+    case 'node.failed':
+      if (data['rerun'] === true) return [start, again({ ...step, agent }, data['error'] ?? null)]
+      return [start, ['step_failed', { ...step, agent, error: data['error'] ?? null, onFailure }]]
+    case 'gate.opened':
+      return [
+        ...(appeal ? [] : [['step_started', step] as const]),
+        ['step_blocked', { ...step, gate: data['gate'] ?? null, appeal }],
+      ]
+    case 'gate.approved': {
+      if (appeal) return []
+      const waitedMs = gate === null ? 0 : Math.max(0, event.at - gate.createdAt)
+      return [['step_completed', { ...step, agent: event.actor ?? 'clock', durationMs: waitedMs }]]
+    }
+    case 'gate.closed':
+      return [['step_failed', { ...step, agent: '', error: CLOSED, onFailure }]]
+    case 'gate.rejected': {
+      const message = `rejected${event.actor === null ? '' : ` by ${event.actor}`}${reasonText(data)}`
+      const error = { code: 'rejected', message }
+      if (data['rerun'] === true) return [again({ ...step, agent: event.actor ?? 'clock' }, error)]
+      const rejected = { error, onFailure }
+      return [['step_failed', { ...step, agent: event.actor ?? 'clock', ...rejected }]]
+    }
+    default:
+      return []
+  }
+}
+
+const CLOSED = { code: 'closed', message: 'the workflow stopped before anybody decided' }
+
+/** It neither was idle nor had to wait: its creation was its start. One that was cancelled idle never started. */
+function beganAtOnce(instance: InstanceRow): boolean {
+  return instance.queuedAt === null && instance.state !== 'idle' && !endedUnbegun(instance)
+}
+
+function endedUnbegun({ endedAt, fires }: InstanceRow): boolean {
+  return endedAt !== null && fires === 0
+}
+
+/** The way of what is cancelled or runs out of time before it begins: the table of states has no shorter one (transitions.ts). */
+function unbegun(instance: InstanceRow, execution: Execution): readonly Told[] {
+  if (!endedUnbegun(instance)) return []
+  const queued: Told = ['queued', { slot: null }]
+  return [...(instance.queuedAt === null ? [queued] : []), started(instance, execution)]
+}
+
+/** Time ran out while it was blocked: nobody gave any input, so it did not go on before it failed. */
+function failedByClock({ event, instance, error }: TelemetryFacts): boolean {
+  if (instance.state !== 'failed' || instance.endedAt !== event.at) return false
+  return instance.reason === 'deadline' || (error?.code === 'rejected' && !error.message.startsWith('rejected by '))
+}
+
+function started({ parentId }: InstanceRow, { trigger, domainsInvolved }: Execution): Told {
+  return [
+    'started',
+    { trigger: parentId === null ? trigger : { kind: 'workflow', instance: parentId }, domainsInvolved },
+  ]
+}
+
+/** Who is told to do it; a step that names only a type is done by whoever takes that type. */
+function agentOf(node: Node, run: RunBrief): string {
+  const work = run.role === 'undo' ? node.undo?.work : node.work
+  const args = work?.kind === 'run' ? work.args : null
+  const agent = (args as { readonly agent?: Json } | null)?.agent
+  return typeof agent === 'string' ? agent : run.type
+}
+
+/**
+ * When the execution that this line ends began. The line of a session's lease has it. Of the other leases the run has the
+ * first start, and the last when it has ended.
+ */
+function startOf(event: StoredEvent, data: Data, run: RunBrief): number {
+  const told = data['started_at'] ?? data['leased_at']
+  if (typeof told === 'string') return Date.parse(told)
+  const known = event.type === 'retried' ? (data['attempt'] === 1 ? run.firstStartedAt : null) : run.startedAt
+  return known ?? event.at
+}
+
+function lasted(event: StoredEvent, data: Data, run: RunBrief): number {
+  const told = typeof data['started_at'] === 'string' ? Date.parse(data['started_at']) : null
+  return Math.max(0, event.at - (run.firstStartedAt ?? told ?? event.at))
+}
+
+function onFailureOf(net: Net, node: Node): string {
+  return node.onFailure === 'net' ? net.onFailure : node.onFailure
+}
+
+function reasonText(data: Data): string {
+  return typeof data['reason'] === 'string' ? `: ${data['reason']}` : ''
+}

@@ -1,0 +1,144 @@
+/**
+ * The seven states of a workflow of steps, and which may follow which: the specification's own table, nothing beside it.
+ *
+ *   idle ──► queued ──► executing ──► completed, failed, compensating
+ *                        ▲   │
+ *                        │   ▼
+ *                       blocked ──► failed
+ *   compensating ──► completed (rolled back), failed (in part)
+ *
+ * The engine knows ten states. A cancelled instance is failed here, a compensated one completed; conditions tell them
+ * apart (conditions.ts). While a cancel waits for active steps the workflow still executes.
+ */
+
+import type { StoredEvent } from '../../../model/rows.ts'
+import type { InstanceState } from '../../../net/marking.ts'
+
+export const DAG_STATES = ['idle', 'queued', 'executing', 'blocked', 'completed', 'failed', 'compensating'] as const
+export type DagState = (typeof DAG_STATES)[number]
+
+const WORDS: { readonly [S in InstanceState]: DagState } = {
+  idle: 'idle',
+  queued: 'queued',
+  running: 'executing',
+  waiting: 'blocked',
+  cancelling: 'executing',
+  compensating: 'compensating',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'failed',
+  compensated: 'completed',
+}
+
+export function dagState(state: InstanceState): DagState {
+  return WORDS[state]
+}
+
+const FOLLOWERS: { readonly [S in DagState]: readonly DagState[] } = {
+  idle: ['queued'],
+  queued: ['executing'],
+  executing: ['blocked', 'completed', 'failed', 'compensating'],
+  blocked: ['executing', 'failed'],
+  completed: [],
+  failed: [],
+  compensating: ['completed', 'failed'],
+}
+
+export function isTransition(from: DagState, to: DagState): boolean {
+  return FOLLOWERS[from].includes(to)
+}
+
+export interface Transition {
+  readonly state: DagState
+  readonly at: number
+}
+
+export interface Life {
+  /** Of one instance, oldest first; those that say nothing of its state are passed over. */
+  readonly events: readonly StoredEvent[]
+  /** As it stands. */
+  readonly state: InstanceState
+  /** The failure policy is compensate: then a deadline undoes what was done. */
+  readonly compensates: boolean
+}
+
+const ENDS: { readonly [type: string]: DagState } = {
+  'instance.completed': 'completed',
+  'instance.compensated': 'completed',
+  'instance.failed': 'failed',
+  'instance.cancelled': 'failed',
+}
+
+/** The states an instance has been in, each with the moment it was entered. */
+export function transitionsOf({ events, state, compensates }: Life): readonly Transition[] {
+  const path = new Path()
+  for (const event of events) {
+    const { type, at } = event
+    if (type === 'instance.created') path.enter('idle', at)
+    else if (type === 'instance.queued') path.enter('queued', at)
+    else if (type === 'instance.dequeued') path.enter('executing', at)
+    else if (type === 'instance.waiting') path.enter('blocked', at)
+    else if (type === 'instance.resumed') path.enter('executing', at)
+    else if (type === 'instance.compensating') path.enter('compensating', at)
+    else if (type === 'gate.rejected' && event.actor === null) path.clockAt = at
+    else if (type === 'instance.started') path.begin()
+    else if (type === 'instance.draining') {
+      path.begin()
+      const reason = reasonOf(event)
+      if (reason === 'deadline') path.clockAt = at
+      if (reason === 'compensate' || (reason === 'deadline' && compensates)) path.enter('compensating', at)
+    } else if (ENDS[type] !== undefined) path.enter(ENDS[type], at)
+  }
+  if (state !== 'idle' && state !== 'queued') path.begin()
+  return path.steps
+}
+
+function reasonOf(event: StoredEvent): unknown {
+  return event.data === null ? null : (JSON.parse(event.data) as { readonly reason?: unknown }).reason
+}
+
+class Path {
+  readonly steps: Transition[] = []
+  /** When time decided something last. */
+  clockAt: number | null = null
+
+  get #last(): Transition | undefined {
+    return this.steps.at(-1)
+  }
+
+  /** An instance that never had to wait tells only its creation: it went through the queue at that very moment. */
+  begin(at = this.#last?.at ?? 0): void {
+    if (this.#last?.state === 'idle') this.steps.push({ state: 'queued', at })
+    if (this.#last?.state === 'queued') this.steps.push({ state: 'executing', at })
+  }
+
+  enter(state: DagState, at: number): void {
+    if (this.#last === undefined || state === 'queued') return this.#push(state, at)
+    if (state === 'executing') return this.#last.state === 'queued' ? this.#push(state, at) : this.#resume(at)
+    /*
+     * A cancel or a deadline may end what never began. The table has no way from idle or queued to failed, and a
+     * reader that knows only the table must not meet one: it passes through executing, in no time.
+     */
+    this.begin(state === 'failed' ? at : this.#last.at)
+    // Whoever rejected a gate has given his input: blocked → executing, and only then on to what follows from it.
+    if (this.#last.state === 'blocked' && state !== 'failed') this.#push('executing', at)
+    if (state === 'failed') this.#forgetResumption(at)
+    this.#push(state, at)
+  }
+
+  #resume(at: number): void {
+    this.begin()
+    if (this.#last?.state === 'blocked') this.#push('executing', at)
+  }
+
+  /** Time ran out while it was blocked: nobody gave any input, so it did not go on before it failed. */
+  #forgetResumption(at: number): void {
+    const before = this.steps.at(-2)?.state
+    const resumed = before === 'blocked' && this.#last?.state === 'executing' && this.#last.at === at
+    if (resumed && this.clockAt === at) this.steps.pop()
+  }
+
+  #push(state: DagState, at: number): void {
+    if (this.#last?.state !== state) this.steps.push({ state, at })
+  }
+}

@@ -1,0 +1,119 @@
+/** A workflow as OJS thinks of it: jobs, composed by chain, group and batch, one inside the other. */
+import { PetrelError } from '../../../kernel/errors.ts'
+import type { Json, Retry } from '../../../net/net.ts'
+
+export const KINDS = ['chain', 'group', 'batch'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** The callbacks of a batch: names on the wire and of their nodes. */
+export const CALLBACKS = ['on_complete', 'on_success', 'on_failure'] as const
+
+export type Tree = JobTree | ChainTree | GroupTree | BatchTree
+
+export interface JobTree {
+  readonly kind: 'job'
+  readonly type: string
+  readonly args: Json
+  readonly options: JobOptions
+}
+
+export interface ChainTree {
+  readonly kind: 'chain'
+  /** Its author's name for it, unique among all workflows. */
+  readonly id?: string
+  readonly name?: string
+  readonly steps: readonly Tree[]
+}
+
+export interface GroupTree {
+  readonly kind: 'group'
+  /** Its author's name for it, unique among all workflows. */
+  readonly id?: string
+  readonly name?: string
+  readonly jobs: readonly Tree[]
+}
+
+export interface BatchTree {
+  readonly kind: 'batch'
+  /** Its author's name for it, unique among all workflows. */
+  readonly id?: string
+  readonly name?: string
+  readonly jobs: readonly Tree[]
+  readonly onComplete: Tree | null
+  readonly onSuccess: Tree | null
+  readonly onFailure: Tree | null
+}
+
+export interface JobOptions {
+  readonly queue?: string
+  /** Smaller runs earlier; default 100. */
+  readonly priority?: number
+  readonly delayMs?: number
+  /** Not before this moment. */
+  readonly runAt?: number
+  /** Not started by then: failed. */
+  readonly expiresAt?: number
+  readonly retry?: Partial<Retry>
+  /** Per attempt, its grace period included. */
+  readonly timeoutMs?: number
+  /** How long before that its handler is to stop. Kept as meta.petrel.grace_ms of its run. */
+  readonly graceMs?: number
+  readonly limitKey?: string
+  readonly meta?: { readonly [key: string]: Json }
+  /** Of a job that came over the wire: what of its envelope has no place here. Kept as meta.petrel.ojs of its run. */
+  readonly envelope?: Json
+}
+
+export const DEFAULT_RETRY: Retry = {
+  maxAttempts: 3,
+  backoff: 'exponential',
+  initialMs: 1_000,
+  coefficient: 2,
+  maxMs: 300_000,
+  jitter: 0.5,
+  nonRetryable: [],
+  retryOn: null,
+  deadLetter: false,
+}
+
+/** Partial policies are completed by the default. */
+export function retryOf(retry: Partial<Retry> | undefined): Retry {
+  return retry === undefined ? DEFAULT_RETRY : { ...DEFAULT_RETRY, ...retry }
+}
+
+const BACKOFFS: readonly string[] = ['constant', 'linear', 'exponential', 'polynomial']
+
+/** Refuses what no run can have; `path` says where in the workflow the job stands. */
+export function checkJob(job: Pick<JobTree, 'type' | 'options'>, path: string): void {
+  const problem = problemOf(job)
+  if (problem !== null) throw new PetrelError('invalid_request', `${path}${problem}`, { path: path.replace(/: $/, '') })
+}
+
+function problemOf({ type, options }: Pick<JobTree, 'type' | 'options'>): string | null {
+  if (typeof type !== 'string' || type === '' || type.length > 255) return 'a type is a text of 1 to 255 characters'
+  if (type.includes('%')) return `a job has one type; '${type}' is a pattern`
+  const { queue, priority, delayMs, timeoutMs, limitKey, meta, retry } = options
+  if (queue !== undefined && (typeof queue !== 'string' || queue === '')) return 'queue must be a text'
+  if (limitKey !== undefined && (typeof limitKey !== 'string' || limitKey === '')) return 'limitKey must be a text'
+  if (priority !== undefined && !Number.isInteger(priority)) return 'priority must be a whole number'
+  if (delayMs !== undefined && !(Number.isFinite(delayMs) && delayMs >= 0)) return 'delayMs must be 0 or more'
+  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) return 'timeoutMs must be more than 0'
+  if (meta !== undefined && (typeof meta !== 'object' || meta === null || Array.isArray(meta))) {
+    return 'meta must be an object'
+  }
+  if (meta !== undefined && 'petrel' in meta) return "meta.petrel is the engine's own"
+  return retry === undefined ? null : problemOfRetry(retry)
+}
+
+function problemOfRetry(retry: Partial<Retry>): string | null {
+  const { maxAttempts, backoff, initialMs, coefficient, maxMs, jitter } = retryOf(retry)
+  if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1)) {
+    return 'retry.maxAttempts must be a whole number of at least 1 (executions in all)'
+  }
+  if (!BACKOFFS.includes(backoff)) return `retry.backoff must be one of ${BACKOFFS.join(', ')}`
+  if (!(initialMs >= 0)) return 'retry.initialMs must be 0 or more'
+  if (!(maxMs >= 0)) return 'retry.maxMs must be 0 or more'
+  if (!(coefficient >= 1)) return 'retry.coefficient must be at least 1'
+  if (!(jitter >= 0 && jitter <= 1)) return 'retry.jitter must be between 0 and 1'
+  return null
+}

@@ -1,0 +1,35 @@
+/**
+ * What a workflow is called. An instance has a UUIDv7; a client may choose another name, for nested workflows too, and
+ * then knows it by that name alone. The name is the instance's start key, so no two can have it; each tenant has its
+ * own names.
+ */
+import type { EngineApi } from '../../../engine/api.ts'
+import type { InstanceRow } from '../../../model/rows.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const PREFIX = 'ojs:'
+
+export function startKeyOf(id: string, tenant: string | null): string {
+  return `${PREFIX}${encodeURIComponent(tenant ?? '')}:${id}`
+}
+
+/** The id in a start key of ours. */
+export function idOfKey(startKey: string): string {
+  return startKey.slice(startKey.indexOf(':', PREFIX.length) + 1)
+}
+
+export function workflowId(row: Pick<InstanceRow, 'id' | 'startKey'>): string {
+  return row.startKey?.startsWith(PREFIX) ? idOfKey(row.startKey) : row.id
+}
+
+/** null: there is none of this name that `tenant` may see (null: may see all). */
+export async function findWorkflow(
+  engine: EngineApi,
+  id: string,
+  tenant: string | null = null,
+): Promise<InstanceRow | null> {
+  const { read } = engine.store
+  const byId = UUID.test(id) ? await read.instance(id) : null
+  const row = byId ?? (await read.trees.instanceByKey(startKeyOf(id, tenant)))
+  return row !== null && row.dialect === 'ojs' && (tenant === null || row.tenant === tenant) ? row : null
+}

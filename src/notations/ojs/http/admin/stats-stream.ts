@@ -1,0 +1,165 @@
+/**
+ * GET /ojs/v1/admin/stats/stream, for pages that show a server as it works: `metrics` at once and every few seconds,
+ * and each job that is enqueued, completed, failed or cancelled. It tells what comes; nothing is resumed.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Caller } from '../../../../http/caller.ts'
+import { unscopedName } from '../../../../kernel/scoped-names.ts'
+import type { WorkerRow } from '../../../../model/rows.ts'
+import { timeText } from '../../project/time.ts'
+import type { OjsContext } from '../context.ts'
+import type { EventHub, HubEvent } from '../events/event-hub.ts'
+import { pump } from '../events/event-listener.ts'
+import { WHOLE } from '../events/event-place.ts'
+import { frame, goodbyeTo, overSse, type SseReply } from '../events/sse.ts'
+import { maySee } from '../job-reply.ts'
+import { throughputOf } from './admin-stats.ts'
+import { activeRuns, heldBy, STATES } from './admin-workers.ts'
+
+const EVERY_MS = 3_000
+const MINUTES = 6
+/** Queues and workers in one sample. */
+const MOST_SHOWN = 500
+
+const COUNTED = ['job.enqueued', 'job.completed', 'job.failed', 'job.cancelled'] as const
+type Counted = (typeof COUNTED)[number]
+
+interface Sample {
+  readonly queues: readonly object[]
+  readonly workers: readonly { readonly row: WorkerRow; readonly active: number | null }[]
+  readonly errorRate: number
+}
+
+export function statsStream(app: FastifyInstance, context: OjsContext, hub: EventHub): void {
+  const sampler = new Sampler(context)
+  app.get('/ojs/v1/admin/stats/stream', { exposeHeadRoute: false, config: { stream: 'always' } }, (request, reply) =>
+    context.streamSeats.taken(request, () => tell({ context, request, reply }, hub, sampler)),
+  )
+}
+
+async function tell(streaming: SseReply, hub: EventHub, sampler: Sampler): Promise<void> {
+  const { context, request } = streaming
+  const from = { feedId: await hub.end(), part: WHOLE }
+  await overSse(streaming, async (sse) => {
+    const rates = new Rates()
+    let sampling = false
+    const sample = async (): Promise<void> => {
+      if (sampling) return
+      sampling = true
+      try {
+        const text = JSON.stringify({ ...metricsOf(await sampler.latest(), request.caller), throughput: rates.take() })
+        if (!sse.gone.aborted && !sse.isFull()) sse.write(frame({ type: 'metrics', text }))
+      } catch (error) {
+        context.logger?.warn({ err: error }, 'numbers of the server could not be read; trying again')
+      } finally {
+        sampling = false
+      }
+    }
+    await sample()
+    const timer = setInterval(() => void sample(), EVERY_MS)
+    try {
+      const ending = await pump({
+        hub,
+        from,
+        wants: (event) => maySee(request.caller, event) && rates.count(event.wire.type),
+        outlet: {
+          send: ({ wire }) => sse.write(frame({ type: wire.type, text: JSON.stringify(jobLine(wire)) })),
+          drained: sse.drained,
+        },
+        gone: sse.gone,
+        closing: context.closing,
+      })
+      sse.write(goodbyeTo(ending, 'all') ?? '')
+    } finally {
+      clearInterval(timer)
+    }
+  })
+}
+
+/** Flat, as the pages read it. */
+function jobLine({ data, time }: HubEvent['wire']): object {
+  const { job_id, job_type, queue, attempt, duration_ms, error } = data
+  const message = error !== null && typeof error === 'object' && 'message' in error ? error['message'] : undefined
+  return { job_id, job_type, queue, timestamp: time, attempt, duration: duration_ms, error: message }
+}
+
+function metricsOf({ queues, workers, errorRate }: Sample, caller: Caller): object {
+  const seen = workers.filter(({ row }) => maySee(caller, row))
+  const active = seen.slice(0, MOST_SHOWN).map(({ row, active: jobs }) => ({
+    id: unscopedName(row.id),
+    state: STATES[row.state],
+    ...(jobs === null ? {} : { activeJobs: jobs }),
+    lastHeartbeatAt: timeText(row.heartbeatAt),
+  }))
+  return { queues, workers: { total: seen.length, active }, error_rate: errorRate }
+}
+
+/** What was told on one stream since its sample before, per second. */
+class Rates {
+  readonly #counts = new Map<string, number>()
+  #since = performance.now()
+
+  /** false: of another type. */
+  count(type: string): boolean {
+    if (!COUNTED.includes(type as Counted)) return false
+    this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1)
+    return true
+  }
+
+  take(): object {
+    const now = performance.now()
+    const seconds = Math.max(1, (now - this.#since) / 1_000)
+    const rate = (type: Counted): number => Math.round(((this.#counts.get(type) ?? 0) / seconds) * 100) / 100
+    const rates = {
+      processed_per_second: rate('job.completed'),
+      failed_per_second: rate('job.failed'),
+      enqueued_per_second: rate('job.enqueued'),
+    }
+    this.#counts.clear()
+    this.#since = now
+    return rates
+  }
+}
+
+/** One reading for all streams of this process. */
+class Sampler {
+  readonly #context: OjsContext
+  #latest: Promise<Sample> | null = null
+
+  constructor(context: OjsContext) {
+    this.#context = context
+  }
+
+  latest(): Promise<Sample> {
+    if (this.#latest === null) {
+      const reading = this.#read()
+      this.#latest = reading
+      const forget = (): void => {
+        if (this.#latest === reading) this.#latest = null
+      }
+      reading.then(() => setTimeout(forget, EVERY_MS / 2).unref(), forget)
+    }
+    return this.#latest
+  }
+
+  async #read(): Promise<Sample> {
+    const { engine } = this.#context
+    const [stats, rows, runs, now] = await Promise.all([
+      engine.queueStats({ queue: null, minutes: MINUTES }),
+      engine.store.read.workers(),
+      activeRuns(this.#context),
+      engine.store.now(),
+    ])
+    const { processed_per_minute: processed = 0, failed_per_minute: failed = 0 } = throughputOf(stats, now)
+    const queues = stats.slice(0, MOST_SHOWN).map(({ name, available, active, scheduled, retryable }) => ({
+      queue: name,
+      available,
+      active,
+      scheduled,
+      retryable,
+    }))
+    const living = rows.filter(({ state }) => state !== 'dead')
+    const workers = living.map((row) => ({ row, active: runs === null ? null : heldBy(row, runs).length }))
+    return { queues, workers, errorRate: Math.round((failed / (processed + failed || 1)) * 10_000) / 100 }
+  }
+}

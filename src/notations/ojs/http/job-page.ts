@@ -1,0 +1,53 @@
+/** A page of jobs, newest first, with how many there are in all. */
+
+import type { EngineApi } from '../../../engine/api.ts'
+import { isId, type Query } from '../../../http/query.ts'
+import { RequestError } from '../../../http/request-error.ts'
+import type { RunQuery } from '../../../model/queries.ts'
+import { PAGE_BYTES } from '../../../model/shown.ts'
+import type { JsonObject } from '../project/envelope.ts'
+import { jobReplies } from './job-reply.ts'
+import { pageWire, readPage } from './paging.ts'
+
+/** A total beyond it says only that there are many. */
+export const MOST_COUNTED = 10_000
+
+export interface JobPage {
+  readonly jobs: readonly JsonObject[]
+  readonly total: number
+  readonly pagination: object
+}
+
+export async function jobPage(
+  engine: EngineApi,
+  params: Query,
+  filter: Omit<RunQuery, 'limit' | 'before' | 'offset'>,
+): Promise<JobPage> {
+  const page = readPage(params)
+  if (page.after !== null && !isId(page.after))
+    throw new RequestError('invalid_request', 'cursor is not one of this list')
+  const query: RunQuery = {
+    ...filter,
+    limit: page.limit + 1,
+    before: page.after,
+    offset: page.offset,
+    maxBytes: PAGE_BYTES,
+  }
+  const { read } = engine.store
+  const [rows, total, now] = await Promise.all([
+    read.listRuns(query),
+    read.countListedRuns({ ...query, before: null, offset: 0 }, MOST_COUNTED),
+    engine.store.now(),
+  ])
+  const shown = rows.slice(0, page.limit)
+  return {
+    jobs: await jobReplies(engine, shown, { now, results: false }),
+    total,
+    pagination: pageWire({
+      page,
+      total,
+      hasMore: rows.length > shown.length,
+      last: filter.sort == null ? (shown.at(-1)?.id ?? null) : null,
+    }),
+  }
+}

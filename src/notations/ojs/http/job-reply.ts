@@ -1,0 +1,147 @@
+/** Runs as jobs for a reply, with what of them lies elsewhere: their failures, their places in workflows. */
+
+import type { EngineApi } from '../../../engine/api.ts'
+import type { Caller } from '../../../http/caller.ts'
+import { delivered, written } from '../../../http/delivered.ts'
+import { placeholder } from '../../../http/json-text.ts'
+import { notFound, RequestError } from '../../../http/request-error.ts'
+import { PetrelError } from '../../../kernel/errors.ts'
+import { isolated } from '../../../kernel/isolated.ts'
+import { readStored } from '../../../kernel/json-limits.ts'
+import { inputPlace, retriedRun } from '../../../model/retried-runs.ts'
+import type { RunError, RunRow } from '../../../model/rows.ts'
+import type { Failure } from '../../../net/marking.ts'
+import type { JsonObject } from '../project/envelope.ts'
+import { type JobFailure, jobWire } from '../project/job-wire.ts'
+import { workflowParts, workflowPlaces } from '../project/results.ts'
+import { checkpointWire } from './checkpoint-wire.ts'
+
+/** The history has them all; a reply shows the newest. */
+const FAILURES_SHOWN = 25
+
+export interface JobReplyHow {
+  readonly now: number
+  /** true: with the results of the jobs before it and its checkpoint, as its handler needs them. */
+  readonly results: boolean
+  /** true: with checkpoints also of jobs that were never taken by a worker. */
+  readonly saved?: boolean
+}
+
+type Shown = { readonly job: JsonObject } | { readonly run: RunRow; readonly error: unknown }
+
+/** For one that cannot be shown there is an entry with its id and the code `unreadable`. */
+export async function jobReplies(
+  engine: EngineApi,
+  runs: readonly RunRow[],
+  how: JobReplyHow,
+): Promise<readonly JsonObject[]> {
+  return (await jobsOf(engine, runs, how)).map((one) => {
+    if ('job' in one) return one.job
+    const { run, error } = one
+    engine.faults.note('unreadable_row', run.id, error)
+    return { id: run.id, type: run.type, queue: run.queue, ...(placeholder(error) as unknown as JsonObject) }
+  })
+}
+
+/** As JSON text, for their workers. Those that cannot be written have failed, and are left out. */
+export function jobDeliveries(
+  engine: EngineApi,
+  runs: readonly RunRow[],
+  how: JobReplyHow,
+): Promise<readonly string[]> {
+  return delivered(engine, runs, async (some) => {
+    const shown = await jobsOf(engine, some, how)
+    return shown.map((one) => ('job' in one ? written(one.job) : one.error))
+  })
+}
+
+function jobsOf(engine: EngineApi, runs: readonly RunRow[], how: JobReplyHow): Promise<readonly Shown[]> {
+  return isolated<RunRow, Shown>(
+    runs,
+    (some) => loadJobs(engine, some, how),
+    (run, error) => ({ run, error }),
+  )
+}
+
+/** In a bounded number of statements, none at all for fresh jobs of no workflow. */
+async function loadJobs(engine: EngineApi, runs: readonly RunRow[], how: JobReplyHow): Promise<readonly Shown[]> {
+  const failed = runs.filter((run) => run.attempt > 0 || run.status === 'failed').map((run) => run.id)
+  const inWorkflow = runs.filter((run) => inputPlace(run).instanceId !== null)
+  // Only a job that was taken before has one to go on from.
+  const before = how.results ? runs.filter((run) => run.epoch > 0 || how.saved === true).map((run) => run.id) : []
+  if (how.results) before.push(...runs.flatMap((run) => retriedRun(run.meta)?.run ?? []))
+  const [errors, places, saved] = await Promise.all([
+    failed.length === 0 ? null : engine.store.read.errorsOf({ runIds: failed, limit: FAILURES_SHOWN }),
+    inWorkflow.length === 0 ? null : (how.results ? workflowParts : workflowPlaces)(engine, inWorkflow),
+    before.length === 0 ? null : engine.store.saved.of(before),
+  ])
+  return runs.map((run) => {
+    const workflow = places?.get(run.id)
+    try {
+      const checkpoint = saved?.get(run.id) ?? saved?.get(retriedRun(run.meta)?.run ?? '')
+      const job = jobWire(run, {
+        now: how.now,
+        failures: (errors?.get(run.id) ?? []).map(failureOf),
+        ...(workflow === undefined ? {} : { workflow: how.results ? workflow : { ...workflow, parentResults: null } }),
+        ...(checkpoint === undefined || checkpoint.state === null ? {} : { checkpoint: checkpointWire(checkpoint) }),
+      })
+      return { job }
+    } catch (error) {
+      return { run, error }
+    }
+  })
+}
+
+function failureOf(row: RunError): JobFailure {
+  return {
+    attempt: row.attempt ?? 0,
+    error: readStored(row.error) as unknown as Failure,
+    at: row.at,
+    retryDelayMs: row.runAt === null ? null : Math.max(0, row.runAt - row.at),
+  }
+}
+
+/** A job the caller may see. What belongs to another tenant is not there. */
+export async function findRun(engine: EngineApi, id: string, caller: Caller): Promise<RunRow> {
+  const run = await engine.store.read.run(id)
+  if (run === null || !maySee(caller, run)) throw notFound('job', id)
+  return run
+}
+
+export function maySee(caller: Caller, row: { readonly tenant: string | null }): boolean {
+  return caller.tenant === null || row.tenant === caller.tenant
+}
+
+/** What the engine refuses about a run, in the words of jobs. Anything else is passed on as it is. */
+export function jobProblem(error: unknown, id: string, expected: string): unknown {
+  if (!(error instanceof PetrelError)) return error
+  if (error.code === 'not_found') return notFound('job', id)
+  if (error.code !== 'conflict' && error.code !== 'stale_lease') return error
+  const state = stateWord(error.details)
+  return new RequestError('conflict', error.message.replace(/^run /, 'job '), {
+    details: { job_id: id, ...(state === null ? {} : { current_state: state }), expected_state: expected },
+    ...(state === null ? {} : { hint: hintOf(state, expected) }),
+  })
+}
+
+function hintOf(state: string, expected: string): string {
+  if (state === expected) return 'Someone else holds it by now, or it was started again; fetch for other work.'
+  return `The job is ${state}; this needs one that is ${expected}.`
+}
+
+const WORDS: { readonly [word: string]: string } = {
+  held: 'pending',
+  leased: 'active',
+  active: 'active',
+  succeeded: 'completed',
+  failed: 'discarded',
+  cancelled: 'cancelled',
+  available: 'available',
+  scheduled: 'scheduled',
+  retryable: 'retryable',
+}
+
+function stateWord(details: Readonly<Record<string, unknown>>): string | null {
+  const word = details['current'] ?? details['current_state'] ?? details['state']
+  return typeof word === 'string' ? (WORDS[word] ?? null) : null
+}

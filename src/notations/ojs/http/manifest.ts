@@ -1,0 +1,83 @@
+/** GET /ojs/manifest: what this server is and can do. */
+import type { FastifyInstance } from 'fastify'
+import { MAX_LEVELS } from '../compile/builder.ts'
+import type { OjsContext } from './context.ts'
+
+const OFFICIAL = [
+  'admin-api',
+  'backpressure',
+  'dead-letter',
+  'durable-execution',
+  'graceful-shutdown',
+  'job-versioning',
+  'multi-tenancy',
+  'observability',
+  'progress',
+  'rate-limiting',
+  'schema-registry',
+  'webhooks',
+].map((name) => ({ name, uri: `urn:ojs:ext:${name}`, version: '1.0.0' }))
+
+export function manifestRoutes(app: FastifyInstance, { engine, version, options }: OjsContext): void {
+  const manifest = {
+    specversion: '1.0',
+    ojs_version: '1.0',
+    implementation: { name: 'petrel', version, language: 'typescript' },
+    conformance_level: 4,
+    conformance_tier: 'runtime',
+    protocols: ['http', 'sse', 'websocket'],
+    backend: engine.store.kind,
+    unique_job_strength: 'strong',
+    capabilities: {
+      batch_enqueue: true,
+      cron_jobs: true,
+      dead_letter: true,
+      delayed_jobs: true,
+      job_ttl: true,
+      priority_queues: true,
+      rate_limiting: true,
+      schema_validation: true,
+      unique_jobs: true,
+      workflows: true,
+      pause_resume: true,
+      events: true,
+      realtime: true,
+      long_poll: true,
+      batch_ack: true,
+      api_keys: true,
+      tenants: true,
+      checkpoints: true,
+      progress: true,
+      webhooks: true,
+      backpressure: true,
+      admin_api: true,
+    },
+    limits: {
+      max_body_bytes: options.maxBodyBytes,
+      max_workflow_depth: MAX_LEVELS,
+    },
+    events: { delivery: 'at-least-once', ordering: 'per-job', resume: 'Last-Event-ID' },
+    extensions: { official: OFFICIAL, experimental: [] },
+    endpoints: {
+      base_url: '/ojs/v1',
+      manifest: '/ojs/manifest',
+      health: '/ojs/v1/health',
+      jobs: '/ojs/v1/jobs',
+      workers: '/ojs/v1/workers',
+      queues: '/ojs/v1/queues',
+      dead_letter: '/ojs/v1/dead-letter',
+      cron: '/ojs/v1/cron',
+      workflows: '/ojs/v1/workflows',
+      events: '/ojs/v1/events',
+      event_stream: '/ojs/v1/events/stream',
+      websocket: '/ojs/v1/ws',
+      checkpoints: '/ojs/v1/jobs/{id}/checkpoint',
+      webhooks: '/ojs/v1/webhooks/subscriptions',
+      schemas: '/ojs/v1/schemas',
+      admin: '/ojs/v1/admin',
+      openapi: '/openapi.json',
+      metrics: '/metrics',
+    },
+  }
+  app.get('/ojs/manifest', { config: { scope: 'none' } }, () => manifest)
+}

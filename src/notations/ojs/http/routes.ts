@@ -1,0 +1,32 @@
+/** Every group of OJS routes, in one place. */
+import type { FastifyInstance } from 'fastify'
+import { deadLetterRoutes } from './admin/dead-letter.ts'
+import { queueRoutes } from './admin/queues.ts'
+import type { OjsContext } from './context.ts'
+import { cronRoutes } from './cron.ts'
+import { eventRoutes } from './events/events.ts'
+import { extensionRoutes } from './extensions.ts'
+import { jobRoutes } from './jobs.ts'
+import { manifestRoutes } from './manifest.ts'
+import { resetRoutes } from './reset.ts'
+import { workerRoutes } from './workers.ts'
+import { workflowRoutes } from './workflows.ts'
+
+type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
+
+const GROUPS: readonly RouteGroup[] = [
+  manifestRoutes,
+  jobRoutes,
+  workerRoutes,
+  workflowRoutes,
+  queueRoutes,
+  deadLetterRoutes,
+  cronRoutes,
+  eventRoutes,
+  extensionRoutes,
+  resetRoutes,
+]
+
+export function ojsRoutes(app: FastifyInstance, context: OjsContext): void {
+  for (const group of GROUPS) group(app, context)
+}

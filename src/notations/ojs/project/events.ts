@@ -1,0 +1,230 @@
+/**
+ * The audit trail in OJS's words. One stored line may stand for several events on the wire, in the order in which they
+ * happened: the line that ends a run held by a worker of ours also tells its start, the end of a step is an event of
+ * the job and one of its workflow, the end of a nested workflow is also that of the step it stands for.
+ */
+import type { EngineApi } from '../../../engine/api.ts'
+import { isolated } from '../../../kernel/isolated.ts'
+import { readStored } from '../../../kernel/json-limits.ts'
+import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
+import type { RunBrief } from '../../../model/tree-queries.ts'
+import type { Json } from '../../../net/net.ts'
+import { kindOf, type Nets, nameOf, netOf, netsOf } from '../compile/nets.ts'
+import type { Kind } from '../compile/tree.ts'
+import { workflowId } from '../compile/workflow-id.ts'
+import { eventId } from './event-id.ts'
+import { jobEvents } from './job-events.ts'
+import { timeText } from './time.ts'
+import { workflowEvents } from './workflow-events.ts'
+
+export type EventData = { readonly [key: string]: Json }
+
+export interface OjsEvent {
+  readonly specversion: '1.0'
+  readonly id: string
+  readonly type: string
+  readonly source: string
+  readonly time: string
+  readonly subject: string
+  readonly data: EventData
+  /** Of workflow events only: the words of the workflow specification for the same things. */
+  readonly event?: string
+  readonly workflow_id?: string
+  readonly workflow_type?: string
+  readonly workflow_name?: string | null
+  readonly timestamp?: string
+}
+
+export interface MappedEvent {
+  /** The stored event it comes from: a reader goes on after it. */
+  readonly feedId: number
+  /** Which of the events that it stands for. */
+  readonly part: number
+  readonly queue: string | null
+  readonly jobType: string | null
+  readonly jobId: string | null
+  readonly workflowId: string | null
+  readonly rootWorkflowId: string | null
+  readonly tenant: string | null
+  readonly wire: OjsEvent
+}
+
+/** One event to be, before it gets its envelope. */
+export interface Telling {
+  readonly type: string
+  /** Default: when the line was stored. */
+  readonly at?: number
+  /** Of a workflow event: whose it is. */
+  readonly workflow?: Workflow
+  readonly data: EventData
+}
+
+/** A workflow as its events name it. */
+export interface Workflow {
+  readonly row: InstanceRow
+  readonly id: string
+  readonly kind: Kind
+  readonly name: string | null
+  /** Steps of a chain; null: it has jobs. */
+  readonly steps: number | null
+}
+
+/** What the events of one call are about. */
+export interface Subjects {
+  run(event: StoredEvent): RunBrief | null
+  /** null: of another notation, or gone. */
+  workflow(instanceId: string | null): Workflow | null
+}
+
+const SOURCE = 'ojs://petrel/engine/store'
+/** Results told with completions, per call. */
+const MAX_BYTES = 8 * 1024 * 1024
+
+/** Stands for a stored event that cannot be read; it passes every filter of types. */
+export const UNREADABLE = 'system.unreadable_event'
+
+/**
+ * In the order given; events that say nothing to OJS are left out. Few statements, however many events. One that cannot
+ * be read is replaced by one that says so: readers go past it, and know of it.
+ */
+export async function ojsEvents(engine: EngineApi, events: readonly StoredEvent[]): Promise<readonly MappedEvent[]> {
+  const all = await isolated<StoredEvent, readonly MappedEvent[]>(
+    events,
+    async (some) => {
+      const subjects = await load(engine, some)
+      return some.map((event) => mappedEvents(engine, subjects, event))
+    },
+    (event, error) => unreadable(engine, event, error),
+  )
+  return all.flat()
+}
+
+/** A mapped event as JSON. What its data has that cannot be written is left out of it, and said so. */
+export function eventText(engine: EngineApi, event: MappedEvent): string {
+  try {
+    return JSON.stringify(event.wire)
+  } catch (error) {
+    engine.faults.note('unreadable_event', String(event.feedId), error)
+    const plain = Object.entries(event.wire.data).filter(([, value]) => value === null || typeof value !== 'object')
+    const data = { ...Object.fromEntries(plain), error: unreadableError(error) }
+    return JSON.stringify({ ...event.wire, data })
+  }
+}
+
+function mappedEvents(engine: EngineApi, subjects: Subjects, event: StoredEvent): readonly MappedEvent[] {
+  try {
+    const data = (event.data === null ? {} : readStored(event.data)) as EventData
+    return tellingsOf(subjects, event, data).map((telling, part) => mapped(subjects, event, telling, part))
+  } catch (error) {
+    return unreadable(engine, event, error)
+  }
+}
+
+function unreadable(engine: EngineApi, event: StoredEvent, error: unknown): readonly MappedEvent[] {
+  engine.faults.note('unreadable_event', String(event.id), error)
+  const { id: feedId, at, runId, instanceId, tenant } = event
+  const about = { event_type: event.type, job_id: runId, instance_id: instanceId, error: unreadableError(error) }
+  const wire: OjsEvent = {
+    specversion: '1.0',
+    id: eventId({ feedId, part: 0, at }),
+    type: UNREADABLE,
+    source: SOURCE,
+    time: timeText(at),
+    subject: runId ?? instanceId ?? '',
+    data: about,
+  }
+  const nowhere = { queue: null, jobType: null, workflowId: null, rootWorkflowId: null }
+  return [{ feedId, part: 0, ...nowhere, jobId: runId, tenant, wire }]
+}
+
+function unreadableError(error: unknown): EventData {
+  return { code: 'unreadable', message: error instanceof Error ? error.message : String(error) }
+}
+
+function tellingsOf(subjects: Subjects, event: StoredEvent, data: EventData): readonly Telling[] {
+  const run = subjects.run(event)
+  if (run !== null) return jobEvents(subjects, event, data, run)
+  if (event.type.startsWith('instance.')) return workflowEvents(subjects, event, data)
+  const known = /^(?:queue|cron|worker)\./.test(event.type)
+  return known ? [{ type: event.type, data: event.actor === null ? data : { ...data, actor: event.actor } }] : []
+}
+
+async function load(engine: EngineApi, events: readonly StoredEvent[]): Promise<Subjects> {
+  const { trees } = engine.store.read
+  const runIds = new Set(events.flatMap((event) => event.runId ?? []))
+  const instanceIds = new Set(events.flatMap((event) => event.instanceId ?? []))
+  const [briefs, rows] = await Promise.all([
+    runIds.size === 0 ? [] : trees.briefs({ ids: [...runIds], maxBytes: MAX_BYTES }),
+    instanceIds.size === 0 ? [] : trees.ancestors({ ids: [...instanceIds] }),
+  ])
+  const ours = rows.filter((row) => row.dialect === 'ojs')
+  const nets = await netsOf(engine, new Set(ours.map((row) => row.netHash)))
+  const runs = new Map(briefs.map((run) => [run.id, run]))
+  const workflows = new Map(ours.map((row) => [row.id, workflowOf(row, nets)]))
+  return {
+    run: (event) => (event.runId === null ? null : (runs.get(event.runId) ?? null)),
+    workflow: (id) => workflows.get(id ?? '') ?? null,
+  }
+}
+
+function workflowOf(row: InstanceRow, nets: Nets): Workflow {
+  const net = netOf(nets, row.netHash)
+  const kind = kindOf(net)
+  const steps = kind === 'chain' ? net.nodes.length : null
+  return { row, id: workflowId(row), kind, name: nameOf(row, net), steps }
+}
+
+function mapped(subjects: Subjects, event: StoredEvent, telling: Telling, part: number): MappedEvent {
+  const run = subjects.run(event)
+  const { type, at = event.at, workflow } = telling
+  const own = workflow ?? subjects.workflow(event.instanceId)
+  const root = own === null ? null : subjects.workflow(own.row.rootId)
+  const time = timeText(at)
+  const subject = workflow?.id ?? run?.id ?? own?.id ?? textOf(telling.data['queue'] ?? telling.data['name'])
+  const data = workflow === undefined ? telling.data : { ...aboutWorkflow(workflow), ...telling.data }
+  return {
+    feedId: event.id,
+    part,
+    queue: run?.queue ?? textOrNull(telling.data['queue']),
+    jobType: run?.type ?? null,
+    jobId: run?.id ?? null,
+    workflowId: own?.id ?? null,
+    rootWorkflowId: root?.id ?? own?.id ?? null,
+    tenant: event.tenant,
+    wire: {
+      specversion: '1.0',
+      id: eventId({ feedId: event.id, part, at: event.at }),
+      type,
+      source: SOURCE,
+      time,
+      subject,
+      data,
+      ...(workflow === undefined
+        ? {}
+        : {
+            event: type,
+            workflow_id: workflow.id,
+            workflow_type: workflow.kind,
+            workflow_name: workflow.name,
+            timestamp: time,
+          }),
+    },
+  }
+}
+
+function aboutWorkflow({ id, kind, name, steps }: Workflow): EventData {
+  return {
+    workflow_id: id,
+    workflow_type: kind,
+    workflow_name: name,
+    ...(steps === null ? {} : { total_steps: steps }),
+  }
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function textOrNull(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -1,0 +1,142 @@
+/** What a stored line about a run says of its job, and of the workflow the job belongs to. */
+
+import { isTooDeep } from '../../../kernel/json-limits.ts'
+import { unscopedName } from '../../../kernel/scoped-names.ts'
+import type { StoredEvent } from '../../../model/rows.ts'
+import { HELD_AT } from '../../../model/rows.ts'
+import type { RunBrief } from '../../../model/tree-queries.ts'
+import type { Failure } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import { keptMeta } from './envelope.ts'
+import type { EventData, Subjects, Telling, Workflow } from './events.ts'
+import { errorObject } from './job-wire.ts'
+import { timeText } from './time.ts'
+import { placeEvent } from './workflow-events.ts'
+
+export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventData, run: RunBrief): readonly Telling[] {
+  const about: EventData = { job_id: run.id, job_type: run.type, queue: run.queue, ...belonging(subjects, run) }
+  const job = (type: string, more: EventData = {}): Telling => ({ type, data: { ...about, ...more } })
+  const workflow = subjects.workflow(run.instanceId)
+  const error = data['error'] === undefined ? undefined : errorObject(data['error'] as unknown as Failure)
+  const startedAt = moment(data['started_at'])
+  const attempt = attemptOf(event, data, run)
+  const start = (at: number): Telling => ({
+    ...job('job.started', { worker_id: data['leased_by'] ?? data['worker_id'] ?? unscopedName(run.leasedBy), attempt }),
+    at: Math.min(at, event.at),
+  })
+  const begun = (at: number): readonly Telling[] => [...becameDue(run, attempt, job), start(at)]
+  const started = startedAt === null ? [] : begun(startedAt)
+  const lasted = durationOf(run, startedAt, event.at)
+  switch (event.type) {
+    case 'created':
+      return [...entered(event, data, job), ...callbackFired(workflow, run)]
+    case 'redriven':
+      return [job('job.enqueued', { redriven: true })]
+    case 'leased':
+      return begun(event.at)
+    case 'started':
+      // A foreign client's claim is told twice; its first line, the lease, knows the attempt.
+      return data['attempt'] === undefined ? [] : begun(startedAt ?? event.at)
+    case 'succeeded': {
+      // Too large, or too deep to be written.
+      const elsewhere = run.omitted || (run.result !== null && isTooDeep(run.result))
+      const done = elsewhere
+        ? { result_ref: `/ojs/v1/jobs/${run.id}` }
+        : { result: run.result === null ? null : (JSON.parse(run.result) as Json) }
+      return [
+        ...started,
+        job('job.completed', { attempt, ...lasted, ...done }),
+        ...placeOf(workflow, run, true, { ...lasted }),
+      ]
+    }
+    case 'retried':
+      return [
+        ...started,
+        job('job.failed', { attempt, error: error ?? null, ...lasted }),
+        job('job.retrying', { attempt, error: error ?? null, next_attempt_at: data['run_at'] ?? null }),
+      ]
+    case 'failed': {
+      const expired = error?.['code'] === 'expired'
+      return [
+        ...started,
+        expired
+          ? job('job.expired', { expires_at: run.expiresAt === null ? null : timeText(run.expiresAt) })
+          : job('job.failed', { attempt, error: error ?? null, ...lasted }),
+        job('job.discarded', { total_attempts: attempt, last_error: error ?? null, dead_letter: run.deadLetter }),
+        ...placeOf(workflow, run, false, { error: error ?? null, attempt, ...lasted }),
+      ]
+    }
+    case 'cancelled':
+      return [
+        ...started,
+        job('job.cancelled', { ...(event.actor === null ? {} : { actor: event.actor }) }),
+        // Cancelled with its workflow it has no error of its own, and is no failure of the workflow.
+        ...(error === undefined ? [] : placeOf(workflow, run, false, { error, attempt })),
+      ]
+    case 'returned':
+      return error === undefined ? [] : [...started, job('job.enqueued', { requeued: true, error })]
+    case 'run.activated':
+      return [job('job.enqueued', { activated: true })]
+    case 'progress':
+      return [job('job.progress', data)]
+    case 'heartbeat':
+      return [job('job.heartbeat', { attempt, worker_id: data['leased_by'] ?? unscopedName(run.leasedBy) })]
+    default:
+      return []
+  }
+}
+
+/** Counted from the first start. The line of a foreign client's lease counts failures. */
+function attemptOf(event: StoredEvent, data: EventData, run: RunBrief): number {
+  if (typeof data['attempt'] !== 'number') return run.attempt + 1
+  return event.type === 'leased' ? data['attempt'] + 1 : data['attempt']
+}
+
+function belonging(subjects: Subjects, run: RunBrief): EventData {
+  const own = subjects.workflow(run.instanceId)
+  return own === null ? {} : { workflow_id: own.id }
+}
+
+/** A job for later is scheduled, and enqueued when its time has come; one that waits to be activated, only then. */
+function entered(
+  event: StoredEvent,
+  data: EventData,
+  job: (type: string, more?: EventData) => Telling,
+): readonly Telling[] {
+  const due = moment(data['run_at'])
+  if (due === null || due <= event.at) return [job('job.enqueued')]
+  return due >= HELD_AT ? [] : [job('job.scheduled', { scheduled_at: timeText(due) })]
+}
+
+/** Nothing is stored when a scheduled job becomes due: it is told with its first start. */
+function becameDue(
+  run: RunBrief,
+  attempt: number,
+  job: (type: string, more?: EventData) => Telling,
+): readonly Telling[] {
+  const due = attempt === 1 ? moment(keptMeta(run.meta).envelope.scheduledAt) : null
+  return due === null || due <= run.createdAt ? [] : [{ ...job('job.enqueued'), at: due }]
+}
+
+function callbackFired(workflow: Workflow | null, run: RunBrief): readonly Telling[] {
+  if (workflow === null || run.role !== 'final') return []
+  const data = { callback: run.node, callback_type: run.node, job_type: run.type, job_id: run.id }
+  return [{ type: 'workflow.callback_fired', workflow, data }]
+}
+
+function placeOf(workflow: Workflow | null, run: RunBrief, ok: boolean, more: EventData): readonly Telling[] {
+  if (workflow === null || run.role !== 'work') return []
+  return [
+    placeEvent({ workflow, node: run.node, item: run.item, ok, type: run.type, data: { job_id: run.id, ...more } }),
+  ]
+}
+
+function durationOf(run: RunBrief, startedAt: number | null, at: number): EventData {
+  const from = startedAt ?? run.startedAt
+  return from === null || from > at ? { duration_ms: 0 } : { duration_ms: at - from }
+}
+
+function moment(value: Json | undefined): number | null {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? null : at
+}

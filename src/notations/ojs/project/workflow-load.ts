@@ -1,0 +1,250 @@
+/**
+ * Everything a projection of workflows needs, in a bounded number of statements. Lists of jobs are read in windows and
+ * the tree as a whole up to a cap; what lies outside is not guessed at.
+ */
+import type { EngineApi } from '../../../engine/api.ts'
+import type { InstanceRow } from '../../../model/rows.ts'
+import type { ChildStart, Literal } from '../../../model/start.ts'
+import type { RunBrief, Totals } from '../../../model/tree-queries.ts'
+import type { Failure } from '../../../net/marking.ts'
+import type { Net, Node } from '../../../net/net.ts'
+import { type Nets, netOf, netsOf } from '../compile/nets.ts'
+import { CALLBACKS } from '../compile/tree.ts'
+import { totalsOf } from './totals.ts'
+import { indexOf, type TakenOver, takenOver } from './values.ts'
+
+/** Places shown of one list of jobs. */
+export interface Window {
+  readonly from: number
+  readonly count: number
+}
+
+export const DEFAULT_WINDOW: Window = { from: 0, count: 1_000 }
+export const MAX_WINDOW = 10_000
+const MAX_INSTANCES = 2_000
+const MAX_RUNS = 20_000
+const MAX_BYTES = 8 * 1024 * 1024
+
+/** What is kept of a workflow beside its row. */
+export interface About {
+  readonly error: (Failure & { readonly node?: string | null }) | null
+  readonly cancelledAt: number | null
+  readonly initiator: string | null
+  /** All jobs, nested ones too, as counted when it was made; null: they were not. */
+  readonly jobs: number | null
+  /** Jobs of its own list; null: it has steps. */
+  readonly listed: number | null
+}
+
+export interface LoadedTree {
+  readonly rows: readonly InstanceRow[]
+  readonly nets: Nets
+  readonly window: Window
+  /** false: more is nested here than is shown; what is missing is unknown, not waiting. */
+  readonly complete: boolean
+  about(instanceId: string): About
+  totals(row: InstanceRow): Totals
+  /** Some work of it is due or has begun. */
+  begun(row: InstanceRow): boolean
+  /** Steps, jobs and callbacks that have a run: by index, callbacks by the name of their node. */
+  run(instanceId: string, place: number | string): RunBrief | null
+  child(instanceId: string, place: number | string): InstanceRow | null
+  /** Failed runs of a workflow and all that is nested in it, in order; without those outside the windows. */
+  failed(instanceId: string): readonly RunBrief[]
+  /** What a step that has not begun will be given. */
+  planned(instanceId: string, node: string): Literal | null
+}
+
+/** One workflow with all that is nested in it. */
+export async function loadTree(engine: EngineApi, top: InstanceRow, window: Window): Promise<LoadedTree> {
+  const { trees } = engine.store.read
+  const rows = [...(await trees.below({ windows: [{ instanceId: top.id, ...window }], limit: MAX_INSTANCES }))]
+  const taken = await takenOver(engine, rows)
+  rows.push(...taken.rows)
+  const windows = rows.map((row) => ({
+    instanceId: row.id,
+    from: row.id === top.id ? window.from : 0,
+    count: window.count,
+  }))
+  const [summary, runs] = await Promise.all([
+    loadSummaries(engine, rows, taken),
+    trees.placesOf({ windows, failedOnly: false, limit: MAX_RUNS, maxBytes: MAX_BYTES }),
+  ])
+  const places = new Places(rows, runs)
+  for (const { instanceId, index, childId } of taken.places) places.take(instanceId, index, childId)
+  return {
+    ...summary,
+    rows,
+    window,
+    complete: rows.length < MAX_INSTANCES && runs.length < MAX_RUNS,
+    run: (id, place) => places.run(id, place),
+    child: (id, place) => places.child(id, place),
+    failed: (id) => places.failed(id),
+    ...(await loadPlans(engine, rows, summary.nets, places)),
+  }
+}
+
+type Summaries = Pick<LoadedTree, 'nets' | 'about' | 'totals' | 'begun'>
+
+/** Several workflows without their jobs. */
+export async function loadSummaries(
+  engine: EngineApi,
+  rows: readonly InstanceRow[],
+  taken: TakenOver,
+): Promise<Summaries> {
+  const { trees } = engine.store.read
+  const ids = rows.map((row) => row.id)
+  const unsure = rows.filter((row) => row.startedAt === null && !isOver(row)).map((row) => row.id)
+  const [nets, slots, totals, begun] = await Promise.all([
+    netsOf(engine, new Set(rows.map((row) => row.netHash))),
+    trees.slotsOf({ instanceIds: ids, prefixes: ['e', 'm', 'n:', 'x'] }),
+    totalsOf(engine, rows, taken),
+    unsure.length === 0 ? new Set<string>() : trees.begun({ ids: unsure }),
+  ])
+  const kept = new Map<string, Map<string, unknown>>()
+  for (const { instanceId, key, value } of slots) {
+    const own = kept.get(instanceId) ?? new Map<string, unknown>()
+    own.set(key, JSON.parse(value))
+    kept.set(instanceId, own)
+  }
+  return {
+    nets,
+    about: (id) => aboutOf(kept.get(id) ?? new Map()),
+    totals,
+    begun: (row) => row.startedAt !== null || isOver(row) || begun.has(row.id),
+  }
+}
+
+function isOver(row: InstanceRow): boolean {
+  return row.phase === 'ended' || row.state === 'cancelling'
+}
+
+function aboutOf(slots: ReadonlyMap<string, unknown>): About {
+  const kept = (slots.get('m') ?? {}) as {
+    readonly initiator?: string
+    readonly meta?: { readonly ojs?: { readonly jobs?: number } }
+  }
+  return {
+    error: (slots.get('e') ?? null) as About['error'],
+    cancelledAt: (slots.get('x') ?? null) as number | null,
+    initiator: kept.initiator ?? null,
+    jobs: kept.meta?.ojs?.jobs ?? null,
+    listed: (slots.get('n:jobs') ?? null) as number | null,
+  }
+}
+
+class Places {
+  readonly #runs = new Map<string, RunBrief>()
+  readonly #children = new Map<string, InstanceRow>()
+  readonly #rows: ReadonlyMap<string, InstanceRow>
+  readonly #failed = new Map<string, RunBrief[]>()
+  /** Jobs that a cancel of their workflow took. */
+  readonly #cancelled = new Map<string, RunBrief[]>()
+  readonly #nested = new Map<string, string[]>()
+
+  constructor(rows: readonly InstanceRow[], runs: readonly RunBrief[]) {
+    this.#rows = new Map(rows.map((row) => [row.id, row]))
+    for (const run of runs) {
+      this.#runs.set(`${run.instanceId}/${placeKey(run)}`, run)
+      if (run.status === 'failed' || (run.status === 'cancelled' && run.error !== null)) {
+        add(this.#failed, run.instanceId as string, run)
+      } else if (run.status === 'cancelled') add(this.#cancelled, run.instanceId as string, run)
+    }
+    for (const row of rows) {
+      if (row.parentId === null || row.parentNode === null || !this.#rows.has(row.parentId)) continue
+      this.#children.set(`${row.parentId}/${placeKey({ node: row.parentNode, item: row.parentItem })}`, row)
+      add(this.#nested, row.parentId, row.id)
+    }
+  }
+
+  take(instanceId: string, index: number, childId: string): void {
+    const row = this.#rows.get(childId)
+    if (row === undefined) return
+    this.#children.set(`${instanceId}/${index}`, row)
+    add(this.#nested, instanceId, childId)
+  }
+
+  run(instanceId: string, place: number | string): RunBrief | null {
+    return this.#runs.get(`${instanceId}/${place}`) ?? null
+  }
+
+  child(instanceId: string, place: number | string): InstanceRow | null {
+    return this.#children.get(`${instanceId}/${place}`) ?? null
+  }
+
+  failed(instanceId: string): readonly RunBrief[] {
+    const own = this.#rows.get(instanceId)
+    // Cancelled alone, a nested workflow has failed for the one around it, and with it the jobs that the cancel took.
+    const alone = (id: string): boolean => isCancelled(this.#rows.get(id)) && !isCancelled(own)
+    const below = (this.#nested.get(instanceId) ?? []).flatMap((id) => [
+      ...this.failed(id),
+      ...(alone(id) ? this.#taken(id) : []),
+    ])
+    return [...(this.#failed.get(instanceId) ?? []), ...below]
+  }
+
+  #taken(instanceId: string): readonly RunBrief[] {
+    const below = (this.#nested.get(instanceId) ?? []).flatMap((id) => this.#taken(id))
+    return [...(this.#cancelled.get(instanceId) ?? []), ...below]
+  }
+}
+
+function isCancelled(row: InstanceRow | undefined): boolean {
+  return row?.state === 'cancelled' || row?.state === 'cancelling'
+}
+
+function placeKey(place: { readonly node: string | null; readonly item: number }): number | string {
+  const index = indexOf(place)
+  return index < 0 ? (place.node ?? '') : index
+}
+
+function add<T>(into: Map<string, T[]>, key: string, value: T): void {
+  const list = into.get(key)
+  if (list === undefined) into.set(key, [value])
+  else list.push(value)
+}
+
+interface Plan {
+  readonly hash: string
+  readonly start: ChildStart
+}
+
+/** Literals are read only of workflows with a step or callback still to come; with those of nested ones the nets they name. */
+async function loadPlans(
+  engine: EngineApi,
+  rows: readonly InstanceRow[],
+  nets: Nets,
+  places: Places,
+): Promise<Pick<LoadedTree, 'nets' | 'planned'>> {
+  const comes = (row: InstanceRow) => (node: Node) => {
+    const callback = CALLBACKS.find((name) => name === node.key)
+    const place = callback ?? indexOf({ node: node.key, item: -1 })
+    return place !== -1 && places.run(row.id, place) === null && places.child(row.id, place) === null
+  }
+  const waiting = rows.filter((row) => netOf(nets, row.netHash).nodes.some(comes(row)))
+  if (waiting.length === 0) return { nets, planned: () => null }
+  const slots = await engine.store.read.trees.slotsOf({ instanceIds: waiting.map((row) => row.id), prefixes: ['a:'] })
+  const literals = new Map<string, Record<string, Literal>>()
+  for (const { instanceId, value } of slots) {
+    literals.set(instanceId, { ...literals.get(instanceId), ...(JSON.parse(value) as Record<string, Literal>) })
+  }
+  const all = new Map(nets)
+  let plans = waiting.flatMap((row) => plansIn(netOf(nets, row.netHash), { literals: literals.get(row.id) ?? {} }))
+  while (plans.length > 0) {
+    for (const [hash, net] of await netsOf(engine, new Set(plans.map((plan) => plan.hash)))) all.set(hash, net)
+    plans = plans.flatMap(({ hash, start }) => plansIn(netOf(all, hash), start))
+  }
+  return { nets: all, planned: (instanceId, node) => literals.get(instanceId)?.[node] ?? null }
+}
+
+/** Workflows that a start has in store: at child nodes, and among the items of a list. */
+function plansIn(net: Net, start: ChildStart): readonly Plan[] {
+  const nodes = net.nodes.flatMap(({ key, work }) =>
+    work.kind === 'child' ? [{ hash: work.net, start: start.literals?.[key]?.start ?? {} }] : [],
+  )
+  const items = (start.items?.['jobs'] ?? []).flatMap((item) => {
+    const named = item as { readonly child?: string; readonly start?: ChildStart }
+    return named.child === undefined ? [] : [{ hash: named.child, start: named.start ?? {} }]
+  })
+  return [...nodes, ...items]
+}

@@ -1,0 +1,26 @@
+/** Signatures of webhooks: HMAC-SHA256 over `timestamp.body`, so that neither can be changed or sent again much later. */
+import { createHmac, randomBytes } from 'node:crypto'
+import type { WebhookRow } from '../../../model/webhooks.ts'
+
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64url')}`
+}
+
+/** Value of X-OJS-Signature: one signature per secret, the newest first. */
+export function signature(params: {
+  readonly secrets: readonly string[]
+  /** Unix seconds, as in X-OJS-Timestamp. */
+  readonly timestamp: number
+  readonly body: string
+}): string {
+  const { secrets, timestamp, body } = params
+  return secrets
+    .map((secret) => `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`)
+    .join(',')
+}
+
+/** A secret that was replaced counts for its time of grace. */
+export function secretsOf(row: WebhookRow, now: number): readonly string[] {
+  const old = row.oldSecret !== null && row.oldSecretUntil !== null && row.oldSecretUntil > now
+  return old ? [row.secret, row.oldSecret as string] : [row.secret]
+}

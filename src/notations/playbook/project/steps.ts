@@ -1,0 +1,126 @@
+/**
+ * Where each step of an execution stands. As for any net, but loops tell their own numbers, which say more than the
+ * rows of their items could within bounds, and a step that leaves no row is known from what the engine noted.
+ */
+
+import type { InstanceRow, SlotRow } from '../../../model/rows.ts'
+import { type CompiledNet, indexNet } from '../../../net/compile.ts'
+import type { Json, Net, Node } from '../../../net/net.ts'
+import { type Noted, notedIn } from '../../../net/summary.ts'
+import type { Store } from '../../../store/store.ts'
+import { loadSteps, NO_ROWS, type StepState, type StepView, stepOf } from '../../../views/steps.ts'
+import { isStep } from './words.ts'
+
+export interface LoopCounts {
+  readonly total: number
+  readonly success: number
+  readonly failed: number
+  /** Begun or due; not ended. */
+  readonly open: number
+}
+
+export interface PlaybookStep extends StepView {
+  /** null: it is no loop, or has not begun. */
+  readonly loop: LoopCounts | null
+  /** Tokens that its admission rules hold back. */
+  readonly held: number
+}
+
+/** Slots that tell of steps; errors and leftovers of the whole besides. */
+export const STEP_SLOTS = ['s:', 'l:', 'h:', 'y', 'e', 'b'] as const
+
+export interface Marks {
+  /** What the engine notes while a net says `summary`; null: nothing yet. */
+  readonly noted: Noted | null
+  readonly loops: ReadonlyMap<string, LoopCounts & { readonly running: boolean }>
+  readonly held: ReadonlyMap<string, number>
+  value(key: string): unknown
+}
+
+export async function loadMarks(store: Store, instanceId: string): Promise<Marks> {
+  return marksOf(await store.read.trees.slotsOf({ instanceIds: [instanceId], prefixes: STEP_SLOTS }))
+}
+
+interface Counted {
+  readonly node: string
+  readonly total: number
+  readonly live: number
+  readonly failed: number
+  readonly next: number
+  readonly inFlight: number
+}
+
+export function marksOf(slots: readonly SlotRow[]): Marks {
+  const values = new Map(slots.map(({ key, value }) => [key, JSON.parse(value) as unknown]))
+  const loops = new Map<string, LoopCounts & { readonly running: boolean }>()
+  const held = new Map<string, number>()
+  for (const [key, value] of values) {
+    if (key.startsWith('l:')) {
+      const { total, success, failed } = value as LoopCounts
+      const node = key.slice(2)
+      if (loops.get(node)?.running !== true) loops.set(node, { total, success, failed, open: 0, running: false })
+    } else if (key.startsWith('s:') && (value as { readonly kind?: string }).kind === 'each') {
+      const { node, total, failed, next, inFlight } = value as Counted
+      const success = Math.max(0, next - inFlight - failed)
+      loops.set(node, { total, success, failed, open: inFlight, running: true })
+    } else if (key.startsWith('h:')) {
+      const { node } = value as { readonly node: string }
+      held.set(node, (held.get(node) ?? 0) + 1)
+    }
+  }
+  const value = (key: string): unknown => values.get(key) ?? null
+  const noted = slots.filter(({ key }) => key.startsWith('y')).map(({ key }) => ({ key, value: value(key) as Json }))
+  noted.sort((a, b) => (a.key < b.key ? -1 : 1))
+  return { noted: noted.length === 0 ? null : notedIn(noted), loops, held, value }
+}
+
+/** The steps, in the order of the file. */
+export function playbookNodes(net: Net): readonly Node[] {
+  return net.nodes.filter(({ key }) => isStep(key))
+}
+
+export async function loadPlaybookSteps(p: {
+  readonly store: Store
+  readonly net: Net
+  readonly instance: InstanceRow
+  readonly nodes: readonly Node[]
+  readonly marks: Marks
+}): Promise<readonly PlaybookStep[]> {
+  const compiled: CompiledNet = indexNet(p.net)
+  const plain = p.nodes.filter(({ work }) => work.kind !== 'each')
+  const loaded = await loadSteps(p.store, compiled, p.instance, plain)
+  const views = new Map(loaded.map((view) => [view.node.key, view]))
+  return p.nodes.map((node) => {
+    const loop = p.marks.loops.get(node.key) ?? null
+    const view = views.get(node.key) ?? stepOf(p.net, node, NO_ROWS)
+    const held = p.marks.held.get(node.key) ?? 0
+    return { ...view, state: stateOf(node, view.state, loop, p), loop: counts(loop), held }
+  })
+}
+
+function stateOf(
+  node: Node,
+  state: StepState,
+  loop: (LoopCounts & { readonly running: boolean }) | null,
+  { marks, instance }: { readonly marks: Marks; readonly instance: InstanceRow },
+): StepState {
+  const { work } = node
+  if (work.kind === 'each') {
+    if (loop === null) return hasFired(marks, node) ? 'completed' : 'pending'
+    // Stopped half way with its execution: not every item was begun.
+    if (loop.running) return instance.endedAt === null ? 'running' : 'failed'
+    return loop.failed > 0 && work.tolerant !== true ? 'failed' : 'completed'
+  }
+  if (work.kind === 'pass' && marks.noted !== null) return hasFired(marks, node) ? 'completed' : 'pending'
+  return state
+}
+
+function hasFired({ noted }: Marks, { key }: Node): boolean {
+  return noted?.fired.has(key) === true
+}
+
+function counts(loop: (LoopCounts & { readonly running: boolean }) | null): LoopCounts | null {
+  if (loop === null) return null
+  const { running: _, ...numbers } = loop
+  return numbers
+}

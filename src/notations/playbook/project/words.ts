@@ -1,0 +1,38 @@
+/** The states of an instance in the words of the notation. */
+
+import type { InstanceRow } from '../../../model/rows.ts'
+import type { InstanceState } from '../../../net/marking.ts'
+
+export const EXECUTION_STATUSES = [
+  'pending',
+  'running',
+  'waiting',
+  'success',
+  'failed',
+  'partial',
+  'cancelled',
+] as const
+
+export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number]
+
+const WORDS: { readonly [S in InstanceState]: ExecutionStatus } = {
+  idle: 'pending',
+  queued: 'pending',
+  running: 'running',
+  waiting: 'waiting',
+  cancelling: 'running',
+  compensating: 'running',
+  completed: 'success',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  compensated: 'failed',
+}
+
+export function executionStatus({ state, outcome }: Pick<InstanceRow, 'state' | 'outcome'>): ExecutionStatus {
+  return state === 'completed' && outcome === 'partial' ? 'partial' : WORDS[state]
+}
+
+/** Nodes that the compiler adds for itself begin with a # and are no business of the author's. */
+export function isStep(node: string): boolean {
+  return !node.startsWith('#')
+}

@@ -1,0 +1,137 @@
+/**
+ * A playbook in one form, however it was spelled. `path` is where in the file a part stands, for whoever finds fault
+ * with it later.
+ */
+import type { Json } from '../../../net/net.ts'
+import type { Path } from '../../source/mistakes.ts'
+
+export type Templates = { readonly [name: string]: Json }
+
+export interface Playbook {
+  readonly name: string
+  readonly keychain: readonly Secret[]
+  readonly executor: Executor
+  readonly workload: Templates
+  readonly steps: readonly Step[]
+}
+
+export interface Executor {
+  readonly entry: string | null
+  readonly final: string | null
+  readonly noNextIsError: boolean
+  readonly queue: string | null
+  readonly timeoutMs: number | null
+  readonly failedOn: 'unhandled' | 'any' | 'fail_fast'
+  readonly partial: boolean
+  readonly pending: 'wait' | 'complete'
+  readonly finalStepFailure: 'fail' | 'partial'
+  /** all: every step that several arcs lead to waits for all tokens of the fork. */
+  readonly join: 'each' | 'all'
+  readonly maxPayloadBytes: number
+  /** Kinds of tools that workers bring: their fields are not known here. */
+  readonly requires: readonly string[]
+  readonly path: Path
+}
+
+/** One declared entry of the keychain. */
+export interface Secret {
+  readonly name: string
+  /** null: a kind that Petrel cannot read. A mistake only where a task names the entry. */
+  readonly kind: 'env' | 'file' | null
+  readonly map: { readonly [key: string]: string } | null
+  readonly ref: string | null
+  readonly path: Path
+}
+
+export interface Step {
+  readonly name: string
+  /** Rendered by the worker when a run starts; what the arc gave wins. */
+  readonly input: Templates | null
+  readonly loop: Loop | null
+  /** None: the step only routes. */
+  readonly tasks: readonly Task[]
+  /** Context entries written when the step has succeeded. */
+  readonly set: Templates | null
+  readonly next: Router
+  readonly admit: Admit | null
+  /** null: as the executor's policy says. */
+  readonly join: 'each' | 'all' | null
+  readonly queue: string | null
+  readonly timeoutMs: number | null
+  /** What becomes of a loop when an item fails. */
+  readonly failureMode: 'fail_fast' | 'best_effort'
+  readonly path: Path
+}
+
+export interface Loop {
+  /** An expression; null: a mistake that was noted. */
+  readonly in: string | null
+  /** The list itself, where the author wrote one. */
+  readonly literal: readonly Json[] | null
+  readonly iterator: string
+  /** null: all at once. A text: an expression. */
+  readonly maxInFlight: number | string | null
+  readonly path: Path
+}
+
+export interface Task {
+  readonly label: string
+  readonly kind: string
+  /** The tool's own fields. */
+  readonly config: Templates
+  /** Where each field stands: some authors put them into `spec`. */
+  readonly places: { readonly [field: string]: Path }
+  readonly input: Templates | null
+  readonly inputPath: Path
+  readonly rules: readonly Rule[]
+  readonly onUnmatched: 'fail' | 'continue'
+  /** Targets: `ctx.x`, `iter.x`, `step.x`. */
+  readonly set: Templates | null
+  readonly timeoutMs: number | null
+  readonly path: Path
+}
+
+export const ACTIONS = ['continue', 'retry', 'jump', 'break', 'fail'] as const
+
+export interface Rule {
+  readonly when: string | null
+  readonly do: (typeof ACTIONS)[number]
+  readonly attempts: number
+  readonly backoff: 'none' | 'linear' | 'exponential'
+  readonly delayS: number | string
+  readonly to: string | null
+  readonly set: Templates | null
+  /** Where `when` stands, or the rule if it has none. */
+  readonly path: Path
+  /** Where what is to be done stands. */
+  readonly thenPath: Path
+}
+
+export interface Router {
+  readonly mode: 'exclusive' | 'inclusive'
+  readonly arcs: readonly Arc[]
+  readonly path: Path
+}
+
+export interface Arc {
+  readonly to: string
+  readonly when: string | null
+  readonly args: Templates | null
+  readonly set: Templates | null
+  readonly path: Path
+  /** Where the name of the step stands. */
+  readonly toPath: Path
+}
+
+export interface Admit {
+  readonly rules: readonly { readonly when: string | null; readonly allow: boolean; readonly path: Path }[]
+  readonly onDeny: 'hold' | 'discard'
+  readonly path: Path
+}
+
+/** Whether a guard says the same whatever happened; null: it does not. */
+export function constantOf(when: string | null): boolean | null {
+  if (when === null) return true
+  const word = /^(?:\{\{-?)?\s*(true|false|1|0)\s*(?:-?\}\})?$/i.exec(when.trim())?.[1]?.toLowerCase()
+  return word === undefined ? null : word === 'true' || word === '1'
+}

@@ -1,0 +1,101 @@
+/** Steps. None has a reserved name. */
+import { kindOf, type Part } from '../../source/reader.ts'
+import { readAdmit } from './admit.ts'
+import { readLoop } from './loop.ts'
+import { readNext } from './next.ts'
+import type { Step } from './playbook.ts'
+import { type Forbidden, type Reading, readSeconds, templatesOf } from './reading.ts'
+import { readContextSet } from './sets.ts'
+import { readTools } from './tool.ts'
+import type { Workbook } from './workbook.ts'
+
+const FIELDS = [
+  'step',
+  'desc',
+  'description',
+  'title',
+  'spec',
+  'input',
+  'args',
+  'loop',
+  'tool',
+  'next',
+  'set',
+  'set_ctx',
+]
+const SPEC = ['policy', 'timeout', 'join', 'queue']
+const POLICY = ['admit', 'lifecycle', 'failure', 'emit']
+
+const FORBIDDEN: Forbidden = {
+  name: 'step: its name',
+  when: 'spec.policy.admit: { rules: [{ when: …, then: { allow: true } }] }, or when on the arcs that lead here',
+  case: 'next: { arcs: [{ step: …, when: … }] } for routes, spec.policy.rules of a task for its outcome',
+  type: 'tool: { kind: … }',
+  kind: 'tool: { kind: … }',
+  call: 'tool: { kind: … }',
+  tools: 'tool: [ … ]',
+  code: 'tool: { kind: python, code: … }',
+  command: 'tool: { kind: …, command: … }',
+  vars: 'set: { ctx.name: value }',
+  retry: 'spec: { policy: { rules: [{ when: …, then: { do: retry } }] } } of the task',
+  sink: 'a task or step of its own that writes',
+  save: 'a task or step of its own that writes',
+  arcs: 'next: { arcs: [ … ] }',
+  iterator: 'loop: { in: …, iterator: … }',
+}
+const SPEC_FORBIDDEN: Forbidden = { next_mode: 'next: { spec: { mode: … } }', admit: 'spec: { policy: { admit: … } }' }
+
+export function readStep(part: Part, workbook: Workbook, reading: Reading): Step | null {
+  if (!part.isObject) {
+    part.wrong(`a step is a mapping, this is ${kindOf(part.value)}`, '{ step: fetch, tool: { kind: http, url: … } }')
+    return null
+  }
+  reading.fields(part, [...FIELDS, 'output'], 'a step', FORBIDDEN)
+  reading.idle(part.get('output'), 'results are kept as they are', 'leave it out')
+  const name = readName(part.get('step'), part)
+  const spec = part.get('spec')
+  if (spec.given) reading.fields(spec, SPEC, 'spec of a step', SPEC_FORBIDDEN)
+  const policy = spec.get('policy')
+  if (policy.given)
+    reading.fields(policy, POLICY, 'policy of a step', { rules: 'spec: { policy: { rules } } of the task' })
+  reading.idle(policy.get('emit'), 'every event is told', 'leave it out')
+  if (!part.has('tool') && !part.get('next').given && !part.has('loop')) {
+    reading.lenient(part.path, 'a step has a tool or goes on to others', 'tool: { kind: noop }')
+  }
+  const failure = policy.get('failure')
+  if (failure.given) reading.fields(failure, ['mode'], 'failure')
+  return {
+    name,
+    input: templatesOf(reading.either(part, 'input', 'args'), 'input'),
+    loop: readLoop(part.get('loop'), reading),
+    tasks: readTools(part.get('tool'), name, workbook, reading),
+    set: readContextSet(part, reading),
+    next: readNext(part.get('next'), reading),
+    admit: readAdmit(policy.get('admit'), reading),
+    join: spec.get('join').choice('join', ['each', 'all']),
+    queue: spec.get('queue').text('queue'),
+    timeoutMs: readClock(spec, policy.get('lifecycle'), reading),
+    failureMode: failure.get('mode').choice('mode', ['fail_fast', 'best_effort']) ?? 'fail_fast',
+    path: part.path,
+  }
+}
+
+function readName(part: Part, step: Part): string {
+  if (!part.given && !step.has('name')) step.wrong('a step needs a name', 'step: fetch')
+  const text = part.text('the name of a step')
+  if (text === null) return ''
+  const bad = text.length > 128 || text.startsWith('#') || text.trim() !== text || /\p{Cc}/u.test(text)
+  if (bad) part.wrong(`${kindOf(text)} cannot be the name of a step`, 'at most 128 characters, on one line, no # first')
+  return text
+}
+
+/** `spec.timeout`, or the same as `policy.lifecycle.timeout_s`. */
+function readClock(spec: Part, lifecycle: Part, reading: Reading): number | null {
+  if (lifecycle.given) reading.fields(lifecycle, ['timeout_s', 'deadline_s'], 'lifecycle')
+  reading.idle(lifecycle.get('deadline_s'), 'a step has one clock, from its start', 'timeout_s')
+  const own = readSeconds(spec.get('timeout'), 'timeout')
+  const lifetime = readSeconds(lifecycle.get('timeout_s'), 'timeout_s')
+  if (own !== null && lifetime !== null)
+    lifecycle.get('timeout_s').wrong('the step has two timeouts', 'keep one of the two')
+  return own ?? lifetime
+}

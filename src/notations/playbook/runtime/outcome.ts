@@ -1,0 +1,57 @@
+/**
+ * What became of one try of a task. It is an error if, and only if, the tool's envelope says so: a result such as
+ * `{"status": "error"}` is data that an author may look at in a rule. (Another engine turns it into an error, and so fails
+ * steps whose service merely has a field of that name.)
+ */
+import type { Failure } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import type { Envelope, ToolError } from '../../../tools/tool.ts'
+import type { Fields } from './state.ts'
+
+export interface Outcome extends Envelope {
+  readonly meta: { readonly attempt: number; readonly duration_ms: number; readonly ts: string }
+}
+
+/** Why a step failed. */
+export interface StepError {
+  /** null: none of its tasks was at fault. */
+  readonly task: string | null
+  readonly error: ToolError
+  readonly outcome: Outcome | null
+}
+
+/** The outcome as rules read it: `output` with data, `outcome` with result. What a tool has not is left out. */
+export function envelopeFields(outcome: Outcome, holds: 'data' | 'result'): Fields {
+  const { status, result, error, meta } = outcome
+  return {
+    status,
+    [holds]: result,
+    ...(holds === 'data' && { ref: null }),
+    error: error as Json,
+    meta,
+    ...toolParts(outcome),
+  }
+}
+
+/** What the pipeline decided is final: only the run's own loss is a reason to do it again. */
+export function stepFailure({ task, error, outcome }: StepError): Failure {
+  return {
+    code: error.kind,
+    message: error.message,
+    retryable: false,
+    details: {
+      ...(task !== null && { task }),
+      error: error as unknown as Json,
+      ...(outcome !== null && toolParts(outcome)),
+    },
+  }
+}
+
+/** An error of the pipeline's own. */
+export function ownError(kind: string, code: string, message: string): ToolError {
+  return { kind, retryable: false, code, message }
+}
+
+function toolParts({ http, pg, py }: Outcome): Fields {
+  return { ...(http !== undefined && { http }), ...(pg !== undefined && { pg }), ...(py !== undefined && { py }) }
+}

@@ -1,0 +1,95 @@
+/**
+ * What one step does: its tasks in order, with their rules. Compiled from a notation, kept in the net as the opaque
+ * `program` of a run's work, and read by the worker. Templates and conditions are the author's text; a field named by a
+ * rule or a task has its default filled in already.
+ */
+
+import { filterOfTools, typeOfTools, typeWithTools } from '../../../kernel/type-filters.ts'
+import type { Json } from '../../../net/net.ts'
+
+/** Of the runs that execute programs; the tools that a program needs follow it (kernel/type-filters.ts). */
+export const STEP_TYPE = 'playbook.step'
+
+/** Of a program whose tasks are of these kinds. */
+export function stepType(kinds: Iterable<string>): string {
+  return typeWithTools(STEP_TYPE, kinds) ?? STEP_TYPE
+}
+
+/** Of a worker with tools of these kinds. Runs of the bare type were made before types named tools, or need very many. */
+export function stepTypes(kinds: Iterable<string>): readonly string[] {
+  return [STEP_TYPE, filterOfTools(STEP_TYPE, kinds)]
+}
+
+export function isStepType(type: string): boolean {
+  return typeOfTools(type) === STEP_TYPE
+}
+
+export interface Program {
+  readonly step: string
+  /** What an item is called (`loop.iterator`); null: the step is no loop. */
+  readonly iterator: string | null
+  /** The step's own input: templates, rendered when the run starts. What the arc gave wins over it. */
+  readonly input: { readonly [name: string]: Json } | null
+  readonly tasks: readonly Task[]
+  /** Only the entries that the tasks name. */
+  readonly keychain: readonly KeychainEntry[]
+}
+
+export interface Task {
+  readonly label: string
+  readonly kind: string
+  /** The tool's own fields (url, method, code, cmds …), unrendered; not name, kind, input, set or policy. */
+  readonly config: { readonly [field: string]: Json }
+  readonly input: { readonly [name: string]: Json } | null
+  /** None: ok continues, an error fails. */
+  readonly rules: readonly Rule[]
+  /** Of an error that no rule matched. An ok outcome always continues. */
+  readonly onUnmatched: 'fail' | 'continue'
+  /** Of the task, after it: `output` there is the raw result. Targets: `ctx.x`, `iter.x`, `step.x`. */
+  readonly set: { readonly [target: string]: Json } | null
+  readonly timeoutMs: number | null
+  readonly line: number
+}
+
+export interface Rule {
+  /** null: always (`else`). */
+  readonly when: string | null
+  readonly do: 'continue' | 'retry' | 'jump' | 'break' | 'fail'
+  /** Tries in all, the first included. */
+  readonly attempts: number
+  readonly backoff: 'none' | 'linear' | 'exponential'
+  /** Seconds after the first failure; a text is a template. */
+  readonly delayS: number | string
+  /** A label, or `previous`. */
+  readonly to: string | null
+  readonly set: { readonly [target: string]: Json } | null
+  readonly line: number
+}
+
+export interface KeychainEntry {
+  readonly name: string
+  readonly kind: 'env' | 'file'
+  /** env: key → variable. */
+  readonly map: { readonly [key: string]: string } | null
+  /** env: the one variable; file: the path (JSON or YAML gives keys, anything else is one text). */
+  readonly ref: string | null
+}
+
+/** What varies from run to run. References to large parts are resolved before a handler sees it. */
+export interface StepPayload {
+  readonly execution_id: string
+  /** Only the keys that are used, or all where it is used whole. */
+  readonly workload: { readonly [key: string]: Json }
+  readonly ctx: { readonly [key: string]: Json }
+  /** Raw results of the steps that are named. */
+  readonly steps: { readonly [step: string]: Json }
+  /** Of the token; in a final step: the summary. */
+  readonly args: { readonly [key: string]: Json } | null
+  /** In a loop. `ctx`: entries that items before this one may have written, as they were when it began. */
+  readonly item?: {
+    readonly value: Json
+    readonly index: number
+    readonly total: number
+    readonly ctx?: { readonly [key: string]: Json }
+  }
+}

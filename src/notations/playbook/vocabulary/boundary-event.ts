@@ -1,0 +1,55 @@
+/** The event at the end of a step, which its arcs look at, with what the step gave. */
+
+import { type Face, ownKey } from '../../../expr/alias.ts'
+import type { Json } from '../../../net/net.ts'
+import { eventName } from './event-name.ts'
+import { group } from './group.ts'
+import { type Fields, outcomeOf, outputOf } from './output.ts'
+
+export interface BoundaryEvent {
+  readonly event: Face
+  readonly output: Face
+  readonly outcome: Face
+}
+
+/** As the net tells it: node, kind, status, error, result. */
+export function boundaryEvent(happened: Json): BoundaryEvent {
+  const told = (name: string): Json => ownKey(happened, name) ?? null
+  const failed = told('status') === 'failed'
+  const error = failed ? errorOf(told('error')) : null
+  const status = failed ? 'error' : 'ok'
+  const result = told('result')
+  const name = failed ? 'step.failed' : told('kind') === 'each' ? 'loop.done' : 'step.done'
+  const step = told('node')
+  const found = extras(told('error'))
+  const outcome = outcomeOf({ status, result, error, ...found })
+  const payload = { status, result, error }
+  return {
+    event: group(
+      { name: eventName(name), step, status: failed ? 'error' : 'success', error, payload: outcome },
+      { name, step, status: failed ? 'error' : 'success', error, payload },
+    ),
+    output: outputOf({ status, data: result, error, ...found }),
+    outcome,
+  }
+}
+
+/** A tool's own error where the step failed by one; else the failure in its words. */
+function errorOf(failure: Json): Json {
+  const own = ownKey(ownKey(failure, 'details') ?? null, 'error')
+  if (ownKey(own, 'kind') !== undefined) return own as Json
+  const code = ownKey(failure, 'code') ?? 'unknown'
+  const message = ownKey(failure, 'message') ?? ''
+  return { kind: code, retryable: false, code, message }
+}
+
+/** What the tool's protocol said of a failure. */
+function extras(failure: Json): Fields {
+  const details = ownKey(failure, 'details') ?? null
+  const kept: Record<string, Json> = {}
+  for (const name of ['http', 'pg', 'py']) {
+    const value = ownKey(details, name)
+    if (value !== undefined) kept[name] = value
+  }
+  return kept
+}

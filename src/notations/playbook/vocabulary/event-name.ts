@@ -1,0 +1,28 @@
+/** The name of a boundary event. The notation has had several for each: they all compare equal to it. */
+import type { Face } from '../../../expr/alias.ts'
+import { Alias } from '../../../expr/alias.ts'
+
+const ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['step.done', ['step.done', 'call.done', 'step.exit']],
+  ['step.failed', ['step.failed', 'call.error']],
+])
+
+export function eventName(name: string): Face {
+  const names = ALIASES.get(name)
+  return names === undefined ? name : new EventName(name, names)
+}
+
+class EventName extends Alias {
+  readonly plain: string
+  override readonly names: readonly string[]
+
+  constructor(name: string, names: readonly string[]) {
+    super()
+    this.plain = name
+    this.names = names
+  }
+
+  key(): Face {
+    return undefined
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The names playbooks use in guards, admission rules, sets, arc arguments and loops, made of what a net knows.
+ *
+ * A bare name is, in this order: the loop's item, the result of a step, an entry of the context, a key of the workload.
+ */
+
+import { Alias, type Face, ownKey } from '../../../expr/alias.ts'
+import { ExprError } from '../../../expr/errors.ts'
+import type { Name } from '../../../expr/names.ts'
+import type { Vocabulary } from '../../../expr/vocabulary.ts'
+import type { Json } from '../../../net/net.ts'
+import { type BoundaryEvent, boundaryEvent } from './boundary-event.ts'
+import { group, layers } from './group.ts'
+import { type IterNames, iterNames } from './iter.ts'
+import { stepResult } from './result.ts'
+
+type Found = { readonly [name: string]: Json }
+
+const PLACE: Name = ['$place']
+const WORKLOAD: Name = ['input']
+const ARGS: readonly Name[] = [['args']]
+const EVENT: Name = ['event']
+const HAPPENED: readonly Name[] = [EVENT, ['event', 'result']]
+const ITEM: readonly Name[] = [PLACE, ['item']]
+
+/** What each name of the notation is made of. Any other is a bare name. */
+const MADE_OF: ReadonlyMap<string, readonly Name[]> = new Map([
+  ['workload', [WORKLOAD]],
+  ['args', ARGS],
+  ['input', ARGS],
+  ['event', HAPPENED],
+  ['output', HAPPENED],
+  ['outcome', HAPPENED],
+  ['iter', ITEM],
+  ['loop', ITEM],
+  ['loop_index', ITEM],
+  ['execution_id', [PLACE]],
+  ['job', [PLACE]],
+])
+
+/** Of what happened, what is told without its result: that of a loop is as long as all its items together. */
+const TOLD: ReadonlyMap<string, readonly string[]> = new Map([
+  ['event', ['name', 'step', 'status', 'error']],
+  ['output', ['status', 'error']],
+  ['outcome', ['status', 'error']],
+])
+
+export const playbookVocabulary: Vocabulary = {
+  needs([root, key, below]) {
+    if (root === 'keychain') {
+      throw new ExprError(
+        'expr_unknown_name',
+        'keychain cannot be read here: only the fields of a tool see secrets, so that none is stored or told',
+      )
+    }
+    if (root === 'ctx') return [key === undefined ? ['ctx'] : ['ctx', key], WORKLOAD]
+    if (root === 'results' && key !== undefined) return [['results', key, ...numbers(below)]]
+    if (key !== undefined && TOLD.get(root)?.includes(key) === true) return [EVENT]
+    return MADE_OF.get(root) ?? madeOfBareName(root, key)
+  },
+  scope: (found) => new PlaybookScope(found),
+}
+
+/** `item` is what nets call the item of any list: only the workload tells a key of that name. */
+function madeOfBareName(name: string, key: string | undefined): readonly Name[] {
+  return [
+    PLACE,
+    ['results', name, ...numbers(key)],
+    ['ctx', name],
+    name === 'item' ? WORKLOAD : [name, ...numbers(key)],
+  ]
+}
+
+/** The numbers of a loop are known without its results. */
+function numbers(key: string | undefined): readonly string[] {
+  return key === 'stats' ? [key] : []
+}
+
+/** A name is made when it is first read: most evaluations read one or two, a loop reads one many times. */
+class PlaybookScope extends Alias {
+  readonly #found: Found
+  #happened: BoundaryEvent | null = null
+  #ctx: Face
+  #results: Face
+
+  constructor(found: Found) {
+    super()
+    this.#found = found
+  }
+
+  get plain(): Json {
+    return this.#found
+  }
+
+  key(name: string): Face {
+    switch (name) {
+      case 'workload':
+        return this.#told('input')
+      case 'ctx':
+        return (this.#ctx ??= layers(this.#told('ctx') ?? null, this.#told('input') ?? null))
+      case 'args':
+      case 'input':
+        return this.#told('args')
+      case 'event':
+      case 'output':
+      case 'outcome':
+        return this.#boundary()?.[name]
+      case 'iter':
+      case 'loop':
+        return this.#iteration()?.[name]
+      case 'loop_index':
+        return this.#iteration()?.loop['index']
+      case 'execution_id':
+        return this.#place('instance')
+      case 'job':
+        return { uuid: this.#place('instance') ?? null }
+      case 'results':
+        return (this.#results ??= this.#allResults())
+      default:
+        return this.#bare(name)
+    }
+  }
+
+  #told(name: string): Json | undefined {
+    return Object.hasOwn(this.#found, name) ? this.#found[name] : undefined
+  }
+
+  #place(name: string): Json | undefined {
+    return ownKey(this.#told('$place'), name)
+  }
+
+  #boundary(): BoundaryEvent | undefined {
+    const happened = this.#told('event')
+    if (happened === undefined || happened === null) return undefined
+    this.#happened ??= boundaryEvent(happened)
+    return this.#happened
+  }
+
+  #iteration(): IterNames | undefined {
+    const index = this.#place('index')
+    const total = this.#place('total')
+    if (typeof index !== 'number' || typeof total !== 'number') return undefined
+    const as = this.#place('as')
+    return iterNames(typeof as === 'string' ? as : null, { value: this.#told('item') ?? null, index, total })
+  }
+
+  #allResults(): Face {
+    const results = this.#told('results')
+    if (results === undefined) return undefined
+    const known = Object.entries(results as Found).map(([step, result]) => [step, resultFace(result)] as const)
+    return group(Object.fromEntries(known), results as Found)
+  }
+
+  #bare(name: string): Face {
+    if (this.#place('as') === name) return this.#told(name) ?? this.#told('item')
+    const result = ownKey(this.#told('results'), name)
+    if (result !== undefined && result !== null) return stepResult(result)
+    const entry = ownKey(this.#told('ctx'), name)
+    if (entry !== undefined) return entry
+    const key = name === 'item' ? ownKey(this.#told('input'), name) : this.#told(name)
+    // A step without a result has not run: it is as undefined as a name that is not there at all.
+    return key === null && result === null ? undefined : key
+  }
+}
+
+function resultFace(result: Json): Face {
+  return result === null ? undefined : stepResult(result)
+}

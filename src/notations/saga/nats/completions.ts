@@ -1,0 +1,56 @@
+/**
+ * A completion that came in is recorded, or refused; either way that is committed before it is acknowledged.
+ *
+ *   recorded                                  done
+ *   unreadable, unknown step, mismatch, late  noted as refused, done
+ *   duplicate                                 the same; redelivered, it is most likely the one we recorded, whose
+ *                                             acknowledgement was lost: done, nothing noted
+ *   early (its command is not stored yet)     comes again; after a while noted as refused: the command will be answered
+ *                                             again when it is sent again
+ *   the store does not answer                 comes again
+ */
+import type { EngineApi } from '../../../engine/api.ts'
+import type { Logger } from '../../../kernel/logger.ts'
+import { type Fields, readBody } from './body.ts'
+import { readCompletion } from './completion.ts'
+import { refusalOf } from './failure.ts'
+import { again, type Message, type Verdict } from './message.ts'
+import { type About, NOBODY, noteRefused } from './refusal.ts'
+
+export interface CompletionsParams {
+  readonly engine: EngineApi
+  readonly logger: Logger | null
+  readonly maxBytes: number
+}
+
+/** With the pauses in between about two minutes. */
+const MOST_EARLY = 20
+
+export async function takeCompletion(params: CompletionsParams, message: Message): Promise<Verdict> {
+  const { engine, logger, maxBytes } = params
+  let about = NOBODY
+  try {
+    const fields = readBody(message.data, maxBytes)
+    about = saysOfItself(fields)
+    await engine.complete(readCompletion(fields))
+    return 'done'
+  } catch (error) {
+    const refused = refusalOf(error, message)
+    if (refused === null) throw error
+    if (refused.code === 'early' && message.deliveries < MOST_EARLY) return again(message)
+    const context = { ...about, code: refused.code, deliveries: message.deliveries }
+    // Services that are asked again answer again: no reason to worry anybody.
+    const level = refused.code === 'duplicate' ? 'info' : 'warn'
+    logger?.[level](context, `a completion was refused: ${refused.message}`)
+    if (refused.code !== 'duplicate' || message.deliveries === 1) await noteRefused(engine, message, refused, about)
+    return 'done'
+  }
+}
+
+function saysOfItself(fields: Fields): About {
+  const said = (name: string): string | null => {
+    const value = fields[name]
+    return typeof value === 'string' ? value : value == null ? null : JSON.stringify(value)
+  }
+  return { instanceId: said('workflow_instance_id'), stepId: said('step_id') }
+}

@@ -1,0 +1,94 @@
+/** From an address to an open connection, however long that takes. */
+import { readFileSync } from 'node:fs'
+import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
+import { PetrelError } from '../../../kernel/errors.ts'
+import type { Logger } from '../../../kernel/logger.ts'
+import { pause } from './pause.ts'
+
+export interface Address {
+  /** nats://host:4222, tls://…; several by comma. A user and password, or a token, may stand before the first host. */
+  readonly url: string
+  /** File with the credentials of a user (.creds). */
+  readonly credentials?: string
+}
+
+/** Shown among the connections of the server. */
+const CLIENT_NAME = 'petrel'
+const CONNECT_MS = 5_000
+/** A connection that is half dead is noticed after three of these; the relay waits no longer than its hold. */
+const PING_MS = 10_000
+const RECONNECT_MS = 250
+const MOST_PAUSE_MS = 5_000
+
+export function connectionOptions({ url, credentials }: Address): NodeConnectionOptions {
+  const servers = url
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+  const parsed = servers.map((server) => parse(server))
+  const [first] = parsed
+  if (first === undefined)
+    throw new PetrelError('invalid_request', 'an address of NATS is missing: nats://127.0.0.1:4222')
+  return {
+    // The client looks for no user in an address, and takes a password's digits for the port.
+    servers: parsed.map(({ host }) => host),
+    ...identity(first, credentials),
+    ...(parsed.some(({ protocol }) => protocol === 'tls:') ? { tls: {} } : {}),
+    name: CLIENT_NAME,
+    timeout: CONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+    reconnectTimeWait: RECONNECT_MS,
+    maxReconnectAttempts: -1,
+    // Credentials may be replaced while we live: what was refused is tried again.
+    ignoreAuthErrorAbort: true,
+  }
+}
+
+/** Tries until it succeeds. null: aborted. */
+export async function connectPersistently(
+  address: Address,
+  { signal, logger }: { readonly signal: AbortSignal; readonly logger: Logger | null },
+): Promise<NatsConnection | null> {
+  const options = connectionOptions(address)
+  for (let tries = 0; !signal.aborted; tries++) {
+    try {
+      const nc = await connect(options)
+      if (!signal.aborted) return nc
+      await nc.close()
+    } catch (error) {
+      // Told at once, then ever more rarely.
+      if ((tries & (tries - 1)) === 0) {
+        logger?.warn({ err: error, servers: options.servers }, 'NATS does not answer; trying again')
+      }
+      await pause(Math.min(RECONNECT_MS * 2 ** Math.min(tries, 10), MOST_PAUSE_MS), signal)
+    }
+  }
+  return null
+}
+
+interface Server {
+  readonly protocol: string
+  readonly host: string
+  readonly user: string
+  readonly password: string
+}
+
+function parse(text: string): Server {
+  const address = text.includes('://') ? text : `nats://${text}`
+  try {
+    const { protocol, host, username, password } = new URL(address)
+    if (host === '' || (protocol !== 'nats:' && protocol !== 'tls:')) throw new TypeError('not of NATS')
+    return { protocol, host, user: decodeURIComponent(username), password: decodeURIComponent(password) }
+  } catch {
+    const shown = text.replace(/\/\/[^@]*@/, '//***@')
+    throw new PetrelError('invalid_request', `'${shown}' is no address of NATS: nats://host:4222 or tls://host:4222`)
+  }
+}
+
+function identity({ user, password }: Server, credentials: string | undefined): NodeConnectionOptions {
+  // Read anew at every connect.
+  if (credentials !== undefined) return { authenticator: credsAuthenticator(() => readFileSync(credentials)) }
+  if (password !== '') return { user, pass: password }
+  return user === '' ? {} : { token: user }
+}

@@ -1,0 +1,69 @@
+/** Listens to requests about sagas; of all processes one answers each. */
+import type { Msg, Subscription } from '@nats-io/transport-node'
+import { jsonText } from '../../../http/json-text.ts'
+import { answerControl, type ControlParams, NO_TENANT } from './control.ts'
+import type { Link } from './link.ts'
+import { CONTROL_GROUP, CONTROLS, type Control, type ControlReach, type Names } from './names.ts'
+
+export interface DeskParams extends ControlParams {
+  readonly link: Link
+  readonly names: Names
+  readonly reach: ControlReach
+}
+
+export class Desk {
+  readonly #params: DeskParams
+  readonly #subscriptions: Subscription[] = []
+  readonly #busy = new Set<Promise<void>>()
+
+  constructor(params: DeskParams) {
+    this.#params = params
+  }
+
+  start(): void {
+    const { link, names, logger, reach } = this.#params
+    if (reach === 'none') return
+    for (const what of CONTROLS) {
+      for (const subject of [names.control(what), names.tenantControl('*', what)]) {
+        const callback = (error: Error | null, message: Msg): void => {
+          if (error !== null) logger?.error({ err: error }, `${subject} is not listened to`)
+          else this.#begin(what, message)
+        }
+        this.#subscriptions.push(link.nc.subscribe(subject, { queue: CONTROL_GROUP, callback }))
+      }
+    }
+  }
+
+  /** The subject is what NATS protects, so it says whose sagas are meant; null: everybody's. */
+  #tenantOf(what: Control, { subject }: Msg): string | null {
+    const { names, reach } = this.#params
+    if (subject === names.control(what)) return reach === 'all' ? null : NO_TENANT
+    return subject.split('.').at(-2) ?? NO_TENANT
+  }
+
+  async stop(): Promise<void> {
+    for (const subscription of this.#subscriptions) subscription.unsubscribe()
+    await Promise.all(this.#busy)
+  }
+
+  #begin(what: Control, message: Msg): void {
+    const work = this.#answer(what, message)
+      .catch((error: unknown) => this.#params.logger?.warn({ err: error }, `workflow.v1.${what} was not answered`))
+      .finally(() => this.#busy.delete(work))
+    this.#busy.add(work)
+  }
+
+  async #answer(what: Control, message: Msg): Promise<void> {
+    const { logger } = this.#params
+    const answer = await answerControl(this.#params, what, message.data, this.#tenantOf(what, message))
+    try {
+      message.respond(jsonText(answer, (id, error) => this.#params.engine.faults.note('unreadable_reply', id, error)))
+    } catch (error) {
+      logger?.warn({ err: error }, `an answer to workflow.v1.${what} could not be sent`)
+      const text = `the answer could not be sent: ${(error as Error).message}`
+      if (!this.#params.link.nc.isClosed()) {
+        message.respond(JSON.stringify({ ok: false, error: { code: 'payload_too_large', message: text } }))
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { PetrelError } from '../../../kernel/errors.ts'
+import { StoreDataError, StoreUnavailableError } from '../../../kernel/store-errors.ts'
+import { refusalOf } from './failure.ts'
+import { again, type Message } from './message.ts'
+import { Refusal } from './refusal.ts'
+
+function delivered(deliveries: number): Message {
+  return { subject: 's', data: new Uint8Array(), deliveries, header: () => null }
+}
+
+describe('an error says of a message', () => {
+  it.each([
+    ['invalid_json', new Refusal('invalid_json', 'no')],
+    ['unstorable', new StoreDataError('22P05', 'no')],
+    ['mismatch', new PetrelError('mismatch', 'no')],
+    ['not_found', new PetrelError('not_found', 'no')],
+    ['conflict', new PetrelError('conflict', 'no')],
+    ['late', new PetrelError('conflict', 'no', { reason: 'late' })],
+  ])('%s: refused at once', (code, error) => {
+    expect(refusalOf(error, delivered(1))).toMatchObject({ code, message: 'no' })
+  })
+
+  it.each([new StoreUnavailableError('connection_lost', 'no'), new PetrelError('unavailable', 'no')])(
+    'nothing, however often: %s',
+    (error) => {
+      expect(refusalOf(error, delivered(1000))).toBeNull()
+    },
+  )
+
+  it.each([new TypeError('x is undefined'), new PetrelError('engine_error', 'no')])(
+    'nothing, until it has been met too often: %s',
+    (error) => {
+      expect(refusalOf(error, delivered(1))).toBeNull()
+      expect(refusalOf(error, delivered(20))).toMatchObject({ code: 'engine_error' })
+    },
+  )
+})
+
+it('what comes again comes ever later', () => {
+  const pauses = [1, 2, 3, 5, 6, 100].map((deliveries) => again(delivered(deliveries)))
+  expect(pauses).toEqual([500, 1000, 2000, 8000, 10_000, 10_000].map((againInMs) => ({ againInMs })))
+})

@@ -1,0 +1,33 @@
+/** What an error says about the message that met it. */
+import type { CompletionRefusal } from '../../../engine/api.ts'
+import { PetrelError } from '../../../kernel/errors.ts'
+import { StoreDataError, StoreUnavailableError } from '../../../kernel/store-errors.ts'
+import type { Message } from './message.ts'
+import { Refusal } from './refusal.ts'
+
+export interface Refused {
+  /** Stable word for what was wrong. */
+  readonly code: string
+  readonly message: string
+}
+
+/** A fault of ours may pass; a message that meets it so often is set aside. */
+const MOST_FAULTS = 20
+
+/** Why it is refused; null: it is worth another try. */
+export function refusalOf(error: unknown, { deliveries }: Message): Refused | null {
+  if (error instanceof Refusal) return error
+  if (error instanceof StoreDataError) return { code: 'unstorable', message: error.message }
+  if (isAway(error)) return null
+  if (error instanceof PetrelError && error.code !== 'engine_error') {
+    const reason = error.details['reason'] as CompletionRefusal | undefined
+    const code = error.code === 'conflict' && reason !== undefined ? reason : error.code
+    return { code, message: error.message }
+  }
+  return deliveries < MOST_FAULTS ? null : { code: 'engine_error', message: String(error) }
+}
+
+function isAway(error: unknown): boolean {
+  if (error instanceof PetrelError) return error.code === 'unavailable' || error.code === 'unusable_store'
+  return error instanceof StoreUnavailableError
+}

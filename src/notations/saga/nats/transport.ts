@@ -1,0 +1,155 @@
+/**
+ * Sagas on NATS: commands go out, starts and completions come in, requests are answered. The store is the truth, NATS is
+ * the road: whatever is lost on it is sent again. Any number of engine processes may have a transport; none is special.
+ *
+ * A connection that is lost comes back by itself; one that was closed for good is opened anew.
+ */
+import type { NatsConnection } from '@nats-io/transport-node'
+import { PetrelError } from '../../../kernel/errors.ts'
+import type { Logger } from '../../../kernel/logger.ts'
+import { DEFAULT_MAX_BYTES } from '../../../worker/json.ts'
+import { takeCompletion } from './completions.ts'
+import { type Address, connectionOptions, connectPersistently } from './connect.ts'
+import { Desk } from './desk.ts'
+import { Inlet } from './inlet.ts'
+import { JetStreamMissing } from './jetstream.ts'
+import { Link } from './link.ts'
+import { COMPLETED_CONSUMER, type ControlReach, type Names, namesUnder, START_CONSUMER } from './names.ts'
+import type { SagaTransport, SagaTransportOptions } from './open.ts'
+import { pause } from './pause.ts'
+import { Presence } from './presence.ts'
+import { Relay } from './relay.ts'
+import { takeStart } from './start.ts'
+
+const MAX_BYTES = DEFAULT_MAX_BYTES + 64 * 1024
+const RECONNECT_MS = 1_000
+const CLOSING_GRACE_MS = 5_000
+
+/** All that works on one connection. */
+interface Lines {
+  readonly opened: Promise<unknown>
+  stop(): Promise<void>
+}
+
+export class Transport implements SagaTransport {
+  readonly ready: Promise<void>
+  readonly #options: SagaTransportOptions
+  readonly #names: Names
+  readonly #address: Address | null
+  readonly #stopping = new AbortController()
+  #looping: Promise<void> | null = null
+  readonly #reach: ControlReach
+  #isReady: () => void = () => {}
+  #served = false
+  #missing: JetStreamMissing | null = null
+
+  get problem(): string | null {
+    return this.#missing?.problem ?? null
+  }
+
+  constructor(options: SagaTransportOptions) {
+    const { url, credentials, connection, prefix } = options
+    if ((url === undefined) === (connection === undefined)) {
+      throw new PetrelError('invalid_request', 'a transport needs an address of NATS, or a connection')
+    }
+    this.#options = options
+    this.#names = namesUnder(prefix ?? null)
+    this.#reach = options.control ?? 'tenant'
+    this.#address = url === undefined ? null : { url, ...(credentials === undefined ? {} : { credentials }) }
+    // Wrong ones are refused here, not in the background.
+    if (this.#address !== null) connectionOptions(this.#address)
+    this.ready = new Promise((resolve) => {
+      this.#isReady = resolve
+    })
+  }
+
+  start(): void {
+    this.#looping ??= this.#loop()
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#looping
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#stopping
+    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    while (!signal.aborted) {
+      const nc = await this.#connection()
+      if (nc === null) return
+      const lines = this.#serve(nc)
+      void lines.opened.then(this.#isReady)
+      const lost = await Promise.race([nc.closed().then((error) => ({ error })), stopped.then(() => null)])
+      await lines.stop()
+      if (this.#address !== null) await nc.close()
+      if (lost === null || this.#address === null) return
+      this.#options.logger?.warn({ err: lost.error }, 'the connection to NATS was closed; opening another')
+      await pause(RECONNECT_MS, signal)
+    }
+  }
+
+  async #connection(): Promise<NatsConnection | null> {
+    const { connection, logger = null } = this.#options
+    if (this.#address === null) return connection ?? null
+    return connectPersistently(this.#address, { signal: this.#stopping.signal, logger })
+  }
+
+  #serve(nc: NatsConnection): Lines {
+    const { engine, logger = null, holdMs = 5_000, pollMs = 1_000, ackWaitMs = 10_000, atOnce = 64 } = this.#options
+    const maxBytes = this.#options.maxBytes ?? MAX_BYTES
+    const names = this.#names
+    const link = new Link(nc, logger)
+    const shared = { engine, logger, maxBytes }
+    const presence = new Presence({ link, names, logger })
+    // Only when the process has started: what was published on an earlier connection has its interval.
+    const alone = this.#served ? async () => false : () => presence.alone()
+    this.#served = true
+    const relay = new Relay({ engine, link, names, logger, holdMs, pollMs, alone })
+    const desk = new Desk({ ...shared, link, names, reach: this.#reach })
+    const missing = new JetStreamMissing(logger)
+    const completions = new Inlet({
+      link,
+      names,
+      logger,
+      atOnce,
+      missing,
+      inflow: { subject: names.completed, consumer: COMPLETED_CONSUMER, ackWaitMs },
+      handle: (message) => takeCompletion(shared, message),
+    })
+    const starts = new Inlet({
+      link,
+      names,
+      logger,
+      atOnce,
+      missing,
+      inflow: { subject: names.start, consumer: START_CONSUMER, ackWaitMs },
+      handle: (message) =>
+        takeStart({ ...shared, reply: (subject, answer) => reply(nc, subject, answer, logger) }, message),
+    })
+    this.#missing = missing
+    const parts = [presence, relay, completions, starts, desk]
+    for (const part of parts) part.start()
+    return {
+      opened: Promise.all([completions.opened, starts.opened]),
+      stop: async () => {
+        // What waits for a store that is away is given up: unacknowledged, it comes again.
+        const late = new AbortController()
+        await Promise.race([Promise.all(parts.map((part) => part.stop())), pause(CLOSING_GRACE_MS, late.signal)])
+        late.abort()
+        // Acknowledgements and answers are on their way.
+        if (link.connected) await nc.flush().catch(() => {})
+      },
+    }
+  }
+}
+
+/** To whom it says: not to be trusted. Nothing that it could be is worth a message that comes again. */
+function reply(nc: NatsConnection, subject: string, answer: unknown, logger: Logger | null): void {
+  try {
+    if (/[*>\s]/.test(subject) || subject.startsWith('$')) throw new Error('no subject to answer on')
+    nc.publish(subject, JSON.stringify(answer))
+  } catch (error) {
+    logger?.warn({ err: error, subject }, 'a start could not be answered')
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Runs of sagas: build the command, and leave the run open until the service answers. The command is stored by the very
+ * settle that leaves it open; whoever relays commands finds it there.
+ */
+
+import { StoreUnavailableError } from '../../../kernel/store-errors.ts'
+import type { Json } from '../../../net/net.ts'
+import type { Context, Deferred } from '../../../worker/context.ts'
+import { toJsonText } from '../../../worker/json.ts'
+import type { Later } from '../../../worker/later.ts'
+import type { Builders, Results } from '../compile/builders.ts'
+import type { SagaProgram } from '../compile/program.ts'
+import { subjectProblem } from '../compile/subject.ts'
+
+/** Of an instance: the commands that were stored for its steps. */
+export type CommandsOf = (
+  instanceId: string,
+) => Promise<readonly { readonly node: string; readonly role: string; readonly body: string }[]>
+
+export interface SagaHandlerOptions {
+  readonly builders: Builders
+  readonly commandsOf: CommandsOf
+  readonly maxBytes: number
+}
+
+/** What the run of an undo is given. */
+interface UndoArgs {
+  readonly request: Json
+  readonly result: Json
+}
+
+/** All that is read has been. */
+interface Prepared {
+  readonly program: SagaProgram
+  readonly build: () => unknown
+}
+
+/** Before a store that did not answer is asked again. */
+const AWAY_MS = 500
+
+export function makeSagaHandler({ builders, commandsOf, maxBytes }: SagaHandlerOptions) {
+  return async (args: Json, ctx: Context): Promise<Deferred | Later> => {
+    const prepared = await prepare(args, ctx).catch((error: unknown) => {
+      // Nothing has been asked of anybody: no reason for the saga to fail.
+      if (error instanceof StoreUnavailableError) return null
+      throw error
+    })
+    if (prepared === null) return ctx.later(AWAY_MS)
+    const { program, build } = prepared
+    const { subject, resendMs } = program
+    // Any net can name this type and bring a program along, and what is published here is in the name of the engine.
+    const problem = subjectProblem(String(subject))
+    if (problem !== null) return ctx.fail({ code: 'command_failed', message: problem.message, retryable: false })
+    return ctx.defer({ command: { subject, resendMs, body: await text(program, ctx, build) } })
+  }
+
+  async function prepare(args: Json, ctx: Context): Promise<Prepared> {
+    const program = (await ctx.program()) as unknown as SagaProgram
+    const build = ctx.role === 'undo' ? await backward(program, args, ctx) : await forward(program, args, ctx)
+    return { program, build }
+  }
+
+  async function forward(program: SagaProgram, request: Json, ctx: Context): Promise<() => unknown> {
+    const results = (await ctx.results()) as Results
+    return () => builders.command(program, { request, results })
+  }
+
+  async function backward(program: SagaProgram, args: Json, ctx: Context): Promise<() => unknown> {
+    const { request, result } = args as unknown as UndoArgs
+    const [results, commands] = await Promise.all([ctx.results(), commandsOf(ctx.instanceId as string)])
+    const stored = commands.find(({ node, role }) => node === ctx.node && role === 'work')
+    const command = stored === undefined ? null : (JSON.parse(stored.body) as Json)
+    return () => builders.compensation(program, { request, results: results as Results, command, result })
+  }
+
+  /** Only what the author wrote is his mistake: a store that is away is tried again. */
+  async function text({ step }: SagaProgram, ctx: Context, build: () => unknown): Promise<string> {
+    const what = ctx.role === 'undo' ? `the compensation of step '${step}'` : `the command of step '${step}'`
+    try {
+      return toJsonText((await build()) ?? null, { maxBytes, what })
+    } catch (error) {
+      const message = `${what} could not be built: ${error instanceof Error ? error.message : String(error)}`
+      return ctx.fail({ code: 'command_failed', message, retryable: false })
+    }
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * The definitions of a store: deployed, versioned, started by name, retired. Deploying and retiring lock the name, so
+ * versions, the schedule of the trigger and the event that tells of it are written together.
+ */
+import { createHash } from 'node:crypto'
+import type { EngineApi } from '../../engine/api.ts'
+import { type DefinitionStarted, type StartDefinition, unknownDefinition } from '../../engine/intake/definitions.ts'
+import { PetrelError } from '../../kernel/errors.ts'
+import { newId } from '../../kernel/ids.ts'
+import { storableText } from '../../kernel/json-limits.ts'
+import type { Logger } from '../../kernel/logger.ts'
+import {
+  type DefinitionHead,
+  type DefinitionName,
+  type DefinitionQuery,
+  type DefinitionRow,
+  definitionKey,
+} from '../../model/definitions.ts'
+import type { EventRow, NetRow, ScheduleRow } from '../../model/rows.ts'
+import type { Json } from '../../net/net.ts'
+import { planDefinition } from '../../notations/definition.ts'
+import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
+import type { ReadOptions, Resolve } from '../../notations/source/others.ts'
+import { closest } from '../../notations/source/reader.ts'
+import type { Delta } from '../../store/store.ts'
+import { scheduleFor, scheduleName } from './schedule.ts'
+import { latestOf, nextStep, type Step } from './versions.ts'
+
+export interface Deployed {
+  readonly row: DefinitionRow
+  /** versions.ts tells what each means. */
+  readonly what: 'created' | 'unchanged' | 'replaced' | 'restored'
+  readonly warnings: readonly LocatedMistake[]
+}
+
+type Given = DefinitionName & { readonly version: string | null; readonly actor: string | null }
+
+const LONGEST_TEXT = 16 * 1024 * 1024
+const LONGEST_NAME = 200
+const MOST_VERSIONS = 10_000
+const MOST_KNOWN = 100
+
+export class Catalog {
+  readonly #engine: EngineApi
+  readonly #logger: Logger | null
+
+  constructor(p: { readonly engine: EngineApi; readonly logger: Logger | null }) {
+    this.#engine = p.engine
+    this.#logger = p.logger
+  }
+
+  /** Refuses whatever a start would refuse. Sent again, it changes nothing. */
+  async deploy(p: {
+    /** Only named in errors. */
+    readonly file: string
+    readonly text: string
+    readonly tenant: string | null
+    readonly actor: string | null
+  }): Promise<Deployed> {
+    const { tenant, actor } = p
+    storableText(p.text, 'the text of a definition', LONGEST_TEXT)
+    const definition = await planDefinition(
+      p.file,
+      p.text,
+      { ...this.deployed(tenant), owner: tenant ?? '' },
+      this.#engine,
+    )
+    const { name, dialect, trigger, planned } = definition
+    if (definition.named === false) throw new DefinitionError(p.file, [nameless()])
+    checkWords(name, definition.version)
+    const { plan, netHash, nets } = planned
+    const sourceHash = createHash('sha256').update(p.text).digest('hex')
+    const words = trigger === undefined ? null : JSON.stringify(trigger)
+    const draft: Draft = {
+      id: newId(),
+      tenant,
+      name,
+      dialect,
+      netHash,
+      sourceHash,
+      trigger: words,
+      source: p.text,
+      plan,
+    }
+    const { what, row, own } = await this.#change({ tenant, name }, (versions, now) => {
+      const step = nextStep(versions, { name, version: definition.version ?? null, sourceHash, netHash })
+      return taken(step, versions, { ...draft, createdAt: now, createdBy: actor }, nets)
+    })
+    if (what !== 'unchanged') {
+      this.#logger?.info({ name, version: own.version }, `workflow '${name}' version ${own.version}: ${what}`)
+    }
+    const stored = row ?? ((await this.#engine.store.definitions.byId(own.id)) as DefinitionRow)
+    const frozen = own.netHash === netHash ? [] : [frozenParts(own)]
+    return { row: stored, what, warnings: [...(definition.warnings ?? []), ...frozen] }
+  }
+
+  /** Definitions that are in service, for one that names them. */
+  deployed(tenant: string | null): Required<Pick<ReadOptions, 'resolve' | 'names'>> {
+    return { resolve: this.#texts(tenant), names: () => this.#engine.store.definitions.names({ tenant }) }
+  }
+
+  /** The latest of each name, or all versions of one; newest first. */
+  list(query: DefinitionQuery): Promise<readonly DefinitionHead[]> {
+    return this.#engine.store.definitions.list(query)
+  }
+
+  /** `version` null: the latest, or the newest if all are retired. */
+  get(p: DefinitionName & { readonly version: string | null }): Promise<DefinitionRow | null> {
+    return this.#engine.store.definitions.get(p)
+  }
+
+  /** Nothing starts these any more, their triggers are off; what runs goes on. `version` null: all of them. */
+  async retire(p: Given): Promise<readonly DefinitionHead[]> {
+    const { tenant, name, version, actor } = p
+    const ids = await this.#change({ tenant, name }, (versions, now) => {
+      const meant = versions.filter((v) => version === null || v.version === version)
+      const retire = meant.filter((v) => v.retiredAt === null)
+      const gone = new Set(retire.map((v) => v.id))
+      const after = versions.map((v) => (gone.has(v.id) ? { ...v, retiredAt: now } : v))
+      const events = retire.map((v) => told('workflow.retired', v, actor, named(v)))
+      return { result: meant.map((v) => v.id), versions: after, definitions: { retire: [...gone] }, events }
+    })
+    if (ids.length === 0) throw await this.unknown(p)
+    const asked = new Set(ids)
+    const all = await this.list({ tenant, name, dialect: null, limit: MOST_VERSIONS, before: null })
+    return all.filter((row) => asked.has(row.id))
+  }
+
+  async start(p: StartDefinition): Promise<DefinitionStarted> {
+    try {
+      return await this.#engine.startDefinition(p)
+    } catch (error) {
+      const unknown = error instanceof PetrelError && error.details['resource_type'] === 'definition'
+      throw unknown ? await this.unknown(p) : error
+    }
+  }
+
+  /** Says what there is instead: versions if only the version is unknown, else names. */
+  async unknown({ tenant, name, version }: DefinitionName & { readonly version: string | null }): Promise<PetrelError> {
+    const { store } = this.#engine
+    const query = { tenant, name, dialect: null, limit: MOST_KNOWN, before: null }
+    const versions = version === null ? [] : (await this.list(query)).map((row) => row.version)
+    const words = versions.length > 0 ? versions : await store.definitions.names({ tenant })
+    const near = closest(versions.length > 0 ? (version as string) : name, words)
+    return unknownDefinition(name, version, { near, known: words.slice(0, MOST_KNOWN) })
+  }
+
+  /** Where a definition finds those it is made of: what is latest when it is deployed becomes part of it. */
+  #texts(tenant: string | null): Resolve {
+    return async (name) => {
+      const row = await this.#engine.store.definitions.get({ tenant, name, version: null })
+      if (row === null || row.retiredAt !== null) return null
+      return { file: `${name} (version ${row.version})`, text: row.source }
+    }
+  }
+
+  /** Under the lock of the name: versions, the schedule of the trigger and the events are written together. */
+  async #change<T>(
+    of: DefinitionName,
+    decide: (versions: readonly DefinitionHead[], now: number) => Decided<T>,
+  ): Promise<T> {
+    const name = scheduleName(of)
+    return this.#engine.store.transact({
+      roots: [],
+      wait: true,
+      need: { definitions: [of], schedules: [name] },
+      decide: ({ definitions, schedules, now }) => {
+        const before = definitions.get(definitionKey(of)) ?? []
+        const { result, versions = before, events = [], ...rest } = decide(before, now)
+        const schedule = scheduleFor(of, latestOf(versions)?.trigger ?? null, schedules.get(name), now)
+        const put: readonly ScheduleRow[] = schedule === null ? [] : [schedule]
+        return { delta: { ...rest, schedules: { put }, events: events.map((e) => ({ ...e, at: now })) }, result }
+      },
+    })
+  }
+}
+
+interface Decided<T> extends Pick<Delta, 'nets' | 'definitions'> {
+  readonly result: T
+  /** As they are then; left out: as they were. */
+  readonly versions?: readonly DefinitionHead[]
+  readonly events?: readonly Omit<EventRow, 'at'>[]
+}
+
+/** All of a row but what its place among the versions decides. */
+type Draft = Omit<DefinitionRow, 'version' | 'number' | 'latest' | 'usedAt' | 'retiredAt' | 'createdAt' | 'createdBy'>
+
+interface Written {
+  readonly what: Deployed['what']
+  /** null: as it lies in the store. */
+  readonly row: DefinitionRow | null
+  readonly own: DefinitionHead
+}
+
+function taken(
+  step: Step,
+  versions: readonly DefinitionHead[],
+  draft: Draft & Pick<DefinitionRow, 'createdAt' | 'createdBy'>,
+  nets: readonly NetRow[],
+): Decided<Written> {
+  const { what } = step
+  // Its nets are written even so: should one be missing, deploying again mends it.
+  if (what === 'unchanged') return { result: { what, row: null, own: step.head }, nets }
+  const place = what === 'created' ? { id: draft.id, version: step.version, number: step.number } : step.head
+  const { id, version, number } = place
+  const row: DefinitionRow = { ...draft, id, version, number, usedAt: null, retiredAt: null, latest: false }
+  const own = what === 'restored' ? { ...step.head, retiredAt: null } : row
+  const after = versions.some((v) => v.id === id) ? versions.map((v) => (v.id === id ? own : v)) : [...versions, own]
+  const events = [told('workflow.deployed', own, draft.createdBy, { ...named(own), dialect: own.dialect, what })]
+  if (what === 'restored') {
+    return { result: { what, row: null, own }, versions: after, definitions: { restore: [id] }, events }
+  }
+  const written = { ...row, latest: latestOf(after)?.id === id }
+  return { result: { what, row: written, own }, versions: after, definitions: { put: [row] }, nets, events }
+}
+
+function checkWords(name: string, version: string | undefined): void {
+  for (const [what, word] of [
+    ['name', name],
+    ['version', version ?? '1'],
+  ] as const) {
+    storableText(word, `the ${what} of a definition`, LONGEST_TEXT)
+    if (word !== '' && word.length <= LONGEST_NAME) continue
+    throw new PetrelError('invalid_request', `the ${what} of a definition has 1 to ${LONGEST_NAME} characters`, {
+      field: what,
+    })
+  }
+}
+
+function nameless(): LocatedMistake {
+  const message = 'what is deployed is started by its name, and this has none'
+  return { line: 1, column: 1, path: '', message, hint: 'name: order' }
+}
+
+function frozenParts({ name, version }: DefinitionHead): LocatedMistake {
+  return {
+    line: 1,
+    column: 1,
+    path: '',
+    message: `version '${version}' of '${name}' stays as it was compiled when it was deployed; today this text compiles to another net`,
+    hint: 'what it is made of has changed: give it a new version to take that up',
+  }
+}
+
+function named({ id, name, version }: DefinitionHead): { readonly [key: string]: Json } {
+  return { id, name, version }
+}
+
+function told(type: string, { tenant }: DefinitionName, actor: string | null, data: Json): Omit<EventRow, 'at'> {
+  const nowhere = { runId: null, instanceId: null, seq: null, node: null }
+  return { ...nowhere, type, actor, tenant, data: JSON.stringify(data) }
+}

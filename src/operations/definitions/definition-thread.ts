@@ -1,0 +1,45 @@
+/** Reads one definition in a thread of its own (thread.ts), and plans it. Other definitions are asked of the thread that began it. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { planStart, type Startable } from '../../engine/intake/plans.ts'
+import type { StartLimits } from '../../engine/intake/start-check.ts'
+import { Evaluators } from '../../engine/transaction/evaluators.ts'
+import { Nets } from '../../engine/transaction/nets.ts'
+import { planned, readHere } from '../../notations/definition.ts'
+import type { DefinitionText } from '../../notations/source/others.ts'
+import type { FromThread, ThreadTask, ToThread } from './thread.ts'
+import { sentError } from './thread-errors.ts'
+
+const port = parentPort as NonNullable<typeof parentPort>
+const { file, text, strict, resolves, names, limits } = workerData as ThreadTask
+const open = new Map<number, (answer: unknown) => void>()
+let asked = 0
+
+port.on('message', ({ id, answer }: ToThread) => {
+  open.get(id)?.(answer)
+  open.delete(id)
+})
+
+function ask(question: { readonly resolve: string } | { readonly names: true }): Promise<unknown> {
+  const id = asked++
+  return new Promise((resolve) => {
+    open.set(id, resolve)
+    tell({ id, ...question })
+  })
+}
+
+function tell(message: FromThread): void {
+  port.postMessage(message)
+}
+
+try {
+  const definition = await readHere(file, text, {
+    ...(strict === undefined ? {} : { strict }),
+    ...(resolves ? { resolve: async (name: string) => (await ask({ resolve: name })) as DefinitionText | null } : {}),
+    ...(names ? { names: async () => (await ask({ names: true })) as readonly string[] } : {}),
+  })
+  const plan = (start: Startable) => planStart(start, new Nets(new Evaluators()), limits as StartLimits)
+  tell({ answer: limits === null ? { definition } : { planned: planned(definition, plan) } })
+} catch (error) {
+  tell({ error: sentError(error) })
+}
+port.close()

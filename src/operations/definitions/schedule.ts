@@ -1,0 +1,59 @@
+/**
+ * The schedule of a definition's trigger: one row of the schedules, written in the transaction that deploys or retires.
+ * It names the definition, so whatever is latest when it fires is what starts.
+ */
+import { OF_DEFINITIONS } from '../../engine/time/schedules.ts'
+import { nextAfter } from '../../kernel/cron.ts'
+import type { DefinitionName, TriggerWords } from '../../model/definitions.ts'
+import type { JsonText, ScheduleRow } from '../../model/rows.ts'
+
+interface Template {
+  readonly definition: string
+  /** Turned off because no version asks for it, not by an operator. */
+  readonly off?: true
+}
+
+/** Encoded, since a slash in a name must not make it another tenant's. */
+export function scheduleName({ tenant, name }: DefinitionName): string {
+  const own = encodeURIComponent(name)
+  return `${OF_DEFINITIONS}${tenant === null ? '' : `${encodeURIComponent(tenant)}/`}${own}`
+}
+
+/** null: it stays as it is. `trigger`: of the latest version; null: none is in service, or it has none. */
+export function scheduleFor(
+  of: DefinitionName,
+  trigger: JsonText | null,
+  before: ScheduleRow | undefined,
+  now: number,
+): ScheduleRow | null {
+  const words = trigger === null ? null : (JSON.parse(trigger) as TriggerWords)
+  if (words === null || words.schedule === null) return before === undefined ? null : turnedOff(of, before)
+  const { schedule: expression, timezone } = words
+  const template: Template = { definition: of.name }
+  const wasOff = before !== undefined && (JSON.parse(before.template) as Template).off === true
+  // An operator who paused it keeps it paused, whatever is deployed.
+  const enabled = before === undefined || before.enabled || wasOff
+  const same = before !== undefined && before.expression === expression && before.timezone === timezone
+  if (same && before.enabled === enabled) return null
+  const name = scheduleName(of)
+  return {
+    name,
+    expression,
+    timezone,
+    overlap: before?.overlap ?? 'skip',
+    enabled,
+    template: JSON.stringify(template),
+    nextAt: enabled ? nextAfter(name, expression, timezone, now) : null,
+    lastAt: before?.lastAt ?? null,
+    lastId: before?.lastId ?? null,
+    fireCount: before?.fireCount ?? 0,
+    tenant: of.tenant,
+    createdAt: before?.createdAt ?? now,
+  }
+}
+
+function turnedOff(of: DefinitionName, before: ScheduleRow): ScheduleRow | null {
+  if (!before.enabled) return null
+  const template: Template = { definition: of.name, off: true }
+  return { ...before, enabled: false, nextAt: null, template: JSON.stringify(template) }
+}

@@ -1,0 +1,137 @@
+/**
+ * What /metrics shows: what waits and runs per queue, what this process has done, how its requests and its event loop
+ * do. Reading the queues costs the store one grouped count; it is asked at most every ten seconds.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { EngineApi } from '../../engine/api.ts'
+import type { RunMeter } from './run-meter.ts'
+import { measureRuns } from './run-metrics.ts'
+import type { Tally } from './tally.ts'
+
+const STALE_MS = 10_000
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
+
+/** What the engine of this process counts, with what it means. */
+const COUNTED: { readonly [name: string]: string } = {
+  runs: 'Runs created.',
+  claims: 'Transactions that handed out runs.',
+  claimed_runs: 'Runs handed out.',
+  settles: 'Transactions that ended executions.',
+  settled_runs: 'Executions ended.',
+  succeeded: 'Runs that succeeded.',
+  failed: 'Runs that failed for good.',
+  cancelled: 'Runs that were cancelled.',
+  retried: 'Executions that failed and will be tried again.',
+}
+
+const STATES = ['available', 'scheduled', 'retryable', 'held', 'leased'] as const
+
+export interface Measured {
+  readonly engine: EngineApi
+  readonly version: string
+  readonly streams: Tally
+  readonly inFlight: Tally
+  readonly meter: RunMeter
+}
+
+export class Instruments {
+  readonly registry = new Registry()
+  readonly durations: Histogram
+
+  constructor({ engine, version, streams, inFlight, meter }: Measured) {
+    const registers = [this.registry]
+    collectDefaultMetrics({ register: this.registry })
+    const info = { name: 'petrel_info', help: 'Always 1; says what runs.', labelNames: ['version', 'store'], registers }
+    new Gauge(info).set({ version, store: engine.store.kind }, 1)
+    this.durations = new Histogram({
+      name: 'petrel_http_request_duration_seconds',
+      help: 'From the arrival of a request to the end of its answer. Long polls last as long as they wait.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: SECONDS,
+      registers,
+    })
+    this.#tally('petrel_http_requests_in_flight', 'Requests that are being answered.', ['method', 'route'], inFlight)
+    this.#tally('petrel_event_streams', 'Event streams open to this process, by kind.', ['kind'], streams)
+    this.#measureEngine(engine)
+    this.#measureFaults(engine)
+    const errors = new Counter({
+      name: 'petrel_store_read_errors_total',
+      help: 'Times the store could not be read for these metrics.',
+      registers,
+    })
+    const failed = (): void => errors.inc()
+    this.#measureQueues(engine, failed)
+    measureRuns({ registry: this.registry, meter, store: engine.store, allWorkers: true, failed })
+  }
+
+  #tally(name: string, help: string, labelNames: readonly string[], tally: Tally): void {
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.registry],
+      collect() {
+        for (const { labels, value } of tally.counts) gauge.set(labels, value)
+      },
+    })
+  }
+
+  #measureEngine(engine: EngineApi): void {
+    for (const [name, help] of Object.entries(COUNTED)) {
+      const counter = new Counter({
+        name: `petrel_${name}_total`,
+        help: `${help} By this process.`,
+        registers: [this.registry],
+        collect() {
+          counter.reset()
+          counter.inc(engine.counters()[name] ?? 0)
+        },
+      })
+    }
+  }
+
+  #measureFaults(engine: EngineApi): void {
+    const labels = { labelNames: ['code'], registers: [this.registry] }
+    const total = new Counter({
+      name: 'petrel_contained_faults_total',
+      help: 'Findings, outcomes, events and rows that could not be handled and were left out, by code. By this process.',
+      ...labels,
+      collect() {
+        total.reset()
+        for (const [code, count] of engine.faults.counts()) total.inc({ code }, count)
+      },
+    })
+    const standing = new Gauge({
+      name: 'petrel_standing_faults',
+      help: 'Those of them that have not succeeded since; they are tried again, ever later. Of this process.',
+      ...labels,
+      collect() {
+        standing.reset()
+        for (const [code, count] of engine.faults.standing()) standing.set({ code }, count)
+      },
+    })
+  }
+
+  #measureQueues(engine: EngineApi, failed: () => void): void {
+    let readAt = Number.NEGATIVE_INFINITY
+    const waiting = new Gauge({
+      name: 'petrel_queue_runs',
+      help: 'Runs that have not ended, by queue and state. Of the whole store, at most ten seconds old.',
+      labelNames: ['queue', 'state'],
+      registers: [this.registry],
+      async collect() {
+        if (performance.now() - readAt < STALE_MS) return
+        try {
+          const queues = await engine.store.read.queueCounts({ queue: null })
+          readAt = performance.now()
+          waiting.reset()
+          for (const counts of queues) {
+            for (const state of STATES) waiting.set({ queue: counts.queue, state }, counts[state])
+          }
+        } catch {
+          failed()
+        }
+      },
+    })
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * GET /metrics for Prometheus. What is counted is counted from the first request on; the library that prints it is
+ * loaded once the server listens, so that starting does not wait for it.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { EngineApi } from '../../engine/api.ts'
+import type { Instruments } from './instruments.ts'
+import { RunMeter } from './run-meter.ts'
+import { Tally } from './tally.ts'
+
+export interface Metrics {
+  /** Event streams open to this process, by `kind`. */
+  readonly streams: Tally
+}
+
+export function serveMetrics(app: FastifyInstance, engine: EngineApi, version: string): Metrics {
+  const streams = new Tally()
+  const inFlight = new Tally()
+  const meter = new RunMeter()
+  const unmeter = engine.observe(meter)
+  let loading: Promise<Instruments> | null = null
+  let instruments: Instruments | null = null
+  const load = (): Promise<Instruments> => {
+    loading ??= import('./instruments.ts').then((module) => {
+      instruments = new module.Instruments({ engine, version, streams, inFlight, meter })
+      return instruments
+    })
+    return loading
+  }
+
+  app.addHook('onListen', async () => void load())
+  app.addHook('onRequest', async (request, reply) => {
+    const labels = labelsOf(request)
+    inFlight.inc(labels)
+    // Also for answers that were taken over by a stream, and for clients that hung up.
+    reply.raw.once('close', () => inFlight.dec(labels))
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    instruments?.durations.observe({ ...labelsOf(request), status: reply.statusCode }, reply.elapsedTime / 1000)
+  })
+  app.get('/metrics', async (_, reply) => {
+    const text = await (await load()).registry.metrics()
+    // A string would get a charset appended, and a client of the suite compares the whole header.
+    reply.header('content-type', 'text/plain')
+    return Buffer.from(text)
+  })
+  app.addHook('onClose', async () => {
+    unmeter()
+    instruments?.registry.clear()
+  })
+  return { streams }
+}
+
+/** The path as registered, never as asked for: the number of series stays bounded. */
+function labelsOf({ method, routeOptions }: FastifyRequest): { readonly method: string; readonly route: string } {
+  return { method, route: routeOptions.url ?? 'unknown' }
+}

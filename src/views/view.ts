@@ -1,0 +1,24 @@
+/** One instance as an operator wants to see it. */
+
+import type { InstanceView } from '../engine/api.ts'
+import { PAGE_BYTES } from '../model/shown.ts'
+import type { Failure } from '../net/marking.ts'
+import type { Store } from '../store/store.ts'
+
+const MOST_RUNS = 1000
+
+export async function viewOf(store: Store, instanceId: string): Promise<InstanceView | null> {
+  const instance = await store.read.instance(instanceId)
+  if (instance === null) return null
+  const [errors, runs, gates, children] = await Promise.all([
+    store.read.slots({ instanceId, prefix: 'e' }),
+    store.read.instanceRuns({ instanceId, limit: MOST_RUNS, after: null, maxBytes: PAGE_BYTES }),
+    store.read.shownGates({ instanceId, limit: MOST_RUNS }),
+    store.read.children(instanceId, MOST_RUNS),
+  ])
+  const failure = (key: string): Failure | null => {
+    const slot = errors.find((s) => s.key === key)
+    return slot === undefined ? null : (JSON.parse(slot.value) as Failure)
+  }
+  return { instance, error: failure('e'), undoError: failure('eu'), runs, gates, children }
+}
