@@ -29,7 +29,7 @@ const MARKUP = /Markup\(('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)/g
 export const differences: readonly Difference[] = [
   {
     what: 'a text stays a text',
-    why: 'a whole-string template gives the value as it is; NativeEnvironment reads every text it gives as a Python literal, so that "42" becomes 42',
+    why: 'a whole-string template returns the value unchanged; NativeEnvironment parses every text it returns as a Python literal, so that "42" becomes 42',
     kind: 'native',
     examples: [
       { source: '{{ num }}', ours: '"42"', jinja2: '42' },
@@ -41,7 +41,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'integers beyond 2^53',
-    why: 'JSON numbers are doubles here: an integer that cannot be kept exactly is an error where it is made, a float where it is read',
+    why: 'JSON numbers are doubles here: an integer that cannot be represented exactly is an error where it is computed, and a float where it is read',
     examples: [
       { source: 'big + 1', ours: 'expr_value', jinja2: '9007199254740992' },
       { source: '12345678901234567890', ours: 'expr_value', jinja2: '12345678901234567890' },
@@ -52,8 +52,8 @@ export const differences: readonly Difference[] = [
     explains: ({ ours }) => errorOf(ours) === 'expr_value' && messageOf(ours).includes('beyond 2^53'),
   },
   {
-    what: 'int and float of what is undefined',
-    why: 'they give their default, as they do for None and for texts that are no numbers',
+    what: 'int and float of undefined values',
+    why: 'they return their default, as they do for None and for texts that are not numbers',
     examples: [
       { source: 'missing | int', ours: '0', jinja2: 'UndefinedError' },
       { source: 'missing.x | int(7)', ours: '7', jinja2: 'UndefinedError' },
@@ -63,13 +63,13 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'int of infinity and NaN',
-    why: 'the default, as for everything else that is no whole number; Jinja2 lets the exception through',
+    why: 'the default, as for everything else that is not a whole number; Jinja2 passes the exception on',
     examples: [{ source: '(huge * huge) | int(5)', ours: '5', jinja2: 'OverflowError' }],
     explains: ({ source, jinja2 }) => errorOf(jinja2) === 'OverflowError' && /\|\s*int\b/.test(source),
   },
   {
     what: 'infinite and NaN constants',
-    why: 'Jinja2 folds constants into Python source that has no word for them; with data instead of constants both agree',
+    why: 'Jinja2 folds constants into Python source, which has no literal for them; with data instead of constants both agree',
     examples: [
       { source: '1e400', ours: 'inf', jinja2: 'NameError' },
       { source: "'nan' | float", ours: 'nan', jinja2: 'NameError' },
@@ -83,7 +83,7 @@ export const differences: readonly Difference[] = [
     examples: [{ source: "'１２' | int", ours: '0', jinja2: '12' }],
   },
   {
-    what: 'tojson of what Python cannot write',
+    what: 'tojson of values that Python cannot encode',
     why: 'undefined is null, and keys of several types are sorted as texts, so that a template does not fail on them',
     examples: [
       { source: 'missing | tojson', ours: 'null', jinja2: 'TypeError' },
@@ -96,7 +96,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'infinity and NaN in tojson',
-    why: 'JSON has neither; Python writes words that no JSON parser reads',
+    why: 'JSON has neither; Python writes names that no JSON parser accepts',
     examples: [{ source: '(huge * huge) | tojson', ours: 'expr_value', jinja2: 'Infinity' }],
     explains: ({ ours }) => errorOf(ours) === 'expr_value' && messageOf(ours).includes('cannot be written as JSON'),
   },
@@ -111,7 +111,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'attributes of Python objects',
-    why: 'only keys of data can be read, so nothing leads out of it',
+    why: 'only keys of data can be read, so an expression cannot leave its data',
     examples: [
       { source: "''.__class__", ours: 'undefined', jinja2: 'type' },
       { source: 'one.real', ours: 'undefined', jinja2: '1' },
@@ -119,7 +119,7 @@ export const differences: readonly Difference[] = [
     ],
   },
   {
-    what: 'functions are no values',
+    what: 'functions are not values',
     why: 'they can only be called',
     examples: [
       { source: 'range is callable', ours: 'False', jinja2: 'True' },
@@ -128,8 +128,8 @@ export const differences: readonly Difference[] = [
     ],
   },
   {
-    what: 'lazy filters give lists',
-    why: 'there are no generators: map, select, reverse and the like give lists, which print and index as lists',
+    what: 'lazy filters return lists',
+    why: 'there are no generators: map, select, reverse and the like return lists, which print and index as lists',
     examples: [{ source: "{{ xs | map('string') }}", ours: "['3', '1', '2']", jinja2: '<generator object …>' }],
     explains: ({ jinja2 }) =>
       /<(generator|list_reverseiterator|reversed|dict_reverse\w+|range_iterator)/.test(textOf(jinja2)) ||
@@ -137,7 +137,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'no Markup',
-    why: 'escape, safe and tojson give plain texts: nothing is escaped behind your back, and nothing prints as Markup(…)',
+    why: 'escape, safe and tojson return plain texts: nothing is escaped implicitly, and nothing prints as Markup(…)',
     examples: [
       { source: "('<' | escape) + '<'", ours: '&lt;<', jinja2: '&lt;&lt;' },
       { source: "'<' | escape | escape", ours: '&amp;lt;', jinja2: '&lt;' },
@@ -170,7 +170,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'filters that are not offered',
-    why: 'attr reads Python attributes, random draws, the others work on HTML or only lay text out',
+    why: 'attr reads Python attributes, random is not deterministic, and the others work on HTML or only format text',
     examples: [
       { source: "d | attr('a')", ours: 'expr_unknown_filter', jinja2: 'undefined' },
       { source: '[1] | random', ours: 'expr_unknown_filter', jinja2: '1' },
@@ -203,17 +203,17 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'namespace prints as a dict',
-    why: 'it is one, but for {% set ns.name = … %}',
+    why: 'it is one, except for {% set ns.name = … %}',
     examples: [{ source: '{{ namespace(a=1) }}', ours: "{'a': 1}", jinja2: "<Namespace {'a': 1}>" }],
   },
   {
     what: 'a tuple without parentheses as an expression',
-    why: 'Jinja2 takes it inside tags only, we everywhere',
+    why: 'Jinja2 accepts it only inside tags, Petrel everywhere',
     examples: [{ source: '1, 2', ours: '(1, 2)', jinja2: 'TemplateSyntaxError' }],
   },
   {
-    what: 'wrong arguments are found when it is compiled',
-    why: 'also where it would never be evaluated: a mistake shows when it is deployed, and not on the day that branch is taken',
+    what: 'wrong arguments are found at compile time',
+    why: 'even in code that would never be evaluated: a mistake appears when the definition is deployed, not when the branch is first taken',
     examples: [
       { source: 'true or (1 is gt)', ours: 'expr_arguments', jinja2: 'True' },
       { source: "true or ('a' | replace)", ours: 'expr_arguments', jinja2: 'True' },
@@ -221,7 +221,7 @@ export const differences: readonly Difference[] = [
   },
   {
     what: 'characters by name',
-    why: 'the table of their names is large; \\u and \\U say the same',
+    why: 'the table of their names is large; \\u and \\U do the same',
     examples: [{ source: "'\\N{EM DASH}' | length", ours: '11', jinja2: '1' }],
   },
 ]
