@@ -18,16 +18,16 @@ import type {
   TotalRow,
   WorkerRow,
 } from './rows.ts'
-import type { StepReads } from './step-queries.ts'
-import type { TreeReads } from './tree-queries.ts'
+import type { StepQueries } from './step-queries.ts'
+import type { TreeQueries } from './tree-queries.ts'
 
 /**
  * Read models. No locks; each is one statement or a few. `maxBytes`: for showing; of payloads, results and other values as
  * many come as fit, in order, the others as markers (shown.ts). Left out: all of them, whole.
  */
-export interface Reads {
-  readonly trees: TreeReads
-  readonly steps: StepReads
+export interface Queries {
+  readonly trees: TreeQueries
+  readonly steps: StepQueries
   run(id: string): Promise<RunRow | null>
   runs(params: { readonly ids: readonly string[] }): Promise<readonly RunRow[]>
   /** Runs a session holds by the store's word. */

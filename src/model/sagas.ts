@@ -66,7 +66,7 @@ export interface SagaQuery {
   readonly before: string | null
 }
 
-export interface SagaReads {
+export interface SagaQueries {
   /** Requests and results until their sum exceeds PAGE_BYTES, then markers (shown.ts). */
   list(query: SagaQuery): Promise<readonly SagaRow[]>
   /** A result, which is those of all steps, beyond PAGE_BYTES is a marker. */

@@ -4,7 +4,7 @@
  */
 import type { GateRow, InstanceRow, JsonText, LimitRow, RunRow, RunStatus, StoredEvent } from './rows.ts'
 
-export interface StepReads {
+export interface StepQueries {
   /** The latest run at each node and, beside it, the one that undoes it; lists are left out. */
   runsAt(nodes: readonly NodeOf[]): Promise<readonly StepRun[]>
   /** The latest gate at each node. */

@@ -4,7 +4,7 @@
  */
 import type { InstanceRow, NetRow, RunRow, SlotRow } from './rows.ts'
 
-export interface TreeReads {
+export interface TreeQueries {
   instanceByKey(startKey: string): Promise<InstanceRow | null>
   /** Which root has reserved each of these names; free ones are left out. */
   nameHolders(names: readonly string[]): Promise<ReadonlyMap<string, string>>

@@ -9,7 +9,7 @@ import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from 
 import type { FiringNeed, FiringsLoaded } from '../model/firings.ts'
 import type { InboxSchedules } from '../model/inbox-schedules.ts'
 import type { Overview } from '../model/overview.ts'
-import type { Reads } from '../model/queries.ts'
+import type { Queries } from '../model/queries.ts'
 import type { Listing, Registry } from '../model/registry.ts'
 import type {
   EventRow,
@@ -26,7 +26,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../model/rows.ts'
-import type { SagaReads } from '../model/sagas.ts'
+import type { SagaQueries } from '../model/sagas.ts'
 import type { Saved } from '../model/saved.ts'
 import type { Webhooks } from '../model/webhooks.ts'
 import type { Sweeps } from './sweeps.ts'
@@ -60,7 +60,7 @@ export interface Store {
   /** For tests: empties every table but migrations, settings, keys, and nets (named by their content, so never wrong). */
   reset(): Promise<void>
 
-  readonly read: Reads
+  readonly read: Queries
   readonly sweep: Sweeps
   readonly keys: Keys
   readonly saved: Saved
@@ -70,7 +70,7 @@ export interface Store {
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
   readonly commands: Commands
-  readonly sagas: SagaReads
+  readonly sagas: SagaQueries
 }
 
 export interface Transaction<T> {

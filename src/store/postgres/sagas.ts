@@ -1,5 +1,5 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
-import { INSTANCE_STATES, type SagaReads } from '../../model/sagas.ts'
+import { INSTANCE_STATES, type SagaQueries } from '../../model/sagas.ts'
 import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
 import { ask, askOne } from './ask.ts'
 import { textArray } from './batch.ts'
@@ -54,7 +54,7 @@ const STEPS = statement(
 const sagaFrom = decoder(SAGA)
 const stepFrom = decoder(SAGA_STEP)
 
-export function sagasOn({ reads, lists }: { readonly reads: Lanes; readonly lists: Lanes }): SagaReads {
+export function sagasOn({ reads, lists }: { readonly reads: Lanes; readonly lists: Lanes }): SagaQueries {
   return {
     list: async ({ tenant, state, type, limit, before }) => {
       if (before !== null && !isUuid(before)) return []

@@ -6,9 +6,9 @@ import type { Commands } from '../../model/commands.ts'
 import type { Definitions } from '../../model/definitions.ts'
 import type { InboxSchedules } from '../../model/inbox-schedules.ts'
 import type { Overview } from '../../model/overview.ts'
-import type { Reads } from '../../model/queries.ts'
+import type { Queries } from '../../model/queries.ts'
 import type { Registry } from '../../model/registry.ts'
-import type { SagaReads } from '../../model/sagas.ts'
+import type { SagaQueries } from '../../model/sagas.ts'
 import type { Saved } from '../../model/saved.ts'
 import type { Webhooks } from '../../model/webhooks.ts'
 import type { Keys, Store, Transaction, Wake } from '../store.ts'
@@ -65,7 +65,7 @@ const MOVE_CLOCK = statement(
 
 export class PostgresStore implements Store {
   readonly kind = 'postgres'
-  readonly read: Reads
+  readonly read: Queries
   readonly sweep: Sweeps
   readonly keys: Keys
   readonly saved: Saved
@@ -75,7 +75,7 @@ export class PostgresStore implements Store {
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
   readonly commands: Commands
-  readonly sagas: SagaReads
+  readonly sagas: SagaQueries
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #listings = new KnownListings()

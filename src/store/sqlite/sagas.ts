@@ -1,5 +1,5 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
-import { INSTANCE_STATES, type SagaReads, type SagaRow, type SagaStepRow } from '../../model/sagas.ts'
+import { INSTANCE_STATES, type SagaQueries, type SagaRow, type SagaStepRow } from '../../model/sagas.ts'
 import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
@@ -31,7 +31,7 @@ const STEPS = `SELECT id, workflow_id, step_index, name, state, ${ofStep('reques
     FROM saga_workflow_step WHERE workflow_id = ?)
   ORDER BY ${IN_ORDER}`
 
-export function sagasOn(connection: Connection): SagaReads {
+export function sagasOn(connection: Connection): SagaQueries {
   return {
     list: ({ tenant, state, type, limit, before }) =>
       connection.read(() => {

@@ -1,5 +1,5 @@
 /** Lists of gates. */
-import type { GateQuery, Reads } from '../../../model/queries.ts'
+import type { GateQuery, Queries } from '../../../model/queries.ts'
 import type { GateRow } from '../../../model/rows.ts'
 import { ask } from '../ask.ts'
 import * as column from '../columns.ts'
@@ -20,7 +20,7 @@ const SHOWN_GATES = statement(
 
 export function openGates(
   lanes: Lanes,
-  { instanceId, limit }: Parameters<Reads['openGates']>[0],
+  { instanceId, limit }: Parameters<Queries['openGates']>[0],
 ): Promise<readonly GateRow[]> {
   return instanceId === null
     ? ask(lanes, { statement: OPEN_GATES, values: [String(limit)], row: column.gateFrom })
@@ -29,7 +29,7 @@ export function openGates(
 
 export function openGatesShown(
   lanes: Lanes,
-  { instanceId, limit }: Parameters<Reads['shownGates']>[0],
+  { instanceId, limit }: Parameters<Queries['shownGates']>[0],
 ): Promise<readonly GateRow[]> {
   return ask(lanes, { statement: SHOWN_GATES, values: [String(limit), instanceId], row: column.gateFrom })
 }

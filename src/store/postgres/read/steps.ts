@@ -1,6 +1,6 @@
 /** Instances node by node. No locks; one statement each. */
 import type { GateRow, InstanceRow, LimitRow, RunStatus, StoredEvent } from '../../../model/rows.ts'
-import type { NodeOf, StepReads, StepRun } from '../../../model/step-queries.ts'
+import type { NodeOf, StepQueries, StepRun } from '../../../model/step-queries.ts'
 import { ask } from '../ask.ts'
 import { textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
@@ -80,7 +80,7 @@ const LIMITS_OF = statement(
   `SELECT ${column.selectList(column.LIMIT, 'l')} FROM workflow.workflow_limit l WHERE l.key = ANY ($1::text[])`,
 )
 
-export class PostgresSteps implements StepReads {
+export class PostgresSteps implements StepQueries {
   readonly #lanes: Lanes
 
   constructor(lanes: Lanes) {

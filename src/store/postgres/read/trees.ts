@@ -1,6 +1,6 @@
 /** Whole trees of instances. No locks; one statement each. */
 import type { InstanceRow, NetRow, SlotRow } from '../../../model/rows.ts'
-import type { RootQuery, RunBrief, Totals, TreeReads, Window } from '../../../model/tree-queries.ts'
+import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/tree-queries.ts'
 import { ask, askOne } from '../ask.ts'
 import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
@@ -136,7 +136,7 @@ function windowArrays(windows: readonly Window[]): string[] {
   return [uuidArray(windows.map((w) => w.instanceId)), numbers((w) => w.from), numbers((w) => w.count)]
 }
 
-export class PostgresTrees implements TreeReads {
+export class PostgresTrees implements TreeQueries {
   readonly #lanes: Lanes
   readonly #views: Lanes
   readonly #lists: Lanes
@@ -162,7 +162,7 @@ export class PostgresTrees implements TreeReads {
     return ask(this.#lanes, { statement: NETS, values: [textArray(hashes)], row: netFrom })
   }
 
-  async below(params: Parameters<TreeReads['below']>[0]): Promise<readonly InstanceRow[]> {
+  async below(params: Parameters<TreeQueries['below']>[0]): Promise<readonly InstanceRow[]> {
     if (params.windows.length === 0) return []
     const values = [...windowArrays(params.windows), String(params.limit)]
     return ask(this.#views, { statement: BELOW, settings: PROBES, values, row: column.instanceFrom })
@@ -178,7 +178,7 @@ export class PostgresTrees implements TreeReads {
     })
   }
 
-  async slotsOf(params: Parameters<TreeReads['slotsOf']>[0]): Promise<readonly SlotRow[]> {
+  async slotsOf(params: Parameters<TreeQueries['slotsOf']>[0]): Promise<readonly SlotRow[]> {
     const wanted = params.instanceIds.flatMap((id) => params.prefixes.map((prefix) => [id, prefix] as const))
     if (wanted.length === 0) return []
     const row = (fields: Fields): SlotRow => ({
@@ -190,13 +190,13 @@ export class PostgresTrees implements TreeReads {
     return ask(this.#views, { statement: SLOTS_WITH, settings: PROBES, values, row })
   }
 
-  async briefs(params: Parameters<TreeReads['briefs']>[0]): Promise<readonly RunBrief[]> {
+  async briefs(params: Parameters<TreeQueries['briefs']>[0]): Promise<readonly RunBrief[]> {
     if (params.ids.length === 0) return []
     const values = [uuidArray(params.ids), String(params.maxBytes)]
     return ask(this.#views, { statement: BRIEFS, settings: PROBES, values, row: briefFrom })
   }
 
-  async placesOf(params: Parameters<TreeReads['placesOf']>[0]): Promise<readonly RunBrief[]> {
+  async placesOf(params: Parameters<TreeQueries['placesOf']>[0]): Promise<readonly RunBrief[]> {
     if (params.windows.length === 0) return []
     const values = [...windowArrays(params.windows), String(params.limit), String(params.maxBytes)]
     return ask(this.#views, {

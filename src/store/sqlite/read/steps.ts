@@ -1,6 +1,6 @@
 /** Instances node by node, one statement each. */
 import type { InstanceRow, RunStatus } from '../../../model/rows.ts'
-import type { NodeOf, StepReads, StepRun } from '../../../model/step-queries.ts'
+import type { NodeOf, StepQueries, StepRun } from '../../../model/step-queries.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
@@ -47,7 +47,7 @@ const STATE_EVENTS = `SELECT ${EVENT_CELLS} FROM workflow_event
     AND (substr(event_type, 1, 9) = 'instance.' OR event_type = 'gate.rejected') ORDER BY seq LIMIT ?`
 const LIMIT_OF = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
 
-export function stepsOn(connection: Connection): StepReads {
+export function stepsOn(connection: Connection): StepQueries {
   const rows = <Row>(rowOf: (cells: Cells) => Row, sql: string, ...values: Value[]): Row[] =>
     connection
       .statement(sql)

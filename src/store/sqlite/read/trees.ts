@@ -1,6 +1,6 @@
 /** Whole trees of instances, one statement each. Lists of ids travel as one JSON array. */
 import type { InstanceRow, NetRow, RunRole, RunStatus, SlotRow } from '../../../model/rows.ts'
-import type { RootQuery, RunBrief, Totals, TreeReads, Window } from '../../../model/tree-queries.ts'
+import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/tree-queries.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
@@ -105,7 +105,7 @@ function windowList(windows: readonly Window[]): string {
   return JSON.stringify(windows.map((w) => [w.instanceId, w.from, w.count]))
 }
 
-export class SqliteTrees implements TreeReads {
+export class SqliteTrees implements TreeQueries {
   readonly #connection: Connection
 
   constructor(connection: Connection) {
@@ -134,7 +134,7 @@ export class SqliteTrees implements TreeReads {
     return this.#rows(netOf, NETS, JSON.stringify(hashes))
   }
 
-  below(params: Parameters<TreeReads['below']>[0]): Promise<readonly InstanceRow[]> {
+  below(params: Parameters<TreeQueries['below']>[0]): Promise<readonly InstanceRow[]> {
     return this.#rows(instanceOf, BELOW, windowList(params.windows), params.limit)
   }
 
@@ -142,7 +142,7 @@ export class SqliteTrees implements TreeReads {
     return this.#rows(instanceOf, ANCESTORS, JSON.stringify(ids))
   }
 
-  async slotsOf(params: Parameters<TreeReads['slotsOf']>[0]): Promise<readonly SlotRow[]> {
+  async slotsOf(params: Parameters<TreeQueries['slotsOf']>[0]): Promise<readonly SlotRow[]> {
     const ids = JSON.stringify(params.instanceIds)
     return this.#connection.read(() =>
       params.prefixes.flatMap((prefix) =>
@@ -154,11 +154,11 @@ export class SqliteTrees implements TreeReads {
     )
   }
 
-  briefs(params: Parameters<TreeReads['briefs']>[0]): Promise<readonly RunBrief[]> {
+  briefs(params: Parameters<TreeQueries['briefs']>[0]): Promise<readonly RunBrief[]> {
     return this.#rows(briefOf, BRIEFS, JSON.stringify(params.ids), params.maxBytes)
   }
 
-  placesOf(params: Parameters<TreeReads['placesOf']>[0]): Promise<readonly RunBrief[]> {
+  placesOf(params: Parameters<TreeQueries['placesOf']>[0]): Promise<readonly RunBrief[]> {
     const windows = windowList(params.windows)
     return this.#rows(briefOf, params.failedOnly ? FAILED_PLACES : PLACES, windows, params.limit, params.maxBytes)
   }
