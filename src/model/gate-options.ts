@@ -2,7 +2,7 @@
 
 import { schemaProblem } from '../kernel/json-schema.ts'
 import type { GateWork, Json, Net } from '../net/net.ts'
-import type { Problem } from '../net/validate-policy.ts'
+import type { Problem } from '../net/validate/policy.ts'
 
 export interface GateOptions {
   readonly title?: string

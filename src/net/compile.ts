@@ -1,8 +1,8 @@
 /** A net checked and indexed for firing. All problems are found at once, each with its place. */
 import type { Evaluate } from './facts.ts'
 import type { Net, Node } from './net.ts'
-import { findProblems } from './validate.ts'
-import type { Problem } from './validate-policy.ts'
+import type { Problem } from './validate/policy.ts'
+import { findProblems } from './validate/validate.ts'
 
 export interface CompiledNet {
   readonly net: Net

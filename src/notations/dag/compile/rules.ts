@@ -1,5 +1,5 @@
 /** What must hold between the parts of a workflow: names, dependencies, compensation. */
-import { MAX_ARCS, MAX_NODES } from '../../../net/validate.ts'
+import { MAX_ARCS, MAX_NODES } from '../../../net/validate/validate.ts'
 import type { Path } from '../../source/mistakes.ts'
 import { closest, type Reader } from '../../source/reader.ts'
 import { findStuck } from './graph.ts'

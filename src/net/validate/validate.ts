@@ -1,9 +1,9 @@
 /** What a net must satisfy before it is stored. Every problem names its place and what would be right. */
-import type { Evaluate } from './facts.ts'
-import { isMap } from './json.ts'
-import type { Json, Net, Node } from './net.ts'
-import { checkMs, checkRetry, type Problem, type Report } from './validate-policy.ts'
-import { checkWork } from './validate-work.ts'
+import type { Evaluate } from '../facts.ts'
+import { isMap } from '../json.ts'
+import type { Json, Net, Node } from '../net.ts'
+import { checkMs, checkRetry, type Problem, type Report } from './policy.ts'
+import { checkWork } from './work.ts'
 
 export const MAX_NODES = 10_000
 export const MAX_ARCS = 100_000

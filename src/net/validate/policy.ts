@@ -1,5 +1,5 @@
 /** What retries and spans of time must satisfy, and how a problem is told. */
-import type { Retry } from './net.ts'
+import type { Retry } from '../net.ts'
 
 export interface Problem {
   readonly path: string

@@ -1,7 +1,7 @@
 /** What the work of a node must satisfy. */
-import { isMap } from './json.ts'
-import type { EachWork, Json, Net, Node, Work } from './net.ts'
-import { checkMs, type Report } from './validate-policy.ts'
+import { isMap } from '../json.ts'
+import type { EachWork, Json, Net, Node, Work } from '../net.ts'
+import { checkMs, type Report } from './policy.ts'
 
 interface Checks {
   readonly report: Report
