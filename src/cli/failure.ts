@@ -4,6 +4,7 @@
  */
 
 import { ERRORS, type ErrorCode, knownHint, PetrelError, shellHintOf } from '../kernel/errors.ts'
+import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
 import { StoreError, StoreUnavailableError, StoreUnusableError } from '../kernel/store-errors.ts'
 import { DefinitionError } from '../notations/source/mistakes.ts'
 import { harmless, type Terminal } from './terminal.ts'
@@ -65,13 +66,10 @@ export function reportFailure(terminal: Terminal, error: unknown): number {
   return exit
 }
 
-/** Of a file full of mistakes the first say enough; --json has them all. */
-const MOST_PROBLEMS = 100
-
 /** `file:line:column: what is wrong`, and below it what would be right. */
 export function problemLines(error: Pick<DefinitionError, 'file' | 'problems'>, kind = ''): readonly string[] {
-  const more = error.problems.length - MOST_PROBLEMS
-  const lines = error.problems.slice(0, MOST_PROBLEMS).flatMap((p) => {
+  const more = error.problems.length - MAX_LISTED_MISTAKES
+  const lines = error.problems.slice(0, MAX_LISTED_MISTAKES).flatMap((p) => {
     const where = `${p.file ?? error.file}:${p.line}:${p.column}:`
     const first = `${where} ${kind}${p.path === '' ? '' : `${p.path}: `}${p.message}`
     return p.hint === null ? [first] : [first, `  ${p.hint}`]

@@ -1,8 +1,10 @@
 /** Petrel embedded in a program: opens a store, enqueues and starts work, runs workers. */
+
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { CallerTransaction, EngineApi, EngineOptions } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
+import { MAX_JSON_BYTES } from '../kernel/limits.ts'
 import type { EnqueueParams, UniqueParams } from '../model/enqueue.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
@@ -18,7 +20,7 @@ import { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
 import { type Handler, Handlers } from '../worker/handlers.ts'
-import { checkJson, DEFAULT_MAX_BYTES } from '../worker/json.ts'
+import { checkJson } from '../worker/json.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import { Worker } from '../worker/worker.ts'
 import { beside } from './beside.ts'
@@ -170,7 +172,7 @@ export class Petrel {
     const handler = makeSagaHandler({
       builders: saga?.builders ?? templateBuilders(),
       commandsOf: (instanceId) => this.engine.commands.ofInstance({ instanceId }),
-      maxBytes: this.#options.maxPayloadBytes ?? DEFAULT_MAX_BYTES,
+      maxBytes: this.#options.maxPayloadBytes ?? MAX_JSON_BYTES,
     })
     return this.handle(saga?.type ?? TEMPLATE_TYPE, handler as Handler as never)
   }
@@ -343,7 +345,7 @@ export class Petrel {
   }
 
   #checkArgs(args: Json, path: string | null): void {
-    const { maxPayloadBytes: maxBytes = DEFAULT_MAX_BYTES } = this.#options
+    const { maxPayloadBytes: maxBytes = MAX_JSON_BYTES } = this.#options
     checkJson(args, { maxBytes, what: path === null ? 'the arguments' : `the arguments of ${path}` })
   }
 

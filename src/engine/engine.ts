@@ -5,7 +5,7 @@
 
 import { PetrelError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { MAX_BYTES } from '../kernel/json-limits.ts'
+import { MAX_JSON_BYTES, MAX_NESTING } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
 import type { Enqueued, EnqueueParams } from '../model/enqueue.ts'
 import type { Leases } from '../model/leases.ts'
@@ -63,7 +63,6 @@ import { References } from './workers/references.ts'
 import { Sessions } from './workers/sessions.ts'
 
 const MIN_PAYLOAD_BYTES = 64 * 1024
-export const MAX_DEPTH = 10
 const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 export class Engine implements EngineApi {
@@ -110,7 +109,7 @@ export class Engine implements EngineApi {
 
   private constructor(options: EngineOptions, storeNow: number) {
     const { store } = options
-    const maxPayloadBytes = options.maxPayloadBytes ?? MAX_BYTES
+    const maxPayloadBytes = options.maxPayloadBytes ?? MAX_JSON_BYTES
     if (maxPayloadBytes < MIN_PAYLOAD_BYTES) {
       throw new PetrelError(
         'invalid_request',
@@ -125,8 +124,8 @@ export class Engine implements EngineApi {
     const evaluators = new Evaluators()
     this.store = store
     this.#nets = new Nets(evaluators)
-    this.startLimits = { maxDepth: MAX_DEPTH, maxPayloadBytes }
-    const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_DEPTH }
+    this.startLimits = { maxDepth: MAX_NESTING, maxPayloadBytes }
+    const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_NESTING }
     this.#transactor = new Transactor(store, deps, (committed) => this.#committed(committed))
     this.#transactor.clockOffsetMs = storeNow - Date.now()
     this.faults = new Faults({ logger, now: () => this.#transactor.nowMs })

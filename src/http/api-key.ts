@@ -2,7 +2,9 @@
  * API keys: `petrel_<id>_<secret>`. The id finds the row, the secret proves the caller; only its SHA-256 is stored. A
  * slow hash would add nothing: the secret is 256 random bits, not a password.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { sha256 } from '../kernel/hash.ts'
 import type { KeyRow } from '../model/rows.ts'
 
 const KEY = /^petrel_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/
@@ -39,5 +41,5 @@ export function judgeKey(row: KeyRow | null, secret: string, now: number): KeyVe
 }
 
 function hashOf(secret: string): string {
-  return createHash('sha256').update(secret, 'utf8').digest('hex')
+  return sha256(secret)
 }

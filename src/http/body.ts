@@ -1,7 +1,9 @@
 /** Bodies of requests: JSON objects, in the two media types OJS names. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { INEXACT_HINT, inexactNumber, inexactText } from '../kernel/exact-numbers.ts'
-import { depthOf, MAX_DEPTH } from '../kernel/json-limits.ts'
+import { depthOf } from '../kernel/json-limits.ts'
+import { MAX_JSON_DEPTH } from '../kernel/limits.ts'
 import { pathText } from '../notations/source/mistakes.ts'
 import { RequestError } from './request-error.ts'
 
@@ -33,8 +35,8 @@ function parse(body: Buffer): unknown {
   }
   if (text.trim() === '') return undefined
   // Deeper than anything that can be stored, and than what can be printed again.
-  if (depthOf(text) > MAX_DEPTH + 20) {
-    throw new RequestError('invalid_payload', `the body is nested more than ${MAX_DEPTH} levels deep`, {
+  if (depthOf(text) > MAX_JSON_DEPTH + 20) {
+    throw new RequestError('invalid_payload', `the body is nested more than ${MAX_JSON_DEPTH} levels deep`, {
       hint: 'Nest less deeply.',
     })
   }

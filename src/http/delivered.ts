@@ -3,8 +3,9 @@
  * given out again and again; its neighbours are delivered. Those beyond the bytes of one answer go back, for the next fetch; if
  * nothing can be delivered now, all do.
  */
+
 import type { EngineApi } from '../engine/api.ts'
-import { FETCH_BYTES } from '../engine/workers/fetch-line.ts'
+import { MAX_BATCH_BYTES } from '../kernel/limits.ts'
 import type { RunRow } from '../model/rows.ts'
 
 /** Texts made at the same time are at most so many times as many as before: how long they are is known from those. */
@@ -30,7 +31,7 @@ export async function delivered(
       for (const [i, text] of (await write(some)).entries()) {
         if (typeof text === 'string') {
           const size = Buffer.byteLength(text)
-          full = texts.length > 0 && bytes + size > FETCH_BYTES
+          full = texts.length > 0 && bytes + size > MAX_BATCH_BYTES
           if (full) break
           bytes += size
           texts.push(text)
@@ -50,7 +51,7 @@ export async function delivered(
 
 /** How many more will probably fit, if they are like those before. */
 function fitting(bytes: number, done: number): number {
-  return Math.max(1, Math.floor(((FETCH_BYTES - bytes) * done) / Math.max(1, bytes)))
+  return Math.max(1, Math.floor(((MAX_BATCH_BYTES - bytes) * done) / Math.max(1, bytes)))
 }
 
 /** JSON text, or the error that it throws. */

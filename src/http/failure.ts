@@ -1,6 +1,8 @@
 /** Errors as HTTP answers: one body everywhere, status and hint from the one table. */
+
 import type { FastifyError } from 'fastify'
 import { ERRORS, type ErrorCode, knownHint, PetrelError } from '../kernel/errors.ts'
+import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
 import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../kernel/store-errors.ts'
 import { DefinitionError } from '../notations/source/mistakes.ts'
 import { OJS_WORDS } from '../server/ojs-words.ts'
@@ -78,9 +80,6 @@ function classify(error: unknown): Failed {
   return fromFramework(error as Partial<FastifyError>)
 }
 
-/** A text that is wrong everywhere need not be told everything. */
-const MOST_LISTED = 100
-
 /** The first mistake in the message, all of them in the details, in the shape the CLI prints with --json. */
 function ofDefinition({ code, file, problems }: DefinitionError): Failed {
   const [first] = problems
@@ -89,7 +88,7 @@ function ofDefinition({ code, file, problems }: DefinitionError): Failed {
     first === undefined ? 'not a valid definition' : `${first.path === '' ? '' : `${first.path}: `}${first.message}`
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return failed(code, `${where}: ${what}${more}`, {
-    details: { file, problems: problems.slice(0, MOST_LISTED) },
+    details: { file, problems: problems.slice(0, MAX_LISTED_MISTAKES) },
     ...(first?.hint == null ? {} : { hint: first.hint }),
   })
 }

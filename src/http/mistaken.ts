@@ -1,11 +1,10 @@
 /** A body with mistakes in it, as one answer that names the first and lists them all. */
 
+import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
 import { isRetryMistake } from '../notations/ojs/compile/retry.ts'
 import { type Mistake, pathText } from '../notations/source/mistakes.ts'
 import type { BodyNotes } from '../notations/source/reader.ts'
 import { RequestError } from './request-error.ts'
-
-const MOST_LISTED = 100
 
 /** Nothing has been changed when this throws: bodies are read before anything is done. */
 export function refuseMistakes(notes: BodyNotes): void {
@@ -20,7 +19,7 @@ export function refuseMistakes(notes: BodyNotes): void {
       field: pathText(first.path),
       ...(first.path[0] === 'jobs' && typeof first.path[1] === 'number' ? { index: first.path[1] } : {}),
       validation_errors: notes.mistakes
-        .slice(0, MOST_LISTED)
+        .slice(0, MAX_LISTED_MISTAKES)
         .map((mistake) => ({ path: pathText(mistake.path), message: mistake.message })),
     },
   })

@@ -1,11 +1,14 @@
-/** Nets are shared by hash: equal shapes are one row, however often they are started. */
 import { createHash } from 'node:crypto'
 import type { Json, Net } from '../net/net.ts'
 
+/** SHA-256 of a UTF-8 text, in hex. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex')
+}
+
+/** Nets are shared by hash: equal shapes are one row, however often they are started. */
 export function netHash(net: Net): string {
-  return createHash('sha256')
-    .update(canonical(net as unknown as Json))
-    .digest('hex')
+  return sha256(canonical(net as unknown as Json))
 }
 
 /** JSON with sorted keys. */

@@ -2,7 +2,9 @@
  * UUIDv7 in the order they are made: ids break ties between runs due at the same moment. The library's v7 asks the
  * system for random bytes every 16 ids, which took 4 % of a settle; here a pool of 4,096 bytes lasts for 512.
  */
-import { createHash, randomFillSync } from 'node:crypto'
+
+import { randomFillSync } from 'node:crypto'
+import { sha256 } from './hash.ts'
 
 const pool = Buffer.alloc(4096)
 /** The same bytes in hex, 16 digits an id: a piece of a text is had for less than a piece of a buffer. */
@@ -50,7 +52,7 @@ export function isId(text: string): boolean {
 
 /** The id that stands for a name of somebody's own choice: a UUIDv8 made of its hash, the same every time. */
 export function idOfName(name: string): string {
-  const hex = createHash('sha256').update(name).digest('hex')
+  const hex = sha256(name)
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
 }

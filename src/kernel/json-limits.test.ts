@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { depthOf, MAX_DEPTH, unstorable } from './json-limits.ts'
+import { depthOf, unstorable } from './json-limits.ts'
+import { MAX_JSON_DEPTH } from './limits.ts'
 
 const code = (text: string, maxBytes = 1_000): string | null => unstorable(text, maxBytes)?.code ?? null
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
@@ -11,7 +12,7 @@ describe('what no store could hold', () => {
     ['an escape that is only spelled', JSON.stringify('\\u0000 and \\ud800')],
     ['a pair of surrogates, plain and escaped', '["\u{1F426}","\\ud83d\\udc26"]'],
     ['other escapes', '"\\n\\t\\u00e9\\/\\\\"'],
-    ['the deepest there may be', deep(MAX_DEPTH)],
+    ['the deepest there may be', deep(MAX_JSON_DEPTH)],
     ['as long as may be', JSON.stringify('é'.repeat(499))],
   ])('is not: %s', (_, text) => {
     expect(code(text)).toBe(null)
@@ -25,7 +26,7 @@ describe('what no store could hold', () => {
     ['half of a pair, escaped', '"\\udc26"', 'unstorable'],
     ['half of a pair as a key', '{"\\ud83d":1}', 'unstorable'],
     ['half of a pair behind a backslash', '"\\\ud800"', 'unstorable'],
-    ['too deep', deep(MAX_DEPTH + 1), 'unstorable'],
+    ['too deep', deep(MAX_JSON_DEPTH + 1), 'unstorable'],
     ['too long in bytes', JSON.stringify('é'.repeat(500)), 'payload_too_large'],
   ])('is: %s', (_, text, expected) => {
     expect(code(text)).toBe(expected)

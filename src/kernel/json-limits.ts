@@ -1,12 +1,9 @@
 /** JSON from outside, checked before it meets a batch: what one store could not hold must not fail its neighbours. */
+
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { PetrelError } from './errors.ts'
-
-/** The triggers of both stores hold plain SQL to the same two limits (migrations *_json_limits.sql). */
-export const MAX_DEPTH = 200
-/** Of one value, unless an engine is opened with `maxPayloadBytes`. */
-export const MAX_BYTES = 1024 * 1024
+import { MAX_JSON_DEPTH } from './limits.ts'
 
 /** Behind an even number of backslashes. */
 const ESCAPED_NUL = /(^|[^\\])(\\\\)*\\u0000/
@@ -18,10 +15,10 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
     return { code: 'payload_too_large', message, retryable: false }
   }
   const { depth, plain } = scan(text)
-  if (depth > MAX_DEPTH) {
+  if (depth > MAX_JSON_DEPTH) {
     return {
       code: 'unstorable',
-      message: `nested ${depth} levels deep; at most ${MAX_DEPTH} are stored`,
+      message: `nested ${depth} levels deep; at most ${MAX_JSON_DEPTH} are stored`,
       retryable: false,
     }
   }

@@ -10,7 +10,9 @@
  * `playbook.step:tools=%{http,noop,python}`: all such types that need no other tools. So a run goes only to a worker that
  * can do it, and the claim passes over all runs of such a type at once, by the index of types.
  */
+
 import { PetrelError } from './errors.ts'
+import { MAX_TYPE_LENGTH } from './limits.ts'
 
 export type TypeFilter = { readonly exact: string } | { readonly prefix: string } | ToolsFilter
 
@@ -21,13 +23,11 @@ export interface ToolsFilter {
 }
 
 const TOOLS = ':tools='
-/** Longest type that the stores take. */
-const LONGEST_TYPE = 255
 
 /** null: too many for a type. */
 export function typeWithTools(type: string, tools: Iterable<string>): string | null {
   const whole = `${type}${TOOLS}${[...new Set(tools)].map(encodeURIComponent).sort().join('+')}`
-  return whole.length > LONGEST_TYPE ? null : whole
+  return whole.length > MAX_TYPE_LENGTH ? null : whole
 }
 
 /** The filter of a worker that has these tools. */

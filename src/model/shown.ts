@@ -23,9 +23,6 @@ export function isOmitted(text: string | null): boolean {
 /** Shown however long the page is already: a marker would be no shorter. */
 export const ALWAYS_BYTES = 256
 
-/** Of the message of a failure, where many are shown. */
-export const MOST_ERROR_CHARACTERS = 10_000
-
 /** Of the same, where only that and its code is shown of it. */
 export const BRIEF_ERROR_CHARACTERS = 1_000
 

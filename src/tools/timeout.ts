@@ -1,10 +1,8 @@
 /** How long a task may take. */
+import { MAX_TIMER_MS } from '../kernel/limits.ts'
 import { misfit } from './envelope.ts'
 import { checkOneOf, given, isGiven, kindOf } from './fields.ts'
 import type { Fields, Problem } from './tool.ts'
-
-/** setTimeout ends at once above this. */
-const LONGEST_MS = 2 ** 31 - 1
 
 /** Seconds in a field, in ms; text of digits is accepted, since templates within text give text. */
 export function secondsToMs(value: unknown, field: string): number {
@@ -14,14 +12,14 @@ export function secondsToMs(value: unknown, field: string): number {
       `${field} must be a number of seconds above 0, not ${typeof value === 'string' ? `"${value}"` : kindOf(value)}`,
     )
   }
-  return Math.min(Math.ceil(seconds * 1000), LONGEST_MS)
+  return Math.min(Math.ceil(seconds * 1000), MAX_TIMER_MS)
 }
 
 /** The tighter of what the fields and the task say; where neither does, the tool's default. */
 export function timeLimit(config: Fields, task: number | null, defaultMs: number): number {
   const value = given(config, ...NAMES)
-  if (value === undefined) return Math.min(task ?? defaultMs, LONGEST_MS)
-  return Math.min(secondsToMs(value, 'timeout'), task ?? LONGEST_MS)
+  if (value === undefined) return Math.min(task ?? defaultMs, MAX_TIMER_MS)
+  return Math.min(secondsToMs(value, 'timeout'), task ?? MAX_TIMER_MS)
 }
 
 const NAMES = ['timeout_seconds', 'timeout']

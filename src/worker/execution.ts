@@ -1,12 +1,10 @@
 /** One run being executed: from the call of its handler until its outcome is known, or nobody waits for it any more. */
+import { MAX_TIMER_MS } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { Account } from './account.ts'
 import type { ContextParts, StopReason } from './context.ts'
 import { TimedOut } from './errors.ts'
 import type { Delivery, Remarks, Session } from './port.ts'
-
-/** Longer delays make setTimeout fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface ExecutionSetup {
   readonly session: Session
@@ -36,7 +34,7 @@ export class Execution implements ContextParts {
     this.logger = setup.logger
     this.maxBytes = setup.maxBytes
     const { timeoutMs } = delivery
-    if (timeoutMs !== null && timeoutMs <= LONGEST_TIMER_MS) {
+    if (timeoutMs !== null && timeoutMs <= MAX_TIMER_MS) {
       const softMs = timeoutMs - graceIn(delivery.meta)
       this.#timer = setTimeout(() => this.stop(new TimedOut(`the run took longer than ${softMs} ms`)), softMs)
     }

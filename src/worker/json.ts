@@ -3,8 +3,10 @@
  * as `{}`, NaN as null, a function as nothing) it would be found much later, by someone else. NUL and lone surrogates
  * are JSON, but no database stores them.
  */
+
 import { types } from 'node:util'
 import { PetrelError } from '../kernel/errors.ts'
+import { MAX_JSON_DEPTH } from '../kernel/limits.ts'
 
 export interface JsonLimits {
   /** Longest text, in bytes of UTF-8. */
@@ -12,9 +14,6 @@ export interface JsonLimits {
   /** What is being written, for messages: 'the result', 'the payload'. */
   readonly what?: string
 }
-
-export const DEFAULT_MAX_BYTES = 1024 * 1024
-export const MAX_DEPTH = 200
 
 /** JSON text of a value; `undefined` is `null`. Throws PetrelError `unstorable` or `payload_too_large`. */
 export function toJsonText(value: unknown, limits: JsonLimits): string {
@@ -94,9 +93,9 @@ function checkObject(value: object, walk: Walk): void {
     walk.size += 26
     return
   }
-  if (walk.ancestors.length >= MAX_DEPTH) {
+  if (walk.ancestors.length >= MAX_JSON_DEPTH) {
     if (walk.ancestors.includes(value)) throw refuse(walk, 'is circular')
-    throw refuse(walk, `is nested more than ${MAX_DEPTH} levels deep`)
+    throw refuse(walk, `is nested more than ${MAX_JSON_DEPTH} levels deep`)
   }
   const last = walk.path.at(-1)
   if ('toJSON' in value && typeof value.toJSON === 'function') {

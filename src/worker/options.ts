@@ -1,9 +1,10 @@
 /** Settings of a worker, and their defaults. */
+
 import { hostname } from 'node:os'
 import { PetrelError } from '../kernel/errors.ts'
+import { MAX_JSON_BYTES } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
 import type { Handlers } from './handlers.ts'
-import { DEFAULT_MAX_BYTES } from './json.ts'
 
 export interface WorkerOptions {
   readonly handlers: Handlers
@@ -43,7 +44,7 @@ export function settingsOf(options: WorkerOptions): WorkerSettings {
     prefetchMs: options.prefetchMs ?? 50,
     maxPrefetch: options.prefetchMs === 0 ? 0 : (options.maxPrefetch ?? 500),
     pollMs: options.pollMs ?? 2_000,
-    maxResultBytes: options.maxResultBytes ?? DEFAULT_MAX_BYTES,
+    maxResultBytes: options.maxResultBytes ?? MAX_JSON_BYTES,
     logger: options.logger ?? SILENT,
   }
   whole('concurrency', settings.concurrency, 1)

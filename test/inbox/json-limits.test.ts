@@ -1,6 +1,7 @@
 /** JSON by plain SQL has the limits of JSON through any other interface. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MAX_BYTES, MAX_DEPTH } from '../../src/kernel/json-limits.ts'
+import { MAX_JSON_BYTES, MAX_JSON_DEPTH } from '../../src/kernel/limits.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 
@@ -16,8 +17,8 @@ const long = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`
 /** Many brackets, in depth and in strings, but few levels. */
 const WIDE = JSON.stringify(Array.from({ length: 2_000 }, (_, n) => ({ n, text: '[[{{'.repeat(3), list: [[n]] })))
 
-const TOO_DEEP = `is nested at most ${MAX_DEPTH} levels deep`
-const TOO_LONG = `has at most ${MAX_BYTES} bytes`
+const TOO_DEEP = `is nested at most ${MAX_JSON_DEPTH} levels deep`
+const TOO_LONG = `has at most ${MAX_JSON_BYTES} bytes`
 
 describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
   let s: Stage
@@ -58,8 +59,8 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
 
   it.each(WRITES)('%s holds what is just within them, and refuses what is not (%#)', async (column, statement) => {
     const refused: readonly (readonly [string, string])[] = [
-      [nested(MAX_DEPTH + 1), TOO_DEEP],
-      [long(MAX_BYTES + 1), TOO_LONG],
+      [nested(MAX_JSON_DEPTH + 1), TOO_DEEP],
+      [long(MAX_JSON_BYTES + 1), TOO_LONG],
     ]
     for (const [value, rule] of refused) {
       const text = await statement(value)
@@ -72,9 +73,9 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
         expect(error).toMatchObject({ code: '23514', constraint: `${column.replace('.', '_')}_rule` })
       }
     }
-    expect((await go.sql(await statement(nested(MAX_DEPTH)))).count).toBe(1)
+    expect((await go.sql(await statement(nested(MAX_JSON_DEPTH)))).count).toBe(1)
     if (!column.startsWith('workflow_schedule')) {
-      expect((await go.sql(await statement(long(MAX_BYTES)))).count).toBe(1)
+      expect((await go.sql(await statement(long(MAX_JSON_BYTES)))).count).toBe(1)
       expect((await go.sql(await statement(WIDE))).count).toBe(1)
     }
   })

@@ -2,7 +2,9 @@
  * Follows an instance until it ends: on a terminal as a block that redraws itself, else as one line per step, with
  * --json as one event per line. Children are followed too, as far as a person could.
  */
+
 import type { EngineApi } from '../../engine/api.ts'
+import { sleep } from '../../kernel/sleep.ts'
 import type { InstanceRow, StoredEvent } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { eventWire } from '../../server/wire.ts'
@@ -119,5 +121,5 @@ async function unlessAborted(signal: AbortSignal, work: () => Promise<unknown>):
 }
 
 export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+  return sleep(ms)
 }

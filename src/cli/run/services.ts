@@ -6,13 +6,13 @@
 
 import type { EngineApi } from '../../engine/api.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import { MAX_JSON_BYTES } from '../../kernel/limits.ts'
 import type { CommandRow } from '../../model/commands.ts'
 import type { Net } from '../../net/net.ts'
 import { type Builders, templateBuilders } from '../../notations/saga/compile/builders.ts'
 import { TEMPLATE_TYPE } from '../../notations/saga/compile/program.ts'
 import { makeSagaHandler } from '../../notations/saga/runtime/handler.ts'
 import type { Handler } from '../../worker/handlers.ts'
-import { DEFAULT_MAX_BYTES } from '../../worker/json.ts'
 import type { SkippedClock } from './clock.ts'
 import { NEVER_MS, type Outcomes } from './outcomes.ts'
 
@@ -48,7 +48,7 @@ export class Services {
     return [...types].map((type) => {
       const builders = type === TEMPLATE_TYPE ? templateBuilders() : STAND_IN
       const commandsOf = (instanceId: string) => this.#engine.commands.ofInstance({ instanceId })
-      return [type, makeSagaHandler({ builders, commandsOf, maxBytes: DEFAULT_MAX_BYTES }) as Handler] as const
+      return [type, makeSagaHandler({ builders, commandsOf, maxBytes: MAX_JSON_BYTES }) as Handler] as const
     })
   }
 

@@ -1,27 +1,25 @@
 /** What the inbox asks of a run: the same of an INSERT by plain SQL (the triggers of both stores) and of an enqueue. */
 
 import { PetrelError } from '../../kernel/errors.ts'
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { EnqueueParams } from '../../model/enqueue.ts'
 
 export const VERSIONED = /^[^.\s]+(\.[^.\s]+)*\.v[0-9]+$/
-export const LONGEST_NAME = 255
-export const LONGEST_KEY = 512
-export const MOST_ATTEMPTS = 1000
 
 /** `place`: how the caller calls these params, such as `enqueue[0]`. */
 export function checkInboxRun(params: EnqueueParams, place: string): void {
   const { type, queue, idempotencyKey: key, maxAttempts } = params
   if (!VERSIONED.test(type)) refuse(`${place}.type`, `must be dotted and end in a version such as .v1, not "${type}"`)
   for (const [name, value] of Object.entries({ type, queue })) {
-    if (value !== undefined && (value === '' || value.length > LONGEST_NAME)) {
-      refuse(`${place}.${name}`, `must have 1 to ${LONGEST_NAME} characters`)
+    if (value !== undefined && (value === '' || value.length > MAX_TYPE_LENGTH)) {
+      refuse(`${place}.${name}`, `must have 1 to ${MAX_TYPE_LENGTH} characters`)
     }
   }
-  if (typeof key === 'string' && (key === '' || [...key].length > LONGEST_KEY)) {
-    refuse(`${place}.idempotencyKey`, `must have 1 to ${LONGEST_KEY} characters`)
+  if (typeof key === 'string' && (key === '' || [...key].length > MAX_IDEMPOTENCY_KEY_LENGTH)) {
+    refuse(`${place}.idempotencyKey`, `must have 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`)
   }
-  if (maxAttempts !== undefined && maxAttempts > MOST_ATTEMPTS) {
-    refuse(`${place}.maxAttempts`, `must be at most ${MOST_ATTEMPTS}`)
+  if (maxAttempts !== undefined && maxAttempts > MAX_INBOX_ATTEMPTS) {
+    refuse(`${place}.maxAttempts`, `must be at most ${MAX_INBOX_ATTEMPTS}`)
   }
 }
 

@@ -3,6 +3,7 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import { isId } from '../../kernel/ids.ts'
 import { storableText } from '../../kernel/json-limits.ts'
+import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import { storedKey, unscopedName } from '../../kernel/scoped-names.ts'
 import { StoreLockedError } from '../../kernel/store-errors.ts'
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
@@ -26,7 +27,6 @@ import { checkInboxRun } from './inbox-run.ts'
 import { checkGiven, checkStart, type StartLimits } from './start-check.ts'
 
 const MOST = 1000
-const MOST_BYTES = 8 * 1024 * 1024
 
 export interface IntakeDeps extends StartLimits {
   readonly store: Store
@@ -63,7 +63,7 @@ export class Intake {
     this.#deps = deps
     // In the same turn: on an idle system somebody waits for the answer. queueMicrotask would keep track of who called.
     const begin = (run: () => void): void => void Promise.resolve().then(run)
-    const sizes = { most: MOST, mostBytes: MOST_BYTES, sizeOf: bytesOf, begin }
+    const sizes = { most: MOST, mostBytes: MAX_BATCH_BYTES, sizeOf: bytesOf, begin }
     this.#enqueues = new Batcher<readonly Order[], readonly Enqueued[]>({
       ...sizes,
       work: (batch) => together(batch, (calls, how) => this.#enqueueAll(calls, how)),

@@ -4,17 +4,19 @@
  * still due, and the key lets nobody put the run in again: not us, not another engine, not a foreign ticker on the same
  * row, which makes the same key. Times that passed while nobody looked are one firing.
  */
+
 import { Cron } from 'croner'
 import { nextAfter } from '../../kernel/cron.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
+import { MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import { StoreConflictError, StoreDataError } from '../../kernel/store-errors.ts'
 import type { InboxScheduleRow } from '../../model/inbox-schedules.ts'
 import type { Json } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
 import { newRun } from '../fold/run/runs.ts'
-import { LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../intake/inbox-run.ts'
+import { VERSIONED } from '../intake/inbox-run.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
@@ -191,14 +193,14 @@ const BEFORE_1970: Broken = { field: 'next_run_at', rule: 'must be a time from 1
 
 /** The same of whoever made the schedule; a row by plain SQL has passed what its store can check. */
 function brokenRule({ type, schedule, timezone, priority, maxAttempts }: Rules): Broken | null {
-  if (!VERSIONED.test(type) || type.length > LONGEST_NAME) {
+  if (!VERSIONED.test(type) || type.length > MAX_TYPE_LENGTH) {
     return { field: 'type', rule: `must be dotted and end in a version such as .v1, not "${type.slice(0, 300)}"` }
   }
   if (!Number.isInteger(priority) || priority < -INT32 || priority >= INT32) {
     return { field: 'priority', rule: 'must be a whole number of 32 bits, smaller runs earlier' }
   }
-  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > MOST_ATTEMPTS) {
-    return { field: 'maxAttempts', rule: `must be a whole number from 1 to ${MOST_ATTEMPTS}` }
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > MAX_INBOX_ATTEMPTS) {
+    return { field: 'maxAttempts', rule: `must be a whole number from 1 to ${MAX_INBOX_ATTEMPTS}` }
   }
   if (!isZone(timezone)) return { field: 'timezone', rule: `must be the name of a time zone, not "${timezone}"` }
   if (schedule.trim().split(/\s+/).length !== 5) {

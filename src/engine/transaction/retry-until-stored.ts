@@ -1,6 +1,7 @@
 /** Sends what creates something until the store has an answer. */
 
 import { PetrelError } from '../../kernel/errors.ts'
+import { sleep } from '../../kernel/sleep.ts'
 import { StoreConflictError, StoreLockedError, StoreUnavailableError } from '../../kernel/store-errors.ts'
 
 /** A key taken between load and write, or a store that was away: the next look decides. */
@@ -14,7 +15,7 @@ export async function persistently<T>(work: (unsure: boolean) => Promise<T>): Pr
       if (error instanceof StoreLockedError) throw error
       if (error instanceof StoreUnavailableError && tries < 8) {
         if (error.code === 'commit_unknown') unsure = true
-        await new Promise((resolve) => setTimeout(resolve, 20 * 2 ** tries))
+        await sleep(20 * 2 ** tries)
       } else if (!(error instanceof StoreConflictError)) throw error
       else if (tries >= 3) throw new PetrelError('duplicate', error.message)
     }

@@ -12,7 +12,9 @@
  * of its own, and the batch is settled without it.
  */
 
+import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
+import { sleep } from '../../kernel/sleep.ts'
 import {
   type LockedRow,
   StoreConflictError,
@@ -70,7 +72,6 @@ export type Entry = Batch<Settling, Settled>
 export const LOCK_PATIENCE_MS = 10_000
 
 const MOST = 500
-const MOST_BYTES = 8 * 1024 * 1024
 /** A root skipped this often is put aside: another transaction holds it long, or it is gone. */
 const SKIPS = 20
 
@@ -104,7 +105,7 @@ export class Settler {
       const made: Batcher<Settling, Settled> = new Batcher<Settling, Settled>({
         work: (batch) => this.#settle(made, batch),
         most: MOST,
-        mostBytes: MOST_BYTES,
+        mostBytes: MAX_BATCH_BYTES,
         sizeOf: (s) => s.bytes,
       })
       return made
@@ -150,7 +151,7 @@ export class Settler {
           { code: error.code, outcomes: batch.length },
           `store unavailable, outcomes wait: ${error.message}`,
         )
-        await new Promise((resolve) => setTimeout(resolve, delay))
+        await sleep(delay)
         delay = Math.min(delay * 2, 2000)
       }
     }

@@ -8,6 +8,7 @@
  * come to are served by the next.
  */
 
+import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { LeaseFetch } from '../../model/leases.ts'
 import type { RunRow } from '../../model/rows.ts'
@@ -22,8 +23,6 @@ import { accepting } from './filter.ts'
 
 /** Runs given out by one claim. */
 const MOST = 500
-/** Of payloads given out by one claim, and of one answer; a first run may be longer. */
-export const FETCH_BYTES = 8 * 1024 * 1024
 
 export interface FetchDeps {
   readonly transactor: Transactor
@@ -242,7 +241,7 @@ export class Line {
     const inOrder = this.#filter.queues !== null
     const queues = this.#filter.queues ?? [...this.#queuesSeen]
     const need: Need = {
-      candidates: { ...this.#filter, limit, skipQueues: [], skipLimitKeys: [], inOrder, maxBytes: FETCH_BYTES },
+      candidates: { ...this.#filter, limit, skipQueues: [], skipLimitKeys: [], inOrder, maxBytes: MAX_BATCH_BYTES },
       queues,
       limits: queues.map((queue) => `queue:${queue}`),
       sessions: [...new Set(served.map(({ params }) => params.holder))],
@@ -274,7 +273,7 @@ export class Line {
     }
     const takers = given.entries()
     let taker = takers.next().value
-    const filter = { ...this.#filter, inOrder: this.#filter.queues !== null, maxBytes: FETCH_BYTES }
+    const filter = { ...this.#filter, inOrder: this.#filter.queues !== null, maxBytes: MAX_BATCH_BYTES }
     const lease = (run: RunRow): RunRow | null => {
       while (taker !== undefined && taker[1].length >= taker[0].params.limit) taker = takers.next().value
       const [{ params }, runs] = taker as [Asking, RunRow[]]

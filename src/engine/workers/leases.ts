@@ -6,6 +6,7 @@
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { unstorable } from '../../kernel/json-limits.ts'
+import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
@@ -28,7 +29,6 @@ import { LOCK_PATIENCE_MS, type Settled, type Settler, type Settling } from '../
 import type { Transactor } from '../transaction/transactor.ts'
 import type { Arrival } from './arrivals.ts'
 import { deliveryOf } from './deliveries.ts'
-import { FETCH_BYTES } from './fetch-line.ts'
 import { Fetches } from './fetches.ts'
 import { checkFilter } from './filter.ts'
 import { ambiguous, type CheckedReport, missing, settleLease } from './lease-report.ts'
@@ -97,7 +97,7 @@ export class LeaseDesk implements Leases {
     const whole: RunRow[] = []
     let bytes = 0
     for (let at = 0; at < runs.length; at += WHOLE_AT_ONCE) {
-      if (bytes > FETCH_BYTES) {
+      if (bytes > MAX_BATCH_BYTES) {
         await this.giveBack(runs.slice(at))
         break
       }

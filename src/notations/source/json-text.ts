@@ -2,6 +2,7 @@
  * JSON read as JSON, with the place of each part. It is YAML, too, but that reader takes a hundred times as long and
  * as much memory: a workflow of thousands of steps that a program wrote comes as JSON.
  */
+import { MAX_JSON_DEPTH } from '../../kernel/limits.ts'
 import type { Path } from './mistakes.ts'
 
 export interface JsonText {
@@ -21,8 +22,6 @@ interface MapSpot {
   readonly keys: ReadonlyMap<string, { readonly at: number; readonly value: Spot }>
 }
 
-/** Deeper than any definition, and far from exhausting the stack. */
-const MAX_DEPTH = 200
 const SPACE = /[ \t\r\n]*/y
 const SCALAR = /[^,\]}\s]*/y
 
@@ -52,7 +51,7 @@ class Scanner {
   }
 
   #value(depth: number): Spot {
-    if (depth > MAX_DEPTH) throw new Error('too deep')
+    if (depth > MAX_JSON_DEPTH) throw new Error('too deep')
     this.#skip(SPACE)
     const at = this.#at
     const first = this.#text[at]

@@ -2,6 +2,7 @@
  * A definition file as its author wrote it: the value, and where in the text each part of it stands. JSON that is in
  * order is read as such; what is wrong with other JSON is told as of the YAML it also is.
  */
+
 import {
   type Document,
   isAlias,
@@ -16,6 +17,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { INEXACT_HINT, inexactNumber, inexactText } from '../../kernel/exact-numbers.ts'
+import { MAX_DEFINITION_BYTES } from '../../kernel/limits.ts'
 import { readJson } from './json-text.ts'
 import { DefinitionError, type LocatedMistake, type Mistake, type Path, pathText, type TextPlace } from './mistakes.ts'
 
@@ -25,8 +27,6 @@ export interface Source {
   locate(path: Path, onKey?: boolean): TextPlace
 }
 
-/** A definition is written by hand or by a tool for review; what is larger is data, which belongs into the input. */
-const MAX_BYTES = 16 * 1024 * 1024
 /** After the first few, the parser only stumbles over its own stumbling. */
 const MAX_SYNTAX_ERRORS = 5
 /** Nobody reads more of them; the first ones are shown. */
@@ -37,7 +37,7 @@ const MAX_ALIASES = 5_000
 const MAX_PARTS = 2_000_000
 
 export function readSource(file: string, text: string): Source {
-  if (Buffer.byteLength(text) > MAX_BYTES) {
+  if (Buffer.byteLength(text) > MAX_DEFINITION_BYTES) {
     throw new DefinitionError(file, [
       mistakeAt({ line: 1, column: 1 }, 'the file is larger than 16 MiB', 'pass data as --input'),
     ])

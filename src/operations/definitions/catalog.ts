@@ -2,12 +2,14 @@
  * The definitions of a store: deployed, versioned, started by name, retired. Deploying and retiring lock the name, so
  * versions, the schedule of the trigger and the event that tells of it are written together.
  */
-import { createHash } from 'node:crypto'
+
 import type { EngineApi } from '../../engine/api.ts'
 import { type DefinitionStarted, type StartDefinition, unknownDefinition } from '../../engine/intake/definitions.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import { sha256 } from '../../kernel/hash.ts'
 import { newId } from '../../kernel/ids.ts'
 import { storableText } from '../../kernel/json-limits.ts'
+import { MAX_DEFINITION_BYTES } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import {
   type DefinitionHead,
@@ -35,7 +37,6 @@ export interface Deployed {
 
 type Given = DefinitionName & { readonly version: string | null; readonly actor: string | null }
 
-const LONGEST_TEXT = 16 * 1024 * 1024
 const LONGEST_NAME = 200
 const MOST_VERSIONS = 10_000
 const MOST_KNOWN = 100
@@ -58,7 +59,7 @@ export class Catalog {
     readonly actor: string | null
   }): Promise<Deployed> {
     const { tenant, actor } = p
-    storableText(p.text, 'the text of a definition', LONGEST_TEXT)
+    storableText(p.text, 'the text of a definition', MAX_DEFINITION_BYTES)
     const definition = await planDefinition(
       p.file,
       p.text,
@@ -69,7 +70,7 @@ export class Catalog {
     if (definition.named === false) throw new DefinitionError(p.file, [nameless()])
     checkWords(name, definition.version)
     const { plan, netHash, nets } = planned
-    const sourceHash = createHash('sha256').update(p.text).digest('hex')
+    const sourceHash = sha256(p.text)
     const words = trigger === undefined ? null : JSON.stringify(trigger)
     const draft: Draft = {
       id: newId(),
@@ -219,7 +220,7 @@ function checkWords(name: string, version: string | undefined): void {
     ['name', name],
     ['version', version ?? '1'],
   ] as const) {
-    storableText(word, `the ${what} of a definition`, LONGEST_TEXT)
+    storableText(word, `the ${what} of a definition`, MAX_DEFINITION_BYTES)
     if (word !== '' && word.length <= LONGEST_NAME) continue
     throw new PetrelError('invalid_request', `the ${what} of a definition has 1 to ${LONGEST_NAME} characters`, {
       field: what,

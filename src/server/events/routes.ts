@@ -1,8 +1,9 @@
 /** POST /v1/events: something happened outside; whatever waits for it starts. */
+
 import type { FastifyInstance } from 'fastify'
-import { LONGEST_KEY } from '../../engine/intake/inbox-run.ts'
 import { type Body, bodyObject } from '../../http/body.ts'
 import { actorOf } from '../../http/caller.ts'
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../kernel/limits.ts'
 import type { Json } from '../../net/net.ts'
 import type { Events, Published } from '../../operations/definitions/events.ts'
 import { needName, readBody, readLine } from '../inbox/fields.ts'
@@ -26,7 +27,7 @@ export function readEvent(body: Body): EventAsked {
   return readBody(body, ['type', 'payload', 'id'], 'an event', (part) => ({
     type: needName(part.get('type'), 'type', 'what happened, such as order.placed'),
     payload: (part.get('payload').value ?? {}) as Json,
-    id: readLine(part.get('id'), 'id', LONGEST_KEY),
+    id: readLine(part.get('id'), 'id', MAX_IDEMPOTENCY_KEY_LENGTH),
   }))
 }
 

@@ -1,8 +1,9 @@
 /** Fields of bodies that several routes read. What is wrong is noted with its place, and nothing is done then. */
 
-import { LONGEST_KEY, LONGEST_NAME, MOST_ATTEMPTS, VERSIONED } from '../../engine/intake/inbox-run.ts'
+import { VERSIONED } from '../../engine/intake/inbox-run.ts'
 import type { Body } from '../../http/body.ts'
 import { refuseMistakes } from '../../http/mistaken.ts'
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import { nameProblem } from '../../kernel/remarks.ts'
 import { HELD_AT } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
@@ -24,27 +25,27 @@ export function readBody<T>(body: Body, keys: readonly string[], what: string, r
 
 export function readType(part: Part): string {
   const { value } = part
-  if (typeof value === 'string' && value.length <= LONGEST_NAME && VERSIONED.test(value) && storable(value)) {
+  if (typeof value === 'string' && value.length <= MAX_TYPE_LENGTH && VERSIONED.test(value) && storable(value)) {
     return value
   }
   part.wrong(
     part.given ? `type is dotted and ends in a version, this is ${kindOf(value)}` : 'type is missing',
-    `such as billing.invoice.v1: no spaces, at most ${LONGEST_NAME} characters`,
+    `such as billing.invoice.v1: no spaces, at most ${MAX_TYPE_LENGTH} characters`,
   )
   return '?'
 }
 
 export function readKey(part: Part): string | null {
-  return readLine(part, 'idempotency_key', LONGEST_KEY)
+  return readLine(part, 'idempotency_key', MAX_IDEMPOTENCY_KEY_LENGTH)
 }
 
 export function readQueue(part: Part): string | null {
-  return readLine(part, 'queue', LONGEST_NAME)
+  return readLine(part, 'queue', MAX_TYPE_LENGTH)
 }
 
 /** null: none was given, or a wrong one. */
 export function readName(part: Part, what: string): string | null {
-  return readLine(part, what, LONGEST_NAME)
+  return readLine(part, what, MAX_TYPE_LENGTH)
 }
 
 /** The same where one must be given. */
@@ -92,7 +93,7 @@ export function readPriority(part: Part): number | null {
 }
 
 export function readMaxAttempts(part: Part): number | null {
-  return part.whole('max_attempts', { least: 1, most: MOST_ATTEMPTS })
+  return part.whole('max_attempts', { least: 1, most: MAX_INBOX_ATTEMPTS })
 }
 
 export function readTime(part: Part, what: string): number | null {

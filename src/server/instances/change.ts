@@ -1,9 +1,10 @@
 /** What people do to an instance: start an idle one, cancel, retry, patch its context. */
+
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import { LONGEST_KEY, LONGEST_NAME } from '../../engine/intake/inbox-run.ts'
 import { type Body, bodyObject } from '../../http/body.ts'
 import { actorOf } from '../../http/caller.ts'
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { Json } from '../../net/net.ts'
 import type { Part } from '../../notations/source/reader.ts'
 import { openEffects } from '../../operations/open-effects.ts'
@@ -53,7 +54,7 @@ function nothingIn(body: Body, verb: Verb): void {
 
 export function readRetry(body: Body): { readonly input?: Json; readonly startKey?: string } {
   return readBody(body, ['input', 'start_key'], 'a retry', (part) => {
-    const startKey = readLine(part.get('start_key'), 'start_key', LONGEST_KEY)
+    const startKey = readLine(part.get('start_key'), 'start_key', MAX_IDEMPOTENCY_KEY_LENGTH)
     return {
       ...(part.has('input') ? { input: body['input'] as Json } : {}),
       ...(startKey === null ? {} : { startKey }),
@@ -73,6 +74,6 @@ export function readContext(body: Body): { readonly [name: string]: Json } {
 }
 
 function nameable(name: string, entry: Part): void {
-  if (name !== '' && name.length <= LONGEST_NAME && !name.includes('\u0000') && name.isWellFormed()) return
-  entry.wrong(`a name in the context has 1 to ${LONGEST_NAME} characters, any but NUL`)
+  if (name !== '' && name.length <= MAX_TYPE_LENGTH && !name.includes('\u0000') && name.isWellFormed()) return
+  entry.wrong(`a name in the context has 1 to ${MAX_TYPE_LENGTH} characters, any but NUL`)
 }

@@ -1,10 +1,11 @@
 /** POST /v1/instances: starts a deployed definition by its name. */
+
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
 import type { DefinitionStarted, StartDefinition } from '../../engine/intake/definitions.ts'
-import { LONGEST_KEY } from '../../engine/intake/inbox-run.ts'
 import { type Body, bodyObject } from '../../http/body.ts'
 import { actorOf } from '../../http/caller.ts'
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../kernel/limits.ts'
 import type { Json } from '../../net/net.ts'
 import type { Part } from '../../notations/source/reader.ts'
 import type { Catalog } from '../../operations/definitions/catalog.ts'
@@ -28,7 +29,7 @@ export function startRoutes(app: FastifyInstance, engine: EngineApi, catalog: Ca
 
 export function readStart(body: Body): StartAsked {
   return readBody(body, STARTED, 'a start', (part) => {
-    const startKey = readLine(part.get('start_key'), 'start_key', LONGEST_KEY)
+    const startKey = readLine(part.get('start_key'), 'start_key', MAX_IDEMPOTENCY_KEY_LENGTH)
     const start = part.get('start').flag('start')
     const meta = readMeta(part)
     return {
@@ -47,7 +48,7 @@ function readMeta(part: Part): Json | null {
   const meta = part.get('meta')
   if (meta.given && !meta.isObject) meta.wrong('meta is a mapping', 'such as { "ticket": "T-17" }')
   const given = meta.isObject ? (meta.value as { readonly [name: string]: Json }) : {}
-  const correlation = readLine(part.get('correlation_id'), 'correlation_id', LONGEST_KEY)
+  const correlation = readLine(part.get('correlation_id'), 'correlation_id', MAX_IDEMPOTENCY_KEY_LENGTH)
   if (correlation !== null && Object.hasOwn(given, 'correlationId')) {
     meta.get('correlationId').wrong('correlation_id says the same already', 'leave one of the two out')
   }

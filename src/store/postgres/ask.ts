@@ -1,4 +1,5 @@
 /** One statement on a connection of its own transaction. */
+import { sleep } from '../../kernel/sleep.ts'
 import { StoreError } from '../../kernel/store-errors.ts'
 import { causeOf, isConnectionLoss, isServerError, LOCKED, toStoreError } from './failure.ts'
 import { FlightError, fly } from './flight.ts'
@@ -38,7 +39,7 @@ export async function ask<T>(lanes: Lanes, question: Question<T>): Promise<T[]> 
         throw new StoreError('unreadable', `a row cannot be read: ${cause.message}`, { cause })
       }
       if (cause.code === LOCKED && performance.now() - begunAt < LOCK_PATIENCE_MS) {
-        await new Promise((resolve) => setTimeout(resolve, LOCKED_PAUSE_MS))
+        await sleep(LOCKED_PAUSE_MS)
         continue
       }
       const lost = error instanceof FlightError && isConnectionLoss(cause)

@@ -2,7 +2,9 @@
  * A few connections of one kind. A caller has a lane to itself while it works; others wait in line. A lane whose
  * connection broke is thrown away and the next caller connects anew, with growing pauses, for at most five seconds.
  */
+
 import pg from 'pg'
+import { sleep } from '../../kernel/sleep.ts'
 import { StoreUnavailableError, StoreUnusableError } from '../../kernel/store-errors.ts'
 import { causeOf, isConnectionLoss, isRefusal } from './failure.ts'
 import { refuseNewer } from './migrate.ts'
@@ -65,7 +67,7 @@ export class Lanes {
     for (const waiter of this.#waiting.splice(0)) waiter.reject(closedError())
     // what is under way may end by itself: cut off in its COMMIT, nobody would know what became of it
     const giveUpAt = performance.now() + PATIENCE_MS
-    while (this.#busy > 0 && performance.now() < giveUpAt) await new Promise((resolve) => setTimeout(resolve, 5))
+    while (this.#busy > 0 && performance.now() < giveUpAt) await sleep(5)
     await Promise.all([...this.#all].map((lane) => lane.client.end().catch(() => {})))
   }
 
@@ -125,7 +127,7 @@ export class Lanes {
         if (!mayPass || this.#closed || performance.now() + pause > giveUpAt) {
           throw new StoreUnavailableError('unreachable', `cannot connect to PostgreSQL: ${cause.message}`, { cause })
         }
-        await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())))
+        await sleep(pause * (0.5 + Math.random()))
       }
     }
   }

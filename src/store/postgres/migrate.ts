@@ -1,8 +1,9 @@
 /** Applies the numbered files of migrations/, each once, all in one transaction under one lock. */
-import { createHash } from 'node:crypto'
+
 import { readdir, readFile } from 'node:fs/promises'
 import type pg from 'pg'
 import { codeFile } from '../../files.ts'
+import { sha256 } from '../../kernel/hash.ts'
 import { StoreUnusableError } from '../../kernel/store-errors.ts'
 
 interface Migration {
@@ -22,7 +23,7 @@ async function readMigrations(): Promise<Migration[]> {
   return Promise.all(
     files.map(async (file) => {
       const sql = await readFile(new URL(file, FOLDER), 'utf8')
-      const checksum = createHash('sha256').update(sql).digest('hex')
+      const checksum = sha256(sql)
       return { version: Number(file.slice(0, 4)), name: file.slice(5, -4), sql, checksum }
     }),
   )

@@ -1,6 +1,8 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
+
+import { MAX_SHOWN_CHARACTERS } from '../../kernel/limits.ts'
 import { INSTANCE_STATES, type SagaQueries } from '../../model/sagas.ts'
-import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../../model/shown.ts'
 import { ask, askOne } from './ask.ts'
 import { textArray } from './batch.ts'
 import { decoder, SAGA, SAGA_STEP, selectList } from './columns.ts'
@@ -40,7 +42,7 @@ const STEP_SIZE = `coalesce(${jsonBytes('s.response_json')}, 0) + octet_length(s
 const STEP_SHOWN: { readonly [column: string]: string } = {
   request_json: stepJson('request_json'),
   response_json: stepJson('response_json'),
-  error: `left(s.error, ${MOST_ERROR_CHARACTERS})`,
+  error: `left(s.error, ${MAX_SHOWN_CHARACTERS})`,
   command_json: stepText('command_json'),
   compensation_json: stepText('compensation_json'),
 }

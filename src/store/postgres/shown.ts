@@ -1,11 +1,6 @@
 /** Values cut in SQL to what a list shows of them (../shown.ts). */
-import {
-  ALWAYS_BYTES,
-  BRIEF_ERROR_BYTES,
-  BRIEF_ERROR_CHARACTERS,
-  MOST_ERROR_CHARACTERS,
-  PAGE_BYTES,
-} from '../../model/shown.ts'
+import { MAX_SHOWN_CHARACTERS } from '../../kernel/limits.ts'
+import { ALWAYS_BYTES, BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
 import { GATE, RUN } from './columns.ts'
 
 /**
@@ -31,7 +26,7 @@ export function shownError(value: string): string {
   return `CASE WHEN octet_length(${value}::text) <= ${BRIEF_ERROR_BYTES} THEN ${value}::text ELSE (${brief})::text END`
 }
 
-export const SHOWN_LAST_ERROR = `left(r.last_error, ${MOST_ERROR_CHARACTERS})`
+export const SHOWN_LAST_ERROR = `left(r.last_error, ${MAX_SHOWN_CHARACTERS})`
 
 /** Values of a run that may be long. */
 const LONG: readonly string[] = ['payload', 'result', 'error', 'meta']
@@ -45,7 +40,7 @@ export function shownRuns(select: string, order: string, maxBytes: string, more:
     name === 'error' || name === 'meta' ? `octet_length(r.${name}::text)` : jsonBytes(`r.${name}`)
   const size = LONG.map((name) => `coalesce(${bytes(name)}, 0)`).join(' + ')
   const columns = RUN.columns.map(({ name }) => {
-    if (name === 'last_error') return `left(r.last_error, ${MOST_ERROR_CHARACTERS})`
+    if (name === 'last_error') return `left(r.last_error, ${MAX_SHOWN_CHARACTERS})`
     if (!LONG.includes(name)) return `r.${name}`
     const isShown = `(r.shown_size <= ${maxBytes}::bigint OR ${bytes(name)} <= ${ALWAYS_BYTES})`
     const value = name === 'error' || name === 'meta' ? `r.${name}::jsonb` : `r.${name}`
@@ -57,14 +52,13 @@ export function shownRuns(select: string, order: string, maxBytes: string, more:
 }
 
 const LONG_OF_GATES: readonly string[] = ['options', 'args', 'answer', 'votes']
-const MOST_REASON_CHARACTERS = 10_000
 
 /** The gates that `select` gives, in this order; their long values until the sum exceeds PAGE_BYTES. */
 export function shownGates(select: string, order: string): string {
   const bytes = (name: string): string => `octet_length(g.${name}::text)`
   const size = LONG_OF_GATES.map((name) => `coalesce(${bytes(name)}, 0)`).join(' + ')
   const columns = GATE.columns.map(({ name }) => {
-    if (name === 'reason') return `left(g.reason, ${MOST_REASON_CHARACTERS})`
+    if (name === 'reason') return `left(g.reason, ${MAX_SHOWN_CHARACTERS})`
     if (!LONG_OF_GATES.includes(name)) return `g.${name}`
     const isShown = `g.${name} IS NULL OR g.shown_size <= ${PAGE_BYTES} OR ${bytes(name)} <= ${ALWAYS_BYTES}`
     return `CASE WHEN ${isShown} THEN g.${name}::text ELSE '{"$omitted":{"bytes":' || ${bytes(name)} || '}}' END`

@@ -16,7 +16,9 @@
  * leaves nothing behind and the whole is tried again. After that a lost connection leaves the outcome open
  * (`commit_unknown`) unless the server said that a statement before COMMIT had failed.
  */
+
 import type pg from 'pg'
+import { sleep } from '../../kernel/sleep.ts'
 import { type LockedRow, StoreError, StoreLockedError, StoreUnavailableError } from '../../kernel/store-errors.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { nowFrom, type StoreClock } from './clock.ts'
@@ -101,7 +103,7 @@ export async function transact<T>(params: TransactParams, transaction: Transacti
 }
 
 function pause(most: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * most))
+  return sleep(Math.random() * most)
 }
 
 async function attempt<T>(params: TransactParams, lane: Lane, transaction: Transaction<T>): Promise<T> {

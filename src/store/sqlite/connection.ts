@@ -9,6 +9,7 @@
 
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { sleep } from '../../kernel/sleep.ts'
 import { StoreUnavailableError, StoreUnusableError } from '../../kernel/store-errors.ts'
 import { type Database, openDatabase, prepareArrays, type Statement } from './driver.ts'
 import { isBusy, storeFailure } from './failure.ts'
@@ -158,7 +159,7 @@ export class Connection {
       } catch (error) {
         if (!isBusy(error) || performance.now() > giveUpAt) throw storeFailure(error)
       }
-      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())))
+      await sleep(pause * (0.5 + Math.random()))
     }
   }
 

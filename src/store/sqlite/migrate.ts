@@ -2,9 +2,10 @@
  * Brings the schema up to date. Each migration is recorded with its checksum; a database that knows a migration we
  * do not, or knows another text under the same number, is refused and left as it is.
  */
-import { createHash } from 'node:crypto'
+
 import { readdir, readFile } from 'node:fs/promises'
 import { codeFile } from '../../files.ts'
+import { sha256 } from '../../kernel/hash.ts'
 import { StoreUnusableError } from '../../kernel/store-errors.ts'
 import type { Connection } from './connection.ts'
 import { RECALL_TRIGGERS } from './triggers.ts'
@@ -23,7 +24,7 @@ export async function readMigrations(): Promise<readonly Migration[]> {
   return Promise.all(
     files.map(async (file) => {
       const sql = await readFile(new URL(file, FOLDER), 'utf8')
-      const checksum = createHash('sha256').update(sql).digest('hex')
+      const checksum = sha256(sql)
       return { version: Number(file.slice(0, 4)), name: file.slice(5, -4), sql, checksum }
     }),
   )

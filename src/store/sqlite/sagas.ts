@@ -1,6 +1,8 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
+
+import { MAX_SHOWN_CHARACTERS } from '../../kernel/limits.ts'
 import { INSTANCE_STATES, type SagaQueries, type SagaRow, type SagaStepRow } from '../../model/sagas.ts'
-import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
+import { ALWAYS_BYTES, PAGE_BYTES } from '../../model/shown.ts'
 import type { Connection } from './connection.ts'
 import type { Cells } from './driver.ts'
 import { shownJson } from './shown.ts'
@@ -25,7 +27,7 @@ const ofStep = (name: string): string =>
 const STEP_SIZE =
   'coalesce(octet_length(response_json), 0) + octet_length(command_json) + octet_length(compensation_json)'
 const STEPS = `SELECT id, workflow_id, step_index, name, state, ${ofStep('request_json')}, ${ofStep('response_json')},
-    substr(error, 1, ${MOST_ERROR_CHARACTERS}), command_subject, ${ofStep('command_json')}, command_published_at, idempotency_key,
+    substr(error, 1, ${MAX_SHOWN_CHARACTERS}), command_subject, ${ofStep('command_json')}, command_published_at, idempotency_key,
     compensation_subject, ${ofStep('compensation_json')}, started_at, completed_at, created_at
   FROM (SELECT *, sum(${STEP_SIZE}) OVER (ORDER BY ${IN_ORDER} ROWS UNBOUNDED PRECEDING) AS shown_size
     FROM saga_workflow_step WHERE workflow_id = ?)

@@ -1,5 +1,6 @@
 /** Values cut in SQL to what a list shows of them (../shown.ts). */
-import { BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS, MOST_ERROR_CHARACTERS } from '../../model/shown.ts'
+import { MAX_SHOWN_CHARACTERS } from '../../kernel/limits.ts'
+import { BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS } from '../../model/shown.ts'
 
 /** The value, or its marker where `isShown` is false. */
 export function shownJson(value: string, isShown: string): string {
@@ -14,4 +15,4 @@ export function shownError(value: string): string {
   return `iif(octet_length(${value}) <= ${BRIEF_ERROR_BYTES}, ${value}, ${brief})`
 }
 
-export const SHOWN_LAST_ERROR = `substr(last_error, 1, ${MOST_ERROR_CHARACTERS})`
+export const SHOWN_LAST_ERROR = `substr(last_error, 1, ${MAX_SHOWN_CHARACTERS})`

@@ -3,11 +3,12 @@
  * file, be it the database itself, no network, and cannot change that. They are often put together from data, and DuckDB reads
  * whatever a statement names: `FROM '/etc/passwd'`, `FROM 'http://169.254.169.254/'`.
  */
+
 import { lstat, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { PetrelError } from '../../kernel/errors.ts'
+import { sleep } from '../../kernel/sleep.ts'
 import { isBelow } from '../below.ts'
 import type { Connection, Duckdb, Instance } from './duckdb-module.ts'
 

@@ -1,12 +1,11 @@
 /** How deep workflows stand in each other. */
+
 import { netHash } from '../../../kernel/hash.ts'
+import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { Net } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { Target } from './nested.ts'
 import type { Step, Workflow } from './workflow.ts'
-
-/** Of the engine, the outermost included. */
-export const MAX_LEVELS = 10
 
 /** Exact up to the bound; one level beyond it is all that need be known. */
 export function levelsOf(main: Workflow, targetOf: (step: Step) => Target | null): number {
@@ -26,7 +25,7 @@ export function levelsOf(main: Workflow, targetOf: (step: Step) => Target | null
     }
     return deepest + 1
   }
-  return levels(main, MAX_LEVELS)
+  return levels(main, MAX_NESTING)
 }
 
 function netLevels(definition: Definition | null): number {

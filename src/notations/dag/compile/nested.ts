@@ -2,12 +2,13 @@
  * What the steps `workflow: NAME` are: workflows under `spec.workflows`, else definitions of their own, in other files.
  * Finding them finds what is wrong between them: names nobody has, workflows within themselves, too many levels.
  */
+import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { LocatedMistake } from '../../source/mistakes.ts'
 import type { Others, Stop } from '../../source/others.ts'
 import { closest, type Part } from '../../source/reader.ts'
 import { findStuck } from './graph.ts'
-import { levelsOf, MAX_LEVELS } from './levels.ts'
+import { levelsOf } from './levels.ts'
 import { checkName } from './metadata.ts'
 import type { Reading } from './reading.ts'
 import { FLOW_FIELDS, readWorkflow } from './spec.ts'
@@ -75,10 +76,10 @@ export class Nested {
       const ring = [...here.slice(again).flatMap((stop) => [stop.definition, ...stop.inside]), name]
       return this.#wrong(step, `workflow '${name}' contains itself: ${ring.join(' → ')}`, 'remove one of these steps')
     }
-    if (here.reduce((levels, stop) => levels + 1 + stop.inside.length, 0) >= MAX_LEVELS) {
+    if (here.reduce((levels, stop) => levels + 1 + stop.inside.length, 0) >= MAX_NESTING) {
       return this.#wrong(
         step,
-        `workflows are nested more than ${MAX_LEVELS} levels deep`,
+        `workflows are nested more than ${MAX_NESTING} levels deep`,
         'make steps of the innermost',
       )
     }
@@ -106,7 +107,7 @@ export class Nested {
     for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
       for (const { workflow: name } of next.workflow.steps) {
         const workflow = name === null ? undefined : this.#inside.get(name)
-        if (workflow === undefined || ways.has(workflow.name) || next.way.length > MAX_LEVELS) continue
+        if (workflow === undefined || ways.has(workflow.name) || next.way.length > MAX_NESTING) continue
         const way = [...next.way, workflow.name]
         ways.set(workflow.name, way)
         todo.push({ workflow, way })
@@ -130,10 +131,10 @@ export class Nested {
   }
 
   #checkDepth(): void {
-    if (levelsOf(this.main, (step) => this.targetOf(step)) <= MAX_LEVELS) return
+    if (levelsOf(this.main, (step) => this.targetOf(step)) <= MAX_NESTING) return
     this.#reading.reader.note({
       path: this.#part.given ? this.#part.path : [...this.main.path, 'steps'],
-      message: `workflows are nested more than ${MAX_LEVELS} levels deep`,
+      message: `workflows are nested more than ${MAX_NESTING} levels deep`,
       hint: 'make steps of the innermost',
     })
   }

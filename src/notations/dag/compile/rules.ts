@@ -1,13 +1,12 @@
 /** What must hold between the parts of a workflow: names, dependencies, compensation. */
+
+import { MAX_SUGGESTIONS } from '../../../kernel/limits.ts'
 import { MAX_ARCS, MAX_NODES } from '../../../net/validate/validate.ts'
 import type { Path } from '../../source/mistakes.ts'
 import { closest, type Reader } from '../../source/reader.ts'
 import { findStuck } from './graph.ts'
 import { joinsOf } from './joins.ts'
 import type { Step, Workflow } from './workflow.ts'
-
-/** Looking for what was meant compares with every name; in a large file full of mistakes a few are enough. */
-const MAX_SUGGESTIONS = 20
 
 export function checkWorkflow(workflow: Workflow, reader: Reader): void {
   checkSize(workflow, reader)

@@ -10,13 +10,12 @@
  */
 
 import { PetrelError } from '../../../kernel/errors.ts'
+import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { ChildStart, Item, ItemRun, Literal, StartParams } from '../../../model/start.ts'
 import type { Final, Json, Net, Node, RunWork } from '../../../net/net.ts'
 import type { ResultHint, Shape } from '../../../worker/shape.ts'
 import { intern, jobsNode, MOST_KNOWN, newNet, plainNode, UNHANDLED } from './ojs-net.ts'
 import { type BatchTree, type ChainTree, checkJob, type GroupTree, type JobTree, retryOf, type Tree } from './tree.ts'
-
-export const MAX_LEVELS = 10
 
 export interface Built {
   readonly start: Pick<StartParams, 'net'> & Required<Pick<StartParams, 'nets' | 'literals' | 'items'>>
@@ -83,10 +82,10 @@ interface Part {
 type Composed = ChainTree | GroupTree | BatchTree
 
 function build(tree: Composed, where: Where, building: Building): Part {
-  if (where.level > MAX_LEVELS) {
-    throw new PetrelError('too_deep', `${where.path}: workflows nest at most ${MAX_LEVELS} levels deep`, {
+  if (where.level > MAX_NESTING) {
+    throw new PetrelError('too_deep', `${where.path}: workflows nest at most ${MAX_NESTING} levels deep`, {
       path: where.path,
-      maxLevels: MAX_LEVELS,
+      maxLevels: MAX_NESTING,
     })
   }
   if (tree.id !== undefined) building.names.push(building.startKey(tree.id))

@@ -2,8 +2,8 @@
  * Reads chain, group and batch out of a document, whether a file or a request body: which parts are workflows and which
  * are jobs, and how they may stand inside each other. Every mistake is noted; the tree may be used only if none was.
  */
+import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { Part } from '../../source/reader.ts'
-import { MAX_LEVELS } from './builder.ts'
 import { refuseDependencies } from './dependencies.ts'
 import { CALLBACKS, type JobTree, KINDS, type Kind, type Tree } from './tree.ts'
 
@@ -65,8 +65,8 @@ function readWorkflow(part: Part, place: Place): Workflow {
     part.get('type').wrong(`type must be one of: ${KINDS.join(', ')}`)
     return STAND_IN
   }
-  if (place.level > MAX_LEVELS) {
-    part.wrong(`workflows nest at most ${MAX_LEVELS} levels deep; this one lies on level ${place.level}`)
+  if (place.level > MAX_NESTING) {
+    part.wrong(`workflows nest at most ${MAX_NESTING} levels deep; this one lies on level ${place.level}`)
     return STAND_IN
   }
   if (place.inside === kind) {

@@ -1,6 +1,5 @@
 /** Unique jobs: the policy as it is read, and the key that two equal jobs share. */
-import { createHash } from 'node:crypto'
-import { canonical } from '../../../kernel/hash.ts'
+import { canonical, sha256 } from '../../../kernel/hash.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Part } from '../../source/reader.ts'
 import { JOB_STATES, type JobState } from '../project/state.ts'
@@ -45,9 +44,7 @@ export function readUnique(part: Part, job: UniqueOf): UniqueAsked | null {
     part.wrong('unique by meta needs meta_keys', 'name the entries of meta that count, such as ["tenant_id"]')
   }
   return {
-    key: createHash('sha256')
-      .update(canonical(normal(parts)))
-      .digest('hex'),
+    key: sha256(canonical(normal(parts))),
     periodMs: part.get('period').isoDuration('period'),
     states: choices(part.get('states'), 'states', JOB_STATES) ?? LIVE,
     onConflict: part.get('on_conflict').choice('on_conflict', CONFLICTS) ?? 'reject',

@@ -3,14 +3,12 @@
 import type { EngineApi } from '../../../engine/api.ts'
 import { isId, type Query } from '../../../http/query.ts'
 import { RequestError } from '../../../http/request-error.ts'
+import { MAX_COUNTED } from '../../../kernel/limits.ts'
 import type { RunQuery } from '../../../model/queries.ts'
 import { PAGE_BYTES } from '../../../model/shown.ts'
 import type { JsonObject } from '../project/envelope.ts'
 import { jobReplies } from './job-reply.ts'
 import { pageWire, readPage } from './paging.ts'
-
-/** A total beyond it says only that there are many. */
-export const MOST_COUNTED = 10_000
 
 export interface JobPage {
   readonly jobs: readonly JsonObject[]
@@ -36,7 +34,7 @@ export async function jobPage(
   const { read } = engine.store
   const [rows, total, now] = await Promise.all([
     read.listRuns(query),
-    read.countListedRuns({ ...query, before: null, offset: 0 }, MOST_COUNTED),
+    read.countListedRuns({ ...query, before: null, offset: 0 }, MAX_COUNTED),
     engine.store.now(),
   ])
   const shown = rows.slice(0, page.limit)

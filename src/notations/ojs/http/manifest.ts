@@ -1,6 +1,7 @@
 /** GET /ojs/manifest: what this server is and can do. */
+
 import type { FastifyInstance } from 'fastify'
-import { MAX_LEVELS } from '../compile/builder.ts'
+import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { OjsContext } from './context.ts'
 
 const OFFICIAL = [
@@ -54,7 +55,7 @@ export function manifestRoutes(app: FastifyInstance, { engine, version, options 
     },
     limits: {
       max_body_bytes: options.maxBodyBytes,
-      max_workflow_depth: MAX_LEVELS,
+      max_workflow_depth: MAX_NESTING,
     },
     events: { delivery: 'at-least-once', ordering: 'per-job', resume: 'Last-Event-ID' },
     extensions: { official: OFFICIAL, experimental: [] },

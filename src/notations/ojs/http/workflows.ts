@@ -1,4 +1,5 @@
 /** /ojs/v1/workflows: create, look, list, cancel, retry. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../../engine/api.ts'
 import { type Body, bodyObject } from '../../../http/body.ts'
@@ -6,8 +7,9 @@ import { actorOf } from '../../../http/caller.ts'
 import { onlyKnown, type Query, textParam, wholeParam } from '../../../http/query.ts'
 import { RequestError } from '../../../http/request-error.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
-import { MAX_BYTES } from '../../../kernel/json-limits.ts'
+import { MAX_COUNTED, MAX_JSON_BYTES } from '../../../kernel/limits.ts'
 import { storedKey } from '../../../kernel/scoped-names.ts'
+import { sleep } from '../../../kernel/sleep.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { StartParams } from '../../../model/start.ts'
 import type { RootQuery } from '../../../model/tree-queries.ts'
@@ -25,8 +27,6 @@ import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 type ById = { Params: { readonly id: string } }
 
 const MOST_MISTAKES = 100
-/** A total beyond this is not worth reading so many rows for. */
-const MOST_COUNTED = 10_000
 const PATIENCE_MS = 10_000
 const PROGRESS_WINDOW = { from: 0, count: 100 }
 /** As many jobs are not enqueued by one transaction: it makes a thousand moves, and the first brings it to the jobs. */
@@ -153,14 +153,14 @@ function tooLarge(error: unknown, body: Body): unknown {
   const bytes = list.map((part) => Buffer.byteLength(JSON.stringify(part['args'] ?? part)))
   const most = Math.max(...bytes)
   const at = bytes.indexOf(most)
-  const one = most > MAX_BYTES || name === 'jobs'
+  const one = most > MAX_JSON_BYTES || name === 'jobs'
   const field = one ? `${name}[${at}]${list[at]?.['args'] === undefined ? '' : '.args'}` : name
   const size = one ? most : bytes.reduce((sum, part) => sum + part, 0)
   const what = one ? 'it has' : 'the arguments of all steps of a chain have'
   // What is stored has all that is kept of each job, and of nested jobs each option.
-  const sent = size > MAX_BYTES ? `${size} bytes` : `${size} bytes as sent, and more as stored`
-  return new RequestError('payload_too_large', `${field}: ${what} ${sent}; at most ${MAX_BYTES} are stored`, {
-    details: { field, max_bytes: MAX_BYTES },
+  const sent = size > MAX_JSON_BYTES ? `${size} bytes` : `${size} bytes as sent, and more as stored`
+  return new RequestError('payload_too_large', `${field}: ${what} ${sent}; at most ${MAX_JSON_BYTES} are stored`, {
+    details: { field, max_bytes: MAX_JSON_BYTES },
     hint: 'Keep large arguments elsewhere and send a reference to them.',
   })
 }
@@ -197,7 +197,7 @@ async function wholly(engine: EngineApi, row: InstanceRow): Promise<InstanceRow>
     const rows = await engine.store.read.trees.below({ windows, limit: MAX_WINDOW })
     now = rows[0] ?? row
     if (!rows.some((one) => one.more) || performance.now() > giveUpAt) break
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await sleep(10)
   }
   return now
 }
@@ -244,7 +244,7 @@ async function list(engine: EngineApi, request: FastifyRequest): Promise<Wire> {
   const { trees } = engine.store.read
   const [rows, total] = await Promise.all([
     trees.roots({ ...wanted, limit: page.limit + 1, offset: page.offset, before: page.after }),
-    trees.countRoots(wanted, MOST_COUNTED),
+    trees.countRoots(wanted, MAX_COUNTED),
   ])
   const shown = rows.slice(0, page.limit)
   const pagination = pageWire({ page, total, hasMore: rows.length > page.limit, last: shown.at(-1)?.id ?? null })

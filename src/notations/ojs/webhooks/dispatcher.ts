@@ -14,10 +14,12 @@
  * Order: an `ordered` subscription gets one event at a time, and one that fails holds up those behind it until it is
  * delivered or dead. Others get several at a time, begun in the order of the feed; what failed comes again later.
  */
+
 import { randomUUID } from 'node:crypto'
 import type { EngineApi } from '../../../engine/api.ts'
 import { idOfName } from '../../../kernel/ids.ts'
 import type { Logger } from '../../../kernel/logger.ts'
+import { sleep } from '../../../kernel/sleep.ts'
 import type { DeliveryRow, NewDelivery, WebhookRow } from '../../../model/webhooks.ts'
 import { eventText, type MappedEvent, ojsEvents, UNREADABLE } from '../project/events.ts'
 import { type Posted, post } from './post.ts'
@@ -232,7 +234,7 @@ export class Dispatcher {
       this.#wake = null
     }
     const left = LEAST_PAUSE_MS - (performance.now() - began)
-    if (left > 0 && !this.#stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, left))
+    if (left > 0 && !this.#stopping.signal.aborted) await sleep(left)
     this.#woken = false
   }
 }

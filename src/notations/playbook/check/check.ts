@@ -1,4 +1,5 @@
 /** What must hold between the parts of a playbook: names, where arcs and jumps lead, kinds, entry and final step. */
+import { MAX_SUGGESTIONS } from '../../../kernel/limits.ts'
 import type { Tool } from '../../../tools/tool.ts'
 import type { Path } from '../../source/mistakes.ts'
 import { closest } from '../../source/reader.ts'
@@ -27,9 +28,6 @@ const UNSUPPORTED = [
   'transfer',
   'wasm',
 ]
-
-/** Looking for what was meant compares with every name; in a large file full of mistakes a few are enough. */
-const MAX_SUGGESTIONS = 20
 
 /** The tools whose fields can be checked. */
 export interface ToolTable {

@@ -2,9 +2,11 @@
  * The playbooks that steps are (`kind: playbook`): definitions of their own, found by their path. Finding them finds what
  * is wrong between them: paths where nothing is, playbooks within themselves, too many levels.
  */
+
 import { normalize } from 'node:path'
 import { compileTemplate, namesIn, render } from '../../../expr/index.ts'
 import { netHash } from '../../../kernel/hash.ts'
+import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
 import type { Net } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'
@@ -14,8 +16,6 @@ import { closest } from '../../source/reader.ts'
 import type { Playbook, Step, Task } from '../read/playbook.ts'
 import { type Reading, readSeconds } from '../read/reading.ts'
 
-/** Of the engine, the outermost included. */
-const MAX_LEVELS = 10
 const FIELDS = ['path', 'return_step', 'timeout', 'payload', 'name']
 
 /** A playbook that is met on the way to itself: told where it is named. */
@@ -132,11 +132,11 @@ export class Children {
       ...this.#others.trail,
       { definition: this.#playbook.name, inside: [], file: this.#reading.reader.source.file },
     ]
-    if (here.length >= MAX_LEVELS) {
+    if (here.length >= MAX_NESTING) {
       return this.#wrong(
         task,
         ['path'],
-        `playbooks are nested more than ${MAX_LEVELS} levels deep`,
+        `playbooks are nested more than ${MAX_NESTING} levels deep`,
         'make steps of the innermost',
       )
     }
@@ -168,11 +168,11 @@ export class Children {
 
   #checkFound(step: Step, task: Task, definition: Definition, levels: number): void {
     const { start, dialect } = definition
-    if (levels + levelsOf(start.net, start.nets ?? []) > MAX_LEVELS) {
+    if (levels + levelsOf(start.net, start.nets ?? []) > MAX_NESTING) {
       this.#wrong(
         task,
         ['path'],
-        `playbooks are nested more than ${MAX_LEVELS} levels deep`,
+        `playbooks are nested more than ${MAX_NESTING} levels deep`,
         'make steps of the innermost',
       )
     }

@@ -2,6 +2,7 @@
  * One try of a task: its tool is called once and its answer made into an outcome. It ends when the tool answers, when the
  * task's time is up, or when the run is told to stop; a tool that then does not mind its signal is left to itself.
  */
+import { MAX_TIMER_MS } from '../../../kernel/limits.ts'
 import { inOrder } from '../../../net/json.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Envelope, Tool, ToolCall, ToolError } from '../../../tools/tool.ts'
@@ -13,8 +14,6 @@ import type { Redactor } from './redactor.ts'
 const STOP_GRACE_MS = 500
 /** Larger than what a step may give: tasks in between may fetch much and keep little. */
 const LARGEST_RESULT = 16 * 1024 * 1024
-/** Longer delays make setTimeout fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface Try {
   readonly tool: Tool
@@ -59,7 +58,7 @@ class End {
     this.reached = new Promise((resolve) => {
       this.#stop = () => resolve('stopped')
       signal.addEventListener('abort', this.#stop)
-      if (timeoutMs !== null) this.#timer = setTimeout(() => resolve('late'), Math.min(timeoutMs, LONGEST_TIMER_MS))
+      if (timeoutMs !== null) this.#timer = setTimeout(() => resolve('late'), Math.min(timeoutMs, MAX_TIMER_MS))
     })
   }
 

@@ -2,7 +2,8 @@
 
 import { INEXACT_HINT, inexactNumber, inexactText } from '../../../kernel/exact-numbers.ts'
 import { isId } from '../../../kernel/ids.ts'
-import { depthOf, MAX_DEPTH } from '../../../kernel/json-limits.ts'
+import { depthOf } from '../../../kernel/json-limits.ts'
+import { MAX_JSON_DEPTH } from '../../../kernel/limits.ts'
 import type { Json } from '../../../net/net.ts'
 import { Refusal } from './refusal.ts'
 
@@ -89,8 +90,8 @@ export function kind(value: unknown): string {
 
 function parseJson(text: string, name: string): Json {
   // Before it is parsed: whoever walks it later would run out of stack.
-  if (depthOf(text) > MAX_DEPTH)
-    throw new Refusal('invalid_json', `${name} is nested more than ${MAX_DEPTH} levels deep`)
+  if (depthOf(text) > MAX_JSON_DEPTH)
+    throw new Refusal('invalid_json', `${name} is nested more than ${MAX_JSON_DEPTH} levels deep`)
   let value: Json
   try {
     value = JSON.parse(text) as Json

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { Logger } from '../../../kernel/logger.ts'
-import { pause } from './pause.ts'
+import { sleep } from '../../../kernel/sleep.ts'
 
 export interface Address {
   /** nats://host:4222, tls://…; several by comma. A user and password, or a token, may stand before the first host. */
@@ -61,7 +61,7 @@ export async function connectPersistently(
       if ((tries & (tries - 1)) === 0) {
         logger?.warn({ err: error, servers: options.servers }, 'NATS does not answer; trying again')
       }
-      await pause(Math.min(RECONNECT_MS * 2 ** Math.min(tries, 10), MOST_PAUSE_MS), signal)
+      await sleep(Math.min(RECONNECT_MS * 2 ** Math.min(tries, 10), MOST_PAUSE_MS), signal)
     }
   }
   return null

@@ -9,11 +9,11 @@
  */
 import { type ConsumerMessages, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { Logger } from '../../../kernel/logger.ts'
+import { sleep } from '../../../kernel/sleep.ts'
 import type { JetStreamMissing } from './jetstream.ts'
 import type { Link } from './link.ts'
 import { again, type Message, type Verdict } from './message.ts'
 import type { Names } from './names.ts'
-import { pause } from './pause.ts'
 import { ensureConsumer, type Inflow } from './stream.ts'
 
 export interface InletParams {
@@ -81,7 +81,7 @@ export class Inlet {
           logger?.warn({ err: error, subject: inflow.subject }, 'cannot consume; trying again')
       }
       this.#messages = null
-      await pause(Math.min(LEAST_PAUSE_MS * 2 ** tries, MOST_PAUSE_MS), this.#stopping.signal)
+      await sleep(Math.min(LEAST_PAUSE_MS * 2 ** tries, MOST_PAUSE_MS), this.#stopping.signal)
       tries = Math.min(tries + 1, 10)
     }
     undo()

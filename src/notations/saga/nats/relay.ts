@@ -12,10 +12,10 @@
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 import type { EngineApi } from '../../../engine/api.ts'
 import type { Logger } from '../../../kernel/logger.ts'
+import { sleep } from '../../../kernel/sleep.ts'
 import type { CommandRow } from '../../../model/commands.ts'
 import type { Link } from './link.ts'
 import { HEADERS, type Names } from './names.ts'
-import { pause } from './pause.ts'
 
 export interface RelayParams {
   readonly engine: EngineApi
@@ -77,7 +77,7 @@ export class Relay {
         if (idleMs > 0 && !(this.#told && link.connected)) await this.#sleep(idleMs)
       } catch (error) {
         logger?.warn({ err: error }, 'commands could not be published; trying again')
-        await pause(AFTER_ERROR_MS, this.#stopping.signal)
+        await sleep(AFTER_ERROR_MS, this.#stopping.signal)
         this.#told = true
       }
     }
@@ -125,7 +125,7 @@ export class Relay {
     const { link, holdMs } = this.#params
     const flush = link.nc.flush()
     const late = new AbortController()
-    const timeout = pause(holdMs, late.signal).then(() => {
+    const timeout = sleep(holdMs, late.signal).then(() => {
       if (!late.signal.aborted) throw new Error(`the server did not answer within ${holdMs} ms`)
     })
     // Whichever loses may still fail, unheard.
@@ -169,7 +169,7 @@ export class Relay {
   async #sleep(ms: number): Promise<void> {
     if (this.#stopping.signal.aborted) return
     this.#wake = new AbortController()
-    await pause(ms, this.#wake.signal)
+    await sleep(ms, this.#wake.signal)
     this.#wake = null
   }
 }

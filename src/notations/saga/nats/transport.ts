@@ -4,10 +4,12 @@
  *
  * A connection that is lost comes back by itself; one that was closed for good is opened anew.
  */
+
 import type { NatsConnection } from '@nats-io/transport-node'
 import { PetrelError } from '../../../kernel/errors.ts'
+import { MAX_JSON_BYTES } from '../../../kernel/limits.ts'
 import type { Logger } from '../../../kernel/logger.ts'
-import { DEFAULT_MAX_BYTES } from '../../../worker/json.ts'
+import { sleep } from '../../../kernel/sleep.ts'
 import { takeCompletion } from './completions.ts'
 import { type Address, connectionOptions, connectPersistently } from './connect.ts'
 import { Desk } from './desk.ts'
@@ -16,12 +18,11 @@ import { JetStreamMissing } from './jetstream.ts'
 import { Link } from './link.ts'
 import { COMPLETED_CONSUMER, type ControlReach, type Names, namesUnder, START_CONSUMER } from './names.ts'
 import type { SagaTransport, SagaTransportOptions } from './open.ts'
-import { pause } from './pause.ts'
 import { Presence } from './presence.ts'
 import { Relay } from './relay.ts'
 import { takeStart } from './start.ts'
 
-const MAX_BYTES = DEFAULT_MAX_BYTES + 64 * 1024
+const MAX_BYTES = MAX_JSON_BYTES + 64 * 1024
 const RECONNECT_MS = 1_000
 const CLOSING_GRACE_MS = 5_000
 
@@ -85,7 +86,7 @@ export class Transport implements SagaTransport {
       if (this.#address !== null) await nc.close()
       if (lost === null || this.#address === null) return
       this.#options.logger?.warn({ err: lost.error }, 'the connection to NATS was closed; opening another')
-      await pause(RECONNECT_MS, signal)
+      await sleep(RECONNECT_MS, signal)
     }
   }
 
@@ -135,7 +136,7 @@ export class Transport implements SagaTransport {
       stop: async () => {
         // What waits for a store that is away is given up: unacknowledged, it comes again.
         const late = new AbortController()
-        await Promise.race([Promise.all(parts.map((part) => part.stop())), pause(CLOSING_GRACE_MS, late.signal)])
+        await Promise.race([Promise.all(parts.map((part) => part.stop())), sleep(CLOSING_GRACE_MS, late.signal)])
         late.abort()
         // Acknowledgements and answers are on their way.
         if (link.connected) await nc.flush().catch(() => {})

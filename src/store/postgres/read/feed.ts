@@ -10,6 +10,7 @@
  * Writers take a few milliseconds, so 3 is waited for, briefly. Behind a writer that stays longer the feed stops at
  * the last id known complete. Nothing is written or locked for this, and writers never wait.
  */
+import { sleep } from '../../../kernel/sleep.ts'
 import type { EventPage, EventQuery } from '../../../model/queries.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
 import { ask, askOne } from '../ask.ts'
@@ -121,7 +122,7 @@ export class Feed {
     if (last <= this.#complete) return
     let writers = await ask(this.#lanes, { statement: WRITERS, row: text })
     for (let waited = 0; writers.length > 0 && waited < PATIENCE_MS; waited += 5) {
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await sleep(5)
       writers = await ask(this.#lanes, { statement: STILL_WRITING, values: [textArray(writers)], row: text })
     }
     if (writers.length === 0) this.#complete = Math.max(this.#complete, last)

@@ -1,4 +1,5 @@
 /** Look-ups of what is due, and small writes that touch no instance. */
+import { sleep } from '../../../kernel/sleep.ts'
 import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../../../model/rows.ts'
 import type { Beat, RunKey, Sweeps } from '../../sweeps.ts'
 import { ask, askOne } from '../ask.ts'
@@ -203,7 +204,7 @@ export class PostgresSweeps implements Sweeps {
     const found = await extend()
     if (found.every((run) => !run.locked)) return found.map((run) => run.id)
     // One that stays locked is not longer now, but still its holder's, who renews it again soon.
-    await new Promise((resolve) => setTimeout(resolve, LOCK_WAIT_MS))
+    await sleep(LOCK_WAIT_MS)
     return (await extend()).map((run) => run.id)
   }
 

@@ -1,4 +1,5 @@
 /** The narrow rows: what to select and how to read it. */
+import { MAX_SHOWN_CHARACTERS } from '../../../kernel/limits.ts'
 import type {
   GateRow,
   LimitRow,
@@ -24,13 +25,12 @@ export const GATE_CELLS = `id, instance_id, root_id, node, fire, scope, state, o
   answered_by, reason, votes, escalated, escalate_at, created_at, answered_at`
 
 const LONG_OF_GATES = ['options', 'args', 'answer', 'votes']
-const MOST_REASON_CHARACTERS = 10_000
 
 /** Gates in this order; their long values until the sum exceeds PAGE_BYTES. Only sizes are read of the others. */
 export function shownGates({ where, order, page }: { where: string; order: string; page: string }): string {
   const size = LONG_OF_GATES.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ')
   const columns = GATE_CELLS.split(/,\s*/).map((name) => {
-    if (name === 'reason') return `substr(reason, 1, ${MOST_REASON_CHARACTERS})`
+    if (name === 'reason') return `substr(reason, 1, ${MAX_SHOWN_CHARACTERS})`
     if (!LONG_OF_GATES.includes(name)) return name
     return shownJson(name, `(shown_size <= ${PAGE_BYTES} OR octet_length(${name}) <= ${ALWAYS_BYTES})`)
   })

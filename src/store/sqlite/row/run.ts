@@ -1,7 +1,8 @@
 /** RunRow ↔ workflow_run. */
 
+import { MAX_SHOWN_CHARACTERS } from '../../../kernel/limits.ts'
 import type { RunRole, RunRow, RunStatus } from '../../../model/rows.ts'
-import { ALWAYS_BYTES, MOST_ERROR_CHARACTERS } from '../../../model/shown.ts'
+import { ALWAYS_BYTES } from '../../../model/shown.ts'
 import { runCells } from '../../cells.ts'
 import type { Cells, Value } from '../driver.ts'
 import { shownJson } from '../shown.ts'
@@ -89,7 +90,7 @@ export function shownRuns(params: {
   const { where, order, page, maxBytes } = params
   const size = LONG.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ')
   const columns = [...USUAL, ...RARE.map(([name]) => name)].map((name) => {
-    if (name === 'last_error') return `substr(last_error, 1, ${MOST_ERROR_CHARACTERS}) AS last_error`
+    if (name === 'last_error') return `substr(last_error, 1, ${MAX_SHOWN_CHARACTERS}) AS last_error`
     if (!LONG.includes(name)) return name
     return `${shownJson(name, `(shown_size <= ${maxBytes} OR octet_length(${name}) <= ${ALWAYS_BYTES})`)} AS ${name}`
   })

@@ -1,9 +1,11 @@
 /** /ojs/v1/admin/jobs and /dead-letter: search, look, retry, cancel, one and many. */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Body, bodyObject } from '../../../../http/body.ts'
 import { actorOf } from '../../../../http/caller.ts'
 import { onlyKnown, type Query } from '../../../../http/query.ts'
 import { notFound, RequestError } from '../../../../http/request-error.ts'
+import { MAX_COUNTED } from '../../../../kernel/limits.ts'
 import type { RunSort } from '../../../../model/queries.ts'
 import type { RunRow } from '../../../../model/rows.ts'
 import { PAGE_BYTES } from '../../../../model/shown.ts'
@@ -13,7 +15,7 @@ import { stateBeforeCancel } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
 import { BulkOperations, type BulkParams, type Operation, operationWire } from '../bulk.ts'
 import type { OjsContext } from '../context.ts'
-import { jobPage, MOST_COUNTED } from '../job-page.ts'
+import { jobPage } from '../job-page.ts'
 import { JOB_FILTERS, type JobFilter, readJobFilter, readTime, WAITING } from '../job-query.ts'
 import { findRun, jobProblem, jobReplies } from '../job-reply.ts'
 import { PAGE_PARAMS } from '../paging.ts'
@@ -171,7 +173,7 @@ function readSort(query: Query): RunSort | null {
     })
   }
   // Stored, a smaller number is more urgent.
-  return { by, descending: (order === 'desc') !== (by === 'priority'), among: MOST_COUNTED }
+  return { by, descending: (order === 'desc') !== (by === 'priority'), among: MAX_COUNTED }
 }
 
 type States = NonNullable<Parameters<typeof readJobFilter>[1]['states']>
@@ -207,7 +209,7 @@ function sees(request: FastifyRequest, operation: Operation): boolean {
 /** Also for /admin/tenants. */
 export async function list({ engine }: OjsContext, request: FastifyRequest, filter: JobFilter): Promise<object> {
   const { jobs, total, pagination } = await jobPage(engine, request.query as Query, filter)
-  const many = total >= MOST_COUNTED ? { total_is_at_least: true } : {}
+  const many = total >= MAX_COUNTED ? { total_is_at_least: true } : {}
   return { items: jobs, jobs, pagination: { ...pagination, ...many } }
 }
 
@@ -257,8 +259,8 @@ async function deadLetterStats({ engine }: OjsContext, request: FastifyRequest):
     before: null,
     maxBytes: PAGE_BYTES,
   }
-  const total = await read.countListedRuns(query, MOST_COUNTED)
-  if (total >= MOST_COUNTED) return { total, total_is_at_least: true }
+  const total = await read.countListedRuns(query, MAX_COUNTED)
+  if (total >= MAX_COUNTED) return { total, total_is_at_least: true }
   if (total > MOST_SORTED) return { total }
   const runs = await read.listRuns(query)
   const times = runs.flatMap((run) => run.finishedAt ?? [])

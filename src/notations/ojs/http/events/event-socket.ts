@@ -8,10 +8,12 @@
  * and is answered { type: "error", code, message } when it said something else. A client that takes nothing for too
  * long, or answers no ping, is let go; the reason says how to go on.
  */
+
 import type { WebSocket } from '@fastify/websocket'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorAnswer } from '../../../../http/failure.ts'
 import { RequestError } from '../../../../http/request-error.ts'
+import { sleep } from '../../../../kernel/sleep.ts'
 import type { EventPlace } from '../../project/event-id.ts'
 import type { OjsContext } from '../context.ts'
 import { requireChannel } from './channel.ts'
@@ -204,7 +206,7 @@ class SocketListener {
   async #drained(signal: AbortSignal): Promise<void> {
     while (this.#socket.bufferedAmount > ROOM_BYTES) {
       signal.throwIfAborted()
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+      await sleep(LOOK_MS)
     }
   }
 

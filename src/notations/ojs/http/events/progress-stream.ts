@@ -3,8 +3,10 @@
  * changed, until the job has ended. The messages have no type, so that a browser hears them by `onmessage`. Workers
  * of a Petrel process report without an event: their reports are seen when the store is read again by the clock.
  */
+
 import type { FastifyInstance } from 'fastify'
 import { RequestError } from '../../../../http/request-error.ts'
+import { sleep } from '../../../../kernel/sleep.ts'
 import type { OjsContext } from '../context.ts'
 import { findRun } from '../job-reply.ts'
 import { endsJob } from './event-filter.ts'
@@ -120,7 +122,7 @@ class ProgressView {
     while (this.#stale && !gone.aborted && !sse.isFull()) {
       this.#stale = false
       await this.show()
-      await new Promise((resolve) => setTimeout(resolve, LEAST_MS))
+      await sleep(LEAST_MS)
     }
     this.#looking = false
   }

@@ -8,9 +8,9 @@ import {
   type NatsConnection,
   PermissionViolationError,
 } from '@nats-io/transport-node'
+import { sleep } from '../../../../kernel/sleep.ts'
 import type { StepLogLine, StepOutcome } from '../completion.ts'
 import { namesUnder } from '../names.ts'
-import { pause } from '../pause.ts'
 
 export interface StepCompletion {
   /** X-Workflow-Instance-Id of the command. */
@@ -63,7 +63,7 @@ export async function publishStepCompletion(
     } catch (error) {
       const over = signal.aborted || performance.now() >= giveUpAt
       if (over || HOPELESS.some((kind) => error instanceof kind)) throw error
-      await pause(Math.min(LEAST_PAUSE_MS * 2 ** Math.min(tries, 10), MOST_PAUSE_MS), signal)
+      await sleep(Math.min(LEAST_PAUSE_MS * 2 ** Math.min(tries, 10), MOST_PAUSE_MS), signal)
     }
   }
 }

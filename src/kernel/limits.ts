@@ -1,0 +1,34 @@
+/** Limits that more than one directory enforces. A limit that only one place knows is defined there. */
+
+const MIB = 1024 * 1024
+
+/** Nesting of a JSON value. The triggers of both stores hold plain SQL to this limit and the next. */
+export const MAX_JSON_DEPTH = 200
+/** One JSON value, unless an engine is opened with `maxPayloadBytes`. */
+export const MAX_JSON_BYTES = MIB
+
+/** The text of a definition. It is written or reviewed by people; anything larger is data and belongs in the input. */
+export const MAX_DEFINITION_BYTES = 16 * MIB
+/** Workflows nested in workflows, including the outermost. */
+export const MAX_NESTING = 10
+
+/** Types and queues, as the stores accept them. */
+export const MAX_TYPE_LENGTH = 255
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 512
+/** Attempts that an inbox run may ask for. */
+export const MAX_INBOX_ATTEMPTS = 1000
+
+/** Outcomes or starts in one transaction, and payloads in one answer to a claim. */
+export const MAX_BATCH_BYTES = 8 * MIB
+
+/** Where many errors or reasons are shown, each is cut to this length. */
+export const MAX_SHOWN_CHARACTERS = 10_000
+/** A total larger than this is reported as "more than", since counting reads every row. */
+export const MAX_COUNTED = 10_000
+/** Mistakes listed in one error. */
+export const MAX_LISTED_MISTAKES = 100
+/** Suggestions per file. Each one compares a name with every other name. */
+export const MAX_SUGGESTIONS = 20
+
+/** setTimeout fires immediately for a longer delay. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
