@@ -178,6 +178,18 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(await payload(id, 'completed')).toMatchObject({ rolledBack: true })
   })
 
+  it('of a rollback of steps that one transaction recorded: the last reported first', async () => {
+    const steps = ['a', 'b', 'c', 'd', 'breaks'].map((name) => ({ name }))
+    const compensation = undoing('a', 'b', 'c', 'd')
+    const id = await start({ failurePolicy: 'compensate', steps, compensation })
+    await stage.running()
+    await Promise.all(['c', 'a', 'd', 'b'].map((step) => stage.succeed(step)))
+    const runs = (await stage.d.engine.view(id))?.runs ?? []
+    expect(new Set(runs.map(({ finishedAt }) => finishedAt).filter((at) => at !== null)).size).toBe(1)
+    await stage.fail('breaks')
+    expect(await payload(id, 'compensating')).toMatchObject({ compensationSteps: ['b', 'd', 'a', 'c'] })
+  })
+
   it('of a rollback that fails', async () => {
     const id = await start({ failurePolicy: 'compensate', steps: inLine('a', 'b'), compensation: undoing('a') })
     await stage.succeed('a')

@@ -74,7 +74,7 @@ export class Hands {
     await this.take(reply.next)
   }
 
-  /** Two reports at the same time: which came first is in the rows. */
+  /** Two reports at the same time are recorded in the order in which they were made. */
   async endTwo(which: number): Promise<void> {
     const [a, b] = this.held.filter((h) => h.delivery.role === 'work' && h.flow === this.#root)
     if (a === undefined || b === undefined) return this.claim(2, true)
@@ -119,12 +119,16 @@ export class Hands {
     return reply
   }
 
-  /** Outcomes the engine has taken: told to the oracle in the order of their done_seq. */
+  /** Outcomes the engine has taken: reported to the oracle in the order in which they were made, which the rows must have kept. */
   async recorded(reports: readonly { held: Held; outcome: 'succeeded' | 'failed' | 'transient' }[]): Promise<void> {
     const rows = new Map((await this.#witness.rows((reports[0] as { held: Held }).held.flow)).map((r) => [r.id, r]))
-    const row = (held: Held): RunRow => rows.get(held.delivery.runId) as RunRow
-    const inOrder = [...reports].sort((a, b) => (row(a.held).doneSeq ?? 0) - (row(b.held).doneSeq ?? 0))
-    for (const { held, outcome } of inOrder) {
+    let last = 0
+    for (const { held, outcome } of reports) {
+      const { doneSeq } = rows.get(held.delivery.runId) as RunRow
+      if (doneSeq !== null && doneSeq <= last) {
+        throw new LawBroken(`${nameOf(held.delivery)} was reported after number ${last}, and has number ${doneSeq}`)
+      }
+      last = doneSeq ?? last
       this.held = this.held.filter((h) => h !== held)
       const { flow, delivery } = held
       const again = outcome === 'transient' && delivery.attempt < delivery.maxAttempts && flow.phase !== 'drain'

@@ -72,6 +72,18 @@ const MUTANTS: readonly Mutant[] = [
     right: "  if (outcome.kind === 'succeeded') nextUndo(d)",
     wrong: '  if (outcome.kind) nextUndo(d)',
   },
+  {
+    name: 'of outcomes reported together the last is recorded first',
+    file: 'engine/transaction/settle.ts',
+    right: 'for (const entry of entries) {\n      if (!locked',
+    wrong: 'for (const entry of [...entries].reverse()) {\n      if (!locked',
+  },
+  {
+    name: 'outcomes of one transaction share a number',
+    file: 'engine/fold/change.ts',
+    right: 'member === null ? null : member.seq + 1)',
+    wrong: 'member === null ? null : member.row.eventSeq + 1)',
+  },
 ]
 
 const full = process.env['PETREL_TEST_FULL'] === '1'

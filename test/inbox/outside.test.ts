@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import type { Drive } from '../engine/drive.ts'
 import { net, node, ONCE, run, undoBy } from '../engine/drive.ts'
+import { expectNumbered } from '../engine/numbers.ts'
 import { batch, chain, events, group, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
@@ -126,6 +127,27 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     ])
     expect(await d.state(id)).toBe('compensated')
     expect((await d.engine.view(id))?.error).toMatchObject({ code: 'handler_error', message: 'no ship', node: 'ship' })
+  })
+
+  it('steps that ended before the engine looked are numbered one by one, and undone from the greatest number down', async () => {
+    const keys = ['a', 'b', 'c']
+    const steps = keys.map((key) => node(key, [], { undo: undoBy('undo') }))
+    const breaks = node('breaks', [], { retry: ONCE })
+    const entry = [...keys, 'breaks']
+    const id = await d.start({ net: net([...steps, breaks], { entry, onFailure: 'compensate' }) })
+    for (const type of ['c', 'a', 'b']) await go.succeed((await go.claimed('go-1', type)).id)
+    await d.engine.sweep()
+    await expectNumbered(d.store, id)
+    const numbers = await Promise.all(keys.map(async (key) => ({ key, at: (await s.runAt(id, key)).doneSeq ?? 0 })))
+    await go.fail(await go.claimed('go-1', 'breaks'))
+    await d.engine.sweep()
+    const undone: (string | null)[] = []
+    for (let [undo] = await d.claim(); undo !== undefined; [undo] = await d.claim()) {
+      undone.push(undo.node)
+      await d.succeed(undo)
+    }
+    expect(undone).toEqual(numbers.sort((x, y) => y.at - x.at).map(({ key }) => key))
+    expect(await d.state(id)).toBe('compensated')
   })
 
   it('a loop over items takes the results of each', async () => {
