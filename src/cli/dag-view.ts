@@ -6,8 +6,8 @@ import { indexNet } from '../net/compile.ts'
 import { dagNodes, loadStatus } from '../notations/dag/project/load.ts'
 import type { DagStatus } from '../notations/dag/project/status.ts'
 import { loadSteps, nodesBefore, type StepView } from '../views/steps.ts'
-import { harmless, type Terminal } from './terminal.ts'
-import { brief, paintState, span } from './words.ts'
+import { harmless, type Terminal } from './terminal/terminal.ts'
+import { brief, paintState, span } from './terminal/words.ts'
 
 /** Lines of steps; of more, those that have not simply completed come first. */
 const MOST_STEPS = 200

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import { RequestError } from '../http/request-error.ts'
 import { ERRORS, type ErrorCode, PetrelError } from '../kernel/errors.ts'
-import { CliError } from './failure.ts'
+import { CliError } from './terminal/failure.ts'
 
 /** The rules are those of the HTTP API; what they say would be right is worth a line here, too. */
 export async function correct<T>(command: string, work: () => T | Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 import type { EngineApi, InstanceView } from '../engine/api.ts'
 import { isId } from '../http/query.ts'
 import type { RunRow } from '../model/rows.ts'
-import { CliError } from './failure.ts'
+import { CliError } from './terminal/failure.ts'
 
 export async function runOrInstance(
   engine: EngineApi,

@@ -1,7 +1,7 @@
 /** `petrel`: reads the arguments and hands over to one command. Only what that command needs is loaded. */
 import { Command, CommanderError } from 'commander'
 import { COMMANDS } from './commands.ts'
-import { EXIT } from './failure.ts'
+import { EXIT } from './terminal/failure.ts'
 import { packageVersion } from './version.ts'
 
 const HELP = `

@@ -7,10 +7,10 @@ import type { BlockedToken, Execution } from '../notations/playbook/project/exec
 import { type LoadedExecution, loadExecution } from '../notations/playbook/project/load.ts'
 import type { PlaybookStep } from '../notations/playbook/project/steps.ts'
 import { namesAsked, rulesWords } from '../server/instances/why-words.ts'
-import { contextHint } from './hints.ts'
 import { toolsOf } from './playbook-tools.ts'
-import { harmless, type Terminal } from './terminal.ts'
-import { brief, count, paintState, span } from './words.ts'
+import { contextHint } from './terminal/hints.ts'
+import { harmless, type Terminal } from './terminal/terminal.ts'
+import { brief, count, paintState, span } from './terminal/words.ts'
 
 const MOST_STEPS = 200
 const MOST_FAILURES = 10

@@ -5,12 +5,12 @@
 
 import type { Evaluate } from '../net/facts.ts'
 import type { Json } from '../net/net.ts'
+import { NOW } from './builtins/functions.ts'
+import type { Scope } from './evaluate/walk.ts'
 import { compileExpression, evaluate, truthy } from './expression.ts'
-import { NOW } from './functions.ts'
 import type { Name } from './names.ts'
 import { compileTemplate, render } from './template.ts'
 import type { Vocabulary } from './vocabulary.ts'
-import type { Scope } from './walk.ts'
 
 const CACHED = 5000
 

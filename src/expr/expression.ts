@@ -1,13 +1,13 @@
 import type { Json } from '../net/net.ts'
-import { expressionIn } from './blocks.ts'
 import { type Budget, Meter } from './budget.ts'
-import { isTruthy } from './compare.ts'
 import { ExprError, placeAt } from './errors.ts'
+import { isTruthy } from './evaluate/compare.ts'
+import { toJson, type Value } from './evaluate/value.ts'
+import { type Scope, Walk } from './evaluate/walk.ts'
 import { type Name, namesInNode } from './names.ts'
-import { type Code, guardSource, scanExpression, scanTemplate } from './scan.ts'
-import type { Placed } from './syntax.ts'
-import { toJson, type Value } from './value.ts'
-import { type Scope, Walk } from './walk.ts'
+import { expressionIn } from './parse/blocks.ts'
+import { type Code, guardSource, scanExpression, scanTemplate } from './parse/scan.ts'
+import type { Placed } from './parse/syntax.ts'
 
 export interface Expression {
   readonly source: string

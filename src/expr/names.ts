@@ -1,5 +1,5 @@
 /** The free names of an expression or template: what it needs from the scope. */
-import type { Block, Node, Placed } from './syntax.ts'
+import type { Block, Node, Placed } from './parse/syntax.ts'
 
 /** A root name and the keys below it, as far as they are fixed in the source. */
 export type Name = readonly [string, ...string[]]

@@ -1,15 +1,15 @@
 import type { Json } from '../net/net.ts'
-import { type Face, plainOf } from './alias.ts'
-import { parseBlocks } from './blocks.ts'
 import { type Budget, DEPTH_LIMIT, Meter } from './budget.ts'
 import { ExprError } from './errors.ts'
-import { attribute } from './lookup.ts'
+import { type Face, plainOf } from './evaluate/alias.ts'
+import { attribute } from './evaluate/lookup.ts'
+import { toJson } from './evaluate/value.ts'
+import { named, type Scope, Walk } from './evaluate/walk.ts'
+import { Writer } from './evaluate/writer.ts'
 import { mergeNames, type Name, namesInBlocks } from './names.ts'
-import { guardSource, scanTemplate } from './scan.ts'
-import type { Block, Node, Placed } from './syntax.ts'
-import { toJson } from './value.ts'
-import { named, type Scope, Walk } from './walk.ts'
-import { Writer } from './writer.ts'
+import { parseBlocks } from './parse/blocks.ts'
+import { guardSource, scanTemplate } from './parse/scan.ts'
+import type { Block, Node, Placed } from './parse/syntax.ts'
 
 export interface Template {
   readonly names: readonly Name[]

@@ -4,8 +4,8 @@
  * makes the notation's scope of what the net found for them.
  */
 import type { Json } from '../net/net.ts'
+import type { Scope } from './evaluate/walk.ts'
 import type { Name } from './names.ts'
-import type { Scope } from './walk.ts'
 
 export interface Vocabulary {
   /** Names of the net's scope that a name of the notation is made of. Throws where the notation has no such name. */

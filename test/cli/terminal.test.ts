@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { harmless, Terminal } from '../../src/cli/terminal.ts'
+import { harmless, Terminal } from '../../src/cli/terminal/terminal.ts'
 
 const ESCAPE = '\u001b'
 

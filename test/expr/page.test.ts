@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DEPTH_LIMIT, SOURCE_LIMIT } from '../../src/expr/budget.ts'
-import { type Params, REQUIRED, type Signature } from '../../src/expr/callable.ts'
-import { filters } from '../../src/expr/filters.ts'
-import { functions } from '../../src/expr/functions.ts'
-import { methods } from '../../src/expr/methods.ts'
-import { tests } from '../../src/expr/tests.ts'
-import { Float } from '../../src/expr/value.ts'
+import { filters } from '../../src/expr/builtins/filters.ts'
+import { functions } from '../../src/expr/builtins/functions.ts'
+import { methods } from '../../src/expr/builtins/methods.ts'
+import { tests } from '../../src/expr/builtins/tests.ts'
+import { type Params, REQUIRED, type Signature } from '../../src/expr/evaluate/callable.ts'
+import { Float } from '../../src/expr/evaluate/value.ts'
 import { differences } from './differences.ts'
 
 const page = readFileSync(new URL('../../docs/expressions.md', import.meta.url), 'utf8')

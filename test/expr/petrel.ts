@@ -1,9 +1,9 @@
 /** Our own answers, in the same form as Jinja2's. */
 import { Meter } from '../../src/expr/budget.ts'
+import { floatText } from '../../src/expr/evaluate/print.ts'
+import { Dict, entriesOf, Float, isDict, isList, itemsOf, Tuple, type Value } from '../../src/expr/evaluate/value.ts'
+import { Walk } from '../../src/expr/evaluate/walk.ts'
 import { compileExpression, compileTemplate, ExprError, render } from '../../src/expr/index.ts'
-import { floatText } from '../../src/expr/print.ts'
-import { Dict, entriesOf, Float, isDict, isList, itemsOf, Tuple, type Value } from '../../src/expr/value.ts'
-import { Walk } from '../../src/expr/walk.ts'
 import type { Json } from '../../src/net/net.ts'
 import type { Answer, Source, Tagged } from './jinja2.ts'
 

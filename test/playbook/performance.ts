@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beside } from '../../src/cli/file.ts'
+import { beside } from '../../src/cli/terminal/file.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import type { InstanceRow } from '../../src/model/rows.ts'
 import type { Json } from '../../src/net/net.ts'

@@ -1,6 +1,6 @@
 /** How Postgres executes a statement: what it reads, and along which index. */
 import type pg from 'pg'
-import type { Call } from '../../src/store/postgres/statement.ts'
+import type { Call } from '../../src/store/postgres/connection/statement.ts'
 import type { PostgresSubject } from './postgres-subject.ts'
 
 export interface Plan {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FOR_READS, IN_ORDER } from '../../src/store/postgres/connection/settings.ts'
 import { FRONT } from '../../src/store/postgres/read/front.ts'
-import { FOR_READS, IN_ORDER } from '../../src/store/postgres/settings.ts'
 import { NEXT_DUE } from '../../src/store/postgres/sweep/due.ts'
 import { postgresUrl } from '../services.ts'
 import { Planner } from './plans.ts'

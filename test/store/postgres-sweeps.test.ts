@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FOR_READS, IN_ORDER } from '../../src/store/postgres/settings.ts'
-import { type Statement, statement } from '../../src/store/postgres/statement.ts'
+import { FOR_READS, IN_ORDER } from '../../src/store/postgres/connection/settings.ts'
+import { type Statement, statement } from '../../src/store/postgres/connection/statement.ts'
 import * as due from '../../src/store/postgres/sweep/due.ts'
 import { ROOM_HELD } from '../../src/store/postgres/sweep/recount.ts'
 import { postgresUrl } from '../services.ts'

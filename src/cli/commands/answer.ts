@@ -3,12 +3,12 @@ import type { Command } from 'commander'
 import type { EngineApi, GateView } from '../../engine/api.ts'
 import { isId } from '../../http/query.ts'
 import { gateViewWire, instanceWire } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
-import { jsonArgument } from '../json-argument.ts'
 import { actor, noSuch } from '../lookup.ts'
-import { count, paintState } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { jsonArgument } from '../terminal/json-argument.ts'
+import { count, paintState } from '../terminal/words.ts'
 
 interface AnswerOptions extends Shared {
   readonly reason?: string

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { instanceWire, runWire } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
 import { actor, runOrInstance } from '../lookup.ts'
-import { paintState } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { paintState } from '../terminal/words.ts'
 
 export function defineCancel(program: Command): void {
   const command = program

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { Json } from '../../net/net.ts'
 import { instanceWire } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { CliError, EXIT } from '../failure.ts'
 import { correct } from '../inbox.ts'
-import { jsonArgument } from '../json-argument.ts'
 import { actor, instanceView } from '../lookup.ts'
-import type { Terminal } from '../terminal.ts'
-import { brief } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { CliError, EXIT } from '../terminal/failure.ts'
+import { jsonArgument } from '../terminal/json-argument.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { brief } from '../terminal/words.ts'
 
 export function defineContext(program: Command): void {
   const command = program

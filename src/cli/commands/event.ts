@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type { Published } from '../../operations/definitions/events.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
 import { correct } from '../inbox.ts'
-import { jsonArgument } from '../json-argument.ts'
 import { actor } from '../lookup.ts'
-import { harmless, type Terminal } from '../terminal.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { jsonArgument } from '../terminal/json-argument.ts'
+import { harmless, type Terminal } from '../terminal/terminal.ts'
 
 interface EventOptions extends Shared {
   readonly payload?: string

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { instanceWire, STATES } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { CliError, EXIT } from '../failure.ts'
-import { ago, instanceState, paintState, span } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
+import { CliError, EXIT } from '../terminal/failure.ts'
+import { ago, instanceState, paintState, span } from '../terminal/words.ts'
 
 interface LsOptions extends Shared {
   readonly state?: string

@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import { isId } from '../../http/query.ts'
 import { runWire } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
 import { actor, noSuch } from '../lookup.ts'
-import { ago, brief } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { ago, brief } from '../terminal/words.ts'
 
 interface QueuesOptions extends Shared {
   readonly pause?: string

@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import { openEffects } from '../../operations/open-effects.ts'
 import { openEffectWire } from '../../server/sagas/wire.ts'
 import { instanceWire } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
-import { jsonArgument } from '../json-argument.ts'
 import { actor, instanceView } from '../lookup.ts'
-import { harmless } from '../terminal.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { jsonArgument } from '../terminal/json-argument.ts'
+import { harmless } from '../terminal/terminal.ts'
 
 interface RetryOptions extends Shared {
   readonly input?: string

@@ -6,13 +6,13 @@ import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { RunRow } from '../../model/rows.ts'
 import { readInboxQuery, STATUSES } from '../../server/inbox/list.ts'
 import { inboxRunWire, runEventWire } from '../../server/inbox/wire.ts'
-import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
 import { noSuchRun } from '../inbox.ts'
 import { actor } from '../lookup.ts'
-import type { Terminal } from '../terminal.ts'
-import { ago, brief, clock, paintState, placeOf, runState } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { ago, brief, clock, paintState, placeOf, runState } from '../terminal/words.ts'
 
 interface LsOptions extends Shared {
   readonly type?: string

@@ -5,12 +5,12 @@ import type { RefusedRow } from '../../model/commands.ts'
 import { SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../model/sagas.ts'
 import { type OpenEffect, openEffects } from '../../operations/open-effects.ts'
 import { refusedWire, sagaReply, sagaWire } from '../../server/sagas/wire.ts'
-import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { CliError, EXIT } from '../failure.ts'
 import { actor } from '../lookup.ts'
-import { harmless, type Terminal } from '../terminal.ts'
-import { ago, brief, clock, paintState, span } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
+import { CliError, EXIT } from '../terminal/failure.ts'
+import { harmless, type Terminal } from '../terminal/terminal.ts'
+import { ago, brief, clock, paintState, span } from '../terminal/words.ts'
 
 interface ListOptions extends Shared {
   readonly state?: SagaState

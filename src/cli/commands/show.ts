@@ -3,12 +3,12 @@ import type { EngineApi, InstanceView } from '../../engine/api.ts'
 import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import type { LogPlace } from '../../notations/playbook/project/envelope.ts'
 import { eventWire, json, runWire, type Wire } from '../../server/wire.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { CliError, EXIT } from '../failure.ts'
 import { runOrInstance } from '../lookup.ts'
-import type { Terminal } from '../terminal.ts'
-import { brief, clock, instanceState, ownState, paintState, placeOf, runState, span } from '../words.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { CliError, EXIT } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { brief, clock, instanceState, ownState, paintState, placeOf, runState, span } from '../terminal/words.ts'
 
 interface ShowOptions extends Shared {
   readonly events?: boolean

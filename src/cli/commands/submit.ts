@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
 import { correct, number } from '../inbox.ts'
-import { jsonArgument } from '../json-argument.ts'
 import { actor } from '../lookup.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { jsonArgument } from '../terminal/json-argument.ts'
 
 interface SubmitOptions extends Shared {
   readonly key?: string

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { act, jsonOption, type Shared, storeOptions } from '../act.ts'
-import { withEngine } from '../connect.ts'
-import { EXIT } from '../failure.ts'
-import { interrupted } from '../interrupted.ts'
 import { instanceView } from '../lookup.ts'
+import { withEngine } from '../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
+import { EXIT } from '../terminal/failure.ts'
+import { interrupted } from '../terminal/interrupted.ts'
 
 export function defineWatch(program: Command): void {
   const command = program

@@ -3,9 +3,9 @@ import type { EngineApi, InstanceView } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { json, viewWire, type Wire } from '../../server/wire.ts'
-import { EXIT } from '../failure.ts'
-import type { Terminal } from '../terminal.ts'
-import { brief, ownState, paintState, placeOf, span } from '../words.ts'
+import { EXIT } from '../terminal/failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { brief, ownState, paintState, placeOf, span } from '../terminal/words.ts'
 import type { Wait } from './waits.ts'
 
 /** Only a whole success is one: partial, cancelled and compensated work did not do what was asked. */

@@ -8,7 +8,7 @@ import { sleep } from '../../kernel/sleep.ts'
 import type { InstanceRow, StoredEvent } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { eventWire } from '../../server/wire.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { progressLines } from './progress.ts'
 import { Tracer, traceLine } from './trace.ts'
 

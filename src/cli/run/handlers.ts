@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import type { Saga } from '../../client/saga.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { type Handler, Handlers } from '../../worker/handlers.ts'
-import { CliError } from '../failure.ts'
+import { CliError } from '../terminal/failure.ts'
 
 const EXAMPLE = "write: export default { 'order.validate': async (args, ctx) => ({ ok: true }) }"
 const SAGA_EXAMPLE = 'write: export const sagas = [saga({ name: "import", steps: [ … ] })]'

@@ -5,7 +5,7 @@ import type { Json } from '../../net/net.ts'
 import type { Definition } from '../../notations/source/definition.ts'
 import type { Handlers } from '../../worker/handlers.ts'
 import { actor } from '../lookup.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { follow, pause } from './follow.ts'
 import { type Wait, waitsOf } from './waits.ts'
 

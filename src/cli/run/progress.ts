@@ -3,8 +3,8 @@ import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { json } from '../../server/wire.ts'
-import type { Terminal } from '../terminal.ts'
-import { brief, count, ownState, paintState, placeOf, runState, span } from '../words.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { brief, count, ownState, paintState, placeOf, runState, span } from '../terminal/words.ts'
 
 const SHOWN_RUNS = 20
 const READ_RUNS = 200

@@ -6,8 +6,8 @@ import { isStep } from '../../notations/playbook/project/words.ts'
 import { json } from '../../server/wire.ts'
 import type { Store } from '../../store/store.ts'
 import { toolsOf } from '../playbook-tools.ts'
-import type { Terminal } from '../terminal.ts'
-import { brief, paintState, placeOf, span } from '../words.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { brief, paintState, placeOf, span } from '../terminal/words.ts'
 
 export interface TraceStep {
   /** Since the instance was created. */

@@ -6,8 +6,8 @@ import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import { namesAsked, rulesWords } from '../../server/instances/why-words.ts'
 import { json } from '../../server/wire.ts'
-import { contextHint } from '../hints.ts'
-import { brief, placeOf } from '../words.ts'
+import { contextHint } from '../terminal/hints.ts'
+import { brief, placeOf } from '../terminal/words.ts'
 
 export interface Wait {
   readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue' | 'registry'

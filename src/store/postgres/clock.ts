@@ -4,7 +4,7 @@
  * never ahead of the server (the reading was older when it arrived) unless the two machines' clocks run apart;
  * workflow.expect_rows refuses the writes if it is ahead all the same, or if the offset was moved.
  */
-import type { Fields } from './statement.ts'
+import type { Fields } from './connection/statement.ts'
 
 /** Beyond this age an estimate may have drifted by more than a network round trip hides. */
 const FRESH_MS = 5000

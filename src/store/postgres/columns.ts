@@ -18,8 +18,8 @@ import type {
 } from '../../model/rows.ts'
 import type { SagaRow, SagaStepRow } from '../../model/sagas.ts'
 import { type Cell, eventCells, instanceCells, runCells } from '../cells.ts'
-import type { Fields } from './statement.ts'
-import { parseTime } from './time.ts'
+import type { Fields } from './connection/statement.ts'
+import { parseTime } from './connection/time.ts'
 
 /** time: timestamptz, milliseconds here. json, jsonb: carried as text. list: a JSON array of strings. */
 export type Kind = 'uuid' | 'text' | 'int' | 'bigint' | 'bool' | 'time' | 'json' | 'jsonb' | 'list'

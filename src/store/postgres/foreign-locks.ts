@@ -8,11 +8,11 @@
  */
 import type { LockedRow } from '../../kernel/store-errors.ts'
 import type { Delta, Need } from '../store.ts'
-import { textArray } from './batch.ts'
-import { fly } from './flight.ts'
-import type { Lane, Lanes } from './lanes.ts'
-import { LOCK_WAIT_MS } from './settings.ts'
-import { type Call, type Fields, type Statement, statement } from './statement.ts'
+import { textArray } from './connection/batch.ts'
+import { fly } from './connection/flight.ts'
+import type { Lane, Lanes } from './connection/lanes.ts'
+import { LOCK_WAIT_MS } from './connection/settings.ts'
+import { type Call, type Fields, type Statement, statement } from './connection/statement.ts'
 
 const LOOK_EVERY_MS = 100
 

@@ -5,7 +5,7 @@
  * hand out is not known before.
  */
 import type { Listing } from '../../model/registry.ts'
-import { type Call, statement } from './statement.ts'
+import { type Call, statement } from './connection/statement.ts'
 
 /** In one snapshot; one row without a type if nothing is listed. */
 const LISTED = statement(

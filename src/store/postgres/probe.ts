@@ -2,10 +2,10 @@
  * Does the database take writes? An update in place would tell little: on a full disk it succeeds for a long time after inserts
  * have begun to fail. So the table is made longer by 64 KiB, and the rows are rolled back; vacuum gives the room back.
  */
-import { toStoreError } from './failure.ts'
-import { fly } from './flight.ts'
-import type { Lanes } from './lanes.ts'
-import { type Call, statement } from './statement.ts'
+import { toStoreError } from './connection/failure.ts'
+import { fly } from './connection/flight.ts'
+import type { Lanes } from './connection/lanes.ts'
+import { type Call, statement } from './connection/statement.ts'
 
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
 const INSERT: Call = {

@@ -11,11 +11,11 @@
  */
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
-import { textArray, uuidArray } from './batch.ts'
 import type { Estimate } from './clock.ts'
+import { textArray, uuidArray } from './connection/batch.ts'
+import { type Call, statement } from './connection/statement.ts'
 import type { Listings } from './listings.ts'
 import { Loading } from './load/loading.ts'
-import { type Call, statement } from './statement.ts'
 import type { Versions } from './write/apply.ts'
 
 const EXPECTED = `workflow.expect_rows($1::float8, $2::float8,

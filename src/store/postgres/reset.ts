@@ -1,9 +1,9 @@
 /** Empties the database, for tests. */
-import { ask } from './ask.ts'
-import { toStoreError } from './failure.ts'
-import { fly } from './flight.ts'
-import type { Lanes } from './lanes.ts'
-import { type Call, statement } from './statement.ts'
+import { ask } from './connection/ask.ts'
+import { toStoreError } from './connection/failure.ts'
+import { fly } from './connection/flight.ts'
+import type { Lanes } from './connection/lanes.ts'
+import { type Call, statement } from './connection/statement.ts'
 
 /** Nets are named by their content: a process that remembers having stored one stays right. */
 const KEPT = ['workflow_migration', 'workflow_setting', 'workflow_net', 'workflow_key']

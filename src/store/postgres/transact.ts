@@ -22,15 +22,23 @@ import { sleep } from '../../kernel/sleep.ts'
 import { type LockedRow, StoreError, StoreLockedError, StoreUnavailableError } from '../../kernel/store-errors.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
 import { nowFrom, type StoreClock } from './clock.ts'
-import { causeOf, isCollision, isConnectionLoss, isServerError, LOCKED, ROWS_CHANGED, toStoreError } from './failure.ts'
-import { FlightError, fly } from './flight.ts'
+import {
+  causeOf,
+  isCollision,
+  isConnectionLoss,
+  isServerError,
+  LOCKED,
+  ROWS_CHANGED,
+  toStoreError,
+} from './connection/failure.ts'
+import { FlightError, fly } from './connection/flight.ts'
+import type { Lane, Lanes } from './connection/lanes.ts'
+import { type Call, statement } from './connection/statement.ts'
 import { type ForeignLocks, Touched } from './foreign-locks.ts'
-import type { Lane, Lanes } from './lanes.ts'
 import type { KnownListings } from './listings.ts'
 import { Loading } from './load/loading.ts'
 import { CLOCK } from './load/plain.ts'
 import type { Recent } from './recent.ts'
-import { type Call, statement } from './statement.ts'
 import { type Versions, writeCalls } from './write/apply.ts'
 
 export type Probe = (point: 'before-commit' | 'after-commit') => void

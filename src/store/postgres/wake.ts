@@ -5,9 +5,9 @@
  */
 import pg from 'pg'
 import type { Wake } from '../store.ts'
-import { fly } from './flight.ts'
-import { clientConfig, type Lanes, type LanesParams } from './lanes.ts'
-import { statement } from './statement.ts'
+import { fly } from './connection/flight.ts'
+import { clientConfig, type Lanes, type LanesParams } from './connection/lanes.ts'
+import { statement } from './connection/statement.ts'
 
 const CHANNEL = 'workflow_wake'
 /** PostgreSQL refuses payloads of 8000 bytes and more. */

@@ -1,6 +1,6 @@
 /** The event at the end of a step, which its arcs look at, with what the step gave. */
 
-import { type Face, ownKey } from '../../../expr/alias.ts'
+import { type Face, ownKey } from '../../../expr/evaluate/alias.ts'
 import type { Json } from '../../../net/net.ts'
 import { eventName } from './event-name.ts'
 import { group } from './group.ts'

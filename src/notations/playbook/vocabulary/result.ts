@@ -3,7 +3,7 @@
  * such key, and what an HTTP result lacks is looked for in the body of the answer.
  */
 
-import { Alias, type Face, ownKey } from '../../../expr/alias.ts'
+import { Alias, type Face, ownKey } from '../../../expr/evaluate/alias.ts'
 import type { Json } from '../../../net/net.ts'
 
 export function stepResult(value: Json): Face {

@@ -4,8 +4,8 @@
  * A bare name is, in this order: the loop's item, the result of a step, an entry of the context, a key of the workload.
  */
 
-import { Alias, type Face, ownKey } from '../../../expr/alias.ts'
 import { ExprError } from '../../../expr/errors.ts'
+import { Alias, type Face, ownKey } from '../../../expr/evaluate/alias.ts'
 import type { Name } from '../../../expr/names.ts'
 import type { Vocabulary } from '../../../expr/vocabulary.ts'
 import type { Json } from '../../../net/net.ts'

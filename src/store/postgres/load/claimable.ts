@@ -9,9 +9,9 @@
 
 import { splitTypeFilters } from '../../../kernel/type-filters.ts'
 import type { Candidates, ClaimFilter } from '../../store.ts'
-import { textArray } from '../batch.ts'
 import { RUN, selectList } from '../columns.ts'
-import { type Call, type Fields, type Statement, statement } from '../statement.ts'
+import { textArray } from '../connection/batch.ts'
+import { type Call, type Fields, type Statement, statement } from '../connection/statement.ts'
 
 export const WAITING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
 

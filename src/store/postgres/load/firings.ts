@@ -3,9 +3,9 @@
 import { type NodeRan, type PlaceAt, type ResultAt, type ResultText, TOO_LONG } from '../../../model/firings.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { Need } from '../../store.ts'
-import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
-import type { Call, Fields } from '../statement.ts'
+import { numberArray, textArray, uuidArray } from '../connection/batch.ts'
+import type { Call, Fields } from '../connection/statement.ts'
 import * as plain from './plain.ts'
 
 export class Firings {

@@ -1,6 +1,6 @@
 /** What is locked when loaded. Everywhere in the order roots → runs → limits → unique keys, each ordered by its key. */
 import { INSTANCE, LIMIT, RUN, SCHEDULE, selectList, UNIQUE } from '../columns.ts'
-import { statement } from '../statement.ts'
+import { statement } from '../connection/statement.ts'
 
 /**
  * Roots come first and alone: whoever holds a root may read and write its whole tree without further locks. The rows

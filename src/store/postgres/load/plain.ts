@@ -3,8 +3,8 @@
  * LIMIT and OFFSET 0 keep each LATERAL a probe per wanted thing: plans are made once, maybe on empty tables.
  */
 import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
+import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
-import { statement } from '../statement.ts'
 
 /** The transaction's clock: now() in microseconds, and the offset; with them the version of the registry. */
 export const CLOCK = statement(

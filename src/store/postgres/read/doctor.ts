@@ -2,11 +2,11 @@
  * Invariants that hold in every committed state. Each check is one statement giving (subject, finding); findings are
  * sentences for an operator. At most the first 100 of each check. All in one snapshot: work goes on meanwhile.
  */
-import { toStoreError } from '../failure.ts'
-import { fly } from '../flight.ts'
-import type { Lanes } from '../lanes.ts'
+import { toStoreError } from '../connection/failure.ts'
+import { fly } from '../connection/flight.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { type Call, statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
-import { type Call, statement } from '../statement.ts'
 import { EXECUTING, ROOM_HELD } from '../sweep/recount.ts'
 import { INBOX_CHECKS } from './inbox-checks.ts'
 

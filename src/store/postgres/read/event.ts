@@ -2,8 +2,8 @@
 import type { StoredEvent } from '../../../model/rows.ts'
 import { EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { decoder, EVENT } from '../columns.ts'
+import type { Fields } from '../connection/statement.ts'
 import { jsonBytes, shownJson } from '../shown.ts'
-import type { Fields } from '../statement.ts'
 
 /** The id, then the columns of an EventRow. Data beyond its bound is a marker. */
 export const EVENT_COLUMNS = `e.id, ${EVENT.columns

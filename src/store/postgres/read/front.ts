@@ -2,11 +2,11 @@
  * The first due runs of a queue, in the order in which claims take them. As a claim does, it jumps in the claim index from
  * one type and priority to the next; what waits behind the bound, or is due later, is not read.
  */
-import { ask } from '../ask.ts'
-import type { Lanes } from '../lanes.ts'
+import { ask } from '../connection/ask.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { STEPWISE } from '../connection/settings.ts'
+import { statement } from '../connection/statement.ts'
 import { ALONG, WAITING } from '../load/claimable.ts'
-import { STEPWISE } from '../settings.ts'
-import { statement } from '../statement.ts'
 
 export const FRONT = statement(
   `WITH RECURSIVE kind(type) AS (

@@ -1,11 +1,11 @@
 /** Lists of gates. */
 import type { GateQuery, Queries } from '../../../model/queries.ts'
 import type { GateRow } from '../../../model/rows.ts'
-import { ask } from '../ask.ts'
 import * as column from '../columns.ts'
-import type { Lanes } from '../lanes.ts'
+import { ask } from '../connection/ask.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { statement } from '../connection/statement.ts'
 import { shownGates } from '../shown.ts'
-import { statement } from '../statement.ts'
 import { gateConditions } from './conditions.ts'
 
 const OPEN = `SELECT ${column.selectList(column.GATE, 'g')} FROM workflow.workflow_gate g WHERE g.state = 'open'`

@@ -1,13 +1,13 @@
 /** What has happened to runs, many at a time. */
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
-import { ask } from '../ask.ts'
-import { textArray, uuidArray } from '../batch.ts'
-import type { Lanes } from '../lanes.ts'
+import { ask } from '../connection/ask.ts'
+import { textArray, uuidArray } from '../connection/batch.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { type Fields, statement } from '../connection/statement.ts'
+import { parseTime } from '../connection/time.ts'
+import { isUuid } from '../connection/uuid.ts'
 import { jsonBytes, shownJson } from '../shown.ts'
-import { type Fields, statement } from '../statement.ts'
-import { parseTime } from '../time.ts'
-import { isUuid } from '../uuid.ts'
 import { eventFrom } from './event.ts'
 
 /** An open lease belongs after what is stored, a derived `created` before it. */

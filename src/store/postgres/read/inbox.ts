@@ -1,13 +1,13 @@
 /** Lists and counts of inbox runs. */
 import { type InboxPage, type InboxQuery, inboxPage, type TypeDepth } from '../../../model/inbox.ts'
 import { PAGE_BYTES } from '../../../model/shown.ts'
-import { ask } from '../ask.ts'
-import { textArray } from '../batch.ts'
 import * as column from '../columns.ts'
-import type { Lanes } from '../lanes.ts'
+import { ask } from '../connection/ask.ts'
+import { textArray } from '../connection/batch.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { type Fields, statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
 import { shownRuns } from '../shown.ts'
-import { type Fields, statement } from '../statement.ts'
 import { Conditions } from './conditions.ts'
 
 /** Microseconds that a number holds exactly: an odd date of one row, by plain SQL, must not make every list fail. */

@@ -1,10 +1,10 @@
 /** Counts for statistics. */
 import { HELD_AT, type QueueCounts, type TotalRow } from '../../../model/rows.ts'
-import { ask } from '../ask.ts'
-import type { Lanes } from '../lanes.ts'
+import { ask } from '../connection/ask.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { type Fields, statement } from '../connection/statement.ts'
+import { parseTime } from '../connection/time.ts'
 import { LEASED } from '../leased.ts'
-import { type Fields, statement } from '../statement.ts'
-import { parseTime } from '../time.ts'
 
 const CLOCK = '(SELECT workflow.clock())'
 const HELD = `to_timestamp(${HELD_AT / 1000})`

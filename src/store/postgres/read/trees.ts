@@ -1,13 +1,13 @@
 /** Whole trees of instances. No locks; one statement each. */
 import type { InstanceRow, NetRow, SlotRow } from '../../../model/rows.ts'
 import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/tree-queries.ts'
-import { ask, askOne } from '../ask.ts'
-import { numberArray, textArray, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
-import type { Lanes, ReadLanes } from '../lanes.ts'
+import { ask, askOne } from '../connection/ask.ts'
+import { numberArray, textArray, uuidArray } from '../connection/batch.ts'
+import type { Lanes, ReadLanes } from '../connection/lanes.ts'
+import { settingsCall } from '../connection/settings.ts'
+import { type Fields, statement } from '../connection/statement.ts'
 import { NETS, SLOTS_WITH } from '../load/plain.ts'
-import { settingsCall } from '../settings.ts'
-import { type Fields, statement } from '../statement.ts'
 
 const BY_KEY = statement(
   `SELECT ${column.selectList(column.INSTANCE, 'i')} FROM workflow.workflow_instance i WHERE i.start_key = $1::text`,

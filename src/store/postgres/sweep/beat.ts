@@ -1,7 +1,7 @@
 /** A worker says that it lives, and hears what it must know. */
 
+import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
-import { statement } from '../statement.ts'
 
 /**
  * The stored state stands: an operator's word is not undone by the worker's next beat, and a session once dead stays

@@ -6,10 +6,10 @@
  * Nobody waits for rows that other transactions hold: as long as there are some, it is to be done again.
  */
 import { StoreLockedError } from '../../../kernel/store-errors.ts'
-import { ask, askOne } from '../ask.ts'
-import type { Lanes } from '../lanes.ts'
+import { ask, askOne } from '../connection/ask.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { type Statement, statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
-import { type Statement, statement } from '../statement.ts'
 
 const NOW = '(SELECT workflow.clock())'
 const TURN = 'engine_turn = NOT r.engine_turn'

@@ -1,8 +1,8 @@
 /** What is due. Each reads along one partial index that holds little else; none locks runs (the engine's settle does). */
 import { GATE, SCHEDULE, selectList } from '../columns.ts'
+import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
 import { ALONG, WAITING } from '../load/claimable.ts'
-import { statement } from '../statement.ts'
 
 const KEYS = 'SELECT r.id, r.root_id, r.instance_id FROM workflow.workflow_run r'
 const CLOCK = '(SELECT workflow.clock())'

@@ -1,5 +1,5 @@
 /** Small writes of whoever holds a run under an epoch. */
-import { statement } from '../statement.ts'
+import { statement } from '../connection/statement.ts'
 
 /**
  * Locked in the order of ids, like everywhere. A row that another transaction holds delays no other row: it is returned

@@ -3,13 +3,13 @@
  * event partitions before theirs. SKIP LOCKED: several pruners share the work, and what is being touched is not old.
  */
 import type pg from 'pg'
-import { ask } from '../ask.ts'
-import { uuidArray } from '../batch.ts'
-import { toStoreError } from '../failure.ts'
-import { FlightError, fly } from '../flight.ts'
-import type { Lanes } from '../lanes.ts'
+import { ask } from '../connection/ask.ts'
+import { uuidArray } from '../connection/batch.ts'
+import { toStoreError } from '../connection/failure.ts'
+import { FlightError, fly } from '../connection/flight.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { type Call, type Fields, type Statement, statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
-import { type Call, type Fields, type Statement, statement } from '../statement.ts'
 
 const OLD_TREES = `SELECT i.id FROM workflow.workflow_instance i
    WHERE i.parent_id IS NULL AND i.ended_at < to_timestamp($1::float8 / 1000)

@@ -1,11 +1,11 @@
 /** Sets in_use of limits to what holds room under them. */
-import { textArray } from '../batch.ts'
-import { toStoreError } from '../failure.ts'
-import { fly } from '../flight.ts'
-import type { Lanes } from '../lanes.ts'
+import { textArray } from '../connection/batch.ts'
+import { toStoreError } from '../connection/failure.ts'
+import { fly } from '../connection/flight.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { type Call, statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
 import { LIMITS } from '../load/locked.ts'
-import { type Call, statement } from '../statement.ts'
 
 const RUN = 'SELECT r.queue, r.limit_key FROM workflow.workflow_run r'
 

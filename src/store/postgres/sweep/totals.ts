@@ -1,9 +1,9 @@
 /** Adds to the totals of queues. A lost connection may make an addition count twice: statistics, not truth. */
 import type { TotalRow } from '../../../model/rows.ts'
-import { ask } from '../ask.ts'
-import { numberArray, textArray } from '../batch.ts'
-import type { Lanes } from '../lanes.ts'
-import { statement } from '../statement.ts'
+import { ask } from '../connection/ask.ts'
+import { numberArray, textArray } from '../connection/batch.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { statement } from '../connection/statement.ts'
 
 /** Ordered by the key: two processes that add at the same time meet the rows in the same order. */
 const ADD = statement(

@@ -2,10 +2,10 @@
 import type { NewCommand } from '../../../model/commands.ts'
 import type { EventRow, InstanceRow, RunRow, SlotRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
-import { inserter, textArray, updater, upserter, uuidArray } from '../batch.ts'
 import * as column from '../columns.ts'
+import { inserter, textArray, updater, upserter, uuidArray } from '../connection/batch.ts'
+import { type Call, statement } from '../connection/statement.ts'
 import type { Loading } from '../load/loading.ts'
-import { type Call, statement } from '../statement.ts'
 import { REMOVE_RUNS } from '../sweep/prune.ts'
 
 /** A trigger keeps the steps of a workflow that goes on; what the engine removes, it takes out of its workflow first. */

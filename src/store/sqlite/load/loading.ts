@@ -16,7 +16,6 @@ import type {
 } from '../../../model/rows.ts'
 import type { ClaimFilter, Loaded, Need } from '../../store.ts'
 import type { Connection } from '../connection.ts'
-import { loadVersions } from '../definitions.ts'
 import type { Cells } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import {
@@ -38,6 +37,7 @@ import {
   workerOf,
 } from '../row/others.ts'
 import { RUN_CELLS, runOf } from '../row/run.ts'
+import { loadVersions } from '../tables/definitions.ts'
 import { candidates, urgency } from './claimable.ts'
 import { nextFire, ranOf } from './firings.ts'
 import { resultAt, resultOf } from './results.ts'

@@ -1,10 +1,10 @@
 /** The rows that change rarely: items, nets, queues, limits, unique keys, workers, schedules, commands. All but items are upserts. */
 import type { Delta } from '../../store.ts'
-import { putCommand } from '../commands.ts'
 import type { Connection } from '../connection.ts'
-import { putDefinition, restoreDefinition, retireDefinition } from '../definitions.ts'
 import { aboutWorker } from '../row/others.ts'
 import { storable } from '../row/writer.ts'
+import { putCommand } from '../tables/commands.ts'
+import { putDefinition, restoreDefinition, retireDefinition } from '../tables/definitions.ts'
 
 const PUT_ITEMS = `INSERT INTO workflow_item (instance_id, node, fire, first, "values") VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (instance_id, node, fire, first) DO UPDATE SET "values" = excluded."values"`

@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { connectStore, shownUrl, storeUrl } from '../../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
+import { EXIT } from '../../terminal/failure.ts'
+import { count, span } from '../../terminal/words.ts'
+
+export function defineDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('check the invariants of the database; exits 1 if one does not hold')
+  jsonOption(storeOptions(command)).action(
+    act<Shared>(async (terminal, options) => {
+      const store = await connectStore(options, { create: false })
+      try {
+        const began = performance.now()
+        const findings = await store.read.doctor()
+        const url = shownUrl(storeUrl(options))
+        if (terminal.json) terminal.data({ store: url, healthy: findings.length === 0, findings })
+        else if (findings.length === 0) terminal.print(`${url}: nothing found (${span(performance.now() - began)})`)
+        else {
+          terminal.table(
+            [{ title: 'CHECK' }, { title: 'SUBJECT' }, { title: 'FINDING' }],
+            findings.map((f) => [f.check, f.subject, f.finding]),
+          )
+          terminal.print(
+            `${count(findings.length, 'finding')}: each is a state no committed transaction should leave behind; please report it with the rows named`,
+          )
+        }
+        return findings.length === 0 ? EXIT.ok : EXIT.failed
+      } finally {
+        await store.close()
+      }
+    }),
+  )
+}

@@ -1,0 +1,155 @@
+/** keys add | ls | revoke: who may use the server. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { makeKey } from '../../../http/api-key.ts'
+import { SCOPES } from '../../../http/caller.ts'
+import type { KeyRow } from '../../../model/rows.ts'
+import type { Store } from '../../../store/store.ts'
+import { connectStore } from '../../process/connect.ts'
+import { act, jsonOption, oneLine, type Shared, storeOptions } from '../../terminal/act.ts'
+import { CliError, EXIT } from '../../terminal/failure.ts'
+import { spanMs } from '../../terminal/span.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { ago, clock } from '../../terminal/words.ts'
+
+interface AddOptions extends Shared {
+  readonly subject: string
+  readonly scope: readonly string[]
+  readonly role?: readonly string[]
+  readonly tenant?: string
+  readonly expires?: number
+}
+
+export function defineKeys(program: Command): void {
+  const keys = program.command('keys').description('API keys of the server: add, ls, revoke')
+  defineAdd(keys)
+  const ls = keys.command('ls').description('list keys, never their secrets')
+  jsonOption(storeOptions(ls)).action(
+    act<Shared>((terminal, options) => withStore(options, false, (store) => list(terminal, store))),
+  )
+  const revoke = keys.command('revoke').argument('<id>', 'as keys ls shows it').description('make a key worthless')
+  jsonOption(storeOptions(revoke)).action(
+    act<Shared, readonly [string]>((terminal, options, id) =>
+      withStore(options, false, (store) => revokeKey(terminal, store, id)),
+    ),
+  )
+}
+
+function defineAdd(keys: Command): void {
+  const add = keys
+    .command('add')
+    .description('make a key and show it once')
+    .requiredOption('--subject <name>', 'who it stands for; recorded with all that is done with it', oneLine)
+    .addOption(
+      new Option('--scope <scopes...>', `what it may do: ${SCOPES.join(', ')} (admin: everything)`)
+        .argParser(scopes)
+        .makeOptionMandatory(),
+    )
+    .option('--role <roles...>', 'roles of the subject, for approvals')
+    .option('--tenant <name>', 'sees, starts and claims only what belongs to this tenant', oneLine)
+    .option('--expires <span>', 'good for this long, such as 12h or 90d', spanMs)
+  jsonOption(storeOptions(add)).action(
+    act<AddOptions>((terminal, options) => withStore(options, true, (store) => addKey(terminal, store, options))),
+  )
+}
+
+async function addKey(terminal: Terminal, store: Store, options: AddOptions): Promise<number> {
+  const { id, hash, text } = makeKey()
+  const createdAt = await store.now()
+  const row: KeyRow = {
+    id,
+    hash,
+    subject: options.subject,
+    scopes: options.scope,
+    roles: options.role ?? [],
+    tenant: options.tenant ?? null,
+    createdAt,
+    expiresAt: options.expires === undefined ? null : createdAt + options.expires,
+    revokedAt: null,
+  }
+  await store.keys.add(row)
+  if (terminal.json) terminal.data({ key: text, ...keyWire(row) })
+  else {
+    terminal.print(text)
+    terminal.error(`This is shown once and stored nowhere. Send it as "Authorization: Bearer ${text.slice(0, 11)}…".`)
+  }
+  return EXIT.ok
+}
+
+async function list(terminal: Terminal, store: Store): Promise<number> {
+  const rows = await store.keys.list()
+  if (terminal.json) terminal.data({ keys: rows.map(keyWire) })
+  else if (rows.length === 0) terminal.print('no keys')
+  else {
+    const now = await store.now()
+    terminal.table(
+      [
+        { title: 'KEY' },
+        { title: 'SUBJECT' },
+        { title: 'SCOPES' },
+        { title: 'TENANT' },
+        { title: 'MADE' },
+        { title: 'STATE' },
+      ],
+      rows.map((row) => [
+        row.id,
+        row.subject,
+        row.scopes.join(', '),
+        row.tenant ?? '–',
+        ago(row.createdAt, now),
+        stateOf(terminal, row, now),
+      ]),
+    )
+  }
+  return EXIT.ok
+}
+
+async function revokeKey(terminal: Terminal, store: Store, given: string): Promise<number> {
+  const id = /^petrel_([0-9a-f]{16})_/.exec(given)?.[1] ?? given
+  const row = await store.keys.revoke(id)
+  if (row === null) {
+    const known = await store.keys.find(id)
+    throw known === null
+      ? new CliError('not_found', `there is no key ${id}`, '`petrel keys ls` lists them', { id })
+      : new CliError('conflict', `key ${id} was revoked before`, '`petrel keys ls` lists them', { id })
+  }
+  if (terminal.json) terminal.data(keyWire(row))
+  else terminal.print(`key ${row.id} of ${row.subject} is revoked; servers forget it within two seconds`)
+  return EXIT.ok
+}
+
+function stateOf(terminal: Terminal, row: KeyRow, now: number): string {
+  if (row.revokedAt !== null) return terminal.paint('red', `revoked ${ago(row.revokedAt, now)}`)
+  if (row.expiresAt === null) return terminal.paint('green', 'good')
+  if (row.expiresAt <= now) return terminal.paint('red', `expired ${ago(row.expiresAt, now)}`)
+  return terminal.paint('green', `good until ${clock(row.expiresAt)}`)
+}
+
+function keyWire(row: KeyRow): { readonly [key: string]: unknown } {
+  const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+  return {
+    id: row.id,
+    subject: row.subject,
+    scopes: row.scopes,
+    roles: row.roles,
+    tenant: row.tenant,
+    created_at: time(row.createdAt),
+    expires_at: time(row.expiresAt),
+    revoked_at: time(row.revokedAt),
+  }
+}
+
+async function withStore<T>(options: Shared, create: boolean, body: (store: Store) => Promise<T>): Promise<T> {
+  const store = await connectStore(options, { create })
+  try {
+    return await body(store)
+  } finally {
+    await store.close()
+  }
+}
+
+function scopes(text: string, before: readonly string[] = []): readonly string[] {
+  const given = text.split(',').filter(Boolean)
+  const wrong = given.find((scope) => !(SCOPES as readonly string[]).includes(scope))
+  if (wrong === undefined) return [...new Set([...before, ...given])]
+  throw new InvalidArgumentError(`there is no scope '${wrong}'; one of ${SCOPES.join(', ')}.`)
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import { connectStore, shownUrl, storeUrl } from '../../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
+import { EXIT } from '../../terminal/failure.ts'
+import { count } from '../../terminal/words.ts'
+
+export function defineMigrate(program: Command): void {
+  const command = program
+    .command('migrate')
+    .description('bring the database up to date; safe to run again and at the same time')
+  jsonOption(storeOptions(command)).action(
+    act<Shared>(async (terminal, options) => {
+      const store = await connectStore(options, { create: true, migrate: false })
+      try {
+        const { applied, version } = await store.migrate()
+        const url = shownUrl(storeUrl(options))
+        if (terminal.json) terminal.data({ store: url, applied, version })
+        else {
+          for (const name of applied) terminal.print(`applied ${name}`)
+          terminal.print(
+            `${url} is at version ${version}${applied.length === 0 ? ', nothing to do' : `, ${count(applied.length, 'migration')} applied`}`,
+          )
+        }
+        return EXIT.ok
+      } finally {
+        await store.close()
+      }
+    }),
+  )
+}

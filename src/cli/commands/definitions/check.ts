@@ -1,0 +1,88 @@
+import type { Command } from 'commander'
+import type { Definition } from '../../../notations/source/definition.ts'
+import { DefinitionError } from '../../../notations/source/mistakes.ts'
+import { connect } from '../../process/connect.ts'
+import { act, jsonOption, type Shared } from '../../terminal/act.ts'
+import { EXIT, problemLines } from '../../terminal/failure.ts'
+import { type FileOptions, readDefinitionFile } from '../../terminal/file.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { count } from '../../terminal/words.ts'
+
+export function defineCheck(program: Command): void {
+  const command = program
+    .command('check')
+    .argument('<file...>', 'definitions (YAML or JSON)')
+    .description('validate definitions; problems are printed as FILE:LINE:COLUMN')
+    .option('--strict', 'warnings are problems')
+    .option('--store <url>', 'definitions that are not beside the file are looked for among those deployed there')
+  jsonOption(command).action(act<CheckOptions, readonly [readonly string[]]>(check))
+}
+
+interface CheckOptions extends Shared {
+  readonly strict?: boolean
+}
+
+async function check(terminal: Terminal, options: CheckOptions, files: readonly string[]): Promise<number> {
+  if (options.store === undefined) return checkFiles(terminal, options, files, {})
+  const { Catalog } = await import('../../../operations/definitions/catalog.ts')
+  const engine = await connect(options, { create: false, engine: { sweep: false } })
+  try {
+    const deployed = new Catalog({ engine, logger: null }).deployed(null)
+    return await checkFiles(terminal, options, files, { deployed })
+  } finally {
+    await engine.close()
+    await engine.store.close()
+  }
+}
+
+async function checkFiles(
+  terminal: Terminal,
+  options: CheckOptions,
+  files: readonly string[],
+  how: FileOptions,
+): Promise<number> {
+  const { namesOf } = await import('../../run/names.ts')
+  const answers: object[] = []
+  let wrong = 0
+  for (const file of files) {
+    try {
+      const definition = await readDefinitionFile(file, how)
+      if (options.strict === true) refuseWarnings(file, definition)
+      const warnings = definition.warnings ?? []
+      const { nodes, types, tools, subjects } = namesOf(definition)
+      const made =
+        subjects.size > 0
+          ? `${count(nodes.size, 'step')}, subjects ${[...subjects].join(', ')}`
+          : tools.size > 0
+            ? `${count(nodes.size, 'step')}, tools ${[...tools].join(', ')}`
+            : `${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}`
+      answers.push({
+        file,
+        valid: true,
+        dialect: definition.dialect,
+        name: definition.name,
+        types: [...types],
+        ...(tools.size === 0 ? {} : { tools: [...tools] }),
+        ...(subjects.size === 0 ? {} : { subjects: [...subjects] }),
+        problems: [],
+        warnings,
+      })
+      terminal.print(
+        `${file}: ${terminal.paint('green', 'valid')}, ${definition.dialect} '${definition.name}', ${made}${warnings.length === 0 ? '' : `, ${count(warnings.length, 'warning')}`}`,
+      )
+      for (const line of problemLines({ file, problems: warnings }, `${terminal.paint('yellow', 'warning')}: `))
+        terminal.print(line)
+    } catch (error) {
+      if (!(error instanceof DefinitionError)) throw error
+      wrong++
+      answers.push({ file, valid: false, problems: error.problems })
+      for (const line of problemLines(error)) terminal.print(line)
+    }
+  }
+  if (terminal.json) terminal.data(files.length === 1 ? answers[0] : answers)
+  return wrong === 0 ? EXIT.ok : EXIT.usage
+}
+
+function refuseWarnings(file: string, { warnings = [] }: Definition): void {
+  if (warnings.length > 0) throw new DefinitionError(file, warnings)
+}

@@ -1,0 +1,170 @@
+/** definitions ls | show | retire: what has been deployed. */
+import type { Command } from 'commander'
+import type { EngineApi } from '../../../engine/api.ts'
+import type { DefinitionHead, DefinitionRow } from '../../../model/definitions.ts'
+import type { Catalog } from '../../../operations/definitions/catalog.ts'
+import { definitionWire, sourceWire } from '../../../server/definitions/wire.ts'
+import { json } from '../../../server/wire.ts'
+import { actor } from '../../lookup.ts'
+import { withEngine } from '../../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../../terminal/act.ts'
+import { EXIT } from '../../terminal/failure.ts'
+import { harmless, type Terminal } from '../../terminal/terminal.ts'
+import { ago, brief, clock } from '../../terminal/words.ts'
+
+interface ListOptions extends Shared {
+  readonly dialect?: string
+  readonly limit: number
+}
+
+interface OneOptions extends Shared {
+  readonly version?: string
+  readonly source?: boolean
+}
+
+const MOST_VERSIONS = 100
+
+export function defineDefinitions(program: Command): void {
+  const definitions = program.command('definitions').description('what has been deployed: ls, show, retire')
+  const ls = definitions
+    .command('ls', { isDefault: true })
+    .description('list definitions, the latest version of each')
+    .option('--dialect <dialect>', 'only of this notation')
+    .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 50)
+  jsonOption(storeOptions(ls)).action(
+    act<ListOptions>((terminal, options) =>
+      withEngine(options, async ({ store }) => {
+        const { dialect = null, limit } = options
+        const rows = await store.definitions.list({ tenant: null, name: null, dialect, limit, before: null })
+        if (terminal.json) terminal.data({ definitions: rows.map(definitionWire) })
+        else if (rows.length === 0) terminal.print('no definitions in service; `petrel deploy FILE` puts one in')
+        else list(terminal, rows, await store.now())
+        return EXIT.ok
+      }),
+    ),
+  )
+  defineShow(definitions)
+  defineRetire(definitions)
+}
+
+function defineShow(definitions: Command): void {
+  const show = definitions
+    .command('show')
+    .argument('<name>', 'of a definition')
+    .description('one definition with its versions')
+    .option('--version <version>', 'which (default: the latest)')
+    .option('--source', 'print its text, and nothing else')
+  jsonOption(storeOptions(show)).action(
+    act<OneOptions, readonly [string]>((terminal, options, name) =>
+      withEngine(options, async (engine) => {
+        const row = await find(engine, name, options)
+        if (terminal.json) terminal.data({ definition: sourceWire(row) })
+        else if (options.source === true) terminal.print(row.source.replace(/\n$/, ''))
+        else await print(terminal, engine, row)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function defineRetire(definitions: Command): void {
+  const retire = definitions
+    .command('retire')
+    .argument('<name>', 'of a definition')
+    .description('nothing starts it any more; what runs goes on')
+    .option('--version <version>', 'only this one (default: all)')
+  jsonOption(storeOptions(retire)).action(
+    act<OneOptions, readonly [string]>((terminal, options, name) =>
+      withEngine(options, async (engine) => {
+        const catalog = await catalogOf(engine)
+        const rows = await catalog.retire({ tenant: null, name, version: options.version ?? null, actor: actor() })
+        if (terminal.json) terminal.data({ definitions: rows.map(definitionWire) })
+        else terminal.print(`${name} is retired: ${versions(rows)}; deploying it again puts it back`)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function versions(rows: readonly DefinitionHead[]): string {
+  return `${rows.length === 1 ? 'version' : 'versions'} ${rows.map((row) => row.version).join(', ')}`
+}
+
+async function catalogOf(engine: EngineApi): Promise<Catalog> {
+  const { Catalog } = await import('../../../operations/definitions/catalog.ts')
+  return new Catalog({ engine, logger: null })
+}
+
+async function find(
+  engine: EngineApi,
+  name: string,
+  { version = null }: { readonly version?: string | null },
+): Promise<DefinitionRow> {
+  const { findDefinition } = await import('../../../server/definitions/find.ts')
+  return findDefinition(await catalogOf(engine), { tenant: null, name, version })
+}
+
+function list(terminal: Terminal, rows: readonly DefinitionHead[], now: number): void {
+  terminal.table(
+    [
+      { title: 'NAME' },
+      { title: 'VERSION' },
+      { title: 'DIALECT' },
+      { title: 'STARTS' },
+      { title: 'DEPLOYED' },
+      { title: 'BY' },
+    ],
+    rows.map((row) => [
+      harmless(row.name),
+      harmless(row.version),
+      row.dialect,
+      row.retiredAt === null ? brief(triggerText(row.trigger) || 'by hand') : terminal.paint('dim', 'retired'),
+      ago(row.createdAt, now),
+      harmless(row.createdBy ?? ''),
+    ]),
+  )
+}
+
+async function print(terminal: Terminal, engine: EngineApi, row: DefinitionRow): Promise<void> {
+  terminal.print(
+    `${terminal.paint('bold', harmless(row.name))} ${harmless(row.version)}  ${terminal.paint('dim', row.dialect)}`,
+  )
+  terminal.print(
+    `starts    ${row.retiredAt === null ? harmless(triggerText(row.trigger) || 'by hand') : 'never: it is retired'}`,
+  )
+  terminal.print(`deployed  ${clock(row.createdAt)}${row.createdBy === null ? '' : ` by ${harmless(row.createdBy)}`}`)
+  terminal.print(
+    `used      ${row.usedAt === null ? 'not yet: its text may still be replaced' : `since ${clock(row.usedAt)}: its text stays`}`,
+  )
+  const { definitions } = engine.store
+  const query = { tenant: null, name: row.name, dialect: null, limit: MOST_VERSIONS, before: null }
+  const all = await definitions.list(query)
+  if (all.length < 2) return
+  terminal.print()
+  terminal.table(
+    [{ title: 'VERSION' }, { title: 'DEPLOYED' }, { title: 'USED' }, { title: '' }],
+    all.map((one) => [
+      harmless(one.version),
+      clock(one.createdAt),
+      one.usedAt === null ? 'no' : 'yes',
+      one.retiredAt !== null ? 'retired' : one.latest ? 'latest' : '',
+    ]),
+  )
+}
+
+/** '' if nothing but a person starts it. */
+export function triggerText(trigger: string | null): string {
+  const {
+    event = null,
+    condition = null,
+    schedule = null,
+    timezone = 'UTC',
+  } = (json(trigger) ?? {}) as {
+    readonly [key in 'event' | 'condition' | 'schedule' | 'timezone']?: string | null
+  }
+  const zone = timezone === null || timezone === 'UTC' ? '' : ` (${timezone})`
+  return [
+    ...(event === null ? [] : [`on ${event}${condition === null ? '' : ` if ${condition}`}`]),
+    ...(schedule === null ? [] : [`by the clock, ${schedule}${zone}`]),
+  ].join(', ')
+}

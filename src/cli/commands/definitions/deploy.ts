@@ -1,0 +1,108 @@
+import type { Command } from 'commander'
+import { PetrelError } from '../../../kernel/errors.ts'
+import { DefinitionError } from '../../../notations/source/mistakes.ts'
+import type { Catalog, Deployed } from '../../../operations/definitions/catalog.ts'
+import { deployedWire } from '../../../server/definitions/wire.ts'
+import { actor } from '../../lookup.ts'
+import { connect } from '../../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
+import { describeFailure, EXIT, type Failed, problemLines } from '../../terminal/failure.ts'
+import { readDefinitionText } from '../../terminal/file.ts'
+import { harmless, type Terminal } from '../../terminal/terminal.ts'
+import { triggerText } from './definitions.ts'
+
+export function defineDeploy(program: Command): void {
+  const command = program
+    .command('deploy')
+    .argument('<file...>', 'definitions (YAML or JSON)')
+    .description('put definitions into the store: started by name, event or clock from then on')
+  jsonOption(storeOptions(command)).action(act<Shared, readonly [readonly string[]]>(deploy))
+}
+
+interface Tried {
+  readonly file: string
+  readonly outcome: Deployed | DefinitionError | PetrelError
+}
+
+async function deploy(terminal: Terminal, options: Shared, files: readonly string[]): Promise<number> {
+  const texts = files.map((file) => ({ file: file === '-' ? 'stdin' : file, text: readDefinitionText(file) }))
+  const { Catalog } = await import('../../../operations/definitions/catalog.ts')
+  const engine = await connect(options, { create: true, engine: { sweep: false } })
+  try {
+    const tried = await deployAll(new Catalog({ engine, logger: null }), texts)
+    if (terminal.json) terminal.data(tried.length === 1 ? wire(tried[0] as Tried) : tried.map(wire))
+    else for (const one of tried) print(terminal, one)
+    return exitOf(tried)
+  } finally {
+    await engine.close()
+    await engine.store.close()
+  }
+}
+
+/** Files may be made of one another, in any order: what failed is tried again as long as others get through. */
+async function deployAll(
+  catalog: Catalog,
+  texts: readonly { readonly file: string; readonly text: string }[],
+): Promise<readonly Tried[]> {
+  const done = new Map<string, Tried['outcome']>()
+  for (let left = texts; left.length > 0; ) {
+    const failed: (typeof texts)[number][] = []
+    for (const one of left) {
+      const outcome = await deployOne(catalog, one)
+      done.set(one.file, outcome)
+      if (outcome instanceof DefinitionError) failed.push(one)
+    }
+    if (failed.length === left.length) break
+    left = failed
+  }
+  return texts.map(({ file }) => ({ file, outcome: done.get(file) as Tried['outcome'] }))
+}
+
+async function deployOne(
+  catalog: Catalog,
+  one: { readonly file: string; readonly text: string },
+): Promise<Tried['outcome']> {
+  try {
+    return await catalog.deploy({ ...one, tenant: null, actor: actor() })
+  } catch (error) {
+    if (error instanceof DefinitionError || error instanceof PetrelError) return error
+    throw error
+  }
+}
+
+function wire({ file, outcome }: Tried): object {
+  if (!(outcome instanceof Error)) return { file, ...deployedWire(outcome) }
+  const { code, message, details } = describeFailure(outcome)
+  return { file, error: { code, message, details } }
+}
+
+const WORDS: { readonly [what in Deployed['what']]: string } = {
+  created: 'deployed',
+  unchanged: 'unchanged: this is its text already',
+  replaced: 'replaced: nothing had started it yet',
+  restored: 'back in service',
+}
+
+function print(terminal: Terminal, { file, outcome }: Tried): void {
+  if (outcome instanceof DefinitionError) {
+    for (const line of problemLines(outcome)) terminal.error(line)
+    return
+  }
+  if (outcome instanceof Error) {
+    const { message, hint }: Failed = describeFailure(outcome)
+    terminal.error(`${file}: ${harmless(message)}`)
+    if (hint !== null) terminal.error(`  ${harmless(hint)}`)
+    return
+  }
+  const { row, what, warnings } = outcome
+  const trigger = triggerText(row.trigger)
+  const starts = trigger === '' ? `\`petrel start ${row.name}\` starts it` : `starts ${trigger}`
+  terminal.print(`${terminal.paint('bold', row.name)} ${row.version} ${WORDS[what]}; ${starts}`)
+  for (const line of problemLines({ file, problems: warnings }, `${terminal.paint('yellow', 'warning')}: `))
+    terminal.print(line)
+}
+
+function exitOf(tried: readonly Tried[]): number {
+  const exits = tried.map(({ outcome }) => (outcome instanceof Error ? describeFailure(outcome).exit : EXIT.ok))
+  return Math.max(...exits)
+}

@@ -1,0 +1,111 @@
+/** registry ls | set | enable | disable | rm: which runtime executes a type, and whether anybody may. */
+import type { Command } from 'commander'
+import type { TypeRegistry } from '../../../engine/control/type-registry.ts'
+import type { RuntimeRow } from '../../../model/registry.ts'
+import { registryWire } from '../../../server/inbox/wire.ts'
+import { correct } from '../../inbox.ts'
+import { actor } from '../../lookup.ts'
+import { withEngine } from '../../process/connect.ts'
+import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
+import { CliError, EXIT } from '../../terminal/failure.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { brief } from '../../terminal/words.ts'
+
+interface SetOptions extends Shared {
+  readonly description?: string
+}
+
+export function defineRegistry(program: Command): void {
+  const registry = program.command('registry').description('who executes which type: ls, set, enable, disable, rm')
+  const ls = registry.command('ls').description('list the types that are not open to all')
+  jsonOption(storeOptions(ls)).action(
+    act<Shared>(async (terminal, options) => {
+      list(terminal, await withEngine(options, (engine) => engine.registry.list()))
+      return EXIT.ok
+    }),
+  )
+  const set = registry
+    .command('set')
+    .argument('<type>', 'exactly, such as billing.invoice.v1')
+    .argument('<runtime>', 'what its workers state: node, go, python')
+    .description('only workers of this runtime take the type')
+    .option('--description <text>', 'what it is for')
+  jsonOption(storeOptions(set)).action(
+    act<SetOptions, readonly [string, string]>((terminal, options, workflowName, runtime) => {
+      const { description } = options
+      const about = description === undefined ? {} : { description }
+      return correct('registry set', () =>
+        change(terminal, options, (r) => r.put({ workflowName, runtime, ...about, actor: actor() })),
+      )
+    }),
+  )
+  for (const [name, isEnabled, description] of [
+    ['enable', true, 'let workers take the type again'],
+    ['disable', false, 'nobody takes the type; what is held goes on, what comes waits'],
+  ] as const) {
+    const command = registry.command(name).argument('<type>', 'a listed type').description(description)
+    jsonOption(storeOptions(command)).action(
+      act<Shared, readonly [string]>((terminal, options, workflowName) =>
+        change(terminal, options, async (r) => {
+          if ((await r.get(workflowName)) === null) throw unlisted(workflowName)
+          return r.put({ workflowName, isEnabled, actor: actor() })
+        }),
+      ),
+    )
+  }
+  const rm = registry.command('rm').argument('<type>', 'a listed type').description('open the type to all workers')
+  jsonOption(storeOptions(rm)).action(
+    act<Shared, readonly [string]>((terminal, options, type) =>
+      withEngine(options, async (engine) => {
+        const row = await engine.registry.get(type)
+        if (row === null || !(await engine.registry.remove(type, actor()))) throw unlisted(type)
+        if (terminal.json) terminal.data({ entry: registryWire(row) })
+        else terminal.print(`${type} is open to all workers`)
+        return EXIT.ok
+      }),
+    ),
+  )
+}
+
+function change(
+  terminal: Terminal,
+  options: Shared,
+  work: (registry: TypeRegistry) => Promise<RuntimeRow>,
+): Promise<number> {
+  return withEngine(options, async (engine) => {
+    const row = await work(engine.registry)
+    if (terminal.json) terminal.data({ entry: registryWire(row) })
+    else
+      terminal.print(
+        row.isEnabled
+          ? `${row.workflowName} is executed by ${row.runtime}`
+          : `${row.workflowName} is ${terminal.paint('yellow', 'disabled')} (${row.runtime})`,
+      )
+    return EXIT.ok
+  })
+}
+
+function list(terminal: Terminal, rows: Awaited<ReturnType<TypeRegistry['list']>>): void {
+  if (terminal.json) return terminal.data({ entries: rows.map(registryWire) })
+  if (rows.length === 0) return terminal.print('nothing is listed: every type is open to all workers')
+  terminal.table(
+    [
+      { title: 'TYPE' },
+      { title: 'RUNTIME' },
+      { title: 'STATE' },
+      { title: 'PENDING', align: 'right' },
+      { title: 'ABOUT' },
+    ],
+    rows.map((row) => [
+      row.workflowName,
+      row.runtime,
+      row.isEnabled ? 'enabled' : terminal.paint('yellow', 'disabled'),
+      String(row.pending),
+      brief(row.description ?? ''),
+    ]),
+  )
+}
+
+function unlisted(type: string): CliError {
+  return new CliError('not_found', `${type} is not in the registry`, '`petrel registry ls` lists what is', { type })
+}

@@ -1,0 +1,164 @@
+/**
+ * Commands: taking, confirming, reading. They are put in `transact` with the deferral of their run. A take or a confirmation
+ * that a power cut swallows only publishes once more, so neither waits for the disk.
+ */
+import {
+  type CommandRow,
+  type Commands,
+  keptOf,
+  MOST_REFUSED,
+  type NewCommand,
+  type Refused,
+  type RefusedRow,
+} from '../../../model/commands.ts'
+import { readClock } from '../clock.ts'
+import type { Connection } from '../connection.ts'
+import type { Cells } from '../driver.ts'
+import { storable } from '../row/writer.ts'
+
+const READ = `SELECT c.run_id, c.instance_id, c.epoch, c.subject, c.body, c.resend_ms, c.created_at, c.published_at, c.publishes,
+  c.due_at, r.tenant, r.node, r.role FROM workflow_command c JOIN workflow_run r ON r.id = c.run_id`
+const ANY_DUE = 'SELECT 1 FROM workflow_command WHERE due_at IS NOT NULL AND due_at <= ? LIMIT 1'
+const DUE = `SELECT c.run_id, r.status = 'leased' AND r.epoch = c.epoch
+  FROM workflow_command c LEFT JOIN workflow_run r ON r.id = c.run_id
+  WHERE c.due_at IS NOT NULL AND c.due_at <= ? ORDER BY c.due_at LIMIT ?`
+const HOLD = 'UPDATE workflow_command SET due_at = ? WHERE run_id = ?'
+/** Answered before it was confirmed: see commands.ts. */
+const REST = `UPDATE workflow_command AS c SET due_at = NULL, published_at = coalesce(published_at, (
+    SELECT r.finished_at FROM workflow_run r WHERE r.id = c.run_id AND c.due_at > c.created_at
+      AND r.status IN ('succeeded', 'failed') AND NOT r.unknown_outcome
+      AND coalesce(r.error ->> '$.code', '') NOT LIKE 'command\\_%' ESCAPE '\\'))
+  WHERE run_id = ?`
+const CONFIRM = `UPDATE workflow_command SET published_at = ?1, publishes = publishes + 1,
+  due_at = iif(due_at IS NULL, NULL, ?1 + resend_ms) WHERE run_id = ?2`
+const RENEW = 'UPDATE workflow_command SET due_at = ?1 WHERE due_at > ?1 AND published_at IS NOT NULL'
+const NEXT_DUE = 'SELECT min(due_at) FROM workflow_command WHERE due_at IS NOT NULL'
+const ONE = `${READ} WHERE c.run_id = ?`
+const OF_INSTANCE = `${READ} WHERE r.instance_id = ? ORDER BY r.created_at, r.id`
+const PUT = `INSERT INTO workflow_command (run_id, instance_id, epoch, subject, body, resend_ms, created_at, due_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+  ON CONFLICT (run_id) DO UPDATE SET instance_id = excluded.instance_id, epoch = excluded.epoch, subject = excluded.subject,
+    body = excluded.body, resend_ms = excluded.resend_ms, created_at = excluded.created_at, published_at = NULL,
+    publishes = 0, due_at = excluded.due_at`
+
+const NOTE = `INSERT INTO workflow_refused (at, subject, code, message, instance_id, step_id, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`
+const FORGET = 'DELETE FROM workflow_refused WHERE id <= ?'
+const LIST = `SELECT id, at, subject, code, message, instance_id, step_id, body FROM workflow_refused
+  WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2`
+
+export function commandsOn(connection: Connection): Commands {
+  const one = (runId: string): CommandRow[] => connection.statement(ONE).all(runId).map(commandOf)
+  return {
+    take: (params) => take(connection, params),
+    confirm: async ({ runIds }) => {
+      if (runIds.length === 0) return
+      const work = (): void => {
+        const now = readClock(connection)
+        for (const runId of runIds) connection.statement(CONFIRM).get(now, runId)
+      }
+      await connection.writeUnsynced(work, () => undefined)
+    },
+    renew: async () => {
+      const work = (): void => void connection.statement(RENEW).get(readClock(connection))
+      await connection.writeUnsynced(work, () => undefined)
+    },
+    nextDueAt: () => connection.read(() => (connection.statement(NEXT_DUE).get()?.[0] ?? null) as number | null),
+    of: ({ runIds }) => connection.read(() => runIds.flatMap(one)),
+    ofInstance: ({ instanceId }) =>
+      connection.read(() => connection.statement(OF_INSTANCE).all(instanceId).map(commandOf)),
+    refused: refusedOn(connection),
+  }
+}
+
+/** Inside a transaction. Due at once; one that was there before has never been published. */
+export function putCommand(connection: Connection, row: NewCommand): void {
+  connection
+    .statement(PUT)
+    .get(
+      row.runId,
+      row.instanceId,
+      row.epoch,
+      storable(row.subject, 'subject'),
+      storable(row.body, 'body'),
+      row.resendMs,
+      row.createdAt,
+    )
+}
+
+/** Writes only when something is due: looking costs nobody a commit. */
+async function take(
+  connection: Connection,
+  { limit, holdMs }: { readonly limit: number; readonly holdMs: number },
+): Promise<readonly CommandRow[]> {
+  const due = await connection.read(() => connection.statement(ANY_DUE).get(readClock(connection)) !== undefined)
+  if (!due) return []
+  return connection.writeUnsynced(
+    () => {
+      const now = readClock(connection)
+      const taken: CommandRow[] = []
+      // What was answered meanwhile must not hide what waits behind it.
+      for (;;) {
+        const wanted = limit - taken.length
+        const looked = connection.statement(DUE).all(now, wanted)
+        for (const [runId, alive] of looked) {
+          if (alive !== 1) {
+            connection.statement(REST).get(runId as string)
+            continue
+          }
+          connection.statement(HOLD).get(now + holdMs, runId as string)
+          taken.push(commandOf(connection.statement(ONE).get(runId as string) as Cells))
+        }
+        if (looked.length < wanted || taken.length >= limit) return taken
+      }
+    },
+    () => undefined,
+  )
+}
+
+function refusedOn(connection: Connection): Refused {
+  return {
+    note: (given) =>
+      connection.write(
+        () => {
+          const { subject, code, message, instanceId, stepId, body } = keptOf(given)
+          const now = readClock(connection)
+          const noted = connection.statement(NOTE).get(now, subject, code, message, instanceId, stepId, body) as Cells
+          connection.statement(FORGET).get((noted[0] as number) - MOST_REFUSED)
+        },
+        () => undefined,
+      ),
+    list: ({ limit, before }) => connection.read(() => connection.statement(LIST).all(before, limit).map(refusedOf)),
+  }
+}
+
+function commandOf(cells: Cells): CommandRow {
+  return {
+    runId: cells[0] as string,
+    instanceId: cells[1] as string,
+    epoch: cells[2] as number,
+    subject: cells[3] as string,
+    body: cells[4] as string,
+    resendMs: cells[5] as number,
+    createdAt: cells[6] as number,
+    publishedAt: cells[7] as number | null,
+    publishes: cells[8] as number,
+    dueAt: cells[9] as number | null,
+    tenant: cells[10] as string | null,
+    node: cells[11] as string,
+    role: cells[12] as CommandRow['role'],
+  }
+}
+
+function refusedOf(cells: Cells): RefusedRow {
+  return {
+    id: cells[0] as number,
+    at: cells[1] as number,
+    subject: cells[2] as string,
+    code: cells[3] as string,
+    message: cells[4] as string,
+    instanceId: cells[5] as string | null,
+    stepId: cells[6] as string | null,
+    body: cells[7] as string,
+  }
+}

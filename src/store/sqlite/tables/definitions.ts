@@ -1,0 +1,139 @@
+/** Definitions: reads, and the mark that a start makes. Deploying and retiring are part of `transact`. */
+import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../../../model/definitions.ts'
+import { readClock } from '../clock.ts'
+import type { Connection } from '../connection.ts'
+import type { Cells, Value } from '../driver.ts'
+import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
+
+const HEAD_CELLS = `d.id, d.tenant, d.name, d.version, d.number, d.dialect, d.net_hash, d.source_hash, d."trigger",
+  d.created_at, d.created_by, d.used_at, d.retired_at`
+/** By the index of numbers: is there a later one in service? */
+const LATEST = `(d.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM workflow_definition n
+  WHERE n.name = d.name AND coalesce(n.tenant, '') = coalesce(d.tenant, '') AND n.number > d.number AND n.retired_at IS NULL))`
+const OF_TENANT = "coalesce(d.tenant, '') = coalesce(?1, '')"
+const HEAD = `SELECT ${LATEST}, ${HEAD_CELLS} FROM workflow_definition d`
+const ROW = `SELECT ${LATEST}, ${HEAD_CELLS}, d.source, d.plan FROM workflow_definition d`
+
+const OF_NAME = `WHERE d.name = ?2 AND ${OF_TENANT}`
+const GIVEN = `${OF_NAME} AND d.version = ?3`
+const NEWEST = `${OF_NAME} ORDER BY d.retired_at IS NOT NULL, d.number DESC LIMIT 1`
+
+const VERSIONS = `${HEAD} ${OF_NAME} ORDER BY d.number`
+const LIST = `${HEAD} WHERE ${OF_TENANT} AND ${LATEST} AND (?2 IS NULL OR d.dialect = ?2) AND (?3 IS NULL OR d.id < ?3)
+  ORDER BY d.id DESC LIMIT ?4`
+const LIST_VERSIONS = `${HEAD} WHERE ${OF_TENANT} AND d.name = ?5 AND (?2 IS NULL OR d.dialect = ?2)
+    AND (?3 IS NULL OR d.number < (SELECT b.number FROM workflow_definition b WHERE b.id = ?3))
+  ORDER BY d.number DESC LIMIT ?4`
+const NAMES = `SELECT DISTINCT d.name FROM workflow_definition d WHERE ${OF_TENANT} AND d.retired_at IS NULL ORDER BY d.name`
+const EVENT = `d.retired_at IS NULL AND json_extract(d."trigger", '$.event')`
+const LISTENING = `${HEAD} WHERE ${EVENT} IS NOT NULL AND json_extract(d."trigger", '$.event') = ?2 AND ${OF_TENANT} AND ${LATEST}
+  ORDER BY d.name`
+const EVENTS = `SELECT DISTINCT json_extract(d."trigger", '$.event') FROM workflow_definition d
+  WHERE ${EVENT} IS NOT NULL AND ${OF_TENANT} AND ${LATEST} ORDER BY 1`
+const IDLE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
+  WHERE state = 'idle' AND parent_id IS NULL AND name = ?2 AND coalesce(tenant, '') = coalesce(?1, '') ORDER BY id LIMIT ?3`
+const USE = `UPDATE workflow_definition SET used_at = coalesce(used_at, ?3)
+  WHERE id = ?1 AND source_hash = ?2 AND retired_at IS NULL RETURNING used_at`
+
+const PUT = `INSERT INTO workflow_definition (id, tenant, name, version, number, dialect, net_hash, source_hash, "trigger",
+    created_at, created_by, used_at, retired_at, source, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (id) DO UPDATE SET dialect = excluded.dialect, net_hash = excluded.net_hash,
+    source_hash = excluded.source_hash, "trigger" = excluded."trigger", created_at = excluded.created_at,
+    created_by = excluded.created_by, used_at = excluded.used_at, retired_at = excluded.retired_at,
+    source = excluded.source, plan = excluded.plan`
+const RETIRE = 'UPDATE workflow_definition SET retired_at = ?2 WHERE id = ?1 AND retired_at IS NULL'
+const RESTORE = 'UPDATE workflow_definition SET retired_at = NULL WHERE id = ?1'
+
+type Wanted = DefinitionName & { readonly version: string | null }
+
+export function definitionsOn(connection: Connection): Definitions {
+  const all = <T>(sql: string, row: (cells: Cells) => T, ...values: Value[]): Promise<readonly T[]> =>
+    connection.read(() =>
+      connection
+        .statement(sql)
+        .all(...values)
+        .map(row),
+    )
+  const first = async <T>(sql: string, row: (cells: Cells) => T, ...values: Value[]): Promise<T | null> =>
+    (await all(sql, row, ...values))[0] ?? null
+  const one = <T>(sql: string, { tenant, name, version }: Wanted, row: (cells: Cells) => T): Promise<T | null> =>
+    version === null
+      ? first(`${sql} ${NEWEST}`, row, tenant, name)
+      : first(`${sql} ${GIVEN}`, row, tenant, name, version)
+  return {
+    list: ({ tenant, name, dialect, limit, before }) =>
+      name === null
+        ? all(LIST, headOf, tenant, dialect, before, limit)
+        : all(LIST_VERSIONS, headOf, tenant, dialect, before, limit, name),
+    find: (wanted) => one(HEAD, wanted, headOf),
+    get: (wanted) => one(ROW, wanted, rowOf),
+    byId: (id) => first(`${ROW} WHERE d.id = ?1`, rowOf, id),
+    names: ({ tenant }) => all(NAMES, ([name]) => name as string, tenant),
+    listening: ({ tenant, event }) => all(LISTENING, headOf, tenant, event),
+    events: ({ tenant }) => all(EVENTS, ([event]) => event as string, tenant),
+    idle: ({ tenant, name, limit }) => all(IDLE, instanceOf, tenant, name, limit),
+    use: ({ id, sourceHash }) =>
+      connection.write(() => {
+        const used = connection.statement(USE).get(id, sourceHash, readClock(connection))
+        return used === undefined ? null : (used[0] as number)
+      }),
+  }
+}
+
+/** All versions of a name, inside a transaction: the file's write lock is theirs. */
+export function loadVersions(connection: Connection, { tenant, name }: DefinitionName): readonly DefinitionHead[] {
+  return connection.statement(VERSIONS).all(tenant, name).map(headOf)
+}
+
+export function putDefinition(connection: Connection, row: DefinitionRow): void {
+  connection
+    .statement(PUT)
+    .get(
+      row.id,
+      row.tenant,
+      row.name,
+      row.version,
+      row.number,
+      row.dialect,
+      row.netHash,
+      row.sourceHash,
+      row.trigger,
+      row.createdAt,
+      row.createdBy,
+      row.usedAt,
+      row.retiredAt,
+      row.source,
+      row.plan,
+    )
+}
+
+export function retireDefinition(connection: Connection, id: string, now: number): void {
+  connection.statement(RETIRE).get(id, now)
+}
+
+export function restoreDefinition(connection: Connection, id: string): void {
+  connection.statement(RESTORE).get(id)
+}
+
+function headOf(cells: Cells): DefinitionHead {
+  return {
+    id: cells[1] as string,
+    tenant: cells[2] as string | null,
+    name: cells[3] as string,
+    version: cells[4] as string,
+    number: cells[5] as number,
+    dialect: cells[6] as string,
+    netHash: cells[7] as string,
+    sourceHash: cells[8] as string,
+    trigger: cells[9] as string | null,
+    createdAt: cells[10] as number,
+    createdBy: cells[11] as string | null,
+    usedAt: cells[12] as number | null,
+    retiredAt: cells[13] as number | null,
+    latest: cells[0] === 1,
+  }
+}
+
+function rowOf(cells: Cells): DefinitionRow {
+  return { ...headOf(cells), source: cells[14] as string, plan: cells[15] as string }
+}
