@@ -281,7 +281,7 @@ export class Petrel {
   async startText(text: string, options: DefinitionOptions = {}): Promise<InstanceHandle> {
     this.#assertOpen()
     const { input, file = 'definition', resolve, names, tx, idempotencyKey, ...rest } = options
-    const { readDefinition } = await import('../notations/definition.ts')
+    const { readDefinition } = await import('../operations/definitions/read.ts')
     const tools = this.#tools === null ? {} : { tools: this.#tools }
     const others = { ...(resolve === undefined ? {} : { resolve }), ...(names === undefined ? {} : { names }) }
     const { start } = await readDefinition(file, text, { ...tools, ...others })

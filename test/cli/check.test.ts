@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Outcomes, readOutcomes } from '../../src/cli/run/outcomes.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
 import { DefinitionError } from '../../src/notations/source/mistakes.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { root, shell } from './petrel.ts'
 
 const sh = shell()

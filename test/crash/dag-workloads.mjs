@@ -46,7 +46,7 @@ export const EXPECTED_UNDOS = /** @type {Readonly<Record<string, { final: string
   'send-welcome': { final: [], undo: [] },
 })
 
-/** @param {{ readDefinition: typeof import('../../src/notations/definition.ts').readDefinition }} sdk */
+/** @param {{ readDefinition: typeof import('../../src/operations/definitions/read.ts').readDefinition }} sdk */
 export async function workloads({ readDefinition }) {
   const example = (await readDefinition(EXAMPLE, readFileSync(EXAMPLE, 'utf8'))).start
   const wide = (await readDefinition('wide.json', WIDE)).start

@@ -1,6 +1,6 @@
 /** A step that a worker holds, in four ways: what is told of it meanwhile, and the timeout of its workflow, which holds whatever the worker does. */
 import { expect, it } from 'vitest'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import type { Session } from '../../src/worker/port.ts'
 import { Foreign } from '../inbox/foreign.ts'
 import { onBothStores, type Serving, type Stage, until } from '../server/serving.ts'

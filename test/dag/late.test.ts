@@ -1,7 +1,7 @@
 /** A worker that was given up on may have done its work all the same. What it then reports is undone like the rest. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Mortal } from './mortal.ts'

@@ -1,7 +1,7 @@
 /** A process of our own that may die: an engine on a store that, from one moment on, hears and says nothing any more. */
 
 import type * as engines from '../../src/engine/engine.ts'
-import type * as definitions from '../../src/notations/definition.ts'
+import type * as definitions from '../../src/operations/definitions/read.ts'
 import type * as stores from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Delivery, Reply, Session } from '../../src/worker/port.ts'

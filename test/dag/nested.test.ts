@@ -1,7 +1,7 @@
 /** What steps and undos are given where workflows are nested, steps are skipped and instances are retried. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { Drive, PLACES } from '../engine/drive.ts'
 
 const flow = (name: string, spec: string): string =>

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { root } from '../cli/petrel.ts'
 import { Drive, PLACES } from '../engine/drive.ts'
 

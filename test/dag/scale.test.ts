@@ -1,7 +1,7 @@
 /** Large workflows cost per step what small ones cost: counted in what the store is asked for, never in time. */
 import { expect, it, vi } from 'vitest'
 import { deep, dense, type Shape, STEP, UNDO, wide, workflowText, woven } from '../../bench/dag/shapes.mjs'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { deploy } from '../server/native/asking.ts'
 import { onBothStores, type Serving, type Stage, until } from '../server/serving.ts'
 import { type Cost, countCost, expectAsSmall } from './cost.ts'

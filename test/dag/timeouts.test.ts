@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Later } from './later.ts'

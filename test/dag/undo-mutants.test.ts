@@ -111,7 +111,7 @@ async function plant(id: string, mutant: Mutant | null): Promise<Implementation>
   const [{ Engine }, { openStore }, { readDefinition }] = await Promise.all([
     load('engine/engine.ts'),
     load('store/open.ts'),
-    load('notations/definition.ts'),
+    load('operations/definitions/read.ts'),
   ])
   return { Engine, openStore, readDefinition }
 }

@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { openStore } from '../../src/store/open.ts'
 import { STORES } from './stores.ts'
 import { runCases } from './undo-cases.ts'

@@ -1,7 +1,7 @@
 /** Questions about sagas, and orders to them. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { natsUrl } from '../services.ts'
 import { begin, deploy, obliging, onRoad, PAIR, reaches, until } from './stage.ts'

@@ -6,8 +6,8 @@
 import type { InstanceRow, StoredEvent } from '../../src/model/rows.ts'
 import type { Failure } from '../../src/net/marking.ts'
 import type { Json } from '../../src/net/net.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
 import type { StepPayload } from '../../src/notations/playbook/runtime/program.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, type Place } from '../engine/drive.ts'
 

@@ -1,7 +1,8 @@
 /** What a reader is told about a playbook: `line:column path: message (hint)`. */
-import { readDefinition } from '../../src/notations/definition.ts'
+
 import type { Definition } from '../../src/notations/source/definition.ts'
 import { DefinitionError, type LocatedMistake } from '../../src/notations/source/mistakes.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import type { Tools } from '../../src/tools/tools.ts'
 
 export const HEAD = 'apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: flow }\n'

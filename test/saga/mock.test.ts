@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { dryRun } from '../../src/cli/run/mock.ts'
 import { readOutcomes } from '../../src/cli/run/outcomes.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { PLACES } from '../engine/drive.ts'
 import { Stage } from '../engine/saga/stage.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { chain, job, Petrel, task } from '../../src/index.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { onBothStores, onPostgres } from './stores.ts'
 
 describe('stores that cannot be opened', () => {

@@ -1,7 +1,7 @@
 /** Workers with some of the tools: each step goes to one that has what it needs, in whichever process, and waits otherwise. */
 import { expect, it } from 'vitest'
 import { type Petrel, type Tool, Tools } from '../../src/index.ts'
-import { readDefinition } from '../../src/notations/definition.ts'
+import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { NO_POLL } from '../engine/hand.ts'
 import { onBothStores } from './stores.ts'
 

@@ -68,13 +68,23 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   tools: { values: ['kernel'], types: ['net'] },
 
   // Notations: text to net, and back to the notation's own words. Each directory is one notation.
-  'notations/source': { values: ['kernel'], types: ['net'] },
-  'notations/net': { values: ['kernel', 'net', 'expr', 'model', 'notations/source'], types: ['notations'] },
-  'notations/dag': { values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'], types: ['notations'] },
-  'notations/ojs': { values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'], types: ['notations'] },
+  // Reading: texts, their mistakes, and the definition that comes of them: what a start needs, and the tools it may name.
+  'notations/source': { values: ['kernel'], types: ['net', 'model', 'tools'] },
+  // What every notation provides.
+  'notations/interface': { values: [], types: ['kernel', 'net', 'model', 'views', 'notations/source'] },
+  'notations/net': { values: ['kernel', 'net', 'expr', 'model', 'notations/source'], types: ['notations/interface'] },
+  'notations/dag': {
+    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'],
+    types: ['notations/interface'],
+  },
+  'notations/ojs': {
+    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'],
+    types: ['notations/interface'],
+  },
   'notations/ojs/http': {
-    values: ['kernel', 'net', 'model', 'views', 'operations', 'http', 'notations/ojs'],
-    types: ['engine', 'notations'],
+    // Bodies are read as files are.
+    values: ['kernel', 'net', 'model', 'views', 'operations', 'http', 'notations/source', 'notations/ojs'],
+    types: ['engine'],
   },
   'notations/ojs/webhooks': { values: ['kernel', 'model', 'notations/ojs'], types: ['engine'] },
   'notations/playbook/vocabulary': { values: ['expr'], types: ['net'] },
@@ -94,9 +104,12 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'notations/playbook/vocabulary',
       'notations/playbook/runtime',
     ],
-    types: ['notations'],
+    types: ['notations/interface'],
   },
-  'notations/saga': { values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'], types: ['notations'] },
+  'notations/saga': {
+    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'],
+    types: ['notations/interface'],
+  },
   'notations/saga/runtime': { values: ['kernel', 'net', 'worker', 'notations/saga'], types: [] },
   'notations/saga/nats': { values: ['kernel', 'net', 'model', 'operations', 'notations/saga'], types: ['engine'] },
   notations: {
@@ -105,6 +118,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'net',
       'model',
       'notations/source',
+      'notations/interface',
       'notations/net',
       'notations/dag',
       'notations/ojs',
@@ -115,9 +129,13 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   },
 
   // Use cases: they check tenant and scopes, and serve HTTP, CLI and NATS alike.
-  operations: { values: ['kernel', 'net', 'model', 'engine', 'views', 'notations'], types: [] },
+  operations: {
+    values: ['kernel', 'net', 'model', 'engine', 'views', 'notations', 'notations/source'],
+    types: [],
+  },
 
-  // Adapters: connect the directories above and decide nothing.
+  // Adapters: connect the directories above and decide nothing. They show the mistakes of a definition, so they use
+  // notations/source beside the table of notations.
   http: { values: ['kernel', 'net', 'model', 'operations'], types: ['engine'] },
   client: {
     values: [
@@ -128,6 +146,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'store',
       'operations',
       'notations',
+      'notations/source',
       'notations/ojs',
       'notations/playbook',
       'notations/playbook/runtime',
@@ -146,6 +165,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'operations',
       'views',
       'notations',
+      'notations/source',
       'http',
       'notations/ojs/http',
       'notations/ojs/webhooks',
@@ -161,6 +181,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'views',
       'operations',
       'notations',
+      'notations/source',
       'client',
       'worker',
       'tools',

@@ -1,7 +1,7 @@
 /** The small workflow `petrel dev` runs at its start: a chain with a group inside, one job of which needs a retry. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readDefinition } from '../../notations/definition.ts'
 import type { Definition } from '../../notations/source/definition.ts'
+import { readDefinition } from '../../operations/definitions/read.ts'
 import type { Context } from '../../worker/context.ts'
 import { type Handler, Handlers } from '../../worker/handlers.ts'
 

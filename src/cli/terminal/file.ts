@@ -53,7 +53,7 @@ export interface FileOptions {
 /** Definitions that it names are looked for beside it. */
 export async function readDefinitionFile(file: string, { tools, deployed }: FileOptions = {}): Promise<Definition> {
   const text = readDefinitionText(file)
-  const { readDefinition } = await import('../../notations/definition.ts')
+  const { readDefinition } = await import('../../operations/definitions/read.ts')
   const near = beside(file === '-' ? '.' : dirname(file))
   return readDefinition(file === '-' ? 'stdin' : file, text, {
     resolve: async (name) => (await near.resolve(name)) ?? (await deployed?.resolve(name)) ?? null,

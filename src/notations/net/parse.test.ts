@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../definition.ts'
+import { readInPlace } from '../read.ts'
 import { DefinitionError } from '../source/mistakes.ts'
 
 const file = (node: string): string => `kind: Net
@@ -13,7 +13,7 @@ ${node}
 
 async function mistakes(node: string): Promise<string[]> {
   try {
-    await readDefinition('export.yaml', file(node))
+    await readInPlace('export.yaml', file(node))
     return []
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error
@@ -23,7 +23,7 @@ async function mistakes(node: string): Promise<string[]> {
 
 describe('appeal and schema of a node in a file', () => {
   it('are read, and left out of the net where the file has none', async () => {
-    const { start } = await readDefinition(
+    const { start } = await readInPlace(
       'export.yaml',
       file(`    appeal: { title: Send it?, timeout: 2d, options: { roles: [privacy] } }
     schema: { input: { type: object }, path: with.order, output: { type: string } }`),
@@ -37,7 +37,7 @@ describe('appeal and schema of a node in a file', () => {
       },
       schema: { input: { path: ['with', 'order'], schema: { type: 'object' } }, output: { type: 'string' } },
     })
-    const plain = await readDefinition('export.yaml', file(''))
+    const plain = await readInPlace('export.yaml', file(''))
     expect(Object.keys(plain.start.net.nodes[0] as object)).not.toContain('appeal')
     expect(Object.keys(plain.start.net.nodes[0] as object)).not.toContain('schema')
   })
@@ -58,9 +58,9 @@ describe('appeal and schema of a node in a file', () => {
   })
 
   it('what becomes of unknown work is read, per node and for the net, and only runs can be unknown', async () => {
-    const { start } = await readDefinition('export.yaml', `${file('    unknown: undo')}unknown: stop\n`)
+    const { start } = await readInPlace('export.yaml', `${file('    unknown: undo')}unknown: stop\n`)
     expect([start.net.unknown, start.net.nodes[0]?.unknown]).toEqual(['stop', 'undo'])
-    const plain = await readDefinition('export.yaml', file(''))
+    const plain = await readInPlace('export.yaml', file(''))
     expect(Object.keys(plain.start.net.nodes[0] as object)).not.toContain('unknown')
     expect(await mistakes('    unknown: retry')).toEqual([expect.stringMatching(/^7: unknown cannot be /)])
     expect(await mistakes('    next: then\n  then:\n    pass:\n    unknown: stop')).toEqual([
@@ -69,7 +69,7 @@ describe('appeal and schema of a node in a file', () => {
   })
 
   it('the policy retry of a net is read', async () => {
-    const { start } = await readDefinition('export.yaml', `${file('')}onFailure: retry\n`)
+    const { start } = await readInPlace('export.yaml', `${file('')}onFailure: retry\n`)
     expect(start.net.onFailure).toBe('retry')
   })
 })
@@ -100,7 +100,7 @@ nets:
 `
 
   it('are read as the net has them', async () => {
-    const { start } = await readDefinition('pages.yaml', whole)
+    const { start } = await readInPlace('pages.yaml', whole)
     const { net } = start
     expect(net).toMatchObject({
       input: { host: 'example.org', opts: { retries: 2 } },
@@ -125,15 +125,12 @@ nets:
   })
 
   it('are left out of the net where the file has none', async () => {
-    const { start } = await readDefinition('export.yaml', `${file('')}summary: false\n`)
+    const { start } = await readInPlace('export.yaml', `${file('')}summary: false\n`)
     for (const key of ['input', 'inlineBytes', 'summary', 'tells']) expect(Object.keys(start.net)).not.toContain(key)
     const [node] = start.net.nodes
     expect(Object.keys(node as object)).not.toContain('set')
     expect(Object.keys(node?.work as object)).not.toContain('program')
-    const list = await readDefinition(
-      'l.yaml',
-      'kind: Net\nversion: 1\nnodes: { l: { each: { items: xs, run: x } } }\n',
-    )
+    const list = await readInPlace('l.yaml', 'kind: Net\nversion: 1\nnodes: { l: { each: { items: xs, run: x } } }\n')
     const [each] = list.start.net.nodes
     expect(Object.keys(each?.work as object)).toEqual(['kind', 'items', 'body', 'maxInFlight', 'failFast'])
   })
@@ -142,7 +139,7 @@ nets:
     const wrong = async (from: string, to: string): Promise<string> => {
       expect(whole).toContain(from)
       try {
-        await readDefinition('pages.yaml', whole.replace(from, to))
+        await readInPlace('pages.yaml', whole.replace(from, to))
         return 'none'
       } catch (error) {
         if (!(error instanceof DefinitionError)) throw error

@@ -1,6 +1,14 @@
 import type { StartParams } from '../../model/start.ts'
-import type { Trigger } from '../dag/compile/workflow.ts'
 import type { LocatedMistake } from './mistakes.ts'
+
+/** What starts a definition by itself. */
+export interface Trigger {
+  readonly event: string | null
+  readonly condition: string | null
+  readonly schedule: string | null
+  readonly timezone: string
+}
+
 export interface Definition {
   readonly dialect: string
   readonly name: string
@@ -8,7 +16,6 @@ export interface Definition {
   readonly named?: boolean
   /** As its author counts them. */
   readonly version?: string
-  /** What starts it by itself. */
   readonly trigger?: Trigger
   /** What is valid but will cause trouble. */
   readonly warnings?: readonly LocatedMistake[]

@@ -20,11 +20,11 @@ import {
 } from '../../model/definitions.ts'
 import type { EventRow, NetRow, ScheduleRow } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
-import { planDefinition } from '../../notations/definition.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
 import type { ReadOptions, Resolve } from '../../notations/source/others.ts'
 import { closest } from '../../notations/source/reader.ts'
 import type { Delta } from '../../store/store.ts'
+import { planDefinition } from './read.ts'
 import { scheduleFor, scheduleName } from './schedule.ts'
 import { latestOf, nextStep, type Step } from './versions.ts'
 

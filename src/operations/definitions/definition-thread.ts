@@ -4,8 +4,9 @@ import { planStart, type Startable } from '../../engine/intake/plans.ts'
 import type { StartLimits } from '../../engine/intake/start-check.ts'
 import { Evaluators } from '../../engine/transaction/evaluators.ts'
 import { Nets } from '../../engine/transaction/nets.ts'
-import { planned, readHere } from '../../notations/definition.ts'
+import { readInPlace } from '../../notations/read.ts'
 import type { DefinitionText } from '../../notations/source/others.ts'
+import { planned } from './read.ts'
 import type { FromThread, ThreadTask, ToThread } from './thread.ts'
 import { sentError } from './thread-errors.ts'
 
@@ -32,7 +33,7 @@ function tell(message: FromThread): void {
 }
 
 try {
-  const definition = await readHere(file, text, {
+  const definition = await readInPlace(file, text, {
     ...(strict === undefined ? {} : { strict }),
     ...(resolves ? { resolve: async (name: string) => (await ask({ resolve: name })) as DefinitionText | null } : {}),
     ...(names ? { names: async () => (await ask({ names: true })) as readonly string[] } : {}),

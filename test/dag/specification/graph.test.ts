@@ -1,7 +1,7 @@
 /** §5: what runs side by side, what waits, and which graphs are refused. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readDefinition } from '../../../src/notations/definition.ts'
 import type { DefinitionError } from '../../../src/notations/source/mistakes.ts'
+import { readDefinition } from '../../../src/operations/definitions/read.ts'
 import { PLACES } from '../../engine/drive.ts'
 import { fileOf, type Spec, Stage } from './stage.ts'
 

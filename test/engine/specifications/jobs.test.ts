@@ -1,8 +1,8 @@
 /** Chains, groups and batches beyond what the other tests of the engine tell. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstanceRow } from '../../../src/model/rows.ts'
-import { readDefinition } from '../../../src/notations/definition.ts'
 import type { Tree } from '../../../src/notations/ojs/compile/tree.ts'
+import { readDefinition } from '../../../src/operations/definitions/read.ts'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { type Drive, PLACES } from '../drive.ts'
 import { batch, begin, byType, chain, events, group, job, open, row, runRow, types, workflow } from './stage.ts'

@@ -1,7 +1,7 @@
 /** Where an instance begins, which way its tokens go and when it is over. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Net, Node } from '../../../src/net/net.ts'
-import { readDefinition } from '../../../src/notations/definition.ts'
+import { readDefinition } from '../../../src/operations/definitions/read.ts'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { type Drive, net, node, ONCE, PLACES, run } from '../drive.ts'
 import { arc, byType, events, open, routed, row, TWICE } from './stage.ts'

@@ -1,7 +1,7 @@
 /** §3: what lets a token into its step, and what becomes of one that is not let in. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readDefinition } from '../../../src/notations/definition.ts'
 import type { DefinitionError } from '../../../src/notations/source/mistakes.ts'
+import { readDefinition } from '../../../src/operations/definitions/read.ts'
 import { PLACES } from '../../engine/drive.ts'
 import { playbook, Stage, step, workflow } from '../stage.ts'
 

@@ -1,7 +1,7 @@
 /** §1 and §2: root sections, tokens, and where an execution begins. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readDefinition } from '../../../src/notations/definition.ts'
 import type { DefinitionError } from '../../../src/notations/source/mistakes.ts'
+import { readDefinition } from '../../../src/operations/definitions/read.ts'
 import { PLACES } from '../../engine/drive.ts'
 import { playbook, Stage, step, workflow } from '../stage.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Node } from '../../../net/net.ts'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 
 const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\n'
 
-const read = (spec: string, head = HEAD): Promise<Definition> => readDefinition('flow.yaml', `${head}spec:\n${spec}`)
+const read = (spec: string, head = HEAD): Promise<Definition> => readInPlace('flow.yaml', `${head}spec:\n${spec}`)
 
 async function node(key: string, spec: string): Promise<Node> {
   const { start } = await read(spec)

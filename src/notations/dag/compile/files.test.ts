@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { netHash } from '../../../kernel/hash.ts'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
 
@@ -14,7 +14,7 @@ class Folder {
   }
 
   read(name: string): Promise<Definition> {
-    return readDefinition(`${name}.yaml`, this.files[name] as string, {
+    return readInPlace(`${name}.yaml`, this.files[name] as string, {
       resolve: async (other) => {
         this.asked.push(other)
         const text = this.files[other]

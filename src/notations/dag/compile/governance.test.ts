@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { GateWork, Node } from '../../../net/net.ts'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
 
 const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\nspec:\n'
 
-const read = (spec: string): Promise<Definition> => readDefinition('flow.yaml', `${HEAD}${spec}`)
+const read = (spec: string): Promise<Definition> => readInPlace('flow.yaml', `${HEAD}${spec}`)
 
 async function appeals(spec: string): Promise<Record<string, GateWork | undefined>> {
   const { net, nets = [] } = (await read(spec)).start

@@ -2,7 +2,7 @@
  * Joins that steps share. Where k steps wait for the very same d, each arc from every one of them to every other would
  * be d × k, and as many counts when the d end; one hidden node that waits for the d and lets the k go is d + k.
  */
-import type { Waiting } from './graph.ts'
+import type { Waiting } from '../../source/dependencies.ts'
 
 export interface Join {
   /** No step can be called so. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import { DefinitionError } from '../../source/mistakes.ts'
 
 const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\n'
@@ -7,7 +7,7 @@ const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }
 /** `line:column path: message (hint)` of every mistake: none is without a suggestion. */
 async function mistakes(text: string): Promise<readonly string[]> {
   try {
-    await readDefinition('flow.yaml', text)
+    await readInPlace('flow.yaml', text)
     return []
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error

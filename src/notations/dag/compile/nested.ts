@@ -4,10 +4,10 @@
  */
 import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { Definition } from '../../source/definition.ts'
+import { findStuck } from '../../source/dependencies.ts'
 import type { LocatedMistake } from '../../source/mistakes.ts'
 import type { Others, Stop } from '../../source/others.ts'
 import { closest, type Part } from '../../source/reader.ts'
-import { findStuck } from './graph.ts'
 import { levelsOf } from './levels.ts'
 import { checkName } from './metadata.ts'
 import type { Reading } from './reading.ts'

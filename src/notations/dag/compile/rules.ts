@@ -2,9 +2,9 @@
 
 import { MAX_SUGGESTIONS } from '../../../kernel/limits.ts'
 import { MAX_ARCS, MAX_NODES } from '../../../net/validate/validate.ts'
+import { findStuck } from '../../source/dependencies.ts'
 import type { Path } from '../../source/mistakes.ts'
 import { closest, type Reader } from '../../source/reader.ts'
-import { findStuck } from './graph.ts'
 import { joinsOf } from './joins.ts'
 import type { Step, Workflow } from './workflow.ts'
 

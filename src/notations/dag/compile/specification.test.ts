@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import { backoffMs } from '../../../engine/fold/run/backoff.ts'
 import type { Retry } from '../../../net/net.ts'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
 
 const read = (steps: string): Promise<Definition> =>
-  readDefinition(
+  readInPlace(
     'flow.yaml',
     `apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\nspec:\n  steps:\n${steps.replace(/^/gm, '    ')}\n`,
   )

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 
 const HEAD = 'apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: flow }\nspec:\n'
 
 /** `line:column path: message (hint)` of every warning. */
 async function warnings(spec: string, head = HEAD): Promise<readonly string[]> {
-  const { warnings = [] } = await readDefinition('flow.yaml', `${head}${spec}`)
+  const { warnings = [] } = await readInPlace('flow.yaml', `${head}${spec}`)
   return warnings.map((p) => `${p.line}:${p.column} ${p.path}: ${p.message}${p.hint === null ? '' : ` (${p.hint})`}`)
 }
 

@@ -61,10 +61,3 @@ export interface Compensation extends Task {
   readonly step: string
   readonly path: Path
 }
-
-export interface Trigger {
-  readonly event: string | null
-  readonly condition: string | null
-  readonly schedule: string | null
-  readonly timezone: string
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import { DefinitionError } from '../../source/mistakes.ts'
 
 const HEAD = `apiVersion: noetl.io/v2
@@ -14,7 +14,7 @@ const flow = (steps: string, more = ''): string => `${HEAD}workflow:\n${steps.re
 /** `line:column path: message (hint)` of every warning, and of every mistake after a `!`. */
 async function told(text: string): Promise<readonly string[]> {
   try {
-    const { warnings = [] } = await readDefinition('flow.yaml', text)
+    const { warnings = [] } = await readInPlace('flow.yaml', text)
     return warnings.map((w) => `${w.line}:${w.column} ${w.path}: ${w.message} (${w.hint})`)
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error

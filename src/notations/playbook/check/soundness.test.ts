@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { flow, read } from '../../../../test/playbook/told.ts'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 
 /** `line:column rule: message (hint)` of every finding. */
 async function findings(steps: string, more = ''): Promise<readonly string[]> {
@@ -129,7 +129,7 @@ describe('what may happen is not: any guard may hold, and may not', () => {
 
   const examples = new URL('../../../../examples/playbooks/', import.meta.url)
   it.each(readdirSync(examples).filter((file) => file.endsWith('.yaml')))('%s', async (file) => {
-    const { warnings = [] } = await readDefinition(file, readFileSync(new URL(file, examples), 'utf8'), {
+    const { warnings = [] } = await readInPlace(file, readFileSync(new URL(file, examples), 'utf8'), {
       resolve: (name) => ({ file: name, text: readFileSync(new URL(name, examples), 'utf8') }),
     })
     expect(warnings.filter(({ rule }) => rule !== 'lenient')).toEqual([])

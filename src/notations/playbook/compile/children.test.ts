@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { netHash } from '../../../kernel/hash.ts'
 import type { Node } from '../../../net/net.ts'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
 
@@ -15,7 +15,7 @@ class Folder {
   }
 
   read(path: string, strict = false): Promise<Definition> {
-    return readDefinition(path, this.files[path] as string, {
+    return readInPlace(path, this.files[path] as string, {
       strict,
       resolve: (other) => {
         this.asked.push(other)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { newEvaluator } from '../../../expr/index.ts'
 import { compileNet } from '../../../net/compile.ts'
 import type { EachWork, Json, Net, Node, RunWork } from '../../../net/net.ts'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { Program } from '../runtime/program.ts'
 import { playbookVocabulary } from '../vocabulary/index.ts'
@@ -11,7 +11,7 @@ const HEAD = 'apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: flow }\
 
 const flow = (steps: string, more = ''): string => `${HEAD}${more}workflow:\n${steps.replace(/^(?=.)/gm, '  ')}\n`
 
-const read = (steps: string, more = ''): Promise<Definition> => readDefinition('flow.yaml', flow(steps, more))
+const read = (steps: string, more = ''): Promise<Definition> => readInPlace('flow.yaml', flow(steps, more))
 
 async function net(steps: string, more = ''): Promise<Net> {
   const { start } = await read(steps, more)
@@ -111,7 +111,7 @@ describe('the net of a playbook', () => {
   it('tells what metadata says', async () => {
     const head =
       'apiVersion: noetl.io/v10\nkind: Playbook\nmetadata: { name: tests/my flow, version: 2.1, path: a/b, description: d, tags: [t] }\n'
-    const definition = await readDefinition('flow.yaml', `${head}workflow: [{ step: a, ${WORK} }]\n`)
+    const definition = await readInPlace('flow.yaml', `${head}workflow: [{ step: a, ${WORK} }]\n`)
     expect([definition.dialect, definition.name, definition.version]).toEqual(['playbook', 'tests/my flow', '2.1'])
     expect(definition.start.meta).toEqual({ version: '2.1', path: 'a/b', description: 'd', tags: ['t'] })
   })
@@ -337,7 +337,7 @@ describe('a large playbook', () => {
   /** What it costs this process, whatever else the machine does meanwhile. */
   const cost = async (steps: number): Promise<number> => {
     const before = process.cpuUsage()
-    const { start } = await readDefinition('large.yaml', large(steps))
+    const { start } = await readInPlace('large.yaml', large(steps))
     const { user, system } = process.cpuUsage(before)
     expect(start.net.nodes).toHaveLength(steps)
     return (user + system) / 1000

@@ -1,5 +1,5 @@
 /** What no single part shows: names used twice, steps that are not there, circles. */
-import { findStuck } from '../../dag/compile/graph.ts'
+import { findStuck } from '../../source/dependencies.ts'
 import { closest, type Reader } from '../../source/reader.ts'
 import { orderOf } from './order.ts'
 import type { Saga } from './saga.ts'

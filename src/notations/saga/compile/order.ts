@@ -1,5 +1,5 @@
 /** Who waits for whom: if no step says so, each waits for the one before it. */
-import type { Waiting } from '../../dag/compile/graph.ts'
+import type { Waiting } from '../../source/dependencies.ts'
 import type { Saga } from './saga.ts'
 
 export function orderOf({ steps }: Saga): readonly Waiting[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
 import { subjectProblem } from './subject.ts'
 
@@ -28,7 +28,7 @@ const WHOLE = `${HEAD}spec:
 `
 
 async function mistakes(text: string): Promise<readonly string[]> {
-  const error = await readDefinition('saga.yaml', text).then(
+  const error = await readInPlace('saga.yaml', text).then(
     () => null,
     (e: DefinitionError) => e,
   )
@@ -43,7 +43,7 @@ const COMMAND = 'command: { subject: s.v1.r.a }'
 
 describe('a saga in a file', () => {
   it('compiles to a net: a step is a node, the one before it its only arc', async () => {
-    const { dialect, name, version, start } = await readDefinition('saga.yaml', WHOLE)
+    const { dialect, name, version, start } = await readInPlace('saga.yaml', WHOLE)
     expect([dialect, name, version]).toEqual(['saga', 'provision', '2'])
     const [party, account] = start.net.nodes
     expect(start.net).toMatchObject({ dialect: 'saga', entry: ['party'], onFailure: 'compensate', unknown: 'stop' })
@@ -62,14 +62,14 @@ describe('a saga in a file', () => {
     const text = spec(
       `  steps:\n${step(COMMAND, 'a')}${step(COMMAND, 'b')}${step(`${COMMAND}, dependsOn: [a, b]`, 'c')}`,
     )
-    const { net } = (await readDefinition('saga.yaml', text)).start
+    const { net } = (await readInPlace('saga.yaml', text)).start
     expect(net.entry).toEqual(['a', 'b'])
     expect(net.nodes.map((n) => n.join)).toEqual(['each', 'each', 'count'])
   })
 
   it('built by code, its runs have a type of their own', async () => {
     const text = spec(`  build: code\n  onFailure: stop\n  steps:\n${step(COMMAND)}`)
-    const { net } = (await readDefinition('saga.yaml', text)).start
+    const { net } = (await readInPlace('saga.yaml', text)).start
     expect(net.nodes[0]?.work).toMatchObject({ type: 'saga.code.provision.v2' })
     expect(net.onFailure).toBe('abort')
   })

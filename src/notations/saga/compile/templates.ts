@@ -1,7 +1,7 @@
 /** What the bodies name: the request and results of steps that have ended by then. Anything else would quietly be null. */
 import { newEvaluator } from '../../../expr/index.ts'
 import type { Evaluate } from '../../../net/facts.ts'
-import { Ancestors } from '../../dag/compile/graph.ts'
+import { Ancestors } from '../../source/dependencies.ts'
 import type { Path } from '../../source/mistakes.ts'
 import { closest, type Reader } from '../../source/reader.ts'
 import { orderOf } from './order.ts'

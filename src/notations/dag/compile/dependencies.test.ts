@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readDefinition } from '../../definition.ts'
+import { readInPlace } from '../../read.ts'
+import { findStuck, type Waiting } from '../../source/dependencies.ts'
 import { DefinitionError } from '../../source/mistakes.ts'
-import { findStuck, type Waiting } from './graph.ts'
 import { joinsOf } from './joins.ts'
 
 /** Steps whose dependencies all come before them in some order, listed in another. */
@@ -40,7 +40,7 @@ const any: fc.Arbitrary<readonly Waiting[]> = fc.integer({ min: 1, max: 12 }).ch
 })
 
 const read = (steps: readonly Waiting[]) =>
-  readDefinition(
+  readInPlace(
     'flow.json',
     JSON.stringify({ apiVersion: 'ioa.dev/v0.2', kind: 'Workflow', metadata: { name: 'flow' }, spec: { steps } }),
   )

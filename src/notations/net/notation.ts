@@ -1,0 +1,8 @@
+import type { Notation } from '../interface/notation.ts'
+
+export const net: Notation = {
+  name: 'net',
+  mark: { field: 'kind', words: ['Net'] },
+  detect: ({ kind }) => kind === 'Net',
+  read: async () => (await import('./parse.ts')).parseNet,
+}

@@ -1,0 +1,36 @@
+/** Definitions read and planned: small ones in this thread, large ones in a thread of their own. */
+import type { EngineApi } from '../../engine/api.ts'
+import { readInPlace } from '../../notations/read.ts'
+import type { Definition } from '../../notations/source/definition.ts'
+import type { ReadOptions } from '../../notations/source/others.ts'
+import { inThread, unlessLarge } from './thread.ts'
+
+/** As it is stored. */
+export interface PlannedDefinition extends Omit<Definition, 'start'> {
+  readonly planned: ReturnType<EngineApi['planDefinition']>
+}
+
+/** `file` is only named in errors. */
+export async function readDefinition(file: string, text: string, options: ReadOptions = {}): Promise<Definition> {
+  return unlessLarge(text, options, {
+    here: (bounded) => readInPlace(file, text, bounded),
+    inThread: async () => (await inThread(file, text, options, null)).definition,
+  })
+}
+
+/** Refuses what a start would refuse. */
+export async function planDefinition(
+  file: string,
+  text: string,
+  options: ReadOptions,
+  engine: Pick<EngineApi, 'planDefinition' | 'startLimits'>,
+): Promise<PlannedDefinition> {
+  return unlessLarge(text, options, {
+    here: async (bounded) => planned(await readInPlace(file, text, bounded), (start) => engine.planDefinition(start)),
+    inThread: async () => (await inThread(file, text, options, engine.startLimits)).planned,
+  })
+}
+
+export function planned({ start, ...about }: Definition, plan: EngineApi['planDefinition']): PlannedDefinition {
+  return { ...about, planned: plan(start) }
+}
