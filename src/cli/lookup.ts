@@ -1,7 +1,9 @@
 /** Ids given on the command line, and a clear answer when there is nothing behind one. */
-import type { EngineApi, InstanceView } from '../engine/api.ts'
+
+import type { EngineApi } from '../engine/api.ts'
 import { isId } from '../http/query.ts'
 import type { RunRow } from '../model/rows.ts'
+import type { InstanceView } from '../views/view.ts'
 import { CliError } from './terminal/failure.ts'
 
 export async function runOrInstance(

@@ -1,11 +1,12 @@
 /** Handles of what was enqueued or started: its id, and everything one may ask of it. They hold no state of their own. */
 
-import type { EngineApi, InstanceView } from '../engine/api.ts'
+import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../model/rows.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { Execution } from '../notations/playbook/project/execution.ts'
+import type { InstanceView } from '../views/view.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
 import { shapeOfInstance } from './result-shape.ts'

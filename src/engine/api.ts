@@ -3,17 +3,18 @@
 import type { Logger } from '../kernel/logger.ts'
 import type { Commands } from '../model/commands.ts'
 import type { Enqueued, EnqueueParams, LimitParams } from '../model/enqueue.ts'
+import type { GateView } from '../model/gates.ts'
 import type { Leases } from '../model/leases.ts'
-import type { GateRow, InstanceRow, RunRow, ScheduleRow, StoredEvent, TotalRow, WorkerRow } from '../model/rows.ts'
+import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, TotalRow, WorkerRow } from '../model/rows.ts'
 import type { ScheduleParams } from '../model/schedules.ts'
 import type { Started, StartParams } from '../model/start.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json, Net } from '../net/net.ts'
 import type { Store } from '../store/store.ts'
+import type { InstanceView } from '../views/view.ts'
 import type { Why, WhyRun } from '../views/why.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type { TypeRegistry } from './control/type-registry.ts'
-import type { Standing } from './fold/votes.ts'
 import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './intake/definitions.ts'
 import type { Planned, Startable } from './intake/plans.ts'
 import type { StartLimits } from './intake/start-check.ts'
@@ -44,15 +45,6 @@ export interface Retention {
   /** Ended instances and bare runs are kept this long. null: for ever. */
   readonly endedMs: number | null
   readonly eventsMs: number | null
-}
-
-export interface InstanceView {
-  readonly instance: InstanceRow
-  readonly error: Failure | null
-  readonly undoError: Failure | null
-  readonly runs: readonly RunRow[]
-  readonly gates: readonly GateRow[]
-  readonly children: readonly InstanceRow[]
 }
 
 /** What a queue holds and has done. */
@@ -96,12 +88,6 @@ export interface GateLink {
   /** Id of the link. */
   readonly link: string
   readonly actor: string | null
-}
-
-export interface GateView {
-  readonly gate: GateRow
-  readonly instance: InstanceRow
-  readonly standing: Standing
 }
 
 export interface Completion {

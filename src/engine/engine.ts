@@ -8,6 +8,7 @@ import { newId } from '../kernel/ids.ts'
 import { MAX_JSON_BYTES, MAX_NESTING } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
 import type { Enqueued, EnqueueParams } from '../model/enqueue.ts'
+import type { GateView } from '../model/gates.ts'
 import type { Leases } from '../model/leases.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../model/rows.ts'
 import type { ScheduleParams } from '../model/schedules.ts'
@@ -15,6 +16,7 @@ import type { Started, StartParams } from '../model/start.ts'
 import type { Json, Net } from '../net/net.ts'
 import type { Store } from '../store/store.ts'
 import { Results } from '../views/results.ts'
+import type { InstanceView } from '../views/view.ts'
 import { viewOf } from '../views/view.ts'
 import { follow } from '../views/watch.ts'
 import { type Why, WhyDesk, type WhyRun } from '../views/why.ts'
@@ -26,8 +28,6 @@ import type {
   EngineOptions,
   GateAnswer,
   GateLink,
-  GateView,
-  InstanceView,
   QueueStats,
 } from './api.ts'
 import { GateDesk } from './control/gates.ts'

@@ -1,7 +1,7 @@
 /** Who sent a request, as far as the server knows. */
 
-import { UNVERIFIED } from '../engine/fold/votes.ts'
 import { scopedName } from '../kernel/scoped-names.ts'
+import { UNVERIFIED } from '../model/gates.ts'
 
 /** read: look; enqueue: start and cancel work; work: fetch and report it; admin: everything. */
 export type Scope = 'read' | 'enqueue' | 'work' | 'admin'

@@ -8,8 +8,9 @@ import type { ServerResponse } from 'node:http'
 import type { EngineApi } from '../engine/api.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { InstanceWatch } from '../server/instance-watch.ts'
-import { eventWire, instanceWire } from '../server/wire.ts'
-import { jsonText } from './json-text.ts'
+import { eventWire } from '../wire/event.ts'
+import { instanceWire } from '../wire/instance.ts'
+import { jsonText } from '../wire/json-text.ts'
 
 /** Events that are read ahead of the reader; fewer if they are long. */
 const PORTION = 500

@@ -74,3 +74,18 @@ export interface SagaQueries {
   /** Forward steps by index, then undos in the order they were made; what they sent and got as in `list`. */
   steps(id: string): Promise<readonly SagaStepRow[]>
 }
+
+/** What a saga did, or may have done, that its rollback has not undone; empty unless the rollback stopped. */
+export interface OpenEffect {
+  readonly stepId: string
+  readonly stepIndex: number
+  readonly name: string
+  /** Its undo failed; its undo was never sent; the step may have taken effect, but has not answered. */
+  readonly reason: 'undo_failed' | 'not_undone' | 'in_doubt'
+}
+
+export interface SagaView {
+  readonly saga: SagaRow
+  readonly steps: readonly SagaStepRow[]
+  readonly open: readonly OpenEffect[]
+}

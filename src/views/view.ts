@@ -1,9 +1,18 @@
 /** One instance as an operator wants to see it. */
 
-import type { InstanceView } from '../engine/api.ts'
+import type { GateRow, InstanceRow, RunRow } from '../model/rows.ts'
 import { PAGE_BYTES } from '../model/shown.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Store } from '../store/store.ts'
+
+export interface InstanceView {
+  readonly instance: InstanceRow
+  readonly error: Failure | null
+  readonly undoError: Failure | null
+  readonly runs: readonly RunRow[]
+  readonly gates: readonly GateRow[]
+  readonly children: readonly InstanceRow[]
+}
 
 const MOST_RUNS = 1000
 

@@ -4,8 +4,8 @@
  * be; each in the order of the net. The states of all nodes are read, what each waits for only for those on the page.
  */
 
-import type { GateView } from '../engine/api.ts'
 import type { Nets } from '../engine/transaction/nets.ts'
+import type { GateView } from '../model/gates.ts'
 import type { InstanceRow, RunRow } from '../model/rows.ts'
 import type { StepRun } from '../model/step-queries.ts'
 import type { CompiledNet } from '../net/compile.ts'

@@ -63,6 +63,9 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   // What an instance looks like to somebody who reads it: steps, reasons for waiting, results.
   views: { values: ['kernel', 'net', 'model'], types: [] },
 
+  // The JSON of /v1 and `--json`: the functions that produce it.
+  wire: { values: ['kernel', 'net', 'model', 'views'], types: [] },
+
   // Execute work. The worker has the interface that the engine implements (port.ts); none of them knows the engine.
   worker: { values: ['kernel', 'net'], types: [] },
   tools: { values: ['kernel'], types: ['net'] },
@@ -83,7 +86,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   },
   'notations/ojs/http': {
     // Bodies are read as files are.
-    values: ['kernel', 'net', 'model', 'views', 'operations', 'http', 'notations/source', 'notations/ojs'],
+    values: ['kernel', 'net', 'model', 'views', 'operations', 'wire', 'http', 'notations/source', 'notations/ojs'],
     types: ['engine'],
   },
   'notations/ojs/webhooks': { values: ['kernel', 'model', 'notations/ojs'], types: ['engine'] },
@@ -111,7 +114,10 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
     types: ['notations/interface'],
   },
   'notations/saga/runtime': { values: ['kernel', 'net', 'worker', 'notations/saga'], types: [] },
-  'notations/saga/nats': { values: ['kernel', 'net', 'model', 'operations', 'notations/saga'], types: ['engine'] },
+  'notations/saga/nats': {
+    values: ['kernel', 'net', 'model', 'operations', 'wire', 'notations/saga'],
+    types: ['engine'],
+  },
   notations: {
     values: [
       'kernel',
@@ -136,7 +142,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
 
   // Adapters: connect the directories above and decide nothing. They show the mistakes of a definition, so they use
   // notations/source beside the table of notations.
-  http: { values: ['kernel', 'net', 'model', 'operations'], types: ['engine'] },
+  http: { values: ['kernel', 'net', 'model', 'operations', 'wire'], types: ['engine'] },
   client: {
     values: [
       'kernel',
@@ -155,7 +161,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'worker',
       'tools',
     ],
-    types: [],
+    types: ['views'],
   },
   server: {
     values: [
@@ -163,6 +169,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'net',
       'model',
       'operations',
+      'wire',
       'views',
       'notations',
       'notations/source',
@@ -180,6 +187,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'engine',
       'views',
       'operations',
+      'wire',
       'notations',
       'notations/source',
       'client',

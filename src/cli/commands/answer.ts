@@ -1,8 +1,11 @@
 /** approve, reject: one person's vote on a gate. */
+
 import type { Command } from 'commander'
-import type { EngineApi, GateView } from '../../engine/api.ts'
+import type { EngineApi } from '../../engine/api.ts'
 import { isId } from '../../http/query.ts'
-import { gateViewWire, instanceWire } from '../../server/wire.ts'
+import type { GateView } from '../../model/gates.ts'
+import { gateViewWire } from '../../wire/gate.ts'
+import { instanceWire } from '../../wire/instance.ts'
 import { actor, noSuch } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'

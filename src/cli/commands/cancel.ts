@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { instanceWire, runWire } from '../../server/wire.ts'
+import { instanceWire } from '../../wire/instance.ts'
+import { runWire } from '../../wire/run.ts'
 import { actor, runOrInstance } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Json } from '../../net/net.ts'
-import { instanceWire } from '../../server/wire.ts'
+import { instanceWire } from '../../wire/instance.ts'
 import { correct } from '../inbox.ts'
 import { actor, instanceView } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { instanceWire, STATES } from '../../server/wire.ts'
+import { instanceWire, STATES } from '../../wire/instance.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'

@@ -1,7 +1,7 @@
 /** queues, dead, redrive: work as it lies in the table. */
 import type { Command } from 'commander'
 import { isId } from '../../http/query.ts'
-import { runWire } from '../../server/wire.ts'
+import { runWire } from '../../wire/run.ts'
 import { actor, noSuch } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'

@@ -2,9 +2,9 @@
 import { type Command, Option } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
 import type { RefusedRow } from '../../model/commands.ts'
-import { SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../model/sagas.ts'
-import { type OpenEffect, openEffects } from '../../operations/open-effects.ts'
-import { refusedWire, sagaReply, sagaWire } from '../../server/sagas/wire.ts'
+import { type OpenEffect, SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../model/sagas.ts'
+import { sagaView } from '../../operations/saga-view.ts'
+import { refusedWire, sagaViewWire, sagaWire } from '../../wire/saga.ts'
 import { actor } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
@@ -119,8 +119,9 @@ async function find(engine: EngineApi, id: string): Promise<SagaRow> {
 
 async function print(terminal: Terminal, engine: EngineApi, id: string): Promise<void> {
   const saga = await find(engine, id)
-  if (terminal.json) return terminal.data(await sagaReply(engine, saga))
-  const steps = await engine.store.sagas.steps(saga.id)
+  const view = await sagaView(engine, saga)
+  if (terminal.json) return terminal.data(sagaViewWire(view))
+  const { steps, open } = view
   terminal.print(
     `${terminal.paint('bold', harmless(saga.type))} ${saga.id}  ${paintState(terminal, saga.state)}  step ${saga.currentStepIndex} of ${saga.stepCount}`,
   )
@@ -151,7 +152,6 @@ async function print(terminal: Terminal, engine: EngineApi, id: string): Promise
       brief(step.error ?? step.responseJson ?? ''),
     ]),
   )
-  const open = await openEffects(engine, saga.id)
   if (open.length > 0) terminal.print()
   for (const { name, reason } of open) terminal.print(`${harmless(name)}: ${OPEN[reason]}`)
   if (saga.state === 'failed')

@@ -28,7 +28,7 @@ export function defineSubmit(program: Command): void {
   jsonOption(storeOptions(command)).action(
     act<SubmitOptions, readonly [string, string]>(async (terminal, options, type, payload) => {
       const { readSubmit, submit } = await import('../../server/inbox/submit.ts')
-      const { submitWire } = await import('../../server/inbox/wire.ts')
+      const { submitWire } = await import('../../wire/inbox-run.ts')
       const made = await correct('submit', () => {
         const params = readSubmit({
           type,

@@ -1,13 +1,14 @@
 /** why: what an instance or a run waits for, for whoever is on call. */
+
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { dagState } from '../../notations/dag/project/transitions.ts'
 import { executionStatus } from '../../notations/playbook/project/words.ts'
-import { whyRunWire, whyWire } from '../../server/instances/why-wire.ts'
-import { aboutWords, type Moments, namesAsked, reasonWords } from '../../server/instances/why-words.ts'
 import type { Why } from '../../views/why.ts'
 import type { InstanceReason, Reason, Wait } from '../../views/why-reasons.ts'
+import { whyRunWire, whyWire } from '../../wire/why.ts'
+import { aboutWords, type Moments, namesAsked, reasonWords } from '../../wire/why-words.ts'
 import { noSuch, runOrInstance } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'

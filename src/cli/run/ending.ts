@@ -1,8 +1,11 @@
 /** How a run of one definition ends for the shell: the exit code, the summary, the projection. */
-import type { EngineApi, InstanceView } from '../../engine/api.ts'
+
+import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
-import { json, viewWire, type Wire } from '../../server/wire.ts'
+import type { InstanceView } from '../../views/view.ts'
+import { viewWire } from '../../wire/instance.ts'
+import { json, type Wire } from '../../wire/value.ts'
 import { EXIT } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { brief, ownState, paintState, placeOf, span } from '../terminal/words.ts'

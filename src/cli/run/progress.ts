@@ -2,7 +2,7 @@
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
-import { json } from '../../server/wire.ts'
+import { json } from '../../wire/value.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { brief, count, ownState, paintState, placeOf, runState, span } from '../terminal/words.ts'
 

@@ -2,9 +2,10 @@
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
+import type { GateView } from '../../model/gates.ts'
 import type { GateRow, InstanceRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
-import type { GateAnswer, GateLink, GateView } from '../api.ts'
+import type { GateAnswer, GateLink } from '../api.ts'
 import type { Change } from '../fold/change.ts'
 import { castVote, decideGate, refuseDecided } from '../fold/gates.ts'
 import { standingOf } from '../fold/votes.ts'

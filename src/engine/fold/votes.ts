@@ -9,42 +9,8 @@
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { checkOf, misfitsOf } from '../../kernel/json-schema.ts'
-import { type GateOptions, gateOptions } from '../../model/gate-options.ts'
+import { type GateOptions, gateOptions, type Standing, UNVERIFIED, type Vote, votesOf } from '../../model/gates.ts'
 import type { GateRow } from '../../model/rows.ts'
-import type { Json } from '../../net/net.ts'
-
-export interface Vote {
-  /** null: nobody said. Only where the gate does not mind. */
-  readonly by: string | null
-  readonly roles: readonly string[]
-  /** Milliseconds on the store's clock. */
-  readonly at: number
-  readonly approved: boolean
-  readonly answer?: Json
-  readonly reason: string | null
-  /** Id of the signed link it came by. */
-  readonly link: string | null
-}
-
-/** How a vote stands, for whoever looks. */
-export interface Standing {
-  readonly options: GateOptions
-  readonly votes: readonly Vote[]
-  readonly quorum: number
-  /** Votes there can be. */
-  readonly seats: number
-  readonly approvals: number
-  readonly rejections: number
-  /** Any of these lets vote; null: no role is needed. */
-  readonly roles: readonly string[] | null
-  /** Of those named, who may vote and has not; null: nobody is named. */
-  readonly missing: readonly string[] | null
-  /** May not vote: they began it. */
-  readonly excluded: readonly string[]
-}
-
-/** What follows a name that nobody vouches for. */
-export const UNVERIFIED = ' (unverified)'
 
 /** Whether or not anybody vouches for it, a name is one person's: it votes once and stays excluded. */
 function sameName(a: string, b: string): boolean {
@@ -53,10 +19,6 @@ function sameName(a: string, b: string): boolean {
 
 function bare(name: string): string {
   return name.endsWith(UNVERIFIED) ? name.slice(0, -UNVERIFIED.length) : name
-}
-
-export function votesOf(gate: GateRow): readonly Vote[] {
-  return JSON.parse(gate.votes)
 }
 
 export function standingOf(gate: GateRow, initiators: readonly string[]): Standing {

@@ -5,7 +5,7 @@
 
 import { newEvaluator } from '../../expr/index.ts'
 import { netHash } from '../../kernel/hash.ts'
-import { gateProblems } from '../../model/gate-options.ts'
+import { gateProblems } from '../../model/gates.ts'
 import { schemaProblems } from '../../model/node-schemas.ts'
 import type { Item } from '../../model/start.ts'
 import { compileNet, NetError } from '../../net/compile.ts'

@@ -4,10 +4,10 @@ import { actorOf } from '../../http/caller.ts'
 import { isId, onlyKnown, type Query, storableParam, textParam, wholeParam } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Catalog } from '../../operations/definitions/catalog.ts'
-import type { Wire } from '../wire.ts'
+import { definitionWire, deployedWire, sourceWire } from '../../wire/definition.ts'
+import type { Wire } from '../../wire/value.ts'
 import { findDefinition } from './find.ts'
 import { readGiven, readTexts } from './text.ts'
-import { definitionWire, deployedWire, sourceWire } from './wire.ts'
 
 type ByName = { Params: { readonly name: string } }
 type ByVersion = { Params: { readonly name: string; readonly version: string } }

@@ -1,8 +1,9 @@
 /** The page behind a signed link: what is decided, by whom, until when, what others have said, and the form. */
-import type { GateView } from '../../engine/api.ts'
+
 import { escapeHtml } from '../../http/html.ts'
+import type { GateView } from '../../model/gates.ts'
 import type { Json } from '../../net/net.ts'
-import { json } from '../wire.ts'
+import { json } from '../../wire/value.ts'
 import { type Field, inputName, shapeOf } from './form.ts'
 import type { Invitation } from './link.ts'
 

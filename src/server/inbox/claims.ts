@@ -21,11 +21,11 @@ import type { RunRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import { kindOf, type Part } from '../../notations/source/reader.ts'
+import { inboxRunWire } from '../../wire/inbox-run.ts'
+import { time, type Wire } from '../../wire/value.ts'
 import { LONGEST_DELAY_MS } from '../../worker/later.ts'
-import { time, type Wire } from '../wire.ts'
 import { needName, readBody, readEntries, readName, readNotes, readQueue, readRuntime } from './fields.ts'
 import { conflict, findRun, knownId, runProblem } from './run-problem.ts'
-import { inboxRunWire } from './wire.ts'
 
 const LEASE_SECONDS = { least: 1, most: 86_400, fallback: 30 }
 const MOST_CLAIMED = 100

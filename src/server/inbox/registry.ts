@@ -8,8 +8,8 @@ import { onlyKnown, type Query } from '../../http/query.ts'
 import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { kindOf, type Part } from '../../notations/source/reader.ts'
+import { registryWire } from '../../wire/registry.ts'
 import { readBody, readName, readRuntime } from './fields.ts'
-import { registryWire } from './wire.ts'
 
 type ByName = { Params: { readonly name: string } }
 

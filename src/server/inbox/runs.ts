@@ -4,12 +4,13 @@ import type { EngineApi } from '../../engine/api.ts'
 import { bodyObject } from '../../http/body.ts'
 import { actorOf, type Caller } from '../../http/caller.ts'
 import { onlyKnown, type Query, wholeParam } from '../../http/query.ts'
-import { wireEach } from '../wire.ts'
+import { runEventWire } from '../../wire/event.ts'
+import { inboxRunWire, submitWire } from '../../wire/inbox-run.ts'
+import { wireEach } from '../../wire/value.ts'
 import { readBody } from './fields.ts'
 import { RUN_PARAMS, readInboxQuery } from './list.ts'
 import { findRun, knownId, runProblem } from './run-problem.ts'
 import { readSubmit, type Submitter, submit } from './submit.ts'
-import { inboxRunWire, runEventWire, submitWire } from './wire.ts'
 
 const MOST_EVENTS = 10_000
 

@@ -9,9 +9,9 @@ import { PetrelError } from '../../kernel/errors.ts'
 import type { InboxScheduleRow } from '../../model/inbox-schedules.ts'
 import type { Json } from '../../net/net.ts'
 import type { Part } from '../../notations/source/reader.ts'
-import { wireEach } from '../wire.ts'
+import { scheduleWire } from '../../wire/schedule.ts'
+import { wireEach } from '../../wire/value.ts'
 import { needName, readBody, readMaxAttempts, readName, readPriority, readType } from './fields.ts'
-import { scheduleWire } from './wire.ts'
 
 type ById = { Params: { readonly id: string } }
 

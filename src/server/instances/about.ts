@@ -1,7 +1,7 @@
 /** What an instance was given: by whom it was started, with which input, and what its context holds now. */
 import type { EngineApi } from '../../engine/api.ts'
 import { PAGE_BYTES } from '../../model/shown.ts'
-import { json, type Wire } from '../wire.ts'
+import { json, type Wire } from '../../wire/value.ts'
 
 export async function aboutWire(engine: EngineApi, instanceId: string): Promise<Wire> {
   const { read } = engine.store

@@ -8,7 +8,7 @@ import type { InstanceRow } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
 import { EVENT_TYPES, parsePlace } from '../../notations/playbook/project/envelope.ts'
 import { FROM_THE_BEGINNING, loadEvents } from '../../notations/playbook/project/events.ts'
-import { json } from '../wire.ts'
+import { json } from '../../wire/value.ts'
 import { type ById, findRow } from './find.ts'
 import { loadResult } from './result.ts'
 

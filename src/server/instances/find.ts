@@ -1,9 +1,10 @@
 /** An instance that somebody names: it is there and theirs, or 404. What belongs to another tenant is not there. */
-import type { EngineApi, InstanceView } from '../../engine/api.ts'
+import type { EngineApi } from '../../engine/api.ts'
 import type { Caller } from '../../http/caller.ts'
 import { isId } from '../../http/query.ts'
 import { notFound } from '../../http/request-error.ts'
 import type { InstanceRow } from '../../model/rows.ts'
+import type { InstanceView } from '../../views/view.ts'
 
 export type ById = { Params: { readonly id: string } }
 

@@ -5,8 +5,9 @@ import type { EngineApi } from '../../engine/api.ts'
 import { onlyKnown, type Query, wholeParam } from '../../http/query.ts'
 import type { Seats } from '../../http/seats.ts'
 import { streamEvents } from '../../http/stream.ts'
+import { eventWire } from '../../wire/event.ts'
+import { wireEach } from '../../wire/value.ts'
 import { InstanceWatch } from '../instance-watch.ts'
-import { eventWire, wireEach } from '../wire.ts'
 import { type ById, findRow } from './find.ts'
 
 export interface HistoryContext {

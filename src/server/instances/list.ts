@@ -5,7 +5,7 @@ import { PetrelError } from '../../kernel/errors.ts'
 import type { InstanceQuery } from '../../model/queries.ts'
 import { HELD_AT } from '../../model/rows.ts'
 import { parseMoment } from '../../notations/ojs/project/time.ts'
-import { STATES } from '../wire.ts'
+import { STATES } from '../../wire/instance.ts'
 
 export const INSTANCE_PARAMS = [
   'state',

@@ -6,7 +6,7 @@ import { indexNet } from '../../net/compile.ts'
 import type { Net, Node } from '../../net/net.ts'
 import { loadMarks, loadPlaybookSteps } from '../../notations/playbook/project/steps.ts'
 import { loadSteps, type StepState, type StepView } from '../../views/steps.ts'
-import { json } from '../wire.ts'
+import { json } from '../../wire/value.ts'
 
 export interface NodeResult {
   readonly state: StepState

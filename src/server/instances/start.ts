@@ -9,8 +9,9 @@ import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../kernel/limits.ts'
 import type { Json } from '../../net/net.ts'
 import type { Part } from '../../notations/source/reader.ts'
 import type { Catalog } from '../../operations/definitions/catalog.ts'
+import { instanceWire } from '../../wire/instance.ts'
+import type { Wire } from '../../wire/value.ts'
 import { needName, readBody, readLine, readName } from '../inbox/fields.ts'
-import { instanceWire, type Wire } from '../wire.ts'
 import { aboutWire } from './about.ts'
 
 const STARTED = ['workflow', 'version', 'input', 'start_key', 'start', 'meta', 'correlation_id']

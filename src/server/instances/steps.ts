@@ -15,7 +15,7 @@ import {
   playbookNodes,
 } from '../../notations/playbook/project/steps.ts'
 import { failureOf, loadSteps, nodesBefore, type StepView } from '../../views/steps.ts'
-import { time, type Wire } from '../wire.ts'
+import { time, type Wire } from '../../wire/value.ts'
 import { type ById, findRow } from './find.ts'
 
 export function stepRoutes(app: FastifyInstance, engine: EngineApi): void {

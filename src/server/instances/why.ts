@@ -4,8 +4,8 @@ import type { EngineApi } from '../../engine/api.ts'
 import { onlyKnown, type Query, textParam, wholeParam } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { isWhyCursor, type Why } from '../../views/why.ts'
+import { whyWire } from '../../wire/why.ts'
 import { type ById, findRow } from './find.ts'
-import { whyWire } from './why-wire.ts'
 
 export function whyRoutes(app: FastifyInstance, engine: EngineApi): void {
   app.get<ById>('/v1/instances/:id/why', async (request) => {

@@ -1,6 +1,6 @@
 /** Instances of all notations as /v1 shows them. */
 import { EXECUTION_STATUSES } from '../../notations/playbook/project/words.ts'
-import { STATES } from '../wire.ts'
+import { STATES } from '../../wire/instance.ts'
 import { anything, flag, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 
 const MADE: { readonly [name: string]: Schema } = {

@@ -7,11 +7,12 @@ import { isId, listParam, onlyKnown, type Query, storableParam, textParam, whole
 import { notFound } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { SAGA_STATES, type SagaRow, type SagaState } from '../../model/sagas.ts'
+import { sagaView } from '../../operations/saga-view.ts'
 import { cancelSaga, retrySaga } from '../../operations/sagas.ts'
+import { refusedWire, sagaViewWire, sagaWire } from '../../wire/saga.ts'
+import { type Wire, wireEach } from '../../wire/value.ts'
 import { readBody } from '../inbox/fields.ts'
 import { refusing } from '../instances/problem.ts'
-import { type Wire, wireEach } from '../wire.ts'
-import { refusedWire, sagaReply, sagaWire } from './wire.ts'
 
 type ById = { Params: { readonly id: string } }
 
@@ -72,7 +73,7 @@ export function sagaRoutes(app: FastifyInstance, engine: EngineApi): void {
   async function show(id: string): Promise<Wire> {
     const saga = await sagas.get(id)
     if (saga === null) throw notFound('saga', id)
-    return sagaReply(engine, saga)
+    return sagaViewWire(await sagaView(engine, saga))
   }
 }
 

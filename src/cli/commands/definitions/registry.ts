@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { TypeRegistry } from '../../../engine/control/type-registry.ts'
 import type { RuntimeRow } from '../../../model/registry.ts'
-import { registryWire } from '../../../server/inbox/wire.ts'
+import { registryWire } from '../../../wire/registry.ts'
 import { correct } from '../../inbox.ts'
 import { actor } from '../../lookup.ts'
 import { withEngine } from '../../process/connect.ts'

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { EngineApi } from '../../../engine/api.ts'
 import type { InboxScheduleRow } from '../../../model/inbox-schedules.ts'
-import { scheduleWire } from '../../../server/inbox/wire.ts'
+import { scheduleWire } from '../../../wire/schedule.ts'
 import { correct, number } from '../../inbox.ts'
 import { withEngine } from '../../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'

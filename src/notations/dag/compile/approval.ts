@@ -2,7 +2,7 @@
  * `approval:` on a step, and the older convention: a step whose action begins with `GATE:`. Both make a gate. And
  * `governance:`, in the same words: the gate where people decide about what governance forbade.
  */
-import { checkGateOptions } from '../../../model/gate-options.ts'
+import { checkGateOptions } from '../../../model/gates.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Part } from '../../source/reader.ts'
 import { partAt, type Reading, readTimeout } from './reading.ts'

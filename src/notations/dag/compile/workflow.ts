@@ -51,7 +51,7 @@ export interface Step extends Task {
 }
 
 export interface Approval {
-  /** As src/model/gate-options.ts reads them. */
+  /** As src/model/gates.ts reads them. */
   readonly options: { readonly [key: string]: Json }
   readonly timeoutMs: number | null
   readonly onTimeout: 'approve' | 'reject'

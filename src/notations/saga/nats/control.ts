@@ -5,8 +5,9 @@ import { PetrelError } from '../../../kernel/errors.ts'
 import type { Logger } from '../../../kernel/logger.ts'
 import { SAGA_STATES, type SagaRow } from '../../../model/sagas.ts'
 import type { Json } from '../../../net/net.ts'
+import { sagaView } from '../../../operations/saga-view.ts'
 import { cancelSaga, retrySaga } from '../../../operations/sagas.ts'
-import { sagaReply, sagaWire } from '../../../server/sagas/wire.ts'
+import { sagaViewWire, sagaWire } from '../../../wire/saga.ts'
 import { choiceOf, type Fields, idOf, need, readBody, textOf, wholeOf } from './body.ts'
 import type { Control } from './names.ts'
 import { Refusal } from './refusal.ts'
@@ -90,7 +91,7 @@ async function found(engine: EngineApi, id: string): Promise<SagaRow> {
 }
 
 async function show(engine: EngineApi, row: SagaRow): Promise<Answer> {
-  return sagaReply(engine, row)
+  return sagaViewWire(await sagaView(engine, row))
 }
 
 function unknown(id: string): PetrelError {

@@ -1,6 +1,6 @@
 /** Listens to requests about sagas; of all processes one answers each. */
 import type { Msg, Subscription } from '@nats-io/transport-node'
-import { jsonText } from '../../../http/json-text.ts'
+import { jsonText } from '../../../wire/json-text.ts'
 import { answerControl, type ControlParams, NO_TENANT } from './control.ts'
 import type { Link } from './link.ts'
 import { CONTROL_GROUP, CONTROLS, type Control, type ControlReach, type Names } from './names.ts'

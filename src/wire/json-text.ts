@@ -3,7 +3,7 @@
  * replaced by `{ "error": { "code": "unreadable", … } }` where it is, as far inside as it can be found; everything around
  * it is written as it is.
  */
-import type { Wire } from '../server/wire.ts'
+import type { Wire } from './value.ts'
 
 /** How far inside a reply the unreadable part is looked for: list, entry, field, argument. */
 const LEVELS = 5

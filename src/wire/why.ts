@@ -1,7 +1,9 @@
 /** Why, as /v1 and `petrel why --json` show it: each reason with its facts and a sentence. */
-import type { Why, WhyRun } from '../../views/why.ts'
-import type { InstanceReason, Reason, Wait } from '../../views/why-reasons.ts'
-import { instanceWire, runWire, time, type Wire } from '../wire.ts'
+import type { Why, WhyRun } from '../views/why.ts'
+import type { InstanceReason, Reason, Wait } from '../views/why-reasons.ts'
+import { instanceWire } from './instance.ts'
+import { runWire } from './run.ts'
+import { time, type Wire } from './value.ts'
 import { aboutWords, type Moments, reasonWords } from './why-words.ts'
 
 const CLOCK: Moments = {

@@ -1,15 +1,13 @@
-/** What a saga's rollback left undone. Apart from the catalog: a command that only shows a saga need not load the parser of definitions. */
+/** One saga as it is shown, with what its rollback left undone. Apart from the catalog: a command that only shows a saga need not load the parser of definitions. */
 import type { EngineApi } from '../engine/api.ts'
+import type { OpenEffect, SagaRow, SagaView } from '../model/sagas.ts'
 import type { Place } from '../net/marking.ts'
 import { UNDO_AT_HAND } from '../net/phases.ts'
 
-/** What a saga did, or may have done, that its rollback has not undone; empty unless the rollback stopped. */
-export interface OpenEffect {
-  readonly stepId: string
-  readonly stepIndex: number
-  readonly name: string
-  /** Its undo failed; its undo was never sent; the step may have taken effect, but has not answered. */
-  readonly reason: 'undo_failed' | 'not_undone' | 'in_doubt'
+/** With its steps, and what its rollback has not undone. */
+export async function sagaView(engine: EngineApi, saga: SagaRow): Promise<SagaView> {
+  const [steps, open] = await Promise.all([engine.store.sagas.steps(saga.id), openEffects(engine, saga.id)])
+  return { saga, steps, open }
 }
 
 /** In the order of the steps. */

@@ -1,10 +1,7 @@
 /** Sagas as /v1, `--json` and the answers on NATS show them: the columns of the views, JSON as JSON. */
-
-import type { EngineApi } from '../../engine/api.ts'
-import type { RefusedRow } from '../../model/commands.ts'
-import type { SagaRow, SagaStepRow } from '../../model/sagas.ts'
-import { type OpenEffect, openEffects } from '../../operations/open-effects.ts'
-import { json, shown, time, type Wire } from '../wire.ts'
+import type { RefusedRow } from '../model/commands.ts'
+import type { OpenEffect, SagaRow, SagaStepRow, SagaView } from '../model/sagas.ts'
+import { json, shown, time, type Wire } from './value.ts'
 
 export function sagaWire(row: SagaRow): Wire {
   return {
@@ -50,8 +47,7 @@ export function openEffectWire({ stepId, stepIndex, name, reason }: OpenEffect):
 }
 
 /** One saga with its steps, and what its rollback has not undone. */
-export async function sagaReply(engine: EngineApi, saga: SagaRow): Promise<Wire> {
-  const [steps, open] = await Promise.all([engine.store.sagas.steps(saga.id), openEffects(engine, saga.id)])
+export function sagaViewWire({ saga, steps, open }: SagaView): Wire {
   return {
     saga: { ...sagaWire(saga), result: shown(saga.resultJson, `/v1/instances/${saga.id}`) },
     steps: steps.map(sagaStepWire),

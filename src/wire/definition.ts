@@ -1,8 +1,7 @@
 /** Definitions as /v1 and `--json` show them. */
 
-import type { DefinitionHead, DefinitionRow } from '../../model/definitions.ts'
-import type { Deployed } from '../../operations/definitions/catalog.ts'
-import { json, time, type Wire } from '../wire.ts'
+import type { DefinitionHead, DefinitionRow } from '../model/definitions.ts'
+import { json, time, type Wire } from './value.ts'
 
 export function definitionWire(row: DefinitionHead): Wire {
   return {
@@ -21,6 +20,12 @@ export function definitionWire(row: DefinitionHead): Wire {
     used_at: time(row.usedAt),
     retired_at: time(row.retiredAt),
   }
+}
+
+interface Deployed {
+  readonly row: DefinitionHead
+  readonly what: string
+  readonly warnings: readonly object[]
 }
 
 /** With its text. */

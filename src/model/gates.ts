@@ -1,8 +1,9 @@
-/** What a gate asks for. Written by a notation into the net, kept as it is with each gate; unknown keys are kept too. */
+/** Gates: what they ask for, and the votes they have. The options are written by a notation into the net and kept as they are with each gate, unknown keys too. */
 
 import { schemaProblem } from '../kernel/json-schema.ts'
 import type { GateWork, Json, Net } from '../net/net.ts'
 import type { Problem } from '../net/validate/policy.ts'
+import type { GateRow, InstanceRow } from './rows.ts'
 
 export interface GateOptions {
   readonly title?: string
@@ -27,6 +28,45 @@ export interface EscalationStage {
   readonly roles?: readonly string[]
 }
 
+export interface Vote {
+  /** null: nobody said. Only where the gate does not mind. */
+  readonly by: string | null
+  readonly roles: readonly string[]
+  /** Milliseconds on the store's clock. */
+  readonly at: number
+  readonly approved: boolean
+  readonly answer?: Json
+  readonly reason: string | null
+  /** Id of the signed link it came by. */
+  readonly link: string | null
+}
+
+/** How a vote stands, for whoever looks. */
+export interface Standing {
+  readonly options: GateOptions
+  readonly votes: readonly Vote[]
+  readonly quorum: number
+  /** Votes there can be. */
+  readonly seats: number
+  readonly approvals: number
+  readonly rejections: number
+  /** Any of these lets vote; null: no role is needed. */
+  readonly roles: readonly string[] | null
+  /** Of those named, who may vote and has not; null: nobody is named. */
+  readonly missing: readonly string[] | null
+  /** May not vote: they began it. */
+  readonly excluded: readonly string[]
+}
+
+export interface GateView {
+  readonly gate: GateRow
+  readonly instance: InstanceRow
+  readonly standing: Standing
+}
+
+/** What follows a name that nobody vouches for. */
+export const UNVERIFIED = ' (unverified)'
+
 const MOST_NAMES = 1000
 const LONGEST_NAME = 200
 
@@ -34,6 +74,10 @@ const LONGEST_NAME = 200
 export function gateOptions(text: string): GateOptions {
   const options: unknown = JSON.parse(text)
   return typeof options === 'object' && options !== null && !Array.isArray(options) ? (options as GateOptions) : {}
+}
+
+export function votesOf(gate: GateRow): readonly Vote[] {
+  return JSON.parse(gate.votes)
 }
 
 /** Everything that is wrong, each with its path below the options. */

@@ -1,6 +1,6 @@
 /** Reasons as sentences, for whoever is woken by one. How moments are told is the reader's: a clock, or a span. */
 
-import type { Failure } from '../../net/marking.ts'
+import type { Failure } from '../net/marking.ts'
 import type {
   AdmissionReason,
   Count,
@@ -9,7 +9,7 @@ import type {
   LeaseReason,
   NodeFailure,
   Reason,
-} from '../../views/why-reasons.ts'
+} from '../views/why-reasons.ts'
 
 export interface Moments {
   /** `at 2026-11-16T02:12:44.000Z`, or `in 42 s`. */

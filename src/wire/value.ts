@@ -1,0 +1,51 @@
+/** Pieces of every shape: one spelling for /v1 and `--json`, names in snake_case, times as RFC 3339. */
+import { shownStored } from '../kernel/json-limits.ts'
+import { isOmitted } from '../model/shown.ts'
+import { placeholder } from './json-text.ts'
+
+export type Wire = { readonly [key: string]: unknown }
+
+/** Where an entry that cannot be shown is recorded: `engine.faults`. */
+interface UnreadableRows {
+  note(place: string, id: string, error: unknown): void
+}
+
+/** Rows one by one: one that cannot be shown becomes an entry with its id and the code `unreadable`. */
+export function wireEach<R extends { readonly id: string | number }>(
+  faults: UnreadableRows,
+  rows: readonly R[],
+  wire: (row: R) => Wire,
+): readonly Wire[] {
+  return rows.map((row) => {
+    try {
+      return wire(row)
+    } catch (error) {
+      faults.note('unreadable_row', String(row.id), error)
+      return { id: row.id, ...placeholder(error) }
+    }
+  })
+}
+
+/** A stored value in a list or a view. One that was left out says how long it is and where it can be read whole. */
+export function shown(text: string | null, href: string): unknown {
+  const value = json(text)
+  if (!isOmitted(text)) return value
+  return { $omitted: { ...(value as { readonly $omitted: object }).$omitted, href } }
+}
+
+/** null also for a time beyond those that RFC 3339 has. */
+export function time(at: number | null): string | null {
+  return at === null || Math.abs(at) > LAST ? null : new Date(at).toISOString()
+}
+
+const LAST = 8_640_000_000_000_000
+
+/** Stored JSON text as its value; text that is not JSON (written by a foreign client) as the text it is. */
+export function json(text: string | null): unknown {
+  if (text === null) return null
+  try {
+    return shownStored(text)
+  } catch {
+    return text
+  }
+}
