@@ -7,7 +7,7 @@
  *   template    petrel_template_<of>, is_template, no connections; before that it is being made, or its maker died
  *   lent        petrel_test_…; whoever took it dies with it: nobody else lends it again
  *   free        petrel_test_…, no connections, its comment says `free <of>`
- * <of> names the migrations and the version of the server. Every step from one state to another is one transaction of
+ * <of> names the files of the schema and the version of the server. Every step from one state to another is one transaction of
  * the server, so that a process killed anywhere leaves nothing half done that another would take for whole.
  */
 import { createHash, randomBytes } from 'node:crypto'
@@ -16,7 +16,9 @@ import pg from 'pg'
 import { openStore } from '../src/store/open.ts'
 import { fingerprint, readSeeds, type Seeds, wash } from './wash.ts'
 
-const MIGRATIONS = new URL('../src/store/postgres/migrations/', import.meta.url)
+const SCHEMA = ['migrations', 'repeatable'].map(
+  (folder) => new URL(`../src/store/postgres/${folder}/`, import.meta.url),
+)
 /** Any number nobody else uses. */
 const LOCK = 5_120_448_907
 
@@ -162,7 +164,9 @@ export class Databases {
   /** Of databases that can stand in for each other. */
   async kind(): Promise<string> {
     const hash = createHash('sha256').update(this.#apart)
-    for (const file of readdirSync(MIGRATIONS).sort()) hash.update(file).update(readFileSync(new URL(file, MIGRATIONS)))
+    for (const folder of SCHEMA) {
+      for (const file of readdirSync(folder).sort()) hash.update(file).update(readFileSync(new URL(file, folder)))
+    }
     const [{ version } = {}] = await this.#ask('SELECT version() AS version')
     return hash
       .update(version as string)

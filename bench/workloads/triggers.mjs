@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * What the inbox's triggers cost (Postgres; src/store/postgres/migrations/0012_inbox.sql). The same work on the same
+ * What the inbox's triggers cost (Postgres; src/store/postgres/repeatable/). The same work on the same
  * tables with the triggers there and dropped by turns (one that is only disabled still makes Postgres lock the row
  * first): the engine's batches, which must not pay for them row by row, and rows that a client puts in, claims and
  * completes by plain SQL, which pay for being checked and told.

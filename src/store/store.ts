@@ -29,13 +29,14 @@ import type {
 import type { SagaQueries } from '../model/sagas.ts'
 import type { Saved } from '../model/saved.ts'
 import type { Webhooks } from '../model/webhooks.ts'
+import type { Migrated } from './schema-files.ts'
 import type { Sweeps } from './sweeps.ts'
 
 export interface Store {
   readonly kind: 'sqlite' | 'postgres'
 
-  /** Applies missing migrations under a lock; refuses a database with a newer schema or a changed checksum. */
-  migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }>
+  /** Applies missing migrations and changed repeatable files under a lock; refuses a database with a newer schema. */
+  migrate(): Promise<Migrated>
   close(): Promise<void>
   /** Callers will list and count here: reads that may take long are to leave the event loop to the engine. */
   offload(): void

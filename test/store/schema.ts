@@ -7,11 +7,14 @@ export function schemaTopic(current: Current): void {
   it('migrates once', async () => {
     const { store, second } = current()
     const again = await store.migrate()
-    expect(again.applied).toEqual([])
+    expect(again).toMatchObject({ applied: [], repeatables: [] })
     expect(again.version).toBeGreaterThan(0)
     const other = await second()
     const both = await Promise.all([store.migrate(), other.migrate()])
-    expect(both.map((result) => result.applied)).toEqual([[], []])
+    expect(both.map((result) => [result.applied, result.repeatables])).toEqual([
+      [[], []],
+      [[], []],
+    ])
   })
 
   it('refuses a database migrated by a newer version, and leaves it alone', async () => {
@@ -29,13 +32,28 @@ export function schemaTopic(current: Current): void {
     await store.migrate()
   })
 
-  it('refuses to be opened, and to write, once a newer version has migrated it', async () => {
+  it.each([
+    {
+      how: 'migrated it',
+      write: `INSERT INTO workflow_migration (version, name, checksum, applied_at)
+        SELECT 9999, 'from_the_future', 'x', applied_at FROM workflow_migration LIMIT 1`,
+      undo: 'DELETE FROM workflow_migration WHERE version = 9999',
+    },
+    {
+      how: 'applied its repeatable files',
+      write: `UPDATE workflow_repeatable SET revision = revision + 9999 WHERE name = '30_views'`,
+      undo: `UPDATE workflow_repeatable SET revision = revision - 9999 WHERE name = '30_views'`,
+    },
+  ])('refuses to be opened, and to write, once a newer version has $how', async ({ write, undo }) => {
     const { store, second, sql } = current()
     const run = aRun()
     await put(store, { runs: { insert: [run] } })
-    const newer = { name: 'StoreUnusableError', code: 'schema_newer', message: expect.stringContaining('9999') }
-    await sql(`INSERT INTO workflow_migration (version, name, checksum, applied_at)
-      SELECT 9999, 'from_the_future', 'x', applied_at FROM workflow_migration LIMIT 1`)
+    const newer = {
+      name: 'StoreUnusableError',
+      code: 'schema_newer',
+      message: expect.stringMatching(/migration 9999|revision \d{5} of/),
+    }
+    await sql(write)
     await sql('CREATE TABLE workflow_from_the_future (id int)')
     try {
       await expect(second()).rejects.toMatchObject(newer)
@@ -43,7 +61,7 @@ export function schemaTopic(current: Current): void {
       await vi.waitFor(() => expect(put(store, { runs: { update: [run] } })).rejects.toMatchObject(newer), 20_000)
     } finally {
       await sql('DROP TABLE workflow_from_the_future')
-      await sql('DELETE FROM workflow_migration WHERE version = 9999')
+      await sql(undo)
     }
     // Restored from a backup, say.
     await put(store, { runs: { update: [run] } })

@@ -6,7 +6,7 @@ import type { Lanes } from './connection/lanes.ts'
 import { type Call, statement } from './connection/statement.ts'
 
 /** Nets are named by their content: a process that remembers having stored one stays right. */
-const KEPT = ['workflow_migration', 'workflow_setting', 'workflow_net', 'workflow_key']
+const KEPT = ['workflow_migration', 'workflow_repeatable', 'workflow_setting', 'workflow_net', 'workflow_key']
 
 /** In the order in which locks are taken everywhere; partitions go with their table. */
 const TABLES = statement(

@@ -11,6 +11,7 @@ import type { Registry } from '../../model/registry.ts'
 import type { SagaQueries } from '../../model/sagas.ts'
 import type { Saved } from '../../model/saved.ts'
 import type { Webhooks } from '../../model/webhooks.ts'
+import type { Migrated } from '../schema-files.ts'
 import type { Keys, Store, Transaction, Wake } from '../store.ts'
 import type { Sweeps } from '../sweeps.ts'
 import { StoreClock } from './clock.ts'
@@ -154,7 +155,7 @@ export class PostgresStore implements Store {
     this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })
   }
 
-  async migrate(): Promise<{ readonly applied: readonly string[]; readonly version: number }> {
+  async migrate(): Promise<Migrated> {
     try {
       return await this.#reads.use((lane) => migrate(lane.client))
     } catch (error) {

@@ -1,95 +1,100 @@
-/**
- * Brings the schema up to date. Each migration is recorded with its checksum; a database that knows a migration we
- * do not, or knows another text under the same number, is refused and left as it is.
- */
-
-import { readdir, readFile } from 'node:fs/promises'
-import { codeFile } from '../../files.ts'
-import { sha256 } from '../../kernel/hash.ts'
-import { StoreUnusableError } from '../../kernel/store-errors.ts'
+/** Brings the schema up to date: all in one transaction under the write lock, so a failure leaves the file as it was. */
+import {
+  type AppliedMigration,
+  type AppliedRepeatable,
+  changedRepeatables,
+  type Migrated,
+  type Migration,
+  missingMigrations,
+  type Repeatable,
+  readSchemaFiles,
+  type SchemaFiles,
+  titleOf,
+} from '../schema-files.ts'
 import type { Connection } from './connection.ts'
 import { RECALL_TRIGGERS } from './triggers.ts'
 
-interface Migration {
-  readonly version: number
-  readonly name: string
-  readonly sql: string
-  readonly checksum: string
+interface Due {
+  readonly migrations: readonly Migration[]
+  readonly repeatables: readonly Repeatable[]
 }
 
-const FOLDER = codeFile('store/sqlite/migrations/')
-
-export async function readMigrations(): Promise<readonly Migration[]> {
-  const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.sql')).sort()
-  return Promise.all(
-    files.map(async (file) => {
-      const sql = await readFile(new URL(file, FOLDER), 'utf8')
-      const checksum = sha256(sql)
-      return { version: Number(file.slice(0, 4)), name: file.slice(5, -4), sql, checksum }
-    }),
-  )
+/** Throws if this program must not use the database. Reads only. Returns the files that are to be applied. */
+export function checkSchema(connection: Connection, files: SchemaFiles): Due {
+  const tables = new Set(connection.statement(LEDGERS).all().flat())
+  const migrations = missingMigrations(files, tables.has('workflow_migration') ? readMigrations(connection) : [])
+  const changed = changedRepeatables(files, tables.has('workflow_repeatable') ? readRepeatables(connection) : [])
+  return { migrations, repeatables: migrations.length > 0 ? files.repeatables : changed }
 }
 
-/** Throws if this program must not use the database. Reads only. Returns the versions applied. */
-export function checkSchema(connection: Connection, migrations: readonly Migration[]): ReadonlySet<number> {
-  const exists = connection.statement(
-    `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workflow_migration'`,
-  )
-  if (exists.get() === undefined) return new Set()
-  const applied = connection.statement('SELECT version, name, checksum FROM workflow_migration ORDER BY version').all()
-  for (const [version, name, checksum] of applied) {
-    const known = migrations.find((migration) => migration.version === version)
-    if (known === undefined) {
-      throw new StoreUnusableError(
-        'schema_newer',
-        `the database has migration ${version} (${name}), which this version of Petrel does not know: it was migrated ` +
-          'by a newer one. Use that version, or restore a backup taken before.',
-      )
-    }
-    if (known.checksum !== checksum) {
-      throw new StoreUnusableError(
-        'schema_changed',
-        `migration ${version} (${name}) was applied with another text than this version of Petrel has (recorded ` +
-          `${String(checksum).slice(0, 12)}, ours ${known.checksum.slice(0, 12)}). Use the version that migrated this ` +
-          'database; a released migration is never edited.',
-      )
-    }
-  }
-  return new Set(applied.map(([version]) => version as number))
+const LEDGERS = `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('workflow_migration', 'workflow_repeatable')`
+
+function readMigrations(connection: Connection): AppliedMigration[] {
+  return connection
+    .statement('SELECT version, name, checksum FROM workflow_migration ORDER BY version')
+    .all()
+    .map(([version, name, checksum]) => ({ version, name, checksum }) as AppliedMigration)
 }
 
-/** For each time that others have committed: looks at the migrations only when the schema has changed. */
-export function schemaGuard(connection: Connection, migrations: readonly Migration[]): () => void {
+function readRepeatables(connection: Connection): AppliedRepeatable[] {
+  return connection
+    .statement('SELECT name, revision, checksum FROM workflow_repeatable')
+    .all()
+    .map(([name, revision, checksum]) => ({ name, revision, checksum }) as AppliedRepeatable)
+}
+
+/** For each time that others have committed: looks at the ledgers only when the schema has changed. */
+export function schemaGuard(connection: Connection, files: SchemaFiles): () => void {
   let seen: unknown = null
   return () => {
     const version = connection.statement('PRAGMA schema_version').get()?.[0]
     if (version === seen) return
-    checkSchema(connection, migrations)
+    checkSchema(connection, files)
     seen = version
   }
 }
 
-/** Under the write lock, so two processes that start together apply each migration once. */
-export async function migrate(connection: Connection): Promise<{ applied: readonly string[]; version: number }> {
-  const migrations = await readMigrations()
+/** Under the write lock, so that of two processes that start together one finds nothing left to do. */
+export async function migrate(connection: Connection, files?: SchemaFiles): Promise<Migrated> {
+  const known = files ?? (await readSchemaFiles('sqlite'))
   const done = await connection.write(() => {
-    const present = checkSchema(connection, migrations)
-    const missing = migrations.filter((migration) => !present.has(migration.version))
-    if (missing.length > 0) {
-      connection.exec(RECALL_TRIGGERS)
-      connection.exec(`CREATE TABLE IF NOT EXISTS workflow_migration (
-        version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
-      ) STRICT`)
+    const { migrations, repeatables } = checkSchema(connection, known)
+    if (repeatables.length > 0) connection.exec(RECALL_TRIGGERS)
+    if (migrations.length > 0) connection.exec(LEDGER)
+    for (const migration of migrations) applyMigration(connection, migration)
+    for (const file of repeatables) applyRepeatable(connection, file)
+    return {
+      applied: migrations.map(titleOf),
+      repeatables: repeatables.map((file) => file.name),
+      version: known.migrations.at(-1)?.version ?? 0,
     }
-    for (const { version, name, sql, checksum } of missing) {
-      connection.exec(sql)
-      connection
-        .statement('INSERT INTO workflow_migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)')
-        .get(version, name, checksum, Date.now())
-    }
-    return { applied: missing.map((migration) => migration.name), version: migrations.at(-1)?.version ?? 0 }
   })
   // Also when another process has just done it: this one has read the new schema, with its triggers.
   await connection.forgetTriggers()
   return done
+}
+
+const LEDGER = `CREATE TABLE IF NOT EXISTS workflow_migration (
+  version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+) STRICT`
+
+function applyMigration(connection: Connection, { version, name, sql, checksum }: Migration): void {
+  connection.exec(sql)
+  connection
+    .statement('INSERT INTO workflow_migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)')
+    .get(version, name, checksum, Date.now())
+}
+
+/** SQLite cannot replace a view or a trigger, so those that the file makes are dropped first. */
+function applyRepeatable(connection: Connection, { name, revision, sql, checksum }: Repeatable): void {
+  for (const [, kind, object] of sql.matchAll(/^CREATE (TRIGGER|VIEW) (\w+)/gm)) {
+    connection.exec(`DROP ${kind} IF EXISTS ${object}`)
+  }
+  connection.exec(sql)
+  connection
+    .statement(
+      `INSERT INTO workflow_repeatable (name, revision, checksum, applied_at) VALUES (?, ?, ?, ?) ON CONFLICT (name)
+       DO UPDATE SET revision = excluded.revision, checksum = excluded.checksum, applied_at = excluded.applied_at`,
+    )
+    .get(name, revision, checksum, Date.now())
 }

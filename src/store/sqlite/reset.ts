@@ -2,7 +2,7 @@
 import type { Connection } from './connection.ts'
 
 /** Nets are named by their content: a process that remembers having stored one stays right. */
-const KEPT = ['workflow_migration', 'workflow_setting', 'workflow_net', 'workflow_key']
+const KEPT = ['workflow_migration', 'workflow_repeatable', 'workflow_setting', 'workflow_net', 'workflow_key']
 
 export function reset(connection: Connection): void {
   connection.exec(END_ALL)

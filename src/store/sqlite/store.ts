@@ -1,8 +1,9 @@
 /** Opens a store on an SQLite file: one file, no service. */
+import { readSchemaFiles } from '../schema-files.ts'
 import type { Store } from '../store.ts'
 import { readClock, writeOffset } from './clock.ts'
 import { Connection, type Probe } from './connection.ts'
-import { checkSchema, migrate, readMigrations, schemaGuard } from './migrate.ts'
+import { checkSchema, migrate, schemaGuard } from './migrate.ts'
 import { probeWrite } from './probe.ts'
 import { readsOn } from './read/reads.ts'
 import { reset } from './reset.ts'
@@ -33,10 +34,10 @@ const WAKE_POLL_MS = 15
 export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Promise<Store> {
   const connection = await Connection.open(path, probe ?? null)
   try {
-    const migrations = await readMigrations()
-    await connection.read(() => checkSchema(connection, migrations))
+    const files = await readSchemaFiles('sqlite')
+    await connection.read(() => checkSchema(connection, files))
     await connection.prepareForWriting()
-    connection.checkSchema = schemaGuard(connection, migrations)
+    connection.checkSchema = schemaGuard(connection, files)
   } catch (error) {
     await connection.close()
     throw error

@@ -69,7 +69,7 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
     'ALTER TABLE workflow_run DISABLE TRIGGER ALL',
     'SET session_replication_role = replica',
     `SELECT setval('workflow_event_id_seq', 1)`,
-    `SELECT workflow.inbox_tell(NULL, 'succeeded', NULL, NULL, now())`,
+    `SELECT workflow.inbox_record_event(NULL, 'succeeded', NULL, NULL, now())`,
     'CREATE TABLE workflow.mine (n integer)',
   ])('%s is denied', async (statement) => {
     await expect(stage.sql(statement)).rejects.toMatchObject(DENIED)

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { openDatabase } from '../../../src/store/sqlite/driver.ts'
 
 /** Written by the engine's own clockwork, whatever clients do. */
-const CLOCKWORK = /_(setting|migration|registry|total|key)$|_default$|_p\d/
+const CLOCKWORK = /_(setting|migration|repeatable|registry|total|key)$|_default$|_p\d/
 
 export type Contents = Readonly<Record<string, readonly string[]>>
 

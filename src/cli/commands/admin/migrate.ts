@@ -12,13 +12,18 @@ export function defineMigrate(program: Command): void {
     act<Shared>(async (terminal, options) => {
       const store = await connectStore(options, { create: true, migrate: false })
       try {
-        const { applied, version } = await store.migrate()
+        const { applied, repeatables, version } = await store.migrate()
         const url = shownUrl(storeUrl(options))
-        if (terminal.json) terminal.data({ store: url, applied, version })
+        if (terminal.json) terminal.data({ store: url, applied, repeatables, version })
         else {
           for (const name of applied) terminal.print(`applied ${name}`)
+          for (const name of repeatables) terminal.print(`applied repeatable/${name}`)
+          const done = [
+            applied.length > 0 ? count(applied.length, 'migration') : [],
+            repeatables.length > 0 ? count(repeatables.length, 'repeatable file') : [],
+          ].flat()
           terminal.print(
-            `${url} is at version ${version}${applied.length === 0 ? ', nothing to do' : `, ${count(applied.length, 'migration')} applied`}`,
+            `${url} is at version ${version}, ${done.length === 0 ? 'nothing to do' : `${done.join(' and ')} applied`}`,
           )
         }
         return EXIT.ok

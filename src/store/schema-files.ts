@@ -1,0 +1,144 @@
+/**
+ * The files that make the schema of a store.
+ *
+ * Numbered migrations (migrations/0001_name.sql) are applied once each, in order, and never change after their release.
+ * Repeatable files (repeatable/10_name.sql) hold the current text of all views, triggers and functions. One is applied as a
+ * whole when the database has another text of it, and all of them, in order, after any numbered migration.
+ *
+ * The first line of a repeatable file is its revision. A database that knows a higher number or revision, or a file that this
+ * build lacks, was migrated by a newer build and is refused: an old process would put its own text back (decision 031).
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { codeFile } from '../files.ts'
+import { sha256 } from '../kernel/hash.ts'
+import { StoreUnusableError } from '../kernel/store-errors.ts'
+
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+  readonly checksum: string
+}
+
+export interface Repeatable {
+  readonly name: string
+  readonly revision: number
+  readonly sql: string
+  readonly checksum: string
+}
+
+export interface SchemaFiles {
+  readonly migrations: readonly Migration[]
+  readonly repeatables: readonly Repeatable[]
+}
+
+/** What a database has recorded: rows of workflow_migration and workflow_repeatable. */
+export type AppliedMigration = Pick<Migration, 'version' | 'name' | 'checksum'>
+export type AppliedRepeatable = Pick<Repeatable, 'name' | 'revision' | 'checksum'>
+
+export interface Migrated {
+  /** Numbered migrations that were applied. */
+  readonly applied: readonly string[]
+  /** Repeatable files that were applied because they are new, have changed, or follow a numbered migration. */
+  readonly repeatables: readonly string[]
+  /** Of the newest numbered migration. */
+  readonly version: number
+}
+
+const read = new Map<string, Promise<SchemaFiles>>()
+
+/** Reads the files once per process. */
+export function readSchemaFiles(store: 'postgres' | 'sqlite'): Promise<SchemaFiles> {
+  let files = read.get(store)
+  if (files === undefined) {
+    files = readFolders(codeFile(`store/${store}/`))
+    read.set(store, files)
+  }
+  return files
+}
+
+async function readFolders(folder: URL): Promise<SchemaFiles> {
+  const [migrations, repeatables] = await Promise.all([
+    readSql(new URL('migrations/', folder), /^\d{4}_\w+\.sql$/),
+    readSql(new URL('repeatable/', folder), /^\d\d_\w+\.sql$/),
+  ])
+  return {
+    migrations: migrations.map((file) => ({
+      ...file,
+      version: Number(file.name.slice(0, 4)),
+      name: file.name.slice(5),
+    })),
+    repeatables: repeatables.map((file) => ({ ...file, revision: revisionOf(file) })),
+  }
+}
+
+interface SqlFile {
+  readonly name: string
+  readonly sql: string
+  readonly checksum: string
+}
+
+async function readSql(folder: URL, pattern: RegExp): Promise<SqlFile[]> {
+  const files = (await readdir(folder)).filter((file) => pattern.test(file)).sort()
+  return Promise.all(
+    files.map(async (file) => {
+      const sql = await readFile(new URL(file, folder), 'utf8')
+      return { name: file.slice(0, -4), sql, checksum: sha256(sql) }
+    }),
+  )
+}
+
+function revisionOf({ name, sql }: SqlFile): number {
+  const match = /^-- Revision (\d+)\.\n/.exec(sql)
+  if (match === null) throw new Error(`repeatable/${name}.sql must begin with its revision, as in "-- Revision 1."`)
+  return Number(match[1])
+}
+
+/** Throws if a newer build has migrated the database, or if a released migration has another text there. */
+export function missingMigrations(
+  { migrations }: SchemaFiles,
+  applied: readonly AppliedMigration[],
+): readonly Migration[] {
+  for (const row of applied) {
+    const known = migrations.find((migration) => migration.version === row.version)
+    if (known === undefined) throw newer(`migration ${row.version} (${row.name})`)
+    if (known.checksum !== row.checksum) {
+      throw new StoreUnusableError(
+        'schema_changed',
+        `migration ${row.version} (${row.name}) was applied with another text than this version of Petrel has (recorded ` +
+          `${row.checksum.slice(0, 12)}, here ${known.checksum.slice(0, 12)}); use the version that migrated the database, ` +
+          'or restore the file',
+      )
+    }
+  }
+  const versions = new Set(applied.map((row) => row.version))
+  return migrations.filter((migration) => !versions.has(migration.version))
+}
+
+/** Throws if a newer build has applied its repeatable files. */
+export function changedRepeatables(
+  { repeatables }: SchemaFiles,
+  applied: readonly AppliedRepeatable[],
+): readonly Repeatable[] {
+  for (const row of applied) {
+    const known = repeatables.find((file) => file.name === row.name)
+    if (known === undefined || known.revision < row.revision) {
+      throw newer(`revision ${row.revision} of repeatable/${row.name}`)
+    }
+  }
+  const checksums = new Map(applied.map((row) => [row.name, row.checksum]))
+  return repeatables.filter((file) => checksums.get(file.name) !== file.checksum)
+}
+
+/** As `Migrated` and the command `migrate` list it. */
+export function titleOf(migration: AppliedMigration): string {
+  return `${String(migration.version).padStart(4, '0')}_${migration.name}`
+}
+
+function newer(what: string): StoreUnusableError {
+  return new StoreUnusableError(
+    'schema_newer',
+    `the database has ${what}, which this version of Petrel does not know: a newer version has migrated it; ` +
+      'upgrade Petrel, or connect it to another database',
+  )
+}
