@@ -1,4 +1,4 @@
--- Keys of the engine begin with `petrel:`, which no caller can write (src/kernel/scoped-names.ts). Names of events and of
+-- Keys of the engine begin with `petrel:`, which no caller can write (src/engine/scoped-names.ts). Names of events and of
 -- firings that were recorded before keep their meaning: the same event still starts nothing twice.
 UPDATE workflow.workflow_name SET name = 'petrel:' || name WHERE name ~ '^(cron|event)[:@]';
 
