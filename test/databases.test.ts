@@ -24,7 +24,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     return { name, url: databases.urlOf(name), oid }
   }
 
-  it('are lent again as if nobody had used them', async () => {
+  it('are lent again as if they had never been used', async () => {
     const used = await take()
     const before = await contents(used.url)
     const petrel = await Petrel.open(used.url)
@@ -44,7 +44,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     expect(await contents(lent.url)).toEqual(before)
   })
 
-  it('are lent to one of those who ask at once', async () => {
+  it('are lent to only one of several simultaneous callers', async () => {
     const names = [await take(), await take()]
     for (const { name } of names) await databases.giveBack(name)
     const others = new Databases(server, `test ${process.pid}`)
@@ -75,7 +75,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     expect(await rows(server, `SELECT FROM pg_database WHERE oid = ${changed.oid}`)).toEqual([])
   })
 
-  it('are out of reach of whoever was still connected', async () => {
+  it('are out of reach of clients that were still connected', async () => {
     const { name, url } = await take()
     const client = new pg.Client({ connectionString: url })
     const ended = new Promise((resolve) => client.on('error', resolve))
@@ -87,7 +87,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     await expect(rows(url, 'SELECT 1')).rejects.toMatchObject({ code: '3D000' })
   })
 
-  it('come from a template that is made anew when its maker was killed, or when it was taken away', async () => {
+  it('come from a template that is made again if its maker was killed, or if it was removed', async () => {
     await databases.clear()
     const template = templateName(await databases.kind())
     expect(await rows(server, `SELECT FROM pg_database WHERE datname = '${template}'`)).toEqual([])

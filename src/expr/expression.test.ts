@@ -28,7 +28,7 @@ describe('an expression', () => {
     expect(value('  {{ ctx.x }}\n')).toBe(5)
   })
 
-  it('refuses two pairs of braces and says what to write', () => {
+  it('refuses two pairs of braces and suggests what to write', () => {
     expect(() => value('{{ a }} and {{ b }}')).toThrow(/join the parts inside one pair/)
   })
 
@@ -92,7 +92,7 @@ describe('names', () => {
     expect(names('d.get(k) and xs | selectattr(f)')).toEqual([['d'], ['k'], ['xs'], ['f']])
   })
 
-  it('are given once, and constants are none', () => {
+  it('are listed once, and constants are not names', () => {
     expect(names('a + a + a.b if true else none')).toEqual([['a'], ['a', 'b']])
   })
 
@@ -142,7 +142,7 @@ describe('errors', () => {
     expect(codeOf(() => evaluate(expression, scope))).toBe(code)
   })
 
-  it('say what exists, and where', () => {
+  it('lists what exists, and where', () => {
     expect(() => compileExpression('x is frobnicated')).toThrow(
       /no test `frobnicated`: use one of !=, .*defined, .*\(line 1, column 1: x is frobnicated\)/,
     )

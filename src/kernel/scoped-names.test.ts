@@ -18,7 +18,7 @@ describe('names of callers', () => {
     )
   })
 
-  it('are given back as they were written', () => {
+  it('are returned as they were written', () => {
     fc.assert(fc.property(name, tenant, (n, t) => void expect(unscopedName(scopedName(n, t))).toBe(n)))
     expect(unscopedName(null)).toBeNull()
   })

@@ -29,7 +29,7 @@ function reference(text: string): RegExp | null {
 }
 
 describe('type filters', () => {
-  it('a text without % is a name, as it stands', () => {
+  it('a text without % is a name, verbatim', () => {
     for (const text of ['billing.invoice.v1', 'a_b', 'a\\b', 'a\\_b', '\\', ' ', 'ünï.x']) {
       expect(parseTypeFilter(text)).toEqual({ exact: text })
     }
@@ -54,7 +54,7 @@ describe('type filters', () => {
     expect(parseTypeFilter('a\\\\\\%')).toEqual({ exact: 'a\\%' })
   })
 
-  it('says what is wrong with a filter that could be meant in two ways', () => {
+  it('explains what is wrong with an ambiguous filter', () => {
     const cases: [string, string][] = [
       ['', 'a type is a text of at least one character'],
       ['a%b', "'%' is allowed only at the end of a type: 'a%b'; a percent sign of the name is written '\\%'"],
@@ -137,7 +137,7 @@ describe('types that name the tools they need', () => {
       expect(matches(type)).toBe(false)
   })
 
-  it('are read back, and are none where there would be too many', () => {
+  it('are read back, and not if there would be too many', () => {
     expect(toolsOfType(needs('b', 'a,b+c%}'))).toEqual(['a,b+c%}', 'b'])
     expect(toolsOfType('billing:invoice')).toEqual([])
     expect(typeWithTools('playbook.step', ['x'.repeat(250)])).toBe(null)

@@ -10,14 +10,14 @@ describe('the fields of a task', () => {
     expect(checkFields({ params: '{% if a %}{}{% endif %}' }, TABLE)).toEqual([])
   })
 
-  it('that are unknown are a warning that says which are known', () => {
+  it('that are unknown are a warning that lists the known ones', () => {
     expect(checkFields({ uri: 'x' }, TABLE)).toEqual([
       { path: ['uri'], message: 'unknown field uri', hint: 'Known are url, params, body.', warning: true },
     ])
     expect(checkFields({ constructor: 'x' }, TABLE)).toMatchObject([{ path: ['constructor'], warning: true }])
   })
 
-  it('of another type are an error that says which they must be', () => {
+  it('of another type are an error that names the expected type', () => {
     expect(checkFields({ url: ['x'], params: 1 }, TABLE)).toEqual([
       { path: ['url'], message: 'url must be text, not a list' },
       { path: ['params'], message: 'params must be a map or a list, not a number', hint: 'A map.' },

@@ -60,7 +60,7 @@ describe('what a handler threw, as it is recorded', () => {
     expect(failureOf(thrown)).toEqual({ code: 'handler_error', message, type })
   })
 
-  it('classes say what shall become of the run', () => {
+  it('classes determine what happens to the run', () => {
     expect(failureOf(new Terminal('bad card', { code: 'card' }))).toMatchObject({ code: 'card', retryable: false })
     expect(failureOf(new Cancelled())).toMatchObject({ code: 'cancelled', retryable: false })
     const later = failureOf(new Retryable('busy', { delayMs: 5_000, details: { host: 'a' } }))
@@ -87,7 +87,7 @@ describe('what a handler threw, as it is recorded', () => {
   })
 })
 
-describe('a handler that ended because it was told to stop', () => {
+describe('a handler that ended because it was asked to stop', () => {
   it('is recorded under the reason, with what it threw', () => {
     const reason = new TimedOut('too long')
     expect(stoppedFailure(reason, reason)).toEqual({

@@ -12,7 +12,7 @@ afterEach(() => {
 it.each([
   [null, 3000],
   ['{"petrel":{"grace_ms":1000}}', 2000],
-])('tells a handler to stop when its grace period begins (meta %s)', (meta, at) => {
+])('asks a handler to stop when its grace period begins (meta %s)', (meta, at) => {
   const delivery = { runId: 'r', timeoutMs: 3000, meta, instanceId: null }
   const execution = new Execution(delivery as never, { session: null as never, logger: null as never, maxBytes: 1 })
   const signal = execution.signal()

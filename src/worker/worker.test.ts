@@ -222,7 +222,7 @@ describe('taking work', () => {
     expect(port.outcomes()).toEqual(['succeeded'])
   })
 
-  it('goes on with the run that comes with a reply, and asks for one only where there is room', async () => {
+  it('continues with the run that comes with a reply, and asks for one only where there is room', async () => {
     port.handOff = true
     port.add(50)
     await start(() => new Promise((resolve) => setTimeout(resolve, 60)), { concurrency: 2, prefetchMs: 0 })
@@ -232,7 +232,7 @@ describe('taking work', () => {
     expect(port.claims.length).toBeLessThan(6)
   })
 
-  it('says of an outcome whether it comes alone: nothing else executes or waits here', async () => {
+  it('reports whether an outcome comes alone: nothing else executes or waits here', async () => {
     port.add(3)
     const takes = [20, 60, 40]
     await start((n) => new Promise((resolve) => setTimeout(resolve, takes[n])), { concurrency: 2 })
@@ -269,7 +269,7 @@ describe('taking work', () => {
     vi.useFakeTimers()
   })
 
-  it('hands back what waits behind runs that take long', async () => {
+  it('hands back runs that wait behind long ones', async () => {
     await start(() => new Promise((resolve) => setTimeout(resolve, 60_000)), { concurrency: 2 })
     port.inbox.deliver([delivery(1), delivery(2), delivery(3), delivery(4)])
     await pass(900)
@@ -282,7 +282,7 @@ describe('taking work', () => {
 })
 
 describe('reporting', () => {
-  it('tells the start of a run with its end, unless it lasts: then once, in a batch', async () => {
+  it('reports the start of a run with its end, unless it lasts: then once, in a batch', async () => {
     await start((n) => new Promise((resolve) => setTimeout(resolve, n)), { concurrency: 10 })
     port.inbox.deliver([delivery(5), delivery(60), delivery(70)])
     await pass(100)
@@ -435,7 +435,7 @@ describe('the context of a handler', () => {
     expect(port.reports[3]?.outcome).toEqual({ kind: 'later', delayMs: 1501 })
   })
 
-  it('says nothing where there is nothing to say', async () => {
+  it('reports nothing where there is nothing to report', async () => {
     port.add(1)
     await start(() => 1)
     await pass(50)
@@ -484,7 +484,7 @@ describe('the context of a handler', () => {
     })
   })
 
-  it('notes that find no room, or are no JSON, are dropped and counted', async () => {
+  it('notes that find no room, or are not JSON, are dropped and counted', async () => {
     port.add(1)
     await start((_, ctx) => {
       for (let i = 0; i < 70; i++) ctx.tell('x'.repeat(1000))
@@ -497,7 +497,7 @@ describe('the context of a handler', () => {
     expect([JSON.parse(notes ?? '[]').length, notesDropped]).toEqual([65, 6])
   })
 
-  it('fails with exactly what it is told to', async () => {
+  it('fails with exactly the given error', async () => {
     const error = { code: 'rate_limit', message: 'slow down', retryable: false, details: { task: 'fetch', n: [1] } }
     port.add(2)
     await start((n: number, ctx) => {
@@ -508,14 +508,14 @@ describe('the context of a handler', () => {
     expect(port.reports.map((r) => r.outcome)).toEqual(Array(2).fill({ kind: 'failed', error }))
   })
 
-  it('gives what the node says is to be done', async () => {
+  it('gives the program of the node', async () => {
     port.add(1, { instanceId: 'i', node: 'a' })
     await start((_, ctx) => ctx.program())
     await pass(50)
     expect(port.reports[0]?.outcome).toMatchObject({ result: '{"do":"this"}' })
   })
 
-  it('gives whole arguments where the payload refers to what is kept aside', async () => {
+  it('gives complete arguments where the payload refers to separately stored ones', async () => {
     port.aside = { value: { long: true } }
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$ref":"x:7"}' })
     port.add(1, { instanceId: 'i', node: 'a', payload: '{"$shared":"x:7","n":1}' })
@@ -556,7 +556,7 @@ describe('stopping one run', () => {
     ['cancel', Cancelled, 'cancelled'],
     ['timeout', TimedOut, 'timeout'],
     ['lost', LeaseLost, 'lease_lost'],
-  ] as const)('%s aborts its signal with a reason that says so', async (reason, type, code) => {
+  ] as const)('%s aborts its signal with a reason that names it', async (reason, type, code) => {
     let thrown: unknown
     await start(async (args, ctx) => {
       try {
@@ -599,7 +599,7 @@ describe('stopping one run', () => {
     })
   })
 
-  it('going on later is no way round a timeout', async () => {
+  it('continuing later does not bypass a timeout', async () => {
     port.add(1, { timeoutMs: 100 })
     await start(async (_, ctx) => {
       await new Promise((resolve) => setTimeout(resolve, 150))
@@ -623,7 +623,7 @@ describe('stopping one run', () => {
 })
 
 describe('stopping the worker', () => {
-  it('hands back what waits, lets what executes end, then closes', async () => {
+  it('hands back waiting runs, lets executing ones end, then closes', async () => {
     await start(() => new Promise((resolve) => setTimeout(resolve, 500)), { concurrency: 2 })
     port.inbox.deliver([1, 2, 3, 4].map((n) => delivery(n)))
     await pass(5)
@@ -684,7 +684,7 @@ describe('stopping the worker', () => {
     expect(port.outcomes()).toEqual(['shutdown'])
   })
 
-  it('does not wait for ever for reports that nobody answers', async () => {
+  it('does not wait indefinitely for reports that get no answer', async () => {
     port.holdReplies = true
     await start(() => null)
     port.inbox.deliver([delivery(1)])

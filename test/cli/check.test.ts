@@ -22,7 +22,7 @@ async function mistakes(text: string): Promise<readonly string[]> {
 }
 
 describe('petrel check', () => {
-  it('accepts the examples and says what is in them', async () => {
+  it('accepts the examples and describes them', async () => {
     const { code, out } = await sh.petrel(
       'check',
       join(root, 'examples/order.chain.yaml'),
@@ -57,7 +57,7 @@ describe('petrel check', () => {
     expect([run.code, run.err]).toEqual([2, expect.stringContaining('input.json is not UTF-8, see line 1, column 15')])
   })
 
-  it('looks for what a file names beside it, and with --store among what is deployed', async () => {
+  it('looks for the files that a file names next to it, and with --store among deployed ones', async () => {
     const head = 'apiVersion: noetl.io/v2\nkind: Playbook\n'
     const child = `${head}metadata: { name: checked-child }\nworkflow: [{ step: only, tool: { kind: noop } }]\n`
     sh.write('elsewhere.txt', child)
@@ -95,7 +95,7 @@ describe('petrel check', () => {
     })
   })
 
-  it('is what `run` says of an invalid file, too', async () => {
+  it('is what `run` reports for an invalid file, too', async () => {
     sh.write('worse.yaml', 'kind: Net\nversion: 2\nnodes: {}\n')
     const { code, err } = await sh.petrel('run', 'worse.yaml', '--mock')
     expect(code).toBe(2)
@@ -223,7 +223,7 @@ describe('defaults of a net', () => {
     })
   })
 
-  it('literal items of an each stand beside the net, never in it', async () => {
+  it('literal items of an each are stored outside the net, never in it', async () => {
     const { start } = await readDefinition(
       'f.yaml',
       'kind: Net\nversion: 1\nnodes:\n  a: { each: { items: [1, 2], run: x } }\n  b: { each: { items: [{ run: y, args: [1] }] } }\n',

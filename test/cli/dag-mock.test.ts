@@ -88,7 +88,7 @@ describe('governance', () => {
     expect([times[7], times[8]]).toEqual([0, 60])
   })
 
-  it('people may be told apart from the step, and keep silent until its deadline', async () => {
+  it("people's answers may be given separately from the step, and stay out until its deadline", async () => {
     const { answer, told } = await dry(
       `  governance: { roles: [compliance], deadline: 1d, escalate: [{ after: 6h }] }\n${PAY}`,
       `pay: { ${FORBIDDEN} }\npay.governance: timeout\n`,
@@ -97,7 +97,7 @@ describe('governance', () => {
     expect(told.slice(2, 5)).toEqual(['pay waiting@0', 'pay escalated@360', 'pay rejected@1440'])
   })
 
-  it('asked for ever and always approved, it stays open in the end', async () => {
+  it('asked repeatedly and always approved, it stays open in the end', async () => {
     const list = Array.from({ length: 30 }, () => `  - { ${FORBIDDEN} }`).join('\n')
     const { code, answer, told } = await dry(PAY, `pay:\n${list}\n`)
     expect([code, answer.instance.state]).toEqual([1, 'waiting'])
@@ -114,7 +114,7 @@ describe('schemas', () => {
     - { name: tell, timeout: 5m, dependsOn: [price], with: { total: '{{ results.price.total }}' } }
 `
 
-  it('a stand-in answers with what the schema asks for', async () => {
+  it('a stand-in answers with a value that fits the schema', async () => {
     const { code, answer } = await dry(spec, null, '--input', '{"order": 1}')
     expect([code, answer.results.price]).toEqual([0, { total: 1 }])
     expect(answer.results.tell).toMatchObject({ with: { total: 1 } })
@@ -126,14 +126,14 @@ describe('schemas', () => {
     expect(told.filter((line) => line.startsWith('price')).slice(0, 1)).toEqual(['price failed@0'])
   })
 
-  it('an input that does not fit fails before anybody has worked', async () => {
+  it('an input that does not fit fails before any work begins', async () => {
     const { code, answer } = await dry(spec, null, '--input', '{}')
     expect([code, answer.error.code, answer.error.category]).toEqual([1, 'invalid_input', 'validation'])
   })
 })
 
 describe('policies and clocks', () => {
-  it('failurePolicy: retry runs a failed step once more, with all its attempts', async () => {
+  it('failurePolicy: retry runs a failed step a second time, with all its attempts', async () => {
     const spec =
       '  failurePolicy: retry\n  steps: [{ name: a, timeout: 5m, retryPolicy: { maxRetries: 1, backoff: constant } }]\n'
     const busy = '  - error: { message: busy, category: transient }\n'
@@ -174,7 +174,7 @@ spec:
   steps: [{ name: pack, timeout: 5m }, { name: send, timeout: 5m, dependsOn: [pack] }]
 `
 
-  it('a step is the workflow of the file beside it, and its steps are played like others', async () => {
+  it('a step is the workflow of the file next to it, and its steps are played like others', async () => {
     sh.write('ship.workflow.yaml', ship)
     const spec = `  steps:
     - { name: deliver, workflow: ship }
@@ -186,7 +186,7 @@ spec:
     expect(answer.results.bill.results.deliver.send).toBe('sent')
   })
 
-  it('mistakes in it, and warnings, are told with its name', async () => {
+  it('mistakes in it, and warnings, are reported with its name', async () => {
     sh.write('bad.yaml', ship.replace('ship', 'bad').replace('[pack]', '[pakc]'))
     sh.write('odd.yaml', ship.replace('ship', 'odd').replace(', timeout: 5m }]', ' }]').replace('timeout: 5m, ', ''))
     const main = (name: string): string =>

@@ -35,7 +35,7 @@ async function dry(file: string, outcomes: string, input: object = {}) {
 const flow = (spec: string): string => sh.write(`flow-${++files}.yaml`, `${HEAD}${spec}`)
 
 describe('petrel check of a workflow', () => {
-  it('says what is in it', async () => {
+  it('describes its contents', async () => {
     const { code, out } = await sh.petrel('check', example)
     expect(code).toBe(0)
     expect(out).toMatch(
@@ -134,7 +134,7 @@ describe('the example of the specification, each step failing in turn', () => {
     expect([answer.error.message, answer.undo_error.message]).toEqual(['broken', 'still in use'])
   })
 
-  it('an undo is told its agent, action, the input, and what its step was given and returned', async () => {
+  it('an undo receives its agent, action, the input, and what its step received and returned', async () => {
     const { run } = await dry(example, `create-account: { result: { id: acc_1 } }\nprovision-workspace: { ${final} }`, {
       plan: 'pro',
     })
@@ -203,7 +203,7 @@ describe('categories of errors', () => {
 })
 
 describe('steps', () => {
-  it('wait for all they depend on; a skipped dependency is there with null', async () => {
+  it('wait for all they depend on; a skipped dependency appears with null', async () => {
     const file = flow(`  steps:
     - { name: left, timeout: 5m, onFailure: skip }
     - { name: right-one, timeout: 5m }
@@ -225,7 +225,7 @@ describe('steps', () => {
     })
   })
 
-  it('that are gates: approved they go on with the answer, rejected their failure action follows', async () => {
+  it('that are gates: approved they continue with the answer, rejected their failure action follows', async () => {
     const file = flow(`  failurePolicy: compensate
   steps:
     - { name: draft, timeout: 5m }

@@ -18,7 +18,7 @@ function suite(store: () => string): void {
     await petrel('migrate')
   })
 
-  it('gates lists what is open, by instance or in any state, and shows how one stands', async () => {
+  it('gates lists open ones, by instance or in any state, and shows the state of one', async () => {
     const { id, instance } = await open('{ title: Pay?, timeout: 3d, options: { quorum: 2, of: [ann, bob, cid] } }')
     expect((await petrel('gates')).out).toMatch(
       new RegExp(`^GATE +NODE +STATE +VOTES +DUE +TITLE\\n${id} +ok +open +0/2 +in .*Pay\\?`),
@@ -64,7 +64,7 @@ function suite(store: () => string): void {
     expect(await petrel('approve', plain.id, '--answer', '{')).toMatchObject({ code: 2 })
   })
 
-  it('whoever ran the definition is its initiator', async () => {
+  it('the person who ran the definition is its initiator', async () => {
     sh.env['USER'] = 'dora'
     const { id } = await open('{ options: { excludeInitiator: true } }')
     const own = await petrel('approve', id)
@@ -72,7 +72,7 @@ function suite(store: () => string): void {
     expect(await petrel('approve', id, '--as', 'ann')).toMatchObject({ code: 0 })
   })
 
-  it('an answer that does not fit the form is told with its path', async () => {
+  it('an answer that does not fit the form is reported with its path', async () => {
     const { id } = await open('{ options: { form: { type: object, properties: { n: { type: integer } } } } }')
     const wrong = await petrel('approve', id, '--answer', '{"n": "x"}')
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('answer.n: must be integer')])

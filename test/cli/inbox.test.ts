@@ -56,7 +56,7 @@ function suite(store: () => string): void {
     [['cli.c.v1', '--key', ''], 'idempotency_key', 'leave it out'],
     [['cli.c.v1', '--priority', 'high'], 'priority is a whole number', 'petrel submit --help'],
     [[], "missing required argument 'type'", 'petrel submit --help'],
-  ])('submit %j: one line says what is wrong, one what would be right', async (args, wrong, right) => {
+  ])('submit %j: one line with the error, one with the remedy', async (args, wrong, right) => {
     const { code, out, err } = await petrel('submit', ...args)
     expect([args, out]).toEqual([args, ''])
     expect(code).toBe(wrong.startsWith('there is no file') ? 3 : 2)
@@ -223,8 +223,11 @@ describe('grants', () => {
     })
   })
 
-  it.each(['', 'public', 'pg_monitor', 'r'.repeat(64)])('refuses %j, which is no role of one client', async (role) => {
-    const { code, err } = await sh.petrel('grants', role)
-    expect([code, err]).toEqual([2, expect.stringContaining('petrel grants worker')])
-  })
+  it.each(['', 'public', 'pg_monitor', 'r'.repeat(64)])(
+    'refuses %j, which is not a role of one client',
+    async (role) => {
+      const { code, err } = await sh.petrel('grants', role)
+      expect([code, err]).toEqual([2, expect.stringContaining('petrel grants worker')])
+    },
+  )
 })

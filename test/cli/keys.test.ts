@@ -71,7 +71,7 @@ describe('petrel keys', () => {
 })
 
 describe('petrel server on other addresses', () => {
-  it('does not start without a key: exit 4, and it says what to do', async () => {
+  it('does not start without a key: exit 4, with the remedy', async () => {
     const { code, err } = await sh.petrel('server', '--port', '0', '--host', '0.0.0.0', '--data', 'open')
     expect(code).toBe(4)
     expect(err).toMatch(/every request needs an API key, and the store has none\n {2}`petrel keys add/)
@@ -89,7 +89,7 @@ describe('petrel server on other addresses', () => {
     expect(await stop(service)).toBe(0)
   })
 
-  it('--insecure opens the door and says so; --require-key closes it at home too', async () => {
+  it('--insecure opens access with a warning; --require-key closes it locally too', async () => {
     const open = await listening('--host', '0.0.0.0', '--insecure', '--data', 'insecure')
     expect((await fetch(`${open.url}/v1/instances`)).status).toBe(200)
     await open.service.until(/anyone who can reach 0\.0\.0\.0/)

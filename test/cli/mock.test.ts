@@ -37,7 +37,7 @@ async function dry(definition: string, outcomes?: string, ...more: readonly stri
 const NET = 'kind: Net\nversion: 1\nname: flow\n'
 
 describe('petrel run --mock', () => {
-  it('answers with the input, touches no store, and tells every step', async () => {
+  it('answers with the input, touches no store, and prints every step', async () => {
     const { code, answer, told } = await dry(
       `${NET}input: { n: 7 }\nnodes:\n  a: { run: t.a, args: { n: '{{ input.n }}' }, next: b }\n  b: { run: t.b, args: { before: '{{ a }}' } }\n`,
     )
@@ -104,13 +104,13 @@ describe('petrel run --mock', () => {
   describe('gates', () => {
     const gated = `${NET}nodes:\n  ask: { gate: { title: Sure?, timeout: 3d }, next: go }\n  go: { run: t.go }\n`
 
-    it('are approved unless the file says otherwise', async () => {
+    it('are approved unless the file has another answer', async () => {
       const { code, told } = await dry(gated)
       expect(code).toBe(0)
       expect(told).toEqual(['ask waiting@0', 'ask approved@0', 'go succeeded@0'])
     })
 
-    it('are refused, or answered later, or by nobody', async () => {
+    it('are refused, or answered later, or never', async () => {
       const refused = await dry(gated, 'ask: rejected')
       expect(refused.code).toBe(1)
       expect(refused.told.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@0'])
@@ -121,7 +121,7 @@ describe('petrel run --mock', () => {
       expect(nobody.told.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@259200'])
     })
 
-    it('that nobody answers and no timeout ends are named, exit 1', async () => {
+    it('that no answer and no timeout ends are named, exit 1', async () => {
       const { code, answer } = await dry(
         `${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: t.go }\n`,
         'ask: timeout',
@@ -148,7 +148,7 @@ describe('petrel run --mock', () => {
     expect(answer.waiting_for, out).toMatchObject([{ kind: 'held', node: 'a' }])
   })
 
-  it('partial is no success: exit 1', async () => {
+  it('partial does not count as success: exit 1', async () => {
     const { code, answer } = await dry(
       `${NET}verdict: { failedOn: any, partial: true }\nnodes:\n  a: { run: t.a, retry: 1, onFailure: skip, next: b }\n  b: { run: t.b }\n`,
       'a: { error: no }',
@@ -157,7 +157,7 @@ describe('petrel run --mock', () => {
     expect(code).toBe(1)
   })
 
-  it('runs the handlers given for real, and stand-ins for the rest', async () => {
+  it('really runs the given handlers, and stand-ins for the rest', async () => {
     const handlers = sh.write('handlers.mjs', HANDLERS)
     const { code, answer } = await dry(
       'type: chain\nname: mixed\nsteps:\n  - { type: test.echo, args: [1] }\n  - { type: other.type, args: [2] }\n',
@@ -182,7 +182,7 @@ describe('petrel run --mock', () => {
     ).toEqual(['t.a', 't.b', 't.one', 't.two'])
   })
 
-  it('a thousand items with a retry each take no time to speak of', async () => {
+  it('a thousand items with a retry each take hardly any time', async () => {
     const items = Array.from({ length: 1000 }, (_, i) => i).join(', ')
     const { code, answer, ms } = await dry(
       `${NET}nodes:\n  all: { each: { items: [${items}], run: t.item, args: '{{ item }}' }, retry: { maxAttempts: 2, initial: 1h, jitter: 0 } }\n`,

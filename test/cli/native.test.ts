@@ -26,7 +26,7 @@ function suite(store: () => string): void {
     expect([code, err]).toEqual([0, ''])
   }
 
-  it('deploy makes the store if there is none, and says what it did and how it starts', async () => {
+  it('deploy creates a missing store, and prints what it did and how the definition starts', async () => {
     const file = sh.write('order.yaml', workflow('order', { version: '1.0' }))
     const first = await petrel('deploy', file)
     expect([first.code, first.err]).toEqual([0, ''])
@@ -38,7 +38,7 @@ function suite(store: () => string): void {
     )
   })
 
-  it('deploy takes several files in any order, and tells what is wrong with each', async () => {
+  it('deploy takes several files in any order, and reports the mistakes of each', async () => {
     const parent = workflow('a-parent').replace(
       'uses: test.echo, timeout: 1m, dependsOn',
       'workflow: b-child, timeout: 1m, dependsOn',
@@ -104,7 +104,7 @@ function suite(store: () => string): void {
     expect([both.code, both.err]).toEqual([2, expect.stringContaining('--input is for a new instance')])
   })
 
-  it('start: an unknown name, and what is no JSON', async () => {
+  it('start: an unknown name, and invalid JSON', async () => {
     await deploy('started')
     const unknown = await petrel('start', 'startd', '--json')
     expect([unknown.code, JSON.parse(unknown.err).error.details.did_you_mean]).toEqual([3, 'started'])
@@ -112,7 +112,7 @@ function suite(store: () => string): void {
     expect((await petrel('start', 'started', '--meta', '[]')).code).toBe(2)
   })
 
-  it('event: starts what listens, once per id; says what does not start and why', async () => {
+  it('event: starts the listening definitions, once per id; reports which do not start and why', async () => {
     await deploy('heard', { trigger: '{ event: shop.sold, condition: amount > 5 }' })
     const few = await petrel('event', 'shop.sold', '--payload', '{"amount": 1}')
     expect([few.code, few.out]).toEqual([

@@ -14,7 +14,7 @@ function suite(store: () => string): void {
     handlers = sh.write('handlers.mjs', HANDLERS)
   })
 
-  it('migrate tells what it applied, and the second time that there is nothing to do', async () => {
+  it('migrate lists what it applied, and the second time that nothing is left to do', async () => {
     const first = await petrel('migrate', '--json')
     expect(first.code).toBe(0)
     expect(first.json().applied.length).toBeGreaterThan(0)
@@ -43,7 +43,7 @@ function suite(store: () => string): void {
     )
   })
 
-  it('show tells runs, results, errors and events of an instance, and the history of a run', async () => {
+  it('show prints runs, results, errors and events of an instance, and the history of a run', async () => {
     const { instance, runs } = await run(
       'type: chain\nname: shown\nsteps: [{ type: test.echo, args: [1] }, { type: test.fail, retry: 1 }]\n',
     )
@@ -71,7 +71,7 @@ function suite(store: () => string): void {
     expect(await petrel('retry', json().id)).toMatchObject({ code: 1 })
   })
 
-  it('cancel ends what waits; a second time is refused', async () => {
+  it('cancel ends waiting work; a second time is refused', async () => {
     const { instance } = await run('kind: Net\nversion: 1\nname: waits\nnodes:\n  ask: { gate: Sure? }\n')
     const { code, json } = await petrel('cancel', instance.id, '--json')
     expect(code).toBe(0)
@@ -126,7 +126,7 @@ describe.skipIf(postgresUrl() === null)('on Postgres', () => {
   })
   afterAll(() => database.drop())
 
-  it('a database that was never migrated says so', async () => {
+  it('a database that was never migrated is reported', async () => {
     const { code, err } = await sh.petrel('ls', '--store', database.url)
     expect([code, err]).toEqual([2, expect.stringContaining('petrel migrate')])
   })

@@ -19,7 +19,7 @@ const told = (out: string): readonly string[] =>
   out.split('\n').flatMap((line) => /^ *\+[\d.]+ m?s {2}(.*)$/.exec(line)?.[1]?.replace(/ +/g, ' ') ?? [])
 
 describe('petrel run', () => {
-  it('tells the steps in the order they ended, the end last', async () => {
+  it('prints the steps in the order they ended, the end last', async () => {
     const file = write(
       `executor: { spec: { final_step: report } }\nworkflow:\n  - { step: begin, ${to('each')} }\n` +
         "  - { step: each, loop: { in: [1, 2], iterator: i }, tool: { kind: shell, cmd: 'echo {{ iter.i }}' } }\n" +
@@ -53,7 +53,7 @@ describe('petrel run', () => {
     expect([ended.code, ended.json().execution.status]).toEqual([code, status])
   })
 
-  it('says that there are warnings, on stderr; mistakes run nothing', async () => {
+  it('prints that there are warnings, on stderr; mistakes run nothing', async () => {
     const odd = write(`workflow:\n${run('a', 'true', 'next: b')}${run('b', 'true')}`)
     const warned = await sh.petrel('run', odd)
     expect([warned.code, warned.err]).toEqual([0, `${odd}: 1 warning; \`petrel check ${odd}\` shows it\n`])
@@ -64,12 +64,12 @@ describe('petrel run', () => {
     expect(refused.err).toContain("there is no step 'c'")
   })
 
-  it('an input that is no mapping is refused', async () => {
+  it('an input that is not a mapping is refused', async () => {
     const { code, err } = await sh.petrel('run', write(`workflow:\n${run('a', 'true')}`), '--input', '[1]')
     expect([code, err]).toEqual([2, expect.stringContaining('is a mapping of names to values, this is a list')])
   })
 
-  it('--mock runs no tool: steps answer as the outcomes say, waits take no time', async () => {
+  it('--mock runs no tool: steps answer with the outcomes, waits take no time', async () => {
     const file = write(
       `workflow:\n${run('a', 'touch mocked', "next: { arcs: [{ step: b, when: '{{ a.n > 2 }}' }, { step: c }] }")}${run('b', 'true')}${run('c', 'true')}`,
     )
@@ -87,7 +87,7 @@ describe('petrel run', () => {
 })
 
 describe('an approval', () => {
-  it('is waited for, told by show and why, given by context, and goes on with a worker of another process', async () => {
+  it('is waited for, shown by show and why, given by context, and continues with a worker of another process', async () => {
     const file = write(
       `workflow:\n${run('draft', 'echo drafted', to('send'))}${run('send', 'echo sent', GATE)}`,
       'approval',
@@ -131,7 +131,7 @@ describe('an approval', () => {
     expect(rest.every((event: { event_id: string }) => pages.includes(event.event_id))).toBe(true)
   }, 60_000)
 
-  it('deployed and started, its events are told as JSON lines while somebody watches', async () => {
+  it('deployed and started, its events are printed as JSON lines by watch', async () => {
     const file = write(`workflow:\n${run('a', 'echo one')}`, 'watched')
     expect((await sh.petrel('deploy', file)).code).toBe(0)
     const { id } = (await sh.petrel('start', 'watched', '--json')).json()
@@ -151,7 +151,7 @@ describe('an approval', () => {
 })
 
 describe('petrel check', () => {
-  it('tells steps, tools and what can never happen; --strict refuses each warning', async () => {
+  it('lists steps, tools and what can never happen; --strict refuses each warning', async () => {
     const file = write(`workflow:\n${run('a', 'true', to('a'))}${run('b', 'true')}`)
     const { code, json } = await sh.petrel('check', file, '--json')
     expect([code, json()]).toEqual([

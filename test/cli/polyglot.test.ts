@@ -104,7 +104,7 @@ describe('examples/polyglot', () => {
     )
   }
 
-  it('a job nobody has a handler for, and one that fails, are reported as such', async () => {
+  it('a job without a handler, and one that fails, are reported as such', async () => {
     const server = sh.start('server', '--json', '--port', '0', '--data', 'polyglot-failing')
     const [, url] = (await server.until(/"url":"([^"]+)"/)) as unknown as [string, string]
     start('python3', [join(folder, 'worker.py')], { OJS_URL: url })

@@ -36,7 +36,7 @@ describe('petrel run', () => {
     expect(await ls('--name', 'chain')).toHaveLength(1)
   })
 
-  it('tells its steps line by line when piped, and a summary', async () => {
+  it('prints its steps line by line when piped, and a summary', async () => {
     const file = sh.write('told.yaml', 'type: chain\nname: told\nsteps: [{ type: test.echo }]\n')
     const { out } = await sh.petrel('run', file, '--handlers', handlers)
     expect(out).toMatch(/\+\d+ ms {2}0 +test\.echo +succeeded\n/)
@@ -95,7 +95,7 @@ describe('petrel run', () => {
 })
 
 describe('an instance that only waits', () => {
-  it('for a type nobody handles is named and left in the store', async () => {
+  it('for a type without a handler is named and left in the store', async () => {
     const file = sh.write('nobody.yaml', 'type: chain\nname: nobody\nsteps: [{ type: no.body }]\n')
     const { code, out } = await sh.petrel('run', file)
     expect(code).toBe(1)
@@ -103,7 +103,7 @@ describe('an instance that only waits', () => {
     expect(await ls('--name', 'nobody')).toMatchObject([{ state: expect.stringMatching(/queued|running/), open: 1 }])
   })
 
-  it('for a gate: printed with its id, answered from another shell, worked on by a worker', async () => {
+  it('for a gate: printed with its id, answered from another shell, executed by a worker', async () => {
     const file = sh.write(
       'gate.yaml',
       `${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: test.echo, args: [1] }\n`,
@@ -121,7 +121,7 @@ describe('an instance that only waits', () => {
     expect((await worker.ended).code).toBe(0)
   })
 
-  it('stays with --wait until someone answers', async () => {
+  it('stays with --wait until an answer comes', async () => {
     const file = sh.write(
       'wait.yaml',
       `${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: test.echo, args: [1] }\n`,

@@ -44,7 +44,7 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     }
   }
 
-  it('shows one that stopped, and goes on with it', async () => {
+  it('shows one that stopped, and continues it', async () => {
     const { id } = (await petrel('start', 'order', '--input', '{"item":1}', '--json')).json()
     await service.complete(await command(), { id: 'r1' })
     await service.fail(await command(), { code: 'step_failed', message: 'no money' })
@@ -81,7 +81,7 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     expect((await petrel('retry', id)).out).toContain(`not undone: reserve (step ${reserve})`)
   })
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     expect(await petrel('saga', 'show', 'x')).toMatchObject({
       code: 3,
       err: expect.stringContaining('there is no saga x'),

@@ -17,7 +17,7 @@ async function stop(service: Running, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') 
 }
 
 describe('petrel dev', () => {
-  it('is ready, runs its demo, says where to look, and stops on SIGINT with exit 0', async () => {
+  it('is ready, runs its demo, prints where to look, and stops on SIGINT with exit 0', async () => {
     const began = performance.now()
     const dev = sh.start('dev', '--port', '0')
     const [, url] = await dev.until(/ready at (http:\/\/localhost:\d+)/)
@@ -47,7 +47,7 @@ describe('petrel dev', () => {
     expect((await sh.petrel('ls', '--json')).json().instances).toHaveLength(1)
   })
 
-  it('tells events as JSON lines with --json', async () => {
+  it('prints events as JSON lines with --json', async () => {
     const dev = sh.start('dev', '--port', '0', '--json', '--data', 'json')
     await dev.until(/"event":"demo"/)
     const { code, out } = await stop(dev)
@@ -89,7 +89,7 @@ describe('SIGTERM during work', () => {
     while (!readFileSync(marks, 'utf8').includes('begin')) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
-  it('lets the work end and records it; the next worker goes on from there', async () => {
+  it('lets the work end and records it; the next worker continues from there', async () => {
     const marks = sh.write('graceful.txt', '')
     await sh.petrel('run', sh.write('graceful.yaml', flow(marks)), '--data', 'graceful')
     const first = sh.start('worker', '--handlers', handlers, '--data', 'graceful')

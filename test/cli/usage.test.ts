@@ -34,7 +34,7 @@ describe('help', () => {
     console.log(`petrel --help took ${Math.round(ms)} ms`)
   })
 
-  it('names the commands that docs/cli.md tells of, and no others', async () => {
+  it('names the commands that docs/cli.md lists, and no others', async () => {
     const table = readFileSync(join(root, 'docs/cli.md'), 'utf8').split('## Commands')[1]?.split('\n## ')[0] ?? ''
     const told = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell]) => cell?.match(/`[a-z]+/g) ?? [])
     const listed = (await sh.petrel('--help')).out.matchAll(/^ {2}([a-z]+) /gm)
@@ -63,7 +63,7 @@ describe('wrong usage', () => {
     [['show'], "missing required argument 'id'", 'petrel show --help'],
     [['worker'], 'a worker needs something to work with', '--tools for the steps of playbooks'],
     [['ls', '--store', 'mysql://x'], 'no store is called "mysql://x"', '--store'],
-  ])('%j: one line says what is wrong, one what would be right', async (args, wrong, right) => {
+  ])('%j: one line with the error, one with the remedy', async (args, wrong, right) => {
     const { code, out, err } = await sh.petrel(...args)
     expect(code).toBe(2)
     expect(out).toBe('')
@@ -93,7 +93,7 @@ describe('wrong usage', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('missing items', () => {
   it.each([
     [['ls'], 'there is no database .petrel/petrel.db'],
     [['run', 'none.yaml'], 'there is no file none.yaml'],
@@ -117,7 +117,7 @@ describe('what is not there', () => {
 })
 
 describe('a database that cannot be used', () => {
-  it('a file that is no database', async () => {
+  it('a file that is not a database', async () => {
     const file = sh.write('text.db', 'this is no database, only a text that is longer than a header'.repeat(20))
     const { code, err } = await sh.petrel('ls', '--store', `sqlite:${file}`)
     expect(code).toBe(2)
@@ -149,7 +149,7 @@ describe('a database that cannot be used', () => {
     }
   })
 
-  it('a database that was never migrated says so', async () => {
+  it('a database that was never migrated is reported', async () => {
     const file = join(sh.dir, 'bare.db')
     const database = await openDatabase(file)
     database.exec('CREATE TABLE something (id int)')

@@ -144,7 +144,7 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
       })
     }
 
-    it('Its examples print what they say, and nothing races', () => {
+    it('Its examples print what they announce, without races', () => {
       const examples = [...told].filter(([name]) => name.startsWith('Example'))
       expect(examples.filter(([, { how }]) => how !== 'PASS')).toEqual([])
       expect(examples.length).toBeGreaterThan(3)
@@ -152,7 +152,7 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
       expect(output.trim().split('\n').at(-1)).toBe('PASS')
     })
 
-    it('A worker goes on after its server was killed and started again', async () => {
+    it('A worker continues after its server was killed and started again', async () => {
       const first = await serverOn(place.url)
       const worker = start(binary, [], {
         PETREL_TEST_WORKER: 'outage',

@@ -201,7 +201,7 @@ describe.skipIf(python === undefined)('the Python client', () => {
   }))
 
   it.skipIf(postgresUrl() === null)(
-    'has a README whose programs print what it says',
+    'has a README whose programs print the documented output',
     async () => {
       let stop: () => Promise<unknown> = async () => null
       const { database, dsn } = await newPlace()

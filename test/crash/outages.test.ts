@@ -154,7 +154,7 @@ function sigtermSuite(kind: StoreKind): void {
 }
 
 describe('an SQLite file that another program keeps locked', () => {
-  it('for 2 s: work waits and goes on', { timeout: 60_000 }, async () => {
+  it('for 2 s: work waits and continues', { timeout: 60_000 }, async () => {
     const { tookMs, counts } = await lockedFor(2_000)
     expect(tookMs).toBeGreaterThan(1_500)
     expect(counts).toMatchObject({ runs: 10 * 5, effects: 10 * 5, lost: 0, returned: 0 })

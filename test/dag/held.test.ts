@@ -134,7 +134,7 @@ onBothStores('a step that a worker holds', (stage) => {
   }
 
   it.each(Object.entries(DOORS))(
-    'by the %s: shown as running at once, told as started with its end, in order',
+    'by the %s: shown as running at once, reported as started with its end, in order',
     async (door, hold) => {
       const { serving, id } = await begin('abort')
       const holder = await hold(serving, stage)

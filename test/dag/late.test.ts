@@ -21,7 +21,7 @@ spec:
     - { step: a, uses: undo }
 `
 
-describe.each(STORES)('a success told late on $name', (place) => {
+describe.each(STORES)('a success reported late on $name', (place) => {
   const held = new Set<string>()
   const worker = { types: ['a', 'b', 'c', 'undo'], holding: () => [...held] }
   let drop: () => Promise<void>
@@ -69,7 +69,7 @@ describe.each(STORES)('a success told late on $name', (place) => {
     expect((await process.engine.view(id))?.instance).toMatchObject({ state: 'compensated', outcome: 'rolled_back' })
   }
 
-  it('is undone if it was given up by its timeout, with what it returned, once however often it is told', async () => {
+  it('is undone if it was given up by its timeout, with its result, once however often it is reported', async () => {
     const { a, b, c } = await take()
     await process.pass(6 * 60_000)
     expect(await report(a, 'succeeded')).toBe('stale')

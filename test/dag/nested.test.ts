@@ -69,14 +69,14 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a skipped step is there with null, for the nested workflow too', async () => {
+  it('a skipped step appears with null, for the nested workflow too', async () => {
     const id = await start(ORDER, { to: 'Bern' })
     const given = await play({ price: new Error('no price') })
     expect(given.get('pack')).toMatchObject({ input: { to: 'Bern', price: null } })
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a skipped nested workflow is there with null, whatever of it was done; so is a skipped gate', async () => {
+  it('a skipped nested workflow appears with null, whatever part of it was done; so does a skipped gate', async () => {
     const id = await start(
       flow(
         'flow',
@@ -109,7 +109,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('a retried instance goes on with the results of the nested workflow that had completed', async () => {
+  it('a retried instance continues with the results of the nested workflow that had completed', async () => {
     const text = ORDER.replace('failurePolicy: compensate', 'failurePolicy: abort')
     const id = await start(text, { to: 'Bern' })
     await play({ pack: { parcel: 7 }, bill: new Error('no money') })
@@ -121,7 +121,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(again.id)).toBe('completed')
   })
 
-  it('retried with another input, what undoes a step taken over is told the input that step really had', async () => {
+  it('retried with another input, the undo of a step taken over receives the input that step really had', async () => {
     const text = flow(
       'flow',
       `  failurePolicy: abort

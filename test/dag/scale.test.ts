@@ -161,7 +161,7 @@ onBothStores('large workflows', (stage) => {
   })
 })
 
-it('refuses what is larger than is promised, and says what would do', async () => {
+it('refuses a larger workflow than promised, and suggests a remedy', async () => {
   const refused = async (dependencies: readonly (readonly number[])[]): Promise<string> =>
     readDefinition('large.yaml', workflowText('large', dependencies)).then(
       () => 'read',

@@ -108,7 +108,7 @@ describe('the status block', () => {
     expect(dagStatus(facts({ state: 'compensating' }, { steps: undoing })).currentStep).toBe('c')
   })
 
-  it('tells a partial rollback with what was undone, what not, and both errors', () => {
+  it('shows a partial rollback with what was undone, what was not, and both errors', () => {
     const steps = [
       done('a', T0 + 1),
       done('b', T0 + 2, { status: 'failed' }),

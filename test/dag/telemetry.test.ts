@@ -199,7 +199,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(await payload(id, 'failed')).toMatchObject({ failedStep: 'b', partiallyRolledBack: true })
   })
 
-  it('of gates: blocked, and completed by whoever decided', async () => {
+  it('of gates: blocked, and completed by the person who decided', async () => {
     const id = await start({
       steps: [
         { name: 'ok', approval: true },
@@ -226,7 +226,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(await payload(refused, 'step_failed')).toMatchObject({ stepName: 'ok', error: { code: 'rejected' } })
   })
 
-  it('of governance: a forbidden step has not failed while somebody is asked', async () => {
+  it('of governance: a forbidden step has not failed while a decision is pending', async () => {
     const id = await start({ steps: inLine('a') })
     await stage.fail('a', { category: 'governance' })
     const forbidden = [...BEGUN, 'step_queued', 'step_started', 'step_blocked', 'blocked']
@@ -288,7 +288,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       expect(await steps(id)).toEqual(['step_started', 'step_blocked', 'step_failed'])
     })
 
-    it('cancelled at a gate: somebody has spoken, the step has failed', async () => {
+    it('cancelled at a gate: a person has decided, the step has failed', async () => {
       const id = await start({ steps: [{ name: 'ok', approval: true }] })
       await stage.d.engine.cancelInstance({ id, actor: 'ann' })
       expect(await stage.path(id)).toEqual(['idle', 'queued', 'executing', 'blocked', 'executing', 'failed'])
@@ -307,7 +307,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       expect(await steps(id)).toEqual(['step_queued', 'step_started', 'step_retried', 'step_failed'])
     })
 
-    it('done once more by policy: it has failed the second time', async () => {
+    it('repeated by policy: it has failed the second time', async () => {
       const id = await start({ failurePolicy: 'retry', steps: inLine('a') })
       await stage.fail('a')
       expect(await steps(id)).toEqual(['step_queued', 'step_started', 'step_retried', 'step_queued'])
@@ -362,7 +362,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(all.map((event) => event.id).toSorted()).toEqual(told.map((event) => event.id).toSorted())
   })
 
-  it('says nothing of other notations', async () => {
+  it('has nothing for other notations', async () => {
     const { net, node } = await import('../engine/drive.ts')
     const id = await stage.d.start({ net: net([node('a')]) })
     await stage.d.work()

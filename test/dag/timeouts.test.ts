@@ -133,7 +133,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
       expect(view?.runs.filter((run) => run.role === 'undo')).toEqual([])
     })
 
-    it('a workflow that is blocked at a gate is rolled back by its timeout where the policy says so', async () => {
+    it('a workflow that is blocked at a gate is rolled back by its timeout if the policy requires it', async () => {
       const id = await begin(GATE, 'compensate')
       await end(await take(), 'succeeded')
       const there = await passUnattended(31)
@@ -165,14 +165,14 @@ describe.each(STORES)('timeouts on $name', (place) => {
       expect((await there.engine.view(id))?.error).toMatchObject({ code: 'timeout' })
     })
 
-    it('work that nobody has begun is not begun after the deadline', async () => {
+    it('work that has not begun does not begin after the deadline', async () => {
       const id = await begin('uses: work', 'abort')
       const there = await passUnattended(31)
       expect(await there.work(id)).toMatchObject({ state: 'failed', outcome: 'timed_out' })
       expect(there.done).toEqual([])
     })
 
-    it('a step ends by its own timeout and what it says of failures follows', async () => {
+    it('a step ends by its own timeout and its failure policy follows', async () => {
       const id = await begin('uses: work, timeout: 5m, onFailure: compensate', 'abort')
       await end(await take(), 'succeeded')
       await take()
@@ -192,7 +192,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
       expect(there.done).toEqual(['send'])
     })
 
-    it('a gate is rejected by its own deadline and what it says of failures follows', async () => {
+    it('a gate is rejected by its own deadline and its failure policy follows', async () => {
       const id = await begin('approval: { title: Go on?, deadline: 5m }, onFailure: compensate', 'abort')
       await end(await take(), 'succeeded')
       const there = await passUnattended(6)

@@ -27,7 +27,7 @@ onBothStores('deploying', (house) => {
     expect(JSON.parse(event?.data ?? '')).toMatchObject({ name: 'onboarding', version: '1.0', what: 'created' })
   })
 
-  it('the same text again changes nothing and tells nothing', async () => {
+  it('the same text again changes nothing and records nothing', async () => {
     const process = await house.open()
     const first = await deploy(process, dag({ version: '1' }))
     const again = await deploy(process, dag({ version: '1' }), { actor: 'bob' })
@@ -35,7 +35,7 @@ onBothStores('deploying', (house) => {
     expect(await told(process, 'workflow.deployed')).toHaveLength(1)
   })
 
-  it('replaces the text of a version that nobody has started', async () => {
+  it('replaces the text of a version that was never started', async () => {
     const process = await house.open()
     const first = await deploy(process, dag({ version: '1' }))
     const second = await deploy(process, dag({ version: '1', steps: 'create greet' }))
@@ -72,7 +72,7 @@ onBothStores('deploying', (house) => {
     expect((await deploy(process, dag({ steps: 'b' }))).row.version).toBe('8')
   })
 
-  it('reads every dialect: dag, net, chain; a start of each runs what it says', async () => {
+  it('reads every dialect: dag, net, chain; a start of each runs its definition', async () => {
     const process = await house.open()
     const net = 'kind: Net\nversion: 1\nname: order\nnodes:\n  ask: { gate: Ship it? }\ninput: { total: 3 }\n'
     const chain = 'type: chain\nname: mail\nsteps:\n  - { type: email.send, args: [hello] }\n  - { type: email.log }\n'
@@ -107,7 +107,7 @@ onBothStores('deploying', (house) => {
     expect(instance).toMatchObject({ netHash: row.netHash, state: 'running' })
   })
 
-  it('mistakes are told with their lines, and nothing is kept', async () => {
+  it('mistakes are reported with their lines, and nothing is kept', async () => {
     const process = await house.open()
     const refused = await refusal(deploy(process, dag({ steps: 'a a' })))
     expect(refused.code).toBe('invalid_definition')
@@ -158,7 +158,7 @@ onBothStores('starting by name', (house) => {
     })
   })
 
-  it('the instance names its definition and what started it, over what the definition and the caller say', async () => {
+  it('the instance names its definition and what started it, over the meta of definition and caller', async () => {
     const process = await house.open()
     const text = dag({ version: '1', spec: 'description: Welcomes people' })
     const { row } = await deploy(process, text)
@@ -204,13 +204,13 @@ onBothStores('starting by name', (house) => {
     })
   })
 
-  it('meta that is no object is refused', async () => {
+  it('meta that is not an object is refused', async () => {
     const process = await house.open()
     await deploy(process, dag())
     expect((await refusal(start(process, 'onboarding', { meta: [1] }))).code).toBe('invalid_request')
   })
 
-  it('a definition whose net was lost says so, and deploying it again mends it', async () => {
+  it('a definition whose net was lost is reported, and deploying it again repairs it', async () => {
     await deploy(await house.open(), dag({ version: '1' }))
     await house.sql('DELETE FROM workflow_net')
     const process = await house.open()
@@ -226,7 +226,7 @@ onBothStores('starting by name', (house) => {
 })
 
 onBothStores('retiring', (house) => {
-  it('nothing starts a retired version any more; what runs goes on; the one before it is the latest again', async () => {
+  it('nothing starts a retired version any more; running instances continue; the one before it is the latest again', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1' }))
     await deploy(process, dag({ version: '2', steps: 'b' }))
@@ -267,7 +267,7 @@ onBothStores('retiring', (house) => {
     expect((await refusal(deploy(process, dag({ version: '1', steps: 'b' })))).code).toBe('conflict')
   })
 
-  it('what is not there cannot be retired', async () => {
+  it('an unknown definition cannot be retired', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1' }))
     const unknown = { tenant: null, name: 'onboardin', version: null, actor: null }

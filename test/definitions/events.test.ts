@@ -66,7 +66,7 @@ onBothStores('an event', (house) => {
     expect(result.passed).toEqual([{ name: 'not', condition: 'total < 100', why: 'the condition does not hold' }])
   })
 
-  it('a condition that cannot be evaluated passes, with the reason, and stops nobody else', async () => {
+  it('a condition that cannot be evaluated does not hold, with the reason, and stops no other definition', async () => {
     const process = await house.open()
     await deploy(
       process,
@@ -94,7 +94,7 @@ onBothStores('an event', (house) => {
     expect(await instances(process, 'ship')).toHaveLength(3)
   })
 
-  it('nobody listens to: refused with what is known, and nothing is written', async () => {
+  it('without listeners: refused with the known events, and nothing is written', async () => {
     const process = await house.open()
     expect((await refusal(publish(process, 'order.created'))).message).toBe(
       "nobody listens to event 'order.created'; no workflow in service has a trigger with an event",
@@ -108,7 +108,7 @@ onBothStores('an event', (house) => {
     expect(await process.store.read.feed({ afterId: 0, limit: 100 })).toEqual(before)
   })
 
-  it('is heard only by its tenant, and its id is its tenant’s own', async () => {
+  it('reaches only its tenant, and its id belongs to its tenant', async () => {
     const process = await house.open()
     for (const tenant of ['red', 'blue', null])
       await deploy(process, dag({ name: 'ship', trigger: LISTENS }), { tenant })
@@ -150,7 +150,7 @@ onBothStores('an event', (house) => {
 })
 
 onBothStores('idle instances and an event', (house) => {
-  it('those of the definition start, with their own input; a new one only if there is none', async () => {
+  it('those of the definition start, with their own input; a new one only if it has none', async () => {
     const process = await house.open()
     await deploy(process, dag({ name: 'ship', version: '1', trigger: PICKY }))
     const idle = []
@@ -178,7 +178,7 @@ onBothStores('idle instances and an event', (house) => {
     expect(await instances(process, 'ship')).toHaveLength(4)
   })
 
-  it('those of other tenants and names lie as they lay', async () => {
+  it('those of other tenants and names stay idle', async () => {
     const process = await house.open()
     for (const tenant of ['red', null]) await deploy(process, dag({ name: 'ship', trigger: LISTENS }), { tenant })
     await deploy(process, dag({ name: 'bill' }))

@@ -18,7 +18,7 @@ async function killed(house: House, point: string, time: number): Promise<void> 
   expect(await program.exit()).toBe('SIGKILL')
 }
 
-onBothStores('a process killed while it hears an event', (house) => {
+onBothStores('a process killed while it handles an event', (house) => {
   it('after the first of several starts: the event sent again starts the others, nothing twice', async () => {
     const process = await house.open()
     for (const name of ['one', 'three', 'two']) await deploy(process, dag({ name, trigger: LISTENS }))
@@ -53,7 +53,7 @@ onBothStores('a process killed while it hears an event', (house) => {
     expect(await process.store.read.countInstances()).toEqual(new Map([['running', 450]]))
   }, 60_000)
 
-  it('after everything was started, before it could say so: sent again, nothing starts', async () => {
+  it('after everything was started, before it could report it: sent again, nothing starts', async () => {
     const process = await house.open()
     const { row } = await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const net = JSON.parse((await process.store.read.net(row.netHash))?.net ?? '')

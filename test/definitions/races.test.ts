@@ -110,7 +110,7 @@ onBothStores('two processes at once', (house) => {
     }
   })
 
-  it('hear the same event: it starts one instance', async () => {
+  it('receive the same event: it starts one instance', async () => {
     const processes = await Promise.all([house.open(), house.open(), house.open()])
     const [first] = processes
     await deploy(first, dag({ name: 'ship', trigger: LISTENS }))
@@ -126,7 +126,7 @@ onBothStores('two processes at once', (house) => {
     }
   })
 
-  it('hear the same event while instances lie idle: those start, once, and no other', async () => {
+  it('receive the same event while instances are idle: those start, once, and no other', async () => {
     const processes = await Promise.all([house.open(), house.open(), house.open()])
     const [first] = processes
     await deploy(first, dag({ name: 'ship', trigger: LISTENS }))

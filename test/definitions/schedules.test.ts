@@ -56,7 +56,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await process.store.read.schedule('workflow:report')).toMatchObject({ enabled: true, fireCount: 2 })
   })
 
-  it('times that passed while nobody looked are one start', async () => {
+  it('times that passed while no process ran are one start', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     await process.pass(5 * HOUR)
@@ -65,7 +65,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await instances(process, 'report')).toHaveLength(1)
   })
 
-  it('is passed over while the instance before it goes on', async () => {
+  it('is skipped while the instance before it is running', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     await process.pass(HOUR)
@@ -122,7 +122,7 @@ onBothStores('a schedule as trigger', (house) => {
     })
   })
 
-  it('starts what lies idle, else a new instance; a firing cut short before it was noted starts nothing twice', async () => {
+  it('starts idle instances, else a new one; a firing cut short before it was noted starts nothing twice', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     const idle = await start(process, 'report', { start: false })

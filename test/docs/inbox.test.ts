@@ -14,7 +14,7 @@ const missing = ['bash', 'curl', 'jq', 'psql'].filter((tool) => spawnSync(tool, 
 
 describe('docs/inbox.md', () => {
   it.skipIf(missing.length > 0 || postgresUrl() === null)(
-    'shows commands that print what it says, and names metrics that are there',
+    'shows commands that print the documented output, and names existing metrics',
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))
       const database = await freshDatabase()

@@ -16,7 +16,7 @@ const LANGUAGES = '(?:yaml|js|sh)'
 describe.skipIf(missing.length > 0 || natsUrl() === null)('docs/nats.md', () => {
   beforeAll(() => buildIfStale(), 120_000)
 
-  it('files and commands do what it says', { timeout: 120_000 }, async () => {
+  it('files and commands do what the page shows', { timeout: 120_000 }, async () => {
     const nats = await OwnNats.start()
     const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))
     const local = (text: string) =>

@@ -31,7 +31,7 @@ describe.skipIf(missing.length > 0)('what a page of the documents shows', () => 
   beforeAll(() => buildIfStale(), 120_000)
 
   it.each(PAGES)(
-    'docs/%s: files and commands do what it says',
+    'docs/%s: files and commands do what the page shows',
     async (name) => {
       const page = readFileSync(join(root, 'docs', name), 'utf8')
       const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))

@@ -14,7 +14,7 @@ function blockAfter(text: string, marker: string, language: string): string {
 }
 
 describe('the README', () => {
-  it('shows an example that runs and prints what it says', () => {
+  it('shows an example that runs and prints the documented output', () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8')
     const code = blockAfter(readme, '<!-- run: readme-example -->', 'js')
     const printed = blockAfter(readme, '<!-- run: readme-example -->', 'text')
@@ -32,7 +32,7 @@ describe('the README', () => {
     }
   })
 
-  it.each(['readme-steps', 'readme-playbook', 'readme-saga'])('shows a file that plays as it says: %s', (name) => {
+  it.each(['readme-steps', 'readme-playbook', 'readme-saga'])('shows a file that plays as documented: %s', (name) => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8')
     const marker = `<!-- run: ${name} -->`
     const folder = mkdtempSync(join(tmpdir(), 'petrel-readme-'))

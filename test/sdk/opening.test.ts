@@ -16,7 +16,7 @@ describe('stores that cannot be opened', () => {
     await expect(Petrel.open(url)).rejects.toThrow(message)
   })
 
-  it('a file that is no database', async () => {
+  it('a file that is not a database', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'petrel-sdk-')), 'notes.txt')
     writeFileSync(file, 'these are my notes, not a database, and they are longer than a header of SQLite')
     await expect(Petrel.open(`sqlite:${file}`)).rejects.toMatchObject({ name: 'StoreUnusableError' })

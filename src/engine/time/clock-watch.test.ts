@@ -35,7 +35,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it('looks for what lies ahead at the start, and for nothing while the clock goes on', async () => {
+it('looks for rows ahead of the clock at the start, and for none while the clock runs on', async () => {
   const clock = watch()
   await clock.look()
   later(10_000)

@@ -40,7 +40,7 @@ describe('a batcher', () => {
     ])
   })
 
-  it('does not let a call wait that comes alone, but for those who were answered before it', async () => {
+  it('delays a call that comes alone only for the callers that were answered before it', async () => {
     const { batcher, batches } = answering()
     let turned = false
     setImmediate(() => {

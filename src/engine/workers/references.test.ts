@@ -16,7 +16,7 @@ function slots(values: { readonly [name: string]: Json }) {
   return { reads, store: { read: { slot } } as unknown as Pick<Store, 'read'> }
 }
 
-describe('what refers to something kept aside', () => {
+describe('a value that refers to a separately stored one', () => {
   it.each<[Json, boolean]>([
     [{ $ref: 'x:7' }, true],
     [{ $shared: 'x:7' }, true],
@@ -38,7 +38,7 @@ describe('what refers to something kept aside', () => {
 describe('resolving', () => {
   const always = async (): Promise<boolean> => true
 
-  it('follows nothing where nothing is kept aside', async () => {
+  it('follows no references where nothing is stored separately', async () => {
     const { reads, store } = slots({ 'i/x:1': { a: 1 } })
     const references = new References(store, async () => false)
     for (const payload of [{ $ref: 'x:1' }, { $shared: 'x:1', b: 2 }]) {
@@ -65,7 +65,7 @@ describe('resolving', () => {
     expect(await references.resolve('i', payload)).toEqual(expected)
   })
 
-  it('reads what is shared once, also for those who ask together', async () => {
+  it('reads a shared value once, also for callers that ask together', async () => {
     const { reads, store } = slots({ 'i/x:1': { a: [1] } })
     const references = new References(store, always)
     const ask = (n: number) => references.resolve('i', { $shared: 'x:1', n })
@@ -77,7 +77,7 @@ describe('resolving', () => {
     expect(reads).toEqual(['i/x:1'])
   })
 
-  it('nobody changes what is shared for the others', async () => {
+  it('no reader changes a shared value for the others', async () => {
     const references = new References(slots({ 'i/x:1': { a: { deep: [1] } } }).store, always)
     const given = (await references.resolve('i', { $shared: 'x:1' })) as { a: { deep: number[] }; own?: number }
     expect(() => given.a.deep.push(2)).toThrow(TypeError)

@@ -42,7 +42,7 @@ describe('appeal and schema of a node in a file', () => {
     expect(Object.keys(plain.start.net.nodes[0] as object)).not.toContain('schema')
   })
 
-  it('a mistake in them is told with its line', async () => {
+  it('a mistake in them is reported with its line', async () => {
     expect(await mistakes('    appeal: { options: { quorum: 0 } }')).toEqual([
       '7: a whole number from 1 to 1000: approvals needed',
     ])
@@ -57,7 +57,7 @@ describe('appeal and schema of a node in a file', () => {
     ])
   })
 
-  it('what becomes of unknown work is read, per node and for the net, and only runs can be unknown', async () => {
+  it('the policy for unknown work is read, per node and for the net, and only runs can be unknown', async () => {
     const { start } = await readInPlace('export.yaml', `${file('    unknown: undo')}unknown: stop\n`)
     expect([start.net.unknown, start.net.nodes[0]?.unknown]).toEqual(['stop', 'undo'])
     const plain = await readInPlace('export.yaml', file(''))
@@ -135,7 +135,7 @@ nets:
     expect(Object.keys(each?.work as object)).toEqual(['kind', 'items', 'body', 'maxInFlight', 'failFast'])
   })
 
-  it('mistakes in them are told with their line', async () => {
+  it('mistakes in them are reported with their line', async () => {
     const wrong = async (from: string, to: string): Promise<string> => {
       expect(whole).toContain(from)
       try {
@@ -178,7 +178,7 @@ nets:
     expect(await wrong('returns: last', 'returns: lst')).toMatch(/^14: the nested net has no node 'lst'/)
   })
 
-  it('the work of an item of a list says nothing of programs', async () => {
+  it('the work of an item of a list contains no programs', async () => {
     const each = '    next: l\n  l:\n    each: { items: [{ run: x, program: {} }] }'
     expect(await mistakes(each)).toEqual([expect.stringMatching(/^9: .*program/)])
   })

@@ -70,7 +70,7 @@ describe('what it cannot', () => {
     ])
   })
 
-  it('what only looks like one of these is none', () => {
+  it('a value that only looks like one of these is not one', () => {
     expect(mistakes('a: "C:\\\\0"\nb: \'\\0\'\nc: "\\ud83d\\ude00"\n')).toEqual([])
   })
 })

@@ -36,7 +36,7 @@ describe('counting runs by type and worker', () => {
     expect(meter.pairs[0]?.durations.size).toBe(0)
   })
 
-  it('an end that nobody held counts under a name no worker needs', () => {
+  it('an end of a run without a holder counts under a name no worker needs', () => {
     const meter = new RunMeter()
     meter.ended({ run: run({ status: 'cancelled' }), worker: null, failed: false, ms: null })
     expect(pairs(meter)).toEqual([`a.v1 ${NOBODY}`])
@@ -57,7 +57,7 @@ describe('counting runs by type and worker', () => {
     expect(meter.pairs.reduce((sum, pair) => sum + pair.claimed, 0)).toBe(2500)
   })
 
-  it('a known pair goes on counting under its own name when the table is full', () => {
+  it('a known pair keeps counting under its own name when the table is full', () => {
     const meter = new RunMeter()
     for (let i = 0; i < 2000; i++) meter.claimed(run({ type: `t${i}`, leasedBy: 'w' }))
     meter.claimed(run({ type: 't3', leasedBy: 'w' }))
@@ -66,7 +66,7 @@ describe('counting runs by type and worker', () => {
 })
 
 describe('counting claims of workers', () => {
-  it('tells answers from errors, and errors by few words', () => {
+  it('distinguishes answers from errors, and errors by a few categories', () => {
     const meter = new RunMeter()
     meter.polled('w', null)
     meter.polled('w', null)

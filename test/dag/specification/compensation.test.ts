@@ -52,7 +52,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     expect(await undone()).toEqual(['undo done'])
   })
 
-  it('§4.2 rule 1, what runs beside the failure ends first, and is undone if it completed', async () => {
+  it('§4.2 rule 1, steps running beside the failure end first, and are undone if they completed', async () => {
     const steps = ['a', 'b', 'c'].map((name) => ({ name }))
     await stage.start({ failurePolicy: 'compensate', steps, compensation: undoing('a', 'b', 'c') })
     await stage.begin('a')

@@ -34,7 +34,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect((await executions({}, 'transient')).waits).toEqual([0, 1000, 2000, 4000])
     })
 
-    it('agent: not tried again unless the policy says so; an error without category is one', async () => {
+    it('agent: not tried again unless the policy allows it; an error without category is one', async () => {
       expect((await executions({}, 'agent')).waits).toEqual([0])
       expect((await executions({})).waits).toEqual([0])
       expect((await executions({ retryPolicy: { maxRetries: 1, retryOn: ['agent'] } })).waits).toEqual([0, 1000])
@@ -123,7 +123,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
   })
 
   describe('§3.3 onFailure', () => {
-    it('abort: the whole workflow stops and is failed; what runs beside it may end, nothing is undone', async () => {
+    it('abort: the whole workflow stops and is failed; running steps may end, nothing is undone', async () => {
       const steps = [{ name: 'a', onFailure: 'abort' }, { name: 'b' }, ...following('b', 'c')]
       const id = await stage.start({ steps, compensation: undoing('b') })
       await stage.begin('b')
@@ -134,7 +134,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await stage.steps(id)).toEqual({ a: 'failed', b: 'completed', c: 'pending' })
     })
 
-    it('skip: the step is skipped, the next goes on', async () => {
+    it('skip: the step is skipped, the next continues', async () => {
       const id = await stage.start({ steps: [{ name: 'a', onFailure: 'skip' }, ...following('a', 'b')] })
       await stage.fail('a')
       await stage.succeed('b')
@@ -152,7 +152,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await stage.conditions(id)).toContain('RolledBack')
     })
 
-    it("a step's own word comes before failurePolicy, which comes before abort", async () => {
+    it("a step's own setting comes before failurePolicy, which comes before abort", async () => {
       const compensation = undoing('a')
       const failing = async (policy: object, step: object): Promise<string> => {
         const steps = [...inLine('a'), { name: 'b', dependsOn: ['a'], ...step }]
@@ -167,7 +167,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await failing({}, {})).toBe('failed')
     })
 
-    it('failurePolicy retry: the step is run once more, with its retries; then the workflow is aborted', async () => {
+    it('failurePolicy retry: the step is run a second time, with its retries; then the workflow is aborted', async () => {
       const spec = { failurePolicy: 'retry', steps: inLine('a', 'b'), compensation: undoing('a') }
       const good = await stage.start(spec)
       await stage.succeed('a')
@@ -213,7 +213,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await state(undone)).toBe('compensating')
     })
 
-    it('a step that ends after the timeout of its workflow is too late, even if nobody has looked at the clock yet', async () => {
+    it('a step that ends after the timeout of its workflow is too late, even if no process has checked the clock yet', async () => {
       const id = await stage.start({ timeout: '1h', steps: inLine('a', 'b') })
       await stage.take('a')
       await stage.d.store.moveClock(3_600_000)

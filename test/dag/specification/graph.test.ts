@@ -99,7 +99,7 @@ describe('§5.2 graphs that are refused', () => {
     )
   })
 
-  it('rule 4, every step is reachable from a root: what waits behind a cycle is named too', async () => {
+  it('rule 4, every step is reachable from a root: steps behind a cycle are named too', async () => {
     const steps = [
       { name: 'r' },
       { name: 'x', dependsOn: ['y'] },

@@ -65,7 +65,7 @@ describe.each(PLACES)('§1 states of a workflow on $name', (place) => {
     expect(await stage.running()).toEqual(['send'])
   })
 
-  it('blocked → failed: nobody answered in time', async () => {
+  it('blocked → failed: no answer came in time', async () => {
     const id = await stage.start({ steps: [{ name: 'sign', approval: { deadline: '1h' } }] })
     await stage.d.pass(3_600_000)
     expect(await state(id)).toBe('failed')
@@ -120,7 +120,7 @@ describe.each(PLACES)('§1 states of a workflow on $name', (place) => {
     expect(await stage.path(id)).toEqual(['idle', 'queued', 'executing', 'compensating', 'failed'])
   })
 
-  it('cancelled is failed with a condition that says so, also while queued or idle', async () => {
+  it('cancelled is failed with a condition, also while queued or idle', async () => {
     const running = await stage.start({ maxConcurrent: 1, steps: inLine('a') })
     const queued = await stage.start({ maxConcurrent: 1, steps: inLine('a') })
     const idle = await stage.start({ steps: inLine('a') }, { start: false })
@@ -199,7 +199,7 @@ describe.each(PLACES)('§1 transitions that must not occur, on $name', (place) =
     expect(await stage.status(id)).toEqual(before)
   })
 
-  it('compensating → executing: a late success is undone too, nothing goes on', async () => {
+  it('compensating → executing: a late success is undone too, nothing continues', async () => {
     const steps = [{ name: 'a', timeout: '1m' }, { name: 'b' }, { name: 'c', dependsOn: ['a', 'b'] }]
     const id = await stage.start({ failurePolicy: 'compensate', steps, compensation: undoing('a', 'b') })
     const late = await stage.take('a')
@@ -245,7 +245,7 @@ describe.each(PLACES)('§2 states of a step on $name', (place) => {
     expect(await stage.steps(id)).toEqual({ a: 'failed', b: 'pending' })
   })
 
-  it('skipped: it failed and onFailure is skip; what depends on it goes on', async () => {
+  it('skipped: it failed and onFailure is skip; its dependents continue', async () => {
     const id = await stage.start({
       steps: [
         { name: 'a', onFailure: 'skip' },

@@ -51,7 +51,7 @@ describe('what a step runs', () => {
     expect((await node('check', `  steps: [{ name: check, ${fields} }]\n`)).work).toMatchObject({ queue })
   })
 
-  it('is told agent, action, the input, the results of its dependencies and what `with` says', async () => {
+  it('receives agent, action, the input, the results of its dependencies and its `with`', async () => {
     const spec = `  steps:
     - name: fetch-all
     - { name: b }
@@ -128,7 +128,7 @@ describe('timeouts', () => {
 })
 
 describe('onFailure and failurePolicy', () => {
-  it("a step's own word, else the workflow's, else abort", async () => {
+  it("a step's own setting, else the workflow's, else abort", async () => {
     const steps = '  steps: [{ name: a, onFailure: skip }, { name: b, onFailure: compensate }, { name: c }]\n'
     const plain = (await read(steps)).start.net
     expect(plain.nodes.map((n) => n.onFailure)).toEqual(['skip', 'compensate', 'net'])
@@ -140,7 +140,7 @@ describe('onFailure and failurePolicy', () => {
 })
 
 describe('compensation', () => {
-  it('is the undo of its step: by its own agent, told what the step was told and what it returned', async () => {
+  it('is the undo of its step: by its own agent, with what the step received and returned', async () => {
     const { undo } = await node(
       'create',
       `  steps:
@@ -236,13 +236,13 @@ describe('approvals', () => {
     expect(work).toEqual({ kind: 'gate', options, timeoutMs, onTimeout: 'reject' })
   })
 
-  it('an action that begins with GATE: is no gate where approval says false', async () => {
+  it('an action that begins with GATE: is not a gate where approval is false', async () => {
     expect((await node('a', "  steps: [{ name: a, approval: false, action: 'GATE: x' }]\n")).work.kind).toBe('run')
   })
 })
 
 describe('nested workflows', () => {
-  it('are children with the input, or what `with` says, and the shorter of both clocks', async () => {
+  it('are children with the input, or with `with`, and the shorter of both clocks', async () => {
     const { start } = await read(`  steps:
     - { name: one, workflow: ship, timeout: 10m }
     - { name: two, workflow: ship, dependsOn: [one], with: { parcel: '{{ input.parcel }}' } }

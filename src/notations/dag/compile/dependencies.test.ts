@@ -135,7 +135,7 @@ describe('graphs of steps', () => {
     )
   })
 
-  it('ten thousand steps, in a row or in a ring, are no matter of depth', () => {
+  it('ten thousand steps, in a row or in a ring, do not exhaust the stack', () => {
     const row = Array.from({ length: 10_000 }, (_, i) => ({ name: `${i}`, dependsOn: i === 0 ? [] : [`${i - 1}`] }))
     expect(findStuck(row)).toEqual({ cycles: [], behind: new Map() })
     const ring = row.map((s, i) => (i === 0 ? { ...s, dependsOn: ['9999'] } : s))

@@ -38,7 +38,7 @@ const flow = (name: string, steps: string, rest = ''): string =>
   `apiVersion: ioa.dev/v0.2\nkind: Workflow\nmetadata: { name: ${name}, version: 2.1.0 }\nspec:\n${rest}  steps:\n${steps.replace(/^/gm, '    ')}\n`
 
 describe('a step that is a workflow of another file', () => {
-  it('is a child with that net, under the shorter of both clocks, told what its file says about it', async () => {
+  it('is a child with that net, under the shorter of both clocks, with the properties from its file', async () => {
     const folder = new Folder({
       order: flow('order', '- { name: pay }\n- { name: deliver, workflow: ship, dependsOn: [pay], timeout: 10m }'),
       ship: flow('ship', '- { name: pack }\n- { name: send, dependsOn: [pack] }', '  timeout: 1h\n'),
@@ -95,7 +95,7 @@ describe('a step that is a workflow of another file', () => {
 })
 
 describe('mistakes across files', () => {
-  it('of the other file are told with its name and lines, once, beside those of this one', async () => {
+  it('of the other file are reported with its name and lines, once, next to those of this one', async () => {
     const folder = new Folder({
       main: flow(
         'main',
@@ -136,7 +136,7 @@ describe('mistakes across files', () => {
     ])
   })
 
-  it('a name like that of a workflow inside another file is no cycle', async () => {
+  it('a name like that of a workflow inside another file is not a cycle', async () => {
     const folder = new Folder({
       main: flow('main', '- { name: a, workflow: b }', '  workflows: { b: { steps: [{ name: i, workflow: c }] } }\n'),
       c: flow('c', '- { name: y, workflow: b }'),
@@ -177,7 +177,7 @@ describe('mistakes across files', () => {
     ])
   })
 
-  it('a name nobody has, and a file of another name', async () => {
+  it('an unknown name, and a file of another name', async () => {
     const folder = new Folder({
       main: flow(
         'main',

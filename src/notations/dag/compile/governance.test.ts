@@ -20,13 +20,13 @@ const problems = (spec: string): Promise<readonly string[]> =>
   )
 
 describe('governance', () => {
-  it('without a word, anybody may decide about a step it forbids, and for ever', async () => {
+  it('by default, anyone may decide about a step it forbids, at any time', async () => {
     expect(await appeals('  steps: [{ name: pay, timeout: 5m }]\n')).toEqual({
       pay: { kind: 'gate', options: { title: 'governance: pay' }, timeoutMs: null, onTimeout: 'reject' },
     })
   })
 
-  it('is asked for in the words of an approval, on the step, else on the spec, for nested workflows too', async () => {
+  it('is requested with the fields of an approval, on the step, else on the spec, for nested workflows too', async () => {
     const found = await appeals(`  governance: { roles: [compliance], deadline: 1d, escalate: [{ after: 4h }] }
   steps:
     - { name: pay, governance: { title: Pay anyway?, quorum: 2, of: 3, onTimeout: approve } }
@@ -61,7 +61,7 @@ describe('governance', () => {
     })
   })
 
-  it('does not concern gates and nested workflows themselves: told', async () => {
+  it('does not concern gates and nested workflows themselves: reported', async () => {
     const { warnings } = await read(`  steps:
     - { name: a, timeout: 5m, approval: true, governance: true }
     - { name: b, timeout: 5m, workflow: w, governance: true }
@@ -105,7 +105,7 @@ describe('inputSchema and outputSchema', () => {
     ])
   })
 
-  it('one that is no schema is refused where it is wrong', async () => {
+  it('an invalid schema is refused where it is wrong', async () => {
     expect(
       await problems(`  steps:
     - name: a

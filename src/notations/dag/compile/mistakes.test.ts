@@ -20,7 +20,7 @@ async function mistakes(text: string): Promise<readonly string[]> {
 const steps = (text: string): string => `${HEAD}spec:\n  steps:\n${text.replace(/^/gm, '    ')}\n`
 
 describe('mistakes in the head', () => {
-  it('all of one file are told at once, in its order', async () => {
+  it('all of one file are reported at once, in its order', async () => {
     expect(
       await mistakes(`apiVersion: ioa.dev/v1
 kind: Workflow
@@ -152,7 +152,7 @@ describe('mistakes in steps', () => {
     expect([...(await mistakes(steps(text)))].sort()).toEqual([...expected].sort())
   })
 
-  it('a cycle is named, and what waits behind it', async () => {
+  it('a cycle is named, with the steps that wait behind it', async () => {
     expect(
       await mistakes(
         steps(`- name: start
@@ -406,7 +406,7 @@ describe('mistakes in nested workflows', () => {
     ])
   })
 
-  it('a name nobody defined, a workflow within itself, one that is none', async () => {
+  it('an undefined name, a workflow within itself, a value that is not a workflow', async () => {
     expect(
       await mistakes(`${HEAD}spec:
   steps:

@@ -10,7 +10,7 @@ async function warnings(spec: string, head = HEAD): Promise<readonly string[]> {
 }
 
 describe('warnings', () => {
-  it('there are none for a workflow with clocks and undos', async () => {
+  it('a workflow with clocks and undos has none', async () => {
     expect(
       await warnings(`  timeout: 1h
   failurePolicy: compensate
@@ -83,7 +83,7 @@ describe('warnings', () => {
     ])
   })
 
-  it('fields nobody knows, wherever they are; a version that is no text', async () => {
+  it('unknown fields, wherever they are; a version that is not a text', async () => {
     expect(
       await warnings(
         `spec:
@@ -113,7 +113,7 @@ describe('warnings', () => {
     ])
   })
 
-  it('a duration as backoff, and what has no effect beside it or on a step of this kind', async () => {
+  it('a duration as backoff, and fields without effect next to it or on a step of this kind', async () => {
     expect(
       await warnings(`  steps:
     - { name: a, timeout: 5m, retryPolicy: { backoff: 30s, initialDelay: 1s } }

@@ -14,7 +14,7 @@ it('adds up tokens and cost; without any it is nothing', () => {
   })
 })
 
-it('sums of several currencies mean nothing, so there is none', () => {
+it('sums of several currencies mean nothing, so none is given', () => {
   expect(of({ cost: 1, currency: 'USD' }, { cost: 2, currency: 'CHF' })).toEqual({
     tokens: 0,
     cost: null,
@@ -22,7 +22,7 @@ it('sums of several currencies mean nothing, so there is none', () => {
   })
 })
 
-it('passes over what is no amount', () => {
+it('skips values that are not amounts', () => {
   expect(of({ tokens: 'many', cost: -1, currency: 7 }, { tokens: 3, cost: 2 })).toEqual({
     tokens: 3,
     cost: 2,

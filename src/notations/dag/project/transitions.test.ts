@@ -32,7 +32,7 @@ describe('the table of transitions', () => {
   )
 })
 
-describe('states of the engine in the words of the notation', () => {
+describe('states of the engine in the vocabulary of the notation', () => {
   it.each<[InstanceState, string]>([
     ['idle', 'idle'],
     ['queued', 'queued'],
@@ -114,7 +114,7 @@ describe('the path of states', () => {
   ]
   const before = ['idle 1', 'queued 1', 'executing 1', 'blocked 2']
 
-  it('of a blocked one goes on with the input it got', () => {
+  it('of a blocked one continues with the input it got', () => {
     const lines: Line[] = [...blocked, ['gate.rejected', 5, { actor: 'ann' }], ['instance.resumed', 5]]
     expect(
       pathOf('failed', [...lines, ['instance.draining', 5, { reason: 'failure' }], ['instance.failed', 5]]),

@@ -126,7 +126,7 @@ describe('a batch', () => {
 })
 
 describe('nested workflows', () => {
-  it('a group inside a chain is a child node; the step after it is told its shape', () => {
+  it('a group inside a chain is a child node; the step after it receives its shape', () => {
     const { start, shape } = build(chain(job('a'), group(job('b', 1), job('c', 2)), job('d', 3, { meta: { m: 1 } })))
     const [inner] = start.nets
     expect(start.net.nodes[1]?.work).toEqual({ kind: 'child', net: netHash(inner!), mode: 'attached', input: null })
@@ -148,13 +148,13 @@ describe('nested workflows', () => {
     expect(shape).toEqual({ each: 'jobs', count: 2, of: { 1: { last: '1', of: null } } })
   })
 
-  it('members of a nested group are told the shape of what came before it', () => {
+  it('members of a nested group receive the shape of the step before it', () => {
     const { start } = build(chain(chain(job('a')), group(job('b'))))
     const literal = start.literals['1'] as { start: { items: { jobs: { run: { meta: unknown } }[] } } }
     expect(literal.start.items.jobs[0]?.run.meta).toEqual({ petrel: { previous: { last: '0', of: null } } })
   })
 
-  it('every net is there once, the root by itself', () => {
+  it('every net appears once, the root separately', () => {
     const { start } = build(group(group(job('a')), group(job('b')), chain(job('c')), chain(job('c'))))
     // The inner groups have the net of the root.
     expect(start.nets.map((n) => n.name)).toEqual(['chain'])
@@ -169,8 +169,8 @@ describe('nested workflows', () => {
   })
 })
 
-describe('what a workflow brings besides its net', () => {
-  it('times and envelopes of its jobs stand beside the net, so that it is shared', () => {
+describe('what a workflow brings in addition to its net', () => {
+  it('times and envelopes of its jobs are stored outside the net, so that it is shared', () => {
     const timed = job('a', [1], { runAt: 5, expiresAt: 9, envelope: { tags: ['x'] } })
     const one = build(chain(timed, job('b'))).start
     expect(one.net).toBe(build(chain(job('a'), job('b'))).start.net)
@@ -196,7 +196,7 @@ describe('what a workflow brings besides its net', () => {
     expect(built.start.literals['1']).toMatchObject({ start: { meta: { ojs: { jobs: 3 } } } })
   })
 
-  it('the names of nested workflows, with the start keys they stand for', () => {
+  it('the names of nested workflows, with their start keys', () => {
     const tree = { ...chain(job('a'), { ...group(job('b')), id: 'in' }, { ...group(chain(job('c'))) }), id: 'out' }
     const built = buildWorkflow(tree, { startKey: (id) => `k:${id}` })
     expect(built.names).toEqual(['k:out', 'k:in'])
@@ -204,7 +204,7 @@ describe('what a workflow brings besides its net', () => {
     expect(JSON.stringify([built.start.net, built.start.nets])).not.toContain('k:')
   })
 
-  it('each net says what kind of workflow it is', () => {
+  it('each net states what kind of workflow it is', () => {
     const { start } = build(chain(batch([group(job('a'))], { onFailure: job('b') })))
     expect([start.net, ...start.nets].map((net) => net.kind).sort()).toEqual(['batch', 'chain', 'group'])
   })

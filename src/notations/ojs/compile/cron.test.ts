@@ -48,7 +48,7 @@ describe('a cron job of the wire', () => {
     expect(run).not.toHaveProperty('expiresAt')
   })
 
-  it('rejects nobody when it fires', () => {
+  it('rejects no job when it fires', () => {
     const options = { unique: { keys: ['type'], on_conflict: 'reject' } }
     expect(read({ name: 'x', cron: '@hourly', type: 'a', options }).schedule.run?.unique?.onConflict).toBe('ignore')
   })
@@ -135,7 +135,7 @@ describe('a cron job on the wire', () => {
     ...p,
   })
 
-  it('speaks both forms, in the client’s own words', () => {
+  it('supports both forms, in the client’s own fields', () => {
     const { schedule } = read({ ...OLDER, description: 'Every morning.' })
     const template = JSON.stringify({ run: schedule.run, about: schedule.about })
     expect(cronWire(row({ template }), 'daily')).toMatchObject({

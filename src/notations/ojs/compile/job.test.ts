@@ -31,13 +31,13 @@ describe('a job of the wire', () => {
     })
   })
 
-  it('may have its options beside its type, as the core envelope does', () => {
+  it('may have its options next to its type, as the core envelope does', () => {
     const { job } = read({ type: 'a', args: [], queue: 'mail', priority: 7, options: { priority: 9 } })
     expect(job.options).toMatchObject({ queue: 'mail', priority: 91 })
     expect(job.envelope).toEqual({})
   })
 
-  it('keeps what it does not know, but not what only the server can say', () => {
+  it('keeps unknown fields, but not those that only the server sets', () => {
     const { job } = read({
       type: 'a',
       args: [],

@@ -12,7 +12,7 @@ function read(value: unknown, writing: Writing = 'wire'): { policy: Partial<Retr
 }
 
 describe('a retry policy of the wire', () => {
-  it('gives only what was said; the rest is the default', () => {
+  it('returns only the given fields; the rest is the default', () => {
     expect(read({ max_attempts: 5 })).toEqual({ policy: { maxAttempts: 5 }, mistakes: [] })
     expect(retryOf(read({ max_attempts: 5 }).policy)).toEqual({ ...DEFAULT_RETRY, maxAttempts: 5 })
   })

@@ -25,7 +25,7 @@ describe('a unique policy', () => {
     expect(keyOf({ keys: ['type', 'queue', 'args'], args_keys: ['user_id'] })).toBe(hash)
   })
 
-  it('always counts the type, and nothing else unless told to', () => {
+  it('always counts the type, and nothing else by default', () => {
     expect(keyOf({})).toBe(keyOf({ keys: ['type'] }))
     expect(keyOf({}, { type: 'sms.send' })).not.toBe(keyOf({}))
     expect(keyOf({}, { queue: 'other', args: [] })).toBe(keyOf({}))
@@ -47,11 +47,11 @@ describe('a unique policy', () => {
     expect(keyOf(by)).not.toBe(keyOf(by, { args: [{ user_id: 42 }, 'third'] }))
   })
 
-  it('knows the official client’s word for keys', () => {
+  it('knows the official client’s name for keys', () => {
     expect(keyOf({ key: ['args'] })).toBe(keyOf({ keys: ['args'] }))
   })
 
-  it('lives as long as the job does, and rejects, unless told otherwise', () => {
+  it('lives as long as the job does, and rejects, by default', () => {
     expect(read({}).unique).toMatchObject({
       periodMs: null,
       states: ['available', 'active', 'scheduled', 'retryable', 'pending'],

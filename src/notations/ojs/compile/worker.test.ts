@@ -15,7 +15,7 @@ const run = (meta: object | null, status: RunRow['status'] = 'leased'): RunRow =
   ({ meta: meta === null ? null : JSON.stringify(meta), status }) as RunRow
 
 describe('fetch', () => {
-  it('asks for one job, at once, unless told otherwise', () => {
+  it('asks for one job, at once, by default', () => {
     const { asked, mistakes } = read({ queues: ['a', 'b'] }, readFetch)
     expect(mistakes).toEqual([])
     expect(asked).toMatchObject({
@@ -28,7 +28,7 @@ describe('fetch', () => {
     })
   })
 
-  it('holds a job as long as the worker says, else as its enqueuer said, else half an hour', () => {
+  it('holds a job as long as the worker asks, else as its enqueuer asked, else half an hour', () => {
     const patient = run({ petrel: { ojs: { visibilityTimeoutMs: 3000 } } })
     const own = read({ queues: ['a'], visibility_timeout_ms: 500 }, readFetch).asked
     const none = read({ queues: ['a'] }, readFetch).asked

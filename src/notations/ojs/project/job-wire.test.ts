@@ -30,7 +30,7 @@ function rowOf(body: object): RunRow {
 const ABSENT = ['started_at', 'completed_at', 'cancelled_at', 'discarded_at', 'result', 'error', 'errors', 'worker_id']
 
 describe('a job on the wire', () => {
-  it('says what is known and leaves out what has not happened', () => {
+  it('shows what is known and leaves out what has not happened', () => {
     const wire = jobWire(run(), { now: NOW })
     expect(wire).toMatchObject({
       specversion: '1.0',
@@ -83,12 +83,12 @@ describe('a job on the wire', () => {
     })
   })
 
-  it('lets no extension stand in the place of what the server says', () => {
+  it('lets no extension replace a field of the server', () => {
     const meta = JSON.stringify({ petrel: { ojs: { rest: { state: 'completed', id: 'x', x: 1 } } } })
     expect(jobWire(run({ meta }), { now: NOW })).toMatchObject({ state: 'available', id: ID, x: 1 })
   })
 
-  it('tells when a scheduled job runs, and not that it has been enqueued', () => {
+  it('shows when a scheduled job runs, and not that it has been enqueued', () => {
     const wire = jobWire(rowOf({ options: { scheduled_at: '+PT2S' } }), { now: NOW })
     expect(wire).toMatchObject({ state: 'scheduled', scheduled_at: '2030-01-01T00:00:02.000Z' })
     expect(wire).not.toHaveProperty('enqueued_at')
@@ -96,7 +96,7 @@ describe('a job on the wire', () => {
     expect(due).toMatchObject({ state: 'available', enqueued_at: '2030-01-01T00:00:02.000Z' })
   })
 
-  it('shows an SDK payload that is no list as the one argument', () => {
+  it('shows an SDK payload that is not a list as the one argument', () => {
     expect(jobWire({ ...run(), payload: '{"x":1}' }, { now: NOW })['args']).toEqual([{ x: 1 }])
   })
 
@@ -188,7 +188,7 @@ describe('a job on the wire', () => {
     })
   })
 
-  it('says by which cron job it was made', () => {
+  it('shows by which cron job it was made', () => {
     const meta = JSON.stringify({ petrel: { ojs: { cron: 'daily', metadata: { m: 1 } } } })
     expect(jobWire(run({ meta }), { now: NOW })['metadata']).toEqual({
       m: 1,

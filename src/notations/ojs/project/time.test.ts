@@ -16,7 +16,7 @@ describe('parseMoment', () => {
     ['+PT2S', 2000],
     ['+PT0S', 0],
     ['+P1D', 86_400_000],
-  ])('counts %s from now and says what it came to', (text, ms) => {
+  ])('counts %s from now and shows the resulting time', (text, ms) => {
     expect(parseMoment(text, NOW)).toEqual({ at: NOW + ms, text: new Date(NOW + ms).toISOString(), inMs: ms })
   })
 

@@ -25,7 +25,7 @@ async function told(text: string): Promise<readonly string[]> {
 const shell = (cmd: string, more = ''): string => `- step: a\n  tool:\n    kind: shell\n    cmd: "${cmd}"\n${more}`
 type Cases = readonly (readonly [string, string, readonly string[]])[]
 
-describe('templates that do not parse are refused where they stand', () => {
+describe('templates that do not parse are refused with their place', () => {
   const cases: Cases = [
     [
       'a field',
@@ -164,7 +164,7 @@ describe('names that can be nothing are warned of', () => {
     expect(await told(flow(steps))).toEqual(expected)
   })
 
-  it('what is there is not: steps, tasks, workload, context, items, args, what the worker knows', async () => {
+  it('existing names are accepted: steps, tasks, workload, context, items, args, what the worker knows', async () => {
     const steps = `- step: first
   input: { given: "{{ items }}" }
   tool:
@@ -262,11 +262,11 @@ describe('the keychain', () => {
     expect(await told(flow(steps, KEYCHAIN))).toEqual(expected)
   })
 
-  it('an entry of a kind that cannot be read, and that nobody reads, does no harm', async () => {
+  it('an unreadable entry that no step reads does no harm', async () => {
     expect(await told(flow('- { step: a, tool: { kind: noop } }', KEYCHAIN))).toEqual([])
   })
 
-  it('that is not declared at all is said to be so', async () => {
+  it('that is not declared at all is reported', async () => {
     expect(await told(flow(shell('{{ keychain.api }}')))).toEqual([
       "! 9:12 workflow[0].tool.cmd: the keychain has no entry 'api' (declare it: keychain: [{ name, kind: env, ref }])",
     ])

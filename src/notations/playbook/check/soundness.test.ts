@@ -13,7 +13,7 @@ const NOOP = 'tool: { kind: noop }'
 const admit = (rules: string): string => `spec: { policy: { admit: { ${rules} } } }`
 const WHEN = 'when: "{{ ctx.more }}"'
 
-describe('what can never happen is told, with its line', () => {
+describe('what can never happen is reported, with its line', () => {
   it.each<readonly [string, string, readonly string[]]>([
     [
       'a step that no arc leads to',

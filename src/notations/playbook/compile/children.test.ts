@@ -78,7 +78,7 @@ describe('a step that is a playbook', () => {
     expect([net?.name, net?.input]).toEqual(['child', { n: 1 }])
   })
 
-  it('without return_step goes on at once', async () => {
+  it('without return_step continues at once', async () => {
     const folder = new Folder({ 'main.yaml': book('main', call('path: child')), 'child.yaml': CHILD })
     const { work, retry, onFailure } = await node(folder)
     expect(work).toMatchObject({ kind: 'child', mode: 'detached', input: {} })
@@ -132,7 +132,7 @@ describe('a step that is a playbook', () => {
     expect((await folder.read('main.yaml')).start.nets?.map((n) => n.name)).toEqual(['child'])
   })
 
-  it('may be named by the workload, as the file says it; what it is at the start changes nothing', async () => {
+  it('may be named by the workload of the file; the workload at the start changes nothing', async () => {
     const text = book('main', call('path: "{{ worker_path }}"'), 'workload: { worker_path: sub/child }\n')
     const folder = new Folder({ 'main.yaml': text, 'sub/child.yaml': CHILD })
     expect(await folder.warnings('main.yaml')).toEqual([
@@ -150,7 +150,7 @@ describe('a step that is a playbook', () => {
     expect(start.literals).toEqual({ call: { start: { meta: { version: '2' } } } })
   })
 
-  it('tells the warnings and the mistakes of its file as that file’s', async () => {
+  it('reports the warnings and the mistakes of its file as that file’s', async () => {
     const folder = new Folder({
       'main.yaml': book('main', call('path: child')),
       'child.yaml': book('child', '- { step: a, next: b }\n- { step: b, tool: { kind: noop } }'),
@@ -249,7 +249,7 @@ describe('mistakes between playbooks', () => {
     ])
   })
 
-  it('a loop over one, or a final one, is waited for: without return_step it is told', async () => {
+  it('a loop over one, or a final one, is waited for: without return_step this is reported', async () => {
     const loop = call('path: child', '  loop: { in: [1], iterator: x }\n')
     const folder = new Folder({ 'main.yaml': book('main', loop), 'child.yaml': CHILD })
     expect(await folder.warnings('main.yaml')).toEqual([
@@ -266,7 +266,7 @@ describe('mistakes between playbooks', () => {
     expect((await final.read('main.yaml')).start.net.nodes[1]?.work).toMatchObject({ kind: 'child', mode: 'attached' })
   })
 
-  it('what one sets in a loop is not written for each item, which is told', async () => {
+  it('what one sets in a loop is not written for each item, which is reported', async () => {
     const set = 'path: child, return_step: a, set: { ctx.sum: "{{ output.a }}" }'
     const child = book('child', '- { step: a, tool: { kind: noop } }')
     const looped = call(set, '  loop: { in: [1], iterator: x }\n')

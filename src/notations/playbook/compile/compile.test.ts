@@ -108,7 +108,7 @@ describe('the net of a playbook', () => {
     })
   })
 
-  it('tells what metadata says', async () => {
+  it('carries the metadata', async () => {
     const head =
       'apiVersion: noetl.io/v10\nkind: Playbook\nmetadata: { name: tests/my flow, version: 2.1, path: a/b, description: d, tags: [t] }\n'
     const definition = await readInPlace('flow.yaml', `${head}workflow: [{ step: a, ${WORK} }]\n`)

@@ -285,7 +285,7 @@ describe('shapes that are understood, each with a warning that a strict reader t
     expect(await mistakes(text, { strict: true })).toEqual(expected)
   })
 
-  it('a field nobody knows, of metadata', async () => {
+  it('an unknown field of metadata', async () => {
     const text = flow('- { step: a, tool: { kind: noop } }').replace('{ name: flow }', '{ name: flow, owner: ada }')
     const expected: readonly string[] = [
       "3:25 metadata.owner: metadata has no field 'owner'; it is ignored (fields: name, version, path, description, tags, labels, exposed_in_ui, exposes_as_mcp, agent, capabilities, annotations)",
@@ -294,7 +294,7 @@ describe('shapes that are understood, each with a warning that a strict reader t
     expect(await mistakes(text, { strict: true })).toEqual(expected)
   })
 
-  it('fields of a step that stand for a task of the workbook', async () => {
+  it('fields of a step that form a task of the workbook', async () => {
     const text = flow(
       '- { step: a, tool: { kind: workbook, name: score, code: x } }',
       'workbook: [{ name: score, tool: { kind: noop } }]\n',

@@ -168,7 +168,7 @@ describe('the workbook', () => {
     ['a map under tasks', `workbook:\n  tasks: { score: { ${TASK} } }\n`, []],
     ['a list under tasks', `workbook:\n  tasks: [{ name: score, tool: { ${TASK} } }]\n`, []],
     ['a bare map', `workbook:\n  score: { ${TASK} }\n`, [7]],
-  ])('is %s; the step’s input lies over the task’s', async (_, workbook, lines) => {
+  ])('is %s; the step’s input overrides the task’s', async (_, workbook, lines) => {
     const text = flow(STEP, workbook)
     const [task] = (await program(text, 'a')).tasks
     expect(task).toMatchObject({
@@ -268,7 +268,7 @@ describe('loops', () => {
     expect(value).toEqual([1, "it's", 2, null, true, { a: ['"q"\n'] }])
   })
 
-  it('stop at the first failure, or go on: best_effort', async () => {
+  it('stop at the first failure, or continue: best_effort', async () => {
     const loop = '{ in: [1], iterator: x }'
     expect(await each(loop)).toMatchObject({ failFast: true })
     expect(await each(loop)).not.toHaveProperty('tolerant')

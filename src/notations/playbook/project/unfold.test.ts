@@ -36,7 +36,7 @@ const ofRun = (type: string, data: Json = null) => line(type, { runId: 'r1', nod
 const types = (events: readonly ExecutionEvent[]) => events.map(({ event_type }) => event_type)
 
 describe('an execution', () => {
-  it('that began at once tells request and start with its creation', () => {
+  it('that began at once has request and start with its creation', () => {
     const events = unfold(logWith({ state: 'running', fires: 1 }), line('instance.created', { actor: 'ann' }))
     expect(types(events)).toEqual(['playbook.execution.requested', 'playbook.started', 'workflow.started'])
     expect(events.map(({ event_id }) => event_id)).toEqual(['7.1', '7.2', '7.3'])
@@ -80,7 +80,7 @@ describe('an execution', () => {
 })
 
 describe('a step', () => {
-  it('that succeeded tells its start, its tasks and its end on one line', () => {
+  it('that succeeded has its start, its tasks and its end on one line', () => {
     const note = { task: 'get', kind: 'http', visit: 1, attempt: 1, at: T0 + 20, ms: 30, status: 'ok', last: true }
     const data = { started_at: new Date(T0 + 10).toISOString(), leased_by: 'w1', notes: [note] }
     const events = unfold(logWith(), ofRun('succeeded', data))
@@ -108,7 +108,7 @@ describe('a step', () => {
     expect(done).toMatchObject({ event_id: '7.6', source: 'server', entity_type: 'step', entity_id: 'a', attempt: 1 })
   })
 
-  it('whose task was tried again tells every attempt, and the rule that decided', () => {
+  it('whose task was tried again has every attempt, and the rule that decided', () => {
     const error = { kind: 'server_error', code: '503', message: 'busy', retryable: true }
     const one = { task: 'get', kind: 'http', visit: 1, at: T0, ms: 1, status: 'error', error }
     const notes = [
@@ -133,7 +133,7 @@ describe('a step', () => {
     expect(events.at(-1)).toMatchObject({ status: 'error', payload: { error: failure } })
   })
 
-  it('a rule has the last word: an error that goes on is done, a success that fails is not', () => {
+  it('a rule decides last: an error that continues is done, a success that fails is not', () => {
     const note = { task: 't', kind: 'noop', visit: 1, attempt: 1, at: T0, ms: 0, last: true }
     const last = (status: string, verb: string) =>
       unfold(logWith(), ofRun('succeeded', { notes: [{ ...note, status, rule: { index: 0, do: verb } }] })).at(-2)
@@ -142,7 +142,7 @@ describe('a step', () => {
     expect(last('error', 'retry')?.event_type).toBe('task.failed')
   })
 
-  it('that was postponed tells its start once, and no end', () => {
+  it('that was postponed has its start once, and no end', () => {
     const notes = [{ task: 't', kind: 'http', visit: 1, attempt: 1, at: T0, ms: 5, status: 'error', last: false }]
     const started_at = new Date(T0).toISOString()
     const before = unfold(logWith(), ofRun('returned', { run_at: '2030-01-01T00:00:00Z', started_at, notes }))
@@ -173,7 +173,7 @@ describe('a step', () => {
     ['right', 0, [10, 20, 20, 50, 50, 500]],
     ['ahead', 3_600_000, [500, 500, 500, 500, 500, 500]],
   ])(
-    'whose worker has a clock that is %s: nothing is told before the run was there, or after its end',
+    'whose worker has a clock that is %s: no event is dated before the run existed, or after its end',
     (_, off, times) => {
       const note = {
         task: 't',
@@ -193,7 +193,7 @@ describe('a step', () => {
     },
   )
 
-  it('held by a worker over HTTP has its start from its row: its line does not tell it', () => {
+  it('held by a worker over HTTP takes its start from its row, since its line has none', () => {
     const events = unfold(logWith({}, { firstStartedAt: T0 + 3, startedAt: T0 + 3 }), ofRun('succeeded'))
     expect(events[0]).toMatchObject({ event_type: 'step.started', timestamp: new Date(T0 + 3).toISOString() })
   })
@@ -203,7 +203,7 @@ describe('a step', () => {
     expect(events).toMatchObject([{ event_type: 'step.failed', status: 'skipped', payload: { cancelled: true } }])
   })
 
-  it('that leaves no run tells its start and its end with its firing and its routing', () => {
+  it('that leaves no run has its start and its end with its firing and its routing', () => {
     const of = (type: string, data: Json) => unfold(logWith(), line(type, { node: 'route', data }))
     expect(types(of('node.fired', { fire: 4, kind: 'pass' }))).toEqual(['step.scheduled', 'step.started'])
     const routed = of('node.routed', {
@@ -221,7 +221,7 @@ describe('a step', () => {
     })
   })
 
-  it('without arcs has nothing to route; with arcs of which none matched it says so', () => {
+  it('without arcs has nothing to route; with arcs of which none matched it reports that', () => {
     const of = (data: Json) => unfold(logWith(), line('node.routed', { node: 'a', data }))
     expect(of({ fire: 3, status: 'succeeded', mode: 'first', arcs: 0, taken: [], to: [] })).toEqual([])
     expect(of({ fire: 3, status: 'succeeded', mode: 'first', arcs: 2, taken: [], to: [] })).toMatchObject([
@@ -242,7 +242,7 @@ describe('a step', () => {
 describe('a loop', () => {
   const of = (type: string, name: string, data: Json) => unfold(logWith(), line(type, { node: name, data }))
 
-  it('tells that it opened and closed, with its numbers', () => {
+  it('reports that it opened and closed, with its numbers', () => {
     const opened = of('each.opened', 'list', { fire: 3, total: 9, max: 2 })
     expect(types(opened)).toEqual(['step.scheduled', 'step.started', 'loop.started'])
     expect(opened[2]).toMatchObject({ entity_type: 'loop', payload: { total: 9, max_in_flight: 2 } })
@@ -257,7 +257,7 @@ describe('a loop', () => {
     expect(types(of('each.closed', 'hardy', data))).toEqual(['loop.done', 'step.done'])
   })
 
-  it('tells of its items as iterations', () => {
+  it('reports its items as iterations', () => {
     const log = logWith({}, { item: 4 })
     const started_at = new Date(T0).toISOString()
     const item = (type: string, data: Json = null) => unfold(log, line(type, { runId: 'r1', node: 'list', data }))
@@ -279,7 +279,7 @@ describe('a loop', () => {
   })
 })
 
-it('what the compiler added for itself, and what somebody else wrote as notes, is not told', () => {
+it('compiler-generated nodes and foreign notes are not shown', () => {
   expect(unfold(logWith(), line('node.fired', { node: '#end', data: { fire: 9, kind: 'pass' } }))).toEqual([])
   const odd = [null, 7, 'x', { task: 1 }, { task: 't', visit: 'x', attempt: 1, at: 0, ms: 0 }]
   expect(types(unfold(logWith(), ofRun('succeeded', { notes: odd })))).toEqual(['step.done'])

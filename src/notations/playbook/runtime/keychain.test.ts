@@ -66,7 +66,7 @@ describe('environment', () => {
     }
   })
 
-  it('names of the prototype are no variables', async () => {
+  it('names of the prototype are not variables', async () => {
     await refused([entry({ ref: 'constructor' })])
   })
 })
@@ -89,7 +89,7 @@ describe('files', () => {
     expect(opened.secrets).toEqual(expect.arrayContaining(['open-sesame', '54321', '000111', 'abc-def', 'just-text']))
   })
 
-  it('missing, torn, outside the folder: said without what is in them', async () => {
+  it('missing, torn, outside the folder: reported without the content', async () => {
     expect((await refused([entry({ kind: 'file', ref: 'none.json' })])).error).toMatchObject({
       code: 'KEYCHAIN_MISSING',
       message: expect.stringContaining('ENOENT'),
@@ -145,7 +145,7 @@ describe('what the operator allows', () => {
     expect(() => new Secrets({ env: [':A'] })).toThrow('names no environment variable')
   })
 
-  it('by the environment of the worker where no option says it', async () => {
+  it('by the environment of the worker where no option is given', async () => {
     Object.assign(process.env, { PETREL_SECRETS_ENV: 'APP_*, acme:ACME_*', PETREL_SECRETS_DIR: join(folder, 'in') })
     try {
       expect((await read('APP_TOKEN', {})).entries).toEqual({ db: 'app' })

@@ -85,7 +85,7 @@ function play(
 }
 
 describe('without rules', () => {
-  it('ok goes on, the end is done with the last result', () => {
+  it('ok continues, the end is done with the last result', () => {
     expect(play(machine(task('a'), task('b')), [ok(1), ok(2)])).toMatchObject({
       log: ['a#1', 'b#1'],
       end: { kind: 'done', result: 2 },
@@ -114,7 +114,7 @@ describe('rules', () => {
     expect(play(m, [ok(1)])).toMatchObject({ log: ['a#1'], end: { kind: 'done', result: 1 } })
   })
 
-  it('none holds: an ok goes on, an error fails, or goes on by on_unmatched', () => {
+  it('none holds: an ok continues, an error fails, or continues by on_unmatched', () => {
     const rules = [{ when: '9', do: 'break' as const }]
     expect(play(machine(task('a', rules)), [ok(1)]).end).toEqual({ kind: 'done', result: 1 })
     expect(play(machine(task('a', rules)), [bad]).end.kind).toBe('failed')
@@ -124,7 +124,7 @@ describe('rules', () => {
     })
   })
 
-  it('says which rule decided', () => {
+  it('reports which rule decided', () => {
     const m = machine(
       task('a', [
         { when: 'error', do: 'retry' },
@@ -150,7 +150,7 @@ describe('rules', () => {
     })
   })
 
-  it('what it could not be asked for fails, whatever the rules say', () => {
+  it('a task that could not be started fails, whatever the rules are', () => {
     const m = machine(task('a', [{ do: 'continue' }]))
     const begun = move(m, freshState(), { kind: 'begin' }).state
     const error = { kind: 'transform', retryable: false, code: null, message: 'm' }

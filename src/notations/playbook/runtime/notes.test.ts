@@ -18,7 +18,7 @@ const note = (n: number, message: string | null = null) =>
   })
 
 describe('a note', () => {
-  it('says what was tried, what came of it and what was decided', () => {
+  it('records what was tried, its outcome and the decision', () => {
     expect(note(4)).toEqual({
       task: 'fetch',
       kind: 'http',

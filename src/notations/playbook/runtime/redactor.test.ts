@@ -60,7 +60,7 @@ describe('texts', () => {
     expect(growing.text('first-secret second-secret')).toBe('*** ***')
   })
 
-  it('texts of three characters and fewer are no secrets', () => {
+  it('texts of three characters and fewer are not secrets', () => {
     expect(new Redactor(['abc', '']).text('abc')).toBe('abc')
   })
 })

@@ -58,7 +58,7 @@ describe('a saga in a file', () => {
     expect(account?.work).toMatchObject({ program: { resendMs: 5_000 } })
   })
 
-  it('steps that say what they depend on make a graph; those that say nothing begin', async () => {
+  it('steps with dependencies make a graph; those without begin', async () => {
     const text = spec(
       `  steps:\n${step(COMMAND, 'a')}${step(COMMAND, 'b')}${step(`${COMMAND}, dependsOn: [a, b]`, 'c')}`,
     )

@@ -18,7 +18,7 @@ describe('an address of NATS', () => {
     expect(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))).toEqual(expected)
   })
 
-  it.each(['', ' , ', 'http://host', 'nats://', 'nats://a b'])("'%s' is none", (url) => {
+  it.each(['', ' , ', 'http://host', 'nats://', 'nats://a b'])("'%s' is not one", (url) => {
     expect(() => connectionOptions({ url })).toThrow(PetrelError)
   })
 
@@ -26,7 +26,7 @@ describe('an address of NATS', () => {
     expect(() => connectionOptions({ url: 'ftp://ada:secret@host' })).toThrow(/^(?!.*secret).*\*\*\*@host/)
   })
 
-  it('reconnects for ever', () => {
+  it('keeps reconnecting', () => {
     expect(connectionOptions({ url: 'nats://host' })).toMatchObject({
       maxReconnectAttempts: -1,
       ignoreAuthErrorAbort: true,
@@ -35,7 +35,7 @@ describe('an address of NATS', () => {
 })
 
 describe('names', () => {
-  it('stand under a prefix, the stream as well', () => {
+  it('have a prefix, the stream as well', () => {
     expect(namesUnder(null)).toMatchObject({ stream: 'PETREL_SAGA', start: 'workflow.v1.start' })
     const names = namesUnder('acme.test')
     expect(names).toMatchObject({
@@ -48,7 +48,7 @@ describe('names', () => {
     ])
   })
 
-  it.each(['', 'a.', '.a', 'a..b', 'a.*', '>', 'a b', '$JS'])("'%s' is no prefix", (prefix) => {
+  it.each(['', 'a.', '.a', 'a..b', 'a.*', '>', 'a b', '$JS'])("'%s' is not a valid prefix", (prefix) => {
     expect(() => namesUnder(prefix)).toThrow(/no prefix/)
   })
 })

@@ -9,7 +9,7 @@ function delivered(deliveries: number): Message {
   return { subject: 's', data: new Uint8Array(), deliveries, header: () => null }
 }
 
-describe('an error says of a message', () => {
+describe('the verdict of an error on a message', () => {
   it.each([
     ['invalid_json', new Refusal('invalid_json', 'no')],
     ['unstorable', new StoreDataError('22P05', 'no')],
@@ -37,7 +37,7 @@ describe('an error says of a message', () => {
   )
 })
 
-it('what comes again comes ever later', () => {
+it('redeliveries come at growing intervals', () => {
   const pauses = [1, 2, 3, 5, 6, 100].map((deliveries) => again(delivered(deliveries)))
   expect(pauses).toEqual([500, 1000, 2000, 8000, 10_000, 10_000].map((againInMs) => ({ againInMs })))
 })
