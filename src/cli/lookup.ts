@@ -13,7 +13,7 @@ export async function runOrInstance(
   if (!isId(id)) throw noSuch('instance or run', id)
   const view = await engine.view(id)
   if (view !== null) return { view }
-  const run = await engine.store.read.run(id)
+  const run = await engine.queries.run(id)
   if (run !== null) return { run }
   throw noSuch('instance or run', id)
 }

@@ -43,7 +43,7 @@ export class RunHandle<Result = unknown> {
   }
 
   async row(): Promise<RunRow> {
-    const row = await this.#engine.store.read.run(this.id)
+    const row = await this.#engine.queries.run(this.id)
     if (row === null) throw new PetrelError('not_found', `there is no run ${this.id}`)
     return row
   }
@@ -58,7 +58,7 @@ export class RunHandle<Result = unknown> {
     for (let shown = 0; ; ) {
       // The state first: what happened before it was terminal is then in the history.
       const { status } = await this.row()
-      const history = await this.#engine.store.read.runHistory(this.id)
+      const history = await this.#engine.queries.runHistory(this.id)
       yield* history.slice(shown)
       shown = history.length
       if (status !== 'pending' && status !== 'leased') return
@@ -132,7 +132,7 @@ export class InstanceHandle<Result = unknown> {
   }
 
   async row(): Promise<InstanceRow> {
-    const row = await this.#engine.store.read.instance(this.id)
+    const row = await this.#engine.queries.instance(this.id)
     if (row === null) throw new PetrelError('not_found', `there is no workflow ${this.id}`)
     return row
   }
@@ -146,7 +146,7 @@ export class InstanceHandle<Result = unknown> {
 
   /** Gates that wait for an answer: `petrel.approve(gate.id)`. */
   async gates(): Promise<readonly GateRow[]> {
-    return await this.#engine.store.read.openGates({ instanceId: this.id, limit: 1_000 })
+    return await this.#engine.queries.openGates({ instanceId: this.id, limit: 1_000 })
   }
 
   /** Writes into its context; null removes a name. Steps of a playbook that are held back are looked at again. */

@@ -7,14 +7,14 @@ import type { Shape } from '../worker/shape.ts'
 
 /** null: no chain, group or batch; its value is its results by node. */
 export async function shapeOfInstance(engine: EngineApi, id: string): Promise<Shape> {
-  const row = await engine.store.read.instance(id)
+  const row = await engine.queries.instance(id)
   if (row === null) throw new PetrelError('not_found', `there is no workflow ${id}`)
   return row.dialect === 'ojs' ? await shapeOf(engine, row) : null
 }
 
 async function shapeOf(engine: EngineApi, row: InstanceRow): Promise<Shape> {
   const net = await netOf(engine, row)
-  const children = await engine.store.read.children(row.id)
+  const children = await engine.queries.children(row.id)
   const nested = async (node: string, item: number): Promise<Shape> => {
     // Of several (a retry of a nested workflow), the newest: ids grow with time.
     const child = children
@@ -41,7 +41,7 @@ async function netOf(engine: EngineApi, row: InstanceRow): Promise<Net> {
 }
 
 async function itemCount(engine: EngineApi, instanceId: string): Promise<number> {
-  const [slot] = await engine.store.read.slots({ instanceId, prefix: 'n:jobs' })
+  const [slot] = await engine.queries.slots({ instanceId, prefix: 'n:jobs' })
   return slot === undefined ? 0 : (JSON.parse(slot.value) as number)
 }
 

@@ -5,6 +5,7 @@ import type { Commands } from '../model/commands.ts'
 import type { Enqueued, EnqueueParams, LimitParams } from '../model/enqueue.ts'
 import type { GateView } from '../model/gates.ts'
 import type { Leases } from '../model/leases.ts'
+import type { Queries } from '../model/queries.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, TotalRow, WorkerRow } from '../model/rows.ts'
 import type { ScheduleParams } from '../model/schedules.ts'
 import type { Started, StartParams } from '../model/start.ts'
@@ -114,6 +115,8 @@ export interface EngineCommands extends Commands {
 }
 
 export interface EngineApi {
+  /** Reads: no locks, and nothing changes. */
+  readonly queries: Queries
   readonly store: Store
   readonly commands: EngineCommands
   readonly workers: WorkerPort

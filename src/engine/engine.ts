@@ -5,11 +5,13 @@
 
 import { PetrelError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { MAX_JSON_BYTES, MAX_NESTING } from '../kernel/limits.ts'
+import { payloadLimit } from '../kernel/json-limits.ts'
+import { MAX_NESTING } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
 import type { Enqueued, EnqueueParams } from '../model/enqueue.ts'
 import type { GateView } from '../model/gates.ts'
 import type { Leases } from '../model/leases.ts'
+import type { Queries } from '../model/queries.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../model/rows.ts'
 import type { ScheduleParams } from '../model/schedules.ts'
 import type { Started, StartParams } from '../model/start.ts'
@@ -62,11 +64,11 @@ import { Programs } from './workers/programs.ts'
 import { References } from './workers/references.ts'
 import { Sessions } from './workers/sessions.ts'
 
-const MIN_PAYLOAD_BYTES = 64 * 1024
 const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 export class Engine implements EngineApi {
   readonly store: Store
+  readonly queries: Queries
   readonly workers: WorkerPort
   readonly leases: Leases
   readonly registry: TypeRegistry
@@ -109,13 +111,7 @@ export class Engine implements EngineApi {
 
   private constructor(options: EngineOptions, storeNow: number) {
     const { store } = options
-    const maxPayloadBytes = options.maxPayloadBytes ?? MAX_JSON_BYTES
-    if (maxPayloadBytes < MIN_PAYLOAD_BYTES) {
-      throw new PetrelError(
-        'invalid_request',
-        `maxPayloadBytes: ${maxPayloadBytes}; at least ${MIN_PAYLOAD_BYTES} are always accepted`,
-      )
-    }
+    const maxPayloadBytes = payloadLimit(options.maxPayloadBytes)
     const logger = options.logger ?? SILENT
     const chance = { random: options.random ?? Math.random }
     const probe = options.probe ?? (() => {})
@@ -123,6 +119,7 @@ export class Engine implements EngineApi {
     const ttlMs = options.sessionTtlMs ?? 20_000
     const evaluators = new Evaluators()
     this.store = store
+    this.queries = store.read
     this.#nets = new Nets(evaluators)
     this.startLimits = { maxDepth: MAX_NESTING, maxPayloadBytes }
     const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_NESTING }

@@ -51,9 +51,9 @@ export async function streamEvents(streaming: Streaming): Promise<void> {
     let seq = after
     while (!signal.aborted) {
       // Read before the events: an end seen here has all its events already.
-      const row = await engine.store.read.instance(instanceId)
+      const row = await engine.queries.instance(instanceId)
       const page = { instanceId, afterSeq: seq, limit: PORTION }
-      const events = row !== null && row.eventSeq <= seq ? [] : await engine.store.read.instanceEvents(page)
+      const events = row !== null && row.eventSeq <= seq ? [] : await engine.queries.instanceEvents(page)
       for (const event of events) {
         const text = jsonText(eventWire(event), (_, error) => {
           engine.faults.note('unreadable_event', String(event.id), error)

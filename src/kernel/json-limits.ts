@@ -3,10 +3,21 @@
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { PetrelError } from './errors.ts'
-import { MAX_JSON_DEPTH } from './limits.ts'
+import { MAX_JSON_BYTES, MAX_JSON_DEPTH } from './limits.ts'
+
+const LEAST_PAYLOAD_BYTES = 64 * 1024
 
 /** Behind an even number of backslashes. */
 const ESCAPED_NUL = /(^|[^\\])(\\\\)*\\u0000/
+
+/** How large a payload may be, given how large an operator wants them to be. */
+export function payloadLimit(maxPayloadBytes: number = MAX_JSON_BYTES): number {
+  if (maxPayloadBytes >= LEAST_PAYLOAD_BYTES) return maxPayloadBytes
+  throw new PetrelError(
+    'invalid_request',
+    `maxPayloadBytes: ${maxPayloadBytes}; at least ${LEAST_PAYLOAD_BYTES} are always accepted`,
+  )
+}
 
 /** null: storable. `text` is JSON already. */
 export function unstorable(text: string, maxBytes: number): Failure | null {

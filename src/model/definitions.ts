@@ -61,8 +61,8 @@ export interface DefinitionName {
   readonly name: string
 }
 
-/** Reads, and the one write that a start makes. A tenant sees its own; null is those of nobody. */
-export interface Definitions {
+/** A tenant sees its own; null is those without a tenant. */
+export interface DefinitionQueries {
   /** Without their texts, which may be long. */
   list(query: DefinitionQuery): Promise<readonly DefinitionHead[]>
   /** `version` null: the latest, or the newest if all are retired. */
@@ -77,6 +77,9 @@ export interface Definitions {
   events(params: { readonly tenant: string | null }): Promise<readonly string[]>
   /** Root instances of this name that nobody has started yet, oldest first. */
   idle(params: DefinitionName & { readonly limit: number }): Promise<readonly InstanceRow[]>
+}
+
+export interface Definitions extends DefinitionQueries {
   /**
    * Marks it used, if it still has this text and is not retired: one statement decides between a start and a deploy
    * that replaces the text. Gives when it was first used; null: it is another by now.

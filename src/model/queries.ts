@@ -1,6 +1,8 @@
 import type { InstanceState } from '../net/marking.ts'
+import type { DefinitionQueries } from './definitions.ts'
 import type { ResultAt, ResultText } from './firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
+import type { Overview } from './overview.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -18,6 +20,7 @@ import type {
   TotalRow,
   WorkerRow,
 } from './rows.ts'
+import type { SagaQueries } from './sagas.ts'
 import type { StepQueries } from './step-queries.ts'
 import type { TreeQueries } from './tree-queries.ts'
 
@@ -25,7 +28,16 @@ import type { TreeQueries } from './tree-queries.ts'
  * Read models. No locks; each is one statement or a few. `maxBytes`: for showing; of payloads, results and other values as
  * many come as fit, in order, the others as markers (shown.ts). Left out: all of them, whole.
  */
-export interface Queries {
+export interface Queries extends ExecutionQueries {
+  readonly definitions: DefinitionQueries
+  readonly sagas: SagaQueries
+  readonly overview: Overview
+  /** The store's clock. */
+  now(): Promise<number>
+}
+
+/** Runs, instances and all that belongs to them; queues, limits, workers and schedules. */
+export interface ExecutionQueries {
   readonly trees: TreeQueries
   readonly steps: StepQueries
   run(id: string): Promise<RunRow | null>

@@ -6,16 +6,16 @@ import { UNDO_AT_HAND } from '../net/phases.ts'
 
 /** With its steps, and what its rollback has not undone. */
 export async function sagaView(engine: EngineApi, saga: SagaRow): Promise<SagaView> {
-  const [steps, open] = await Promise.all([engine.store.sagas.steps(saga.id), openEffects(engine, saga.id)])
+  const [steps, open] = await Promise.all([engine.queries.sagas.steps(saga.id), openEffects(engine, saga.id)])
   return { saga, steps, open }
 }
 
 /** In the order of the steps. */
 export async function openEffects(engine: EngineApi, id: string): Promise<readonly OpenEffect[]> {
-  const row = await engine.store.read.instance(id)
+  const row = await engine.queries.instance(id)
   if (row?.outcome !== 'rolled_back_partial') return []
   const [listed, doubted, stopped] = await Promise.all(
-    ['u:', 'd:', UNDO_AT_HAND].map((prefix) => engine.store.read.slots({ instanceId: id, prefix })),
+    ['u:', 'd:', UNDO_AT_HAND].map((prefix) => engine.queries.slots({ instanceId: id, prefix })),
   )
   const reasons = new Map<string, OpenEffect['reason']>()
   const note = (found: typeof listed, reason: OpenEffect['reason']): void => {
@@ -24,7 +24,7 @@ export async function openEffects(engine: EngineApi, id: string): Promise<readon
   note(listed, 'not_undone')
   note(doubted, 'in_doubt')
   note(stopped, 'undo_failed')
-  const steps = await engine.store.sagas.steps(id)
+  const steps = await engine.queries.sagas.steps(id)
   return steps.flatMap(({ id: stepId, stepIndex, name }) => {
     const reason = stepIndex < 0 ? undefined : reasons.get(name)
     return reason === undefined ? [] : [{ stepId, stepIndex, name, reason }]

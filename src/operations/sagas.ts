@@ -25,8 +25,8 @@ export interface StartSaga {
 /** A tenant's own if there is one of that name, else everybody's. */
 export async function startSaga(engine: EngineApi, p: StartSaga): Promise<Started> {
   const { tenant, name, version, id } = p
-  const own = await engine.store.definitions.find({ tenant, name, version })
-  const head = own ?? (tenant === null ? null : await engine.store.definitions.find({ tenant: null, name, version }))
+  const own = await engine.queries.definitions.find({ tenant, name, version })
+  const head = own ?? (tenant === null ? null : await engine.queries.definitions.find({ tenant: null, name, version }))
   if (head === null) throw await new Catalog({ engine, logger: null }).unknown({ tenant, name, version })
   checkSaga(head)
   try {
@@ -45,7 +45,7 @@ export async function startSaga(engine: EngineApi, p: StartSaga): Promise<Starte
   } catch (error) {
     // Delivered twice, or sent twice: the first one did it.
     const taken = error instanceof PetrelError && error.code === 'duplicate' && id !== undefined
-    const there = taken ? await engine.store.sagas.get(id) : null
+    const there = taken ? await engine.queries.sagas.get(id) : null
     if (there?.type === name && there.tenantId === tenant) return { id: there.id, created: false }
     throw error
   }
@@ -77,7 +77,7 @@ export async function cancelSaga(engine: EngineApi, id: string, actor: string | 
 }
 
 async function find(engine: EngineApi, id: string): Promise<InstanceRow> {
-  const row = await engine.store.read.instance(id)
+  const row = await engine.queries.instance(id)
   if (row?.dialect === 'saga') return row
   throw new PetrelError('not_found', `there is no saga ${id}`, { resource_type: 'saga', resource_id: id })
 }

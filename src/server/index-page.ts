@@ -11,10 +11,10 @@ export function indexRoute(
   { engine, version }: { readonly engine: EngineApi; readonly version: string },
 ): void {
   app.get('/', async (request, reply) => {
-    const { read } = engine.store
+    const { queries } = engine
     const { tenant } = request.caller
     const query = { states: null, name: null, dialect: null, tenant, rootsOnly: true, limit: SHOWN, before: null }
-    const [rows, now] = await Promise.all([read.listInstances(query), engine.store.now()])
+    const [rows, now] = await Promise.all([queries.listInstances(query), engine.queries.now()])
     reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
     reply.type('text/html; charset=utf-8')
     return page(rows, now, version)

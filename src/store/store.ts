@@ -8,7 +8,6 @@ import type { Commands, NewCommand } from '../model/commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../model/definitions.ts'
 import type { FiringNeed, FiringsLoaded } from '../model/firings.ts'
 import type { InboxSchedules } from '../model/inbox-schedules.ts'
-import type { Overview } from '../model/overview.ts'
 import type { Queries } from '../model/queries.ts'
 import type { Listing, Registry } from '../model/registry.ts'
 import type {
@@ -26,7 +25,6 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../model/rows.ts'
-import type { SagaQueries } from '../model/sagas.ts'
 import type { Saved } from '../model/saved.ts'
 import type { Webhooks } from '../model/webhooks.ts'
 import type { Migrated } from './schema-files.ts'
@@ -67,11 +65,9 @@ export interface Store {
   readonly saved: Saved
   readonly webhooks: Webhooks
   readonly registry: Registry
-  readonly overview: Overview
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
   readonly commands: Commands
-  readonly sagas: SagaQueries
 }
 
 export interface Transaction<T> {

@@ -146,7 +146,7 @@ function sigtermSuite(kind: StoreKind): void {
     await service.line('busy')
     service.signal('SIGTERM')
     expect(await service.exit()).toBe('code 0')
-    const row = await petrel.engine.store.read.run(run.id)
+    const row = await petrel.engine.queries.run(run.id)
     expect(row).toMatchObject({ status: 'pending', attempt: 1 })
     expect(JSON.parse(row?.error as string)).toMatchObject({ code: 'shutdown' })
     await petrel.close()

@@ -167,7 +167,7 @@ onBothStores('a step that a worker holds', (stage) => {
         await serving.engine.sweep()
         // A sweep of the server's own may be under way, and have looked at the clock before it moved.
         const ended = await until(
-          () => serving.engine.store.read.instance(id),
+          () => serving.engine.queries.instance(id),
           (row) => row?.endedAt !== null,
         )
         expect(ended).toMatchObject({ state: 'failed', outcome: 'timed_out' })
@@ -195,7 +195,7 @@ onBothStores('a step that a worker holds', (stage) => {
         await holder.succeed()
         await serving.engine.sweep()
         await execute(serving, 'undo')
-        expect(await serving.engine.store.read.instance(id)).toMatchObject({
+        expect(await serving.engine.queries.instance(id)).toMatchObject({
           state: 'compensated',
           outcome: 'rolled_back',
         })

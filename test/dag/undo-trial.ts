@@ -140,7 +140,7 @@ export class Trial {
     const flow = this.flow
     const [node] = flow.ready('gate')
     if (node === undefined) return this.#hands.claim(1, true)
-    const gates = await this.#process.engine.store.read.openGates({ instanceId: flow.id as string, limit: 100 })
+    const gates = await this.#process.engine.queries.openGates({ instanceId: flow.id as string, limit: 100 })
     const gate = gates.find((g) => g.node === node)
     if (gate === undefined) throw new LawBroken(`gate ${node} is not open`)
     const approved = which % 4 > 0 || which === 0

@@ -71,7 +71,7 @@ onBothStores('the registry', (stage) => {
     const handle = await here.start(chain(...STEPS.slice(0, 4).map((type) => job(type))))
     await handle.result()
     expect(ran.slice(1)).toEqual(['go step.b.v1', 'node step.c.v1', 'go step.d.v1'])
-    expect(await here.engine.store.read.doctor()).toEqual([])
+    expect(await here.engine.queries.doctor()).toEqual([])
   })
 
   it('a change by plain SQL counts for the next step, however much of the chain is remembered', async () => {
@@ -107,7 +107,7 @@ onBothStores('the registry', (stage) => {
     ;[at] = await hand.claim()
     expect(at?.type).toBe('step.f.v1')
     await hand.succeed(at as Delivery)
-    expect(await engine.store.read.doctor()).toEqual([])
+    expect(await engine.queries.doctor()).toEqual([])
   })
 
   it('a change made here counts for the next step, and wakes those who wait here, before the call returns', async () => {
@@ -163,10 +163,10 @@ onBothStores('the registry', (stage) => {
     petrel.handle('calm.v1', () => 'calm')
     await petrel.work({ pollMs: 60_000 })
     const shaky = await petrel.enqueue('shaky.v1', null, { retry: { maxAttempts: 3, initialMs: 1, jitter: 0 } })
-    const run = () => petrel.engine.store.read.run(shaky.id)
+    const run = () => petrel.engine.queries.run(shaky.id)
     await until(run, (row) => row?.status === 'pending' && row.attempt === 1)
     // Its time has come: whoever takes what is due later has passed it over.
-    await until(async () => (await petrel.engine.store.now()) > ((await run())?.runAt ?? 0), Boolean)
+    await until(async () => (await petrel.engine.queries.now()) > ((await run())?.runAt ?? 0), Boolean)
     expect(await (await petrel.enqueue('calm.v1')).result()).toBe('calm')
     expect([tries, (await run())?.status]).toEqual([1, 'pending'])
     await other.engine.registry.put({ workflowName: 'shaky.v1', isEnabled: true })
@@ -252,10 +252,10 @@ onBothStores('the registry', (stage) => {
       for (let i = 0; i < 15; i++) {
         await registry.put({ workflowName: 'hot.v1', isEnabled: false })
         period++
-        for (let turn = 0; turn < 10; turn++) await engine.store.now()
+        for (let turn = 0; turn < 10; turn++) await engine.queries.now()
         period++
         await registry.put({ workflowName: 'hot.v1', isEnabled: true })
-        await engine.store.now()
+        await engine.queries.now()
       }
       await Promise.all(handles.map((handle) => handle.result()))
       over = true
@@ -264,7 +264,7 @@ onBothStores('the registry', (stage) => {
     expect(wrong).toEqual([])
     expect(executions).toHaveLength(120)
     expect(new Set(executions).size).toBe(120)
-    expect(await engine.store.read.doctor()).toEqual([])
+    expect(await engine.queries.doctor()).toEqual([])
   }, 60_000)
 
   it('says what is wrong with an entry, and that a type must be listed before it is disabled', async () => {
@@ -321,10 +321,10 @@ onBothStores('the registry', (stage) => {
     await take('early')
     await hand.claim(1)
     await engine.registry.put({ workflowName: 'billing.pay.v1', isEnabled: false })
-    expect(await engine.store.read.doctor()).toEqual([])
-    const disabledAt = await engine.store.now()
+    expect(await engine.queries.doctor()).toEqual([])
+    const disabledAt = await engine.queries.now()
     await until(
-      () => engine.store.now(),
+      () => engine.queries.now(),
       (now) => now > disabledAt + 2,
     )
     await take('late')
@@ -333,7 +333,7 @@ onBothStores('the registry', (stage) => {
       'leased',
       'leased',
     ])
-    const findings = await engine.store.read.doctor()
+    const findings = await engine.queries.doctor()
     expect(findings).toEqual([
       {
         check: 'registry_disabled',

@@ -86,7 +86,7 @@ async function race(pair: Pair, p: { readonly instances: number; readonly slots:
   let most = 0
   let over = false
   const look = async (engine: Engine): Promise<void> => {
-    const counts = await engine.store.read.countInstances()
+    const counts = await engine.queries.countInstances()
     const executing = ['running', 'waiting', 'cancelling', 'compensating'].map((state) => counts.get(state) ?? 0)
     most = Math.max(
       most,

@@ -57,7 +57,7 @@ onBothStores('type filters of workers', (stage) => {
     )
     expect(await invoice?.result()).toBe('billing.invoice.v1')
     expect([await refund?.status(), await mail?.status()]).toEqual(['pending', 'pending'])
-    const [worker] = await petrel.engine.store.read.workers()
+    const [worker] = await petrel.engine.queries.workers()
     expect(worker).toMatchObject({ runtime: 'go', types: ['billing.invoice.v1', 'billing.refund.v1'] })
     await petrel.engine.registry.put({ workflowName: 'billing.refund.v1', runtime: 'go' })
     expect(await refund?.result()).toBe('billing.refund.v1')

@@ -133,7 +133,7 @@ describe('reads that take long (sqlite)', () => {
       inbox: () => store.read.listInbox(EVERY_INBOX_RUN).then(({ runs }) => runs.length),
       counts: () => store.read.countRuns({ queue: null }).then((counts) => counts.get('pending')),
       queues: () => store.read.queues().then((queues) => queues.map(({ pending }) => pending)),
-      tenants: () => store.overview.tenants(),
+      tenants: () => store.read.overview.tenants(),
       events: () => store.read.events({ afterId: 0, limit: 100 }).then(({ events }) => events.length),
     }
     const wanted = { doctor: [], inbox: 50, counts: 50, queues: [50], tenants: [], events: 50 }

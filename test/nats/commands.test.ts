@@ -15,7 +15,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       await deploy(engine, PAIR)
       const { id } = await petrel.startSaga('pair', { what: 'cup' }, { tenant: 'acme' })
       const [command] = await until(() => (road.seen.length > 0 ? road.seen : null))
-      const [step] = await engine.store.sagas.steps(id)
+      const [step] = await engine.queries.sagas.steps(id)
       expect(command).toEqual({
         subject: 'alpha.v1.things.make',
         stepId: step?.id,
@@ -28,7 +28,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
         return row?.publishedAt == null ? null : row
       })
       expect(published).toMatchObject({ publishes: 1, dueAt: (published.publishedAt as number) + 30_000 })
-      const [shown] = await engine.store.sagas.steps(id)
+      const [shown] = await engine.queries.sagas.steps(id)
       expect(shown).toMatchObject({ state: 'in_progress', commandPublishedAt: published.publishedAt })
     })
 
@@ -163,7 +163,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       await reaches(engine, ids, 'completed')
       const [row] = await reaches(engine, [large as string], 'compensated')
       expect(row?.error).toMatch(/could not be published/)
-      const [step] = await engine.store.sagas.steps(large as string)
+      const [step] = await engine.queries.sagas.steps(large as string)
       expect(step).toMatchObject({ state: 'failed', commandPublishedAt: null })
     })
   })

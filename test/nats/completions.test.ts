@@ -22,7 +22,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       await deploy(engine, PAIR)
       const [id] = await begin(petrel)
       await reaches(engine, [id as string], 'completed')
-      const steps = await engine.store.sagas.steps(id as string)
+      const steps = await engine.queries.sagas.steps(id as string)
       expect(steps.map((step) => JSON.parse(step.responseJson as string))).toEqual([
         { made: 7, parts: [1, 2] },
         { as: 'an object' },
@@ -37,7 +37,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       const ids = await begin(petrel)
       const [row] = await reaches(engine, ids, 'compensated')
       expect(row?.error).toContain('the "kiln" is\ncold')
-      expect((await engine.store.sagas.steps(ids[0] as string))[0]).toMatchObject({ state: 'failed' })
+      expect((await engine.queries.sagas.steps(ids[0] as string))[0]).toMatchObject({ state: 'failed' })
     })
 
     it('takes the outcomes of three kinds, and keeps the log of the step', async () => {
@@ -132,7 +132,10 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       expect(rows.every(({ subject }) => subject === road.names.completed)).toBe(true)
       expect(rows.find(({ code }) => code === 'not_found')).toMatchObject({ instanceId: mine, stepId: unknown })
       // Nothing of it has touched the step.
-      expect(await engine.store.sagas.get(mine as string)).toMatchObject({ state: 'in_progress', currentStepIndex: 0 })
+      expect(await engine.queries.sagas.get(mine as string)).toMatchObject({
+        state: 'in_progress',
+        currentStepIndex: 0,
+      })
       road.complete(first, obliging(first))
       await reaches(engine, [mine as string], 'completed')
     })
@@ -167,7 +170,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       expect((await refused(engine)).map(({ code, instanceId }) => [code, instanceId])).toEqual(
         Array.from({ length: 3 }, () => ['duplicate', id]),
       )
-      const [step] = await engine.store.sagas.steps(id as string)
+      const [step] = await engine.queries.sagas.steps(id as string)
       expect(step?.state).toBe('completed')
       expect(JSON.parse(step?.responseJson as string)).toEqual({ made: 1 })
       expect(await eventsOf(engine, id as string, 'completion.refused')).toHaveLength(3)
@@ -188,7 +191,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       })
       expect(row).toMatchObject({ code: 'late', stepId: first.stepId, instanceId: id })
       await road.settled()
-      expect((await engine.store.sagas.get(id as string))?.state).toBe('failed')
+      expect((await engine.queries.sagas.get(id as string))?.state).toBe('failed')
     })
 
     it('gives up an answer that stays too early, where an operator sees it', async () => {
@@ -235,13 +238,13 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
 })
 
 async function eventsOf(engine: EngineApi, instanceId: string, type: string) {
-  const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: 0, limit: 1000 })
+  const events = await engine.queries.instanceEvents({ instanceId, afterSeq: 0, limit: 1000 })
   return events.filter((event) => event.type === type)
 }
 
 /** Of the events that ended runs, in their order. */
 async function notesOf(engine: EngineApi, instanceId: string): Promise<unknown[]> {
-  const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: 0, limit: 1000 })
+  const events = await engine.queries.instanceEvents({ instanceId, afterSeq: 0, limit: 1000 })
   return events.flatMap(({ data }) => {
     const told = data === null ? null : JSON.parse(data)
     return told?.notes === undefined ? [] : [told.notes]

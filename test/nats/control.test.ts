@@ -155,7 +155,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
         expect([run.status, run.error]).toEqual(['failed', expect.stringContaining('is no subject')])
         expect(await engine.commands.of({ runIds: [run.id] })).toEqual([])
       }
-      expect(await engine.store.sagas.get(id)).toMatchObject({ state: 'in_progress' })
+      expect(await engine.queries.sagas.get(id)).toMatchObject({ state: 'in_progress' })
     })
 
     it('reaches the sagas of one tenant by its subject, and without one only those that have none', async () => {
@@ -177,9 +177,9 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
         expect(await road.ask(what, { workflow_instance_id: zeus }, 'acme')).toEqual(gone)
         expect(await road.ask(what, { workflow_instance_id: free }, 'acme')).toEqual(gone)
       }
-      expect((await engine.store.sagas.get(zeus))?.state).toBe('in_progress')
+      expect((await engine.queries.sagas.get(zeus))?.state).toBe('in_progress')
       expect(await road.ask('cancel', { workflow_instance_id: acme }, 'acme')).toMatchObject({ ok: true })
-      expect((await engine.store.sagas.get(acme))?.state).toBe('compensated')
+      expect((await engine.queries.sagas.get(acme))?.state).toBe('compensated')
     })
 
     it('answers nothing where it is told to', async () => {

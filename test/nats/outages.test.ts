@@ -241,14 +241,14 @@ async function onPool(nc: NatsConnection, prefix: string, url: string): Promise<
 /** Every saga completed, and the effects that stand are those of its steps, each once. */
 async function expectDone(engine: EngineApi, ids: readonly string[], effects: Effects): Promise<void> {
   await until(async () => {
-    const rows = await Promise.all(ids.map((id) => engine.store.sagas.get(id)))
+    const rows = await Promise.all(ids.map((id) => engine.queries.sagas.get(id)))
     return rows.every((row) => row?.state === 'completed')
   }, 30_000).catch(async (error) => {
-    const rows = await Promise.all(ids.map((id) => engine.store.sagas.get(id)))
+    const rows = await Promise.all(ids.map((id) => engine.queries.sagas.get(id)))
     const left = rows.filter((row) => row?.state !== 'completed')
     throw new Error(`${(error as Error).message}: ${left.length} of ${ids.length} left, ${JSON.stringify(left[0])}`)
   })
-  const steps = (await Promise.all(ids.map((id) => engine.store.sagas.steps(id)))).flat()
+  const steps = (await Promise.all(ids.map((id) => engine.queries.sagas.steps(id)))).flat()
   const known = new Set(steps.map(({ id }) => id))
   const stand = (await effects.stepIds()).filter((id) => known.has(id))
   expect(stand.sort()).toEqual([...known].sort())
@@ -256,7 +256,7 @@ async function expectDone(engine: EngineApi, ids: readonly string[], effects: Ef
 }
 
 async function expectResults(engine: EngineApi, ids: readonly string[]): Promise<void> {
-  const rows = await Promise.all(ids.map((id) => engine.store.sagas.get(id)))
+  const rows = await Promise.all(ids.map((id) => engine.queries.sagas.get(id)))
   expect(rows.map((row) => row?.state)).toEqual(ids.map(() => 'completed'))
 }
 

@@ -211,7 +211,7 @@ export async function reaches(
   let last: readonly (SagaRow | null)[] = []
   try {
     await until(async () => {
-      last = await Promise.all(ids.map((id) => engine.store.sagas.get(id)))
+      last = await Promise.all(ids.map((id) => engine.queries.sagas.get(id)))
       return last.every((row) => row?.state === state)
     })
   } catch {

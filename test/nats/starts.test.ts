@@ -22,7 +22,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
         created_by: 'ada',
       })
       expect(answer).toEqual({ ok: true, instance_id: expect.any(String), created: true })
-      expect(await engine.store.sagas.get(answer.instance_id)).toMatchObject({
+      expect(await engine.queries.sagas.get(answer.instance_id)).toMatchObject({
         type: 'pair',
         state: 'in_progress',
         correlationId: 'order 7',
@@ -61,7 +61,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       expect(await road.start({ ...start, instance_id: id.toUpperCase() })).toMatchObject({ ok: true, created: false })
       await road.settled()
       expect(
-        await engine.store.sagas.list({ tenant: null, state: null, type: null, limit: 10, before: null }),
+        await engine.queries.sagas.list({ tenant: null, state: null, type: null, limit: 10, before: null }),
       ).toHaveLength(1)
       expect(await refused(engine)).toEqual([])
       await until(() => road.seen.length === 1)
@@ -113,7 +113,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       road.nc.publish(road.names.start, JSON.stringify({ type: 'pair', instance_id: id }))
       await road.nc.flush()
       const { engine } = await road.ready()
-      await until(async () => (await engine.store.sagas.get(id)) !== null)
+      await until(async () => (await engine.queries.sagas.get(id)) !== null)
       await reaches(engine, [id], 'in_progress')
     })
   })

@@ -57,7 +57,7 @@ export function completionsSuite(kind: StoreKind): void {
         for (const holder of holders) expect(await holder.line('released')).toEqual({ released: LAST })
 
         // What follows is there exactly once, and one of the processes does it.
-        const after = await petrel.engine.store.read.listRuns(PENDING)
+        const after = await petrel.engine.queries.listRuns(PENDING)
         expect(after.map((run) => run.type)).toEqual(['last'])
         const [first] = holders as [Program]
         first.tell({ claim: 1 })

@@ -113,7 +113,7 @@ let calm = false
 
 async function starting() {
   while (!calm) {
-    const [running] = await Promise.all([engine.store.read.countInstances(), sleep(5)])
+    const [running] = await Promise.all([engine.queries.countInstances(), sleep(5)])
     if ((running.get('running') ?? 0) > 60) continue
     const burst = Array.from({ length: 4 }, () => asking('start', pick(kinds)))
     counts.started += (await Promise.all(burst)).filter(Boolean).length
@@ -140,13 +140,13 @@ async function cancelling() {
   }
   while (!calm) {
     await sleep(Math.random() * 30)
-    const instance = pick(await engine.store.read.listInstances({ ...running, rootsOnly: chance(0.5) }))
+    const instance = pick(await engine.queries.listInstances({ ...running, rootsOnly: chance(0.5) }))
     if (instance && chance(0.6)) {
       counts.cancelled += (await asking('cancel', () => engine.cancelInstance({ id: instance.id, actor: 'turmoil' })))
         ? 1
         : 0
     }
-    const run = pick(await engine.store.read.listRuns(open))
+    const run = pick(await engine.queries.listRuns(open))
     if (run && chance(0.4)) {
       counts.cancelled += (await asking('cancel run', () => engine.cancelRun({ id: run.id, actor: 'turmoil' }))) ? 1 : 0
     }

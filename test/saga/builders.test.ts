@@ -59,7 +59,7 @@ onBothStores('commands of sagas', (stage) => {
     expect(JSON.parse(undo.body)).toEqual({ was: { item: 'lamp', z: 1, a: 2 }, answered: { id: 'r1' } })
     await answer(petrel, undo, null)
     await expect(handle.result()).rejects.toMatchObject({ message: expect.stringContaining('no money') })
-    expect(await petrel.engine.store.sagas.get(handle.id)).toMatchObject({
+    expect(await petrel.engine.queries.sagas.get(handle.id)).toMatchObject({
       state: 'compensated',
       correlationId: 'c-1',
       createdBy: 'ann',
@@ -151,7 +151,7 @@ spec:
       expect(undo.role).toBe('undo')
       await answer(petrel, undo, null)
       await expect(handle.result()).rejects.toMatchObject({ message: expect.stringContaining(why) })
-      const [, step] = await petrel.engine.store.sagas.steps(handle.id)
+      const [, step] = await petrel.engine.queries.sagas.steps(handle.id)
       expect(step).toMatchObject({ name: 'odd', state: 'failed', commandJson: '', commandPublishedAt: null })
       expect(step?.error).toContain("the command of step 'odd' could not be built")
     }
@@ -222,7 +222,7 @@ spec:
     })
     expect((await petrel.startSaga('order', { item: 'x' }, { tenant: 'acme' })).created).toBe(true)
     expect(
-      await petrel.engine.store.sagas.list({ tenant: 'acme', state: null, type: 'order', limit: 9, before: null }),
+      await petrel.engine.queries.sagas.list({ tenant: 'acme', state: null, type: 'order', limit: 9, before: null }),
     ).toMatchObject([{ tenantId: 'acme', stepCount: 2 }])
   })
 })

@@ -9,14 +9,14 @@ const once = { retry: { maxAttempts: 1 } }
 onBothStores('the context of a handler', (stage) => {
   const notesOf = async (petrel: Petrel, instanceId: string): Promise<[string | null, string, Json][]> => {
     const asked = { instanceId, afterSeq: 0, limit: 100 }
-    const events = await petrel.engine.store.read.instanceEvents(asked)
+    const events = await petrel.engine.queries.instanceEvents(asked)
     return events.flatMap(({ node, type, data }) => {
       const { notes } = JSON.parse(data ?? '{}')
       return notes === undefined ? [] : [[node, type, notes]]
     })
   }
   const contextOf = async (petrel: Petrel, instanceId: string): Promise<Record<string, Json>> => {
-    const slots = await petrel.engine.store.read.slots({ instanceId, prefix: 'c:' })
+    const slots = await petrel.engine.queries.slots({ instanceId, prefix: 'c:' })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
 

@@ -186,7 +186,7 @@ onBothStores('runs', (stage) => {
     await expect(petrel.enqueue('')).rejects.toMatchObject({ code: 'invalid_request' })
     await expect(petrel.enqueue('x', 1, { retry: { maxAttempts: 0 } })).rejects.toThrow('retry.maxAttempts')
     await expect(petrel.enqueue('x', 1, { timeoutMs: -1 })).rejects.toThrow('timeoutMs must be more than 0')
-    expect(await petrel.engine.store.read.countRuns({ queue: null })).toEqual(new Map())
+    expect(await petrel.engine.queries.countRuns({ queue: null })).toEqual(new Map())
   })
 
   it('a cancelled run is told so while it works', async () => {
@@ -276,7 +276,7 @@ onBothStores('runs', (stage) => {
     const handle = await petrel.enqueue('import', null, quick)
     expect(await handle.result()).toBe(4)
     expect(pages).toEqual([0, 1, 2, 3])
-    expect(await petrel.engine.store.read.checkpoint(handle.id)).toMatchObject({ state: '{"page":4}' })
+    expect(await petrel.engine.queries.checkpoint(handle.id)).toMatchObject({ state: '{"page":4}' })
   })
 
   it('the key is the same for every execution', async () => {

@@ -70,7 +70,7 @@ export function sagaTopic(current: Current): void {
         anEvent({ type: 'instance.started', instanceId: saga.id, seq: 2, at: T0 + 5_000 }),
       ],
     })
-    const row = await store.sagas.get(saga.id)
+    const row = await store.read.sagas.get(saga.id)
     expect({ ...row, requestJson: JSON.parse(row?.requestJson ?? 'null') }).toEqual({
       id: saga.id,
       tenantId: 'acme',
@@ -87,8 +87,8 @@ export function sagaTopic(current: Current): void {
       lastEventAt: T0 + 5_000,
       createdAt: T0,
     })
-    expect(await store.sagas.get(saga.id.replace(/^./, 'f'))).toBeNull()
-    expect(await store.sagas.get('no id')).toBeNull()
+    expect(await store.read.sagas.get(saga.id.replace(/^./, 'f'))).toBeNull()
+    expect(await store.read.sagas.get('no id')).toBeNull()
   })
 
   it.each([
@@ -106,10 +106,10 @@ export function sagaTopic(current: Current): void {
     const { store } = current()
     const endedAt = phase === 'ended' ? T0 + 1_000 : null
     await put(store, { nets: NETS, instances: { insert: [aSaga({ state, phase, endedAt })] } })
-    const rows = await store.sagas.list({ tenant: null, state: shown, type: null, limit: 10, before: null })
+    const rows = await store.read.sagas.list({ tenant: null, state: shown, type: null, limit: 10, before: null })
     expect(rows).toMatchObject([{ state: shown, completedAt: endedAt }])
     const others = (['in_progress', 'compensating', 'completed', 'failed', 'compensated'] as const).map((other) =>
-      store.sagas.list({ tenant: null, state: other, type: null, limit: 10, before: null }),
+      store.read.sagas.list({ tenant: null, state: other, type: null, limit: 10, before: null }),
     )
     expect((await Promise.all(others)).flat()).toHaveLength(1)
   })
@@ -131,12 +131,15 @@ export function sagaTopic(current: Current): void {
       runs: { insert: [aStep(completed, 'reserve', { ...done, result: '{"n":1}' }), aStep(completed, 'pay', done)] },
       slots: { put: [slot(failed, 'e', 'no money'), slot(failed, 'eu', 'shop closed'), slot(undone, 'e', 'no money')] },
     })
-    expect(JSON.parse((await store.sagas.get(completed.id))?.resultJson ?? '0')).toEqual({
+    expect(JSON.parse((await store.read.sagas.get(completed.id))?.resultJson ?? '0')).toEqual({
       reserve: { n: 1 },
       pay: null,
     })
-    expect(await store.sagas.get(failed.id)).toMatchObject({ error: 'no money; undo: shop closed', resultJson: null })
-    expect(await store.sagas.get(undone.id)).toMatchObject({ error: 'no money' })
+    expect(await store.read.sagas.get(failed.id)).toMatchObject({
+      error: 'no money; undo: shop closed',
+      resultJson: null,
+    })
+    expect(await store.read.sagas.get(undone.id)).toMatchObject({ error: 'no money' })
   })
 
   it('show their steps with commands, and undos at −(number + 1)', async () => {
@@ -163,7 +166,7 @@ export function sagaTopic(current: Current): void {
       commands: { put: [aCommand(reserve), aCommand(undo, { subject: 'shop.v1.reserve.undo', body: '{"id": 7}' })] },
     })
     await store.commands.confirm({ runIds: [reserve.id] })
-    const steps = await store.sagas.steps(saga.id)
+    const steps = await store.read.sagas.steps(saga.id)
     expect(steps.map((row) => [row.stepIndex, row.name, row.state])).toEqual([
       [0, 'reserve', 'completed'],
       [1, 'pay', 'failed'],
@@ -207,7 +210,7 @@ export function sagaTopic(current: Current): void {
       compensationJson: '{"id": 7}',
       completedAt: null,
     })
-    expect(await store.sagas.steps('no id')).toEqual([])
+    expect(await store.read.sagas.steps('no id')).toEqual([])
   })
 
   it('are listed by tenant, state and type, newest first, page by page; nothing else and nothing nested is', async () => {
@@ -222,8 +225,8 @@ export function sagaTopic(current: Current): void {
       nets: NETS,
       instances: { insert: [...all, anInstance(), aSaga({ rootId: newest.id, parentId: newest.id, parentNode: 'x' })] },
     })
-    const ids = async (given: Partial<Parameters<Store['sagas']['list']>[0]>): Promise<string[]> =>
-      (await store.sagas.list({ tenant: null, state: null, type: null, limit: 10, before: null, ...given })).map(
+    const ids = async (given: Partial<Parameters<Store['read']['sagas']['list']>[0]>): Promise<string[]> =>
+      (await store.read.sagas.list({ tenant: null, state: null, type: null, limit: 10, before: null, ...given })).map(
         (row) => row.id,
       )
     const where = (wanted: (row: InstanceRow) => boolean): string[] => all.filter(wanted).map((row) => row.id)

@@ -59,7 +59,7 @@ export function defineGates(program: Command): void {
       withEngine(options, async (engine) => {
         const view = await gateView(engine, gateId)
         if (terminal.json) terminal.data({ gate: gateViewWire(view) })
-        else print(terminal, view, await engine.store.now())
+        else print(terminal, view, await engine.queries.now())
         return EXIT.ok
       }),
     ),

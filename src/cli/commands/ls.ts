@@ -27,7 +27,7 @@ export function defineLs(program: Command): void {
   jsonOption(storeOptions(command)).action(
     act<LsOptions>(async (terminal, options) => {
       const rows = await withEngine(options, (engine) =>
-        engine.store.read.listInstances({
+        engine.queries.listInstances({
           states: statesOf(options.state),
           name: options.name ?? null,
           dialect: options.dialect ?? null,

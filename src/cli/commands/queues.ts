@@ -25,7 +25,7 @@ export function defineQueues(program: Command): void {
         if (options.pause !== undefined) await engine.pauseQueue({ queue: options.pause, paused: true, actor: actor() })
         if (options.resume !== undefined)
           await engine.pauseQueue({ queue: options.resume, paused: false, actor: actor() })
-        const queues = await engine.store.read.queues()
+        const queues = await engine.queries.queues()
         if (terminal.json) terminal.data({ queues })
         else if (queues.length === 0) terminal.print('no queues')
         else {
@@ -64,7 +64,7 @@ export function defineDead(program: Command): void {
   jsonOption(storeOptions(command)).action(
     act<DeadOptions>((terminal, options) =>
       withEngine(options, async (engine) => {
-        const runs = await engine.store.read.listRuns({
+        const runs = await engine.queries.listRuns({
           status: null,
           queue: options.queue ?? null,
           type: null,

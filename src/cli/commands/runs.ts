@@ -64,7 +64,7 @@ function defineLs(runs: Command): void {
         },
         null,
       )
-      const page = await withEngine(options, (engine) => engine.store.read.listInbox(query))
+      const page = await withEngine(options, (engine) => engine.queries.listInbox(query))
       if (terminal.json) terminal.data({ runs: page.runs.map(inboxRunWire), next_before: page.next })
       else if (page.runs.length === 0) terminal.print('no runs')
       else {
@@ -107,7 +107,7 @@ function one(runs: Command, name: string, description: string, work: Act): void 
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
       withEngine(options, async (engine) => {
-        const run = isId(id) ? await engine.store.read.run(id.toLowerCase()) : null
+        const run = isId(id) ? await engine.queries.run(id.toLowerCase()) : null
         if (run === null) throw noSuchRun(id)
         await work(terminal, engine, run)
         return EXIT.ok
@@ -143,7 +143,7 @@ function show(terminal: Terminal, run: RunRow): void {
 }
 
 async function events(terminal: Terminal, engine: EngineApi, { id }: RunRow): Promise<void> {
-  const history = await engine.store.read.runHistory(id)
+  const history = await engine.queries.runHistory(id)
   if (terminal.json) return terminal.data({ events: history.map(runEventWire) })
   terminal.table(
     [{ title: 'AT' }, { title: 'EVENT' }, { title: 'BY' }, { title: 'DATA' }],

@@ -48,7 +48,7 @@ function defineLs(saga: Command): void {
     act<ListOptions>((terminal, options) =>
       withEngine(options, async ({ store }) => {
         const { state = null, type = null, limit, before = null } = options
-        const rows = await store.sagas.list({ tenant: null, state, type, limit, before })
+        const rows = await store.read.sagas.list({ tenant: null, state, type, limit, before })
         if (terminal.json) terminal.data({ sagas: rows.map(sagaWire) })
         else if (rows.length === 0) terminal.print('no sagas')
         else list(terminal, rows, await store.now())
@@ -112,7 +112,7 @@ function defineChange(saga: Command, verb: 'retry' | 'cancel', description: stri
 }
 
 async function find(engine: EngineApi, id: string): Promise<SagaRow> {
-  const row = /^[0-9a-f-]{36}$/i.test(id) ? await engine.store.sagas.get(id.toLowerCase()) : null
+  const row = /^[0-9a-f-]{36}$/i.test(id) ? await engine.store.read.sagas.get(id.toLowerCase()) : null
   if (row === null) throw new CliError('not_found', `there is no saga ${id}`, 'petrel saga ls lists them')
   return row
 }

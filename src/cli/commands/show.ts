@@ -61,7 +61,7 @@ async function showInstance(
     return
   }
   const [dag, playbook] = await Promise.all([dagView(engine, instance), playbookView(engine, instance)])
-  const now = await engine.store.now()
+  const now = await engine.queries.now()
   const state = dag === null ? stateText(terminal, instance) : printDagState(terminal, dag)
   terminal.print(`${terminal.paint('bold', instance.name)}  ${state}  ${terminal.paint('dim', instance.dialect)}`)
   terminal.print(`id       ${instance.id}`)
@@ -136,7 +136,7 @@ async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string 
   }
   if (instance.dialect === 'playbook') return executionEvents(engine, instance, place)
   const found = { instanceId: instance.id, afterSeq: place.seq, limit: MOST_EVENTS }
-  const events = await engine.store.read.instanceEvents(found)
+  const events = await engine.queries.instanceEvents(found)
   const last = events.at(-1)?.seq ?? null
   return {
     wire: { events: events.map(eventWire) },
@@ -193,10 +193,10 @@ function printRuns(terminal: Terminal, runs: readonly RunRow[], now: number): vo
 }
 
 async function showRun(terminal: Terminal, engine: EngineApi, run: RunRow): Promise<void> {
-  const history = await engine.store.read.runHistory(run.id)
+  const history = await engine.queries.runHistory(run.id)
   if (terminal.json)
     return terminal.data({ run: runWire(run), payload: json(run.payload), history: history.map(eventWire) })
-  const now = await engine.store.now()
+  const now = await engine.queries.now()
   terminal.print(
     `${terminal.paint('bold', run.type)}  ${paintState(terminal, runState(run, now))}${run.deadLetter ? '  dead letter' : ''}`,
   )

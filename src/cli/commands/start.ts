@@ -68,7 +68,7 @@ async function print(
   engine: EngineApi,
   made: Awaited<ReturnType<EngineApi['startDefinition']>>,
 ): Promise<void> {
-  const row = await engine.store.read.instance(made.id)
+  const row = await engine.queries.instance(made.id)
   const state = paintState(terminal, row?.state ?? 'gone')
   if (!made.created) {
     terminal.print(`the key is taken by instance ${made.id}, which is ${state}`)

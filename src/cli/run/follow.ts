@@ -29,12 +29,12 @@ export interface Following {
 /** Returns the row as it ended, or as it was when the signal came. */
 export async function follow(params: Following): Promise<InstanceRow> {
   const { engine, id } = params
-  const first = await engine.store.read.instance(id)
+  const first = await engine.queries.instance(id)
   if (first === null) throw new Error(`instance ${id} is gone`)
   if (params.terminal.live) await drawUntilEnd(params)
   else if (!params.terminal.json || params.records === true) await tellUntilEnd(params, first)
   else await untilEnd(params)
-  return (await engine.store.read.instance(id)) ?? first
+  return (await engine.queries.instance(id)) ?? first
 }
 
 async function untilEnd({ engine, id, signal }: Following): Promise<void> {
@@ -72,10 +72,10 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
   for (;;) {
     // Looked at before its events are read: what comes after an end is then already told.
     for (const one of followed.filter((f) => !f.ended)) {
-      const row = await engine.store.read.instance(one.id)
+      const row = await engine.queries.instance(one.id)
       await tellNew(engine, one, tell)
       if (row === null || TERMINAL.has(row.state)) one.ended = true
-      if (followed.length < FOLLOWED) addChildren(followed, await engine.store.read.children(one.id))
+      if (followed.length < FOLLOWED) addChildren(followed, await engine.queries.children(one.id))
     }
     if (followed[0]?.ended === true || signal.aborted) return
     await pause(LOOK_MS)
@@ -85,7 +85,7 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
 /** Of a playbook in its own words: one line of the history may be several events, or none. */
 async function records(engine: EngineApi, events: readonly StoredEvent[]): Promise<readonly object[]> {
   const id = events[0]?.instanceId ?? null
-  const row = id === null ? null : await engine.store.read.instance(id)
+  const row = id === null ? null : await engine.queries.instance(id)
   const net = row?.dialect === 'playbook' ? await engine.net(row.netHash) : null
   if (row === null || net === null) return events.map(eventWire)
   const { unfoldAll } = await import('../../notations/playbook/project/events.ts')
@@ -98,7 +98,7 @@ async function tellNew(
   tell: (events: readonly StoredEvent[]) => Promise<void>,
 ): Promise<void> {
   for (;;) {
-    const events = await engine.store.read.instanceEvents({ instanceId: one.id, afterSeq: one.seq, limit: PORTION })
+    const events = await engine.queries.instanceEvents({ instanceId: one.id, afterSeq: one.seq, limit: PORTION })
     await tell(events)
     one.seq = events.at(-1)?.seq ?? one.seq
     if (events.length === 0) return

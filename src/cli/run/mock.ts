@@ -99,10 +99,10 @@ class Pilot {
 
   async fly(): Promise<void> {
     const { engine, clock, services, params, id } = this.#flight
-    const tracer = new Tracer(engine.store, (await engine.store.read.instance(id)) as InstanceRow)
+    const tracer = new Tracer(engine.store, (await engine.queries.instance(id)) as InstanceRow)
     for (;;) {
       await this.#tell(tracer)
-      const row = await engine.store.read.instance(id)
+      const row = await engine.queries.instance(id)
       if (row === null || TERMINAL.has(row.state) || params.signal.aborted) break
       if ((await services.take()) || services.busy > 0 || !(await this.#isIdle())) await pause(LOOK_MS)
       else if (!(await clock.wakeDue()) && !(await this.#answerGates())) {
@@ -117,7 +117,8 @@ class Pilot {
 
   async #isIdle(): Promise<boolean> {
     const { engine, clock, standIns } = this.#flight
-    const { read, sweep } = engine.store
+    const { queries } = engine
+    const { sweep } = engine.store
     if (standIns.running > clock.sleeping) return false
     const now = await clock.now()
     const dueAt = await sweep.nextDueAt()
@@ -125,7 +126,7 @@ class Pilot {
     if (this.#overdueLooks > 0 && this.#overdueLooks < OVERDUE_LOOKS) return false
     if ((await sweep.unfinishedCascades({ limit: 1 })).length > 0) return false
     const query = { queue: null, type: null, deadLetter: null, tenant: null, limit: CONCURRENCY, before: null }
-    const runs = await read.listRuns({ ...query, status: ['pending', 'leased'] })
+    const runs = await queries.listRuns({ ...query, status: ['pending', 'leased'] })
     if (clock.sleeping < CONCURRENCY && runs.some((r) => r.status === 'pending' && r.runAt <= now)) return false
     const held = runs.filter((r) => r.status === 'leased' && !r.deferred)
     if (!held.every((r) => clock.sleeps(`${r.id}/${r.attempt + 1}`))) return false
@@ -157,7 +158,7 @@ class Pilot {
   }
 
   async #gates(): Promise<readonly GateRow[]> {
-    const gates = await this.#flight.engine.store.read.openGates({ instanceId: null, limit: PORTION })
+    const gates = await this.#flight.engine.queries.openGates({ instanceId: null, limit: PORTION })
     return [...gates].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   }
 
@@ -175,7 +176,7 @@ class Pilot {
   async #tell(tracer: Tracer): Promise<void> {
     const { engine, params, trace } = this.#flight
     for (;;) {
-      const events = await engine.store.read.feed({ afterId: this.#tracedUpTo, limit: PORTION })
+      const events = await engine.queries.feed({ afterId: this.#tracedUpTo, limit: PORTION })
       for (const step of await tracer.steps(events)) {
         trace.push(step)
         params.onStep(step)

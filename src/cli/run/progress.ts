@@ -11,9 +11,9 @@ const READ_RUNS = 200
 const MAX_DEPTH = 3
 
 export async function progressLines(terminal: Terminal, engine: EngineApi, id: string): Promise<readonly string[]> {
-  const instance = await engine.store.read.instance(id)
+  const instance = await engine.queries.instance(id)
   if (instance === null) return []
-  const now = await engine.store.now()
+  const now = await engine.queries.now()
   return [headLine(terminal, instance, now), ...(await linesOf(terminal, engine, instance, now, 1))]
 }
 
@@ -36,11 +36,11 @@ async function linesOf(
   now: number,
   depth: number,
 ): Promise<string[]> {
-  const { read } = engine.store
+  const { queries } = engine
   const indent = '  '.repeat(depth)
   if (row.dialect === 'playbook') return linesOfPlaybook(terminal, engine, row, now, depth)
-  const runs = await read.instanceRuns({ instanceId: row.id, limit: READ_RUNS, after: null })
-  const children = depth < MAX_DEPTH ? (await read.children(row.id)).slice(0, SHOWN_RUNS) : []
+  const runs = await queries.instanceRuns({ instanceId: row.id, limit: READ_RUNS, after: null })
+  const children = depth < MAX_DEPTH ? (await queries.children(row.id)).slice(0, SHOWN_RUNS) : []
   const lines: string[] = []
   const byTime = [...summarised(runs), ...children].sort((a, b) => createdAt(a) - createdAt(b))
   for (const entry of byTime) {
@@ -52,7 +52,7 @@ async function linesOf(
     }
   }
   if (row.gates > 0) {
-    for (const gate of await read.openGates({ instanceId: row.id, limit: 10 })) {
+    for (const gate of await queries.openGates({ instanceId: row.id, limit: 10 })) {
       lines.push(
         `${indent}${gate.node.padEnd(14)} ${paintState(terminal, 'waiting')} for an answer  ${terminal.paint('dim', `petrel approve ${gate.id}`)}`,
       )

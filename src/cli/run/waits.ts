@@ -23,16 +23,16 @@ const LOOKED_AT = 500
 
 /** null: something still moves (a run is being worked on, is due, or will be). */
 export async function waitsOf(engine: EngineApi, rootId: string): Promise<readonly Wait[] | null> {
-  const { read } = engine.store
-  const now = await engine.store.now()
-  const [workers, queues, listed] = await Promise.all([read.workers(), read.queues(), engine.registry.list()])
+  const { queries } = engine
+  const now = await engine.queries.now()
+  const [workers, queues, listed] = await Promise.all([queries.workers(), queries.queues(), engine.registry.list()])
   const alive = workers.filter((w) => w.state === 'running' && w.expiresAt > now)
   const paused = new Set(queues.filter((q) => q.paused).map((q) => q.name))
   const registry = new Map(listed.map((row) => [row.workflowName, row]))
   const waits: Wait[] = []
   for (const instance of await openTree(engine, rootId)) {
     if (instance.more) return null
-    for (const run of await read.instanceRuns({ instanceId: instance.id, limit: LOOKED_AT, after: null })) {
+    for (const run of await queries.instanceRuns({ instanceId: instance.id, limit: LOOKED_AT, after: null })) {
       if (run.status !== 'pending' && run.status !== 'leased') continue
       const wait = waitOfRun(run, now, { alive, paused, registry })
       if (wait === null) return null
@@ -44,13 +44,13 @@ export async function waitsOf(engine: EngineApi, rootId: string): Promise<readon
 }
 
 async function openTree(engine: EngineApi, rootId: string): Promise<readonly InstanceRow[]> {
-  const root = await engine.store.read.instance(rootId)
+  const root = await engine.queries.instance(rootId)
   const open: InstanceRow[] = []
   const todo = root === null ? [] : [root]
   for (let row = todo.pop(); row !== undefined && open.length < LOOKED_AT; row = todo.pop()) {
     if (TERMINAL.has(row.state)) continue
     open.push(row)
-    todo.push(...(await engine.store.read.children(row.id)))
+    todo.push(...(await engine.queries.children(row.id)))
   }
   return open
 }
@@ -114,7 +114,7 @@ function serves(worker: WorkerRow, run: RunRow): boolean {
 export async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): Promise<readonly Wait[]> {
   const waits: Wait[] = []
   if (instance.gates > 0) {
-    for (const gate of await engine.store.read.openGates({ instanceId: instance.id, limit: LOOKED_AT })) {
+    for (const gate of await engine.queries.openGates({ instanceId: instance.id, limit: LOOKED_AT })) {
       const title = (json(gate.options) as { readonly title?: unknown } | null)?.title
       const about = typeof title === 'string' ? ` (${brief(title)})` : ''
       waits.push({
@@ -128,7 +128,7 @@ export async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): P
   }
   if (instance.held > 0) {
     const net = await engine.net(instance.netHash)
-    for (const slot of await engine.store.read.slots({ instanceId: instance.id, prefix: 'h:' })) {
+    for (const slot of await engine.queries.slots({ instanceId: instance.id, prefix: 'h:' })) {
       const node = (json(slot.value) as { readonly node?: string } | null)?.node ?? null
       const rules = net?.nodes.find(({ key }) => key === node)?.admit?.rules ?? []
       const what = `${node ?? slot.key} is held until its admission rule allows it (${brief(rulesWords(rules), 120)})`

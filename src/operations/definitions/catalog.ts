@@ -90,24 +90,24 @@ export class Catalog {
     if (what !== 'unchanged') {
       this.#logger?.info({ name, version: own.version }, `workflow '${name}' version ${own.version}: ${what}`)
     }
-    const stored = row ?? ((await this.#engine.store.definitions.byId(own.id)) as DefinitionRow)
+    const stored = row ?? ((await this.#engine.queries.definitions.byId(own.id)) as DefinitionRow)
     const frozen = own.netHash === netHash ? [] : [frozenParts(own)]
     return { row: stored, what, warnings: [...(definition.warnings ?? []), ...frozen] }
   }
 
   /** Definitions that are in service, for one that names them. */
   deployed(tenant: string | null): Required<Pick<ReadOptions, 'resolve' | 'names'>> {
-    return { resolve: this.#texts(tenant), names: () => this.#engine.store.definitions.names({ tenant }) }
+    return { resolve: this.#texts(tenant), names: () => this.#engine.queries.definitions.names({ tenant }) }
   }
 
   /** The latest of each name, or all versions of one; newest first. */
   list(query: DefinitionQuery): Promise<readonly DefinitionHead[]> {
-    return this.#engine.store.definitions.list(query)
+    return this.#engine.queries.definitions.list(query)
   }
 
   /** `version` null: the latest, or the newest if all are retired. */
   get(p: DefinitionName & { readonly version: string | null }): Promise<DefinitionRow | null> {
-    return this.#engine.store.definitions.get(p)
+    return this.#engine.queries.definitions.get(p)
   }
 
   /** Nothing starts these any more, their triggers are off; what runs goes on. `version` null: all of them. */
@@ -149,7 +149,7 @@ export class Catalog {
   /** Where a definition finds those it is made of: what is latest when it is deployed becomes part of it. */
   #texts(tenant: string | null): Resolve {
     return async (name) => {
-      const row = await this.#engine.store.definitions.get({ tenant, name, version: null })
+      const row = await this.#engine.queries.definitions.get({ tenant, name, version: null })
       if (row === null || row.retiredAt !== null) return null
       return { file: `${name} (version ${row.version})`, text: row.source }
     }

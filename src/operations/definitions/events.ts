@@ -134,7 +134,7 @@ export class Events {
   }
 
   async #unknown({ type, tenant }: Publish): Promise<PetrelError> {
-    const known = await this.#engine.store.definitions.events({ tenant })
+    const known = await this.#engine.queries.definitions.events({ tenant })
     const near = closest(type, known)
     const hint =
       known.length === 0

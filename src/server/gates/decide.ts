@@ -56,7 +56,7 @@ export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Lo
     const invitation = await readLink(engine.store, request.params.token)
     const view = await found(engine, invitation)
     if (!wantsPage(request)) return { gate: gateViewWire(view), invitation: invitationWire(invitation) }
-    return page(reply, decidePage({ view, invitation, now: await engine.store.now(), problem: null, sent: null }))
+    return page(reply, decidePage({ view, invitation, now: await engine.queries.now(), problem: null, sent: null }))
   })
 
   app.post<ByToken>(path, { config: { scope: 'none' } }, async (request, reply) => {
@@ -73,7 +73,7 @@ export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Lo
       if (sent === null || !wantsPage(request) || !(error instanceof PetrelError)) throw error
       const { status } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
       const problem = error.message.replaceAll(/\banswer\.(?=\w)/g, '')
-      const now = await engine.store.now()
+      const now = await engine.queries.now()
       return page(
         reply.code(status),
         decidePage({ view: await found(engine, invitation), invitation, now, problem, sent }),

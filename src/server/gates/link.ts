@@ -45,7 +45,7 @@ export async function makeLink(engine: EngineApi, asked: LinkAsked): Promise<Mad
     throw new PetrelError('invalid_request', 'a link is good for a year at most')
   const { SignJWT } = await import('jose')
   const id = randomUUID()
-  const now = Math.floor((await engine.store.now()) / 1000)
+  const now = Math.floor((await engine.queries.now()) / 1000)
   const token = await new SignJWT({ gate: gateId, roles: [...roles] })
     .setProtectedHeader({ alg: 'HS256' })
     .setAudience(AUDIENCE)

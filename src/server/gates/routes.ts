@@ -25,7 +25,7 @@ export function gateRoutes(app: FastifyInstance, engine: EngineApi): void {
     const query = request.query as Query
     onlyKnown(query, ['state', 'instance', 'limit', 'before'])
     const limit = wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 })
-    const rows = await engine.store.read.listGates({
+    const rows = await engine.queries.listGates({
       states: listParam(query, 'state', GATE_STATES),
       instanceId: idParam(query, 'instance'),
       tenant: request.caller.tenant,

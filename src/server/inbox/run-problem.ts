@@ -9,7 +9,7 @@ import type { RunRow } from '../../model/rows.ts'
 /** A run the caller may see. What belongs to another tenant is not there. */
 export async function findRun(engine: EngineApi, given: string, caller: Caller): Promise<RunRow> {
   const id = idOf(given)
-  const run = await engine.store.read.run(id)
+  const run = await engine.queries.run(id)
   if (run === null || (caller.tenant !== null && run.tenant !== caller.tenant)) throw notFound('run', given)
   return run
 }

@@ -29,7 +29,7 @@ export function runRoutes(app: FastifyInstance, engine: EngineApi): void {
     const query = request.query as Query
     onlyKnown(query, RUN_PARAMS)
     const asked = readInboxQuery(query, request.caller.tenant)
-    const page = await engine.store.read.listInbox(asked)
+    const page = await engine.queries.listInbox(asked)
     return { runs: wireEach(engine.faults, page.runs, inboxRunWire), next_before: page.next }
   })
 
@@ -44,7 +44,7 @@ export function runRoutes(app: FastifyInstance, engine: EngineApi): void {
     const after = wholeParam(query, 'after', { least: 0, most: 2 ** 31 - 1, fallback: 0 })
     const limit = wholeParam(query, 'limit', { least: 1, most: MOST_EVENTS, fallback: MOST_EVENTS })
     const { id: runId } = await findRun(engine, request.params.id, request.caller)
-    const events = await engine.store.read.runHistoryPage({ runId, after, limit: limit + 1 })
+    const events = await engine.queries.runHistoryPage({ runId, after, limit: limit + 1 })
     return {
       events: events.slice(0, limit).map(runEventWire),
       next_after: events.length > limit ? after + limit : null,

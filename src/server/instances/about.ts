@@ -4,10 +4,10 @@ import { PAGE_BYTES } from '../../model/shown.ts'
 import { json, type Wire } from '../../wire/value.ts'
 
 export async function aboutWire(engine: EngineApi, instanceId: string): Promise<Wire> {
-  const { read } = engine.store
+  const { queries } = engine
   const [told, input, context] = await Promise.all([
-    read.slots({ instanceId, prefix: 'm' }),
-    read.slots({ instanceId, prefix: 'in', maxBytes: PAGE_BYTES }),
+    queries.slots({ instanceId, prefix: 'm' }),
+    queries.slots({ instanceId, prefix: 'in', maxBytes: PAGE_BYTES }),
     contextWire(engine, instanceId),
   ])
   const about = (json(told.find(({ key }) => key === 'm')?.value ?? null) ?? {}) as {
@@ -23,6 +23,6 @@ export async function aboutWire(engine: EngineApi, instanceId: string): Promise<
 }
 
 export async function contextWire(engine: EngineApi, instanceId: string): Promise<Wire> {
-  const slots = await engine.store.read.slots({ instanceId, prefix: 'c:', maxBytes: PAGE_BYTES })
+  const slots = await engine.queries.slots({ instanceId, prefix: 'c:', maxBytes: PAGE_BYTES })
   return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), json(value)]))
 }

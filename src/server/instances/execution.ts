@@ -44,7 +44,7 @@ export function executionRoutes(app: FastifyInstance, engine: EngineApi): void {
     const { ref } = request.params
     const { id } = await findRow(engine, request.params.id, request.caller)
     // Other slots are the engine's own business.
-    const value = /^x:\d{1,15}$/.test(ref) ? await engine.store.read.slot({ instanceId: id, key: ref }) : null
+    const value = /^x:\d{1,15}$/.test(ref) ? await engine.queries.slot({ instanceId: id, key: ref }) : null
     if (value === null)
       throw notFound('reference', ref, 'It is what a {"$ref": "x:7"} in arguments says: x and a number.')
     return { instance_id: id, ref, value: json(value) }

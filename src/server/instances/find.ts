@@ -16,7 +16,7 @@ export async function findInstance(engine: EngineApi, given: string, caller: Cal
 
 /** Only its row: for whoever does not need its runs. */
 export async function findRow(engine: EngineApi, given: string, caller: Caller): Promise<InstanceRow> {
-  const row = isId(given) ? await engine.store.read.instance(given.toLowerCase()) : null
+  const row = isId(given) ? await engine.queries.instance(given.toLowerCase()) : null
   if (row === null || !mayKnow(caller, row)) throw unknown(given)
   return row
 }

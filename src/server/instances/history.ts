@@ -33,7 +33,7 @@ export function historyRoutes(app: FastifyInstance, { engine, streamSeats, closi
         )
       }
       const after = wholeParam(query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
-      const events = await engine.store.read.instanceEvents({ instanceId, afterSeq: after, limit })
+      const events = await engine.queries.instanceEvents({ instanceId, afterSeq: after, limit })
       const last = events.at(-1)?.seq ?? null
       return {
         events: wireEach(engine.faults, events, eventWire),

@@ -34,7 +34,7 @@ export function instanceRoutes(app: FastifyInstance, context: InstanceContext): 
     const query = request.query as Query
     onlyKnown(query, INSTANCE_PARAMS)
     const asked = readInstanceQuery(query, request.caller.tenant)
-    const rows = await engine.store.read.listInstances({ ...asked, limit: asked.limit + 1 })
+    const rows = await engine.queries.listInstances({ ...asked, limit: asked.limit + 1 })
     const page = rows.slice(0, asked.limit)
     const more = rows.length > asked.limit
     return {

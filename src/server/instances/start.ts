@@ -59,7 +59,7 @@ function readMeta(part: Part): Json | null {
 
 /** Of which definition it is, the instance itself says: under a taken key it may be another than the one asked for. */
 export async function startedWire(engine: EngineApi, { id, created }: DefinitionStarted): Promise<Wire> {
-  const [row, about] = await Promise.all([engine.store.read.instance(id), aboutWire(engine, id)])
+  const [row, about] = await Promise.all([engine.queries.instance(id), aboutWire(engine, id)])
   const meta = about['meta'] as { readonly definition?: unknown } | null
   return {
     id,

@@ -23,7 +23,7 @@ export function telemetryRoutes(app: FastifyInstance, engine: EngineApi): void {
     }
     const limit = wholeParam(query, 'limit', PAGE)
     const after = wholeParam(query, 'after', PLACE)
-    const stored = await engine.store.read.instanceEvents({ instanceId: instance.id, afterSeq: after, limit })
+    const stored = await engine.queries.instanceEvents({ instanceId: instance.id, afterSeq: after, limit })
     const events = await loadTelemetry(engine, stored)
     const last = stored.at(-1)?.seq ?? null
     return { events, next_after: last ?? after, has_more: last !== null && last < instance.eventSeq }
@@ -35,7 +35,7 @@ export function telemetryRoutes(app: FastifyInstance, engine: EngineApi): void {
     const limit = wholeParam(query, 'limit', PAGE)
     const afterId = wholeParam(query, 'after', PLACE)
     const { tenant } = request.caller
-    const page = await engine.store.read.events({ afterId, limit, types: TELEMETRY_TYPES, tenant })
+    const page = await engine.queries.events({ afterId, limit, types: TELEMETRY_TYPES, tenant })
     return { events: await loadTelemetry(engine, page.events), next_after: page.cursor, has_more: page.more }
   })
 }

@@ -122,7 +122,7 @@ export class Instruments {
       async collect() {
         if (performance.now() - readAt < STALE_MS) return
         try {
-          const queues = await engine.store.read.queueCounts({ queue: null })
+          const queues = await engine.queries.queueCounts({ queue: null })
           readAt = performance.now()
           waiting.reset()
           for (const counts of queues) {

@@ -17,7 +17,7 @@ import { refusing } from '../instances/problem.ts'
 type ById = { Params: { readonly id: string } }
 
 export function sagaRoutes(app: FastifyInstance, engine: EngineApi): void {
-  const { sagas } = engine.store
+  const { sagas } = engine.queries
 
   app.get('/v1/sagas', async (request) => {
     const query = request.query as Query

@@ -5,10 +5,8 @@ import { StoreUnusableError } from '../../kernel/store-errors.ts'
 import type { Commands } from '../../model/commands.ts'
 import type { Definitions } from '../../model/definitions.ts'
 import type { InboxSchedules } from '../../model/inbox-schedules.ts'
-import type { Overview } from '../../model/overview.ts'
 import type { Queries } from '../../model/queries.ts'
 import type { Registry } from '../../model/registry.ts'
-import type { SagaQueries } from '../../model/sagas.ts'
 import type { Saved } from '../../model/saved.ts'
 import type { Webhooks } from '../../model/webhooks.ts'
 import type { Migrated } from '../schema-files.ts'
@@ -72,11 +70,9 @@ export class PostgresStore implements Store {
   readonly saved: Saved
   readonly webhooks: Webhooks
   readonly registry: Registry
-  readonly overview: Overview
   readonly inboxSchedules: InboxSchedules
   readonly definitions: Definitions
   readonly commands: Commands
-  readonly sagas: SagaQueries
   readonly #clock = new StoreClock()
   readonly #recent = new Recent()
   readonly #listings = new KnownListings()
@@ -135,7 +131,6 @@ export class PostgresStore implements Store {
     this.#listener = direct
       ? new WakeListener({ url: params.url, name: `${name} listen`, settings: EVERYWHERE }, sender)
       : null
-    this.read = new PostgresReads({ reads: this.#reads, views: this.#views, lists: this.#lists })
     this.sweep = new PostgresSweeps({
       timers: this.#timers,
       holds: this.#holds,
@@ -148,10 +143,14 @@ export class PostgresStore implements Store {
     this.saved = savedOn(this.#reads)
     this.webhooks = webhooksOn(this.#reads)
     this.registry = registryOn(this.#reads)
-    this.overview = overviewOn(this.#lists)
     this.inboxSchedules = inboxSchedulesOn({ reads: this.#reads, timers: this.#timers })
     this.definitions = definitionsOn({ reads: this.#reads, lists: this.#lists })
-    this.sagas = sagasOn({ reads: this.#reads, lists: this.#lists })
+    this.read = Object.assign(new PostgresReads({ reads: this.#reads, views: this.#views, lists: this.#lists }), {
+      definitions: this.definitions,
+      sagas: sagasOn({ reads: this.#reads, lists: this.#lists }),
+      overview: overviewOn(this.#lists),
+      now: () => this.now(),
+    })
     this.commands = commandsOn({ reads: this.#reads, signals: this.#commands })
   }
 

@@ -44,6 +44,8 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
   }
   const writer = new DeltaWriter(connection)
   const wakes = new WakePoll(connection, wakePollMs ?? WAKE_POLL_MS)
+  const definitions = definitionsOn(connection)
+  const now = () => connection.read(() => readClock(connection))
   return {
     kind: 'sqlite',
     migrate: () => migrate(connection),
@@ -52,7 +54,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
       return connection.close()
     },
     offload: () => connection.offload(),
-    now: () => connection.read(() => readClock(connection)),
+    now,
     probeWrite: () => probeWrite(connection),
     moveClock: (offsetMs) => connection.write(() => writeOffset(connection, offsetMs)),
     transact: (transaction) => transact(connection, writer, transaction),
@@ -60,16 +62,20 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     // Every commit already tells the other processes.
     wake: () => {},
     reset: () => connection.write(() => reset(connection)),
-    read: readsOn(connection),
+    read: {
+      ...readsOn(connection),
+      definitions,
+      sagas: sagasOn(connection),
+      overview: overviewOn(connection),
+      now,
+    },
     sweep: sweepsOn(connection),
     keys: keysOn(connection),
     saved: savedOn(connection),
     webhooks: webhooksOn(connection),
     registry: registryOn(connection),
-    overview: overviewOn(connection),
     inboxSchedules: inboxSchedulesOn(connection),
-    definitions: definitionsOn(connection),
+    definitions,
     commands: commandsOn(connection),
-    sagas: sagasOn(connection),
   }
 }

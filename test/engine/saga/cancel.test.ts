@@ -97,7 +97,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     await s.refuse('a', 'no_money', 'the account is empty')
     expect(await s.state()).toBe('compensated')
     expect(await s.errors()).toEqual(['no_money', undefined])
-    expect(await s.d.store.sagas.get(s.id)).toMatchObject({ state: 'compensated', error: 'the account is empty' })
+    expect(await s.d.store.read.sagas.get(s.id)).toMatchObject({ state: 'compensated', error: 'the account is empty' })
     expect(await s.dispatch()).toEqual([])
   })
 

@@ -118,7 +118,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       expect(await s.state()).toBe('failed')
       expect((await s.row()).outcome).toBe('rolled_back_partial')
       expect(await s.errors()).toEqual(['cancelled', 'in_doubt'])
-      expect((await s.d.store.sagas.get(s.id))?.error).toMatch(/cancelled.*'b' did not answer/)
+      expect((await s.d.store.read.sagas.get(s.id))?.error).toMatch(/cancelled.*'b' did not answer/)
       expect(await open()).toEqual(['b in_doubt'])
     })
 

@@ -132,7 +132,7 @@ export class Stage {
 
   /** Rows of the audit view: number and state. */
   async steps(): Promise<string[]> {
-    return (await this.d.store.sagas.steps(this.id)).map((row) => `${row.stepIndex} ${row.name} ${row.state}`)
+    return (await this.d.store.read.sagas.steps(this.id)).map((row) => `${row.stepIndex} ${row.name} ${row.state}`)
   }
 
   async close(): Promise<void> {

@@ -44,7 +44,7 @@ export async function loadStatus(engine: EngineApi, instance: InstanceRow): Prom
 
 /** Of an instance and what is nested in it. */
 export async function nestedIds(engine: EngineApi, instanceId: string, limit: number): Promise<readonly string[]> {
-  const rows = await engine.store.read.trees.below({ windows: [{ instanceId, ...EVERY_ITEM }], limit })
+  const rows = await engine.queries.trees.below({ windows: [{ instanceId, ...EVERY_ITEM }], limit })
   return rows.map(({ id }) => id)
 }
 

@@ -21,21 +21,21 @@ export async function loadTelemetry(
   engine: EngineApi,
   events: readonly StoredEvent[],
 ): Promise<readonly TelemetryEvent[]> {
-  const { read } = engine.store
+  const { queries } = engine
   const ids = new Set(events.flatMap(({ instanceId }) => instanceId ?? []))
-  const around = ids.size === 0 ? [] : await read.trees.ancestors({ ids: [...ids] })
+  const around = ids.size === 0 ? [] : await queries.trees.ancestors({ ids: [...ids] })
   const rows = new Map(around.map((row) => [row.id, row]))
   const ours = events.filter(({ instanceId }) => rows.get(instanceId ?? '')?.dialect === 'dag')
   const gated = ours.filter(({ type, node }) => node !== null && type.startsWith('gate.'))
   const ended = ours.filter(({ type }) => TELLS_WHY.has(type))
   const [runs, gates, nets, executions, slots] = await Promise.all([
-    read.trees.briefs({ ids: [...new Set(ours.flatMap(({ runId }) => runId ?? []))], maxBytes: 0 }),
-    read.steps.gatesAt(gated.map(({ instanceId, node }) => ({ instanceId: instanceId ?? '', node: node ?? '' }))),
+    queries.trees.briefs({ ids: [...new Set(ours.flatMap(({ runId }) => runId ?? []))], maxBytes: 0 }),
+    queries.steps.gatesAt(gated.map(({ instanceId, node }) => ({ instanceId: instanceId ?? '', node: node ?? '' }))),
     netsOf(engine, ours, rows),
     executionsOf(engine, around),
     ended.length === 0
       ? []
-      : read.trees.slotsOf({ instanceIds: ended.map((e) => e.instanceId ?? ''), prefixes: ['e'] }),
+      : queries.trees.slotsOf({ instanceIds: ended.map((e) => e.instanceId ?? ''), prefixes: ['e'] }),
   ])
   const kept = new Map(slots.map(({ instanceId, key, value }) => [`${instanceId}/${key}`, value]))
   const failureAt = (event: StoredEvent, key: string): StepFailure | null => {
@@ -95,7 +95,7 @@ async function executionsOf(engine: EngineApi, rows: readonly InstanceRow[]): Pr
   const slots =
     roots.length === 0
       ? []
-      : await engine.store.read.trees.slotsOf({ instanceIds: roots.map(({ id }) => id), prefixes: ['m'] })
+      : await engine.queries.trees.slotsOf({ instanceIds: roots.map(({ id }) => id), prefixes: ['m'] })
   const abouts = new Map(slots.map(({ instanceId, value }) => [instanceId, JSON.parse(value) as About]))
   return new Map(roots.map((root) => [root.id, executionOf(root, abouts.get(root.id) ?? {})]))
 }
@@ -114,7 +114,7 @@ export function executionOf(root: Pick<InstanceRow, 'id' | 'name'>, { meta }: Ab
 
 async function costBelow(engine: EngineApi, instance: InstanceRow): Promise<Cost> {
   const ids = await nestedIds(engine, instance.id, MOST_NESTED)
-  return costOf(await engine.store.read.steps.usages({ instanceIds: ids }))
+  return costOf(await engine.queries.steps.usages({ instanceIds: ids }))
 }
 
 /** The last completed first. What was active when it began to stop, and ended well, is among them. */

@@ -18,7 +18,7 @@ export async function netsOf(engine: EngineApi, hashes: Iterable<string>): Promi
     if (net === undefined) missing.add(hash)
     else found.set(hash, net)
   }
-  for (const row of missing.size === 0 ? [] : await engine.store.read.trees.nets([...missing])) {
+  for (const row of missing.size === 0 ? [] : await engine.queries.trees.nets([...missing])) {
     const net = JSON.parse(row.net) as Net
     if (kept.size >= MOST_KEPT) kept.clear()
     kept.set(row.hash, net)

@@ -28,8 +28,8 @@ export async function findWorkflow(
   id: string,
   tenant: string | null = null,
 ): Promise<InstanceRow | null> {
-  const { read } = engine.store
-  const byId = UUID.test(id) ? await read.instance(id) : null
-  const row = byId ?? (await read.trees.instanceByKey(startKeyOf(id, tenant)))
+  const { queries } = engine
+  const byId = UUID.test(id) ? await queries.instance(id) : null
+  const row = byId ?? (await queries.trees.instanceByKey(startKeyOf(id, tenant)))
   return row !== null && row.dialect === 'ojs' && (tenant === null || row.tenant === tenant) ? row : null
 }

@@ -88,7 +88,7 @@ export class BulkOperations {
     let before: string | null = null
     try {
       for (;;) {
-        const runs: readonly RunRow[] = await this.#engine.store.read.listRuns({
+        const runs: readonly RunRow[] = await this.#engine.queries.listRuns({
           ...filter,
           limit: PORTION,
           before,

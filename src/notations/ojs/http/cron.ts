@@ -28,7 +28,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     onlyKnown(query, ['enabled', ...PAGE_PARAMS])
     const page = readPage(query)
     const enabled = listParam(query, 'enabled', ['true', 'false'])
-    const all = (await engine.store.read.schedules())
+    const all = (await engine.queries.schedules())
       .filter((row) => maySee(request.caller, row) && (enabled === null || enabled.includes(String(row.enabled))))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
     const { after } = page
@@ -47,7 +47,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
     const body = bodyObject(request, { empty: 'refused' })
     const { caller } = request
     const notes = new BodyNotes()
-    const by = { tenant: caller.tenant, initiator: actorOf(caller), now: await engine.store.now() }
+    const by = { tenant: caller.tenant, initiator: actorOf(caller), now: await engine.queries.now() }
     const schedule = readCron(notes.root(body), by)
     refuseMistakes(notes)
     refuseQueueLimits(caller, schedule.run?.limits)
@@ -101,7 +101,7 @@ export async function shownCrons(
   const crons: JsonObject[] = []
   let bytes = 0
   for (const row of rows) {
-    const whole = isOmitted(row.template) ? await engine.store.read.schedule(row.name) : row
+    const whole = isOmitted(row.template) ? await engine.queries.schedule(row.name) : row
     // Removed since.
     if (whole === null) continue
     bytes += whole.template.length
@@ -123,8 +123,8 @@ function storedName(name: string, { tenant }: Caller): string {
 
 /** One from before tenants had their own names, or of a deployed definition, has the plain name. */
 async function lookUp(engine: EngineApi, name: string, caller: Caller): Promise<ScheduleRow | null> {
-  const { read } = engine.store
-  const row = (await read.schedule(storedName(name, caller))) ?? (await read.schedule(name))
+  const { queries } = engine
+  const row = (await queries.schedule(storedName(name, caller))) ?? (await queries.schedule(name))
   return row !== null && maySee(caller, row) ? row : null
 }
 

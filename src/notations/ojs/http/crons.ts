@@ -20,7 +20,7 @@ export function cronAliasRoutes(app: FastifyInstance, { engine }: OjsContext): v
     onlyKnown(query, PAGE_PARAMS)
     const page = readPage(query)
     const { after } = page
-    const all = (await engine.store.read.schedules())
+    const all = (await engine.queries.schedules())
       .filter((row) => maySee(request.caller, row))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
     const rest = (after === null ? all : all.filter(({ name }) => name > after)).slice(page.offset)

@@ -30,7 +30,7 @@ export async function enqueueJobs(
   tell: (headers: Readonly<Record<string, string>>) => void,
 ): Promise<readonly EnqueuedJob[]> {
   const notes = new BodyNotes()
-  const now = bodies.some(needsClock) ? await engine.store.now() : 0
+  const now = bodies.some(needsClock) ? await engine.queries.now() : 0
   const jobs = bodies.map((body, i) => readJob(new Part(notes, body, paths(i)), now))
   refuseMistakes(notes)
   const limits = jobs.flatMap((job) => job.options.limits)
@@ -43,7 +43,7 @@ export async function enqueueJobs(
     .catch((error: unknown) => Promise.reject(duplicateOf(error, jobs)))
   const runs = await rowsOf(engine, made)
   // A new row was written at its own now; one that was there before has gone on since.
-  const at = made.every((one) => one.created) ? (runs[0] as RunRow).createdAt : await engine.store.now()
+  const at = made.every((one) => one.created) ? (runs[0] as RunRow).createdAt : await engine.queries.now()
   const replies = await jobReplies(engine, runs, { now: at, results: false })
   return replies.map((job, i) => ({ job, created: made[i]?.created === true }))
 }
@@ -56,7 +56,7 @@ function perQueue(jobs: readonly JobAsked[]): ReadonlyMap<string, number> {
 
 async function rowsOf(engine: EngineApi, made: Awaited<ReturnType<EngineApi['enqueue']>>): Promise<readonly RunRow[]> {
   const missing = made.filter((one) => one.run === null).map((one) => one.id)
-  const read = missing.length === 0 ? [] : await engine.store.read.runs({ ids: missing })
+  const read = missing.length === 0 ? [] : await engine.queries.runs({ ids: missing })
   const byId = new Map(read.map((run) => [run.id, run]))
   return made.map((one) => {
     const run = one.run ?? byId.get(one.id)

@@ -31,11 +31,11 @@ export async function jobPage(
     offset: page.offset,
     maxBytes: PAGE_BYTES,
   }
-  const { read } = engine.store
+  const { queries } = engine
   const [rows, total, now] = await Promise.all([
-    read.listRuns(query),
-    read.countListedRuns({ ...query, before: null, offset: 0 }, MAX_COUNTED),
-    engine.store.now(),
+    queries.listRuns(query),
+    queries.countListedRuns({ ...query, before: null, offset: 0 }, MAX_COUNTED),
+    engine.queries.now(),
   ])
   const shown = rows.slice(0, page.limit)
   return {

@@ -71,7 +71,7 @@ async function loadJobs(engine: EngineApi, runs: readonly RunRow[], how: JobRepl
   const before = how.results ? runs.filter((run) => run.epoch > 0 || how.saved === true).map((run) => run.id) : []
   if (how.results) before.push(...runs.flatMap((run) => retriedRun(run.meta)?.run ?? []))
   const [errors, places, saved] = await Promise.all([
-    failed.length === 0 ? null : engine.store.read.errorsOf({ runIds: failed, limit: FAILURES_SHOWN }),
+    failed.length === 0 ? null : engine.queries.errorsOf({ runIds: failed, limit: FAILURES_SHOWN }),
     inWorkflow.length === 0 ? null : (how.results ? workflowParts : workflowPlaces)(engine, inWorkflow),
     before.length === 0 ? null : engine.store.saved.of(before),
   ])
@@ -103,7 +103,7 @@ function failureOf(row: RunError): JobFailure {
 
 /** A job the caller may see. What belongs to another tenant is not there. */
 export async function findRun(engine: EngineApi, id: string, caller: Caller): Promise<RunRow> {
-  const run = await engine.store.read.run(id)
+  const run = await engine.queries.run(id)
   if (run === null || !maySee(caller, run)) throw notFound('job', id)
   return run
 }

@@ -53,7 +53,7 @@ export function jobRoutes(app: FastifyInstance, { engine }: OjsContext): void {
   })
 
   app.get<ById>('/ojs/v1/jobs/:id', async (request) => {
-    const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.store.now()])
+    const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.queries.now()])
     const [job] = await jobReplies(engine, [run], { now, results: true, saved: true })
     return { job }
   })

@@ -40,7 +40,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
     const row: SchemaRow = {
       ...asked,
       schema: JSON.stringify(schema),
-      createdAt: await engine.store.now(),
+      createdAt: await engine.queries.now(),
       createdBy: actorOf(request.caller),
     }
     if (!(await registry.addSchema(row))) {

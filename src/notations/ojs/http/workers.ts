@@ -82,13 +82,13 @@ export function workerRoutes(app: FastifyInstance, context: OjsContext): void {
       holder: holderOf(request.caller, asked.holder),
       tenant: request.caller.tenant,
     })
-    const runs = options.allowReset && extended.length > 0 ? await engine.store.read.runs({ ids: extended }) : []
+    const runs = options.allowReset && extended.length > 0 ? await engine.queries.runs({ ids: extended }) : []
     return {
       state: testDirective(runs) ?? (state === 'dead' ? 'running' : state),
       acknowledged: true,
       worker_id: asked.holder,
       jobs_extended: extended,
-      server_time: timeText(await engine.store.now()),
+      server_time: timeText(await engine.queries.now()),
     }
   }
   app.post('/ojs/v1/workers/heartbeat', beat)
@@ -161,7 +161,7 @@ async function hiddenFrom(
   if (caller.tenant === null) return new Set()
   const ids = reports.map((report) => report.runId)
   const visible = new Set(
-    (await engine.store.read.runs({ ids })).filter((run) => maySee(caller, run)).map((run) => run.id),
+    (await engine.queries.runs({ ids })).filter((run) => maySee(caller, run)).map((run) => run.id),
   )
   return new Set(ids.filter((id) => !visible.has(id)))
 }

@@ -113,14 +113,14 @@ async function find(engine: EngineApi, request: FastifyRequest<ById>): Promise<I
 }
 
 async function rowOf(engine: EngineApi, id: string): Promise<InstanceRow> {
-  const row = await engine.store.read.instance(id)
+  const row = await engine.queries.instance(id)
   if (row === null) throw missing(id)
   return row
 }
 
 async function create(engine: EngineApi, request: FastifyRequest): Promise<InstanceRow> {
   const body = bodyObject(request, { empty: 'refused' })
-  const now = asksForClock(body) ? await engine.store.now() : 0
+  const now = asksForClock(body) ? await engine.queries.now() : 0
   const read = readWorkflow(body, { now, tenant: request.caller.tenant, initiator: actorOf(request.caller) })
   if ('mistakes' in read) {
     const shown = read.mistakes.slice(0, MOST_MISTAKES)
@@ -166,7 +166,7 @@ function tooLarge(error: unknown, body: Body): unknown {
 }
 
 async function refuseTaken(engine: EngineApi, { names = [] }: StartParams): Promise<void> {
-  const [name] = names.length === 0 ? [] : (await engine.store.read.trees.nameHolders(names)).keys()
+  const [name] = names.length === 0 ? [] : (await engine.queries.trees.nameHolders(names)).keys()
   if (name !== undefined) throw taken(idOfKey(name))
 }
 
@@ -194,7 +194,7 @@ async function wholly(engine: EngineApi, row: InstanceRow): Promise<InstanceRow>
   const windows = [{ instanceId: row.id, from: 0, count: MAX_WINDOW }]
   let now = row
   while (now.phase !== 'ended') {
-    const rows = await engine.store.read.trees.below({ windows, limit: MAX_WINDOW })
+    const rows = await engine.queries.trees.below({ windows, limit: MAX_WINDOW })
     now = rows[0] ?? row
     if (!rows.some((one) => one.more) || performance.now() > giveUpAt) break
     await sleep(10)
@@ -241,7 +241,7 @@ async function list(engine: EngineApi, request: FastifyRequest): Promise<Wire> {
     kind: readWord(query, 'type', KINDS),
     ...statesOf(query['state'] === 'active' ? 'running' : readWord(query, 'state', WORKFLOW_STATES)),
   }
-  const { trees } = engine.store.read
+  const { trees } = engine.queries
   const [rows, total] = await Promise.all([
     trees.roots({ ...wanted, limit: page.limit + 1, offset: page.offset, before: page.after }),
     trees.countRoots(wanted, MAX_COUNTED),

@@ -150,7 +150,7 @@ function tellingsOf(subjects: Subjects, event: StoredEvent, data: EventData): re
 }
 
 async function load(engine: EngineApi, events: readonly StoredEvent[]): Promise<Subjects> {
-  const { trees } = engine.store.read
+  const { trees } = engine.queries
   const runIds = new Set(events.flatMap((event) => event.runId ?? []))
   const instanceIds = new Set(events.flatMap((event) => event.instanceId ?? []))
   const [briefs, rows] = await Promise.all([

@@ -49,7 +49,7 @@ interface Around {
 
 async function surroundings(engine: EngineApi, runs: readonly RunRow[]): Promise<Around> {
   const ids = [...new Set(runs.flatMap((run) => inputPlace(run).instanceId ?? []))]
-  const rows = ids.length === 0 ? [] : await engine.store.read.trees.ancestors({ ids })
+  const rows = ids.length === 0 ? [] : await engine.queries.trees.ancestors({ ids })
   // Other notations need no net here, and theirs may be large.
   const nets = await netsOf(engine, new Set(rows.flatMap((row) => (row.dialect === 'ojs' ? row.netHash : []))))
   return { rows: new Map(rows.map((row) => [row.id, row])), nets }

@@ -13,7 +13,7 @@ export async function totalsOf(
   taken: TakenOver,
 ): Promise<(row: InstanceRow) => Totals> {
   const ids = new Set([...rows, ...taken.rows].map((row) => row.id))
-  const stored = ids.size === 0 ? new Map<string, Totals>() : await engine.store.read.trees.totals({ ids: [...ids] })
+  const stored = ids.size === 0 ? new Map<string, Totals>() : await engine.queries.trees.totals({ ids: [...ids] })
   const of = (id: string): Totals => stored.get(id) ?? NONE
   if (taken.places.length === 0) return (row) => of(row.id)
   const more = extras([...rows, ...taken.rows], taken, of)

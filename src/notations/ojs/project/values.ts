@@ -25,7 +25,7 @@ export interface Values {
 }
 
 export async function valuesOf(engine: EngineApi, instanceIds: readonly string[]): Promise<Values> {
-  const { trees } = engine.store.read
+  const { trees } = engine.queries
   const windows = instanceIds.map((instanceId) => ({ instanceId, from: 0, count: ALL }))
   const rows = [...(await trees.below({ windows, limit: MAX_INSTANCES }))]
   const taken = await takenOver(engine, rows)
@@ -47,7 +47,7 @@ export interface TakenOver {
 
 /** A workflow that retries another refers to the nested ones which that one had finished. */
 export async function takenOver(engine: EngineApi, rows: readonly InstanceRow[]): Promise<TakenOver> {
-  const { trees } = engine.store.read
+  const { trees } = engine.queries
   const found: InstanceRow[] = []
   const places: { instanceId: string; index: number; childId: string }[] = []
   const known = new Set(rows.map((row) => row.id))
@@ -74,7 +74,7 @@ export async function takenOver(engine: EngineApi, rows: readonly InstanceRow[])
 export async function takenOverBelow(engine: EngineApi, rows: readonly InstanceRow[]): Promise<TakenOver> {
   const windows = retriesAmong(rows).map((instanceId) => ({ instanceId, from: 0, count: ALL }))
   if (windows.length === 0) return { rows: [], places: [] }
-  const below = await engine.store.read.trees.below({ windows, limit: MAX_INSTANCES })
+  const below = await engine.queries.trees.below({ windows, limit: MAX_INSTANCES })
   const taken = await takenOver(engine, below)
   return { rows: [...below, ...taken.rows], places: taken.places }
 }

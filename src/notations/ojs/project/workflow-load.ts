@@ -57,7 +57,7 @@ export interface LoadedTree {
 
 /** One workflow with all that is nested in it. */
 export async function loadTree(engine: EngineApi, top: InstanceRow, window: Window): Promise<LoadedTree> {
-  const { trees } = engine.store.read
+  const { trees } = engine.queries
   const rows = [...(await trees.below({ windows: [{ instanceId: top.id, ...window }], limit: MAX_INSTANCES }))]
   const taken = await takenOver(engine, rows)
   rows.push(...taken.rows)
@@ -92,7 +92,7 @@ export async function loadSummaries(
   rows: readonly InstanceRow[],
   taken: TakenOver,
 ): Promise<Summaries> {
-  const { trees } = engine.store.read
+  const { trees } = engine.queries
   const ids = rows.map((row) => row.id)
   const unsure = rows.filter((row) => row.startedAt === null && !isOver(row)).map((row) => row.id)
   const [nets, slots, totals, begun] = await Promise.all([
@@ -223,7 +223,7 @@ async function loadPlans(
   }
   const waiting = rows.filter((row) => netOf(nets, row.netHash).nodes.some(comes(row)))
   if (waiting.length === 0) return { nets, planned: () => null }
-  const slots = await engine.store.read.trees.slotsOf({ instanceIds: waiting.map((row) => row.id), prefixes: ['a:'] })
+  const slots = await engine.queries.trees.slotsOf({ instanceIds: waiting.map((row) => row.id), prefixes: ['a:'] })
   const literals = new Map<string, Record<string, Literal>>()
   for (const { instanceId, value } of slots) {
     literals.set(instanceId, { ...literals.get(instanceId), ...(JSON.parse(value) as Record<string, Literal>) })

@@ -66,7 +66,7 @@ function callbackOf(run: RunBrief): Wire {
 export async function failedIn(engine: EngineApi, tree: LoadedTree, row: InstanceRow): Promise<readonly RunBrief[]> {
   const seen = tree.failed(row.id)
   if (seen.length > ERRORS_SHOWN || seen.length >= tree.totals(row).failed) return seen
-  return engine.store.read.trees.placesOf({
+  return engine.queries.trees.placesOf({
     windows: tree.rows.map(({ id }) => ({ instanceId: id, from: 0, count: 2_000_000_000 })),
     failedOnly: true,
     limit: ERRORS_SHOWN + 1,

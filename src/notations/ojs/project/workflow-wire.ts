@@ -45,8 +45,8 @@ export async function workflowWire(
 /** A nested workflow that a client named and whose turn has not come. */
 export async function findPlanned(engine: EngineApi, id: string, tenant: string | null): Promise<Wire | null> {
   const key = startKeyOf(id, tenant)
-  const rootId = (await engine.store.read.trees.nameHolders([key])).get(key)
-  const root = rootId === undefined ? null : await engine.store.read.instance(rootId)
+  const rootId = (await engine.queries.trees.nameHolders([key])).get(key)
+  const root = rootId === undefined ? null : await engine.queries.instance(rootId)
   if (root === null) return null
   const wire = inside(await workflowWire(engine, root, { from: 0, count: MAX_WINDOW }), id)
   return wire === null ? null : { ...wire, root_id: workflowId(root) }

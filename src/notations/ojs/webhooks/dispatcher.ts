@@ -147,7 +147,7 @@ export class Dispatcher {
       const moved = await this.#fanOut(row)
       const due = await this.#webhooks.due({ webhookId: id, ordered: row.ordered, limit: AT_ONCE })
       // One look at the clock for all, so that they are begun in their order.
-      const now = due.length === 0 ? 0 : await this.#params.engine.store.now()
+      const now = due.length === 0 ? 0 : await this.#params.engine.queries.now()
       await Promise.all(due.map((delivery) => this.#deliver(row, delivery, now)))
       if (!moved && due.length === 0) return
     }
@@ -156,7 +156,7 @@ export class Dispatcher {
   async #fanOut(row: WebhookRow): Promise<boolean> {
     const { engine } = this.#params
     if ((await this.#webhooks.countPending({ webhookId: row.id, atMost: OUTBOX })) >= OUTBOX) return false
-    const page = await engine.store.read.events({ afterId: row.cursor, limit: FEED_PORTION, tenant: row.tenant })
+    const page = await engine.queries.events({ afterId: row.cursor, limit: FEED_PORTION, tenant: row.tenant })
     if (page.cursor <= row.cursor) return false
     const events = (await ojsEvents(engine, page.events)).filter((event) => wants(row, event))
     return this.#webhooks.advance({
@@ -215,7 +215,7 @@ export class Dispatcher {
   async #prune(): Promise<void> {
     if (this.#held.size === 0 || performance.now() - this.#prunedAt < PRUNE_MS) return
     this.#prunedAt = performance.now()
-    const now = await this.#params.engine.store.now()
+    const now = await this.#params.engine.queries.now()
     const bounds = { deliveredBefore: now - KEEP_DELIVERED, deadBefore: now - KEEP_DEAD, limit: 1000 }
     while ((await this.#webhooks.prune(bounds)) === bounds.limit && !this.#stopping.signal.aborted);
   }

@@ -44,7 +44,7 @@ export async function loadEvents(
   for (let read = 0; read < MOST_LINES; ) {
     // The line a page ended in is read once more: there may be more on it.
     const afterSeq = Math.max(0, place.n === Number.MAX_SAFE_INTEGER ? place.seq : place.seq - 1)
-    const lines = await engine.store.read.instanceEvents({ instanceId: instance.id, afterSeq, limit: portion })
+    const lines = await engine.queries.instanceEvents({ instanceId: instance.id, afterSeq, limit: portion })
     read += lines.length
     for (const { event, at } of await unfoldAll(engine, instance, net, lines)) {
       if (!isBehind(at, place)) continue
@@ -79,7 +79,7 @@ export async function unfoldAll(
   lines: readonly StoredEvent[],
 ): Promise<readonly { readonly event: ExecutionEvent; readonly at: LogPlace }[]> {
   const ids = [...new Set(lines.flatMap(({ runId }) => runId ?? []))]
-  const runs = ids.length === 0 ? [] : await engine.store.read.trees.briefs({ ids, maxBytes: 0 })
+  const runs = ids.length === 0 ? [] : await engine.queries.trees.briefs({ ids, maxBytes: 0 })
   const log = logOf(instance, net, runs)
   return lines.flatMap((line) => unfold(log, line).map((event, i) => ({ event, at: { seq: line.seq ?? 0, n: i + 1 } })))
 }
@@ -108,7 +108,7 @@ async function inFlight(
 
 /** Of steps the latest runs, of loops what is under way: never all that a loop of thousands has done. */
 async function openRuns(engine: EngineApi, { id }: InstanceRow, net: Net): Promise<readonly StepRun[]> {
-  const { steps } = engine.store.read
+  const { steps } = engine.queries
   const at = net.nodes.filter(({ work }) => work.kind === 'run').map(({ key }) => ({ instanceId: id, node: key }))
   const loops = net.nodes.some(({ work }) => work.kind === 'each')
   const [plain, items] = await Promise.all([

@@ -63,7 +63,7 @@ async function list(engine: EngineApi, fields: Fields, reach: string | null): Pr
   const named = textOf(fields, 'tenant_id') ?? null
   if (reach !== null && named !== null && named !== reach) return { sagas: [], next_after: null }
   const limit = wholeOf(fields, 'limit', { least: 1, most: MOST_LISTED }) ?? 50
-  const rows = await engine.store.sagas.list({
+  const rows = await engine.queries.sagas.list({
     tenant: reach ?? named,
     state: choiceOf(fields, 'state', SAGA_STATES) ?? null,
     type: textOf(fields, 'type') ?? null,
@@ -85,7 +85,7 @@ async function find(engine: EngineApi, fields: Fields, reach: string | null): Pr
 }
 
 async function found(engine: EngineApi, id: string): Promise<SagaRow> {
-  const row = await engine.store.sagas.get(id)
+  const row = await engine.queries.sagas.get(id)
   if (row === null) throw unknown(id)
   return row
 }

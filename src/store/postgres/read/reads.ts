@@ -5,10 +5,10 @@ import type { InboxPage, InboxQuery, TypeDepth } from '../../../model/inbox.ts'
 import type {
   EventPage,
   EventQuery,
+  ExecutionQueries,
   GateQuery,
   InstanceQuery,
   Progress,
-  Queries,
   RunQuery,
 } from '../../../model/queries.ts'
 import type {
@@ -146,7 +146,7 @@ const netFrom = column.decoder(column.NET)
 const slotFrom = column.decoder(column.SLOT)
 const countFrom = (fields: Fields): [string, number] => [fields[0] as string, Number(fields[1])]
 
-export class PostgresReads implements Queries {
+export class PostgresReads implements ExecutionQueries {
   readonly trees: PostgresTrees
   readonly steps: PostgresSteps
   readonly #lanes: Lanes
@@ -249,7 +249,7 @@ export class PostgresReads implements Queries {
     return ask(this.#views, { statement: INSTANCE_RUNS, values, row: column.runFrom })
   }
 
-  async queuedBefore(params: Parameters<Queries['queuedBefore']>[0]): Promise<number> {
+  async queuedBefore(params: Parameters<ExecutionQueries['queuedBefore']>[0]): Promise<number> {
     const values = [params.slotKey, String(params.queuedAt), params.id, String(params.atMost)]
     return (await askOne(this.#views, { statement: QUEUED_BEFORE, values, row: (fields) => Number(fields[0]) })) ?? 0
   }
@@ -259,7 +259,7 @@ export class PostgresReads implements Queries {
     return ask(this.#views, { statement: CHILDREN, values, row: column.instanceFrom })
   }
 
-  async slots(params: Parameters<Queries['slots']>[0]): Promise<readonly SlotRow[]> {
+  async slots(params: Parameters<ExecutionQueries['slots']>[0]): Promise<readonly SlotRow[]> {
     if (params.maxBytes !== undefined) {
       const values = [params.instanceId, params.prefix, String(params.maxBytes)]
       return ask(this.#views, { statement: SHOWN_SLOTS, values, row: slotFrom })
@@ -363,11 +363,11 @@ export class PostgresReads implements Queries {
     return askOne(this.#lanes, { statement: GATE_BY_ID, values: [uuidArray([id])], row: column.gateFrom })
   }
 
-  openGates(params: Parameters<Queries['openGates']>[0]): Promise<readonly GateRow[]> {
+  openGates(params: Parameters<ExecutionQueries['openGates']>[0]): Promise<readonly GateRow[]> {
     return openGates(this.#views, params)
   }
 
-  shownGates(params: Parameters<Queries['shownGates']>[0]): Promise<readonly GateRow[]> {
+  shownGates(params: Parameters<ExecutionQueries['shownGates']>[0]): Promise<readonly GateRow[]> {
     return openGatesShown(this.#views, params)
   }
 

@@ -1,6 +1,6 @@
 /** The read models, one statement each, outside any transaction. */
 
-import type { Progress, Queries, RunSort } from '../../../model/queries.ts'
+import type { ExecutionQueries, Progress, RunSort } from '../../../model/queries.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../../model/shown.ts'
 import type { InstanceState } from '../../../net/marking.ts'
@@ -45,7 +45,7 @@ const SHOWN_SLOTS = `SELECT instance_id, key, ${shownJson('value', `(size <= ?4 
     WHERE instance_id = ?1 AND key >= ?2 AND key < ?3) ORDER BY key`
 const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 
-export function readsOn(connection: Connection): Queries {
+export function readsOn(connection: Connection): ExecutionQueries {
   const rows = <Row>(rowOf: (cells: Cells) => Row, sql: string, ...values: Value[]) =>
     connection.read(() =>
       connection

@@ -214,7 +214,7 @@ export async function list({ engine }: OjsContext, request: FastifyRequest, filt
 }
 
 async function detail({ engine }: OjsContext, request: FastifyRequest<ById>): Promise<JsonObject> {
-  const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.store.now()])
+  const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.queries.now()])
   const [job] = await jobReplies(engine, [run], { now, results: true, saved: true })
   const { errors = [], retry } = job as JsonObject
   return { ...job, errors, ...(retry === undefined ? {} : { retry_policy: retry }) }
@@ -248,7 +248,7 @@ async function findDead({ engine }: OjsContext, request: FastifyRequest<ById>): 
 
 /** With more of them than can be read in one go, only the number is told. */
 async function deadLetterStats({ engine }: OjsContext, request: FastifyRequest): Promise<object> {
-  const { read } = engine.store
+  const { queries } = engine
   const query = {
     status: null,
     queue: null,
@@ -259,10 +259,10 @@ async function deadLetterStats({ engine }: OjsContext, request: FastifyRequest):
     before: null,
     maxBytes: PAGE_BYTES,
   }
-  const total = await read.countListedRuns(query, MAX_COUNTED)
+  const total = await queries.countListedRuns(query, MAX_COUNTED)
   if (total >= MAX_COUNTED) return { total, total_is_at_least: true }
   if (total > MOST_SORTED) return { total }
-  const runs = await read.listRuns(query)
+  const runs = await queries.listRuns(query)
   const times = runs.flatMap((run) => run.finishedAt ?? [])
   return {
     total: runs.length,

@@ -3,7 +3,7 @@
  * somebody names it.
  */
 import type { FastifyInstance } from 'fastify'
-import type { QueueStats } from '../../../../engine/api.ts'
+import type { EngineApi, QueueStats } from '../../../../engine/api.ts'
 import { type Body, bodyObject } from '../../../../http/body.ts'
 import { actorOf } from '../../../../http/caller.ts'
 import { refuseMistakes } from '../../../../http/mistaken.ts'
@@ -24,13 +24,15 @@ const MINUTES = 6
 
 export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): void {
   const bounds = boundsOf(engine)
+  pauseRoute(app, engine, 'pause')
+  pauseRoute(app, engine, 'resume')
 
   app.get('/ojs/v1/admin/queues', async (request) => {
     const query = request.query as Query
     onlyKnown(query, PAGE_PARAMS)
     const page = readPage(query)
     const { after } = page
-    const [found, now] = await Promise.all([engine.queueStats({ queue: null, minutes: MINUTES }), engine.store.now()])
+    const [found, now] = await Promise.all([engine.queueStats({ queue: null, minutes: MINUTES }), engine.queries.now()])
     const all = [...found].sort((a, b) => (a.name < b.name ? -1 : 1))
     const rest = (after === null ? all : all.filter(({ name }) => name > after)).slice(page.offset)
     const shown = rest.slice(0, page.limit)
@@ -42,7 +44,7 @@ export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): 
   })
 
   const configuration = async (name: string): Promise<object> => {
-    const [config, limits] = await Promise.all([bounds.configOf(name), engine.store.read.limits()])
+    const [config, limits] = await Promise.all([bounds.configOf(name), engine.queries.limits()])
     return configWire(
       config,
       limits.find((limit) => limit.key === `queue:${name}`),
@@ -52,7 +54,10 @@ export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): 
   app.get<ByName>('/ojs/v1/admin/queues/:name', async (request) => {
     const { name } = request.params
     checkName(name)
-    const [[found], now] = await Promise.all([engine.queueStats({ queue: name, minutes: MINUTES }), engine.store.now()])
+    const [[found], now] = await Promise.all([
+      engine.queueStats({ queue: name, minutes: MINUTES }),
+      engine.queries.now(),
+    ])
     const config = await configuration(name)
     return { ...queueWire(found as QueueStats, now), configuration: config }
   })
@@ -75,23 +80,22 @@ export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): 
     return { name, configuration: await configuration(name) }
   })
 
-  const pausing = (verb: 'pause' | 'resume'): void => {
-    app.post<ByName>(`/ojs/v1/admin/queues/:name/${verb}`, async (request) => {
-      const { name } = request.params
-      checkName(name)
-      const paused = verb === 'pause'
-      await engine.pauseQueue({ queue: name, paused, actor: actorOf(request.caller) })
-      return { name, paused, state: paused ? 'paused' : 'active', [`${verb}d_at`]: timeText(await engine.store.now()) }
-    })
-  }
-  pausing('pause')
-  pausing('resume')
-
   app.get<ByName>('/ojs/v1/queues/:name/priority-stats', async (request) => {
     const { name } = request.params
     checkName(name)
-    const rows = await engine.store.overview.priorities({ queue: name })
+    const rows = await engine.queries.overview.priorities({ queue: name })
     return { queue: name, distribution: rows.map(({ priority, count }) => ({ priority: 100 - priority, count })) }
+  })
+}
+
+function pauseRoute(app: FastifyInstance, engine: EngineApi, verb: 'pause' | 'resume'): void {
+  const paused = verb === 'pause'
+  app.post<ByName>(`/ojs/v1/admin/queues/:name/${verb}`, async (request) => {
+    const { name } = request.params
+    checkName(name)
+    await engine.pauseQueue({ queue: name, paused, actor: actorOf(request.caller) })
+    const at = timeText(await engine.queries.now())
+    return { name, paused, state: paused ? 'paused' : 'active', [`${verb}d_at`]: at }
   })
 }
 

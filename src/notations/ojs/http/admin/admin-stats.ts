@@ -28,8 +28,8 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
   app.get('/ojs/v1/admin/stats', async () => {
     const [queues, workers, now] = await Promise.all([
       engine.queueStats({ queue: null, minutes: RECENT + 1 }),
-      engine.store.read.workers(),
-      engine.store.now(),
+      engine.queries.workers(),
+      engine.queries.now(),
     ])
     return {
       queues: queues.length,
@@ -46,7 +46,7 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
     onlyKnown(query, ['period', 'since', 'until', 'queue'])
     const period = (listParam(query, 'period', Object.keys(PERIODS))?.[0] ?? '5m') as keyof typeof PERIODS
     const size = PERIODS[period]
-    const now = await engine.store.now()
+    const now = await engine.queries.now()
     const until = readTime(query['until'], 'until') ?? now
     const since = readTime(query['since'], 'since') ?? until - Math.max(60 * MINUTE, size)
     // Older minutes are kept as one sum only: of them there is nothing to tell.
@@ -60,7 +60,7 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
     }
     // What ended in the last second may not be written yet.
     await engine.queueStats({ queue: 'default', minutes: 0 })
-    const rows = await engine.store.read.totals({ queue: textParam(query, 'queue'), since: first })
+    const rows = await engine.queries.totals({ queue: textParam(query, 'queue'), since: first })
     const data = Array.from({ length: points }, (_, i) => ({
       at: first + i * size,
       processed: 0,
@@ -84,8 +84,8 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
     onlyKnown(query, ['limit', 'offset', 'page', 'per_page'])
     const { limit, offset } = readPage(query)
     const [rows, now] = await Promise.all([
-      engine.store.overview.uniques({ tenant: request.caller.tenant, limit: limit + 1, offset }),
-      engine.store.now(),
+      engine.queries.overview.uniques({ tenant: request.caller.tenant, limit: limit + 1, offset }),
+      engine.queries.now(),
     ])
     const items = rows.slice(0, limit).map((row) => ({
       key: unscopedName(row.key).replace(/^ojs:[^:]*:/, ''),
@@ -113,7 +113,7 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
     const query = request.query as Query
     onlyKnown(query, ['limit', 'offset', 'page', 'per_page'])
     const { limit, offset } = readPage(query)
-    const all = await engine.store.overview.tenants()
+    const all = await engine.queries.overview.tenants()
     const items = all
       .slice(offset, offset + limit)
       .map(({ tenant, runs }) => ({ id: tenant, name: tenant, total_jobs: runs }))
@@ -122,10 +122,10 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
   })
 
   const stats = async (tenant: string): Promise<object> => {
-    const { read } = engine.store
+    const { queries } = engine
     const count = (states: readonly string[]): Promise<number> => {
       const { filter } = readJobFilter({ states }, { tenant })
-      return read.countListedRuns({ ...filter, limit: 0, before: null }, MOST_COUNTED)
+      return queries.countListedRuns({ ...filter, limit: 0, before: null }, MOST_COUNTED)
     }
     const states = ['available', 'scheduled', 'retryable', 'pending', 'active', 'completed', 'discarded', 'cancelled']
     const counts = await Promise.all(states.map((state) => count([state])))

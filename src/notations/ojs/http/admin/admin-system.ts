@@ -17,7 +17,10 @@ export function adminSystemRoutes(app: FastifyInstance, { engine }: OjsContext):
   app.get('/ojs/v1/admin/pools', () => ({ pools: [] }))
 
   app.get('/ojs/v1/admin/scheduling/stats', async () => {
-    const [queues, now] = await Promise.all([engine.queueStats({ queue: null, minutes: MINUTES }), engine.store.now()])
+    const [queues, now] = await Promise.all([
+      engine.queueStats({ queue: null, minutes: MINUTES }),
+      engine.queries.now(),
+    ])
     const shown = queues.map((queue) => {
       const counts = countsOf([queue]) as { readonly [state: string]: number }
       const { available = 0, active = 0, completed = 0, discarded = 0, cancelled = 0 } = counts

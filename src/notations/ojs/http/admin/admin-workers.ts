@@ -52,7 +52,7 @@ export function adminWorkerRoutes(app: FastifyInstance, context: OjsContext): vo
 
   app.get<ById>('/ojs/v1/admin/workers/:id', async (request) => {
     const row = await find(context, request)
-    const [active, now] = await Promise.all([activeRuns(context), engine.store.now()])
+    const [active, now] = await Promise.all([activeRuns(context), engine.queries.now()])
     const runs = active === null ? null : heldBy(row, active)
     return {
       ...workerWire(row, runs?.length ?? null),
@@ -93,7 +93,7 @@ export function adminWorkerRoutes(app: FastifyInstance, context: OjsContext): vo
 }
 
 async function visible({ engine }: OjsContext, request: FastifyRequest): Promise<readonly WorkerRow[]> {
-  const rows = await engine.store.read.workers()
+  const rows = await engine.queries.workers()
   return rows.filter((row) => maySee(request.caller, row)).sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
@@ -109,7 +109,7 @@ async function find(context: OjsContext, request: FastifyRequest<ById>): Promise
 /** null: too many to read. */
 export async function activeRuns({ engine }: OjsContext): Promise<readonly RunRow[] | null> {
   const filter = { status: ['leased'] as const, queue: null, type: null, deadLetter: null, tenant: null, before: null }
-  const runs = await engine.store.read.listRuns({ ...filter, limit: MOST_COUNTED + 1, maxBytes: 0 })
+  const runs = await engine.queries.listRuns({ ...filter, limit: MOST_COUNTED + 1, maxBytes: 0 })
   return runs.length > MOST_COUNTED ? null : runs
 }
 

@@ -87,8 +87,8 @@ export class Bounds {
     const fits = lane.depth + count <= bound.maxDepth
     if (fits ? age > COUNT_MS : age > FULL_MS) {
       const query = { status: ['pending', 'leased'] as const, queue, type: null, deadLetter: null, tenant: null }
-      const { read } = this.#engine.store
-      lane.depth = await read.countListedRuns({ ...query, limit: 0, before: null }, bound.maxDepth + 1)
+      const { queries } = this.#engine
+      lane.depth = await queries.countListedRuns({ ...query, limit: 0, before: null }, bound.maxDepth + 1)
       lane.countedAt = performance.now()
     }
     if (lane.depth + count <= bound.maxDepth) return

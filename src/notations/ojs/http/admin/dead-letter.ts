@@ -47,7 +47,7 @@ export function deadLetterRoutes(app: FastifyInstance, { engine }: OjsContext): 
 }
 
 async function find(engine: EngineApi, id: string, caller: Caller): Promise<RunRow> {
-  const run = await engine.store.read.run(id)
+  const run = await engine.queries.run(id)
   if (run?.deadLetter === true && maySee(caller, run)) return run
   throw new RequestError('not_found', `there is no dead letter ${id}`, {
     details: { resource_type: 'dead_letter_job', resource_id: id },

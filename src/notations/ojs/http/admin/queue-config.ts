@@ -91,11 +91,12 @@ export async function applyConfig(
   engine: EngineApi,
   p: { readonly queue: string; readonly asked: ConfigAsked; readonly actor: string | null },
 ): Promise<void> {
-  const { registry, read } = engine.store
+  const { queries } = engine
+  const { registry } = engine.store
   const { backpressure, concurrency, rate } = p.asked
   if (concurrency !== undefined || rate !== undefined) {
     const key = `queue:${p.queue}`
-    const row = (await read.limits()).find((limit) => limit.key === key)
+    const row = (await queries.limits()).find((limit) => limit.key === key)
     await engine.setLimit({
       key,
       maxConcurrent: concurrency === undefined ? (row?.maxConcurrent ?? null) : concurrency,
@@ -105,7 +106,7 @@ export async function applyConfig(
   }
   if (backpressure === undefined) return
   const config: QueueConfig = backpressure === null ? {} : { backpressure }
-  const now = await engine.store.now()
+  const now = await engine.queries.now()
   await registry.putQueueConfig({
     name: p.queue,
     config: JSON.stringify(config),

@@ -35,7 +35,7 @@ export function queueRoutes(app: FastifyInstance, { engine }: OjsContext): void 
   })
 
   app.get<ByName>('/ojs/v1/queues/:name/stats', async (request) => {
-    const [found, now] = await Promise.all([statsOf(engine, request.params.name), engine.store.now()])
+    const [found, now] = await Promise.all([statsOf(engine, request.params.name), engine.queries.now()])
     const counts = countsWire(found)
     const lately = lastHourWire(found)
     const queue = { ...queueWire(found), ...counts }
@@ -53,7 +53,7 @@ export function queueRoutes(app: FastifyInstance, { engine }: OjsContext): void 
       const { name } = request.params
       await pauseQueue(engine, { name, paused: verb === 'pause', caller: request.caller })
       const queue = { name, paused: verb === 'pause', status: verb === 'pause' ? 'paused' : 'active' }
-      return { ...queue, queue, [`${verb}d_at`]: timeText(await engine.store.now()) }
+      return { ...queue, queue, [`${verb}d_at`]: timeText(await engine.queries.now()) }
     })
   }
   pausing('pause')

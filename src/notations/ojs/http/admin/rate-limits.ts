@@ -27,7 +27,7 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
     onlyKnown(query, PAGE_PARAMS)
     const page = readPage(query)
     const { after } = page
-    const [rows, now] = await Promise.all([engine.store.read.limits(), engine.store.now()])
+    const [rows, now] = await Promise.all([engine.queries.limits(), engine.queries.now()])
     // Slots of workflows are no limits of jobs.
     const ofJobs = rows.filter((row) => !isSlotKey(row.key) && maySeeLimit(request.caller, row))
     const all = ofJobs.map((row) => limitWire(row, now, request.caller)).sort((a, b) => (a.key < b.key ? -1 : 1))
@@ -53,7 +53,7 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
 
   const findLimit = async (request: FastifyRequest<ByKey>): Promise<LimitRow> => {
     const { key } = request.params
-    const rows = await engine.store.read.limits()
+    const rows = await engine.queries.limits()
     const keyed = `key:${request.caller.tenant === null ? key : scopedName(key, request.caller.tenant)}`
     const row = rows.find((limit) => limit.key === keyed || (limit.key === key && key.startsWith('queue:')))
     if (row === undefined) {
@@ -63,7 +63,7 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
   }
 
   app.get<ByKey>('/ojs/v1/rate-limits/:key', async (request) =>
-    limitWire(await findLimit(request), await engine.store.now(), request.caller),
+    limitWire(await findLimit(request), await engine.queries.now(), request.caller),
   )
 
   /** The limit that an operator sets counts until a job with another one comes. */
@@ -77,7 +77,7 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
     refuseMistakes(notes)
     const before = await findToChange(request)
     await engine.setLimit({ key: before.key, maxConcurrent: before.maxConcurrent, ratePer, periodMs })
-    return limitWire(await findLimit(request), await engine.store.now(), request.caller)
+    return limitWire(await findLimit(request), await engine.queries.now(), request.caller)
   })
 
   /** Takes the rate away; the next job that names one sets it again. */

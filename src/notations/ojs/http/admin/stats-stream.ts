@@ -146,9 +146,9 @@ class Sampler {
     const { engine } = this.#context
     const [stats, rows, runs, now] = await Promise.all([
       engine.queueStats({ queue: null, minutes: MINUTES }),
-      engine.store.read.workers(),
+      engine.queries.workers(),
       activeRuns(this.#context),
-      engine.store.now(),
+      engine.queries.now(),
     ])
     const { processed_per_minute: processed = 0, failed_per_minute: failed = 0 } = throughputOf(stats, now)
     const queues = stats.slice(0, MOST_SHOWN).map(({ name, available, active, scheduled, retryable }) => ({

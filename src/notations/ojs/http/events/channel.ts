@@ -15,6 +15,6 @@ export async function requireChannel({ engine }: OjsContext, channel: string, te
 }
 
 async function seesJob(engine: EngineApi, id: string, tenant: string | null): Promise<boolean> {
-  const run = isId(id) ? await engine.store.read.run(id) : null
+  const run = isId(id) ? await engine.queries.run(id) : null
   return run !== null && (tenant === null || run.tenant === tenant)
 }

@@ -84,7 +84,7 @@ export class EventHub {
 
   /** Where a listener begins that wants only what comes. */
   end(): Promise<number> {
-    return this.#engine.store.read.feedEnd()
+    return this.#engine.queries.feedEnd()
   }
 
   /** Waits until there is something after `place`; empty when the signal says to stop. */
@@ -105,7 +105,7 @@ export class EventHub {
   }
 
   async #read(place: number): Promise<Portion> {
-    const stored = await this.#engine.store.read.feed({ afterId: place, limit: PORTION })
+    const stored = await this.#engine.queries.feed({ afterId: place, limit: PORTION })
     const upTo = stored.at(-1)?.id
     // Nothing left there: pruned since. Go on with what is kept.
     if (upTo === undefined) return { events: [], upTo: Math.max(place, this.#chunks[0]?.from ?? this.#place) }
@@ -145,7 +145,7 @@ export class EventHub {
   /** true: there may be more. */
   async #step(): Promise<boolean> {
     const from = this.#place
-    const stored = await this.#engine.store.read.feed({ afterId: from, limit: PORTION })
+    const stored = await this.#engine.queries.feed({ afterId: from, limit: PORTION })
     const upTo = stored.at(-1)?.id
     if (upTo === undefined) return false
     const events = await mapEvents(this.#engine, stored)

@@ -72,8 +72,8 @@ export async function gapBefore(
   from: EventPlace,
 ): Promise<{ readonly [key: string]: unknown } | null> {
   if (from.feedId === 0) return null
-  const oldest = await engine.store.read.feedStart()
+  const oldest = await engine.queries.feedStart()
   if (oldest === 0 || from.feedId >= oldest - 1) return null
-  const now = new Date(await engine.store.now()).toISOString()
+  const now = new Date(await engine.queries.now()).toISOString()
   return { channel, gap_end: now, estimated_missed_count: oldest - 1 - from.feedId, timestamp: now }
 }

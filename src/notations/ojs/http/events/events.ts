@@ -89,7 +89,7 @@ async function poll(context: OjsContext, request: FastifyRequest, filter: EventF
   const isFull = (): boolean => events.length === limit || bytes >= MOST_BYTES
   for (let seen = 0; more && !isFull() && seen < LOOK_THROUGH; ) {
     const afterId = place.part === WHOLE ? place.feedId : Math.max(0, place.feedId - 1)
-    const page = await engine.store.read.events({ afterId, limit: PORTION, tenant: filter.tenant, runId })
+    const page = await engine.queries.events({ afterId, limit: PORTION, tenant: filter.tenant, runId })
     seen += Math.max(page.events.length, 1)
     more = page.more
     let end: EventPlace = { feedId: Math.max(page.cursor, place.feedId), part: WHOLE }
@@ -118,7 +118,7 @@ async function newest({ engine }: OjsContext, request: FastifyRequest, filter: E
   const query = request.query as Query
   const page = readPage(query)
   const since = readTime(query['since'], 'since')
-  const end = await engine.store.read.feedEnd()
+  const end = await engine.queries.feedEnd()
   const from = Math.max(0, end - LOOK_THROUGH)
   const found: Found[] = []
   for await (const { feedId, part, wire, text } of eventsBetween(engine, filter, from, end)) {
@@ -144,7 +144,7 @@ async function* eventsBetween(
   end: number,
 ): AsyncGenerator<HubEvent, void, undefined> {
   for (let afterId = after, more = true; more; ) {
-    const portion = await engine.store.read.events({ afterId, limit: PORTION, tenant: filter.tenant, runId: null })
+    const portion = await engine.queries.events({ afterId, limit: PORTION, tenant: filter.tenant, runId: null })
     for (const event of await mapEvents(engine, portion.events)) if (matches(filter, event)) yield event
     more = portion.more && portion.cursor < end
     afterId = portion.cursor
@@ -185,7 +185,7 @@ async function historyOf(
 ): Promise<readonly HubEvent[]> {
   const found: HubEvent[] = []
   for (let afterId = 0, more = true; more; ) {
-    const page = await engine.store.read.events({ afterId, limit: MAX_LIMIT, runId })
+    const page = await engine.queries.events({ afterId, limit: MAX_LIMIT, runId })
     found.push(...(await mapEvents(engine, page.events)))
     more = page.more
     afterId = page.cursor
@@ -198,7 +198,7 @@ function resumes(request: FastifyRequest): boolean {
 }
 
 async function findRun({ engine }: OjsContext, request: FastifyRequest, id: string): Promise<RunRow> {
-  const run = isId(id) ? await engine.store.read.run(id) : null
+  const run = isId(id) ? await engine.queries.run(id) : null
   const { tenant } = request.caller
   if (run === null || (tenant !== null && run.tenant !== tenant)) throw notFound('job', id)
   return run

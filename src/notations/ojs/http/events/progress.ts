@@ -52,7 +52,7 @@ export function progressRoutes(app: FastifyInstance, context: OjsContext): void 
   )
 
   app.get<ById>('/ojs/v1/jobs/:id/result', async (request) => {
-    const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.store.now()])
+    const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.queries.now()])
     const [job] = await jobReplies(engine, [run], { now, results: false })
     const { state, result, error, completed_at } = job as JsonObject
     return {
@@ -66,7 +66,7 @@ export function progressRoutes(app: FastifyInstance, context: OjsContext): void 
 }
 
 export async function progressOf(engine: EngineApi, run: RunRow): Promise<JsonObject> {
-  const [now, saved] = await Promise.all([engine.store.now(), savedProgress(engine, run)])
+  const [now, saved] = await Promise.all([engine.queries.now(), savedProgress(engine, run)])
   return progressWire(run, now, saved)
 }
 
@@ -92,7 +92,7 @@ async function report(context: OjsContext, request: FastifyRequest, { id, body, 
   refuseMistakes(notes)
   const run = await findRun(engine, id, request.caller)
   const holder = await reporterOf(context, request, run, named)
-  const now = await engine.store.now()
+  const now = await engine.queries.now()
   const before = await savedProgress(engine, run)
   if (run.status !== 'leased' || holder instanceof PetrelError || (holder !== null && run.leasedBy !== holder)) {
     return { ...progressWire(run, now, before), accepted: false }

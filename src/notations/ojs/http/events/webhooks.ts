@@ -73,7 +73,7 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
     if (part.has('secret')) part.get('secret').wrong('secret is not changed here', 'POST …/rotate-secret')
     refuseMistakes(notes)
     // What happened while it was stopped is not sent.
-    const resumed = set.active === true && !before.active ? { cursor: await engine.store.read.feedEnd() } : {}
+    const resumed = set.active === true && !before.active ? { cursor: await engine.queries.feedEnd() } : {}
     const row = await webhooks.update({ id: before.id, set: { ...set, ...resumed } })
     if (row === null) throw notFound('webhook subscription', before.id)
     dispatcher.look()
@@ -95,7 +95,7 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
     const secret = readSecret(part.get('secret')) ?? newSecret()
     const grace = part.get('grace_seconds').whole('grace_seconds', { least: 0, most: LONGEST_GRACE_SECONDS })
     refuseMistakes(notes)
-    const until = (await engine.store.now()) + (grace ?? GRACE_SECONDS) * 1000
+    const until = (await engine.queries.now()) + (grace ?? GRACE_SECONDS) * 1000
     const row = await webhooks.update({ id, set: { secret, oldSecret: old, oldSecretUntil: until } })
     if (row === null) throw notFound('webhook subscription', id)
     return { ...both(row), secret, old_secret_valid_until: timeText(until) }
@@ -161,12 +161,13 @@ async function create(engine: EngineApi, request: FastifyRequest, allowPrivate: 
   const secret = readSecret(part.get('secret')) ?? newSecret()
   refuseMistakes(notes)
   const { caller } = request
-  const { webhooks, read } = engine.store
+  const { queries } = engine
+  const { webhooks } = engine.store
   const [existing, now, cursor] = await Promise.all([
     webhooks.list({ tenant: null }),
-    engine.store.now(),
+    engine.queries.now(),
     // It hears of what happens from now on.
-    read.feedEnd(),
+    queries.feedEnd(),
   ])
   // Each tenant has its own: none can use up those of the others.
   if (existing.filter(({ tenant }) => tenant === caller.tenant).length >= MOST) {
