@@ -14,7 +14,7 @@ const items = (from: string, rest: Partial<EachWork> = {}): EachWork => {
   return { kind: 'each', items: from, body: run('item'), maxInFlight: null, failFast: false, ...rest }
 }
 
-describe.each(PLACES)('arguments that lie aside on $name', (place) => {
+describe.each(PLACES)('separately stored arguments on $name', (place) => {
   let d: Drive
   let url: string
   beforeEach(async () => {
@@ -78,7 +78,7 @@ describe.each(PLACES)('arguments that lie aside on $name', (place) => {
 
   const SLY = [{ $ref: 'x:1' }, { $shared: 'x:1' }, { $shared: 'x:1', own: 1 }, { $ref: 'x:1', $shared: 'x:1' }]
 
-  it('what only looks like a reference is kept aside too, so that nobody follows it', async () => {
+  it('a value that only looks like a reference is stored separately too, so that it is never followed', async () => {
     const nodes = [
       node('a', ['l'], { work: run('a', { args: '{{ input }}' }) }),
       node('l', [], { next: next(arc('z', { args: { sly: '{{ input }}' } })), work: items('[input]') }),
@@ -95,7 +95,7 @@ describe.each(PLACES)('arguments that lie aside on $name', (place) => {
     }
   })
 
-  it('a net that keeps nothing aside has no references, whatever its arguments look like', async () => {
+  it('a net that stores nothing separately has no references, whatever its arguments look like', async () => {
     const fetched = { queues: null, types: null, runtime: null, tenant: null, limit: 1, holder: 'other', waitMs: 0 }
     for (const sly of SLY) {
       await d.start({
@@ -188,7 +188,7 @@ describe.each(PLACES)('arguments that lie aside on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('items that share are not kept aside one by one, unless their own part is long', async () => {
+  it('items that share are not stored one by one, unless their own part is long', async () => {
     const id = await d.start({
       net: net(
         [
@@ -212,7 +212,7 @@ describe.each(PLACES)('arguments that lie aside on $name', (place) => {
     expect(Object.keys(kept)).toHaveLength(2)
   })
 
-  it('a net without the option keeps nothing aside', async () => {
+  it('a net without the option stores nothing separately', async () => {
     const id = await d.start({
       net: net([node('a', [], { work: run('a', { args: { t: '{{ input.text }}' } }) })]),
       input: { text: LONG },

@@ -79,7 +79,7 @@ for (const place of PLACES) {
       expect(await d.results(gate.id)).toMatchObject({ ok: 3 })
     })
 
-    it('is rejected as soon as the quorum can no longer be reached, and by the first rejection where nothing says of how many', async () => {
+    it('is rejected as soon as the quorum can no longer be reached, and by the first rejection if the number of voters is not given', async () => {
       const gate = await open({ quorum: 2, of: 3 })
       await gate.reject('ann')
       expect(await d.state(gate.id)).toBe('waiting')
@@ -92,7 +92,7 @@ for (const place of PLACES) {
       expect(await d.state(bare.id)).toBe('failed')
     })
 
-    it('a voter votes once, whether or not anybody vouches for the name', async () => {
+    it('a voter votes once, whether the name is verified or not', async () => {
       const gate = await open({ quorum: 2, of: 3 })
       await gate.approve('ann')
       const before = await gate.look()
@@ -125,7 +125,7 @@ for (const place of PLACES) {
       expect((await d.engine.gate(named.gateId))?.standing).toMatchObject({ missing: ['ann'], approvals: 1, quorum: 2 })
     })
 
-    it('the initiator may not approve his own, nor whoever retried it', async () => {
+    it('the initiator may not approve their own gate, nor the person who retried it', async () => {
       const gate = await open({ excludeInitiator: true }, {}, 'ann')
       for (const name of ['ann', 'ann (unverified)']) {
         await expect(gate.approve(name)).rejects.toMatchObject({
@@ -162,7 +162,7 @@ for (const place of PLACES) {
       }
     })
 
-    it('leaves the excluded initiator out of those who are counted', async () => {
+    it('leaves the excluded initiator out of the count', async () => {
       const gate = await open({ excludeInitiator: true, of: ['ann', 'bob', 'cid'], quorum: 2 }, {}, 'ann')
       const standing = (await d.engine.gate(gate.gateId))?.standing
       expect(standing).toMatchObject({ seats: 2, missing: ['bob', 'cid'], excluded: ['ann'] })
@@ -207,7 +207,7 @@ for (const place of PLACES) {
       })
     })
 
-    it('a vote after the deadline is refused, also before anybody has swept; then the default decides', async () => {
+    it('a vote after the deadline is refused, also before a sweep; then the default decides', async () => {
       const gate = await open({ quorum: 2, of: 2 }, { timeoutMs: 60_000, onTimeout: 'approve' })
       await gate.approve('ann', { answer: 'mine' })
       await d.store.moveClock(60_001)
@@ -225,7 +225,7 @@ for (const place of PLACES) {
       })
     })
 
-    it('tells who voted with which roles, when and why', async () => {
+    it('records who voted with which roles, when and why', async () => {
       const gate = await open({ quorum: 2, of: 2, roles: ['ops'] })
       await gate.approve('ann', { roles: ['ops', 'dev'], reason: 'checked' })
       await gate.approve('bob', { roles: ['ops'], link: 'l-1' })
@@ -245,7 +245,7 @@ for (const place of PLACES) {
       })
     })
 
-    it('escalates with no worker alive: the roles widen at each stage and an event tells it', async () => {
+    it('escalates with no worker alive: the roles widen at each stage and an event records it', async () => {
       const escalate = [{ after: 10_000, roles: ['lead'] }, { after: 20_000 }, { after: 30_000, roles: ['cto', 'ceo'] }]
       const gate = await open({ roles: ['ops'], of: ['ann'], escalate }, { timeoutMs: 60_000 })
       await expect(gate.approve('lea', { roles: ['lead'] })).rejects.toMatchObject({ code: 'denied' })
@@ -322,7 +322,7 @@ for (const place of PLACES) {
       await other.close()
     })
 
-    it('wrong options are told, all of them, when the net is started', async () => {
+    it('wrong options are reported, all of them, when the net is started', async () => {
       const wrong = {
         title: 1,
         form: { type: 'nothing' },

@@ -59,7 +59,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     return all.filter((e) => e.type === type).map((e) => (e.data === null ? null : JSON.parse(e.data)))
   }
 
-  it('the instance waits, the gate says which step and why, and nobody is given the run', async () => {
+  it('the instance waits, the gate shows which step and why, and no worker gets the run', async () => {
     const { id, runId, gate } = await blocked()
     expect(await d.state(id)).toBe('waiting')
     expect(gate).toMatchObject({ node: 'send', state: 'open', options: JSON.stringify(ASKED.options) })
@@ -72,7 +72,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await s.run(runId)).toMatchObject({ status: 'failed', attempt: 1 })
   })
 
-  it('approved, the same run is done again under its id and key, from its first attempt, and the workflow goes on', async () => {
+  it('approved, the same run is done again under its id and key, from its first attempt, and the workflow continues', async () => {
     const { id, runId, delivery, gate } = await blocked()
     await decide(gate, true)
     expect(await d.state(id)).toBe('running')
@@ -104,7 +104,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('rejected with abort, the workflow fails with what governance said, and who upheld it', async () => {
+  it('rejected with abort, the workflow fails with the governance error, and who upheld it', async () => {
     const { id, gate } = await blocked()
     await decide(gate, false, 'bob', 'too risky')
     expect(await d.state(id)).toBe('failed')
@@ -116,7 +116,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('rejected with skip, the steps after it go on without its result', async () => {
+  it('rejected with skip, the steps after it continue without its result', async () => {
     const { id, gate } = await blocked({ onFailure: 'skip' })
     await decide(gate, false)
     expect(await d.work()).toEqual(['after'])
@@ -132,7 +132,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('details that governance gave are kept beside the rejection', async () => {
+  it('details from governance are kept with the rejection', async () => {
     for (const details of [{ rule: 7 }, 'rule 7']) {
       const id = await d.start({ net: net([node('send', [], { appeal: ASKED })]) })
       await d.fail(await d.claimOne(), { ...FORBIDDEN, details })
@@ -142,7 +142,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     }
   })
 
-  it('the policy of the node does not try again what is forbidden, and attempts begin anew when it is allowed', async () => {
+  it('the policy of the node does not retry what is forbidden, and attempts start again when it is allowed', async () => {
     const { gate, runId } = await blocked({ retry: AGAIN })
     await decide(gate, true)
     const first = await d.claimOne()
@@ -169,7 +169,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     }
   })
 
-  it('only those whom the gate names may allow it, and not whoever started it', async () => {
+  it('only people whom the gate names may allow it, and not its initiator', async () => {
     const appeal = { ...ASKED, options: { roles: ['risk'], excludeInitiator: true } }
     const { id, gate } = await blocked({ appeal }, {}, 'zoe')
     const say = (actor: string, roles: string[]) =>
@@ -183,7 +183,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     await expect(say('cid', ['risk'])).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('work beside it goes on while it is blocked, and then the instance waits', async () => {
+  it('work beside it continues while it is blocked, and then the instance waits', async () => {
     const parts = [node('fork', ['send', 'other'], { work: { kind: 'pass' } }), node('send', [], { appeal: ASKED })]
     const id = await d.start({ net: net([...parts, node('other')]) })
     const [send, other] = await d.claim(2)
@@ -196,7 +196,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('nobody answers in time: the deadline of the gate decides as it says', async () => {
+  it('no answer in time: the deadline of the gate decides by its option', async () => {
     const rejects = await blocked({ appeal: { ...ASKED, timeoutMs: 60_000 } })
     await d.pass(60_000)
     expect(await d.state(rejects.id)).toBe('failed')
@@ -230,7 +230,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('a failure beside it closes the gate: what was forbidden is not done', async () => {
+  it('a parallel failure closes the gate: the forbidden work is not done', async () => {
     const id = await d.start({
       net: net([
         node('fork', ['send', 'other'], { work: { kind: 'pass' } }),
@@ -248,7 +248,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.store.read.instance(id)).toMatchObject({ failed: 2, open: 0, gates: 0 })
   })
 
-  it('forbidden while the instance drains, it has failed, and nobody is asked', async () => {
+  it('forbidden while the instance drains, it has failed, and no gate opens', async () => {
     const id = await d.start({
       net: net([
         node('fork', ['send', 'other'], { work: { kind: 'pass' } }),
@@ -295,19 +295,19 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect((await d.session.settle(report)).status).toBe('recorded')
   })
 
-  it('an operator cannot redrive the run over the heads of those who are asked', async () => {
+  it('an operator cannot redrive the run while the gate is open', async () => {
     const { runId } = await blocked()
     await expect(d.engine.redrive({ runId, actor: 'op' })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('a run that somebody deleted meanwhile is given out again all the same when it is approved', async () => {
+  it('a run that was deleted meanwhile is handed out again when it is approved', async () => {
     const { runId, gate } = await blocked()
     await d.engine.deleteRun({ id: runId, actor: null })
     await decide(gate, true)
     expect((await d.claimOne()).runId).toBe(runId)
   })
 
-  it('an undo that governance forbids has failed: nobody is asked about it', async () => {
+  it('an undo that governance forbids has failed: no gate opens', async () => {
     const id = await d.start({
       net: net([
         node('send', ['last'], { appeal: ASKED, undo: { ...undoBy('send.undo')!, retry: ONCE } }),
@@ -387,7 +387,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.results(id)).toEqual({ send: 'sent' })
   })
 
-  it('what plain SQL says in last_error is only read as an error where it is one that can be stored', async () => {
+  it('last_error written by plain SQL is only read as an error if it is one that can be stored', async () => {
     const go = await s.foreign()
     for (const text of [
       '{ not json',
@@ -412,7 +412,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('waiting')
   })
 
-  it('the engine is started anew in between, and another one carries out the decision', async () => {
+  it('the engine is restarted in between, and another one carries out the decision', async () => {
     const { id, runId, gate } = await blocked()
     await d.engine.close()
     const other = await s.second()

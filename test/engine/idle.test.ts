@@ -16,7 +16,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
 
   const two = net([node('a', ['b']), node('b')], { timeoutMs: 60_000 })
 
-  it('an instance created with start: false is there with its input, and nothing of it is due', async () => {
+  it('an instance created with start: false exists with its input, and none of its work is due', async () => {
     const id = await d.start({ net: two, input: { order: 7 }, literals: { a: { args: 'x' } }, start: false })
     expect(await row(d, id)).toMatchObject({ state: 'idle', phase: 'forward', deadlineAt: null, open: 0, live: 0 })
     expect(await events(d, id)).toEqual(['instance.created'])
@@ -25,7 +25,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('idle lasts for ever: no deadline runs, however long it takes until it is started', async () => {
+  it('idle has no end: no deadline runs, however long it takes until it is started', async () => {
     const id = await d.start({ net: two, start: false })
     await d.pass(10 * 365 * 86_400_000)
     expect(await d.state(id)).toBe('idle')
@@ -35,7 +35,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a start passes through the queue: both steps are told, with who asked', async () => {
+  it('a start passes through the queue: both steps are recorded, with the actor', async () => {
     const id = await d.start({ net: two, start: false })
     await d.engine.startInstance({ id, actor: 'ada' })
     const told = await d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 10 })
@@ -47,7 +47,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     ])
   })
 
-  it('what starts at once tells nothing of a queue', async () => {
+  it('an immediate start records no queue', async () => {
     const id = await d.start({ net: two })
     expect((await events(d, id)).filter((type) => type.includes('queued'))).toEqual([])
     expect(await row(d, id)).toMatchObject({ queuedAt: null, slotKey: null })

@@ -59,7 +59,7 @@ describe.each(PLACES)('later on $name', (place) => {
     ])
   })
 
-  it('goes on from its checkpoint', async () => {
+  it('continues from its checkpoint', async () => {
     await d.engine.enqueue([{ type: 'x', payload: null }])
     const first = await d.claimOne()
     await d.session.checkpoint(first, '{"page":3}')
@@ -98,7 +98,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await get(made?.id as string)).toMatchObject({ status: 'succeeded', attempt: 0 })
   })
 
-  it('begins to count deliveries anew', async () => {
+  it('starts counting deliveries again', async () => {
     const [made] = await d.engine.enqueue([{ type: 'x', payload: null, maxAttempts: 2 }])
     const lose = async () => {
       await d.claimOne()
@@ -136,7 +136,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect((await d.claimOne()).runId).toBe(first.runId)
   })
 
-  it('one clock over all attempts goes on over it', async () => {
+  it('one clock over all attempts continues over it', async () => {
     const timeout = { ms: 10_000, per: 'node' } as const
     const id = await d.start({ net: net([node('a', [], { timeout, retry: ONCE })]) })
     const first = await d.claimOne()
@@ -152,7 +152,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await d.state(id)).toBe('failed')
   })
 
-  it('that clock runs from a start that was told only with it', async () => {
+  it('that clock runs from a start that was reported only with it', async () => {
     const timeout = { ms: 10_000, per: 'node' } as const
     await d.start({ net: net([node('a', [], { timeout, retry: ONCE })]) })
     const first = await d.claimOne()
@@ -162,7 +162,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await get(first.runId)).toMatchObject({ status: 'failed', lastError: 'did not end within 10000 ms' })
   })
 
-  it('an undo and a final may go on later too', async () => {
+  it('an undo and a final may continue later too', async () => {
     const work = [
       node('a', ['b'], { undo: undoBy('a.undo') }),
       node('b', [], { retry: ONCE }),
@@ -194,7 +194,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await d.store.read.slots({ instanceId: id, prefix: 'c:' })).toEqual([])
   })
 
-  it('a clock per attempt begins anew', async () => {
+  it('a clock per attempt starts again', async () => {
     await d.engine.enqueue([{ type: 'x', payload: null, timeoutMs: 10_000, maxAttempts: 1 }])
     const first = await d.claimOne()
     await d.session.started([{ runId: first.runId, epoch: first.epoch, at: Date.now() }])
@@ -246,7 +246,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await told(made?.id as string, 'returned')).toMatchObject([{ notes: ['waits'] }])
   })
 
-  it('an item of a list goes on later like any run', async () => {
+  it('an item of a list continues later like any run', async () => {
     const each = { kind: 'each', items: '[1, 2]', body: run('x'), maxInFlight: 1, failFast: false } as const
     const id = await d.start({ net: net([node('loop', [], { work: each })]) })
     const first = await d.claimOne()

@@ -55,7 +55,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect((await d.results(id)).l).toEqual(nothing)
   })
 
-  it('one that tolerates failures goes on, with null where an item failed', async () => {
+  it('one that tolerates failures continues, with null where an item failed', async () => {
     const work = list('[1, 2, 3]', { tolerant: true, failFast: false, maxInFlight: null })
     const id = await d.start({
       net: net([node('l', ['z'], { work, retry: ONCE }), last('z', { all: '{{ event }}', got: '{{ l }}' })]),
@@ -88,7 +88,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('how many are open at a time may be said by an expression', async () => {
+  it('an expression may give how many are open at a time', async () => {
     const work = list('range(5) | list', { maxInFlight: 'input.width' })
     const three = await d.start({ net: net([node('l', [], { work })]), input: { width: 3 } })
     const open = await d.claim()

@@ -79,7 +79,7 @@ describe.each(PLACES)('long lists on $name', (place) => {
     expect(found.times).toBe(0)
   })
 
-  it('fails whoever names more than can be gathered, and shows all but the results', async () => {
+  it('fails an expression that names more than can be gathered, and shows all but the results', async () => {
     const named = { to: 'z', when: 'l.results | length > 0' }
     const quiet = { to: 'z', when: null }
     const nets = [named, quiet].map((arc) => net([list([arc]), node('z')]))

@@ -130,7 +130,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('enable and disable a schedule, which keeps what its author said of it', async () => {
+  it("enable and disable a schedule, which keeps its author's settings", async () => {
     const about = { description: 'every minute' }
     await desk.engine.putSchedule({ name: 's', expression: '* * * * *', run: { type: 'x', payload: [] }, about })
     expect(await desk.engine.setSchedule({ name: 's', enabled: false })).toMatchObject({ enabled: false, nextAt: null })
@@ -148,7 +148,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
   })
 })
 
-describe('an id that stands for a name', () => {
+describe('an id derived from a name', () => {
   it('is a UUID, the same every time, another for every name', () => {
     expect(idOfName('wf_1')).toBe(idOfName('wf_1'))
     expect(idOfName('wf_1')).not.toBe(idOfName('wf_2'))

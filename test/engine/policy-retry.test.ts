@@ -34,7 +34,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     return all.filter((e) => e.type === 'node.rerun').map((e) => JSON.parse(e.data as string))
   }
 
-  it('a step that failed for good is done once more, under its id, with its attempts anew, and the workflow goes on', async () => {
+  it('a step that failed for good is repeated, under its id, with all its attempts, and the workflow continues', async () => {
     const id = await d.start({ net: retried({ retry: TWO_TRIES }) })
     const first = await d.claimOne()
     await d.fail(first, { code: 'no_route' })
@@ -82,7 +82,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     ['a validation error', { category: 'validation' }],
     ['a governance error', { category: 'governance' }],
     ['an error that says it must not be tried again', { retryable: false }],
-  ])('%s is not tried once more', async (_, error) => {
+  ])('%s is not repeated', async (_, error) => {
     const id = await d.start({ net: retried() })
     await d.fail(await d.claimOne(), error)
     expect(await d.state(id)).toBe('failed')
@@ -104,7 +104,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     for (const id of [cancelled, invalid, late]) expect(await rerunsOf(id)).toEqual([])
   })
 
-  it('a step that says itself what a failure does is not', async () => {
+  it('a step with its own failure action is not', async () => {
     for (const onFailure of ['abort', 'skip', 'compensate'] as const) {
       const id = await d.start({ net: retried({ onFailure }) })
       await d.fail(await d.claimOne())
@@ -156,7 +156,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await d.work()).toEqual(['one', 'two'])
   })
 
-  it('ended by plain SQL it is done once more as well', async () => {
+  it('ended by plain SQL it is repeated as well', async () => {
     const go = await s.foreign()
     const id = await d.start({ net: retried() })
     const claimed = await go.claimed()
@@ -169,7 +169,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await d.state(id)).toBe('failed')
   })
 
-  it('a rejected gate is asked once more', async () => {
+  it('a rejected gate is opened again', async () => {
     const id = await d.start({ net: retried({ work: GATE }) })
     const open = async (): Promise<GateRow> =>
       (await d.store.read.openGates({ instanceId: id, limit: 2 }))[0] as GateRow
@@ -201,7 +201,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await d.store.read.instance(other)).toMatchObject({ open: 0, gates: 0, failed: 1 })
   })
 
-  it('a nested workflow that failed is begun once more', async () => {
+  it('a nested workflow that failed is started again', async () => {
     const inner = net([node('deep', [], { retry: ONCE })], { name: 'inner' })
     const child = { kind: 'child', net: netHash(inner), mode: 'attached', input: { n: '{{ input.n }}' } } as const
     const id = await d.start({ net: retried({ work: child }), nets: [inner], input: { n: 4 } })

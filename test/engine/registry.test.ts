@@ -12,7 +12,7 @@ const ONCE = { retry: { maxAttempts: 1 } }
 const STEPS = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `step.${name}.v1`)
 
 onBothStores('the registry', (stage) => {
-  it('unlisted types are open to all, a listed one to its runtime alone, a disabled one to nobody', async () => {
+  it('unlisted types are open to all, a listed one only to its runtime, a disabled one to none', async () => {
     const petrel = await stage.open(NO_POLL)
     const { engine } = petrel
     await engine.registry.put({ workflowName: 'go.v1', runtime: 'go' })
@@ -38,7 +38,7 @@ onBothStores('the registry', (stage) => {
     ])
   })
 
-  it('what is born goes to a waiting worker of its runtime, never to another', async () => {
+  it('a new run goes to a waiting worker of its runtime, never to another', async () => {
     const petrel = await stage.open(NO_POLL)
     const { engine } = petrel
     const [node, go] = [await Hand.open(engine), await Hand.open(engine, { runtime: 'go' })]
@@ -110,7 +110,7 @@ onBothStores('the registry', (stage) => {
     expect(await engine.queries.doctor()).toEqual([])
   })
 
-  it('a change made here counts for the next step, and wakes those who wait here, before the call returns', async () => {
+  it('a change made here counts for the next step, and wakes waiting fetches here, before the call returns', async () => {
     const petrel = await stage.open(NO_POLL)
     const { registry } = petrel.engine
     const hand = await Hand.open(petrel.engine)
@@ -205,7 +205,7 @@ onBothStores('the registry', (stage) => {
     expect(await fourth.result()).toBe('node did it')
   })
 
-  it('no claim or hand-off that begins after a type was disabled gives it out, whatever else goes on', async () => {
+  it('no claim or hand-off that begins after a type was disabled hands it out, whatever else runs', async () => {
     const petrels = [await stage.open(NO_POLL), await stage.open(NO_POLL)] as const
     const [{ engine }] = petrels
     const { registry } = engine
@@ -267,7 +267,7 @@ onBothStores('the registry', (stage) => {
     expect(await engine.queries.doctor()).toEqual([])
   }, 60_000)
 
-  it('says what is wrong with an entry, and that a type must be listed before it is disabled', async () => {
+  it('reports what is wrong with an entry, and that a type must be listed before it is disabled', async () => {
     const { engine } = await stage.open(NO_POLL)
     const { registry } = engine
     const refused = (params: object, code: string, message: string) =>
@@ -289,7 +289,7 @@ onBothStores('the registry', (stage) => {
     expect(await registry.list()).toEqual([])
   })
 
-  it('says of a workflow that it waits for a type to be enabled, or for a worker of its runtime', async () => {
+  it('shows that a workflow waits for a type to be enabled, or for a worker of its runtime', async () => {
     const petrel = await stage.open(NO_POLL)
     const { engine } = petrel
     await engine.registry.put({ workflowName: 'off.v1', runtime: 'go', isEnabled: false })

@@ -88,14 +88,14 @@ describe.each(PLACES)('reports on $name', (place) => {
       expect(await context(id)).toEqual({ page: 1 })
     })
 
-    it('null removes one, and the last word stays', async () => {
+    it('null removes one, and the last write wins', async () => {
       const id = await d.start({ net: net([node('a', ['b']), node('b')]) })
       await settle(await d.claimOne(), succeeded(), { set: '{"one":1,"two":2}' })
       await settle(await d.claimOne(), succeeded(), { set: '{"one":null,"two":3}' })
       expect(await context(id)).toEqual({ two: 3 })
     })
 
-    it('of work that is deferred or goes on later are written at once', async () => {
+    it('of deferred or postponed work are written at once', async () => {
       const allow = { rules: [{ when: 'ctx.go == true', allow: true }], onDeny: 'hold' } as const
       const work = [node('a'), node('b', [], { admit: allow })]
       const id = await d.start({ net: net(work, { entry: ['a', 'b'] }) })
@@ -114,7 +114,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       await d.engine.complete({ runId: a.runId, outcome: { kind: 'succeeded', result: 1 } })
     })
 
-    it('sent twice are written once, and by nobody who lost the run', async () => {
+    it('sent twice are written once, and never by a worker that lost the run', async () => {
       const id = await d.start({ net: net([node('a', ['b']), node('b')]) })
       const a = await d.claimOne()
       const once = { reportId: 'the one', set: '{"by":"first"}', notes: '["first"]' }
@@ -188,7 +188,7 @@ describe.each(PLACES)('reports on $name', (place) => {
   })
 
   describe('notes', () => {
-    it('lie with the event that ends the execution', async () => {
+    it('are stored with the event that ends the execution', async () => {
       const [made] = await d.engine.enqueue([{ type: 'x', payload: null, retry: RETRY, maxAttempts: 3 }])
       const id = made?.id as string
       await settle(await d.claimOne(), failed(), { notes: '[1]' })
@@ -257,7 +257,7 @@ describe.each(PLACES)('reports on $name', (place) => {
     }
   })
 
-  describe('arguments kept aside', () => {
+  describe('separately stored arguments', () => {
     const long = 'x'.repeat(5000)
     const aside = (more: object = {}) =>
       net([node('a', [], { work: run('a', { args: { text: '{{ input.text }}' } }) })], { inlineBytes: 1024, ...more })

@@ -53,7 +53,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     }
   }
 
-  it('goes on at the round that failed, with the results and the context of the rounds before', async () => {
+  it('continues at the round that failed, with the results and the context of the rounds before', async () => {
     const id = await d.start({ net: pages })
     expect(await turn(3)).toEqual(['fetch 1', 'save rows 1', 'fetch 2', 'save rows 2', 'fetch 3', 'save rows 3'])
     expect(await d.state(id)).toBe('failed')
@@ -63,7 +63,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect(await d.results(second)).toMatchObject({ fetch: { rows: 'rows 3' }, save: 'saved rows 3' })
   })
 
-  it('one that failed in an earlier round repeats nothing of it, and a retry of the retry goes on as well', async () => {
+  it('one that failed in an earlier round repeats nothing of it, and a retry of the retry continues as well', async () => {
     const id = await d.start({ net: pages })
     await turn(2)
     const second = await again(id)
@@ -89,7 +89,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect(await d.state(other.id)).toBe('completed')
   })
 
-  it('arguments that name the instance itself, or lie aside, are the same all the same', async () => {
+  it('arguments that name the instance itself, or are stored separately, still count as the same', async () => {
     const text = 'x'.repeat(300)
     const done = "event.name == 'step.done' and not ctx.twice"
     const big: Net = net(
@@ -234,7 +234,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect([await d.state(second), children.length]).toEqual(['completed', 3])
   })
 
-  it('a circle through fork and join goes on in the branch that failed', async () => {
+  it('a circle through fork and join continues in the branch that failed', async () => {
     const both = { mode: 'every', scope: 'j', arcs: [arc('a'), arc('b')] } as const
     const branch = (key: string): Node =>
       node(key, [], {
@@ -298,7 +298,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect([await d.state(other.id), seen]).toEqual(['completed', [0, 1, 2, 3, 4, 5]])
   })
 
-  it('items that are nested workflows are taken over where they completed, and go on where they failed', async () => {
+  it('items that are nested workflows are taken over if they completed, and continued if they failed', async () => {
     const inner = net([node('x', ['y'], { retry: ONCE }), node('y', [], { retry: ONCE })], { name: 'inner' })
     const body = { kind: 'child', net: netHash(inner), mode: 'attached', input: { n: '{{ item }}' } } as const
     const work: EachWork = {

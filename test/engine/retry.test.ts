@@ -15,7 +15,7 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
 
   const three = net([node('a', ['b']), node('b', ['c'], { retry: ONCE }), node('c')])
 
-  it('goes on with what was finished, and with the new input', async () => {
+  it('continues with the finished work, and with the new input', async () => {
     const id = await d.start({ net: three, input: { amount: 'ten' } })
     await d.succeed(await d.claimOne(), 'A')
     await d.fail(await d.claimOne())

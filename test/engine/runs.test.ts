@@ -38,7 +38,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(types(await d.claim())).toEqual(['later'])
   })
 
-  it('tells the whole history of a run in the eight words', async () => {
+  it('records the whole history of a run in the eight event types', async () => {
     const id = await enqueue('x', { maxAttempts: 2, retry: CONSTANT })
     await d.fail(await d.claimOne())
     await d.pass(1001)
@@ -104,7 +104,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     await expect(d.engine.redrive({ runId: a.runId, actor: null })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('answers a second enqueue with the same key by the first run, for ever', async () => {
+  it('answers a second enqueue with the same key by the first run, permanently', async () => {
     const first = await enqueue('x', { idempotencyKey: 'k' })
     const [again] = await d.engine.enqueue([{ type: 'x', payload: null, idempotencyKey: 'k' }])
     expect(again).toMatchObject({ id: first, created: false, run: { id: first } })
@@ -132,7 +132,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })).not.toBe(third)
   })
 
-  it('a unique key belongs to a tenant: nobody is answered with, or replaces, the run of another', async () => {
+  it('a unique key belongs to a tenant: no caller gets, or replaces, the run of another', async () => {
     const tenants = ['a', 'b', undefined]
     const held = (tenant: string | undefined, onConflict: 'ignore' | 'reject' | 'replace') =>
       enqueue('x', { unique: { key: 'u', onConflict }, ...(tenant === undefined ? {} : { tenant }) })
@@ -246,7 +246,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     await d.succeed(first.next as Delivery)
   })
 
-  it('cancels a run at once, pending or active, and tells its worker', async () => {
+  it('cancels a run at once, pending or active, and notifies its worker', async () => {
     const pending = await enqueue('x')
     await d.engine.cancelRun({ id: pending, actor: 'me' })
     expect((await get(pending)).status).toBe('cancelled')
@@ -301,7 +301,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await d.state(id)).toBe('compensating')
   })
 
-  it('limits what it stores and says how much that is', async () => {
+  it('limits what it stores and reports the limit', async () => {
     await expect(enqueue('x', { payload: 'x'.repeat(1024 * 1024) })).rejects.toMatchObject({
       code: 'payload_too_large',
     })
@@ -319,7 +319,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await words(d.delivered[0]?.runId as string)).toEqual(['created', 'leased'])
   })
 
-  it('never hands over something less urgent than what waits', async () => {
+  it('never hands over a run less urgent than a waiting one', async () => {
     await d.start({ net: net([node('a', ['b']), node('b')]) })
     const a = await d.claimOne()
     await enqueue('urgent', { priority: 1 })
@@ -327,7 +327,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(types(await d.claim())).toEqual(['urgent', 'b'])
   })
 
-  it('passes over what is less urgent, and hears at once of what is more', async () => {
+  it('skips less urgent runs, and is notified at once of more urgent ones', async () => {
     await d.start({ net: net([node('a', ['b']), node('b', ['c']), node('c')]) })
     const a = await d.claimOne()
     await enqueue('low', { priority: 200 })
@@ -378,7 +378,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     }
   })
 
-  it('tells an instance that it has begun while its first run goes on', async () => {
+  it('shows that an instance has begun while its first run executes', async () => {
     const id = await d.start({ net: net([node('a')]) })
     const a = await d.claimOne()
     await d.session.started([{ runId: a.runId, epoch: a.epoch, at: Date.now() }])
@@ -386,7 +386,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     await d.succeed(a)
   })
 
-  it('goes on under a new session after one that was declared dead', async () => {
+  it('continues under a new session after one that was declared dead', async () => {
     await enqueue('x', { retry: CONSTANT })
     const before = d.session.id
     const lost = await d.claimOne()

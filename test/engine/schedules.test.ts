@@ -12,7 +12,7 @@ describe('the next time of a schedule', () => {
     expect(nextAfter('s', '@hourly', 'UTC', at('2026-01-01T00:10:00Z'))).toBe(at('2026-01-01T01:00:00Z'))
     expect(nextAfter('s', '@every 30m', 'UTC', at('2026-01-01T00:10:00Z'))).toBe(at('2026-01-01T00:40:00Z'))
   })
-  it('refuses nonsense and says what would be right', () => {
+  it('refuses nonsense and suggests what would be right', () => {
     expect(() => nextAfter('s', 'not a cron', 'UTC', 0)).toThrow(/schedule 's'.*five fields/)
   })
 })
@@ -27,7 +27,7 @@ describe.each(PLACES)('schedules on $name', (place) => {
     await d.close()
   })
 
-  it('fires once per due time, whoever sweeps', async () => {
+  it('fires once per due time, whichever process sweeps', async () => {
     await d.engine.putSchedule({ name: 'tick', expression: '@every 60s', run: { type: 'tick', payload: null } })
     await d.pass(59_000)
     expect(await d.claim()).toEqual([])

@@ -15,7 +15,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
   })
   afterEach(() => s.close())
 
-  it('room is held while it waits for somebody, is cancelled or undoes, and free once it has ended', async () => {
+  it('room is held while it waits for a person, is cancelled or undoes, and free once it has ended', async () => {
     const waits = await s.start(1, { net: net([node('g', [], { work: gate })]) })
     expect(await s.states([waits, await s.start(1)])).toEqual(['waiting', 'queued'])
     const [asked] = await s.d.store.read.openGates({ instanceId: waits, limit: 1 })
@@ -42,7 +42,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
     await s.become(ids, ['compensated', 'running'])
   })
 
-  it('what ends in the very transaction it begins in takes no room, and lets the next go on', async () => {
+  it('an instance that begins and ends in one transaction takes no room, and lets the next begin', async () => {
     const empty = net([node('p', [], { work: { kind: 'pass' } })])
     const ids = [await s.start(1), await s.start(1, { net: empty }), await s.start(1, { net: empty }), await s.start(1)]
     await s.d.succeed(await s.d.claimOne())

@@ -48,7 +48,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
     await pair.stop()
   })
 
-  it('both start, work, cancel and let begin at once: never more than the number execute, everybody has his turn', async () => {
+  it('both start, work, cancel and admit at once: never more than the number execute, and every instance has its turn', async () => {
     pair = await Pair.open(place)
     // A limited queue as well: whoever holds both rows must take them in the same order as everybody else.
     await pair.engines[0].setLimit({ key: 'queue:default', maxConcurrent: 50 })

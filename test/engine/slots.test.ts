@@ -44,7 +44,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     )
   })
 
-  it('when one ends the first of the queue begins, without anybody sweeping', async () => {
+  it('when one ends the first of the queue begins, without a sweep', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(1)]
     await s.d.succeed(await s.d.claimOne())
     await s.become(ids, ['completed', 'running', 'queued'])
@@ -83,7 +83,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await events(s.d, idle)).toEqual(['instance.created', 'instance.queued', 'instance.dequeued', 'created a'])
   })
 
-  it('a newcomer does not overtake those who wait, though there is room', async () => {
+  it('a newcomer does not overtake waiting instances, though there is room', async () => {
     await s.reopen(DIES)
     const [first, second] = [await s.start(1), await s.start(1)]
     await s.d.succeed(await s.d.claimOne())
@@ -93,7 +93,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(s.d.engine.faults.counts().get('sweep_queue_of_instances')).toBeGreaterThan(0)
   })
 
-  it('a raised limit lets as many begin as there is room for now; a lowered one stops nobody', async () => {
+  it('a raised limit lets as many begin as there is room for now; a lowered one stops none', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(1), await s.start(1)]
     await s.d.engine.setLimit({ key: KEY, maxConcurrent: 3 })
     await s.become(ids, ['running', 'running', 'running', 'queued'])
@@ -115,7 +115,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await s.inUse()).toBe(3)
   })
 
-  it('a later start with another number changes the limit, for those who wait as well', async () => {
+  it('a later start with another number changes the limit, for waiting instances as well', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(3)]
     await s.become(ids, ['running', 'running', 'running'])
     const more = [await s.start(1), await s.start(1)]
@@ -149,7 +149,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     await s.become([first, second, third], ['completed', 'failed', 'running'])
   })
 
-  it('the time in the queue counts: the deadline is not set anew when it begins', async () => {
+  it('the time in the queue counts: the deadline is not reset when it begins', async () => {
     const slow = net([node('a')], { timeoutMs: 60_000 })
     await s.start(1)
     const second = await s.start(1, { net: slow })
@@ -162,7 +162,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await row(s.d, second)).toMatchObject({ state: 'failed', outcome: 'timed_out' })
   })
 
-  it('one whose first run cannot be stored fails when its turn comes, and holds up nobody', async () => {
+  it('one whose first run cannot be stored fails when its turn comes, and delays none', async () => {
     const unstorable = net([node('a', [], { work: run('a', { priority: 1.5 }) })])
     const ids = [await s.start(1), await s.start(1, { net: unstorable }), await s.start(1)]
     expect(await s.states(ids)).toEqual(['running', 'queued', 'queued'])

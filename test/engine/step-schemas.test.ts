@@ -68,7 +68,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(JSON.parse((await d.claimOne()).payload)).toEqual({ with: { amount: 5 } })
     })
 
-    it('one that does not fit fails the step before anybody can take it, and nothing is tried again', async () => {
+    it('one that does not fit fails the step before any worker can take it, and nothing is retried', async () => {
       const id = await start(INPUT, { amount: 'much' })
       await d.succeed(await d.claimOne())
       expect(await d.claim()).toEqual([])
@@ -92,7 +92,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       ])
     })
 
-    it('what is not there counts as null, and [] is all of the arguments', async () => {
+    it('a missing value counts as null, and [] is all of the arguments', async () => {
       for (const path of [['with', 'deep', 'er'], ['nothing'], []]) {
         const schema: NodeSchema = { input: { path, schema: { type: 'string' } }, output: null }
         const id = await start(schema, { amount: 5 })
@@ -263,7 +263,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.results(strict.id)).toMatchObject({ pay: NOT })
     })
 
-    it('several that end at once fail each for itself, their neighbours go on', async () => {
+    it('several that end at once fail separately, and the others continue', async () => {
       const ids = [await start(OUTPUT), await start(OUTPUT), await start(OUTPUT)]
       for (const book of await d.claim()) await d.succeed(book)
       const pays = await d.claim()
@@ -276,7 +276,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
   describe('a schema', () => {
     const outputOf = (output: Json): NodeSchema => ({ input: null, output })
 
-    it('that is none is refused with its place when the net is started', async () => {
+    it('that is invalid is refused with its place when the net is started', async () => {
       await expect(start(outputOf({ type: 'strng' }))).rejects.toThrow(/nodes\.pay\.schema\.output: not a JSON Schema/)
       await expect(start(outputOf('text'))).rejects.toThrow(/nodes\.pay\.schema\.output: a JSON Schema: an object/)
       await expect(start({ input: { path: [], schema: [] }, output: null })).rejects.toThrow(

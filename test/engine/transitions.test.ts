@@ -54,7 +54,7 @@ describe.each(PLACES)('every way back is refused on $name', (place) => {
     expect(await row(d, id)).toEqual(before)
   })
 
-  it('compensating: neither started, cancelled nor resumed; it goes on undoing', async () => {
+  it('compensating: neither started, cancelled nor resumed; it continues undoing', async () => {
     const nodes = [node('a', ['b'], { undo: undoBy('undo.a') }), node('b', [], { retry: ONCE })]
     const id = await d.start({ net: net(nodes, { onFailure: 'compensate' }) })
     await d.succeed(await d.claimOne())
@@ -87,7 +87,7 @@ describe.each(PLACES)('every way back is refused on $name', (place) => {
     })
   })
 
-  it('a failed one goes on in place only if its net stops at a doubt; any other is retried as a new one', async () => {
+  it('a failed one continues in place only if its net stops at a doubt; any other is retried as a new one', async () => {
     const nodes = [node('a', [], { retry: ONCE })]
     for (const unknown of ['ignore', 'undo'] as const) {
       const id = await d.start({ net: net(nodes, { unknown }) })

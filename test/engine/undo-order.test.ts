@@ -97,7 +97,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('the failure first: what was at work beside it is undone by the same rule', async () => {
+  it('the failure first: parallel work is undone by the same rule', async () => {
     const id = await d.start({ net: sideBySide(...['a', 'b', 'c'].map((key) => undoable(key))) })
     const held = await take()
     // Begun, so the drain waits for them.

@@ -33,7 +33,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
       ...rest,
     })
 
-  it('the first failure nothing handles is kept as the error, though all goes on', async () => {
+  it('the first unhandled failure is kept as the error, though everything continues', async () => {
     const id = await d.start({ net: forked(verdict('unhandled')) })
     const [a, b] = await d.claim()
     await d.fail(a as never, { ...FINAL, message: 'first' })
@@ -72,7 +72,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     expect(await end(good)).toEqual(['completed', 'success', null])
   })
 
-  it('any: a handled failure fails it as well, and says why', async () => {
+  it('any: a handled failure fails it as well, with the reason', async () => {
     const caught = node('a', [], { ...routes, next: next(arc('z', 'not event.ok')) })
     const id = await d.start({ net: net([caught, node('z')], verdict('any')) })
     await d.fail(await d.claimOne(), { ...FINAL, message: 'caught' })
@@ -130,7 +130,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     expect(all.failures).toHaveLength(3)
   })
 
-  it('the summary is told after a drain too, and a template less final is given it whole', async () => {
+  it('the summary is given after a drain too, and a final without a template receives it whole', async () => {
     const plain = summing(verdict('first'))
     const nodes = plain.nodes.map((n) => (n.key === 'end' ? { ...n, work: run('end') } : n))
     const id = await d.start({ net: { ...plain, nodes } })
@@ -168,7 +168,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     expect(all.failures).toHaveLength(100)
   })
 
-  it('decisions are told where the net says so', async () => {
+  it('decisions are recorded where the net requests it', async () => {
     const gated = node('g', [], {
       work: { kind: 'pass' },
       admit: { rules: [{ when: 'ctx.open', allow: true }], onDeny: 'hold' },
@@ -220,7 +220,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     await d.engine.cancelInstance({ id: silent, actor: null })
   })
 
-  it('one that completes in spite of held tokens says which were left', async () => {
+  it('one that completes in spite of held tokens reports which were left', async () => {
     const held = (key: string): Node =>
       node(key, [], { admit: { rules: [{ when: 'ctx.open', allow: true }], onDeny: 'hold' } })
     const id = await d.start({

@@ -35,7 +35,7 @@ describe.each(SHARED)('why on $name', (place) => {
   const reasons = async (id: string, key: string): Promise<readonly Reason[]> => (await waitAt(id, key)).reasons
   const kinds = async (id: string, key: string): Promise<string[]> => (await reasons(id, key)).map(({ kind }) => kind)
 
-  it('an unmet dependency: which nodes, and how they stand; what cannot be reached any more is not told', async () => {
+  it('an unmet dependency: which nodes, and their states; unreachable ones are not listed', async () => {
     const nodes = [node('a', ['c']), node('b', ['c']), node('c', ['e'], { join: 'count' }), node('e')]
     const id = await d.start({ net: net(nodes, { entry: ['a', 'b'] }) })
     const both = await d.claim()
@@ -82,7 +82,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(await kinds(id, 'm')).toEqual(['queue'])
   })
 
-  it('a paused queue, beside the place in it', async () => {
+  it('a paused queue, and also the place in it', async () => {
     const id = await d.start({ net: net([node('a', [], { work: run('a', { queue: 'slow' }) })]) })
     await d.engine.pauseQueue({ queue: 'slow', paused: true, actor: null })
     expect(await kinds(id, 'a')).toEqual(['paused', 'queue'])
@@ -105,7 +105,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(await reasons(id, 'a')).toEqual([{ ...place, ahead: { count: 1_000, more: true } }])
   })
 
-  it('runs that are due at the same moment stand by id', async () => {
+  it('runs that are due at the same moment are ordered by id', async () => {
     const at = (await d.store.now()) - 1_000
     await d.engine.enqueue(Array.from({ length: 5 }, () => ({ type: 'x', payload: null, runAt: at })))
     const rows = await d.store.read.listRuns({
@@ -181,7 +181,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((wait.reasons[0] as { at: number }).at - now).toBeGreaterThan(50_000)
   })
 
-  it('work that is due later, and work held back until somebody activates it', async () => {
+  it('work that is due later, and work held back until it is activated', async () => {
     const id = await d.start({ net: net([node('a', [], { work: run('a', { delayMs: 60_000 }) })]) })
     expect(await kinds(id, 'a')).toEqual(['scheduled'])
     const [held] = await d.engine.enqueue([{ type: 'x', payload: null, runAt: Date.UTC(9999, 0, 1) }])
@@ -213,7 +213,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((await waitAt(id, 'ok')).state).toBe('running')
   })
 
-  it('work that governance forbids: who is asked, and what it said', async () => {
+  it('work that governance forbids: who decides, and its error', async () => {
     const id = await d.start({ net: net([node('a', [], { retry: ONCE, appeal: gate({ roles: ['security'] }) })]) })
     const a = await d.claimOne()
     await d.fail(a, { code: 'pii', message: 'holds personal data', category: 'governance' })
@@ -250,7 +250,7 @@ describe.each(SHARED)('why on $name', (place) => {
     ])
   })
 
-  it('of a large nested workflow only the beginning, and it says so', async () => {
+  it('of a large nested workflow only the beginning, with a note that it is cut', async () => {
     const names = Array.from({ length: 8 }, (_, i) => `n${i}`)
     const inner = net(
       names.map((name) => node(name)),
@@ -261,7 +261,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect([child?.waits.length, child?.more]).toEqual([3, true])
   })
 
-  it('deferred work: which run somebody has to complete', async () => {
+  it('deferred work: which run has to be completed', async () => {
     const id = await d.start({ net: net([node('a', [], { timeout: { ms: 60_000, per: 'node' } })]) })
     const delivery = await d.claimOne()
     await d.session.settle({
@@ -327,7 +327,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(cancelled.waits[0]?.reasons[0]).toMatchObject({ kind: 'lease', stopAskedAt: expect.any(Number) })
   })
 
-  it('held tokens: the node whose admission rule said no', async () => {
+  it('held tokens: the node whose admission rule denied them', async () => {
     const admit = { rules: [{ when: 'context.go', allow: true }], onDeny: 'hold' } as const
     const id = await d.start({ net: net([node('a', ['b'], { admit }), node('b')]) })
     const { waits } = await why(id)
@@ -348,7 +348,7 @@ describe.each(SHARED)('why on $name', (place) => {
     ])
   })
 
-  it('an ended instance says how and why it ended; one that is not there is null', async () => {
+  it('an ended instance shows how and why it ended; an unknown one is null', async () => {
     const id = await d.start({ net: net([node('a', [], { retry: ONCE })]) })
     await d.fail(await d.claimOne(), { message: 'no such table' })
     const { about, waits } = await why(id)

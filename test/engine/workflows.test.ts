@@ -32,7 +32,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect((await d.succeed(reply.next as never)).status).toBe('recorded')
   })
 
-  it('stops a chain at a failed step and cancels what waits', async () => {
+  it('stops a chain at a failed step and cancels waiting steps', async () => {
     const id = await d.start({ net: net([node('a', ['b'], { retry: ONCE }), node('b')]) })
     await d.fail(await d.claimOne())
     expect(await d.state(id)).toBe('failed')
@@ -170,7 +170,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(JSON.parse(results.get('sub') as string)).toEqual({ x: 'did x "deep"', y: 'did y null' })
   })
 
-  it('cancels a whole tree: what waits at once, what runs when it ends', async () => {
+  it('cancels a whole tree: waiting work at once, running work when it ends', async () => {
     const { netHash } = await import('../../src/kernel/hash.ts')
     const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
     const outer = net([
@@ -187,7 +187,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     await expect(d.engine.cancelInstance({ id, actor: 'me' })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('waits at a gate and goes on when it is answered', async () => {
+  it('waits at a gate and continues when it is answered', async () => {
     const gated = net([
       node('a', ['ok']),
       node('ok', ['b'], {
@@ -208,7 +208,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(await d.results(id)).toMatchObject({ ok: { by: 'ann' } })
   })
 
-  it('lets the clock answer a gate nobody answered', async () => {
+  it('lets the clock answer a gate without an answer', async () => {
     const id = await d.start({
       net: net([node('ok', [], { work: { kind: 'gate', options: null, timeoutMs: 60_000, onTimeout: 'reject' } })]),
     })

@@ -73,7 +73,7 @@ function metInAll(): ReadonlyMap<Difference, readonly Met[]> {
 }
 
 // In CI a Jinja2 that is not there is a failure, not a reason to skip.
-describe.skipIf(python === null && !inCI)('asked of Jinja2 and of us', () => {
+describe.skipIf(python === null && !inCI)('evaluated by Jinja2 and by Petrel', () => {
   it('sources written by hand agree', () => {
     expect(written.length).toBeGreaterThan(900)
     const { unlisted, agreed } = compare(written.map(sourceOf))
@@ -114,7 +114,7 @@ describe.skipIf(python === null && !inCI)('asked of Jinja2 and of us', () => {
     if (explains !== undefined) expect(met.some(explains)).toBe(true)
   })
 
-  it('what Jinja2 brings we have, or the list says that we do not', () => {
+  it('whatever Jinja2 has exists here too, or the list of differences names it', () => {
     const { names } = askJinja2(scope, [])
     const sources = differences.flatMap(({ examples }) => examples.map(({ source }) => source)).join('\n')
     const silent = (theirs: readonly string[], ours: object, pattern: (name: string) => RegExp) =>
@@ -152,7 +152,7 @@ describe('the sources written by hand', () => {
 describe('what published playbooks use', () => {
   const filtersUsed =
     'int default tojson replace length lower string first join b64encode b64decode fromjson float upper trim split last keys values items get safe'
-  it('is there', () => {
+  it('exists', () => {
     expect(filtersUsed.split(' ').filter((name) => !Object.hasOwn(filters, name))).toEqual([])
     expect(['defined', 'undefined', 'none'].filter((name) => !Object.hasOwn(tests, name))).toEqual([])
     expect(['now', 'token', 'range'].filter((name) => !Object.hasOwn(functions, name))).toEqual([])

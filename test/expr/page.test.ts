@@ -71,7 +71,7 @@ describe('the page on expressions', () => {
     expect(named.flatMap((row) => ticked(cellsOf(row)[1] as string)).sort()).toEqual(Object.keys(methods).sort())
   })
 
-  it('tells the limits', () => {
+  it('lists the limits', () => {
     expect(section('Limits')).toContain(`| length of a source | ${SOURCE_LIMIT.toLocaleString('en')} characters |`)
     expect(section('Limits')).toContain(`| depth of brackets, operators and blocks | ${DEPTH_LIMIT} |`)
   })

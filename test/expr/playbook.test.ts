@@ -225,7 +225,7 @@ describe('inside a loop', () => {
 })
 
 describe('given', () => {
-  it('leaves out what is not there, and keeps null', () => {
+  it('leaves out undefined values, and keeps null', () => {
     expect(value('given(a=ctx.absent, b=nothing, c=page)')).toEqual({ b: null, c: 2 })
     expect(value("given({'x-y': workload['x-y'], 'l': limit})")).toEqual({ l: 5 })
     expect(value('given(fetch=fetch, later=later)')).toEqual({ fetch: answer })

@@ -9,7 +9,7 @@ import { Stage } from './stage.ts'
 const page = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8')
 const statement = /```sql\n(with given as[^`]*?)```/.exec(page)?.[1] ?? ''
 
-describe.skipIf(postgresUrl() === null)('arguments kept aside', () => {
+describe.skipIf(postgresUrl() === null)('separately stored arguments', () => {
   it('are found by the statement that the page shows', async () => {
     const stage = await Stage.open({ name: 'postgres', open: freshDatabase })
     const client = new pg.Client({ connectionString: stage.url })

@@ -23,7 +23,7 @@ describe.each(SHARED)('at once on $name', (place) => {
   })
   const ended = (id: string, engine: Engine = d.engine) => engine.ended({ id, kind: 'instance' })
 
-  it('a workflow goes on as soon as plain SQL has ended its step', async () => {
+  it('a workflow continues as soon as plain SQL has ended its step', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1'), job('c.v1')))
     const over = ended(id)
     for (let step = 0; step < 3; step++) {
@@ -129,7 +129,7 @@ describe.each(SHARED)('at once on $name', (place) => {
   })
 
   if (place.name === 'postgres')
-    it('wakes of our own processes make nobody look for what ended outside', async () => {
+    it("wakes of Petrel's own processes make none look for foreign outcomes", async () => {
       const other = await s.second({ sweep: false, pollMs: NEVER_MS })
       // The first pass of the sweeper looks as well.
       await d.engine.sweep()
@@ -142,7 +142,7 @@ describe.each(SHARED)('at once on $name', (place) => {
       looks.mockRestore()
     })
 
-  it('a run put in by plain SQL is claimed at once, and told to whoever waits in another process', async () => {
+  it('a run inserted by plain SQL is claimed at once, and reported to waiting processes', async () => {
     const other = await s.second({ pollMs: NEVER_MS })
     const petrel = Petrel.over(other)
     petrel.handle('mail.%', (payload) => ({ sent: payload }) as never)

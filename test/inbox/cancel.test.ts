@@ -100,7 +100,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     expect(await s.history((await s.runAt(id, '0')).id)).toEqual(['created', 'cancelled'])
   })
 
-  it('a workflow takes a cancelled step that was at work as unknown, and its net says what that means', async () => {
+  it('a workflow takes a cancelled step that was active as unknown, and its net decides what that means', async () => {
     const steps = [node('a.v1', ['b.v1'], { undo: undoBy('unbook.v1') }), node('b.v1')]
     const id = await d.start({ net: net(steps, { onFailure: 'compensate', unknown: 'undo' }) })
     const held = await d.claimOne()
@@ -117,7 +117,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
   })
 
   it.each(['ignore', 'undo'] as const)(
-    'a worker that succeeds though its run was cancelled is heard before the undo begins, which undoes it once (%s)',
+    'the success of a worker whose run was cancelled is taken before the undo begins, which undoes it once (%s)',
     async (unknown) => {
       const late = await Stage.open(place)
       const steps = [node('a', ['b'], { undo: undoBy('undo a') }), node('b')]
@@ -139,7 +139,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     },
   )
 
-  it('room under a limit is given back, once', async () => {
+  it('room under a limit is freed once', async () => {
     await d.engine.setLimit({ key: 'queue:default', maxConcurrent: 1 })
     const [first, second] = [await enqueue(), await enqueue()]
     expect((await d.claimOne()).runId).toBe(first)
@@ -217,7 +217,7 @@ describe.each(SHARED)('held by plain SQL when its workflow is cancelled on $name
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('a failure elsewhere lets it end well: nobody takes it away', async () => {
+  it('a failure elsewhere lets it end well: it is not taken away', async () => {
     const nodes = [node('a', [], { undo: undoBy('undo a') }), node('b', [], { retry: ONCE })]
     const id = await d.start({ net: net(nodes, { entry: ['a', 'b'], onFailure: 'compensate' }) })
     const a = await go.claimed('go-1', 'a')

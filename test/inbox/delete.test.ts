@@ -25,7 +25,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
   const prune = async (endedBefore: number): Promise<number> =>
     d.store.sweep.prune({ endedBefore, eventsBefore: 0, limit: 1000 })
 
-  it('a run that waits is never handed out again, to nobody', async () => {
+  it('a waiting run is never handed out again, to any worker', async () => {
     const [byEngine, bySql] = [await enqueue(), await enqueue()]
     expect(await d.engine.deleteRun({ id: byEngine, actor: 'ann' })).toMatchObject({ status: 'pending' })
     expect((await go.delete(bySql)).count).toBe(1)
@@ -56,7 +56,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     )
   })
 
-  it('whoever waits for a deleted run is told that it will not end', async () => {
+  it('callers waiting for a deleted run learn that it will not end', async () => {
     const id = await enqueue()
     const ended = d.engine.ended({ id, kind: 'run' })
     const told = expect(ended).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining('deleted') })
@@ -64,7 +64,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     await told
   })
 
-  it('its unique key is free; its idempotency key is taken for ever, also when retention has removed it', async () => {
+  it('its unique key is free; its idempotency key is taken permanently, also when retention has removed it', async () => {
     const unique = { key: 'u', onConflict: 'reject' }
     const id = await enqueue({ unique, idempotencyKey: 'k' })
     await d.engine.deleteRun({ id, actor: null })

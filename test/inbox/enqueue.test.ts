@@ -44,7 +44,7 @@ describe.each(PLACES)('an inbox run on $name', (place) => {
     })
   })
 
-  it('is tried again after n² minutes and up to a tenth more, as often as its row says, whoever executes it', async () => {
+  it('is tried again after n² minutes and up to a tenth more, as often as its row allows, whichever worker executes it', async () => {
     const id = await enqueue({ maxAttempts: 4 })
     for (const n of [1, 2, 3]) {
       const before = await d.store.now()

@@ -20,7 +20,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     await s.close()
   })
 
-  it('costs an attempt and is claimable at once, by anybody', async () => {
+  it('costs an attempt and is claimable at once, by any worker', async () => {
     const id = (await go.insert('a.v1')) as string
     await go.claimed('go-1', '%', 30)
     await d.pass(29_000)
@@ -52,7 +52,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     ])
   })
 
-  it('is taken over by a worker of ours as soon as it has run out', async () => {
+  it('is taken over by a Petrel worker as soon as it has run out', async () => {
     const id = await workflow(d, chain(job('a.v1', null, 2), job('b.v1')))
     const first = await go.claimed('go-1', '%', 0.2)
     const other = await s.second({ pollMs: 50 })
@@ -66,7 +66,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     await petrel.close()
   })
 
-  it('fails the step of a workflow that has no attempt left, and tells why', async () => {
+  it('fails the step of a workflow that has no attempt left, with the reason', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     await go.claimed()
     await d.pass(31_000)
@@ -75,7 +75,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     expect(await events(d, id)).toContain('failed 0')
   })
 
-  it('goes on if its worker extends it before anybody has taken it back', async () => {
+  it('continues if its worker extends it before it is taken back', async () => {
     const id = (await go.insert('a.v1')) as string
     const claimed = await go.claimed()
     await d.store.moveClock(31_000)

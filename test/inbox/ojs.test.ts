@@ -9,7 +9,7 @@ import { chain, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 
-describe.each(SHARED)('told in OJS words on $name', (place) => {
+describe.each(SHARED)('published as OJS events on $name', (place) => {
   let s: Stage
   let d: Drive
   let go: Foreign
@@ -28,7 +28,7 @@ describe.each(SHARED)('told in OJS words on $name', (place) => {
     return mapped.map(({ wire: { type, data } }) => [type, data['attempt'] ?? data['step_index'] ?? null])
   }
 
-  it('a chain by plain SQL tells the events of a chain, each once', async () => {
+  it('a chain by plain SQL has the events of a chain, each once', async () => {
     const id = await workflow(d, chain(job('a.v1', null, 2), job('b.v1')))
     await go.fail(await go.claimed('go-1'))
     await d.pass(61_000)

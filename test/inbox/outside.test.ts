@@ -26,7 +26,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     return (made as { id: string }).id
   }
 
-  it('a chain goes on step by step, and its results are read as if a worker of ours had made them', async () => {
+  it('a chain continues step by step, and its results are read as if a Petrel worker had made them', async () => {
     const id = await workflow(d, chain(job('a.v1', { n: 1 }), job('b.v1'), job('c.v1')))
     for (const [i, type] of ['a.v1', 'b.v1', 'c.v1'].entries()) {
       const claimed = await go.claimed()
@@ -49,7 +49,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     ])
   })
 
-  it('a step tells its whole history once, whoever did what', async () => {
+  it('a step records its whole history once, whichever workers took part', async () => {
     const id = await workflow(d, chain(job('a.v1', null, 2)))
     const first = await go.claimed('go-1')
     await go.heartbeat(first.id, 60)
@@ -66,7 +66,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await s.run(first.id)).toMatchObject({ leasedBy: null, leaseUntil: null, sessionId: null, attempt: 1 })
   })
 
-  it('the end of a step has its number in the instance; the end of a bare run is told by its write', async () => {
+  it('the end of a step has its number in the instance; the end of a bare run is recorded by its write', async () => {
     const id = await workflow(d, chain(job('a.v1')))
     const step = await go.claimed()
     const bare = await enqueue()
@@ -171,7 +171,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a workflow nested in another goes on, and the outer one after it', async () => {
+  it('a workflow nested in another continues, and the outer one after it', async () => {
     const id = await workflow(d, chain(job('a.v1'), group(job('b.v1'), chain(job('c.v1'), job('d.v1'))), job('e.v1')))
     const done: string[] = []
     for (let round = 0; round < 4; round++) {
@@ -208,7 +208,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect((await d.store.read.instance(id))?.startedAt).not.toBeNull()
   })
 
-  it('whoever waits for a bare run is told, its unique key is free, and it is counted', async () => {
+  it('callers waiting for a bare run are answered, its unique key is free, and it is counted', async () => {
     const unique = { key: 'u', onConflict: 'reject' }
     const id = await enqueue({ unique })
     const ended = d.engine.ended({ id, kind: 'run' })
@@ -223,7 +223,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(stats).toMatchObject({ succeeded: 1, failed: 1, active: 0, available: 0 })
   })
 
-  it('a failed run becomes a dead letter if its policy says so, and is redriven by the engine alone', async () => {
+  it('a failed run becomes a dead letter if its policy requires it, and is redriven only by the engine', async () => {
     const id = await enqueue({ maxAttempts: 1, retry: { deadLetter: true } })
     await go.fail(await go.claimed())
     await d.engine.sweep()

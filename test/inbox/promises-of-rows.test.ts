@@ -90,7 +90,7 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
     expect(await go.work('go-1', '%')).toEqual(['c.v1'])
   })
 
-  it('nor while the workflow around its own goes on', async () => {
+  it('nor while its enclosing workflow continues', async () => {
     const id = await workflow(d, chain(group(job('a.v1')), job('b.v1')))
     const ended = await go.claimed('go-1', 'a.%')
     const remove = (): Promise<unknown> => go.sql(`DELETE FROM workflow_run WHERE id = '${ended.id}'`)

@@ -59,7 +59,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     return rows[0]?.['id'] as string
   }
 
-  it('puts a run into the inbox when it is due, as the schedule says', async () => {
+  it('puts a run into the inbox when it is due by its schedule', async () => {
     const made = await add({ payload: { kind: 'daily' }, priority: 7, maxAttempts: 5 })
     expect(made).toMatchObject({
       enabled: true,
@@ -88,7 +88,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect((await d.claimOne()).type).toBe('report.daily.v1')
   })
 
-  it('a stretch in which nobody looked is made up for by one run', async () => {
+  it('one run makes up for the time in which no process looked', async () => {
     const { id } = await add()
     await clock('2026-06-01T10:20:00Z')
     expect(await runs()).toHaveLength(1)
@@ -116,7 +116,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect((await row(id)).nextRunAt).toBe(at('2026-10-26T01:30:00Z'))
   })
 
-  it('a process that dies between the run and the move leaves one run, whoever comes next', async () => {
+  it('a process that dies between the run and the move leaves one run, whichever process comes next', async () => {
     // By plain SQL: no engine here knows of it, so none but the dying one looks.
     const id = await insert({ next_run_at: time('2026-06-01T01:00:00Z') })
     const dying = await s.second({
@@ -180,7 +180,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     await foreign.sql('COMMIT')
   }
 
-  it('paused or removed it does not fire; resumed it goes on from now', async () => {
+  it('paused or removed it does not fire; resumed it continues from now', async () => {
     const { inboxSchedules } = d.engine
     const [paused, removed, byHand, gone] = await Promise.all([add(), add(), add(), add()])
     expect(await inboxSchedules.pause(paused.id)).toMatchObject({ enabled: false, disabledReason: null })
@@ -224,7 +224,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     await eventually(async () => (await runs()).length === 1, 'its run is there')
   })
 
-  it('what is no cron expression is disabled with the reason, and its neighbours fire', async () => {
+  it('an invalid cron expression is disabled with the reason, and the other schedules fire', async () => {
     const broken = await insert({ schedule: `'99 9 * * *'`, next_run_at: time('2026-06-01T00:30:00Z') })
     await add({ schedule: '30 * * * *' })
     await clock('2026-06-01T00:30:01Z')
@@ -254,7 +254,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect(await d.doctor()).toEqual([])
   })
 
-  it('a time zone that nobody knows, or a type without version, disables a row that its table let in', async () => {
+  it('an unknown time zone, or a type without version, disables a row that its table accepted', async () => {
     const past = time('2026-06-01T00:30:00Z')
     // What a table does not check itself, a row from before its checks may still hold.
     await sql(
@@ -277,7 +277,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect(await row(id)).toMatchObject({ enabled: false, disabledReason: 'schedule: names no later time' })
   })
 
-  it('refuses what would never fire, and says which field and why', async () => {
+  it('refuses a schedule that would never fire, naming the field and the reason', async () => {
     const cases: readonly (readonly [object, string])[] = [
       [{ type: 'report.daily' }, 'type'],
       [{ type: `${'a'.repeat(255)}.v1` }, 'type'],
@@ -305,7 +305,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect(await d.engine.inboxSchedules.list()).toEqual([])
   })
 
-  it('the table itself refuses rows that nobody could fire, naming the column', async () => {
+  it('the table itself refuses rows that could never fire, naming the column', async () => {
     const due = time('2026-06-01T00:30:00Z')
     const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
       [{ type: `'report.daily'` }, /workflow_schedule\.type: must be dotted and end in a version/],

@@ -174,7 +174,7 @@ describe.skipIf(!hasSqlite3())('bad input by plain SQL into an SQLite file', () 
     await t.s.d.engine.sweep()
   })
 
-  it('refuses events of no run, of unknown words, in the engine’s name', async () => {
+  it('refuses events without a run, of unknown types, in the engine’s name', async () => {
     const id = await t.insert()
     const cases: readonly (readonly [Record<string, string>, string])[] = [
       [{ workflow_id: `'${crypto.randomUUID()}'` }, 'workflow_event.workflow_id: there is no such run'],

@@ -115,7 +115,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     expect(await d.doctor()).toEqual([])
   })
 
-  it('a deleted run is handed out to nobody; brought back, it is; a deleted step counts as cancelled', async () => {
+  it('a deleted run is never handed out; restored, it is; a deleted step counts as cancelled', async () => {
     const id = await t.insert()
     expect(await change(id, `deleted_at = ${NOW}`)).toBe(1)
     expect([await d.claim(), await sh.claim()]).toEqual([[], null])
@@ -132,7 +132,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     await sh.succeed(id)
   })
 
-  it('a failure of a run that is to end is final; given back, it is cancelled', async () => {
+  it('a failure of a run that is to end is final; returned, it is cancelled', async () => {
     const now = await d.store.now()
     const lease = { status: 'leased', leasedBy: 'sh-1', createdAt: now, runAt: now } as const
     const [a, b] = [0, 1].map(() => aRun({ ...lease, leaseUntil: now + 30_000, cancelRequestedAt: now }))
@@ -188,7 +188,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     expect(rows).toMatchObject([{ event_type: 'app.note', hours: 1, given: 0 }, { given: 1 }])
   })
 
-  it('events: a client’s copies are dropped, its own words are kept, what has happened is not changed', async () => {
+  it('events: a client’s copies are dropped, its own types are kept, past events are not changed', async () => {
     const id = await t.insert()
     await event(id, 'created')
     await sh.claimed()
@@ -221,7 +221,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     await sh.succeed(id)
   })
 
-  it('jobs of other dialects keep names without a version, and are no inbox runs', async () => {
+  it('jobs of other dialects keep names without a version, and are not inbox runs', async () => {
     const [made] = await d.engine.enqueue([{ type: 'email.send', payload: { to: 'ann' } }])
     expect(await t.run(made?.id as string)).toMatchObject({ type: 'email.send', inbox: false })
     await sh.claimed('email.%')

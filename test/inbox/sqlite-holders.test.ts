@@ -43,7 +43,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.run(id)).toMatchObject({ leasedBy: 'sh-1', attempt: 1 })
   })
 
-  it('a heartbeat that comes late still counts, unless somebody has taken the run back', async () => {
+  it('a late heartbeat still counts, unless the run has been taken back', async () => {
     const id = await t.insert()
     await sh.claimed()
     await d.store.moveClock(31_000)
@@ -100,7 +100,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('a cancel by SQL sticks: a Petrel worker is told to stop, and its report is late though it was remembered', async () => {
+  it('a cancel by SQL is final: a Petrel worker is asked to stop, and its report is late though it was remembered', async () => {
     const id = await t.insert()
     const [made] = await d.engine.enqueue([{ type: 'other.v1', payload: null }])
     const deliveries = await d.claim()
@@ -119,7 +119,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(told.at(-1)).toContain('"message":"cancelled by plain SQL"')
   })
 
-  it('a cancel of a running step ends its workflow, and the worker hears of it at once', async () => {
+  it('a cancel of a running step ends its workflow, and the worker is notified at once', async () => {
     const engine = await t.s.second({ pollMs: NEVER_MS })
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     const step = await sh.claimed('a.%')
@@ -129,7 +129,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(step.id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('a deferred run is ended by SQL, succeeded or failed for good, and not claimed, renewed or given back', async () => {
+  it('a deferred run is ended by SQL, succeeded or failed for good, and not claimed, renewed or returned', async () => {
     const ids = [await t.insert(), await t.insert()] as const
     for (const delivery of await d.claim()) {
       const report = { delivery, reportId: delivery.runId, startedAt: await d.store.now(), wantNext: false }

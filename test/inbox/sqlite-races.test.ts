@@ -5,7 +5,7 @@ import { chain, job, workflow } from '../engine/specifications/stage.ts'
 import { ToolStage } from './sqlite-stage.ts'
 import { hasSqlite3, type ToolWorker } from './sqlite-tool.ts'
 
-describe.skipIf(!hasSqlite3())('sqlite3 processes beside each other', () => {
+describe.skipIf(!hasSqlite3())('sqlite3 processes side by side', () => {
   let t: ToolStage
   let d: Drive
   beforeEach(async () => {
@@ -30,7 +30,9 @@ describe.skipIf(!hasSqlite3())('sqlite3 processes beside each other', () => {
     }
   }
 
-  it('four pollers execute 200 runs once each, and every one tells its story once', { timeout: 60_000 }, async () => {
+  it('four pollers execute 200 runs once each, and every run has exactly one history', {
+    timeout: 60_000,
+  }, async () => {
     await t.tool.ask(`WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 200)
       INSERT INTO workflow_run (type, payload, idempotency_key) SELECT 'content.thumbnail.v1', json_object('n', i), 'n' || i FROM n`)
     const workers = ['sh-1', 'sh-2', 'sh-3', 'sh-4'].map((name) => t.worker(name))
@@ -70,7 +72,7 @@ describe.skipIf(!hasSqlite3())('sqlite3 processes beside each other', () => {
     expect(told.map((row) => row['n'])).toEqual([120, 120, 120, 120])
   })
 
-  it('of a cancel and a completion at the same moment one stands, and it is told once', {
+  it('of a simultaneous cancel and completion one wins, and it is recorded once', {
     timeout: 60_000,
   }, async () => {
     const [worker, other] = [t.worker('sh-1'), t.worker('sh-2')]

@@ -52,7 +52,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('a second INSERT of a key changes nothing and wakes nobody, also when retention has removed the first', async () => {
+  it('a second INSERT of a key changes nothing and wakes no process, also when retention has removed the first', async () => {
     await t.insert({ idempotency_key: 'k' })
     const again = `INTO workflow_run (type, payload, idempotency_key) VALUES ('a.v1', '{}', 'k')`
     const second = [
@@ -141,7 +141,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     await t.close()
   })
 
-  it('claims, beats and completes; the row is clean and every event told once', async () => {
+  it('claims, beats and completes; the row is clean and every event recorded once', async () => {
     const id = await t.insert({ timeout_ms: 60_000 })
     expect(await sh.claimed('content.%')).toEqual({ id, attempt: 0 })
     const held = await t.run(id)

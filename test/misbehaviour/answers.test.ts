@@ -45,7 +45,7 @@ onBothStores('more answers than a caller is made at a time', (stage) => {
     120_000,
   )
 
-  test('long answers that nobody is there to take any more hold no place', async () => {
+  test('long answers whose client is gone hold no place', async () => {
     const s = await stage.serve()
     const greedy = await keyOf(s, 'greedy for long answers', null)
     const text = 'x'.repeat(100_000)
@@ -65,7 +65,7 @@ onBothStores('more answers than a caller is made at a time', (stage) => {
     expect((await s.get('/v1/runs', greedy)).status).toBe(200)
   }, 60_000)
 
-  test('streams take none of these places, whether or not a client says what it accepts', async () => {
+  test('streams take none of these places, whatever their Accept header', async () => {
     const s = await stage.serve()
     const gone = new AbortController()
     const { signal } = gone

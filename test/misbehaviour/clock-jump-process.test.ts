@@ -51,7 +51,7 @@ test('how long an execution has taken, and when it began, does not depend on the
   expect(Math.abs(execution.startedAt - Date.now())).toBeLessThan(HOUR / 2)
 })
 
-onBothStores('beside a clock that jumps an hour ahead and back', (stage) => {
+onBothStores('with a clock that jumps an hour ahead and back', (stage) => {
   test('a neighbour is not affected', async () => {
     const s = await stage.serve({ engine: { pollMs: 100 } })
     const neighbour = await Neighbour.of(s, { leasesEnd: true })

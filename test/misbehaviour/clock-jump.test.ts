@@ -316,7 +316,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     expect(await d.store.webhooks.advance({ id: 'w', holder: 'h', from: 0, to: 1, deliveries: rows })).toBe(true)
   }
 
-  test('work that was given back ahead, long after it was due, is due', async () => {
+  test('work that was returned ahead of the clock, long after it was due, is due', async () => {
     await ahead(async () => {
       await enqueue()
       const delivery = await d.claimOne()
@@ -344,7 +344,7 @@ describe.each(PLACES)('a clock that jumps ahead and back ($name)', (place) => {
     expect(await enqueue({ unique })).not.toBe(first)
   })
 
-  test('who queued for a slot ahead begins before those who come after the correction', async () => {
+  test('instances queued for a slot ahead of the clock begin before those queued after the correction', async () => {
     const start = { net: net([node('a')]), slots: 1 }
     const first = await d.start(start)
     const second = await ahead(() => d.start(start))

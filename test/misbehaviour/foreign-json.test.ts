@@ -8,7 +8,7 @@ const DEEP = `${'['.repeat(6_500)}${']'.repeat(6_500)}`
 const HUGE = `"${'x'.repeat(2_000_000)}"`
 
 onBothStores('JSON by plain SQL', (stage) => {
-  it('that is too deep or too large is refused, and the rest goes on', async () => {
+  it('that is too deep or too large is refused, and the rest continues', async () => {
     const serving = await stage.serve()
     const neighbour = await Neighbour.of(serving)
     await neighbour.calm(4)

@@ -49,7 +49,7 @@ describe.skipIf(postgresUrl() === null)('a transaction left open on single rows 
     (await serving.store.read.runHistory(id)).filter(({ type }) => type === 'succeeded').length
 
   it(
-    'keeps nobody else waiting, and what waited is recorded once',
+    'delays no other work, and the waiting outcome is recorded once',
     async () => {
       const { engine } = serving
       const neighbour = await Neighbour.of(serving)

@@ -182,7 +182,7 @@ onBothStores('sagas with long answers', (stage) => {
 })
 
 onBothStores('events with long results', (stage) => {
-  test('are a shorter poll, which goes on where it ended, and leave data out of a page by number', async () => {
+  test('are a shorter poll, which continues where it ended, and leave data out of a page by number', async () => {
     const s = await stage.serve()
     for (let i = 0; i < 12; i++) {
       await s.post('/ojs/v1/jobs', { type: 'huge', args: [i], options: { queue: 'told' } })
@@ -338,7 +338,7 @@ onBothStores('workers that ask for many runs', (stage) => {
     expect(queues.flat()).toEqual(['narrow', ...Array(RUNS).fill('wide')])
   }, 60_000)
 
-  test('get arguments that a workflow keeps aside whole, and no more than fit', async () => {
+  test('get separately stored arguments whole, and no more than fit', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
     const body = run('huge.shared.v1', { args: { n: '{{ item }}' } })
     const items = JSON.stringify(Array.from({ length: RUNS }, (_, i) => i))

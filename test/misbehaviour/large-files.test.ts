@@ -12,7 +12,7 @@ import { Neighbour } from './neighbour.ts'
 const STEPS = 10_000
 
 describe('a large file', () => {
-  test('of 40,000 keys is read, and a key that stands twice is found with its line and path', () => {
+  test('of 40,000 keys is read, and a duplicate key is found with its line and path', () => {
     const keys = lines(40_000, (i) => `    key${i}: ${i}`)
     const { value } = readSource('keys.yaml', `a:\n  b:\n${keys}\n`)
     expect(Object.keys((value as { a: { b: object } }).a.b)).toHaveLength(40_000)

@@ -13,7 +13,7 @@ onBothStores('a well-behaved neighbour', (stage) => {
     await neighbour.expectUnaffected()
   })
 
-  it('notices that the event loop stands still', async () => {
+  it('detects that the event loop is blocked', async () => {
     const neighbour = await Neighbour.of(await stage.serve(), { slackMs: 200 })
     await neighbour.calm(4)
     await neighbour.beside(async () => {

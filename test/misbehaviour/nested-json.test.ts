@@ -206,7 +206,7 @@ describe.skipIf(postgresUrl() === null)('JSON nested 6,500 levels deep', { timeo
     expect((await serving.get(`/v1/runs/${id}/events`)).status).toBe(200)
   })
 
-  it('beside all that, and after a restart, a well-behaved tenant is unaffected', async () => {
+  it('in spite of all that, and after a restart, a well-behaved tenant is unaffected', async () => {
     await stop(serving)
     serving = await serveOn(database.url)
     const neighbour = await Neighbour.of(serving)

@@ -111,7 +111,7 @@ describe.skipIf(postgresUrl() === null)('odd dates by plain SQL (postgres)', () 
 })
 
 onBothStores('something that stays due', (stage) => {
-  test('makes no engine look for it without pause, and hides nothing that lies ahead', async () => {
+  test('makes no engine look for it without pause, and hides nothing ahead of the clock', async () => {
     const store = await openStore(await stage.url())
     await store.migrate()
     const now = await store.now()

@@ -69,7 +69,7 @@ onBothStores('a row that cannot be read', (stage) => {
     expect([row?.status, JSON.parse(row?.error as string).code]).toEqual(['failed', 'unstorable'])
   })
 
-  it('is an event that says so, in a poll, in a stream and in a webhook; those behind it come', async () => {
+  it('is an event that reports it, in a poll, in a stream and in a webhook; those behind it come', async () => {
     const subscription = { url: receiver.url('/odd'), events: ['job.enqueued'], filter: {} }
     const hook = await serving.post('/ojs/v1/webhooks/subscriptions', subscription)
     expect(hook.status, hook.text).toBe(201)

@@ -38,14 +38,14 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('is seen by the next fetch, whether anybody swept or not', async () => {
+  it('is seen by the next fetch, with or without a sweep', async () => {
     const id = await desk.enqueue()
     await desk.fetchOne({ leaseMs: () => 1000 })
     await desk.d.store.moveClock(1001)
     expect((await desk.fetch({ holder: 'w2' })).map((r) => [r.id, r.attempt, r.leasedBy])).toEqual([[id, 1, 'w2']])
   })
 
-  it('is the end for its holder too: his report and his heartbeat change nothing', async () => {
+  it('ends it for its holder too: its report and its heartbeat change nothing', async () => {
     const id = await desk.enqueue()
     await desk.fetchOne({ leaseMs: () => 1000 })
     await desk.d.store.moveClock(1001)
@@ -101,7 +101,7 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
   })
 
   describe('put off by heartbeats', () => {
-    it('renews for as long as before, or for as long as it is told', async () => {
+    it('renews for as long as before, or for the given time', async () => {
       const id = await desk.enqueue()
       await desk.fetchOne({ leaseMs: () => 3000 })
       const extend = (leaseMs: number | null, holder: string | null = 'w1') =>

@@ -25,7 +25,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
   const extend = (id: string, epoch: number) =>
     desk.engine.leases.extend({ holder: 'w1', runIds: [id], leaseMs: 60_000, epochs: [epoch] })
 
-  it('given back, a run costs no attempt, keeps its place, and is claimable at once', async () => {
+  it('returned, a run costs no attempt, keeps its place, and is claimable at once', async () => {
     const id = await desk.enqueue()
     const other = await desk.enqueue()
     const first = await desk.fetchOne()
@@ -101,7 +101,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
     ])
   })
 
-  it('given back while its workflow is cancelled, a run ends with it', async () => {
+  it('returned while its workflow is cancelled, a run ends with it', async () => {
     const id = await workflow(desk.d, chain(job('a.v1'), job('b.v1')))
     const run = await desk.fetchOne()
     await desk.engine.cancelInstance({ id, actor: null })
@@ -111,7 +111,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
     expect(await desk.d.state(id)).toBe('cancelled')
   })
 
-  it('given back, a run gives back its room under a limit', async () => {
+  it('returned, a run frees its room under a limit', async () => {
     await desk.engine.setLimit({ key: 'queue:default', maxConcurrent: 1 })
     const id = await desk.enqueue()
     await desk.enqueue()

@@ -57,7 +57,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect(given.map((runs) => runs.map((r) => r.leasedBy))).toEqual([['w1', 'w1'], ['w2', 'w2'], ['w3']])
   })
 
-  it('never gives one run twice, whoever asks', async () => {
+  it('never gives one run twice, whichever worker asks', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => desk.enqueue({ queue: `q${i % 3}` })))
     const queues = ['q0', 'q1', 'q2']
     const asked = Array.from({ length: 20 }, (_, i) => {
@@ -112,7 +112,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect(await desk.fetch({ queues: ['slow'] })).toHaveLength(1)
   })
 
-  it('gives out what is due by the clock of the store, without a sweep', async () => {
+  it('hands out runs that are due by the clock of the store, without a sweep', async () => {
     const now = await desk.d.store.now()
     const later = await desk.enqueue({ runAt: now + 60_000 })
     const id = await desk.enqueue({ retry: EXACT, priority: 1 })
@@ -127,7 +127,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect((await desk.fetch()).map((r) => r.id)).toEqual([later])
   })
 
-  it('leaves alone what waits to be activated', async () => {
+  it('leaves runs alone that wait to be activated', async () => {
     const id = await desk.enqueue({ runAt: HELD_AT })
     await desk.d.store.moveClock(400 * 24 * 3_600_000)
     expect(await desk.fetch()).toEqual([])
@@ -192,7 +192,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
       expect(await desk.d.doctor()).toEqual([])
     })
 
-    it('gets a run when it becomes due, a queue that goes on, and room that becomes free', async () => {
+    it('gets a run when it becomes due, when a queue is resumed, and when room becomes free', async () => {
       const { d } = desk
       const late = await desk.enqueue({ delayMs: 60_000 })
       const due = desk.fetch({ waitMs: 20_000 })
@@ -215,7 +215,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     })
   })
 
-  it('gives nothing to a worker told to be quiet', async () => {
+  it('gives nothing to a worker that must be quiet', async () => {
     await beat(desk, 'w1')
     await desk.enqueue()
     await desk.engine.directWorker({ id: 'w1', state: 'quiet', actor: 'ada' })
@@ -235,7 +235,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
 })
 
 describe.skipIf(PLACES.length < 2)('fetching on two servers of one database', () => {
-  it('never gives one run twice, and wakes those who wait at the other', async () => {
+  it('never gives one run twice, and wakes waiting fetches at the other', async () => {
     const database = await freshDatabase()
     const stores = await Promise.all([openStore(database.url), openStore(database.url)])
     await stores[0]?.migrate()

@@ -69,14 +69,14 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
       expect(await desk.picture(id)).toEqual(before)
     }
 
-    it('a report on a run that is not there, or an id that is none', async () => {
+    it('a report on an unknown run, or with an invalid id', async () => {
       for (const id of [UNKNOWN, 'nothing', '', "'; DROP TABLE x"]) {
         const answer = await desk.ack(id)
         expect(answer).toMatchObject({ code: 'not_found', details: { resource_type: 'job', resource_id: id } })
       }
     })
 
-    it('one on a run that nobody holds', async () => {
+    it('one on a run without a holder', async () => {
       await refused(await desk.enqueue(), {}, { current_state: 'pending', current: 'available' })
       await refused(await desk.enqueue({ delayMs: 60_000 }), {}, { current_state: 'pending', current: 'scheduled' })
     })
@@ -161,7 +161,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('tries a failure again by its policy and tells when', async () => {
+  it('retries a failure by its policy and reports when', async () => {
     const id = await desk.enqueue({ retry: EXACT })
     await desk.fetchOne()
     const first = accepted(await desk.nack(id, { code: 'first', type: 'T' }))

@@ -30,7 +30,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
   const events = async (id: string) =>
     (await desk.d.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })).map((e) => e.type)
 
-  it('go on in the transaction of the report', async () => {
+  it('continue in the transaction of the report', async () => {
     const id = await start(net([node('a', ['b']), node('b', ['c']), node('c')]))
     expect(await desk.work()).toEqual(['a', 'b', 'c'])
     expect(await desk.d.state(id)).toBe('completed')
@@ -65,7 +65,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('count a run that was cancelled alone as failed, and go on', async () => {
+  it('count a run that was cancelled alone as failed, and continue', async () => {
     const chain = await start(net([node('a', ['b']), node('b')]))
     const active = await desk.fetchOne()
     await desk.engine.cancelRun({ id: active.id, actor: 'ada' })
@@ -130,7 +130,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
       expect(await desk.d.doctor()).toEqual([])
     })
 
-    it('do not give back what is given back', async () => {
+    it('do not return a run twice', async () => {
       const { active } = await cancelled()
       const given = accepted(await desk.settle((active[0] as RunRow).id, { kind: 'requeue' }))
       expect(given).toMatchObject({ run: { status: 'cancelled' }, retryDelayMs: null })

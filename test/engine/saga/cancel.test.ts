@@ -36,7 +36,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(JSON.parse(asked?.data ?? '{}')).toMatchObject({ actor: 'ada', undo: true })
   })
 
-  it('is what every cancel of a saga does, unless it says otherwise', async () => {
+  it('is what every cancel of a saga does, by default', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')

@@ -81,7 +81,7 @@ describe.each(PLACES)('commands on $name', (place) => {
     expect(await s.d.engine.commands.of({ runIds: [s.idOf('a')] })).toMatchObject([{ dueAt: null, publishes: 1 }])
   })
 
-  it('its author is told when it is stored, and so are others', async () => {
+  it('its author is notified when it is stored, and so are others', async () => {
     let told = 0
     const stop = s.d.engine.commands.onStored(() => told++)
     await s.start(sagaNet([step('a', ['b']), step('b', ['c']), step('c')]))
@@ -140,7 +140,7 @@ describe.each(PLACES)('commands on $name', (place) => {
     expect(await s.d.state(other)).toBe('completed')
   })
 
-  it('a run of no workflow has nobody to answer to', async () => {
+  it('a run without a workflow has no audience', async () => {
     await s.d.engine.enqueue([{ type: 'bare', payload: null, maxAttempts: 1 }])
     const bare = await s.d.claimOne()
     const command = { subject: 'shop.v1.a.do', body: '1', resendMs: RESEND }
@@ -199,7 +199,7 @@ describe.each(PLACES)('two engines on $name', (place) => {
     await pair.drop()
   })
 
-  it('one hears of commands that the other has stored, and answers come to either', async () => {
+  it('one is notified of commands that the other has stored, and answers come to either', async () => {
     const [first, second] = pair.engines
     const heard = new Promise<void>((resolve) => void second.commands.onStored(resolve))
     const [started] = await first.start([{ net: sagaNet([step('a')]) }])

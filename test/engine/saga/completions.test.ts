@@ -26,7 +26,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     runs: await s.d.store.read.instanceRuns({ instanceId: s.id, limit: 100, after: null }),
   })
 
-  it('a duplicate changes nothing, whatever it says, and is told', async () => {
+  it('a duplicate changes nothing, whatever it contains, and is recorded', async () => {
     await s.start(TWO)
     await s.dispatch()
     await s.answer('a', { n: 1 })
@@ -44,7 +44,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.state()).toBe('completed')
   })
 
-  it('a failure told twice is one', async () => {
+  it('a failure reported twice is one', async () => {
     await s.start(TWO)
     await s.dispatch()
     await s.refuse('a', 'first')
@@ -101,7 +101,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.state()).toBe('completed')
   })
 
-  it('one with the id of another instance is none of its business', async () => {
+  it('one with the id of another instance is refused as a mismatch', async () => {
     const other = await s.start(TWO)
     await s.dispatch()
     await s.start(TWO)
@@ -118,7 +118,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.play()).toEqual(['b'])
   })
 
-  it('one for a step that nobody knows is refused', async () => {
+  it('one for an unknown step is refused', async () => {
     await s.start(TWO)
     for (const runId of [newId(), 'no id', '']) {
       const completion = { runId, instanceId: s.id, outcome: { kind: 'succeeded' as const, result: null } }
@@ -140,7 +140,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.play()).toEqual(['b'])
   })
 
-  it('what a service tells besides is kept with the answer, as far as there is room', async () => {
+  it('additional log lines of a service are kept with the answer, as far as there is room', async () => {
     await s.start(TWO)
     await s.dispatch()
     const line = (message: string) => ({ level: 'info', message })
@@ -175,7 +175,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     for (const id of ids) expect(await s.d.state(id)).toBe('completed')
   })
 
-  it('a commit that nobody heard of is no duplicate of itself', async () => {
+  it('a commit whose answer was lost is not a duplicate of itself', async () => {
     await s.start(TWO)
     await s.dispatch()
     const { transact } = s.d.store

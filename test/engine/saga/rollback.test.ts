@@ -90,7 +90,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       ])
     })
 
-    it('a failure that is told late of a silent undo changes nothing', async () => {
+    it('a failure that is reported late for a silent undo changes nothing', async () => {
       await undoingB()
       await s.d.pass(DEADLINE + 1)
       await expect(s.refuse('undo b')).rejects.toMatchObject({ details: { reason: 'late' } })
@@ -162,7 +162,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       expect(await s.errors()).toEqual(['cancelled', undefined])
     })
 
-    it('ends compensated when the step says late that it failed', async () => {
+    it('ends compensated when the step reports late that it failed', async () => {
       await bInFlight()
       await rollBack()
       await s.d.pass(DEADLINE + 1)

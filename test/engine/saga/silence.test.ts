@@ -16,7 +16,7 @@ describe.each(PLACES)('silence on $name', (place) => {
 
   const resume = () => s.d.engine.resumeInstance({ id: s.id, actor: 'ada' })
 
-  it('stops a saga, whose work stays as it is, and which goes on in place under the same step id', async () => {
+  it('stops a saga, whose work stays as it is, and which continues in place under the same step id', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b', ['c']), step('c')]))
     await s.dispatch()
     await s.answer('a')
@@ -39,7 +39,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     expect(await s.steps()).toEqual(['0 a completed', '1 b completed', '2 c completed'])
   })
 
-  it('undoes a saga at a step that says so, that step too, though others would only stop', async () => {
+  it('undoes a saga at a step with that policy, that step too, though others would only stop', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b', [], { unknown: 'undo' })]))
     await s.dispatch()
     await s.answer('a')
@@ -52,7 +52,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     await expect(resume()).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('a net that says anything else of it is refused', async () => {
+  it('a net with any other policy is refused', async () => {
     const wrong = sagaNet([step('a', [], { unknown: 'maybe' as never })])
     await expect(s.d.start({ net: wrong })).rejects.toMatchObject({
       code: 'invalid_net',
@@ -60,7 +60,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     })
   })
 
-  it('stops at a step that says so, though others would undo', async () => {
+  it('stops at a step with that policy, though others would undo', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b', ['c'], { unknown: 'stop' }), step('c')], { unknown: 'undo' }))
     await s.dispatch()
     await s.answer('a')
@@ -76,7 +76,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('an answer that comes after the stop is told; the resumed step is asked again and undone once', async () => {
+  it('an answer that comes after the stop is recorded; the resumed step is asked again and undone once', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b')]))
     await s.dispatch()
     await s.d.pass(DEADLINE + 1)
@@ -137,7 +137,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     },
   )
 
-  it('what succeeded while a saga stopped goes on with it when it is resumed: after a silence', async () => {
+  it('work that succeeded while a saga stopped continues with it when it is resumed: after a silence', async () => {
     await s.start(
       sagaNet([step('a', ['b', 'c']), step('b', ['d']), step('c', ['d']), step('d', [], { join: 'count' })]),
     )
@@ -162,7 +162,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('what succeeded while a saga stopped goes on with it when it is resumed: after a failure, by policy stop', async () => {
+  it('work that succeeded while a saga stopped continues with it when it is resumed: after a failure, by policy stop', async () => {
     const diamond = [step('a', ['b', 'c']), step('b', ['d']), step('c', ['d']), step('d', [], { join: 'count' })]
     await s.start(sagaNet(diamond, { onFailure: 'abort' }))
     await s.dispatch()
@@ -182,7 +182,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     expect(await s.state()).toBe('completed')
   })
 
-  it('a process that dies while it builds a command is no silence of the service', async () => {
+  it('a process that dies while it builds a command does not count as silence of the service', async () => {
     await s.start(sagaNet([step('a')]))
     const [a] = await s.d.claim()
     await s.d.session.started([{ runId: a?.runId as string, epoch: a?.epoch as number, at: Date.now() }])

@@ -96,7 +96,7 @@ describe.each(PLACES)('inbox on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('a cancelled run stays cancelled, whatever its worker says later', async () => {
+  it('a cancelled run stays cancelled, whatever its worker reports later', async () => {
     const [made] = await d.engine.enqueue([{ type: 'x', payload: null, maxAttempts: 5 }])
     const id = (made as { id: string }).id
     const delivery = await d.claimOne()
@@ -151,7 +151,7 @@ describe.skipIf(postgresUrl() === null)('the tables of the inbox', () => {
     })
   })
 
-  it('whatever we added to workflow_run may be left out of an INSERT', async () => {
+  it('every column added to workflow_run may be left out of an INSERT', async () => {
     const needed = Object.entries(await columns('workflow_run')).filter(([, c]) => c.endsWith('!'))
     expect(needed.map(([name]) => name).sort()).toEqual(['payload', 'type'])
   })

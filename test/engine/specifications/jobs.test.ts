@@ -120,7 +120,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     expect((await runRow(d, active.runId)).status).toBe('failed')
   })
 
-  it('a job cancelled alone, and one that times out for good, count as failed and the batch goes on', async () => {
+  it('a job cancelled alone, and one that times out for good, count as failed and the batch continues', async () => {
     const slow: Tree = {
       kind: 'job',
       type: 'slow',
@@ -167,7 +167,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     expect(first < second).toBe(true)
   })
 
-  it('every change of a workflow is told', async () => {
+  it('every change of a workflow is recorded', async () => {
     const good = await workflow(d, batch([job('a'), job('b')]))
     await d.work((w) => (w.type === 'b' ? new Error('bad') : null))
     expect(await events(d, good)).toEqual([
@@ -224,7 +224,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
 })
 
 describe('a workflow of jobs as a file', () => {
-  it('takes queue, timeout and retry of each job in the words of OJS', async () => {
+  it('takes queue, timeout and retry of each job with the fields of OJS', async () => {
     const { start } = await readDefinition(
       'order.json',
       JSON.stringify({

@@ -16,7 +16,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     await d.close()
   })
 
-  it('one token starts at the entry, whatever the node is called or where it stands', async () => {
+  it('one token starts at the entry, whatever the node is called and wherever it is', async () => {
     const id = await d.start({ net: net([node('end'), node('middle', ['end'])], { entry: ['middle'] }) })
     expect(await row(d, id)).toMatchObject({ live: 1, open: 1 })
     expect(await d.work()).toEqual(['middle', 'end'])
@@ -109,7 +109,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     expect(await d.state(open)).toBe('failed')
   })
 
-  it('the first admission rule that holds decides; a denied token can be thrown away', async () => {
+  it('the first admission rule that holds decides; a denied token can be discarded', async () => {
     const admit = (onDeny: 'hold' | 'discard') => ({
       rules: [
         { when: 'input.n > 10', allow: false },
@@ -213,7 +213,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
 })
 
 describe('a net as a file', () => {
-  it('ends a branch that no arc matches, holds what is denied and waits with it, unless told otherwise', async () => {
+  it('ends a branch that no arc matches, holds denied tokens and waits with them, by default', async () => {
     const { start } = await readDefinition(
       'n.yaml',
       'kind: Net\nversion: 1\nnodes:\n  a: { run: x, admit: ctx.open }\n',

@@ -24,7 +24,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     expect(await d.start({ net: net([node('a')]), id: own })).toBe(own)
   })
 
-  it('a step whose answer comes later goes on with the completion, and a second completion changes nothing', async () => {
+  it('a step whose answer comes later continues with the completion, and a second completion changes nothing', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')]) })
     const a = await d.claimOne()
     await d.session.settle({
@@ -81,7 +81,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     ['stop', 'failed', []],
     ['ignore', 'compensated', ['undo a']],
     ['undo', 'compensated', ['undo b', 'undo a']],
-  ] as const)('a step that stays silent is treated as the policy %s says', async (unknown, state, undone) => {
+  ] as const)('a step that stays silent is treated by the policy %s', async (unknown, state, undone) => {
     const undo = { undo: undoBy('undo') }
     const id = await d.start({
       net: net([node('a', ['b'], undo), node('b', [], { ...undo, retry: ONCE, timeout: { ms: 1000, per: 'node' } })], {

@@ -121,7 +121,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     await expect(d.engine.resumeInstance({ id, actor: null })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('a second failure beside the first does not begin the undo anew', async () => {
+  it('a second failure beside the first does not restart the undo', async () => {
     const fails = { retry: ONCE, onFailure: 'compensate' } as const
     const id = await d.start({
       net: net([node('a', ['b', 'c'], { undo: undoBy('undo.a') }), node('b', [], fails), node('c', [], fails)]),

@@ -47,7 +47,7 @@ describe.each(SHARED)('killed while plain SQL ends runs on $name', (place) => {
   }
 
   for (const { point, name } of POINTS) {
-    it(`${name}: the next one goes on, and nothing happens twice`, { timeout }, async () => {
+    it(`${name}: the next one continues, and nothing happens twice`, { timeout }, async () => {
       for (let round = 0; round < ROUNDS; round++) {
         const id = await workflow(d, batch(Array.from({ length: JOBS }, (_, i) => job('part.v1', i))))
         let kills = 0

@@ -160,7 +160,7 @@ describe.skipIf(postgresUrl() === null)('bad input by plain SQL', () => {
   )
 
   it.each(['epoch = 9', 'session_id = $$x$$', 'settled_at = now()', 'idempotency_key = $$k$$', 'instance_id = id'])(
-    'whoever has the right to write %s is told that it is the engine’s',
+    'a client with the right to write %s learns that it belongs to the engine',
     async (change) => {
       const column = change.split(' ')[0]
       expect(await refused(`UPDATE workflow_run SET ${change}`, [], stage.admin)).toMatchObject({

@@ -17,7 +17,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
     })
     afterEach(() => stage.close())
 
-    it('produces once per key, claims by prefix, heartbeats and completes; the audit trail tells each step once', async () => {
+    it('produces once per key, claims by prefix, heartbeats and completes; the audit trail records each step once', async () => {
       await client.submit('other.report.v1')
       const id = await client.submit('billing.charge.v1', { payload: { amount: 7 }, key: 'order:1' })
       expect(await client.submit('billing.charge.v1', { key: 'order:1' })).toBe('')
@@ -89,7 +89,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       })
     })
 
-    it('cancels what waits and what runs, and is told by the row count when it comes too late', async () => {
+    it('cancels waiting and running work, and learns from the row count when it comes too late', async () => {
       const waiting = await client.submit('mail.send.v1', { priority: 200 })
       expect([await client.cancel(waiting), await client.cancel(waiting)]).toEqual([true, false])
       const running = await client.submit('mail.send.v1')
@@ -108,7 +108,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       expect(await client.claim('worker-1', ['mail.%'])).toBeNull()
     })
 
-    it('schedules; its ticker makes one run per due moment, told like any other', async () => {
+    it('schedules; its ticker makes one run per due moment, recorded like any other', async () => {
       const due = Math.floor(Date.now() / 1000) * 1000 - MINUTE
       const id = await client.schedule('report.daily.v1', '0 9 * * 1', 'Europe/Berlin', due)
       const next = due + 24 * 60 * MINUTE

@@ -39,7 +39,7 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
     expect(await stage.told(id)).toEqual(['created'])
   })
 
-  it('a deleted run is claimed by nobody until it is brought back', async () => {
+  it('a deleted run cannot be claimed until it is restored', async () => {
     const engine = await Engine.open({ store: stage.store, sweep: false })
     const session = await engine.workers.open(
       { name: 'ours', runtime: 'node', queues: null, types: null, concurrency: 1, tenant: null },
@@ -98,7 +98,7 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
     expect(await stage.told(id)).toEqual(['created'])
   })
 
-  it('a key is taken for ever: an INSERT under the key of a pruned run inserts nothing', async () => {
+  it('a key is taken permanently: an INSERT under the key of a pruned run inserts nothing', async () => {
     await go.cancel(id)
     const engine = await Engine.open({ store: stage.store, sweep: false })
     await engine.sweep()

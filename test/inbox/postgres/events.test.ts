@@ -16,7 +16,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
   })
   afterEach(() => stage.close())
 
-  it('no copy of the eight words is kept, whether it repeats what was told or contradicts it', async () => {
+  it('no copy of the eight event types is kept, whether it repeats what was recorded or contradicts it', async () => {
     const pending = await go.submit('mail.send.v1', { priority: 200 })
     for (const word of EIGHT) expect(await go.event(pending, word, { mine: true })).toBe(0)
     expect(await stage.told(pending)).toEqual(['created'])
@@ -27,7 +27,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect(await stage.told(done)).toEqual(['created', 'leased', 'started', 'succeeded'])
   })
 
-  it('words of its own are kept, under its own name, and cannot break the history', async () => {
+  it('types of its own are kept, under its own name, and cannot break the history', async () => {
     const id = await go.submit('mail.send.v1')
     const odd = [{ leased_at: 'soon', started_at: {}, error: { code: 'x' }, attempt: 'first' }, 'a text', [1], null, 7]
     for (const data of odd) expect(await go.event(id, 'app.note', data)).toBe(1)
@@ -38,7 +38,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect((await stage.sql('SELECT * FROM workflow_history')).rowCount).toBe(1 + odd.length)
   })
 
-  it('a session may tell its steps in one transaction: the order stays', async () => {
+  it('a session may record its steps in one transaction: the order stays', async () => {
     await stage.sql('BEGIN')
     const made = await stage.sql(`INSERT INTO workflow_run (type, payload) VALUES ('mail.send.v1', '{}') RETURNING id`)
     const id = made.rows[0]!['id']
@@ -58,7 +58,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect((await stage.history(id)).map((event) => event.type)).toEqual(all)
   })
 
-  it('a change that is taken back is not told', async () => {
+  it('a change that is rolled back is not recorded', async () => {
     const id = await go.submit('mail.send.v1')
     await stage.sql('BEGIN')
     await stage.sql(`UPDATE workflow_run SET status = 'cancelled' WHERE id = $1`, [id])
@@ -67,7 +67,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect(await stage.run(id)).toMatchObject({ status: 'pending' })
   })
 
-  it('a heartbeat that is only logged waits for a return under way, and is not told after it', async () => {
+  it('a heartbeat that is only logged waits for a return under way, and is not recorded after it', async () => {
     const id = await go.submit('mail.send.v1')
     await go.claim('w', ['mail.%'])
     const other = await stage.connect()
@@ -92,7 +92,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect((await stage.admin(insert, [id, 'created'])).rowCount).toBe(0)
   })
 
-  it('a large payload is neither read nor written again by what is told of its run', async () => {
+  it('a large payload is neither read nor written again by events of its run', async () => {
     const large = Array.from({ length: 20_000 }, () => Math.random().toString(36))
     const id = await go.submit('mail.send.v1', { payload: large })
     const [{ toast }] = (
@@ -113,7 +113,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect((await stage.run(id))['payload']).toEqual(large)
   })
 
-  it('says who: the role for what a producer does, the worker for what a worker does', async () => {
+  it("names the actor: the role for a producer's change, the worker for a worker's", async () => {
     const id = await go.submit('mail.send.v1')
     await go.claim('worker-7', ['mail.%'])
     await go.heartbeat(id, 60)

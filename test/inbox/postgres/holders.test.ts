@@ -46,7 +46,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(await types(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
   })
 
-  it('a cancel by plain SQL ends it all the same; its lease is told once, and its report is stale', async () => {
+  it('a cancel by plain SQL ends it in any case; its lease is recorded once, and its report is stale', async () => {
     const id = await enqueue()
     const delivery = await d.claimOne()
     expect(await go.cancel(id)).toBe(true)
@@ -60,7 +60,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(told?.actor).toBe(stage.role)
   })
 
-  it('deferred work is ended by whoever knows its id, and claimed by nobody', async () => {
+  it('deferred work is ended by any client that knows its id, and cannot be claimed', async () => {
     const [won, lost] = [await enqueue(), await enqueue()]
     for (const delivery of await d.claim(2)) {
       await d.session.settle({
@@ -82,7 +82,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(await types(won)).toEqual(['created', 'leased', 'started', 'deferred', 'succeeded'])
   })
 
-  it('a step of a workflow is executed by a foreign worker; the engine tells its end, once, with its number', async () => {
+  it('a step of a workflow is executed by a foreign worker; the engine records its end, once, with its number', async () => {
     const instance = await d.start({ net: net([node('a.v1', ['b']), node('b')]) })
     const claimed = (await go.claim('go-1', ['a.%']))!
     await go.started(claimed.id, 'go-1')
@@ -119,7 +119,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(await stage.run(id)).toMatchObject({ priority: 1, queue: 'fast', type: 'email.send', inbox: false })
   })
 
-  it('in a workflow that is ending nothing is claimed, a failure is final, and what is given back is cancelled', async () => {
+  it('in a workflow that is ending nothing is claimed, a failure is final, and returned work is cancelled', async () => {
     const instance = await d.start({ net: net([node('a'), node('b'), node('c')], { entry: ['a', 'b', 'c'] }) })
     const ids = (await stage.sql('SELECT id FROM workflow_run ORDER BY node')).rows.map((row) => row['id'] as string)
     await stage.sql(`UPDATE workflow_run SET status = 'leased', leased_by = 'w', lease_until = now() + interval '1 hour'

@@ -4,7 +4,7 @@ import { type Serving, serveOn } from '../../server/serving.ts'
 import { postgresUrl } from '../../services.ts'
 import { type InboxStage, inboxStage } from './stage.ts'
 
-describe.skipIf(postgresUrl() === null)('other interfaces beside the inbox', () => {
+describe.skipIf(postgresUrl() === null)('other interfaces together with the inbox', () => {
   let stage: InboxStage
   let serving: Serving
   beforeEach(async () => {

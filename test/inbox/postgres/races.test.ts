@@ -44,7 +44,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('of two workers that both finish after an expiry the first success stands, and is told once', async () => {
+  it('of two workers that both finish after an expiry the first success wins, and is recorded once', async () => {
     const silent = await claimAndFallSilent()
     const again = (await go.claim('second', TYPES))!
     expect([silent.attempt, again.attempt, again.id]).toEqual([0, 1, id])
@@ -57,7 +57,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     expect(told).toEqual(['created', 'leased', 'started', 'retried', 'leased', 'started', 'succeeded'])
   })
 
-  it('a success that comes after the expiry, before anybody took the run again, counts', async () => {
+  it('a success that comes after the expiry, before another worker took the run, counts', async () => {
     await claimAndFallSilent()
     const engine = await Engine.open({ store: stage.store, sweep: false })
     await engine.sweep()
@@ -81,7 +81,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     expect((await stage.told(id)).filter((word) => word === 'retried')).toHaveLength(2)
   })
 
-  it('a heartbeat comes in time as long as nobody has taken the run back', async () => {
+  it('a heartbeat comes in time as long as the run has not been taken back', async () => {
     await claimAndFallSilent()
     expect(await client.heartbeat(id, 30)).toBe(true)
     expect(await go.claim('second', TYPES)).toBeNull()
@@ -108,7 +108,7 @@ describe.skipIf(postgresUrl() === null)('leases that run out', () => {
   })
   afterEach(() => stage.close())
 
-  it("Go's own reclaim counts the attempt, shows it, and tells why", async () => {
+  it("Go's own reclaim counts the attempt, shows it, and gives the reason", async () => {
     const id = await go.submit('mail.send.v1')
     await go.claim('first', TYPES, 0)
     expect(await go.claim('second', TYPES, 0)).toMatchObject({ id, attempt: 1 })
@@ -121,7 +121,7 @@ describe.skipIf(postgresUrl() === null)('leases that run out', () => {
     ])
   })
 
-  it('a run that kills its workers ends failed, and what waits behind it is claimed, though no engine lives', async () => {
+  it('a run that kills its workers ends failed, and the runs behind it are claimed, though no engine lives', async () => {
     const poison = await go.submit('mail.poison.v1', { priority: 1, maxAttempts: 2 })
     const next = await go.submit('mail.send.v1')
     for (const attempt of [0, 1]) expect(await go.claim('w', TYPES, 0)).toMatchObject({ id: poison, attempt })
@@ -140,7 +140,7 @@ describe.skipIf(postgresUrl() === null)('leases that run out', () => {
     expect(await stage.told(poison)).toEqual(['created', ...lease, 'retried', ...lease, 'failed'])
   })
 
-  it('the same with an engine that sweeps: every expiry counts once, whoever comes first, and nothing loops', async () => {
+  it('the same with an engine that sweeps: every expiry counts once, whichever comes first, and nothing loops', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: 5 })
     const poison = await go.submit('mail.poison.v1', { maxAttempts: 3 })
     let claims = 0

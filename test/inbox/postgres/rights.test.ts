@@ -82,7 +82,7 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
     ).rejects.toMatchObject(DENIED)
   })
 
-  it('functions of the session are not taken for ours', async () => {
+  it("functions of the session are not mistaken for Petrel's", async () => {
     const session = await stage.connect()
     await session.query(`
       CREATE FUNCTION pg_temp.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'epoch'::timestamptz $$;
@@ -115,7 +115,7 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
   })
 
   it.each(['', 'public', 'none', 'pg_monitor', 'a\0b', 'x'.repeat(64), 'ü'.repeat(32)])(
-    '%j is no role to give them to',
+    '%j is not a role to grant them to',
     (role) => {
       expect(() => grantsFor(role)).toThrow(RangeError)
     },

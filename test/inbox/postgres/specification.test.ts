@@ -102,7 +102,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
     expect(Math.abs(run['lease_until'].getTime() - Date.now() - 30_000)).toBeLessThan(5_000)
   })
 
-  it('§7.2: a worker that found the run without keeping its lock gets it only if nobody was faster', async () => {
+  it('§7.2: a worker that found the run without keeping its lock gets it only if no other was faster', async () => {
     const id = await pay()
     expect((await send(FIND)).rows[0]!['id']).toBe(id)
     expect((await send(FIND)).rows[0]!['id']).toBe(id)
@@ -112,7 +112,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
     expect(await stage.told(id)).toEqual(['created', 'leased', 'started'])
   })
 
-  it('§7.3: a heartbeat extends the lease and is told once, though the worker logs it as well', async () => {
+  it('§7.3: a heartbeat extends the lease and is recorded once, though the worker logs it as well', async () => {
     const id = await pay()
     expect((await send(HEARTBEAT, { run_id: id })).rowCount).toBe(0)
     await send(LEASE, { run_id: id, worker_id: 'w' })

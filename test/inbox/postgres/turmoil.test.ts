@@ -36,7 +36,7 @@ describe.skipIf(postgresUrl() === null)('turmoil of plain clients and Petrel', (
   })
   afterEach(() => stage.close())
 
-  it('every run ends once, its events tell one life, and its attempts are the failures told', async () => {
+  it('every run ends once, its events describe one life, and its attempts are the reported failures', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: 20 })
     const petrel = Petrel.over(engine)
     // long enough to leave the others their share

@@ -105,7 +105,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
     await engine.close()
   })
 
-  it('an INSERT that ON CONFLICT leaves out wakes nobody and is not told', async () => {
+  it('an INSERT that ON CONFLICT leaves out wakes no process and is not recorded', async () => {
     const heard = await stage.listen()
     const conflict = 'ON CONFLICT (idempotency_key) DO NOTHING'
     const id = (await insert(conflict)).rows[0]!['id']
@@ -136,7 +136,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
     expect(heard).toEqual([WAKE, OUTSIDE, 'done'])
   })
 
-  it('what the engine writes notifies nobody through the triggers', async () => {
+  it('writes of the engine send no notification through the triggers', async () => {
     const engine = await Engine.open({ store: stage.store, sweep: false })
     const heard = await stage.listen()
     await engine.enqueue([{ type: 'email.send', payload: null }])
