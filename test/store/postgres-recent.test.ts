@@ -193,6 +193,143 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     ])
   })
 
+  describe('of rows that it only reads', () => {
+    let others: readonly InstanceRow[]
+    let held: readonly RunRow[]
+    beforeEach(async () => {
+      others = [anInstance({ fires: 0 }), anInstance({ fires: 0 })].sort((a, b) => (a.id < b.id ? -1 : 1))
+      const holder = { sessionId: newId(), status: 'leased', epoch: 1, leasedAt: T0 } as const
+      held = others.map((other) => aLeasedRun({ ...aStep(other, 'a'), ...holder }))
+      await put(subject.store, {
+        instances: { insert: others },
+        runs: { insert: held },
+        slots: { put: others.map(({ id }) => ({ instanceId: id, key: 'c:a', value: '1' })) },
+      })
+    })
+
+    const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id)
+
+    /** Writes what it reads into a row of its own; gives what each decision was based on. */
+    async function copy(
+      need: Need,
+      read: (loaded: Loaded) => unknown,
+      {
+        roots = [],
+        unchanged = [],
+      }: { readonly roots?: readonly string[]; readonly unchanged?: readonly string[] } = {},
+    ): Promise<readonly unknown[]> {
+      const seen: unknown[] = []
+      await subject.store.transact({
+        roots: [instance.id, ...roots],
+        wait: true,
+        need: { ...need, instances: [instance.id, ...(need.instances ?? [])] },
+        decide: (loaded) => {
+          const row = loaded.instances.get(instance.id) as InstanceRow
+          const value = read(loaded)
+          seen.push(value)
+          return {
+            delta: {
+              instances: { update: [{ ...row, eventSeq: row.eventSeq + 1 }] },
+              slots: { put: [{ instanceId: instance.id, key: 'c:copy', value: JSON.stringify(value ?? null) }] },
+              runs: { update: unchanged.flatMap((id) => loaded.runs.get(id) ?? []) },
+            },
+            result: null,
+          }
+        },
+      })
+      const copied = await subject.store.read.slot({ instanceId: instance.id, key: 'c:copy' })
+      expect(copied).toBe(JSON.stringify(seen.at(-1) ?? null))
+      return seen
+    }
+
+    const runs = (): Need => ({ runs: idsOf(held) })
+    const attempts = (loaded: Loaded): unknown => held.map(({ id }) => loaded.runs.get(id)?.attempt)
+    const instances = (): Need => ({ instances: idsOf(others) })
+    const fires = (loaded: Loaded): unknown => others.map(({ id }) => loaded.instances.get(id)?.fires)
+    const slots = (): Need => ({ slots: others.map(({ id }) => ({ instanceId: id, keys: ['c:a'] })) })
+    const values = (loaded: Loaded): unknown => others.map(({ id }) => loaded.slots.get(`${id}/c:a`))
+
+    it('decides once while they are as it wrote them last', async () => {
+      for (let i = 0; i < 2; i++) {
+        expect(await copy(runs(), attempts)).toEqual([[0, 0]])
+        expect(await copy(instances(), fires)).toEqual([[0, 0]])
+        expect(await copy({}, fires, { roots: idsOf(others) })).toEqual([[0, 0]])
+        expect(await copy(slots(), values)).toEqual([['1', '1']])
+      }
+    })
+
+    it.each([0, 1])('is refused when another process changed a run: of two, number %i', async (i) => {
+      const changed = held[i] as RunRow
+      await put(await subject.open(), { runs: { update: [{ ...changed, attempt: 5 }] } })
+      const now = i === 0 ? [5, 0] : [0, 5]
+      expect(await copy(runs(), attempts)).toEqual([[0, 0], now])
+    })
+
+    it.each([0, 1])('is refused when another process changed an instance: of two, number %i', async (i) => {
+      const changed = others[i] as InstanceRow
+      await put(await subject.open(), { instances: { update: [{ ...changed, fires: 5 }] } })
+      const now = i === 0 ? [5, 0] : [0, 5]
+      expect(await copy(instances(), fires)).toEqual([[0, 0], now])
+    })
+
+    it.each([0, 1])('is refused when another process changed a root: of two, number %i', async (i) => {
+      const changed = others[i] as InstanceRow
+      await put(await subject.open(), { instances: { update: [{ ...changed, fires: 5 }] } })
+      const now = i === 0 ? [5, 0] : [0, 5]
+      expect(await copy({}, fires, { roots: idsOf(others) })).toEqual([[0, 0], now])
+    })
+
+    it.each([0, 1])('is refused when another process changed a slot: of two instances, number %i', async (i) => {
+      const { id } = others[i] as InstanceRow
+      await put(await subject.open(), { slots: { put: [{ instanceId: id, key: 'c:a', value: '5' }] } })
+      const now = i === 0 ? ['5', '1'] : ['1', '5']
+      expect(await copy(slots(), values)).toEqual([['1', '1'], now])
+    })
+
+    it('is refused when another process changed a run that it writes as it read it, which writes nothing', async () => {
+      const [first, second] = held as readonly [RunRow, RunRow]
+      await put(await subject.open(), { runs: { update: [{ ...first, attempt: 5 }] } })
+      expect(await copy(runs(), attempts, { unchanged: idsOf([first, second]) })).toEqual([
+        [0, 0],
+        [5, 0],
+      ])
+    })
+
+    it('is refused when a foreign client changed a run by plain SQL', async () => {
+      const [first] = held as readonly [RunRow]
+      await subject.foreign.query(`UPDATE workflow_run SET status = 'cancelled' WHERE id = $1`, [first.id])
+      const status = (loaded: Loaded): unknown => loaded.runs.get(first.id)?.status
+      expect(await copy(runs(), status)).toEqual(['leased', 'cancelled'])
+    })
+
+    it('is refused when a run is gone', async () => {
+      const [, second] = held as readonly [RunRow, RunRow]
+      await subject.foreign.query(
+        `BEGIN; SET LOCAL session_replication_role = replica; DELETE FROM workflow_run WHERE id = '${second.id}'; COMMIT`,
+      )
+      expect(await copy(runs(), attempts)).toEqual([
+        [0, 0],
+        [0, undefined],
+      ])
+    })
+
+    it('is refused while another transaction has changed a run and not committed yet: it waits for what that commits', async () => {
+      const { foreign } = subject
+      const [first] = held as readonly [RunRow]
+      await foreign.query('BEGIN')
+      await foreign.query('UPDATE workflow_run SET attempt = 5, engine_turn = NOT engine_turn WHERE id = $1', [
+        first.id,
+      ])
+      const copied = copy(runs(), attempts)
+      await subject.untilWaiting('petrel patient', 1)
+      await foreign.query('COMMIT')
+      expect(await copied).toEqual([
+        [0, 0],
+        [5, 0],
+      ])
+    })
+  })
+
   it('asks for everything when something of the need is never remembered', async () => {
     const { store } = subject
     expect(await settle(store, { gates: [newId()] })).toEqual([{ fires: 1, slot: '1', status: 'leased' }])
