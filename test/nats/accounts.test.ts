@@ -28,7 +28,7 @@ authorization: {
   ]
 }`
 
-describe.skipIf(natsUrl() === null)('who may do what', () => {
+describe.skipIf(natsUrl() === null)('permissions', () => {
   let nats: OwnNats
   const as = (user: string, password: string) => nats.url.replace('//', `//${user}:${password}@`)
 

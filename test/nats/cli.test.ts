@@ -95,7 +95,7 @@ describe.skipIf(natsUrl() === null)('petrel --nats', () => {
     expect((await worker.ended).code).toBe(0)
   }, 60_000)
 
-  it('says what is wrong, and when NATS is not there yet', async () => {
+  it('reports what is wrong, and when NATS is not reachable yet', async () => {
     expect(await cli.petrel('server', '--port', '0', '--nats', 'http://x')).toMatchObject({
       code: 2,
       err: expect.stringContaining('no address of NATS'),

@@ -140,7 +140,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(await publications(second.engine, ids)).toBe(6)
     })
 
-    it('also when another is said to run, but does not answer: its machine is gone, and NATS has not noticed', async () => {
+    it('also when another is listed as running, but does not answer: its machine is gone, and NATS has not noticed', async () => {
       const first = await road.ready()
       await deploy(first.engine, PAIR.replace('resend: 30s', 'resend: 10m'))
       await begin(first.petrel)
@@ -153,7 +153,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(repeats(road.seen)).toEqual([road.seen[0]?.stepId])
     })
 
-    it('fails a step whose command no message can hold, and goes on with the others', async () => {
+    it('fails a step whose command no message can hold, and continues with the others', async () => {
       road.answer = obliging
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
@@ -184,7 +184,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(repeats(road.seen)).toEqual([])
     })
 
-    it('share the answers: each is recorded once, whoever gets it', async () => {
+    it('share the answers: each is recorded once, whichever engine gets it', async () => {
       road.answer = obliging
       const [one, two] = [await road.ready(), await road.ready()]
       await deploy(one.engine, PAIR)
@@ -195,7 +195,7 @@ describe.skipIf(natsUrl() === null)('commands on NATS', () => {
       expect(await one.engine.commands.refused.list({ limit: 10, before: null })).toEqual([])
     })
 
-    it('go on when one of them ends', async () => {
+    it('continue when one of them ends', async () => {
       const [one, two] = [await road.ready(), await road.ready()]
       await deploy(one.engine, PAIR)
       const ids = await begin(one.petrel, 10)

@@ -87,7 +87,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
   onBothStores('refused', (stage) => {
     const road = onRoad(stage)
 
-    it('notes what it cannot read or place, acknowledges it, and holds up nobody', async () => {
+    it('records unreadable and misplaced answers, acknowledges them, and delays none', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const [mine, other] = await begin(petrel, 2)
@@ -156,7 +156,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       await road.settled()
     })
 
-    it('notes duplicates, records the first, and tells the history', async () => {
+    it('notes duplicates, records the first, and writes the history', async () => {
       const { petrel, engine } = await road.ready()
       await deploy(engine, PAIR)
       const [id] = await begin(petrel)

@@ -60,7 +60,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       expect((await road.ask('list')).sagas).toHaveLength(6)
     })
 
-    it('retry goes on with a saga that stopped, under the same step id', async () => {
+    it('retry continues a saga that stopped, under the same step id', async () => {
       let broken = true
       road.answer = (command) =>
         command.subject === 'beta.v1.things.make' && broken
@@ -94,7 +94,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       expect(road.seen.map(({ subject }) => subject).slice(2)).toEqual(['alpha.v1.things.unmake'])
     })
 
-    it('says what is wrong with a request', async () => {
+    it('reports what is wrong with a request', async () => {
       const { petrel, engine } = await road.ready({ control: 'all' })
       await deploy(engine, PAIR)
       const { id } = await petrel.startSaga('pair', {}, { tenant: 'acme' })
@@ -182,7 +182,7 @@ describe.skipIf(natsUrl() === null)('requests about sagas', () => {
       expect((await engine.queries.sagas.get(acme))?.state).toBe('compensated')
     })
 
-    it('answers nothing where it is told to', async () => {
+    it('answers nothing where it is configured not to', async () => {
       await road.ready({ control: 'none' })
       await expect(road.ask('list')).rejects.toThrow(/no responders/)
       await expect(road.ask('list', {}, 'acme')).rejects.toThrow(/no responders/)

@@ -36,7 +36,7 @@ describe.skipIf(natsUrl() === null)('publishStepCompletion', () => {
     await nats.drop()
   })
 
-  it('says what the protocol says, and resolves when the stream has it', async () => {
+  it('sends the message of the protocol, and resolves when the stream has it', async () => {
     const messages = await keep(nc, 'workflow.v1.events.step-completed')
     const ids = step()
     await publishStepCompletion(nc, { ...ids, result: { party_id: 7 } })
@@ -51,7 +51,7 @@ describe.skipIf(natsUrl() === null)('publishStepCompletion', () => {
     ])
   })
 
-  it('waits for a stream that is not there yet, and does not say it twice', async () => {
+  it('waits for a stream that does not exist yet, and does not publish twice', async () => {
     const published = publishStepCompletion(nc, step(), { prefix: 'later' })
     await new Promise((resolve) => setTimeout(resolve, 300))
     const messages = await keep(nc, 'later.workflow.v1.events.step-completed')
@@ -59,7 +59,7 @@ describe.skipIf(natsUrl() === null)('publishStepCompletion', () => {
     expect(await messages(1)).toHaveLength(1)
   })
 
-  it('goes on over a restart of NATS', async () => {
+  it('continues over a restart of NATS', async () => {
     const messages = await keep(nc, 'workflow.v1.events.step-completed')
     await nats.kill()
     const published = Promise.all(Array.from({ length: 20 }, () => publishStepCompletion(nc, step())))
@@ -190,7 +190,7 @@ for (const { name, open, missing } of LEDGERS) {
       expect((await ledger.entries()).sort()).toEqual(all.map(({ stepId }) => stepId).sort())
     })
 
-    it('leaves neither effect nor key when it fails, says why, and may be tried again', async () => {
+    it('leaves neither effect nor key when it fails, gives the reason, and may be tried again', async () => {
       let fails = true
       serve(
         ledger.post(() => {
@@ -210,7 +210,7 @@ for (const { name, open, missing } of LEDGERS) {
       expect([await ledger.entries(), await ledger.storedKeys()]).toEqual([[ids.stepId], 1])
     })
 
-    it('says nothing if it is told to, or if what came is no command', async () => {
+    it('answers nothing if asked not to, or if the message is not a command', async () => {
       let calls = 0
       serve(
         ledger.post(() => {
@@ -227,7 +227,7 @@ for (const { name, open, missing } of LEDGERS) {
       expect(await ledger.entries()).toEqual([ids.stepId])
     })
 
-    it('fails what is no JSON', async () => {
+    it('fails invalid JSON', async () => {
       serve(ledger.post(() => null))
       const given = headers()
       given.set('X-Workflow-Step-Id', randomUUID())

@@ -165,7 +165,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
     expect(await rows('ore', 'SELECT count(*) AS n FROM trade')).toEqual([{ n: 3 }])
   }, 60_000)
 
-  it('report_execution: six steps, one of which takes as long as it takes, whoever is killed meanwhile', async () => {
+  it('report_execution: six steps, one of which takes as long as it takes, whichever process is killed meanwhile', async () => {
     const [, compute] = await serve('reporting', 'compute', 'ore')
     const first = await engine()
     await deploy('report_execution')
@@ -231,7 +231,7 @@ describe.skipIf(natsUrl() === null || noPython)('examples/sagas', () => {
   }, 60_000)
 
   it.skipIf(postgresUrl() === null)(
-    'two engines: one is killed, the other goes on alone',
+    'two engines: one is killed, the other continues alone',
     async () => {
       const database = await freshDatabase()
       cli.env = { ...cli.env, PETREL_STORE: database.url }

@@ -12,7 +12,7 @@ describe.skipIf(natsUrl() === null)('NATS without JetStream', () => {
     for (const stop of undo.splice(0).reverse()) await stop()
   })
 
-  it('is reported once, in a sentence that says what to do', async () => {
+  it('is reported once, in a sentence with the remedy', async () => {
     const nats = await OwnNats.start([])
     undo.push(() => nats.drop())
     const petrel = await Petrel.open('sqlite::memory:')

@@ -15,7 +15,7 @@ import { begin, deploy, obliging, onRoad, PAIR, reaches, refused, until } from '
 const QUICK = PAIR.replace('resend: 30s', 'resend: 1s')
 const SAGAS = 10
 
-describe.skipIf(natsUrl() === null)('a road that breaks', () => {
+describe.skipIf(natsUrl() === null)('a connection that breaks', () => {
   let nats: OwnNats
   beforeAll(async () => {
     nats = await OwnNats.start()
@@ -26,7 +26,7 @@ describe.skipIf(natsUrl() === null)('a road that breaks', () => {
     const road = onRoad(stage, () => nats.url)
     const service = serving()
 
-    it('restarted: sagas go on, and every effect stands once', async () => {
+    it('restarted: sagas continue, and every effect exists once', async () => {
       const { petrel, engine } = await road.ready({ url: nats.url })
       await deploy(engine, QUICK)
       const effects = await service.begin(nats.url, road.prefix)
@@ -131,7 +131,7 @@ describe.skipIf(natsUrl() === null)('a road that breaks', () => {
     const road = onRoad(stage, () => nats.url)
     const service = serving()
 
-    it('engine and service go on, and every effect stands once', async () => {
+    it('engine and service continue, and every effect exists once', async () => {
       const { petrel, engine } = await road.ready({ url: nats.url, ackWaitMs: 2_000 })
       await deploy(engine, QUICK)
       const database = await service.database()

@@ -11,7 +11,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
   onBothStores('start', (stage) => {
     const road = onRoad(stage)
 
-    it('starts a saga and says which', async () => {
+    it('starts a saga and reports which', async () => {
       const { engine } = await road.ready()
       await deploy(engine, PAIR)
       const answer = await road.start({
@@ -33,7 +33,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       expect(command).toMatchObject({ instanceId: answer.instance_id, tenant: 'acme', body: { what: 'bowl' } })
     })
 
-    it('takes a request that is an object, a version by name, and nobody to answer', async () => {
+    it('takes a request that is an object, a version by name, and no reply subject', async () => {
       const { engine } = await road.ready()
       await deploy(engine, PAIR)
       await deploy(
@@ -77,7 +77,7 @@ describe.skipIf(natsUrl() === null)('workflow.v1.start', () => {
       expect(answer).toMatchObject({ ok: false, error: { code: 'duplicate' } })
     })
 
-    it('refuses what it cannot start, says why, keeps it, and goes on', async () => {
+    it('refuses invalid starts with the reason, keeps them, and continues', async () => {
       const { engine } = await road.ready()
       await deploy(engine, PAIR)
       await deploy(engine, CHAIN)

@@ -61,14 +61,14 @@ test('an each of 5,000 items is issued in portions, every item once', () => {
   expect(world.marking).toMatchObject({ phase: 'ended', state: 'completed', outcome: 'success', succeeded: 5_000 })
 })
 
-test('a list of 2,500 items from an expression goes on from what was frozen', () => {
+test('a list of 2,500 items from an expression continues from the frozen list', () => {
   const world = given(plainNet([plain('n', eachOf(run, { items: 'list:2500' }))], ['n']))
   world.fireOnce({ kind: 'start' })
   goOn(world)
   expect(world.rows.map((row) => row.place.item)).toEqual(numbers(2_500))
 })
 
-test('a chain of 2,500 pass nodes is cut and goes on', () => {
+test('a chain of 2,500 pass nodes is cut and continues', () => {
   const nodes = numbers(2_500).map((i) => plain(`p${i}`, pass, [i === 2_499 ? 'last' : `p${Number(i) + 1}`]))
   const world = given(plainNet([...nodes, plain('last', run)], ['p0']))
   expect(created(world.fireOnce({ kind: 'start' }))).toBe(0)
@@ -118,7 +118,7 @@ test('a cancel in a cut-off cascade issues nothing more and cancels what was iss
   expect(world.marking).toMatchObject({ phase: 'ended', state: 'cancelled' })
 })
 
-test('a drain tells every one of 1,500 attached children, and closes 1,500 gates', () => {
+test('a drain reaches every one of 1,500 attached children, and closes 1,500 gates', () => {
   const toGates = numbers(1_500).map((i) => `g${i}`)
   const gates = toGates.map((key) => plain(key, { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' }))
   const net = plainNet([plain('n', eachOf(child)), plain('p', pass, toGates), ...gates], ['n', 'p'])

@@ -81,7 +81,7 @@ const MUST_SEE = {
   'cut-off': ['cascade'],
 } as const
 
-test(`fire moves a net as docs/net.md says (${count} cases, seed ${seed})`, { timeout: 600_000 }, () => {
+test(`fire moves a net as docs/net.md defines (${count} cases, seed ${seed})`, { timeout: 600_000 }, () => {
   const started = Date.now()
   const { failure, played, coverage } = runCases(core, { count, seed, shrink: true })
   const times = (group: string, what: string) => coverage.get(`${group} ${what}`) ?? 0

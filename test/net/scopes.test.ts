@@ -115,7 +115,7 @@ test('branches of one fork that meet at different joins: a scope inside the othe
   }
 })
 
-test('where nobody came to the inner join, the outer one goes on without it', () => {
+test('if no token came to the inner join, the outer one continues without it', () => {
   const world = given(
     [
       fork('f', ['j2', 'j1'], 'every', arc('a'), arc('c')),
@@ -131,7 +131,7 @@ test('where nobody came to the inner join, the outer one goes on without it', ()
   expect(open(world)).toEqual(['j2'])
 })
 
-test('a branch that fails ends; the join goes on with those that arrived', () => {
+test('a branch that fails ends; the join continues with those that arrived', () => {
   const world = given([
     fork('f', 'j', 'every', arc('a'), arc('b')),
     { ...routed('a'), next: { mode: 'first', arcs: [arc('j', 'event.ok')], scope: null } },
@@ -146,7 +146,7 @@ test('a branch that fails ends; the join goes on with those that arrived', () =>
   expect(world.marking).toMatchObject({ state: 'failed', unhandled: 1 })
 })
 
-test('with nobody arrived the join does not fire, and what is around it goes on', () => {
+test('with no arrivals the join does not fire, and the enclosing scope continues', () => {
   const dead = (key: string): Node => ({
     ...routed(key),
     next: { mode: 'first', arcs: [arc('j', 'false')], scope: null },
@@ -158,7 +158,7 @@ test('with nobody arrived the join does not fire, and what is around it goes on'
   expect(fired(world, 'j')).toBe(0)
 })
 
-test('a held token keeps its scope open; freed or discarded it lets the join go on', () => {
+test('a held token keeps its scope open; freed or discarded it lets the join continue', () => {
   const held: Node = {
     ...plain('h', run, ['j']),
     admit: { rules: [{ when: 'ctx.k0', allow: true }], onDeny: 'hold' },
@@ -225,7 +225,7 @@ test('a list inside a branch is one token of it', () => {
   expect(open(world)).toEqual(['j'])
 })
 
-test('what joins names must be there, be a join, and be named once', () => {
+test('the nodes in joins must exist, be joins, and be named once', () => {
   const problems = (scope: Json): readonly string[] => {
     try {
       core.compileNet(

@@ -38,7 +38,7 @@ describe('the timeout of a task', () => {
     expect(await running).toMatchObject({ kind: 'succeeded', result: 'quick' })
   })
 
-  it('keeps what the tool says of its own lateness, and nothing else it says too late', async () => {
+  it("keeps the tool's own report of its lateness, and nothing else it reports too late", async () => {
     const late = (envelope: Envelope) => (call: ToolCall) =>
       new Promise<Envelope>((resolve) => call.signal.addEventListener('abort', () => resolve(envelope)))
     const own = error('timeout', {
@@ -65,7 +65,7 @@ describe('the timeout of a task', () => {
   })
 })
 
-describe('a run that is told to stop', () => {
+describe('a run that is asked to stop', () => {
   it('stops its tool, gives it a moment, and ends with the reason; what it has set is reported', async () => {
     const stop = new AbortController()
     const reason = new Error('cancelled')
@@ -211,7 +211,7 @@ describe('notes', () => {
     expect(notes[1]).toMatchObject({ task: 'b', status: 'error', error: { kind: 'transform' }, last: true })
   })
 
-  it('visit and attempt go on over a long rest', async () => {
+  it('visit and attempt continue over a long rest', async () => {
     const run = new FakeRun(
       program([task('a'), task('b', { rules: [rule('{{ output.status == "error" }}', 'retry', { delayS: 60 })] })]),
     )
@@ -276,7 +276,7 @@ describe('secrets', () => {
     expect(everything).not.toContain(Buffer.from(TOKEN).toString('base64').slice(4, 10))
   })
 
-  it('a template error tells no value', async () => {
+  it('a template error reveals no value', async () => {
     const bad = task('a', { config: { x: '{{ keychain.api.token + 1 }}', y: '{{ keychain.api.token | fromjson }}' } })
     const done = await execute(new FakeRun(program([bad], { keychain })), { tool: new FakeTool(() => ok(1)), secrets })
     expect(done.failure!.code).toBe('transform')

@@ -28,7 +28,7 @@ const PLACES = [
 ]
 
 describe.each(PLACES)('killed on $name', (place) => {
-  it('goes on from where it rested, whoever goes on', { timeout: 120_000 }, async () => {
+  it('continues from where it rested, in any worker', { timeout: 120_000 }, async () => {
     const dist = built()
     const { url, drop } = await place.open()
     const store = await openStore(url)

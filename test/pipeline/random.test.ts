@@ -102,7 +102,7 @@ it.each([
   ['rests in place', Number.POSITIVE_INFINITY],
   ['given back for long rests', 3_000],
   ['given back for every rest', 1],
-])('random programs do what the oracle says, %s', async (_, longRestMs) => {
+])('random programs do what the oracle predicts, %s', async (_, longRestMs) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const ends = { done: 0, failed: 0, rested: 0, jumped: 0 }
   try {

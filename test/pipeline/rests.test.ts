@@ -27,7 +27,7 @@ describe('a short rest', () => {
     expect(run).toMatchObject({ checkpoints: 0, loads: 0 })
   })
 
-  it('ends at once when the run is told to stop', async () => {
+  it('ends at once when the run is asked to stop', async () => {
     const tool = new FakeTool(() => error())
     const stop = new AbortController()
     const running = execute(new FakeRun(program([task('a', { rules: [retry(4)] })])), { tool, signal: stop.signal })
@@ -62,7 +62,7 @@ describe('a long rest', () => {
       { input: { given: '{{ execution_id }}' } },
     )
 
-  it('gives the run back, and the next execution goes on exactly there', async () => {
+  it('gives the run back, and the next execution continues exactly there', async () => {
     const run = new FakeRun(longProgram())
     const tool = new FakeTool((call, n) =>
       n === 1 ? ok({ n: 7 }) : n < 4 ? error('timeout') : ok(call.config['see']!),
@@ -110,7 +110,7 @@ describe('a long rest', () => {
     expect(await execute(run, { tool, attempt: 2 })).toMatchObject({ kind: 'succeeded', result: 'end' })
   })
 
-  it('a clock that stands elsewhere never makes a rest longer than it was', async () => {
+  it('a clock with another time never makes a rest longer than it was', async () => {
     const run = new FakeRun(longProgram())
     const tool = new FakeTool((_, n) => (n === 1 ? ok({ n: 7 }) : error()))
     await execute(run, { tool, attempt: 1 })
@@ -118,7 +118,7 @@ describe('a long rest', () => {
     expect(await execute(run, { tool, attempt: 2 })).toMatchObject({ kind: 'later', ms: 60_000 })
   })
 
-  it('a checkpoint that cannot be read: it begins anew, and says so', async () => {
+  it('an unreadable checkpoint: it starts again, and reports it', async () => {
     for (const damaged of [
       '{"state":{"version":99}}',
       '{"execution":1}',
@@ -136,7 +136,7 @@ describe('a long rest', () => {
     }
   })
 
-  it('a pipeline that failed begins anew when it is done again', async () => {
+  it('a pipeline that failed starts again when it is done again', async () => {
     const run = new FakeRun(program([task('a', { rules: [retry(60, { attempts: 2 })] })]))
     const tool = new FakeTool((_, n) => (n <= 2 ? error() : ok('at last')))
     expect((await execute(run, { tool })).kind).toBe('later')

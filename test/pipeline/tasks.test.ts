@@ -61,7 +61,7 @@ describe('tasks in order', () => {
     })
   })
 
-  it('takes a result that says status: error for what it is, a result', async () => {
+  it('takes a result with status: error for what it is, a result', async () => {
     const tool = new FakeTool(() => ok({ status: 'error', message: 'a row of the data' }))
     const done = await execute(new FakeRun(program([task('a')])), { tool })
     expect(done).toMatchObject({ kind: 'succeeded', result: { status: 'error' } })
@@ -287,13 +287,13 @@ describe('what cannot be evaluated fails loudly', () => {
     expect(await fails([task('a', { set: { 'ctx.': 1 } })])).toContain('`ctx.` is no target')
   })
 
-  it('a set below something that is no mapping', async () => {
+  it('a set below a value that is not a mapping', async () => {
     expect(await fails([task('a', { set: { 'ctx.n': 1 } }), task('b', { set: { 'ctx.n.m': 1 } })])).toContain(
       '`ctx.n.m`: there is a number above it',
     )
   })
 
-  it('a delay that is no number', async () => {
+  it('a delay that is not a number', async () => {
     const rules = [rule(null, 'retry', { delayS: '{{ "3" }}', line: 5 })]
     expect(await fails([task('a', { rules })])).toMatch(/delay of the rule on line 5.*the text '3': convert it/)
   })

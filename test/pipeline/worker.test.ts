@@ -109,7 +109,7 @@ describe.each(PLACES)('steps on $name', (place) => {
     expect(gone.requests).toHaveLength(1)
   })
 
-  it('a long rest frees the worker, and the step goes on where it stood', async () => {
+  it('a long rest frees the worker, and the step continues where it was', async () => {
     const tried: string[] = []
     const tool = new FakeTool((call) => {
       tried.push(`${call.context['step']} ${call.context['task']}#${call.context['attempt']}`)
@@ -222,7 +222,7 @@ describe.each(PLACES)('steps on $name', (place) => {
     }
   })
 
-  it('a result too large for the store fails the step, and is said', async () => {
+  it('a result too large for the store fails the step, with the reason', async () => {
     const s = await stage()
     const code = 'result = "x" * 3000000'
     const id = await s.start(

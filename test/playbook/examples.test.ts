@@ -40,7 +40,7 @@ describe.each(STORES)('examples on $name', (place) => {
     expect([...service.asked.values()]).toEqual([2, 2, 2])
   })
 
-  it('release.yaml: two tests side by side meet, the release waits for a word, then ships once', async () => {
+  it('release.yaml: two parallel tests meet, the release waits for approval, then ships once', async () => {
     const id = await stage.start(await readExample('release.yaml'))
     await expect.poll(async () => (await stage.store.read.instance(id))?.state, { timeout: 20_000 }).toBe('waiting')
     await stage.engine.patchContext({ instanceId: id, set: { approved: true }, actor: 'ada' })
@@ -64,7 +64,7 @@ describe.each(STORES)('examples on $name', (place) => {
     expect(service.asked.size).toBe(5)
   })
 
-  it('orders.yaml: a sub-playbook for each order; the one that fails is counted and stops nobody', async () => {
+  it('orders.yaml: a sub-playbook for each order; the one that fails is counted and stops no other', async () => {
     const id = await stage.start(await readExample('orders.yaml'))
     expect(await stage.ended(id)).toBe('completed: success')
     expect((await stage.results(id))['count']).toEqual({ total: 3, success: 2, failed: 1 })

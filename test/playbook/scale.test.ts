@@ -52,7 +52,7 @@ onBothStores('a long loop, played by a server and a worker', (stage) => {
     await store.close()
   })
 
-  it('tells each item in its log, page by page, and shows itself within bounds', async () => {
+  it('logs each item, page by page, and shows itself within bounds', async () => {
     const iterations = new Set<number>()
     let started = 0
     for (let after = '0', more = true; more; ) {

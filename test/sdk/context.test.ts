@@ -20,7 +20,7 @@ onBothStores('the context of a handler', (stage) => {
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
 
-  it('writes into the context of its workflow and tells its history', async () => {
+  it('writes into the context of its workflow and adds to its history', async () => {
     const petrel = await stage.open()
     petrel.handle('first', (_, ctx) => {
       ctx.set('customer', { id: 7 })
@@ -75,7 +75,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(await handle.result()).toBe(3)
   })
 
-  it('goes on later, from where it was, on the same attempt, and others have its slot meanwhile', async () => {
+  it('continues later, from where it was, on the same attempt, and others have its slot meanwhile', async () => {
     const petrel = await stage.open({ pollMs: 50 })
     const seen: [number, number][] = []
     const poll = task('poll', async (_: null, ctx) => {
@@ -101,7 +101,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(await handle.row()).toMatchObject({ status: 'succeeded', attempt: 0 })
   })
 
-  it('what waits for later is cancelled like anything that waits', async () => {
+  it('a postponed run is cancelled like any waiting run', async () => {
     const petrel = await stage.open()
     let calls = 0
     petrel.handle('wait', (_, ctx) => {
@@ -119,7 +119,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(calls).toBe(1)
   })
 
-  it('a name it must not use fails the run, which says why', async () => {
+  it('a name it must not use fails the run, with the reason', async () => {
     const petrel = await stage.open()
     petrel.handle('wrong', (_, ctx) => ctx.set('', 1)).handle('right', (_, ctx) => ctx.set('a', 1))
     await petrel.work()
@@ -129,7 +129,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(await contextOf(petrel, right.id)).toEqual({ a: 1 })
   })
 
-  it('is given whole arguments and what its node says is to be done', async () => {
+  it('receives complete arguments and the program of its node', async () => {
     const petrel = await stage.open()
     const seen: Json[] = []
     const see = async (args: Json, ctx: Context): Promise<void> => {

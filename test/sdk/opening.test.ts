@@ -24,7 +24,7 @@ describe('stores that cannot be opened', () => {
 })
 
 onBothStores('opening', (stage) => {
-  it('without migration it says what is missing', async () => {
+  it('without migration it reports what is missing', async () => {
     await expect(stage.open({ migrate: false }).then((petrel) => petrel.enqueue('x'))).rejects.toThrow()
   })
 
@@ -38,7 +38,7 @@ onBothStores('opening', (stage) => {
     expect(await second.run(handle.id).result()).toEqual({ a: 1 })
   })
 
-  it('what ran out of time while nobody was there has ended before a worker could begin it', async () => {
+  it('work that ran out of time while no process ran has ended before a worker could begin it', async () => {
     const text = JSON.stringify({
       apiVersion: 'ioa.dev/v0.2',
       kind: 'Workflow',

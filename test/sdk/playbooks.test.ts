@@ -61,7 +61,7 @@ onBothStores('playbooks', (stage) => {
     expect((await handle.execution())?.failures).toMatchObject([{ step: 'a', handled: false }])
   })
 
-  it('are read from a file with those they name beside it', async () => {
+  it('are read from a file with the files it names next to it', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'petrel-sdk-'))
     writeFileSync(
       join(folder, 'inner.yaml'),
@@ -84,7 +84,7 @@ onBothStores('playbooks', (stage) => {
     rmSync(folder, { recursive: true })
   })
 
-  it('with mistakes, or with an input that is no mapping, start nothing', async () => {
+  it('with mistakes, or with an input that is not a mapping, start nothing', async () => {
     const petrel = await stage.open()
     const unknown = await petrel.startText(SHOUT, { file: 'shout.yaml' }).catch((caught: unknown) => caught)
     expect(unknown).toBeInstanceOf(DefinitionError)

@@ -68,7 +68,7 @@ onBothStores('runs', (stage) => {
     expect(await Promise.all([other.result(), otherType.result()])).toEqual(['a', 'b'])
   })
 
-  it('tries again until it succeeds, and tells the attempt', async () => {
+  it('tries again until it succeeds, and reports the attempt', async () => {
     const petrel = await stage.open()
     const attempts: number[] = []
     petrel.handle('flaky', (_, ctx) => {
@@ -189,7 +189,7 @@ onBothStores('runs', (stage) => {
     expect(await petrel.engine.queries.countRuns({ queue: null })).toEqual(new Map())
   })
 
-  it('a cancelled run is told so while it works', async () => {
+  it('a cancelled run is notified while it works', async () => {
     const petrel = await stage.open()
     const began = gate()
     let reason: unknown
@@ -259,7 +259,7 @@ onBothStores('runs', (stage) => {
     await expect(bad.result()).rejects.toMatchObject({ code: 'unanswered' })
   })
 
-  it('a later execution goes on from the checkpoint, and progress can be seen', async () => {
+  it('a later execution continues from the checkpoint, and progress can be seen', async () => {
     const petrel = await stage.open()
     const pages: number[] = []
     petrel.handle('import', async (_, ctx: Context) => {
@@ -326,7 +326,7 @@ onBothStores('runs', (stage) => {
     expect(order).toEqual(['first', 'normal', 'last'])
   })
 
-  it('watch tells the whole history of a run', async () => {
+  it('watch shows the whole history of a run', async () => {
     const petrel = await stage.open()
     petrel.handle('flaky', (_, ctx) => {
       if (ctx.attempt === 1) throw new Error('once')

@@ -87,7 +87,7 @@ const asking: Net = {
 }
 
 onBothStores('gates', (stage) => {
-  it('wait for an answer: approved it goes on, rejected it fails', async () => {
+  it('wait for an answer: approved it continues, rejected it fails', async () => {
     const petrel = await stage.open()
     const started = await petrel.engine.start([{ net: asking }, { net: asking }])
     const [yes, no] = started.map(({ id }) => petrel.instance(id))

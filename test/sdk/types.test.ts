@@ -91,7 +91,7 @@ describe('types of the builders', () => {
     void (() => petrel.enqueue(job(charge)))
   })
 
-  it('a handler that may go on later gives what it gives in the end', () => {
+  it('a handler that may continue later returns its final result', () => {
     const poll = task('poll', async (n: number, ctx) => (n > 0 ? ctx.later(1000) : { done: true }))
     expectTypeOf(poll.result).toEqualTypeOf<{ done: boolean } | undefined>()
     const never = task('never', (_: null, ctx) => ctx.fail({ code: 'x', message: 'no' }))

@@ -48,7 +48,7 @@ onBothStores('workflows', (stage) => {
     expect(await handle.result()).toEqual({ 0: 2, 1: 3 })
   })
 
-  it('a chain stops at a step that fails, and says where and why', async () => {
+  it('a chain stops at a step that fails, and reports where and why', async () => {
     const petrel = await open()
     const ran: string[] = []
     petrel.handle('after', () => void ran.push('after'))
@@ -209,7 +209,7 @@ onBothStores('workflows', (stage) => {
     expect(a?.netHash).toBe(b?.netHash)
   })
 
-  it('a retried workflow goes on where the first failed', async () => {
+  it('a retried workflow continues where the first failed', async () => {
     const petrel = await open()
     const ran: string[] = []
     let broken = true
@@ -229,7 +229,7 @@ onBothStores('workflows', (stage) => {
     expect(ran).toEqual(['first', 'second', 'second'])
   })
 
-  it('a cancelled workflow cancels what has not begun and tells what works', async () => {
+  it('a cancelled workflow cancels what has not begun and notifies active work', async () => {
     const petrel = await stage.open()
     let stopped = false
     petrel.handle(
@@ -263,7 +263,7 @@ onBothStores('workflows', (stage) => {
     expect(await second.result()).toBe(await first.result())
   })
 
-  it('watch tells every event in order, and ends with the workflow', async () => {
+  it('watch shows every event in order, and ends with the workflow', async () => {
     const petrel = await open()
     await petrel.work()
     const handle = await petrel.start(chain(job(increment, 1), job(add, 1)), { name: 'watched' })

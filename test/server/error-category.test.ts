@@ -42,7 +42,7 @@ onBothStores('error categories over HTTP', (stage) => {
   ] as const
 
   describe.each(roads)('%s', (_, fails) => {
-    it('that says governance opens a gate, and the approved run is given out again', async () => {
+    it('with category governance opens a gate, and the approved run is handed out again', async () => {
       const id = await started()
       const runId = await fails(FORBIDDEN)
       const [gate] = await s.store.read.openGates({ instanceId: id, limit: 2 })
@@ -75,7 +75,7 @@ onBothStores('error categories over HTTP', (stage) => {
     })
   })
 
-  it('a category that is no text is refused, and nothing changes', async () => {
+  it('a category that is not a text is refused, and nothing changes', async () => {
     await started()
     const { body } = await s.post('/v1/runs/claim', { worker_id: 'w', types: ['send'] })
     const [run] = body.runs

@@ -80,7 +80,7 @@ onBothStores('gates over HTTP', (stage) => {
       }
     })
 
-    it('shows a gate with its votes, who is still missing and its deadline', async () => {
+    it('shows a gate with its votes, the missing voters and its deadline', async () => {
       const options = { title: 'Pay?', of: ['ann', 'bob', 'cid'], quorum: 2, excludeInitiator: true, roles: ['ops'] }
       const gate = await open(options, { timeoutMs: 60_000, initiator: 'cid' })
       await s.post(`${gate.path}/approve`, { reason: 'ok' }, await key('ann', ['ops']))
@@ -120,7 +120,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect([again.status, again.body.error.code]).toEqual([409, 'conflict'])
     })
 
-    it('whoever needs no key on this machine is unverified, and has no roles', async () => {
+    it('a caller that needs no key on this machine is unverified, and has no roles', async () => {
       const plain = await open({})
       const done = await s.post(`${plain.path}/reject`, { reason: 'no' }, { 'x-petrel-actor': 'ann' })
       expect(done.body.gate).toMatchObject({ state: 'rejected', answered_by: 'ann (unverified)' })
@@ -177,7 +177,7 @@ onBothStores('gates over HTTP', (stage) => {
       },
     }
 
-    it('a link is for one person and one gate, and is told in the history', async () => {
+    it('a link is for one person and one gate, and is recorded in the history', async () => {
       const gate = await open({ roles: ['finance'], title: 'Pay?' })
       const body = { subject: 'ann', roles: ['finance'], expires_in_seconds: 3600 }
       const made = await s.post(`${gate.path}/links`, body, { 'x-petrel-actor': 'root' })
@@ -217,7 +217,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await s.post(`${gate.path}/links`, { subject: 'ann' })).status).toBe(409)
     })
 
-    it('the page says what is decided and offers the fields of the form, and the form decides', async () => {
+    it('the page shows what is decided and offers the fields of the form, and the form decides', async () => {
       const gate = await open({ title: 'Pay <b>Müller & Co</b>?', description: 'For the office', form: FORM })
       const path = await link(gate, { subject: 'ann', roles: ['finance'] })
       const page = await s.get(path, HTML)
@@ -256,7 +256,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await look(gate)).answer).toEqual({ amount: 12.5, level: 'high', urgent: false })
     })
 
-    it('a form that is no flat object is asked for as JSON; a rejection needs no answer', async () => {
+    it('a form that is not a flat object is requested as JSON; a rejection needs no answer', async () => {
       const form = { type: 'array', items: { type: 'integer' } }
       const gate = await open({ form, quorum: 2, of: 3 })
       const path = await link(gate, { subject: 'ann' })
@@ -272,7 +272,7 @@ onBothStores('gates over HTTP', (stage) => {
       ])
     })
 
-    it('a link works once, and a second use says so', async () => {
+    it('a link works once, and a second use is answered accordingly', async () => {
       const gate = await open({ quorum: 2, of: 3 })
       const path = await link(gate, { subject: 'ann' })
       await send(path, { decision: 'approve' })
@@ -326,7 +326,7 @@ onBothStores('gates over HTTP', (stage) => {
       for (const one of [gate, other]) expect(await look(one)).toMatchObject({ state: 'open', votes: [] })
     })
 
-    it('after the deadline and on a closed gate the page says so and offers nothing', async () => {
+    it('after the deadline and on a closed gate the page shows that and offers nothing', async () => {
       const gate = await open({}, { timeoutMs: 30_000 })
       const path = await link(gate, { subject: 'ann' })
       offset += 31_000
@@ -350,7 +350,7 @@ onBothStores('gates over HTTP', (stage) => {
       expect((await other.get(`/v1/gates/${gate.id}`)).status).toBe(401)
     })
 
-    it('only a form or JSON is read, and a decision is one of two words', async () => {
+    it('only a form or JSON is read, and a decision is one of two values', async () => {
       const path = await link(await open({}), { subject: 'ann' })
       expect((await send(path, { decision: 'maybe' })).status).toBe(400)
       expect((await s.post(path, { decision: 'maybe' })).status).toBe(400)

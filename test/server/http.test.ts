@@ -180,7 +180,7 @@ describe('GET /v1/instances/:id/events', () => {
     expect(seqs).toEqual(seqs.map((_, i) => i + 1))
   })
 
-  it('goes on after Last-Event-ID', async () => {
+  it('continues after Last-Event-ID', async () => {
     const id = await finished(ONE)
     const { body } = await get(`/v1/instances/${id}/events`, { accept: 'text/event-stream', 'last-event-id': '3' })
     expect(body).toContain('id: 4\n')
@@ -223,7 +223,7 @@ describe('every answer', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'payload_too_large' } })
   })
 
-  it('to a failure inside says nothing about the inside', async () => {
+  it('to an internal failure reveals nothing internal', async () => {
     const read = { ...store.read, listInstances: () => Promise.reject(new Error('secret table')) }
     const broken = withStore({ ...store, read })
     const other = await startServer({ engine: broken as never, version: '1', port: 0 })

@@ -239,7 +239,7 @@ onBothStores('names that callers choose', (stage) => {
       expect(await types(operator)).toEqual([['backup', 'own.none', undefined]])
     })
 
-    it('one from before tenants had names of their own stays theirs, and nobody else takes its place', async () => {
+    it('one from before tenants had their own names keeps its tenant, and no other takes its place', async () => {
       const run = { type: 'old.job', payload: [] }
       await s.engine.putSchedule({ name: 'elder', expression: '0 0 1 1 *', tenant: 'a', run })
       const elder = { ...cron('other.job'), name: 'elder' }

@@ -44,7 +44,7 @@ export function commandTopic(current: Current): void {
   }
   const take = (store: Store, limit = 100) => store.commands.take({ limit, holdMs: HOLD })
 
-  it('are due at once, the longest due first, and held by whoever takes them', async () => {
+  it('are due at once, the longest due first, and held by the process that takes them', async () => {
     const { store } = current()
     const { instance, runs } = await waiting(store, 'a', 'b', 'c')
     expect(await store.commands.nextDueAt()).toBe(T0 - 1_000)
@@ -176,7 +176,7 @@ export function commandTopic(current: Current): void {
     expect(await take(store)).toMatchObject([{ runId: a.id, body: '[2]' }])
   })
 
-  it('keep their body byte for byte, and refuse one that is no JSON', async () => {
+  it('keep their body byte for byte, and refuse invalid JSON', async () => {
     const { store } = current()
     const { instance, runs } = await waiting(store, 'a')
     const [a] = runs as [RunRow]
@@ -233,7 +233,7 @@ export function commandTopic(current: Current): void {
     expect(await store.commands.refused.list({ limit: 10, before: null })).toEqual([])
   })
 
-  it('tell the doctor of runs that nobody will be asked for', async () => {
+  it('show the doctor runs whose command will never be sent', async () => {
     const { store, sql } = current()
     const { runs } = await waiting(store, 'a', 'b', 'c', 'd')
     const [a, b, c, d] = runs as [RunRow, RunRow, RunRow, RunRow]

@@ -69,7 +69,7 @@ export function definitionTopic(current: Current): void {
     expect(await latest()).toMatchObject({ version: 'v1', latest: true })
   })
 
-  it('a transaction loads all versions of a name, oldest first, and knows of none where there are none', async () => {
+  it('a transaction loads all versions of a name, oldest first, and none for an unknown name', async () => {
     const { store } = current()
     const rows = [2, 1].map((number) => aDefinition({ number, version: String(number), usedAt: T0 }))
     const red = aDefinition({ tenant: 'red' })

@@ -79,7 +79,7 @@ export function doctorTopic(current: Current): void {
     expect(await store.read.doctor()).toEqual([])
   })
 
-  it('finds instances whose end is half told', async () => {
+  it('finds instances whose end is only half recorded', async () => {
     const { store } = current()
     const bad = [
       anEndedInstance({ endedAt: null }),
@@ -167,7 +167,7 @@ export function doctorTopic(current: Current): void {
     expect(await subjects(store)).toEqual([worker.id])
   })
 
-  it('finds what foreign clients ended or let go of while no engine was there', async () => {
+  it('finds runs that foreign clients ended or released while no engine ran', async () => {
     const { store } = current()
     const [ended, fresh] = [T0, T0 + 119_000].map((finishedAt) => aRun({ status: 'succeeded', finishedAt }))
     const held = { status: 'leased', leasedBy: 'go-1' } as const
@@ -196,7 +196,7 @@ export function doctorTopic(current: Current): void {
     expect(await subjects(store)).toEqual([deleted.id])
   })
 
-  it('says where foreign clients go past a pause or a limit, which do not bind them', async () => {
+  it('reports where foreign clients bypass a pause or a limit, which do not bind them', async () => {
     const { store } = current()
     const foreign = (given: Partial<RunRow>): RunRow =>
       aRun({ status: 'leased', leasedBy: 'go-1', leaseUntil: T0 + 60_000, ...given })
@@ -231,7 +231,7 @@ export function doctorTopic(current: Current): void {
     ])
   })
 
-  it('bounds what it says, in sentences', async () => {
+  it('bounds its report, in sentences', async () => {
     const { store } = current()
     await put(store, { runs: { insert: Array.from({ length: 150 }, () => aRun({ status: 'leased' })) } })
     const findings = await store.read.doctor()

@@ -36,7 +36,7 @@ export function dueTopic(current: Current): void {
     expect(await store.sweep.overdueRuns({ limit: 2 })).toHaveLength(2)
   })
 
-  it('finds instances past their deadline and gates nobody answered', async () => {
+  it('finds instances past their deadline and unanswered gates', async () => {
     const { store } = current()
     const due = anInstance({ deadlineAt: T0 + 5_000 })
     const child = anInstance({ rootId: due.id, parentId: due.id, parentNode: 'sub', deadlineAt: T0 + 4_000 })
@@ -70,7 +70,7 @@ export function dueTopic(current: Current): void {
     expect(ids(await store.sweep.overdueGates({ limit: 10 }))).toEqual([gate.id])
   })
 
-  it('finds open gates whose escalation is due, and says when the next is', async () => {
+  it('finds open gates whose escalation is due, and reports when the next is', async () => {
     const { store } = current()
     const instance = anInstance()
     const gates = [

@@ -12,7 +12,7 @@ async function story(store: Store, runId: string): Promise<[string, number][]> {
 }
 
 export function historyTopic(current: Current): void {
-  it('tells four events from two stored rows', async () => {
+  it('derives four events from two stored rows', async () => {
     const { store, sql } = current()
     const run = aRun({ status: 'succeeded', settledAt: T0 + 30, finishedAt: T0 + 30 })
     const told = { leased_at: iso(T0 + 10), leased_by: 'worker-1', started_at: iso(T0 + 20), attempt: 1 }
@@ -36,7 +36,7 @@ export function historyTopic(current: Current): void {
     expect(await sql(`SELECT event_type FROM workflow_history WHERE workflow_id = '${run.id}'`)).toHaveLength(4)
   })
 
-  it('tells a hand-off, a retry and the next lease', async () => {
+  it('shows a hand-off, a retry and the next lease', async () => {
     const { store } = current()
     const sessionId = newId()
     const run = aLeasedRun({ sessionId, leasedAt: T0 + 500, startedAt: T0 + 510, attempt: 1, epoch: 2 })
@@ -64,7 +64,7 @@ export function historyTopic(current: Current): void {
     ])
   })
 
-  it('shows an open lease once, also when a stored row has told it', async () => {
+  it('shows an open lease once, also when a stored row has recorded it', async () => {
     const { store } = current()
     const sessionId = newId()
     const plain = aLeasedRun({ sessionId, leasedAt: T0 + 10 })
@@ -122,7 +122,7 @@ export function historyTopic(current: Current): void {
     ])
   })
 
-  it('holds reported times within the row that tells them', async () => {
+  it('keeps reported times within the row that records them', async () => {
     const { store } = current()
     const run = aRun({ status: 'failed', settledAt: T0 + 30, finishedAt: T0 + 30 })
     const told = { leased_at: iso(T0 + 10), leased_by: 'w', started_at: iso(T0 + 99_000) }

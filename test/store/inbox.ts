@@ -80,7 +80,7 @@ export function inboxTopic(current: Current): void {
     expect(await list({ deleted: null })).toHaveLength(4)
   })
 
-  it('a cursor that was never given is none', () => {
+  it('an unknown cursor is refused', () => {
     expect(parseInboxCursor(`${T0 * 1000}-${newId()}`)).toMatchObject({ createdUs: T0 * 1000 })
     for (const text of [
       '',
@@ -95,7 +95,7 @@ export function inboxTopic(current: Current): void {
     }
   })
 
-  it('counts what waits and what is held by type, whoever holds it', async () => {
+  it('counts waiting and held runs by type, whichever worker holds them', async () => {
     const { store } = current()
     await put(store, {
       runs: {

@@ -21,7 +21,7 @@ export function leaseTopic(current: Current): void {
     expect((await store.read.workers())[0]!.state).toBe('running')
   })
 
-  it("tells a session the operator's word, which its beats do not overwrite", async () => {
+  it("gives a session the operator's order, which its beats do not overwrite", async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 10_000 })
@@ -33,7 +33,7 @@ export function leaseTopic(current: Current): void {
     }
   })
 
-  it('tells a session which of its runs to stop', async () => {
+  it('informs a session which of its runs to stop', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 10_000 })
@@ -72,7 +72,7 @@ export function leaseTopic(current: Current): void {
     expect([...stop].sort()).toEqual(ids([before, asked]).sort())
   })
 
-  it('buries sessions past their time and gives their runs, until nobody holds them', async () => {
+  it('removes expired sessions and hands over their runs, until none is held', async () => {
     const { store } = current()
     const [dead, alive] = [aWorker(), aWorker()]
     await store.sweep.beat({ worker: dead, ttlMs: 10_000 })
@@ -101,7 +101,7 @@ export function leaseTopic(current: Current): void {
     expect(await store.sweep.lostRuns({ limit: 10 })).toEqual([])
   })
 
-  it('lets nobody return from the dead', async () => {
+  it('lets no session return after it was removed', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 1_000 })
@@ -180,7 +180,7 @@ export function leaseTopic(current: Current): void {
     expect((await store.read.checkpoint(run.id))!.sequence).toBe(3)
   })
 
-  it('counts limits anew from what holds room under them', async () => {
+  it('counts limits again from the runs that hold room under them', async () => {
     const { store } = current()
     const limits = ['queue:mail', 'key:stripe', 'key:none', 'queue:other'].map((key) =>
       aLimit(key, { inUse: 9, windowUsed: 3 }),

@@ -34,7 +34,7 @@ export function listTopic(current: Current): void {
     leased: aLeasedRun({ queue, sessionId: newId() }),
   })
 
-  it('tells the parts of pending apart', async () => {
+  it('distinguishes the parts of pending', async () => {
     const { store } = current()
     const rows = parts('q')
     await put(store, { runs: { insert: Object.values(rows) } })
@@ -94,7 +94,7 @@ export function listTopic(current: Current): void {
     expect(await store.read.countListedInstances({ ...INSTANCES, kind: 'chain' }, 10)).toBe(1)
   })
 
-  it('counts what waits and is held by queue, however it is held', async () => {
+  it('counts waiting and held runs by queue, however they are held', async () => {
     const { store } = current()
     const deferred = aRun({ queue: 'q', status: 'leased', leasedBy: 'w', leasedAt: T0, deferred: true })
     const own = aRun({
@@ -235,7 +235,7 @@ export function listTopic(current: Current): void {
     expect([page.events.map(({ type }) => type), page.more]).toEqual([['created'], false])
   })
 
-  it('says that there is more when a full page ends where the feed ended at the last look', async () => {
+  it('reports that there is more when a full page ends where the feed ended at the last look', async () => {
     const { store } = current()
     const events = (n: number) => Array.from({ length: n }, () => anEvent({ type: 'queue.paused' }))
     await put(store, { events: events(2) })

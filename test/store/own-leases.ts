@@ -35,7 +35,7 @@ export function ownLeaseTopic(current: Current): void {
     expect(ids((await load(store, { candidates: skip })).candidates)).toEqual([b.id])
   })
 
-  it('renews what has not run out, for as long as before or as told', async () => {
+  it('renews leases that have not run out, for as long as before or as given', async () => {
     const { store } = current()
     const [mine, theirs, over] = [held(), held({ leasedBy: 'w2' }), held({ leaseUntil: T0 - 1 })]
     const foreign = held({ leaseMs: null, leasedAt: null })
@@ -96,7 +96,7 @@ export function ownLeaseTopic(current: Current): void {
     expect((await store.read.workers()).find((w) => w.id === session.id)?.holds).toBe('session')
   })
 
-  it('tells such a lease once, by the event of its start', async () => {
+  it('records such a lease once, by the event of its start', async () => {
     const { store } = current()
     const run = held()
     const data = JSON.stringify({ leased_at: new Date(T0).toISOString(), leased_by: 'w1', worker_id: 'w1', attempt: 1 })

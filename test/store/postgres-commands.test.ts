@@ -43,7 +43,7 @@ describe.skipIf(postgresUrl() === null)('postgres: commands', () => {
     expect(taken.sort()).toEqual([...ids].sort())
   })
 
-  it('whoever publishes waits for nobody: a command that a settle is just putting is passed over', async () => {
+  it('a publisher waits for no other: a command that a settle is just putting is skipped', async () => {
     const [first, second] = await waiting(2)
     await subject.foreign.query('BEGIN')
     await subject.foreign.query('SELECT FROM workflow_command WHERE run_id = $1 FOR UPDATE', [first])
@@ -53,7 +53,7 @@ describe.skipIf(postgresUrl() === null)('postgres: commands', () => {
     expect(await subject.store.commands.take({ limit: 10, holdMs: 60_000 })).toMatchObject([{ runId: first }])
   })
 
-  it('a command put while somebody takes is not silenced by what its run was before', async () => {
+  it('a command put while another process takes is not silenced by what its run was before', async () => {
     const [id] = await waiting(1)
     const { foreign, store } = subject
     const asEngine = (text: string) =>

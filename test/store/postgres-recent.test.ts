@@ -66,7 +66,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     return decisions
   }
 
-  it('goes on from what it wrote itself, again and again', async () => {
+  it('continues from its own last write, repeatedly', async () => {
     const { store, foreign } = subject
     expect(await settle(store)).toEqual([{ fires: 1, slot: '1', status: 'leased' }])
     expect(await settle(store)).toEqual([{ fires: 2, slot: '2', status: 'leased' }])
@@ -77,7 +77,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     expect(epochs.rows).toEqual([{ epoch: 4 }])
   })
 
-  it('asks what waits in the queue along with its writes: the answer is there after the commit', async () => {
+  it('asks what waits in the queue along with its writes: the answer is available after the commit', async () => {
     const { store } = subject
     const nextUrgency = [{ queues: null, types: null, tenant: null, runtime: null }]
     const seen: Loaded[] = []
@@ -94,7 +94,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     expect(seen.map((loaded) => loaded.nextUrgency)).toEqual([[null], [7]])
   })
 
-  it('is refused when another process changed the instance, and decides on what is there', async () => {
+  it('is refused when another process changed the instance, and decides on the current rows', async () => {
     const { store } = subject
     const other = await subject.open()
     await settle(other)
@@ -118,7 +118,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     ])
   })
 
-  it('is refused when the registry was changed, by whomever, and remembers what it says from then on', async () => {
+  it('is refused when the registry was changed, by any client, and remembers its content from then on', async () => {
     const { store, foreign } = subject
     const said: unknown[] = []
     const settleSaying = async (): Promise<unknown[]> => {
@@ -180,7 +180,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
     expect(limits).toBe(1)
   })
 
-  it('does not wait for a row that somebody holds: it loads, and waits there', async () => {
+  it('does not wait for a row that another transaction holds: it loads, and waits there', async () => {
     const { store, foreign } = subject
     await foreign.query('BEGIN')
     await foreign.query('UPDATE workflow_instance SET fires = 5 WHERE id = $1', [instance.id])

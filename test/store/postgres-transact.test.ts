@@ -83,7 +83,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
     expect(loaded.instances.get(instance.id)?.fires).toBe(7)
   })
 
-  it('gives up on a row that stays locked, and says who holds it', async () => {
+  it('gives up on a row that stays locked, and names its holder', async () => {
     const impatient = await subject.open({ lockTimeoutMs: 100 })
     const run = aRun()
     await put(impatient, { runs: { insert: [run] } })
@@ -121,7 +121,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
     await expect.poll(() => take(held.id).catch(() => 0), { timeout: 5000 }).toBe(1)
   })
 
-  it('refuses one bad row with a data error and goes on working', async () => {
+  it('refuses one bad row with a data error and continues working', async () => {
     const { store } = subject
     const bad = put(store, { runs: { insert: [aRun(), aRun({ payload: '{"a":' })] } })
     await expect(bad).rejects.toMatchObject({ name: 'StoreDataError' })
@@ -166,7 +166,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
         }),
       })
 
-    it('leaves nothing when the caller rolls back, everything when he commits', async () => {
+    it('leaves nothing when the caller rolls back, everything when the caller commits', async () => {
       const { store, foreign } = subject
       await foreign.query('CREATE TABLE orders (id int)')
       for (const end of ['ROLLBACK', 'COMMIT']) {
@@ -267,7 +267,7 @@ describe.skipIf(postgresUrl() === null)('postgres: transactions', () => {
       expect((await store.read.countRuns({ queue: null })).get('pending')).toBe(1)
     })
 
-    it('cannot know what became of a COMMIT that was running', async () => {
+    it('cannot know the outcome of a COMMIT that was running', async () => {
       const { store } = subject
       await slowly('CONSTRAINT TRIGGER slow AFTER INSERT')
       const writing = put(store, { runs: { insert: [aRun()] } })

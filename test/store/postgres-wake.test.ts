@@ -5,7 +5,7 @@ import { type PostgresSubject, postgresSubject } from './postgres-subject.ts'
 import { anEvent } from './rows.ts'
 import { put } from './subject.ts'
 
-describe.skipIf(postgresUrl() === null)('postgres: what other processes hear', () => {
+describe.skipIf(postgresUrl() === null)('postgres: notifications of other processes', () => {
   let subject: PostgresSubject
   beforeEach(async () => {
     subject = await postgresSubject()

@@ -13,7 +13,7 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 const modes = (file: string): readonly string[] => ['', '-wal', '-shm'].map((end) => modeOf(file + end))
 
 describe('the file of a database', () => {
-  it('is made with 600, like the files beside it', async () => {
+  it('is made with 600, like the files next to it', async () => {
     const file = join(folder, 'new.db')
     const before = process.umask(0)
     try {

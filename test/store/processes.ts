@@ -46,7 +46,7 @@ export function processTopic(current: Current): void {
     expect((await store.read.instance(instance.id))!.fires).toBe(50)
   })
 
-  it('decides on what the database holds, whoever changed it last', async () => {
+  it('decides on what the database holds, whichever process changed it last', async () => {
     const { store, second, sql } = current()
     const other = await second()
     const instance = anInstance({ fires: 1 })
@@ -82,7 +82,7 @@ export function processTopic(current: Current): void {
     expect(await seen()).toEqual(['cancelled', T0 + 5, 7, 2, '2'])
   })
 
-  it('wakes when another process has committed and said so', async () => {
+  it('wakes when another process has committed and notified it', async () => {
     const { store, second } = current()
     const other = await second()
     const { wake, stop } = nextWake(store)
@@ -94,7 +94,7 @@ export function processTopic(current: Current): void {
     stop()
   })
 
-  it('stops listening when told to', async () => {
+  it('stops listening when asked to', async () => {
     const { store, second } = current()
     const other = await second()
     let heard = 0

@@ -24,7 +24,7 @@ const RUNS: RunQuery = {
 }
 
 export function readTopic(current: Current): void {
-  it('reads single rows, null where there is none, and several at once', async () => {
+  it('reads single rows, null for an unknown one, and several at once', async () => {
     const { store } = current()
     const [a, b] = [aRun(), aRun()]
     const net = { hash: 'h1', name: 'order', dialect: 'dag', net: '{"version":1}' }
@@ -142,14 +142,14 @@ export function readTopic(current: Current): void {
     expect(await list({ states: ['open'], tenant: 'nobody' })).toEqual([])
   })
 
-  it('keeps the first secret that is offered for signing, whoever offers', async () => {
+  it('keeps the first secret that is offered for signing, whichever process offers it', async () => {
     const { store } = current()
     const offered = await Promise.all(['one', 'two', 'three'].map((secret) => store.keys.signing(secret)))
     expect(new Set(offered).size).toBe(1)
     expect(await store.keys.signing('late')).toBe(offered[0])
   })
 
-  it('counts what waits in queues and what is held, configured or not', async () => {
+  it('counts waiting and held runs in queues, configured or not', async () => {
     const { store } = current()
     await put(store, {
       queues: [{ name: 'idle', paused: true }],

@@ -20,7 +20,7 @@ async function listed(store: Store, type: string): Promise<unknown> {
 }
 
 export function registryTopic(current: Current): void {
-  it('keeps one runtime per type, changes what it is told, and leaves the rest', async () => {
+  it('keeps one runtime per type, changes the given fields, and leaves the rest', async () => {
     const { store } = current()
     const { registry } = store
     expect(await registry.runtimes()).toEqual([])
@@ -64,7 +64,7 @@ export function registryTopic(current: Current): void {
     expect(await sql('SELECT workflow_name FROM workflow_registry')).toHaveLength(1)
   })
 
-  it('tells who changed it', async () => {
+  it('records who changed it', async () => {
     const { store } = current()
     await store.registry.putRuntime(change('a.v1', { runtime: 'go', isEnabled: false, actor: 'ann' }))
     await store.registry.removeRuntime({ workflowName: 'a.v1', actor: 'bob' })
@@ -77,7 +77,7 @@ export function registryTopic(current: Current): void {
     ])
   })
 
-  it('counts what waits of each type, whatever its queue and its time', async () => {
+  it('counts waiting runs of each type, whatever its queue and its time', async () => {
     const { store } = current()
     await store.registry.putRuntime(change('a.v1', { runtime: 'go', isEnabled: false }))
     await store.registry.putRuntime(change('b.v1', { runtime: 'go' }))
@@ -99,7 +99,7 @@ export function registryTopic(current: Current): void {
     ])
   })
 
-  it('what it says of a type is known to every transaction at once, whoever wrote it and how', async () => {
+  it('its entry for a type is known to every transaction at once, whichever client wrote it and how', async () => {
     const { store, second, sql } = current()
     const other = await second()
     expect(await listed(store, 'a.v1')).toBeNull()
@@ -117,7 +117,7 @@ export function registryTopic(current: Current): void {
     expect(await listed(other, 'a.v1')).toBeNull()
   })
 
-  it('plain SQL is told what is missing, and when the row last changed is written for it', async () => {
+  it('plain SQL gets the missing values, and the time of the last change is written for it', async () => {
     const { store, sql } = current()
     const refused = async (text: string, message: string) => {
       await expect(sql(text)).rejects.toThrow(message)

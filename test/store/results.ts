@@ -86,7 +86,7 @@ export function resultTopic(current: Current): void {
     expect(await result(store, instance, 'bad')).toEqual({ 0: { error: { code: 'y' }, state: 'failed' } })
   })
 
-  it('of a child lies in a slot', async () => {
+  it('of a child is stored in a slot', async () => {
     const { store } = current()
     const instance = anInstance()
     await put(store, {

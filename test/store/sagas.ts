@@ -52,7 +52,7 @@ export function sagaTopic(current: Current): void {
     )
   })
 
-  it('show what they were asked, by whom, and how far they are', async () => {
+  it('show the request, who made it, and their progress', async () => {
     const { store } = current()
     const saga = aSaga({ tenant: 'acme', succeeded: 1, eventSeq: 2 })
     const about = { initiator: 'ada', meta: { correlationId: 'c-1' } }
@@ -114,7 +114,7 @@ export function sagaTopic(current: Current): void {
     expect((await Promise.all(others)).flat()).toHaveLength(1)
   })
 
-  it('tell the results of their steps when completed, and both errors when an undo failed', async () => {
+  it('show the results of their steps when completed, and both errors when an undo failed', async () => {
     const { store } = current()
     const done = { status: 'succeeded', settledAt: T0, finishedAt: T0 } as const
     const completed = aSaga({ state: 'completed', phase: 'ended', endedAt: T0 })

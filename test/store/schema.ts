@@ -78,7 +78,7 @@ export function schemaTopic(current: Current): void {
     await store.migrate()
   })
 
-  it('has the words of foreign clients: five statuses and eight events, and refuses others', async () => {
+  it('has the vocabulary of foreign clients: five statuses and eight events, and refuses others', async () => {
     const { store, sql } = current()
     const run = aRun({ createdAt: T0 })
     await put(store, { runs: { insert: [run] } })

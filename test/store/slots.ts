@@ -71,7 +71,7 @@ export function slotTopic(current: Current): void {
     expect(await store.sweep.freeSlots({ limit: 1 })).toEqual([free])
   })
 
-  it('says under which keys somebody is queued', async () => {
+  it('lists the keys under which instances are queued', async () => {
     const { store } = current()
     await put(store, { instances: { insert: [queued(1), executing('running', OTHER)] } })
     const { queuedUnder } = await load(store, { queuedUnder: [KEY, OTHER, 'workflow::none'] })
@@ -108,7 +108,7 @@ export function slotTopic(current: Current): void {
     expect(await store.read.limits()).toEqual([])
   })
 
-  it('counts instances anew that execute under a limit: neither idle, nor queued, nor ended', async () => {
+  it('counts again the instances that execute under a limit: neither idle, nor queued, nor ended', async () => {
     const { store } = current()
     await put(store, {
       instances: {

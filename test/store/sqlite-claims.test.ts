@@ -47,7 +47,7 @@ describe('sqlite: prefixes of types', () => {
     }
   })
 
-  it('bytes that are no text, written by another program, hold up nobody', async () => {
+  it('bytes that are not text, written by another program, delay nothing else', async () => {
     const now = await store.now()
     const types = ['a\u{10FFFF}', 'b', 'ü', '\u{1F426}']
     await put(store, { runs: { insert: types.map((type) => aRun({ type, runAt: now - 1_000 })) } })

@@ -54,7 +54,7 @@ describe('sqlite: the triggers of the inbox', () => {
     for (const one of [first, second, late]) await one.close()
   })
 
-  it('stay in the file and with everybody else: forgetting writes nothing and wakes nobody', async () => {
+  it('stay in the file and with every other connection: forgetting writes nothing and wakes no process', async () => {
     const first = await connect()
     await migrate(first)
     const other = await openDatabase(path)
@@ -79,7 +79,7 @@ describe('sqlite: the triggers of the inbox', () => {
     await connection.close()
   })
 
-  it('stay with a binding that does not let the schema be touched, and that is no error', async () => {
+  it('stay with a binding that does not let the schema be touched, and that is not an error', async () => {
     const connection = await connect()
     await migrate(connection)
     await connection.close()
@@ -98,7 +98,7 @@ describe('sqlite: the triggers of the inbox', () => {
     database.close()
   })
 
-  it('are there again for a migration, which may change them', async () => {
+  it('return for a migration, which may change them', async () => {
     const connection = await connect()
     await migrate(connection)
     const drop = 'DROP TRIGGER workflow_run_update'

@@ -93,7 +93,7 @@ describe('sqlite: files', () => {
     await second.close()
   })
 
-  it('refuses a file that is no database', async () => {
+  it('refuses a file that is not a database', async () => {
     writeFileSync(path(), 'This is a letter to my aunt, not a database. '.repeat(100))
     await refuses(path(), 'not_a_database')
   })
@@ -146,7 +146,7 @@ describe('sqlite: files', () => {
     await refuses(path(), 'schema_newer')
   })
 
-  it('says to migrate first where the tables are missing', async () => {
+  it('asks to migrate first where the tables are missing', async () => {
     const store = await openSqlite({ path: path() })
     await expect(put(store, { runs: { insert: [aRun()] } })).rejects.toMatchObject({ code: 'not_migrated' })
     await expect(store.read.run('x')).rejects.toMatchObject({ code: 'not_migrated' })

@@ -75,7 +75,7 @@ export function transactTopic(current: Current): void {
     expect(rounds).toEqual([[first.id], [first.id, second.id], [first.id, second.id]])
   })
 
-  it('tells what was asked for and is absent', async () => {
+  it('lists what was requested and is absent', async () => {
     const { store } = current()
     const id = newId()
     const loaded = await load(

@@ -208,7 +208,7 @@ export function treeTopic(current: Current): void {
     expect(await store.read.trees.countRoots({ ...ROOTS, kind: 'group' }, 100)).toBe(1)
   })
 
-  it('reserves names for ever, or all of them not', async () => {
+  it('reserves names permanently, or none of them', async () => {
     const { store } = current()
     const root = anInstance({ startKey: 'k:a' })
     const names = (rootId: string, ...list: string[]) => list.map((name) => ({ name, rootId }))

@@ -78,7 +78,7 @@ describe('a task whose fields are wrong', () => {
     expect(told(kind, config).filter((line) => !line.includes('@duckdb'))).toEqual(expected)
   })
 
-  it('is told what would be right', () => {
+  it('is answered with what would be right', () => {
     for (const [kind, config] of [
       ['http', {}],
       ['shell', {}],

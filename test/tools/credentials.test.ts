@@ -39,7 +39,7 @@ describe('a credential that a task names', () => {
     expect(concealed).toEqual(['P'])
   })
 
-  it('is an entry of a file, read anew for each task; a variable of its name wins', async () => {
+  it('is an entry of a file, read again for each task; a variable of its name takes precedence', async () => {
     process.env['PETREL_CREDENTIALS_FILE'] = file
     writeFileSync(file, 'api-main: { name: X-Key, value: one }\nother: two\n')
     expect((await sent())['x-key']).toBe('one')
@@ -49,7 +49,7 @@ describe('a credential that a task names', () => {
     expect((await sent()).authorization).toBe('Bearer T')
   })
 
-  it('is told of where there is none, without the name if that may be a secret', async () => {
+  it('is reported if missing, without the name if that may be a secret', async () => {
     process.env['PETREL_CREDENTIALS_FILE'] = file
     writeFileSync(file, '{}')
     expect(await errorOf('http', config(), { tools })).toMatchObject({
@@ -76,7 +76,7 @@ describe('a credential that a task names', () => {
     expect(error.message).not.toContain('s3cr3t')
   })
 
-  it('is of one tenant where it says so: no other run can use it', async () => {
+  it('belongs to one tenant if it names one: no other run can use it', async () => {
     process.env['PETREL_CREDENTIALS_FILE'] = file
     const all = {
       'api-main': [

@@ -143,7 +143,7 @@ describe.skipIf('missing' in loadDuckdb())('duckdb', () => {
     expect((await Promise.all(waiting)).map(({ rows }) => rows[0].n)).toEqual([1, 2, 3, 4, 5, 6])
   })
 
-  it('lets the process go on meanwhile', async () => {
+  it('lets the process continue meanwhile', async () => {
     const delay = monitorEventLoopDelay({ resolution: 5 })
     await resultOf('duckdb', { query: 'SELECT 1' })
     delay.enable()
@@ -176,7 +176,7 @@ describe.skipIf('missing' in loadDuckdb())('files that statements of duckdb name
     ['something in the network', "SELECT * FROM 'http://127.0.0.1:1/a.csv'"],
     ['an extension', 'INSTALL httpfs'],
     ['an extension that is there', 'LOAD httpfs'],
-  ])('are refused, and said how to allow them: %s', async (_what, query) => {
+  ])('are refused, with a hint how to allow them: %s', async (_what, query) => {
     for (const options of [{ tools: { allowFolders: [] } }, allowed]) {
       const error = await errorOf('duckdb', { query }, options)
       expect(error).toMatchObject({ kind: 'storage_access', code: 'DUCKDB_PERMISSION', retryable: false })

@@ -91,7 +91,7 @@ describe('an answer that does not come, or does not end', () => {
     expect(await asked).toMatchObject({ kind: 'cancelled', code: 'ABORTED', retryable: false })
   })
 
-  it('reads no more than the operator allows, whatever max_bytes says', async () => {
+  it('reads no more than the operator allows, whatever max_bytes is', async () => {
     const bounded = { tools: { ...local.tools, maxResponseBytes: 100_000 } }
     for (const max_bytes of [1_000_000_000, 100_001]) {
       const error = await errorOf('http', { url: `${server.url}/huge`, max_bytes }, bounded)
@@ -118,7 +118,7 @@ describe('an answer that does not come, or does not end', () => {
   it.each([
     ['cut off', gzipSync('{"a":1}').subarray(0, 15)],
     ['none at all', Buffer.from('{"a":1}')],
-  ])('is a parse error where what is said to be packed is %s', async (_what, bytes) => {
+  ])('is a parse error if the declared packing is %s', async (_what, bytes) => {
     server.on('/mispacked', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bytes)
     })
@@ -128,7 +128,7 @@ describe('an answer that does not come, or does not end', () => {
     })
   })
 
-  it('is a connection error where nobody listens, and where the name is unknown', async () => {
+  it('is a connection error if no server listens, and if the name is unknown', async () => {
     const closed = await serving()
     await closed.close()
     const error = await errorOf('http', { url: closed.url }, local)
@@ -155,7 +155,7 @@ describe('an answer that does not come, or does not end', () => {
     }
   })
 
-  it('is a parse error where the answer is no HTTP', async () => {
+  it('is a parse error if the answer is not HTTP', async () => {
     const liar = await speaking((socket) => socket.end('SMTP ready\r\n\r\n'))
     const error = await errorOf('http', { url: liar.url }, local)
     expect(error).toMatchObject({ kind: 'parse', code: 'MALFORMED_ANSWER', retryable: false })
@@ -164,7 +164,7 @@ describe('an answer that does not come, or does not end', () => {
 })
 
 describe('https', () => {
-  it('is refused from a server nobody vouches for, unless verify_ssl is false', async () => {
+  it('is refused from a server without a trusted certificate, unless verify_ssl is false', async () => {
     const secure = createSecureServer(SELF_SIGNED, (_request, response) => sendJson(response, { safe: true }))
     await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve))
     const url = `https://127.0.0.1:${(secure.address() as { port: number }).port}/`

@@ -112,7 +112,7 @@ describe('addresses that are not public', () => {
     'http://[64:ff9b::10.0.0.1]/',
     'http://[2002:7f00:1::]/',
     'http://localhost/',
-  ])('%s is refused, and said how to allow it', async (url) => {
+  ])('%s is refused, with a hint how to allow it', async (url) => {
     const error = await errorOf('http', { url }, { tools: { allowPrivate: [] } })
     expect(error).toMatchObject({ kind: 'client_error', code: 'SSRF_BLOCKED', retryable: false })
     expect(error.message).toContain('PETREL_HTTP_ALLOW')
@@ -154,7 +154,7 @@ describe('addresses that are not public', () => {
     })
   })
 
-  it('are allowed by PETREL_HTTP_ALLOW, whose mistakes are told', async () => {
+  it('are allowed by PETREL_HTTP_ALLOW, whose mistakes are reported', async () => {
     process.env['PETREL_HTTP_ALLOW'] = 'localhost, 127.0.0.1'
     try {
       expect(await resultOf('http', { url: `${server.url}/echo` })).toBeTruthy()

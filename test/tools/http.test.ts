@@ -57,7 +57,7 @@ describe('what http sends', () => {
     expect(await sent({ method: 'POST', data: both })).toMatchObject({ query: [['q', '1']], body: '{"b":2}' })
   })
 
-  it('is a form or multipart where the content type says so', async () => {
+  it('is a form or multipart if the content type names it', async () => {
     const url = `${server.url}/echo`
     const form = { url, method: 'POST', form: { a: 'x y', b: [1, 2] } }
     expect((await resultOf('http', form, local)).data.body).toBe('a=x+y&b=1&b=2')

@@ -43,7 +43,7 @@ describe('javascript', () => {
     ).toEqual(expected)
   })
 
-  it('has modules: import() and require, also beside a script', async () => {
+  it('has modules: import() and require, also next to a script', async () => {
     writeFileSync(join(folder, 'part.cjs'), 'exports.name = "part"')
     writeFileSync(join(folder, 'task.js'), 'return [require("./part.cjs").name, (await import("node:path")).sep]')
     const script = { uri: join(folder, 'task.js'), source: { type: 'file' } }
@@ -83,7 +83,7 @@ describe('javascript', () => {
     expect(await failing(code)).toMatchObject({ retryable: false, ...expected })
   })
 
-  it('tells what its requests met in the words of rules', async () => {
+  it('reports the failures of its requests by error kind', async () => {
     const closed = await serving()
     await closed.close()
     expect(await failing(`await fetch("${closed.url}")`)).toMatchObject({ kind: 'connection', retryable: true })

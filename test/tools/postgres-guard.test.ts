@@ -73,7 +73,7 @@ describe('refused unless the operator allows it', () => {
     expect(connected).toBe(0)
   })
 
-  it('a script that is no .sql file', async () => {
+  it('a script that is not a .sql file', async () => {
     const script = { uri: secret, source: { type: 'file' } }
     for (const kind of ['postgres', 'duckdb']) {
       const more = kind === 'postgres' ? { auth: { host: '127.0.0.1', port, user: 'u' } } : {}

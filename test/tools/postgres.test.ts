@@ -163,12 +163,12 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     })
   })
 
-  it('tells which constraint', async () => {
+  it('reports which constraint', async () => {
     const error = await failing({ command: "INSERT INTO item VALUES (9, 'x', -1)" })
     expect(error.details).toMatchObject({ constraint: 'item_price_check', table: 'item' })
   })
 
-  it('tells of a real deadlock', async () => {
+  it('reports a real deadlock', async () => {
     await ask({ command: "INSERT INTO item VALUES (21, 'a', 1), (22, 'b', 1)" })
     const cross = (first: number, second: number) =>
       call('postgres', {
@@ -233,7 +233,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     expect(await errorOf('postgres', { query, auth: 'pg_test' })).toMatchObject({ code: 'CREDENTIAL_UNKNOWN' })
   })
 
-  it('tells of a connection that cannot be made', async () => {
+  it('reports a connection that cannot be made', async () => {
     const query = 'SELECT 1'
     const wrong = new URL(database.url)
     wrong.pathname = '/nowhere'
@@ -281,7 +281,7 @@ describe.skipIf(postgresUrl() === null)('postgres', () => {
     expect(Buffer.concat(heard).toString()).not.toContain('hidden-password')
   })
 
-  it('tells of a connection that is lost in the middle', async () => {
+  it('reports a connection that is lost in the middle', async () => {
     const asked = failing({ query: 'SELECT pg_sleep(60)' })
     await until('it runs', async () => (await connections()) === 1)
     await watcher.query(

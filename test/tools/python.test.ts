@@ -280,7 +280,7 @@ while True: pass`
     ).toBe('parent')
   })
 
-  it('is told where there is no python', async () => {
+  it('is reported where python is missing', async () => {
     expect(await failing('result = 1', { tools: { python: 'python-that-is-not-there' } })).toMatchObject({
       kind: 'unsupported',
       code: 'PROGRAM_MISSING',

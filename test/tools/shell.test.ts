@@ -88,7 +88,7 @@ describe('shell', () => {
     expect(stdout).toContain('DEEP={"a":1}')
   })
 
-  it('runs in cwd, which must be there', async () => {
+  it('runs in cwd, which must exist', async () => {
     expect((await resultOf('shell', { cmd: 'pwd -P', cwd: folder })).stdout).toBe(`${folder}\n`)
     const error = await errorOf('shell', { cmd: 'pwd', cwd: join(folder, 'none') })
     expect(error).toMatchObject({ kind: 'not_found', code: 'CWD_NOT_FOUND' })
@@ -143,18 +143,18 @@ describe('shell', () => {
     expect(result.stderr).toBe('error\n')
   })
 
-  it('prints bytes that are no text as U+FFFD', async () => {
+  it('prints bytes that are not text as U+FFFD', async () => {
     expect((await resultOf('shell', { cmd: String.raw`printf 'a\000b\377c'` })).stdout).toBe('a\uFFFDb\uFFFDc')
   })
 
-  it('tells what ended a command', async () => {
+  it('reports what ended a command', async () => {
     expect(await errorOf('shell', { cmd: 'kill -SEGV $$' })).toMatchObject({
       code: 'KILLED_SIGSEGV',
       message: 'command 1 was ended by SIGSEGV',
     })
   })
 
-  it('tells of a command longer than the system allows', async () => {
+  it('reports a command longer than the system allows', async () => {
     const error = await errorOf('shell', { cmd: `: ${'x'.repeat(4_000_000)}` })
     expect(error).toMatchObject({ kind: 'client_error', code: 'COMMAND_TOO_LONG' })
   })

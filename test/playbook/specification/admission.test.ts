@@ -81,7 +81,7 @@ describe.each(PLACES)('§3 admission on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('§3.2 with on_deny: discard a denied token is thrown away', async () => {
+  it('§3.2 with on_deny: discard a denied token is discarded', async () => {
     const id = await stage.start(admitted('{ else: { then: { allow: false } } }', 'on_deny: discard, '))
     await stage.succeed('ask')
     expect(await stage.running()).toEqual([])

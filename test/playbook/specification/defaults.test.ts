@@ -10,7 +10,7 @@ describe.each(PLACES)('§9 defaults on $name', (place) => {
   })
   afterEach(() => stage.close())
 
-  it('the entry is workflow[0], unless executor.spec.entry_step says otherwise', async () => {
+  it('the entry is workflow[0], unless executor.spec.entry_step names another', async () => {
     const steps = workflow(step('b'), step('start'), step('a'))
     await stage.start(steps)
     expect(await stage.through()).toEqual(['b'])
@@ -18,7 +18,7 @@ describe.each(PLACES)('§9 defaults on $name', (place) => {
     expect(await stage.through()).toEqual(['a'])
   })
 
-  it('a step is enabled, unless its admission says otherwise', async () => {
+  it('a step is enabled, unless its admission denies it', async () => {
     const id = await stage.start(workflow(step('a')))
     expect(await stage.running()).toEqual(['a'])
     expect((await stage.row(id)).held).toBe(0)

@@ -62,13 +62,13 @@ describe.each(PLACES)('§2 entry on $name', (place) => {
   })
   afterEach(() => stage.close())
 
-  it('§2.1 without a word about it the first step of the list is the entry, whatever it is called', async () => {
+  it('§2.1 by default the first step of the list is the entry, whatever it is called', async () => {
     const steps = [step('zeta', 'next: { arcs: [{ step: start }] }'), step('start'), step('end')]
     await stage.start(workflow(steps[0] as string, steps[1] as string))
     expect(await stage.running()).toEqual(['zeta'])
   })
 
-  it('§2.2 executor.spec.entry_step is where it begins, wherever it stands', async () => {
+  it('§2.2 executor.spec.entry_step is where it begins, wherever it is in the list', async () => {
     const entry = 'executor: { spec: { entry_step: c } }\n'
     const id = await stage.start(entry + workflow(step('a'), step('b'), step('c', 'next: { arcs: [{ step: a }] }')))
     expect(await stage.through()).toEqual(['c', 'a'])

@@ -80,7 +80,7 @@ describe.each(PLACES)('§6.1 quiescence on $name', (place) => {
     expect(await stage.end(each)).toBe('completed: success')
   })
 
-  it('a join goes on without a branch that ended elsewhere or failed', async () => {
+  it('a join continues without a branch that ended elsewhere or failed', async () => {
     const id = await stage.start(
       workflow(
         step('a', FORK),
@@ -112,7 +112,7 @@ describe.each(PLACES)('§6.1 quiescence on $name', (place) => {
     expect(await stage.end(id)).toBe('completed: success')
   })
 
-  it('with policy.pending: complete it completes without them and tells which', async () => {
+  it('with policy.pending: complete it completes without them and reports which', async () => {
     const id = await stage.start(policy('pending: complete') + HELD)
     expect(await stage.through()).toEqual(['a', 'b'])
     expect(await stage.end(id)).toBe('completed: success')
@@ -120,7 +120,7 @@ describe.each(PLACES)('§6.1 quiescence on $name', (place) => {
     expect(JSON.stringify(discarded.map(({ data }) => data))).toContain('c')
   })
 
-  it('a cycle goes round until its guard says so, and then it is complete', async () => {
+  it('a cycle repeats until its guard ends it, and then it is complete', async () => {
     const id = await stage.start(
       workflow(
         step(
@@ -175,7 +175,7 @@ describe.each(PLACES)('§6.2 status on $name', (place) => {
     ['success', '', ''],
     ['failed', '', 'b'],
     ['partial', 'partial: true', 'b'],
-  ])('in the words of playbooks: %s', async (word, words, failing) => {
+  ])('in the vocabulary of playbooks: %s', async (word, words, failing) => {
     const id = await stage.start((words === '' ? '' : policy(words)) + two('next: { arcs: [] }'))
     await stage.succeed('a')
     if (failing !== '') await stage.fail(failing)

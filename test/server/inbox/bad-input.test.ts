@@ -239,7 +239,7 @@ onBothStores('bad input of the inbox', (stage) => {
       await refused(`/v1/runs/${held.id}/fail`, { worker_id: 'w', epoch: held.epoch, error }, field)
     })
 
-    it('what cannot be stored changes nothing, and the lease goes on', async () => {
+    it('an outcome that cannot be stored changes nothing, and the lease continues', async () => {
       const worker = { worker_id: 'w', epoch: held.epoch }
       const nul = { text: 'a\u0000' }
       expect((await refused(`/v1/runs/${held.id}/complete`, { ...worker, result: nul }, 'result')).code).toBe(

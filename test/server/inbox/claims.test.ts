@@ -106,7 +106,7 @@ onBothStores('workers of the inbox', (stage) => {
     await s.store.moveClock(0)
   })
 
-  it('retryable: false fails for good, and details.retry_delay_ms says when to come again', async () => {
+  it('retryable: false fails for good, and details.retry_delay_ms gives the delay of the next try', async () => {
     const id = await submit('fail.b.v1')
     const [{ epoch }] = (await claim('fail.b.v1')) as [any]
     const final = await report(id, 'fail', epoch, { error: { message: 'never' }, retryable: false })
@@ -164,7 +164,7 @@ onBothStores('workers of the inbox', (stage) => {
     expect(events.at(-1)).toMatchObject({ type: 'succeeded', data: { notes: ['first', 'last'], notes_dropped: 2 } })
   })
 
-  it('a heartbeat renews the lease from now on and says whether to stop', async () => {
+  it('a heartbeat renews the lease from now on and reports whether to stop', async () => {
     const id = await submit('beat.a.v1')
     const [run] = (await claim('beat.%')) as [any]
     const beat = await report(id, 'heartbeat', run.epoch, { lease_seconds: 600 })
@@ -178,7 +178,7 @@ onBothStores('workers of the inbox', (stage) => {
     expect(Date.parse(again.body.lease_until)).toBeGreaterThanOrEqual(Date.parse(beat.body.lease_until))
   })
 
-  describe('whoever does not hold it', () => {
+  describe('a worker that does not hold it', () => {
     const REPORTS = [
       ['heartbeat', {}],
       ['complete', { result: 'stolen' }],
@@ -197,7 +197,7 @@ onBothStores('workers of the inbox', (stage) => {
       expect((await report(id, 'complete', epoch)).status).toBe(200)
     })
 
-    it.each(REPORTS)('%s of a run that nobody holds is 409 and changes nothing', async (verb, more) => {
+    it.each(REPORTS)('%s of a run without a holder is 409 and changes nothing', async (verb, more) => {
       const id = await submit(`idle.${verb}.v1`)
       const before = await look(id)
       expectConflict(await report(id, verb, 0, more), 'pending')
@@ -245,7 +245,7 @@ onBothStores('workers of the inbox', (stage) => {
     })
   })
 
-  it('with two servers it does not matter which one hears of a run', async () => {
+  it('with two servers it does not matter which one receives a request about a run', async () => {
     const other = await stage.serve()
     const id = await submit('two.a.v1')
     const [first] = (await claim('two.%')) as [any]
@@ -292,7 +292,7 @@ onBothStores('workers of the inbox', (stage) => {
     expect(ended).toBe('completed')
   })
 
-  it('a heartbeat of a step whose workflow is being cancelled tells its worker to stop', async () => {
+  it('a heartbeat of a step whose workflow is being cancelled asks its worker to stop', async () => {
     const { id } = (await s.post('/ojs/v1/workflows', { type: 'chain', steps: [{ type: 'stop.me', args: [] }] })).body
       .workflow
     const [step] = (await claim('stop.me', { wait_seconds: 5 })) as [any]

@@ -25,7 +25,7 @@ onBothStores('steps over HTTP', (stage) => {
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
 
-  it('come with what their node says is to be done', async () => {
+  it('come with the program of their node', async () => {
     await start(net([node('a', [], { work: run('program.a', { program: { tasks: [{ do: 'this' }] } }) })]))
     await start(net([node('a', [], { work: run('program.b') })]))
     expect((await claim('program.a')).program).toEqual({ tasks: [{ do: 'this' }] })
@@ -34,7 +34,7 @@ onBothStores('steps over HTTP', (stage) => {
     expect(await claim('program.c.v1')).toMatchObject({ id, program: null })
   })
 
-  it('come with all of their arguments, wherever those lie', async () => {
+  it('come with all of their arguments, wherever those are stored', async () => {
     const text = 'x'.repeat(5000)
     const args = { text: '{{ input.text }}' }
     const shape = net([node('a', [], { work: run('whole.a', { args }) })], { inlineBytes: 1024 })

@@ -59,7 +59,7 @@ onBothStores('claims that wait', (stage) => {
     expect(events.map((event: any) => event.type)).toEqual(['created', 'leased', 'started', 'returned'])
   })
 
-  it('of a worker that says it stops are answered with nothing, and those of others wait on', async () => {
+  it('of a worker that announces its stop are answered with nothing, and those of others wait on', async () => {
     const s = await stage.serve()
     const wait = (worker: string, headers = {}) =>
       s.post('/v1/runs/claim', { worker_id: worker, types: ['stop.%'], wait_seconds: 30 }, headers)
@@ -79,7 +79,7 @@ onBothStores('claims that wait', (stage) => {
     expect((await tenants).body).toEqual({ runs: [] })
   })
 
-  it('of a worker that says it stops lose nothing: a run that comes just then is answered, or there for the next', async () => {
+  it('of a worker that announces its stop lose nothing: a run that comes just then is answered, or left for the next', async () => {
     const s = await stage.serve()
     const claim = s.post('/v1/runs/claim', { worker_id: 'w', types: ['race.%'], wait_seconds: 30 })
     await inFlight(s, 1)

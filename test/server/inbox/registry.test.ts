@@ -65,7 +65,7 @@ onBothStores('the registry over HTTP', (stage) => {
     expect(await claim('route.%', 'python')).toEqual([listed])
   })
 
-  it('a disabled type goes to nobody, and to a waiting worker once it is enabled', async () => {
+  it('a disabled type goes to no worker, and to a waiting one once it is enabled', async () => {
     await put('off.a.v1', { runtime: 'go', is_enabled: false })
     const id = await submit('off.a.v1')
     expect(await claim('off.%', 'go')).toEqual([])

@@ -65,7 +65,7 @@ onBothStores('runs of the inbox', (stage) => {
     }
   })
 
-  it('a second submit under a key answers 200 with the first run, whatever else it says but the type', async () => {
+  it('a second submit under a key answers 200 with the first run, whatever else it contains except the type', async () => {
     const first = await submit('key.a.v1', { idempotency_key: 'once' })
     const second = await submit('key.a.v1', { idempotency_key: 'once', payload: { other: true } })
     expect([first.status, second.status]).toEqual([201, 200])
@@ -117,7 +117,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect(list).toEqual([])
   })
 
-  it('events tell the whole history, oldest first, and who did it', async () => {
+  it('events list the whole history, oldest first, and who did it', async () => {
     const by = { 'x-petrel-actor': 'grace' }
     const { id } = (await s.post('/v1/runs', { type: 'events.a.v1', payload: {} }, by)).body
     const claimed = (await s.post('/v1/runs/claim', { worker_id: 'w', types: ['events.a.v1'] })).body.runs[0]
@@ -131,7 +131,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect(JSON.stringify(events[4])).toContain('ada')
   })
 
-  it('a cancel is final: what waits and what is held is cancelled, what has ended is a conflict with its status', async () => {
+  it('a cancel is final: waiting and held runs are cancelled, ended ones are a conflict with their status', async () => {
     const waiting = (await submit('cancel.a.v1')).body.id
     const cancelled = await s.post(`/v1/runs/${waiting}/cancel`)
     expect([cancelled.status, cancelled.body.run.status]).toEqual([200, 'cancelled'])
@@ -175,7 +175,7 @@ onBothStores('runs of the inbox', (stage) => {
     expect((await s.ask('DELETE', `/v1/runs/${id}`)).body.run.status).toBe('succeeded')
   })
 
-  it.each([NOBODY, 'nonsense', '%00', '1', NOBODY.toUpperCase()])('%s is no run: 404 everywhere', async (id) => {
+  it.each([NOBODY, 'nonsense', '%00', '1', NOBODY.toUpperCase()])('%s is not a run: 404 everywhere', async (id) => {
     const held = { worker_id: 'w', epoch: 0 }
     for (const [method, path, body] of [
       ['GET', '', undefined],

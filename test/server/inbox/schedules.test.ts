@@ -59,7 +59,7 @@ onBothStores('schedules over HTTP', (stage) => {
     await s.store.moveClock(0)
   })
 
-  it('pause, resume and remove; what is not there is 404', async () => {
+  it('pause, resume and remove; unknown ones are not found', async () => {
     const { id } = (await add({ type: 'sched.c.v1', schedule: '0 6 * * *' })).body.schedule
     expect((await s.post(`/v1/schedules/${id}/pause`)).body.schedule).toMatchObject({ id, enabled: false })
     expect((await s.post(`/v1/schedules/${id}/pause`, {})).body.schedule).toMatchObject({ id, enabled: false })

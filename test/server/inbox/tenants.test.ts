@@ -118,7 +118,7 @@ onBothStores('keys of the inbox', (stage) => {
     expect((await s.post(`/v1/runs/${id}/complete`, held, anna)).body.run.status).toBe('succeeded')
   })
 
-  it('a key that another tenant uses is a key of its own, and says nothing of the other run', async () => {
+  it('a key that another tenant uses is a separate key, and reveals nothing of the other run', async () => {
     const { id } = await submit(anna, 'key.a.v1', { idempotency_key: 'shared' })
     const reply = await s.post('/v1/runs', { type: 'key.a.v1', payload: {}, idempotency_key: 'shared' }, boris)
     expect([reply.status, reply.body.created]).toEqual([201, true])

@@ -14,7 +14,7 @@ onBothStores('access to instances over HTTP', (stage) => {
   // What a test left over would be worked on by the next.
   beforeEach(() => work(s))
 
-  describe('who may', () => {
+  describe('permissions', () => {
     it('start, cancel, retry and patch needs enqueue; looking needs read', async () => {
       const id = await start({ start: false })
       const reader = await key(s, 'rita', ['read'])

@@ -19,7 +19,7 @@ onBothStores('changing instances over HTTP', (stage) => {
   describe('changing', () => {
     const VERBS = ['start', 'cancel', 'retry'] as const
 
-    it('cancels, and says who did', async () => {
+    it('cancels, and records who did', async () => {
       const id = await start()
       const { status, body } = await s.post(`/v1/instances/${id}/cancel`, undefined, await key(s, 'op', ['enqueue']))
       expect([status, body.instance.state]).toEqual([200, 'cancelled'])
@@ -59,7 +59,7 @@ onBothStores('changing instances over HTTP', (stage) => {
       expect((await look(id)).context).toEqual(body.context)
     })
 
-    it('lets a held step go on when the context changes', async () => {
+    it('lets a held step continue when the context changes', async () => {
       const admit = { rules: [{ when: 'ctx.ready', allow: true }], onDeny: 'hold' as const }
       const [made] = await s.engine.start([{ net: netOf([node('go', [], { admit })], { name: 'held' }) }])
       const id = (made as { id: string }).id
@@ -114,7 +114,7 @@ onBothStores('changing instances over HTTP', (stage) => {
       expect([patch.status, patch.body.error.code, patch.body.error.details.state]).toEqual([409, 'conflict', 'failed'])
     })
 
-    it('an unknown instance, a body where none belongs, a method that is none', async () => {
+    it('an unknown instance, an unexpected body, an unknown method', async () => {
       const id = await start({ start: false })
       for (const verb of VERBS) {
         for (const missing of [MISSING, 'x']) {

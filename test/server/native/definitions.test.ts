@@ -62,7 +62,7 @@ onBothStores('definitions over HTTP', (stage) => {
       expect([ojs.status, ojs.body.definition?.dialect]).toEqual([201, 'ojs'])
     })
 
-    it('tells warnings with their place', async () => {
+    it('reports warnings with their place', async () => {
       const { status, body } = await deploy(s, workflow('loose').replace('timeout: 1m }', 'colour: red }'))
       expect(status).toBe(201)
       expect(body.warnings).toContainEqual(
@@ -217,7 +217,7 @@ onBothStores('definitions over HTTP', (stage) => {
   })
 
   describe('DELETE', () => {
-    it('retires one version, or all: nothing starts it any more, and what runs goes on', async () => {
+    it('retires one version, or all: nothing starts it any more, and running instances continue', async () => {
       await deploy(s, workflow('old', { version: '1' }))
       await deploy(s, workflow('old', { version: '2', steps: ['pay'] }))
       const running = await s.post('/v1/instances', { workflow: 'old' })

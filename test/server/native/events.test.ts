@@ -41,7 +41,7 @@ onBothStores('events over HTTP', (stage) => {
     )
   })
 
-  it('starts an instance that lies idle instead of a new one', async () => {
+  it('starts an idle instance instead of a new one', async () => {
     const idle = await s.post('/v1/instances', { workflow: 'bill', start: false, input: { mine: true } })
     const { body } = await s.post('/v1/events', { type: 'order.placed', payload: { amount: 1 } })
     expect(body.started).toMatchObject([{ name: 'bill', instance_id: idle.body.id, created: true }])
@@ -54,7 +54,7 @@ onBothStores('events over HTTP', (stage) => {
     expect(body.passed).toMatchObject([{ name: 'check', why: expect.stringContaining('cannot be evaluated') }])
   })
 
-  it('an event that nobody listens to: 404 with the known ones, and nothing is written', async () => {
+  it('an event without listeners: 404 with the known ones, and nothing is written', async () => {
     const reply = await unchanged(() => s.post('/v1/events', { type: 'order.placd', payload: {} }))
     expect(reply.status).toBe(404)
     expect(reply.body.error).toMatchObject({
@@ -92,7 +92,7 @@ onBothStores('events over HTTP', (stage) => {
     })
   })
 
-  it('a tenant hears only its own events', async () => {
+  it('a tenant receives only its own events', async () => {
     const acme = await key(s, 'ann', ['admin'], 'acme')
     const refused = await unchanged(() => s.post('/v1/events', { type: 'order.placed' }, acme))
     expect([refused.status, refused.body.error.details.known]).toEqual([404, []])

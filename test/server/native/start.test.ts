@@ -49,7 +49,7 @@ onBothStores('starting over HTTP', (stage) => {
       expect(new Set(replies.map((r) => r.body.id)).size).toBe(1)
     })
 
-    it('records the subject of the key as initiator, and what it is told under', async () => {
+    it('records the subject of the key as initiator, and the tenant of its events', async () => {
       const body = { workflow: 'order', meta: { ticket: 'T-1' }, correlation_id: 'c-9' }
       const made = await s.post('/v1/instances', body, await key(s, 'ci', ['enqueue']))
       const shown = await look(made.body.id)
@@ -109,7 +109,7 @@ onBothStores('starting over HTTP', (stage) => {
       expect([reply.status, reply.body.error.code]).toEqual([400, code])
     })
 
-    it('every mistake of a body is told at once', async () => {
+    it('every mistake of a body is reported at once', async () => {
       const { body } = await s.post('/v1/instances', { workflow: 1, start: 2, colour: 3 })
       expect(body.error.details.validation_errors.map((e: any) => e.path).sort()).toEqual([
         'colour',

@@ -62,7 +62,7 @@ onBothStores('steps, why and telemetry', (stage) => {
     expect(tell).toMatchObject({ state: 'pending', run_id: null, started_at: null })
   })
 
-  it('GET /why says in a sentence what each step waits for', async () => {
+  it('GET /why explains in a sentence what each step waits for', async () => {
     await deploy(s, workflow('held', { steps: ['pay', 'ask'] }))
     const id = await start('held')
     const { body } = await s.get(`/v1/instances/${id}/why`)
@@ -83,7 +83,7 @@ onBothStores('steps, why and telemetry', (stage) => {
     expect(gate.text).toBe(`waits for people: 0 of 1 approval; rejected at ${gate.due_at}`)
   })
 
-  it('GET /telemetry of one instance and of all, in pages that go on where the last one ended', async () => {
+  it('GET /telemetry of one instance and of all, in pages that continue where the last one ended', async () => {
     await deploy(s, workflow('told'))
     const id = await start('told', { correlation_id: 'order-17' })
     await work(s)

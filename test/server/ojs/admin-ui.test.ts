@@ -132,7 +132,7 @@ onBothStores('the official admin pages', (stage) => {
     await ask('DELETE', '/ojs/v1/admin/workers/nobody', undefined, 404)
   })
 
-  it('a rate of a queue has the periods of the pages; a retention of its own is refused, with all beside it', async () => {
+  it('a rate of a queue has the periods of the pages; a separate retention is refused, with everything else in the request', async () => {
     const path = '/ojs/v1/admin/queues/rated/config'
     const set = await ask('PUT', path, { rate_limit: { limit: 9, period: '1m' } })
     expect(set.configuration.rate_limit).toEqual({ limit: 9, period: 'PT1M' })
@@ -208,7 +208,7 @@ onBothStores('the official admin pages', (stage) => {
       })
     })
 
-    it('a tenant hears of no other, and both count among the streams of a caller', async () => {
+    it('a tenant sees no other, and both count among the streams of a caller', async () => {
       const { id } = await started('mine')
       const other = { 'x-ojs-tenant': 'other' }
       const denied = await s.get(`/ojs/v1/jobs/${id}/progress/stream`, other)

@@ -33,7 +33,7 @@ onBothStores('keys required', (stage) => {
     s = await stage.serve({ auth: 'required', allowReset: true })
   })
 
-  it('without a key: 401, told how, and nothing is given away about paths', async () => {
+  it('without a key: 401, with a hint, and nothing is revealed about paths', async () => {
     for (const path of ['/v1/instances', '/ojs/v1/nothing', '/', '/metrics']) {
       const { status, headers, body } = await s.get(path)
       expect([path, status, body.error.code]).toEqual([path, 401, 'unauthenticated'])
@@ -94,7 +94,7 @@ onBothStores('keys required', (stage) => {
     expect((await s.get('/v1/instances', bearer(admin))).status).toBe(200)
   })
 
-  it('expired and revoked keys are told so; a revoked one is refused within seconds', async () => {
+  it('expired and revoked keys are answered accordingly; a revoked one is refused within seconds', async () => {
     const old = await add(s.store, { scopes: ['read'], expiresAt: Date.now() - 1000 })
     expect((await s.get('/v1/instances', bearer(old))).body.error.message).toContain('expired')
     const key = await add(s.store, { scopes: ['read'] })
@@ -170,7 +170,7 @@ onBothStores('on other addresses', (stage) => {
     await expect(stage.serve({ host: '0.0.0.0', auth: 'loopback' })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('--insecure opens it, and still takes nobody’s word for a name', async () => {
+  it('--insecure opens it, and still trusts no unverified name', async () => {
     const s = await stage.serve({ host: '0.0.0.0', auth: 'insecure' })
     expect((await s.get('/v1/instances')).status).toBe(200)
     expect((await s.get('/v1/instances', { 'x-petrel-actor': 'mallory' })).status).toBe(403)
@@ -193,7 +193,7 @@ onBothStores('on other addresses', (stage) => {
 })
 
 onBothStores('the rate guard', (stage) => {
-  it('429 with Retry-After per caller; others and probes go on', async () => {
+  it('429 with Retry-After per caller; others and probes continue', async () => {
     const first = await stage.serve()
     const one = await add(first.store, { scopes: ['read'], subject: 'one' })
     const two = await add(first.store, { scopes: ['read'], subject: 'two' })

@@ -308,7 +308,7 @@ onBothStores('bad input', (stage) => {
       expect(reply.body.error.details).toMatchObject({ job_id: id, current_state: state, expected_state: 'active' })
     }
 
-    it('of a job nobody knows: 404 not_found', async () => {
+    it('of an unknown job: 404 not_found', async () => {
       for (const job_id of [NOBODY, 'nonsense', '']) {
         for (const reply of [await report('ack', { job_id }), await report('nack', { job_id, error })]) {
           if (job_id === '') expect(reply.status).toBe(400)
@@ -439,7 +439,7 @@ onBothStores('bad input', (stage) => {
       }
     })
 
-    it('retry and removal of what is no dead letter', async () => {
+    it('retry and removal of a run that is not a dead letter', async () => {
       for (const id of [scene.completed.id, scene.available.id, scene.discarded.id, NOBODY, 'x']) {
         expect(sure(await post(`/dead-letter/${id}/retry`, {}))).toEqual([404, 'not_found'])
         expect(sure(await remove(`/dead-letter/${id}`))).toEqual([404, 'not_found'])

@@ -27,7 +27,7 @@ onBothStores('polling events', (stage) => {
     s = await stage.serve()
   })
 
-  it('tells the life of a job in order, with both ids', async () => {
+  it('lists the life of a job in order, with both ids', async () => {
     const id = await enqueue(s, 'life')
     await work(s, 'life')
     const { status, body } = await s.get('/ojs/v1/events?queues=life')
@@ -105,7 +105,7 @@ onBothStores('server-sent events', (stage) => {
     expect(stream.frames[0]?.data).toMatchObject({ id: stream.frames[0]?.id, type: 'job.started' })
   })
 
-  it('goes on after Last-Event-ID, on another server too', async () => {
+  it('continues after Last-Event-ID, on another server too', async () => {
     const first = await listen(s, '/ojs/v1/events/stream?channel=queue:resume')
     await enqueue(s, 'resume')
     await first.has((frames) => frames.length >= 1)
@@ -119,7 +119,7 @@ onBothStores('server-sent events', (stage) => {
     expect(again.types()).toEqual(['job.started', 'job.completed'])
   })
 
-  it('listeners of one channel all hear everything, in the same order', async () => {
+  it('listeners of one channel all receive everything, in the same order', async () => {
     const listeners = await Promise.all(
       Array.from({ length: 10 }, () => listen(s, '/ojs/v1/events/stream?channel=queue:many')),
     )
@@ -131,7 +131,7 @@ onBothStores('server-sent events', (stage) => {
     }
   })
 
-  it('a job’s stream ends with the job; of a job that has ended it tells all and ends', async () => {
+  it('a job’s stream ends with the job; that of an ended job lists everything and ends', async () => {
     const id = await enqueue(s, 'job')
     const stream = await listen(s, `/ojs/v1/jobs/${id}/events`)
     await enqueue(s, 'job')
@@ -157,7 +157,7 @@ onBothStores('server-sent events', (stage) => {
     expect(headers.get('content-type')).toBe('application/openjobspec+json')
   })
 
-  it('a place that has been pruned is told as a gap', async () => {
+  it('a pruned position is reported as a gap', async () => {
     const other = await stage.serve()
     // As if retention had removed what was before.
     other.store.read.feedStart = async () => 50
@@ -171,7 +171,7 @@ onBothStores('server-sent events', (stage) => {
     })
   })
 
-  it('a reader that stops reading holds up nobody, and loses nothing', async () => {
+  it('a reader that stops reading delays no other, and loses nothing', async () => {
     const slow = connect(s.server.port, '127.0.0.1')
     await new Promise((resolve) => slow.once('connect', resolve))
     slow.write(
@@ -205,7 +205,7 @@ onBothStores('server-sent events', (stage) => {
     slow.destroy()
   })
 
-  it('says goodbye when the server goes down', async () => {
+  it('closes with a message when the server shuts down', async () => {
     const other = await stage.serve()
     const stream = await listen(other, '/ojs/v1/events/stream?channel=all')
     await other.server.close()
@@ -215,7 +215,7 @@ onBothStores('server-sent events', (stage) => {
 })
 
 describe('ids of events', () => {
-  it('tell their place, in the order of the feed', () => {
+  it('carry their position, in the order of the feed', () => {
     const ids = [
       eventId({ feedId: 1, part: 0, at: 1_700_000_000_000 }),
       eventId({ feedId: 1, part: 1, at: 1_700_000_000_000 }),
@@ -278,7 +278,7 @@ onBothStores('the WebSocket', (stage) => {
     return one
   }
 
-  it('subscribes, is told, unsubscribes', async () => {
+  it('subscribes, receives events, unsubscribes', async () => {
     const one = await talk({ protocol: 'ojs.v1' })
     expect(one.socket.protocol).toBe('ojs.v1')
     one.say({ action: 'subscribe', channel: 'queue:ws', event_types: ['job.enqueued', 'job.completed'] })
@@ -340,7 +340,7 @@ onBothStores('the WebSocket', (stage) => {
     expect(one.heard[1]).toMatchObject({ type: 'subscribed' })
   })
 
-  it('a plain GET is told what the path speaks', async () => {
+  it('a plain GET is answered with the protocol of the path', async () => {
     const { status, body } = await s.get('/ojs/v1/ws')
     expect([status, body.error.code]).toEqual([400, 'invalid_request'])
     expect(body.error.hint).toContain('WebSocket')

@@ -100,7 +100,7 @@ onBothStores('administration', (stage) => {
     expect((await s.get('/ojs/v1/admin/jobs/bulk/nobody')).status).toBe(404)
   }, 120_000)
 
-  it('purges what waits in a queue, not what is active or has ended', async () => {
+  it('purges waiting jobs of a queue, not active or ended ones', async () => {
     const ids = await push('ad-purge', 4)
     const { body } = await s.post('/ojs/v1/workers/fetch', { queues: ['ad-purge'], count: 2 })
     await s.post('/ojs/v1/workers/ack', { job_id: body.jobs[0].id })
@@ -138,7 +138,7 @@ onBothStores('administration', (stage) => {
     expect((await s.get('/ojs/v1/admin/dead-letter/stats')).body.total).toBe(0)
   })
 
-  it('tells numbers that are true, and leaves out what it does not know', async () => {
+  it('shows true numbers, and leaves out unknown ones', async () => {
     await s.post('/ojs/v1/admin/jobs/bulk/cancel', { confirm: true, filter: { queue: 'ad-bulk' } })
     await push('ad-stats', 3, { retry: { max_attempts: 1 } })
     const { body } = await s.post('/ojs/v1/workers/fetch', { queues: ['ad-stats'], count: 2, worker_id: 'w' })
@@ -179,7 +179,7 @@ onBothStores('administration', (stage) => {
     expect((await s.post('/ojs/v1/workers/fetch', { queues: ['ad-pause'] })).body.jobs).toHaveLength(1)
   })
 
-  it('shows workers, what they hold, and tells them to be quiet', async () => {
+  it('shows workers and the jobs they hold, and orders them to be quiet', async () => {
     await push('ad-work', 3)
     const beat = (state: string, path = 'heartbeat') =>
       s.post(`/ojs/v1/workers/${path}`, {
@@ -208,7 +208,7 @@ onBothStores('administration', (stage) => {
     expect((await s.post('/ojs/v1/admin/workers/nobody/quiet')).status).toBe(404)
   })
 
-  it('lets a worker drain by its own word: no more jobs, and its health says so', async () => {
+  it('lets a worker drain at its own request: no more jobs, and its health shows it', async () => {
     await push('ad-drain')
     const beat = await s.post('/ojs/v1/workers/beat', { worker_id: 'w-drain', state: 'drain', active_jobs: 2 })
     expect([beat.status, beat.body.acknowledged]).toEqual([200, true])

@@ -26,7 +26,7 @@ onBothStores('checkpoints', (stage) => {
   const look = (id: string): Promise<Reply> => s.get(`/ojs/v1/jobs/${id}/checkpoint`)
   const remove = (id: string): Promise<Reply> => s.ask('DELETE', `/ojs/v1/jobs/${id}/checkpoint`)
 
-  it('counts saves, keeps the latest, and begins anew after a deletion', async () => {
+  it('counts saves, keeps the latest, and starts again after a deletion', async () => {
     const id = await push('ck-seq')
     expect((await look(id)).status).toBe(404)
     const first = await save(id, { state: { step: 1, more: [1, { x: null }] } })
@@ -83,7 +83,7 @@ onBothStores('checkpoints', (stage) => {
     expect((await save(discarded, { state: 1 })).status).toBe(409)
   })
 
-  it('refuses what is too large, missing or of nobody, and changes nothing', async () => {
+  it('refuses checkpoints that are too large, missing or without a job, and changes nothing', async () => {
     const id = await push('ck-bad')
     await save(id, { state: 'kept' })
     const large = await save(id, { state: 'x'.repeat(1024 * 1024) })

@@ -17,7 +17,7 @@ onBothStores('limits', (stage) => {
     expect((await put(`/ojs/v1/admin/queues/${queue}/config`, { backpressure })).status).toBe(200)
   }
 
-  it('a full queue refuses with 429 and says how full it is; it takes jobs again when some have ended', async () => {
+  it('a full queue refuses with 429 and reports how full it is; it accepts jobs again when some have ended', async () => {
     await bound('bp', { max_depth: 2, strategy: 'reject' })
     expect((await push('bp')).status).toBe(201)
     expect((await push('bp')).status).toBe(201)
@@ -52,7 +52,7 @@ onBothStores('limits', (stage) => {
     expect((await s.get('/ojs/v1/admin/jobs?queue=bp-race')).body.pagination.total).toBe(10)
   })
 
-  it('tells the pressure before it refuses', async () => {
+  it('reports the pressure before it refuses', async () => {
     await bound('bp-warn', { max_depth: 10, warning_threshold: 0.5 })
     for (let i = 1; i <= 6; i++) {
       const { headers } = await push('bp-warn')
@@ -82,7 +82,7 @@ onBothStores('limits', (stage) => {
     expect((await put('/ojs/v1/admin/queues/Not%20A%20Queue/config', {})).status).toBe(400)
   })
 
-  it('limits jobs by their key: concurrency and rate, told in headers and under /rate-limits', async () => {
+  it('limits jobs by their key: concurrency and rate, shown in headers and under /rate-limits', async () => {
     const job = (key: string, more: object) => ({
       type: 'test.limit',
       args: [],
@@ -201,7 +201,7 @@ onBothStores('limits', (stage) => {
     expect(nack.body.job).toMatchObject({ ...kept, state: 'discarded' })
   })
 
-  it('refuses a job without arguments that says it needs some', async () => {
+  it('refuses a job without the arguments that its schema requires', async () => {
     const refused = await s.post('/ojs/v1/jobs', { type: 'test.validate', args: [], meta: { ojs_validate: true } })
     expect([refused.status, refused.body.error.code]).toEqual([422, 'validation_error'])
     expect(

@@ -127,7 +127,7 @@ onBothStores('webhooks', (stage) => {
     await drop(hook.id)
   })
 
-  it('tries again later with the same id, then gives up; a person can send it once more', async () => {
+  it('tries again later with the same id, then gives up; a person can send it again', async () => {
     const hook = await subscribe({ filter: { queues: ['wh-retry'] }, max_attempts: 3 })
     receiver.answer = (heard, response) => {
       response.statusCode = heard.headers['x-ojs-subscription-id'] === hook.id ? 503 : 200

@@ -207,7 +207,7 @@ onBothStores('jobs', (stage) => {
   })
 
   describe('cancel', () => {
-    it('from available, scheduled, retryable and active; each says what it was', async () => {
+    it('from available, scheduled, retryable and active; each reports the previous state', async () => {
       const available = await enqueued()
       expect((await cancel(available.id)).body.job).toMatchObject({ state: 'cancelled', previous_state: 'available' })
       const scheduled = await enqueued({ options: { scheduled_at: '+PT1H' } })
@@ -263,7 +263,7 @@ onBothStores('jobs', (stage) => {
       options: { ...(more as any).options, unique: { keys: ['type', 'args'], ...policy } },
     })
 
-    it('reject: 409 and the one that is there', async () => {
+    it('reject: 409 and the existing one', async () => {
       const { id } = await enqueued(unique({}))
       const { status, body } = await enqueue(unique({}))
       expect(status).toBe(409)
@@ -274,7 +274,7 @@ onBothStores('jobs', (stage) => {
       expect((await enqueue(unique({}, { args: [{ user: 2 }] }))).status).toBe(201)
     })
 
-    it('ignore: 200 and the one that is there', async () => {
+    it('ignore: 200 and the existing one', async () => {
       const { id } = await enqueued(unique({ on_conflict: 'ignore' }))
       const { status, headers, body } = await enqueue(unique({ on_conflict: 'ignore' }))
       expect([status, body.job.id, body.deduplicated, headers.get('location')]).toEqual([200, id, true, null])

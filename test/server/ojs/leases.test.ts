@@ -43,7 +43,7 @@ onBothStores('leases', (stage) => {
       expect(ids((await s.get('/ojs/v1/dead-letter')).body.jobs)).toEqual([id])
     })
 
-    it('last as long as the fetch says, before what the job says', async () => {
+    it('last as long as the fetch asks, before what the job asks', async () => {
       const id = await enqueue({ visibility_timeout_ms: 3000 })
       await fetchJobs({ visibility_timeout_ms: 60_000 })
       await s.store.moveClock(30_000)
@@ -85,7 +85,7 @@ onBothStores('leases', (stage) => {
     })
   })
 
-  it('a timeout fails the attempt and the policy goes on', async () => {
+  it('a timeout fails the attempt and the policy continues', async () => {
     const id = await enqueue({ timeout_ms: 2000, retry: { max_attempts: 2, initial_interval: 'PT1M', jitter: false } })
     await fetchJobs()
     await s.store.moveClock(2000)
@@ -98,13 +98,13 @@ onBothStores('leases', (stage) => {
   })
 
   describe('directives', () => {
-    it.each(['quiet', 'terminate'])('a test makes the server say %s', async (directive) => {
+    it.each(['quiet', 'terminate'])('a test makes the server answer %s', async (directive) => {
       const id = await enqueue({ metadata: { test_directive: directive } })
       await fetchJobs({ worker_id: 'w1' })
       expect(await beat('w1', [id])).toMatchObject({ state: directive })
     })
 
-    it('an operator’s word stays, and such a worker gets no more jobs', async () => {
+    it('an operator’s order stays, and such a worker gets no more jobs', async () => {
       await enqueue()
       await beat('w1', [])
       await s.engine.directWorker({ id: 'w1', state: 'quiet', actor: null })
@@ -113,7 +113,7 @@ onBothStores('leases', (stage) => {
       expect(await fetchJobs({ worker_id: 'w2' })).toHaveLength(1)
     })
 
-    it('a worker that says it drains gets no more jobs', async () => {
+    it('a worker that reports draining gets no more jobs', async () => {
       await enqueue()
       expect(await beat('w1', [], { state: 'drain' })).toMatchObject({ state: 'quiet' })
       expect(await fetchJobs({ worker_id: 'w1' })).toEqual([])

@@ -32,7 +32,7 @@ function hubOf(...portions: readonly Portion[]): EventHub & { readonly asked: nu
 const never = new AbortController().signal
 
 describe('a listener', () => {
-  it('goes on in the middle of what one stored event stands for, and asks on from where it came to', async () => {
+  it('continues in the middle of the events of one stored row, and resumes from its last position', async () => {
     const hub = hubOf(
       { events: [event(7, 0), event(7, 1), event(7, 2), event(9, 0)], upTo: 9 },
       { events: [], upTo: 20 },
@@ -54,7 +54,7 @@ describe('a listener', () => {
     expect(hub.listening).toBe(0)
   })
 
-  it('that takes nothing for too long is let go, and knows where to go on', async () => {
+  it('that takes nothing for too long is disconnected, and can resume', async () => {
     const hub = hubOf({ events: [event(1), event(2), event(3)], upTo: 3 })
     const ending = await pump({
       hub,
@@ -96,7 +96,7 @@ describe('a listener', () => {
     expect([sent, drains > 0]).toEqual([[1, 3], true])
   })
 
-  it('is told when the server goes down', async () => {
+  it('is notified when the server shuts down', async () => {
     const closing = new AbortController()
     const hub = hubOf()
     const pumping = pump({

@@ -7,7 +7,7 @@ type Ask = (path: string, body: object) => Promise<Pick<Reply, 'status' | 'body'
 
 onBothStores('reports after a lost lease', (stage) => {
   describe('a job whose first worker was silent for too long, held by a second', () => {
-    test('refuses every report that does not say whose it is', async () => {
+    test('refuses every report that does not name its worker', async () => {
       const s = await stage.serve()
       const { id } = await lostByFirst(s, s.post)
       for (const [path, body] of anonymous(id)) {

@@ -117,7 +117,7 @@ onBothStores('nested workflows', (stage) => {
     })
   })
 
-  describe('10.1 what may not stand where', () => {
+  describe('10.1 what may not be nested where', () => {
     it.each([
       ['chain', chain(once('a'), chain(once('b'))), '$.steps[1]', 'a chain cannot stand directly inside a chain'],
       ['group', group(group(once('b'))), '$.jobs[0]', 'a group cannot stand directly inside a group'],
@@ -134,7 +134,7 @@ onBothStores('nested workflows', (stage) => {
       expect(reply.body.error.details.validation_errors).toMatchObject([{ path, message }])
     })
 
-    it('a nested workflow is told by its build: a job may be of a type called group', async () => {
+    it('a nested workflow is recognised by its structure: a job may be of a type called group', async () => {
       const created = await f.create(chain(job('group', [1]), job('chain', []), group(job('batch', [2]))))
       expect(created.steps.map((step: Any) => [step.type, step.workflow === undefined])).toEqual([
         ['group', true],
@@ -220,7 +220,7 @@ onBothStores('nested workflows', (stage) => {
       expect(given(await f.fetchOne('b'))).toEqual([['A'], undefined])
     })
 
-    it('a batch is told what came of a nested workflow that failed', async () => {
+    it('a batch receives the outcome of a nested workflow that failed', async () => {
       await f.create(batch([chain(once('a'), once('b'), once('c')), once('x')]))
       const { a, x } = await byType()
       await f.ack(a, 'A')

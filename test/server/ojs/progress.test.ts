@@ -104,7 +104,7 @@ onBothStores('progress', (stage) => {
     expect(await told(id)).toEqual([0.3])
   })
 
-  it('renews the lease of the job, and needs no heartbeat beside it', async () => {
+  it('renews the lease of the job, and needs no additional heartbeat', async () => {
     const id = await push({ visibility_timeout_ms: 40_000 })
     await s.post('/ojs/v1/workers/heartbeat', { worker_id: f.worker, active_jobs: [] })
     await f.fetchOne()

@@ -26,7 +26,7 @@ onBothStores('the protocol', (stage) => {
     expect(body.error.request_id).toBe('mine')
   })
 
-  it('404 of an unknown path tells what to do', async () => {
+  it('404 of an unknown path has a hint', async () => {
     const { status, body } = await s.get('/ojs/v1/nothing?x=1')
     expect(status).toBe(404)
     expect(body.error).toEqual({
@@ -115,7 +115,7 @@ onBothStores('the protocol', (stage) => {
     expect(reply.headers.get('content-type')).toBe(OJS)
   })
 
-  it('a method that is none of HTTP’s gets an answer, not a dropped socket', async () => {
+  it('an unknown HTTP method gets an answer, not a dropped socket', async () => {
     const answer = await new Promise<{ status: number; type: string | undefined; text: string }>((resolve, reject) => {
       const call = httpRequest(`${s.server.url}/ojs/v1/health`, { method: 'ASSERT' }, (response) => {
         let text = ''
@@ -140,7 +140,7 @@ onBothStores('the protocol', (stage) => {
     expect([unknown.status, unknown.body.error.code]).toEqual([404, 'not_found'])
   })
 
-  it('bytes that are no HTTP at all: 400 in the same shape', async () => {
+  it('bytes that are not HTTP at all: 400 in the same shape', async () => {
     const text = await new Promise<string>((resolve, reject) => {
       const socket = connect(s.server.port, '127.0.0.1', () => socket.write('HELLO\r\n\r\n'))
       let heard = ''
@@ -183,7 +183,7 @@ onBothStores('manifest, health and readiness', (stage) => {
     expect(body.protocols).toContain('http')
   })
 
-  it('GET /health says that the process lives, and echoes the request id', async () => {
+  it('GET /health reports that the process lives, and echoes the request id', async () => {
     const { status, headers, body } = await s.get('/health', { 'x-request-id': 'test-req-obs-12345' })
     expect([status, headers.get('x-request-id'), body.status]).toEqual([200, 'test-req-obs-12345', 'ok'])
   })
@@ -192,7 +192,7 @@ onBothStores('manifest, health and readiness', (stage) => {
     expect(await s.get('/ready')).toMatchObject({ status: 200, body: { status: 'ready' } })
   })
 
-  it('503 when the store is away, while the process says that it lives', async () => {
+  it('503 when the store is away, while the process reports that it lives', async () => {
     const lost = await stage.serve()
     await lost.store.close()
     expect(await lost.get('/ojs/v1/health')).toMatchObject({

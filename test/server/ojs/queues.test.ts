@@ -63,7 +63,7 @@ onBothStores('queues and what is around them', (stage) => {
       expect((await s.get('/ojs/v1/queues/Bad_Name/stats')).status).toBe(400)
     })
 
-    it('pause hands nothing out, takes everything in; resume goes on', async () => {
+    it('pause hands nothing out, accepts everything; resume continues', async () => {
       const paused = await s.post('/ojs/v1/queues/q/pause')
       expect(paused.body).toMatchObject({
         queue: { name: 'q', paused: true },
@@ -88,7 +88,7 @@ onBothStores('queues and what is around them', (stage) => {
       return id
     }
 
-    it('are those whose policy says so', async () => {
+    it('are those whose policy requires it', async () => {
       const id = await kill()
       const plain = await enqueue({ retry: { max_attempts: 1 } })
       await fetchJobs()
@@ -116,7 +116,7 @@ onBothStores('queues and what is around them', (stage) => {
       expect(offset.jobs).toHaveLength(1)
     })
 
-    it('retry begins anew: attempt 0, no errors, fetched again', async () => {
+    it('retry starts again: attempt 0, no errors, fetched again', async () => {
       const id = await kill()
       const { status, body } = await s.post(`/ojs/v1/dead-letter/${id}/retry`, {})
       expect(status).toBe(200)
@@ -173,7 +173,7 @@ onBothStores('queues and what is around them', (stage) => {
       expect((await s.get('/ojs/v1/cron/tick')).status).toBe(404)
     })
 
-    it('fires its job with everything it was given, and says so', async () => {
+    it('fires its job with all its options, and records it', async () => {
       await s.post('/ojs/v1/cron', {
         ...body,
         job_template: {
@@ -202,7 +202,7 @@ onBothStores('queues and what is around them', (stage) => {
       expect(cron).toMatchObject({ run_count: 1, last_run_at: expect.any(String), last_job_id: job.id })
     })
 
-    it('skips while the last one goes on', async () => {
+    it('skips while the last one is running', async () => {
       await s.post('/ojs/v1/cron', { ...body, expression: '@every 10m' })
       await s.store.moveClock(600_000)
       await until(

@@ -157,7 +157,7 @@ onBothStores('reports', (stage) => {
       expect(errors.at(-1)).toMatchObject({ attempt: 12, message: 'failure 12' })
     })
 
-    it('with requeue gives the job back at once, whatever the error says', async () => {
+    it('with requeue gives the job back at once, whatever the error is', async () => {
       const id = await enqueue({ retry: { max_attempts: 1 } })
       await fetchJobs({ worker_id: 'w1' })
       expect((await nack(id, { retryable: false }, { requeue: true })).body.state).toBe('available')

@@ -50,7 +50,7 @@ onBothStores('going down', (stage) => {
     await closing
   })
 
-  it('does not wait for ever for a request that never ends', async () => {
+  it('does not wait indefinitely for a request that never ends', async () => {
     const s = await stage.serve()
     let arrived = (): void => {}
     const inside = new Promise<void>((resolve) => {

@@ -145,7 +145,7 @@ onBothStores('the OJS workflow specification', (stage) => {
   })
 
   describe('8 states', () => {
-    it('8.1 the wire has the five words and no others, in lists and single', async () => {
+    it('8.1 the wire has the five states and no others, in lists and single', async () => {
       await lives()
       await f.create(chain(job('a', [], { delay_until: '+PT1H' })))
       await f.create(chain(once('active'), once('b')))
@@ -180,7 +180,7 @@ onBothStores('the OJS workflow specification', (stage) => {
       expect(ends.map((event) => [event.workflow_id, event.type])).toEqual([[id, 'workflow.failed']])
     })
 
-    it('8.2 an ended workflow is told once, whatever comes after', async () => {
+    it('8.2 an ended workflow is published once, whatever comes after', async () => {
       const { id } = await f.create(group(once('a'), once('b')))
       const held = await f.fetch()
       for (const one of held) await f.ack(one)
@@ -234,7 +234,7 @@ onBothStores('the OJS workflow specification', (stage) => {
       expect(metadata.failed_count).toBe(0)
     })
 
-    it('one of a nested batch fails the step it stands in', async () => {
+    it('one of a nested batch fails the step that contains it', async () => {
       const { id } = await f.create(chain(batch([once('a')], { on_complete: once('c') }), once('never')))
       await f.work((one) => (one.type === 'c' ? new Error('inside') : null))
       const workflow = await f.get(id)
@@ -275,7 +275,7 @@ onBothStores('the OJS workflow specification', (stage) => {
     }
   })
 
-  it('B all ten events are told, each with workflow, type, name, time and data', async () => {
+  it('B all ten events are published, each with workflow, type, name, time and data', async () => {
     await lives()
     const told = await f.events('workflow.*')
     expect([...new Set(told.map((event) => event.type))].sort()).toEqual(EVENTS)
@@ -292,7 +292,7 @@ onBothStores('the OJS workflow specification', (stage) => {
     for (const name of ['good', 'bad', 'half', 'gone']) expect(named).toContain(name)
   })
 
-  it('B what a workflow shows has been told: the events and the state are one change', async () => {
+  it('B every visible state has been published: the events and the state are one change', async () => {
     const { id } = await f.create(chain(once('a'), once('b')))
     for (const type of ['a', 'b']) {
       await f.ack(await f.fetchOne(type))

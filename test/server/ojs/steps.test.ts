@@ -75,7 +75,7 @@ onBothStores('parts of workflows', (stage) => {
     expect((await s.get('/ojs/v1/queues/default/stats')).body.available).toBe(0)
   })
 
-  it('refuses depends_on wherever it stands, with its place, and stores nothing', async () => {
+  it('refuses depends_on everywhere, with its place, and stores nothing', async () => {
     const after = { depends_on: ['a'] }
     const inOptions = job('d', [], after)
     const reply = await f.post({

@@ -39,7 +39,7 @@ onBothStores('fetch', (stage) => {
       expect(got.length).toBe(10)
     })
 
-    it('is empty at once when nothing is there', async () => {
+    it('is empty at once when there is no job', async () => {
       expect(await fetchJobs()).toEqual([])
     })
 

@@ -118,7 +118,7 @@ onBothStores('events', (stage) => {
     ])
   })
 
-  it('B a cancel is told at once, and once, however long active jobs take', async () => {
+  it('B a cancel is published at once, and once, however long active jobs take', async () => {
     const { id } = await f.create(chain(once('a'), once('b')))
     const a = await f.fetchOne()
     await f.delete(id)
@@ -129,7 +129,7 @@ onBothStores('events', (stage) => {
     expect(await types('job.*')).toEqual(['job.enqueued', 'job.started', 'job.completed'])
   })
 
-  it('10.4 the end of a nested workflow is also that of the step it stands for', async () => {
+  it('10.4 the end of a nested workflow is also that of the step it represents', async () => {
     const { id } = await f.create(chain({ ...group(once('a')), id: 'wf_inner' }, once('b')))
     await f.work()
     const told = await f.events('workflow.*')
@@ -153,7 +153,7 @@ onBothStores('events', (stage) => {
     })
   })
 
-  it('the events of a job come in their order, with what each has to say', async () => {
+  it('the events of a job come in their order, each with its data', async () => {
     const retry = { max_attempts: 2, initial_interval: 'PT1S' }
     await f.create(chain(job('flaky', [], { retry, queue: 'default' })))
     const started = await f.fetchOne()
@@ -226,7 +226,7 @@ onBothStores('events', (stage) => {
     })
   })
 
-  it('a worker of this process tells the same events', async () => {
+  it('a worker of this process publishes the same events', async () => {
     const { id } = await f.create(chain(once('a'), once('b')))
     const session = await s.engine.workers.open(
       { name: 'inside', runtime: 'node', queues: null, types: null, concurrency: 1, tenant: null },

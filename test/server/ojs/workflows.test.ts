@@ -24,7 +24,7 @@ onBothStores('workflows', (stage) => {
   const count = async (): Promise<number> => (await s.get('/ojs/v1/workflows')).body.pagination.total
 
   describe('3 the envelope', () => {
-    it('3.1 a workflow without an id gets a UUIDv7, in a 201 that says where it is', async () => {
+    it('3.1 a workflow without an id gets a UUIDv7, in a 201 with its location', async () => {
       const { status, headers, body } = await f.post({ ...chain(job('a')), name: 'order' })
       expect(status).toBe(201)
       expect(body.workflow.id).toMatch(UUID7)
@@ -71,7 +71,7 @@ onBothStores('workflows', (stage) => {
       },
     )
 
-    it('3.3 what a client says of state, metadata and counters is not kept', async () => {
+    it('3.3 state, metadata and counters sent by a client are not kept', async () => {
       const sent = {
         ...chain(job('a'), job('b')),
         state: 'completed',
@@ -91,7 +91,7 @@ onBothStores('workflows', (stage) => {
       expect(JSON.stringify(await f.get(workflow.id))).not.toMatch(/1999|mine/)
     })
 
-    it('3.3 metadata tells when it began and ended, and counts', async () => {
+    it('3.3 metadata has the times of begin and end, and the counts', async () => {
       const { id } = await f.create(chain(once('a'), once('b')))
       const a = await f.fetchOne('a')
       const begun = await until(
@@ -191,7 +191,7 @@ onBothStores('workflows', (stage) => {
       expect(metadata.errors).toMatchObject([{ message: 'again', attempt: 2 }])
     })
 
-    it('4.4, 11.2 steps tell their state, job, result, error and times', async () => {
+    it('4.4, 11.2 steps show their state, job, result, error and times', async () => {
       const { id } = await f.create(chain(job('a'), job('b')))
       await f.ack(await f.fetchOne(), { total: 99.99 })
       const [a] = (await f.get(id)).steps
@@ -337,7 +337,7 @@ onBothStores('workflows', (stage) => {
       expect((await f.job(b.id)).parent_results).toEqual([])
     })
 
-    it('7.4 callbacks get what came of every job, failures too', async () => {
+    it('7.4 callbacks get the outcome of every job, failures too', async () => {
       await f.create(batch([once('a'), once('b'), once('c')]))
       const [a, b, c] = await f.fetch()
       await f.ack(a, { n: 1 })
@@ -364,7 +364,7 @@ onBothStores('workflows', (stage) => {
       expect((await f.get(id)).steps[0].result).toEqual(big)
     })
 
-    it('7.5 beyond the limit a result is refused and the job goes on', async () => {
+    it('7.5 beyond the limit a result is refused and the job continues', async () => {
       await f.create(chain(job('a')))
       const a = await f.fetchOne()
       const refused = await f.tryAck(a, 'x'.repeat(1024 * 1024))
@@ -394,7 +394,7 @@ onBothStores('workflows', (stage) => {
     it.each([
       ['completed', () => null],
       ['failed', () => new Error('no')],
-    ])('8.2 %s is for ever', async (state, answer) => {
+    ])('8.2 %s is final', async (state, answer) => {
       const { id } = await f.create(chain(once('a')))
       await f.work(answer)
       const before = await f.get(id)
@@ -425,7 +425,7 @@ onBothStores('workflows', (stage) => {
   })
 
   describe('9 failures', () => {
-    it('a single job cancelled counts as a failed one, and the workflow goes on', async () => {
+    it('a single job cancelled counts as a failed one, and the workflow continues', async () => {
       const { id } = await f.create(batch([once('a'), once('b')]))
       const [a, b] = await f.fetch()
       expect((await s.ask('DELETE', `/ojs/v1/jobs/${a.id}`)).status).toBe(200)
@@ -740,7 +740,7 @@ onBothStores('workflows', (stage) => {
       expect((await s.post(`/ojs/v1/workflows/${workflow.id}/retry`)).status).toBe(409)
     })
 
-    it('tells how far it is, and can be cancelled by POST too', async () => {
+    it('reports its progress, and can be cancelled by POST too', async () => {
       const { id } = await f.create(group(once('a'), once('b'), once('c'), once('d')))
       const [a, b] = await f.fetch()
       await f.ack(a)

@@ -116,7 +116,7 @@ onBothStores('approvals', (stage) => {
     await s.post(`/v1/instances/${id}/cancel`)
   }, 60_000)
 
-  it('are for those who may: others get 403, other tenants 404', async () => {
+  it('require permission: others get 403, other tenants 404', async () => {
     const deployer = await key(s, 'ann', ['admin'], 'a')
     const text = playbook('owned', gated('{{ ctx.approved }}'))
     expect((await deploy(s, text, deployer)).status).toBe(201)

@@ -20,7 +20,7 @@ onBothStores('a playbook on the server', (stage) => {
   }, 60_000)
   afterAll(() => hands.stop())
 
-  it('waits with its blocked tokens, says why, is let in by a patch, and succeeds', async () => {
+  it('waits with its blocked tokens, shows why, is admitted by a patch, and succeeds', async () => {
     const id = await start(
       s,
       'approval',
@@ -82,7 +82,7 @@ onBothStores('a playbook on the server', (stage) => {
     ])
   }, 60_000)
 
-  it('fails with the failures nothing handled; one that an arc took is told as handled', async () => {
+  it('fails with the unhandled failures; one that an arc took is shown as handled', async () => {
     const arcs = 'next: { arcs: [{ step: mend, when: \'{{ event.name == "step.failed" }}\' }] }'
     const id = await start(
       s,
@@ -99,7 +99,7 @@ onBothStores('a playbook on the server', (stage) => {
     expect(execution.error).toEqual(error)
   }, 60_000)
 
-  it('is partial where its policy says so, and tells what was left over when it may complete without', async () => {
+  it('is partial where its policy allows it, and reports what was left over when it may complete without', async () => {
     const partial = 'executor: { spec: { policy: { partial: true, pending: complete } } }\n'
     const fork = 'next: { spec: { mode: inclusive }, arcs: [{ step: bad }, { step: gated }] }'
     const id = await start(
@@ -112,7 +112,7 @@ onBothStores('a playbook on the server', (stage) => {
     expect(execution.blocked_tokens).toMatchObject([{ step: 'gated', tokens: 1, state: 'discarded' }])
   }, 60_000)
 
-  it('tells the final step, and its references lead to the results', async () => {
+  it('shows the final step, and its references lead to the results', async () => {
     const id = await start(
       s,
       'final',
@@ -139,7 +139,7 @@ onBothStores('a playbook on the server', (stage) => {
     expect(execution.blocked_tokens).toEqual([])
   }, 60_000)
 
-  it('keeps large arguments aside, readable by their reference', async () => {
+  it('stores large arguments separately, readable by their reference', async () => {
     const id = await start(
       s,
       'large',
@@ -158,7 +158,7 @@ onBothStores('a playbook on the server', (stage) => {
     expect(JSON.stringify(body.value)).toContain('x'.repeat(500))
   }, 60_000)
 
-  it('tells the result of every kind of step, and how it stands', async () => {
+  it('shows the result of every kind of step, and its state', async () => {
     const arcs = 'next: { spec: { mode: inclusive }, arcs: [{ step: each }, { step: later }] }'
     const id = await start(
       s,
@@ -178,7 +178,7 @@ onBothStores('a playbook on the server', (stage) => {
     await s.post(`/v1/instances/${id}/cancel`)
   }, 60_000)
 
-  it('is told as the OpenAPI document says', async () => {
+  it('is answered as the OpenAPI document describes', async () => {
     const id = await start(
       s,
       'documented',
@@ -217,7 +217,7 @@ onBothStores('a playbook on the server', (stage) => {
     expect((await s.get('/v1/instances?name=fed')).body.instances).toHaveLength(before)
   }, 60_000)
 
-  describe('asked for what is not there', () => {
+  describe('asked for unknown things', () => {
     let id: string
     beforeAll(async () => {
       id = await start(s, 'small', `workflow:\n${sh('a')}`)

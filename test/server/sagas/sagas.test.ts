@@ -45,7 +45,7 @@ onBothStores('sagas on the server', (stage) => {
   }
   const shown = async (id: string) => (await s.get(`/v1/sagas/${id}`)).body
 
-  it('tells a saga and its steps from the first command to the last answer', async () => {
+  it('shows a saga and its steps from the first command to the last answer', async () => {
     const id = await start('compensate', { correlation_id: 'c-9' })
     const reserve = await command()
     const under = await shown(id)
@@ -91,7 +91,7 @@ onBothStores('sagas on the server', (stage) => {
     ])
   })
 
-  it('retry goes on where a saga stopped, under the same step id; what runs, or was undone, does not', async () => {
+  it('retry continues where a saga stopped, under the same step id; a running or undone one is refused', async () => {
     const id = await start('stop')
     await petrel.complete((await command()).runId, {})
     expect((await s.post(`/v1/sagas/${id}/retry`, {})).status).toBe(409)
@@ -108,7 +108,7 @@ onBothStores('sagas on the server', (stage) => {
     expect((await s.post(`/v1/sagas/${id}/cancel`, {})).status).toBe(409)
   })
 
-  it('a rollback that stopped names what it did not undo; retry continues it, and a new instance is told of it', async () => {
+  it('a rollback that stopped names what it did not undo; retry continues it, and a new instance lists it', async () => {
     const id = await start('compensate')
     const reserve = await command()
     await petrel.complete(reserve.runId, { id: 'r3' })
@@ -172,7 +172,7 @@ onBothStores('sagas on the server', (stage) => {
     expect((await s.get('/v1/refused-messages', headers)).status).toBe(403)
   })
 
-  it('says what is wrong with a question', async () => {
+  it('reports what is wrong with a request', async () => {
     for (const path of ['?state=running', '?limit=0', '?before=x', '?colour=red']) {
       expect((await s.get(`/v1/sagas${path}`)).body.error).toMatchObject({ code: 'invalid_request' })
     }
