@@ -24,7 +24,7 @@ export async function dagView(engine: EngineApi, instance: InstanceRow): Promise
   const net = status === null ? null : await engine.net(instance.netHash)
   if (status === null || net === null) return null
   const compiled = indexNet(net)
-  const steps = await loadSteps(engine.store, compiled, instance, dagNodes(net))
+  const steps = await loadSteps(engine.store.read, compiled, instance, dagNodes(net))
   return { status, steps, before: (key) => nodesBefore(compiled, key) }
 }
 

@@ -16,6 +16,7 @@ import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
 import { TEMPLATE_TYPE } from '../notations/saga/compile/program.ts'
 import type { ReadOptions } from '../notations/source/others.ts'
 import { definitionText } from '../notations/source/utf8.ts'
+import { VOCABULARIES } from '../notations/vocabularies.ts'
 import { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
@@ -118,7 +119,7 @@ export class Petrel {
     const store = await openStore(url)
     try {
       if (migrate) await store.migrate()
-      const engine = await Engine.open({ ...engineOptions, store })
+      const engine = await Engine.open({ vocabularies: VOCABULARIES, ...engineOptions, store })
       return new Petrel(engine, options, () => store.close())
     } catch (error) {
       await store.close().catch(() => undefined)

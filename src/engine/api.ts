@@ -1,25 +1,29 @@
 /** The engine as the SDK, the CLI and the server see it. */
 
 import type { Logger } from '../kernel/logger.ts'
-import type { Commands } from '../model/commands.ts'
-import type { Enqueued, EnqueueParams, LimitParams } from '../model/enqueue.ts'
-import type { GateView } from '../model/gates.ts'
+import type { Completion, EngineCommands } from '../model/commands.ts'
+import type { Enqueued, EnqueueParams } from '../model/enqueue.ts'
+import type { GateAnswer, GateLink, GateView } from '../model/gates.ts'
 import type { Leases } from '../model/leases.ts'
+import type { LimitParams } from '../model/limits.ts'
+import type { QueueStats } from '../model/overview.ts'
 import type { Queries } from '../model/queries.ts'
-import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, TotalRow, WorkerRow } from '../model/rows.ts'
+import type { TypeRegistry } from '../model/registry.ts'
+import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../model/rows.ts'
 import type { ScheduleParams } from '../model/schedules.ts'
 import type { Started, StartParams } from '../model/start.ts'
-import type { Failure, InstanceState } from '../net/marking.ts'
+import type { InstanceState } from '../net/marking.ts'
 import type { Json, Net } from '../net/net.ts'
 import type { Store } from '../store/store.ts'
 import type { InstanceView } from '../views/view.ts'
 import type { Why, WhyRun } from '../views/why.ts'
 import type { WorkerPort } from '../worker/port.ts'
-import type { TypeRegistry } from './control/type-registry.ts'
+import type { Vocabularies } from './fold/evaluators.ts'
 import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './intake/definitions.ts'
 import type { Planned, Startable } from './intake/plans.ts'
 import type { StartLimits } from './intake/start-check.ts'
 import type { InboxScheduling } from './time/inbox-schedules.ts'
+import type { Retention } from './time/retention.ts'
 import type { Faults } from './transaction/faults.ts'
 import type { RunObserver } from './transaction/observers.ts'
 
@@ -36,82 +40,12 @@ export interface EngineOptions {
   readonly sweep?: boolean
   readonly retention?: Retention
   readonly logger?: Logger
+  /** What names in expressions mean, by notation. A notation that is not listed uses the names of the net. */
+  readonly vocabularies?: Vocabularies
   /** Source of jitter; tests fix it. */
   readonly random?: () => number
   /** Called at named points; crash tests stop the process there. */
   readonly probe?: (point: string) => void
-}
-
-export interface Retention {
-  /** Ended instances and bare runs are kept this long. null: for ever. */
-  readonly endedMs: number | null
-  readonly eventsMs: number | null
-}
-
-/** What a queue holds and has done. */
-export interface QueueStats {
-  readonly name: string
-  readonly paused: boolean
-  readonly available: number
-  readonly scheduled: number
-  readonly retryable: number
-  readonly held: number
-  readonly active: number
-  /** Since the database was made. */
-  readonly succeeded: number
-  readonly failed: number
-  readonly cancelled: number
-  /** Failed executions that were tried again. */
-  readonly retried: number
-  /** The last minutes in which anything ended, oldest first. */
-  readonly minutes: readonly TotalRow[]
-}
-
-export interface GateAnswer {
-  readonly gateId: string
-  readonly approved: boolean
-  readonly answer?: Json
-  /** Who votes; null: nobody says, which a gate that asks for a quorum or roles refuses. */
-  readonly actor: string | null
-  readonly roles?: readonly string[]
-  readonly reason?: string
-  /** Id of the signed link the vote came by. */
-  readonly link?: string
-  /** Decides, whatever quorum, roles and form say: for dry runs. */
-  readonly force?: boolean
-}
-
-export interface GateLink {
-  readonly gateId: string
-  readonly subject: string
-  readonly roles: readonly string[]
-  readonly expiresAt: number
-  /** Id of the link. */
-  readonly link: string
-  readonly actor: string | null
-}
-
-export interface Completion {
-  readonly runId: string
-  /** Given: the run must be of this instance. */
-  readonly instanceId?: string
-  readonly outcome:
-    | { readonly kind: 'succeeded'; readonly result: Json }
-    | { readonly kind: 'failed'; readonly error: Failure }
-  /** For the history. What is beyond 64 KiB is dropped and counted. */
-  readonly notes?: readonly Json[]
-}
-
-/**
- * Why a completion was refused, in the details of its conflict. duplicate: the work had been completed before. late: it
- * had been given up. early: its worker still has it, or will have; the same completion may come again in a moment.
- */
-export type CompletionRefusal = 'duplicate' | 'late' | 'early'
-
-/** Commands of deferred runs, for whoever publishes them. */
-export interface EngineCommands extends Commands {
-  /** Calls whenever commands may have become due, here or elsewhere. Returns what undoes it. */
-  onStored(listener: () => void): () => void
 }
 
 export interface EngineApi {

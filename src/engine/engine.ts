@@ -8,10 +8,13 @@ import { newId } from '../kernel/ids.ts'
 import { payloadLimit } from '../kernel/json-limits.ts'
 import { MAX_NESTING } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
+import type { EngineCommands } from '../model/commands.ts'
 import type { Enqueued, EnqueueParams } from '../model/enqueue.ts'
-import type { GateView } from '../model/gates.ts'
+import type { GateAnswer, GateLink, GateView } from '../model/gates.ts'
 import type { Leases } from '../model/leases.ts'
+import type { QueueStats } from '../model/overview.ts'
 import type { Queries } from '../model/queries.ts'
+import type { TypeRegistry } from '../model/registry.ts'
 import type { InstanceRow, RunRow, ScheduleRow, StoredEvent, WorkerRow } from '../model/rows.ts'
 import type { ScheduleParams } from '../model/schedules.ts'
 import type { Started, StartParams } from '../model/start.ts'
@@ -21,21 +24,15 @@ import { Results } from '../views/results.ts'
 import type { InstanceView } from '../views/view.ts'
 import { viewOf } from '../views/view.ts'
 import { follow } from '../views/watch.ts'
-import { type Why, WhyDesk, type WhyRun } from '../views/why.ts'
+import { Reasons, type Why, type WhyRun } from '../views/why.ts'
 import type { WorkerPort } from '../worker/port.ts'
-import type {
-  CallerTransaction,
-  EngineApi,
-  EngineCommands,
-  EngineOptions,
-  GateAnswer,
-  GateLink,
-  QueueStats,
-} from './api.ts'
+import { News } from './after-commit.ts'
+import type { CallerTransaction, EngineApi, EngineOptions } from './api.ts'
 import { GateDesk } from './control/gates.ts'
 import { Control } from './control/instances.ts'
 import { RunControl } from './control/runs.ts'
-import { type TypeRegistry, typeRegistryOn } from './control/type-registry.ts'
+import { typeRegistryOn } from './control/type-registry.ts'
+import { Evaluators } from './fold/evaluators.ts'
 import { DefinitionDesk, type DefinitionStarted, type Triggered } from './intake/definitions.ts'
 import { Intake } from './intake/intake.ts'
 import { type Planned, Plans, planStart, type Startable } from './intake/plans.ts'
@@ -45,8 +42,7 @@ import { InboxScheduleDesk, type InboxScheduling } from './time/inbox-schedules.
 import { SlotDesk } from './time/quotas.ts'
 import { Schedules } from './time/schedules.ts'
 import { Sweeper } from './time/sweeper.ts'
-import { News } from './transaction/after-commit.ts'
-import { Evaluators } from './transaction/evaluators.ts'
+import { deliveryOf } from './transaction/deliveries.ts'
 import { Faults } from './transaction/faults.ts'
 import { Beginnings } from './transaction/first-starts.ts'
 import { Nets } from './transaction/nets.ts'
@@ -58,7 +54,6 @@ import { type Committed, Transactor } from './transaction/transactor.ts'
 import { Waiters } from './transaction/waiters.ts'
 import { CommandDesk } from './workers/commands.ts'
 import { Completions } from './workers/completions.ts'
-import { deliveryOf } from './workers/deliveries.ts'
 import { LeaseDesk } from './workers/leases.ts'
 import { Programs } from './workers/programs.ts'
 import { References } from './workers/references.ts'
@@ -97,7 +92,7 @@ export class Engine implements EngineApi {
   readonly #beginnings: Beginnings
   readonly #results: Results
   readonly #programs: Programs
-  readonly #why: WhyDesk
+  readonly #why: Reasons
   readonly #news: News
   readonly #unsubscribe: () => void
   #poll: NodeJS.Timeout | null = null
@@ -117,7 +112,7 @@ export class Engine implements EngineApi {
     const probe = options.probe ?? (() => {})
     const pollMs = options.pollMs ?? 1000
     const ttlMs = options.sessionTtlMs ?? 20_000
-    const evaluators = new Evaluators()
+    const evaluators = new Evaluators(options.vocabularies ?? new Map())
     this.store = store
     this.queries = store.read
     this.#nets = new Nets(evaluators)
@@ -127,7 +122,7 @@ export class Engine implements EngineApi {
     this.#transactor.clockOffsetMs = storeNow - Date.now()
     this.faults = new Faults({ logger, now: () => this.#transactor.nowMs })
     const { faults } = this
-    this.#results = new Results(store, this.#nets)
+    this.#results = new Results(store.read, this.#nets)
     this.#programs = new Programs(store, this.#nets)
     const references = new References(store, (id) => this.#programs.keepsAside(id))
     this.#waiters = new Waiters(store)
@@ -199,7 +194,7 @@ export class Engine implements EngineApi {
     this.registry = typeRegistryOn(store, () => this.#news.wake(null))
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
     this.#gates = new GateDesk({ store, transactor: this.#transactor, offers, maxPayloadBytes })
-    this.#why = new WhyDesk({ store, nets: this.#nets, gate: (id) => this.#gates.view(id) })
+    this.#why = new Reasons({ source: store, nets: this.#nets, gate: (id) => this.#gates.view(id) })
     this.#runControl = new RunControl({ store, transactor: this.#transactor, offers })
     this.#definitions = new DefinitionDesk({
       store,
@@ -418,7 +413,7 @@ export class Engine implements EngineApi {
   }
 
   view(instanceId: string): Promise<InstanceView | null> {
-    return viewOf(this.store, instanceId)
+    return viewOf(this.store.read, instanceId)
   }
 
   why(p: Parameters<EngineApi['why']>[0]): Promise<Why | null> {
@@ -460,7 +455,7 @@ export class Engine implements EngineApi {
 
   watch(instanceId: string, signal?: AbortSignal): AsyncIterable<StoredEvent> {
     return follow({
-      store: this.store,
+      queries: this.store.read,
       instanceId,
       signal: signal ?? null,
       onWake: (listener) => this.#news.onCommit(listener),

@@ -13,18 +13,25 @@
  *
  * Besides, the messages from outside that were refused.
  */
+import type { Failure } from '../net/marking.ts'
+import type { Json } from '../net/net.ts'
 import type { RunRole } from './rows.ts'
 
+/** What a service is asked to do. */
+export interface Command {
+  readonly subject: string
+  /** JSON text, published byte for byte. */
+  readonly body: string
+  /** Published again when it has stayed unanswered for so long. */
+  readonly resendMs: number
+}
+
 /** As it is put. */
-export interface NewCommand {
+export interface NewCommand extends Command {
   readonly runId: string
   readonly instanceId: string
   /** The lease of the run it was deferred under: a command of an earlier one is over. */
   readonly epoch: number
-  readonly subject: string
-  /** JSON text, published byte for byte. */
-  readonly body: string
-  readonly resendMs: number
   readonly createdAt: number
 }
 
@@ -105,4 +112,27 @@ function kept(text: string): string {
     .subarray(0, LONGEST_KEPT)
     .toString()
     .replace(/\u{fffd}+$/u, '')
+}
+
+export interface Completion {
+  readonly runId: string
+  /** Given: the run must be of this instance. */
+  readonly instanceId?: string
+  readonly outcome:
+    | { readonly kind: 'succeeded'; readonly result: Json }
+    | { readonly kind: 'failed'; readonly error: Failure }
+  /** For the history. What is beyond 64 KiB is dropped and counted. */
+  readonly notes?: readonly Json[]
+}
+
+/**
+ * Why a completion was refused, in the details of its conflict. duplicate: the work had been completed before. late: it
+ * had been given up. early: its worker still has it, or will have; the same completion may come again in a moment.
+ */
+export type CompletionRefusal = 'duplicate' | 'late' | 'early'
+
+/** Commands of deferred runs, for whoever publishes them. */
+export interface EngineCommands extends Commands {
+  /** Calls whenever commands may have become due, here or elsewhere. Returns what undoes it. */
+  onStored(listener: () => void): () => void
 }

@@ -1,5 +1,6 @@
 import type { EngineKey } from '../kernel/scoped-names.ts'
 import type { Json, Retry } from '../net/net.ts'
+import type { LimitParams } from './limits.ts'
 import type { RunWait } from './queries.ts'
 import type { RunRow, RunStatus } from './rows.ts'
 export interface EnqueueParams {
@@ -30,19 +31,6 @@ export interface EnqueueParams {
   readonly tenant?: string
   /** Who puts it in; told with its `created` event. */
   readonly actor?: string
-}
-
-/**
- * A limit by its key, `queue:<name>` or `key:<limit key>`, or of the instances of a workflow (slotKey), which has no rate.
- * What is left out stays as it is, or unlimited if it is new.
- */
-export interface LimitParams {
-  readonly key: string
-  /** Leased, or executing, at the same time. */
-  readonly maxConcurrent?: number | null
-  /** Leases per period. */
-  readonly ratePer?: number | null
-  readonly periodMs?: number | null
 }
 
 /** Unique among the runs that have the key. The newcomer's words decide; the holder's only about his own period. */

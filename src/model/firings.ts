@@ -52,3 +52,18 @@ export interface NodeRan {
   /** Some of it has succeeded. */
   readonly done: boolean
 }
+
+/**
+ * The results of a list are stored with its items, and are gathered when an expression names them or a page shows them: in
+ * memory, within one transaction. Longer ones are not gathered. Gathering 100 MB took a process to 1.2 GB and so long that
+ * its session was declared dead; beyond 512 MB no JavaScript string holds them.
+ *
+ * Bytes of JSON text, all items together.
+ */
+export const LIST_BYTES = 32 * 1024 * 1024
+
+export function longListError(node: string): Error {
+  return new Error(
+    `the results of '${node}' are longer than ${LIST_BYTES} bytes together: let its items keep what they give elsewhere and return references, or name only ${node}.stats`,
+  )
+}

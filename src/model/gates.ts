@@ -1,4 +1,8 @@
-/** Gates: what they ask for, and the votes they have. The options are written by a notation into the net and kept as they are with each gate, unknown keys too. */
+/**
+ * Gates: what they ask for, their votes and how these stand.
+ *
+ * A notation writes the options into the net; each gate keeps them unchanged, unknown keys included.
+ */
 
 import { schemaProblem } from '../kernel/json-schema.ts'
 import type { GateWork, Json, Net } from '../net/net.ts'
@@ -168,4 +172,65 @@ function checkEscalation(stages: Json, timeoutMs: number | null, report: Report)
     }
     if (roles !== undefined) checkNames(roles, `${at}.roles`, report)
   }
+}
+
+export function standingOf(gate: GateRow, initiators: readonly string[]): Standing {
+  const options = gateOptions(gate.options)
+  const votes = votesOf(gate)
+  const excluded = options.excludeInitiator === true ? initiators : []
+  const isExcluded = (name: string): boolean => excluded.some((other) => sameName(name, other))
+  const quorum = options.quorum ?? 1
+  const names = typeof options.of === 'object' ? options.of.filter((name) => !isExcluded(name)) : null
+  const seats = names?.length ?? (options.of as number | undefined) ?? quorum
+  const roles = [...new Set([...(options.roles ?? []), ...escalatedRoles(gate, options)])]
+  const approvals = votes.filter((vote) => vote.approved).length
+  return {
+    options,
+    votes,
+    quorum,
+    // Where the initiator is needed and excluded, it takes an escalation or the deadline: no vote may decide by itself.
+    seats: Math.max(seats, quorum),
+    approvals,
+    rejections: votes.length - approvals,
+    roles: roles.length === 0 || (options.roles === undefined && names === null) ? null : roles,
+    missing: names?.filter((name) => !votes.some(({ by }) => by !== null && sameName(by, name))) ?? null,
+    excluded,
+  }
+}
+
+export function escalatedRoles(gate: GateRow, { escalate = [] }: GateOptions): readonly string[] {
+  return escalate.slice(0, gate.escalated).flatMap(({ roles = [] }) => roles)
+}
+
+/** Whether or not anybody vouches for it, a name is one person's: it votes once and stays excluded. */
+export function sameName(a: string, b: string): boolean {
+  return bare(a) === bare(b)
+}
+
+function bare(name: string): string {
+  return name.endsWith(UNVERIFIED) ? name.slice(0, -UNVERIFIED.length) : name
+}
+
+export interface GateAnswer {
+  readonly gateId: string
+  readonly approved: boolean
+  readonly answer?: Json
+  /** Who votes; null: nobody says, which a gate that asks for a quorum or roles refuses. */
+  readonly actor: string | null
+  readonly roles?: readonly string[]
+  readonly reason?: string
+  /** Id of the signed link the vote came by. */
+  readonly link?: string
+  /** Decides, whatever quorum, roles and form say: for dry runs. */
+  readonly force?: boolean
+}
+
+export interface GateLink {
+  readonly gateId: string
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly expiresAt: number
+  /** Id of the link. */
+  readonly link: string
+  readonly actor: string | null
 }

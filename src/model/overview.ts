@@ -1,5 +1,5 @@
 /** Lists and counts for operators. Each reads as much as it shows; none is for a hot path. */
-import type { JsonText, RunStatus } from './rows.ts'
+import type { JsonText, RunStatus, TotalRow } from './rows.ts'
 
 export interface UniqueHolder {
   readonly key: string
@@ -29,4 +29,23 @@ export interface Overview {
   }): Promise<readonly UniqueHolder[]>
   /** Tenants that have runs, by name, with how many. Reads every run that has a tenant. */
   tenants(): Promise<readonly { readonly tenant: string; readonly runs: number }[]>
+}
+
+/** What a queue holds and has done. */
+export interface QueueStats {
+  readonly name: string
+  readonly paused: boolean
+  readonly available: number
+  readonly scheduled: number
+  readonly retryable: number
+  readonly held: number
+  readonly active: number
+  /** Since the database was made. */
+  readonly succeeded: number
+  readonly failed: number
+  readonly cancelled: number
+  /** Failed executions that were tried again. */
+  readonly retried: number
+  /** The last minutes in which anything ended, oldest first. */
+  readonly minutes: readonly TotalRow[]
 }

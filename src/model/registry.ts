@@ -2,6 +2,7 @@
  * What operators write down for everybody: settings of queues, schemas of arguments, who may execute a type. Few rows,
  * rarely written.
  */
+import { PetrelError } from '../kernel/errors.ts'
 import type { JsonText } from './rows.ts'
 
 export interface QueueConfigRow {
@@ -70,4 +71,41 @@ export interface Registry {
   /** false: the URI, or the version of the type, is taken. */
   addSchema(row: SchemaRow): Promise<boolean>
   removeSchema(uri: string): Promise<boolean>
+}
+
+/** The word a worker states and the registry compares; of any language. */
+export function checkRuntime(runtime: unknown, place: string): asserts runtime is string {
+  const isName = typeof runtime === 'string' && runtime !== '' && runtime.length <= 255 && runtime === runtime.trim()
+  if (isName && runtime.isWellFormed() && !runtime.includes('\0')) return
+  throw new PetrelError(
+    'invalid_request',
+    `${place}: a name such as 'node', 'go' or 'python', of 1 to 255 characters`,
+    {
+      path: place,
+    },
+  )
+}
+
+/** What is left out stays as it is; of a type that was not listed it has its default. */
+export interface ListingParams {
+  /** The type, exactly. */
+  readonly workflowName: string
+  /** Any word, such as node, go or python; a type that was not listed needs one. */
+  readonly runtime?: string
+  /** Default true. */
+  readonly isEnabled?: boolean
+  /** Default null. */
+  readonly description?: string | null
+  /** What simple-workflow calls its kind; default `workflow`. */
+  readonly intentType?: string
+  readonly actor?: string | null
+}
+
+export interface TypeRegistry {
+  /** By name. `pending`: how many of its runs wait, due or not. */
+  list(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
+  get(workflowName: string): Promise<RuntimeRow | null>
+  put(params: ListingParams): Promise<RuntimeRow>
+  /** The type is open to every worker again. false: it was not listed. */
+  remove(workflowName: string, actor?: string | null): Promise<boolean>
 }

@@ -1,7 +1,54 @@
+/**
+ * Schedules: those of the engine, which start a run or an instance, and those in the shape that foreign clients know
+ * (`workflow_schedule`): cron, a time zone, the run to put in.
+ */
 import type { Json } from '../net/net.ts'
 import type { EnqueueParams } from './enqueue.ts'
-import type { ScheduleRow } from './rows.ts'
+import type { JsonText, ScheduleRow } from './rows.ts'
 import type { StartParams } from './start.ts'
+
+export interface InboxScheduleRow {
+  readonly id: string
+  readonly type: string
+  readonly payload: JsonText
+  /** Cron, five fields. */
+  readonly schedule: string
+  /** IANA name. */
+  readonly timezone: string
+  readonly nextRunAt: number
+  /** When it last put in a run. */
+  readonly lastRunAt: number | null
+  readonly enabled: boolean
+  readonly priority: number
+  readonly maxAttempts: number
+  /** Why the engine has disabled it; null: it did not. */
+  readonly disabledReason: string | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export type NewInboxSchedule = Pick<
+  InboxScheduleRow,
+  'id' | 'type' | 'payload' | 'schedule' | 'timezone' | 'nextRunAt' | 'priority' | 'maxAttempts'
+>
+
+/** Removed ones are kept in the table and never shown. Few rows, each changed by one statement of its own. */
+export interface InboxSchedules {
+  /** Oldest first; payloads until their sum exceeds PAGE_BYTES, then markers (shown.ts). */
+  list(): Promise<readonly InboxScheduleRow[]>
+  get(id: string): Promise<InboxScheduleRow | null>
+  add(row: NewInboxSchedule): Promise<InboxScheduleRow>
+  /** null: there is no such schedule. */
+  enable(params: { readonly id: string; readonly nextRunAt: number }): Promise<InboxScheduleRow | null>
+  /** `reason`: the engine does it, and why; told as an event. null: somebody asked for it. */
+  disable(params: { readonly id: string; readonly reason: string | null }): Promise<InboxScheduleRow | null>
+  remove(id: string): Promise<boolean>
+  /** Enabled and due by the store's clock, those due longest first. */
+  due(params: { readonly limit: number }): Promise<readonly InboxScheduleRow[]>
+  /** Its run is in: on to the next time, unless somebody has moved it meanwhile (compared to the second, as keys are). */
+  advance(params: { readonly id: string; readonly from: number; readonly nextRunAt: number }): Promise<boolean>
+}
+
 export interface ScheduleParams {
   readonly name: string
   readonly expression: string

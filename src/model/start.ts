@@ -1,6 +1,6 @@
 import type { EngineKey } from '../kernel/scoped-names.ts'
 import type { Json, Net, Retry } from '../net/net.ts'
-import type { LimitParams } from './enqueue.ts'
+import type { LimitParams } from './limits.ts'
 export interface StartParams {
   readonly id?: string
   readonly net: Net

@@ -1,10 +1,11 @@
 /**
  * What a list with `collect` has come to: slot `l:<node>` has the numbers of its latest firing that closed, the results
- * are the items' own and are gathered when somebody names them.
+ * are the items' own and are gathered when an expression names them. Besides, the results of nested workflows.
  */
+
 import type { Draft } from './draft.ts'
 import type { Missing } from './facts.ts'
-import type { EachWork, Json, Work } from './net.ts'
+import type { EachWork, Json, Node, Work } from './net.ts'
 import type { EachScope } from './scopes.ts'
 
 export interface Closed {
@@ -60,4 +61,22 @@ function gathered(d: Draft, node: string, closed: Closed, missing: Missing[]): J
   const list = collected(closed, results)
   d.collected.set(`${node}/${fire}`, list)
   return list
+}
+
+/** What a nested workflow returns is laid over the results of its nodes. */
+export function returned(byNode: { readonly [node: string]: Json }, node: string | undefined): Json {
+  if (node === undefined) return byNode
+  const own = byNode[node] ?? null
+  const entries = typeof own === 'object' && own !== null && !Array.isArray(own) ? own : { result: own }
+  return { ...byNode, ...entries }
+}
+
+/** A pass only routes. */
+export function hasResult(node: Node | undefined): boolean {
+  return node?.work.kind !== 'pass'
+}
+
+/** `fire`: of an item, the firing it belongs to. */
+export function isChildRef(value: Json): value is { readonly $child: string; readonly fire?: number } {
+  return value !== null && typeof value === 'object' && typeof (value as { $child?: Json }).$child === 'string'
 }

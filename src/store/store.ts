@@ -7,7 +7,6 @@
 import type { Commands, NewCommand } from '../model/commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../model/definitions.ts'
 import type { FiringNeed, FiringsLoaded } from '../model/firings.ts'
-import type { InboxSchedules } from '../model/inbox-schedules.ts'
 import type { Queries } from '../model/queries.ts'
 import type { Listing, Registry } from '../model/registry.ts'
 import type {
@@ -26,6 +25,7 @@ import type {
   WorkerRow,
 } from '../model/rows.ts'
 import type { Saved } from '../model/saved.ts'
+import type { InboxSchedules } from '../model/schedules.ts'
 import type { Webhooks } from '../model/webhooks.ts'
 import type { Migrated } from './schema-files.ts'
 import type { Sweeps } from './sweeps.ts'

@@ -1,19 +1,29 @@
 /** Results read when somebody asks, never copied into rows: of an instance, and of what came before a run. */
 
-import { hasResult, isChildRef, returned } from '../engine/fold/node-results.ts'
-import type { Nets } from '../engine/transaction/nets.ts'
-import { TOO_LONG } from '../model/firings.ts'
-import { inputPlace } from '../model/retried-runs.ts'
-import type { InstanceRow } from '../model/rows.ts'
+import { LIST_BYTES, TOO_LONG } from '../model/firings.ts'
+import type { Queries } from '../model/queries.ts'
+import { type InputPlace, inputPlace } from '../model/retried-runs.ts'
+import type { InstanceRow, NetRow, RunRow } from '../model/rows.ts'
 import { ALWAYS_BYTES, omitted } from '../model/shown.ts'
 import type { CompiledNet } from '../net/compile.ts'
-import { type Closed, collected, collects, listKey } from '../net/lists.ts'
+import { type Closed, collected, collects, hasResult, isChildRef, listKey, returned, statsOf } from '../net/lists.ts'
 import type { EachWork, Json, Work } from '../net/net.ts'
-import type { Store } from '../store/store.ts'
-import type { Delivery, ParentResults } from '../worker/port.ts'
-import { LIST_BYTES, longListShown } from './long-lists.ts'
 
 type ByNode = ReadonlyMap<string, string | null>
+
+export interface ResultsBefore {
+  /** Result of the one step before (JSON text), null: none. */
+  readonly previous: string | null
+  /** By node key, JSON text. */
+  readonly byNode: ByNode
+}
+
+/** Compiled nets that are in memory, and a place for those that are read. */
+export interface KnownNets {
+  get(hash: string): CompiledNet | undefined
+  load(row: NetRow): CompiledNet
+  ofInstance(instanceId: string): CompiledNet | undefined
+}
 
 /** Nodes that come before a node, by node; `names`: how many in all. */
 interface Ancestors {
@@ -29,15 +39,15 @@ interface Budget {
 /** Kept per net: in a chain of thousands the lists of all nodes together would be millions of names. */
 const MOST_NAMES = 100_000
 
-const NOTHING: ParentResults = { previous: null, byNode: new Map() }
+const NOTHING: ResultsBefore = { previous: null, byNode: new Map() }
 
 export class Results {
-  readonly #store: Store
-  readonly #nets: Nets
+  readonly #queries: Queries
+  readonly #nets: KnownNets
   readonly #ancestors = new WeakMap<CompiledNet, Ancestors>()
 
-  constructor(store: Store, nets: Nets) {
-    this.#store = store
+  constructor(queries: Queries, nets: KnownNets) {
+    this.#queries = queries
     this.#nets = nets
   }
 
@@ -65,22 +75,22 @@ export class Results {
   }
 
   /** All that came before a run in its own net; before a first node, what came before the nested workflow itself. */
-  async before(delivery: Delivery): Promise<ParentResults> {
-    const { instanceId, node, role } = inputPlace(delivery)
+  async before(run: InputPlace & Pick<RunRow, 'meta' | 'rootId'>): Promise<ResultsBefore> {
+    const { instanceId, node, role } = inputPlace(run)
     if (instanceId === null || node === null) return NOTHING
     const net = this.#nets.ofInstance(instanceId) ?? (await this.#find(instanceId))?.net
     // Only a retried run outlives the workflow that its inputs come from.
     if (net === undefined) return NOTHING
     const sources = net.sources.get(node) ?? []
     if (sources.length === 0 && role === 'work') {
-      return instanceId === delivery.rootId ? NOTHING : this.#outer((await this.#lookUp(instanceId)).row)
+      return instanceId === run.rootId ? NOTHING : this.#outer((await this.#lookUp(instanceId)).row)
     }
     const byNode = await this.#read(instanceId, net, this.#visible(net, node, role))
     return { previous: sources.length === 1 ? (byNode.get(sources[0] as string) ?? null) : null, byNode }
   }
 
   /** A first node of a nested workflow sees what a plain step in the place of that workflow would see. */
-  async #outer(row: InstanceRow): Promise<ParentResults> {
+  async #outer(row: InstanceRow): Promise<ResultsBefore> {
     if (row.parentId === null || row.parentNode === null) return NOTHING
     const parent = await this.#lookUp(row.parentId)
     const sources = parent.net.sources.get(row.parentNode) ?? []
@@ -89,7 +99,7 @@ export class Results {
     return { previous: sources.length > 1 ? null : (byNode.get(sources[0] as string) ?? null), byNode }
   }
 
-  #visible(net: CompiledNet, node: string, role: Delivery['role']): readonly string[] {
+  #visible(net: CompiledNet, node: string, role: RunRow['role']): readonly string[] {
     if (role === 'final') return workNodes(net)
     const before = this.#ancestorsOf(net, node)
     return role === 'undo' ? [...before, node] : before
@@ -128,7 +138,7 @@ export class Results {
     const workAt = (node: string): Work | undefined => net.byKey.get(node)?.work
     const plain = nodes.filter((node) => !collects(workAt(node)))
     const stored =
-      plain.length === 0 ? new Map() : await this.#store.read.results({ instanceId, nodes: plain, ...maxBytes })
+      plain.length === 0 ? new Map() : await this.#queries.results({ instanceId, nodes: plain, ...maxBytes })
     const found = new Map<string, string | null>()
     for (const node of nodes) {
       const work = workAt(node)
@@ -145,12 +155,12 @@ export class Results {
 
   /** Of the latest firing that closed; null: none has. */
   async #list(instanceId: string, node: string, work: EachWork): Promise<string | null> {
-    const slot = await this.#store.read.slot({ instanceId, key: listKey(node) })
+    const slot = await this.#queries.slot({ instanceId, key: listKey(node) })
     if (slot === null) return null
     const closed = JSON.parse(slot) as Closed
     const { fire } = closed
     const wanted = { instanceId, node, fire, maxBytes: LIST_BYTES }
-    const own = closed.total === 0 ? null : await this.#store.read.resultAt(wanted)
+    const own = closed.total === 0 ? null : await this.#queries.resultAt(wanted)
     if (own === TOO_LONG) return JSON.stringify(longListShown(closed))
     const all = work.body?.kind === 'run' ? own : await this.#withChildren(instanceId, node, work, own, fire)
     return JSON.stringify(collected(closed, all === null ? null : (JSON.parse(all) as Json)))
@@ -165,7 +175,7 @@ export class Results {
     fire?: number,
   ): Promise<string | null> {
     const prefix = `r:${node}/`
-    const refs = (await this.#store.read.slots({ instanceId, prefix })).flatMap(({ key, value }) => {
+    const refs = (await this.#queries.slots({ instanceId, prefix })).flatMap(({ key, value }) => {
       const ref = JSON.parse(value) as Json
       return isChildRef(ref) ? [{ item: key.slice(prefix.length), ...ref }] : []
     })
@@ -204,11 +214,11 @@ export class Results {
   }
 
   async #find(instanceId: string): Promise<{ readonly row: InstanceRow; readonly net: CompiledNet } | null> {
-    const row = await this.#store.read.instance(instanceId)
+    const row = await this.#queries.instance(instanceId)
     if (row === null) return null
     const known = this.#nets.get(row.netHash)
     if (known !== undefined) return { row, net: known }
-    const stored = await this.#store.read.net(row.netHash)
+    const stored = await this.#queries.net(row.netHash)
     if (stored === null) throw new Error(`the net of instance ${instanceId} is missing`)
     return { row, net: this.#nets.load(stored) }
   }
@@ -226,4 +236,10 @@ function returnsOf(work: Work | undefined): string | undefined {
 function isKeyedList(net: CompiledNet, node: string): boolean {
   const work = net.byKey.get(node)?.work
   return work?.kind === 'each' && !collects(work)
+}
+
+/** Its numbers, without the results. */
+function longListShown(closed: Closed): Json {
+  const omitted = `they are longer than ${LIST_BYTES} bytes together; read them item by item`
+  return { results: null, results_omitted: omitted, stats: statsOf(closed) }
 }

@@ -10,13 +10,13 @@
  * open when its instance stopped has failed: nobody decided it.
  */
 
+import type { Queries } from '../model/queries.ts'
 import type { GateRow, InstanceRow, RunStatus } from '../model/rows.ts'
 import type { StepRun } from '../model/step-queries.ts'
 import type { CompiledNet } from '../net/compile.ts'
 import type { Failure } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Net, Node } from '../net/net.ts'
-import type { Store } from '../store/store.ts'
 
 export type StepState = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
 
@@ -126,12 +126,12 @@ export function failureOf(run: Pick<StepRun, 'error' | 'lastError'>): Failure | 
 
 /** Some nodes of an instance, in the order given; a few statements however many. */
 export async function loadSteps(
-  store: Store,
+  queries: Queries,
   net: CompiledNet,
   instance: InstanceRow,
   asked: readonly Node[],
 ): Promise<readonly StepView[]> {
-  const { steps } = store.read
+  const { steps } = queries
   const nodes = withNeighbours(net, asked)
   const of = (...kinds: readonly Node['work']['kind'][]) =>
     nodes.filter(({ work }) => kinds.includes(work.kind)).map(({ key }) => ({ instanceId: instance.id, node: key }))
@@ -140,7 +140,7 @@ export async function loadSteps(
     steps.runsAt(of('run', 'gate', 'child')),
     steps.gatesAt(appealing.map(({ key }) => ({ instanceId: instance.id, node: key }))),
     steps.childrenAt(of('child')),
-    instance.retryOf === null ? [] : store.read.slots({ instanceId: instance.id, prefix: 'r:' }),
+    instance.retryOf === null ? [] : queries.slots({ instanceId: instance.id, prefix: 'r:' }),
   ])
   const lists = new Map<string, ReadonlyMap<RunStatus, number>>()
   for (const place of of('each')) lists.set(place.node, await steps.itemCounts({ ...place, most: MOST_ITEMS }))

@@ -1,9 +1,9 @@
 /** One instance as an operator wants to see it. */
 
+import type { Queries } from '../model/queries.ts'
 import type { GateRow, InstanceRow, RunRow } from '../model/rows.ts'
 import { PAGE_BYTES } from '../model/shown.ts'
 import type { Failure } from '../net/marking.ts'
-import type { Store } from '../store/store.ts'
 
 export interface InstanceView {
   readonly instance: InstanceRow
@@ -16,14 +16,14 @@ export interface InstanceView {
 
 const MOST_RUNS = 1000
 
-export async function viewOf(store: Store, instanceId: string): Promise<InstanceView | null> {
-  const instance = await store.read.instance(instanceId)
+export async function viewOf(queries: Queries, instanceId: string): Promise<InstanceView | null> {
+  const instance = await queries.instance(instanceId)
   if (instance === null) return null
   const [errors, runs, gates, children] = await Promise.all([
-    store.read.slots({ instanceId, prefix: 'e' }),
-    store.read.instanceRuns({ instanceId, limit: MOST_RUNS, after: null, maxBytes: PAGE_BYTES }),
-    store.read.shownGates({ instanceId, limit: MOST_RUNS }),
-    store.read.children(instanceId, MOST_RUNS),
+    queries.slots({ instanceId, prefix: 'e' }),
+    queries.instanceRuns({ instanceId, limit: MOST_RUNS, after: null, maxBytes: PAGE_BYTES }),
+    queries.shownGates({ instanceId, limit: MOST_RUNS }),
+    queries.children(instanceId, MOST_RUNS),
   ])
   const failure = (key: string): Failure | null => {
     const slot = errors.find((s) => s.key === key)

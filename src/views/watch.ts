@@ -1,20 +1,20 @@
 /** Follows the events of one instance by their seq until its end has been told. */
 
 import { PetrelError } from '../kernel/errors.ts'
+import type { Queries } from '../model/queries.ts'
 import type { StoredEvent } from '../model/rows.ts'
 import { TERMINAL } from '../net/marking.ts'
-import type { Store } from '../store/store.ts'
 
 const PAGE = 200
 const POLL_MS = 500
 
 export async function* follow(p: {
-  readonly store: Store
+  readonly queries: Queries
   readonly instanceId: string
   readonly signal: AbortSignal | null
   readonly onWake: (listener: () => void) => () => void
 }): AsyncGenerator<StoredEvent> {
-  const { store, instanceId, signal } = p
+  const { queries, instanceId, signal } = p
   let woken = true
   let wake: (() => void) | null = null
   const unsubscribe = p.onWake(() => {
@@ -25,10 +25,10 @@ export async function* follow(p: {
     for (let afterSeq = 0; ; ) {
       if (signal?.aborted === true) return
       woken = false
-      const instance = await store.read.instance(instanceId)
+      const instance = await queries.instance(instanceId)
       if (instance === null)
         throw new PetrelError('not_found', `there is no instance ${instanceId}`, { id: instanceId })
-      const page = await store.read.instanceEvents({ instanceId, afterSeq, limit: PAGE })
+      const page = await queries.instanceEvents({ instanceId, afterSeq, limit: PAGE })
       for (const event of page) {
         afterSeq = event.seq ?? afterSeq
         yield event

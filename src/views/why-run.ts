@@ -1,28 +1,37 @@
 /** What one run waits for. What several runs of a question share (workers, queues, limits, registry) is read once. */
 
-import { limitKeys } from '../engine/transaction/admission.ts'
 import { unscopedName } from '../kernel/scoped-names.ts'
 import { toolsOfType, typeMatcher, typeOfTools, typeWithTools } from '../kernel/type-filters.ts'
+import { limitKeys } from '../model/limits.ts'
+import type { Queries } from '../model/queries.ts'
+import type { Registry } from '../model/registry.ts'
 import { HELD_AT, type InstanceRow, type LimitRow, type WorkerRow } from '../model/rows.ts'
 import type { StepRun } from '../model/step-queries.ts'
-import type { Store } from '../store/store.ts'
 import { failureOf } from './steps.ts'
 import type { Count, LeaseReason, Reason } from './why-reasons.ts'
 
 /** No queue is counted further: whether it is 1,000 or a million, its turn is not soon. */
 export const MOST_AHEAD = 1_000
 
+/** What reasons are read from. */
+export interface Source {
+  readonly read: Queries
+  readonly registry: Pick<Registry, 'runtime'>
+  /** The store's clock. */
+  now(): Promise<number>
+}
+
 export class RunReasons {
-  readonly #store: Store
+  readonly #source: Source
   readonly now: number
   readonly #limits = new Map<string, Promise<LimitRow | null>>()
-  readonly #listings = new Map<string, ReturnType<Store['registry']['runtime']>>()
+  readonly #listings = new Map<string, ReturnType<Registry['runtime']>>()
   readonly #fronts = new Map<string, Promise<ReadonlyMap<string, number>>>()
   #workers: Promise<readonly WorkerRow[]> | null = null
   #paused: Promise<ReadonlyMap<string, boolean>> | null = null
 
-  constructor(store: Store, now: number) {
-    this.#store = store
+  constructor(source: Source, now: number) {
+    this.#source = source
     this.now = now
   }
 
@@ -41,7 +50,7 @@ export class RunReasons {
     }
     const by: LeaseReason['by'] = run.sessionId !== null ? 'session' : run.leaseMs !== null ? 'lease' : 'sql'
     const id = run.sessionId ?? (by === 'lease' ? run.leasedBy : null)
-    this.#workers ??= this.#store.read.workers()
+    this.#workers ??= this.#source.read.workers()
     const worker = id === null ? null : ((await this.#workers).find((w) => w.id === id) ?? null)
     return {
       kind: 'lease',
@@ -61,7 +70,7 @@ export class RunReasons {
   /** Everything that keeps it from being handed out, as admission would say, and then its place in the queue. */
   async #due(run: StepRun): Promise<readonly Reason[]> {
     const reasons: Reason[] = []
-    this.#paused ??= this.#store.read.queuesPaused()
+    this.#paused ??= this.#source.read.queuesPaused()
     if ((await this.#paused).get(run.queue) === true) reasons.push({ kind: 'paused', queue: run.queue })
     for (const key of limitKeys(run)) {
       const full = await this.full(key)
@@ -82,7 +91,7 @@ export class RunReasons {
   /** One look per queue, however many runs of it are asked about. */
   async #ahead({ id, queue }: StepRun): Promise<number> {
     const known = this.#fronts.get(queue)
-    const front = known ?? this.#store.read.steps.front({ queue, most: MOST_AHEAD + 1 }).then(positions)
+    const front = known ?? this.#source.read.steps.front({ queue, most: MOST_AHEAD + 1 }).then(positions)
     if (known === undefined) this.#fronts.set(queue, front)
     return (await front).get(id) ?? (await front).size
   }
@@ -101,15 +110,15 @@ export class RunReasons {
   limit(key: string): Promise<LimitRow | null> {
     const known = this.#limits.get(key)
     if (known !== undefined) return known
-    const found = this.#store.read.steps.limitsOf([key]).then(([row]) => row ?? null)
+    const found = this.#source.read.steps.limitsOf([key]).then(([row]) => row ?? null)
     this.#limits.set(key, found)
     return found
   }
 
-  #listing(type: string): ReturnType<Store['registry']['runtime']> {
+  #listing(type: string): ReturnType<Registry['runtime']> {
     const known = this.#listings.get(type)
     if (known !== undefined) return known
-    const found = this.#store.registry.runtime(type)
+    const found = this.#source.registry.runtime(type)
     this.#listings.set(type, found)
     return found
   }
@@ -120,7 +129,7 @@ export class RunReasons {
 
   /** Live workers that may take it, if they take its type. */
   async #reachable(run: StepRun, runtime: string | null): Promise<readonly WorkerRow[]> {
-    this.#workers ??= this.#store.read.workers()
+    this.#workers ??= this.#source.read.workers()
     const reaches = (worker: WorkerRow): boolean =>
       worker.state === 'running' &&
       worker.expiresAt > this.now &&
@@ -143,7 +152,7 @@ export class RunReasons {
   /** How many queued instances get a slot before this one. */
   async queuedBefore({ slotKey, queuedAt, id }: InstanceRow): Promise<Count> {
     if (slotKey === null || queuedAt === null) return counted(0)
-    const found = await this.#store.read.queuedBefore({ slotKey, queuedAt, id, atMost: MOST_AHEAD + 1 })
+    const found = await this.#source.read.queuedBefore({ slotKey, queuedAt, id, atMost: MOST_AHEAD + 1 })
     return counted(found)
   }
 }

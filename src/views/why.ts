@@ -4,16 +4,15 @@
  * be; each in the order of the net. The states of all nodes are read, what each waits for only for those on the page.
  */
 
-import type { Nets } from '../engine/transaction/nets.ts'
 import type { GateView } from '../model/gates.ts'
 import type { InstanceRow, RunRow } from '../model/rows.ts'
 import type { StepRun } from '../model/step-queries.ts'
 import type { CompiledNet } from '../net/compile.ts'
 import { type Failure, type Place, TERMINAL } from '../net/marking.ts'
-import type { Store } from '../store/store.ts'
+import type { KnownNets } from './results.ts'
 import { failureOf, loadSteps, nodesBefore, type StepView } from './steps.ts'
 import type { GateReason, InstanceReason, NodeFailure, Reason, Wait } from './why-reasons.ts'
-import { RunReasons } from './why-run.ts'
+import { RunReasons, type Source } from './why-run.ts'
 
 export interface Why {
   readonly instance: InstanceRow
@@ -32,8 +31,8 @@ export interface WhyRun {
 }
 
 export interface WhyDeps {
-  readonly store: Store
-  readonly nets: Nets
+  readonly source: Source
+  readonly nets: KnownNets
   readonly gate: (id: string) => Promise<GateView | null>
 }
 
@@ -60,7 +59,7 @@ interface Question {
   left: number
 }
 
-export class WhyDesk {
+export class Reasons {
   readonly #deps: WhyDeps
 
   constructor(deps: WhyDeps) {
@@ -72,18 +71,18 @@ export class WhyDesk {
     readonly after: string | null
     readonly limit: number
   }): Promise<Why | null> {
-    const { store } = this.#deps
-    const instance = await store.read.instance(p.instanceId)
+    const { source } = this.#deps
+    const instance = await source.read.instance(p.instanceId)
     if (instance === null) return null
-    const now = await store.now()
-    const question = { runs: new RunReasons(store, now), level: 1, left: MOST_CHILDREN }
+    const now = await source.now()
+    const question = { runs: new RunReasons(source, now), level: 1, left: MOST_CHILDREN }
     return { instance, now, ...(await this.#ask(instance, question, p)) }
   }
 
   async run(run: RunRow): Promise<WhyRun> {
-    const now = await this.#deps.store.now()
+    const now = await this.#deps.source.now()
     const over = run.settledAt !== null && run.status !== 'pending' && run.status !== 'leased'
-    return { run, now, reasons: over ? [] : await new RunReasons(this.#deps.store, now).of(run) }
+    return { run, now, reasons: over ? [] : await new RunReasons(this.#deps.source, now).of(run) }
   }
 
   async #ask(
@@ -95,7 +94,7 @@ export class WhyDesk {
       return { about: await this.#about(instance, question, []), waits: [], next: null }
     }
     const net = await this.#net(instance)
-    const steps = await loadSteps(this.#deps.store, net, instance, net.net.nodes)
+    const steps = await loadSteps(this.#deps.source.read, net, instance, net.net.nodes)
     const places = await this.#places(instance, net, steps)
     const from = page.after === null ? 0 : places.findIndex((place) => isAfter(place, page.after as string))
     const shown = from < 0 ? [] : places.slice(from, from + page.limit)
@@ -109,7 +108,7 @@ export class WhyDesk {
   async #net(instance: InstanceRow): Promise<CompiledNet> {
     const known = this.#deps.nets.get(instance.netHash)
     if (known !== undefined) return known
-    const row = await this.#deps.store.read.net(instance.netHash)
+    const row = await this.#deps.source.read.net(instance.netHash)
     if (row === null) throw new Error(`the net of instance ${instance.id} is missing`)
     return this.#deps.nets.load(row)
   }
@@ -143,7 +142,7 @@ export class WhyDesk {
   }
 
   async #undo(instance: InstanceRow, error: NodeFailure | null, steps: readonly StepView[]): Promise<InstanceReason> {
-    const slots = await this.#deps.store.read.slots({ instanceId: instance.id, prefix: 'u:' })
+    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: 'u:' })
     const nodes = slots.map(({ value }) => (JSON.parse(value) as Place).node).reverse()
     const running = steps.find(({ undo }) => undo?.status === 'pending' || undo?.status === 'leased')
     const next = nodes.slice(0, MOST_NAMED)
@@ -151,7 +150,7 @@ export class WhyDesk {
   }
 
   async #errors(instance: InstanceRow): Promise<{ error: NodeFailure | null; undoError: NodeFailure | null }> {
-    const slots = await this.#deps.store.read.slots({ instanceId: instance.id, prefix: 'e' })
+    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: 'e' })
     const found = (key: string): NodeFailure | null => {
       const slot = slots.find((s) => s.key === key)
       return slot === undefined ? null : (JSON.parse(slot.value) as Failure)
@@ -191,7 +190,7 @@ export class WhyDesk {
   async #held(instance: InstanceRow): Promise<ReadonlyMap<string, number>> {
     const found = new Map<string, number>()
     if (instance.held === 0) return found
-    const slots = await this.#deps.store.read.slots({ instanceId: instance.id, prefix: 'h:' })
+    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: 'h:' })
     for (const { value } of slots) {
       const { node } = JSON.parse(value) as { readonly node: string }
       found.set(node, (found.get(node) ?? 0) + 1)
@@ -204,7 +203,7 @@ export class WhyDesk {
     addRun: (run: StepRun, state: StepView['state']) => void,
     add: (node: string, wait: Partial<Wait>, reasons: Spot['reasons']) => void,
   ): Promise<void> {
-    const { steps } = this.#deps.store.read
+    const { steps } = this.#deps.source.read
     for (const run of await steps.openItems({ instanceId, limit: MOST_OPEN })) {
       addRun(run, run.firstStartedAt === null && run.status === 'pending' ? 'pending' : 'running')
     }

@@ -1,5 +1,5 @@
 /** Schedules that submit runs. */
-import type { InboxScheduleRow } from '../model/inbox-schedules.ts'
+import type { InboxScheduleRow } from '../model/schedules.ts'
 import { shown, time, type Wire } from './value.ts'
 
 export function scheduleWire(row: InboxScheduleRow): Wire {

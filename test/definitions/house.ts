@@ -1,4 +1,5 @@
 /** A database and the processes that work on it: each its own store, engine, catalog and events. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { afterEach, describe } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import type { InstanceRow, StoredEvent } from '../../src/model/rows.ts'
+import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { Catalog } from '../../src/operations/definitions/catalog.ts'
 import { Events } from '../../src/operations/definitions/events.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -82,7 +84,7 @@ function houseOn(kind: House['kind'], fresh: () => Promise<Place>): House {
     async open(options = {}) {
       const store = await openStore(await url())
       await store.migrate()
-      const engine = await Engine.open({ store, sweep: false, pollMs: 60_000, ...options })
+      const engine = await Engine.open({ vocabularies: VOCABULARIES, store, sweep: false, pollMs: 60_000, ...options })
       const process = {
         engine,
         store,

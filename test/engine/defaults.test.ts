@@ -1,6 +1,6 @@
 /** What an instance is given is laid over the defaults of its net, wherever it begins. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { withDefaults } from '../../src/engine/intake/defaults.ts'
+import { withDefaults } from '../../src/engine/fold/instance/input-defaults.ts'
 import { netHash } from '../../src/kernel/hash.ts'
 import { Drive, net, node, ONCE, PLACES } from './drive.ts'
 

@@ -5,6 +5,7 @@ import { Engine } from '../../src/engine/engine.ts'
 import type { StartParams } from '../../src/model/start.ts'
 import type { Entries, Failure } from '../../src/net/marking.ts'
 import type { Json, Net, Node, RunWork } from '../../src/net/net.ts'
+import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Delivery, Reply, Report, Session } from '../../src/worker/port.ts'
@@ -46,7 +47,14 @@ export class Drive {
     const { url, drop } = await place.open()
     const store = await openStore(url)
     await store.migrate()
-    const engine = await Engine.open({ store, sweep: false, random: () => 0.5, pollMs: 50, ...options })
+    const engine = await Engine.open({
+      vocabularies: VOCABULARIES,
+      store,
+      sweep: false,
+      random: () => 0.5,
+      pollMs: 50,
+      ...options,
+    })
     const drive = new Drive(engine, store, drop)
     drive.session = await drive.newSession()
     return drive

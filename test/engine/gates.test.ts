@@ -1,9 +1,9 @@
 /** Gates with people: who may decide, how many it takes, what they must say, and what time does to it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { GateAnswer } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { netHash } from '../../src/kernel/hash.ts'
-import { type GateOptions, votesOf } from '../../src/model/gates.ts'
+import type { GateAnswer, GateOptions } from '../../src/model/gates.ts'
+import { votesOf } from '../../src/model/gates.ts'
 import type { GateRow } from '../../src/model/rows.ts'
 import type { GateWork, Json, Node } from '../../src/net/net.ts'
 import { Drive, net, node, PLACES } from './drive.ts'

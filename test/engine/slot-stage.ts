@@ -1,7 +1,7 @@
 /** A workflow with slots, and how its instances stand. */
 import { expect, vi } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
-import { slotKey } from '../../src/engine/fold/quotas.ts'
+import { slotKey } from '../../src/model/limits.ts'
 import type { StartParams } from '../../src/model/start.ts'
 import { Drive, net, node, type Place } from './drive.ts'
 

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import { slotKey } from '../../src/engine/fold/quotas.ts'
+import { slotKey } from '../../src/model/limits.ts'
 import { net, node, PLACES } from './drive.ts'
 import { Pair } from './pair.ts'
 

@@ -1,8 +1,8 @@
 /** Schedules in the table that foreign clients know: whoever wrote the row, each due time puts in one run. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Logger } from '../../src/kernel/logger.ts'
-import type { InboxScheduleRow } from '../../src/model/inbox-schedules.ts'
 import type { RunRow } from '../../src/model/rows.ts'
+import type { InboxScheduleRow } from '../../src/model/schedules.ts'
 import type { Drive } from '../engine/drive.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { eventually, NEVER_MS, Stage } from './stage.ts'

@@ -2,12 +2,14 @@
  * Workers that are killed, one after another, at every point of one pipeline with a long rest in it. The step is what is not
  * lost: it is done again from its first task, or from where it last rested for long, each task under the key it had.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
+import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { openStore } from '../../src/store/open.ts'
 import { built, Program } from '../crash/process.ts'
 import { freshDatabase, postgresUrl } from '../services.ts'
@@ -33,7 +35,7 @@ describe.each(PLACES)('killed on $name', (place) => {
     const { url, drop } = await place.open()
     const store = await openStore(url)
     await store.migrate()
-    const engine = await Engine.open({ store, sweep: false, pollMs: 50 })
+    const engine = await Engine.open({ vocabularies: VOCABULARIES, store, sweep: false, pollMs: 50 })
     const tried: string[] = []
     const runs = new Set<unknown>()
     const living: Program[] = []

@@ -1,4 +1,5 @@
 /** Steps for real: engine, worker and tools on a store of their own; each step is a workflow of one node. */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Engine } from '../../src/engine/engine.ts'
@@ -6,6 +7,7 @@ import type { RunRow } from '../../src/model/rows.ts'
 import type { Json, Net } from '../../src/net/net.ts'
 import { makeStepHandler, type StepHandlerOptions } from '../../src/notations/playbook/runtime/handler.ts'
 import { type Program, STEP_TYPE, type StepPayload } from '../../src/notations/playbook/runtime/program.ts'
+import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Tools } from '../../src/tools/tools.ts'
@@ -49,7 +51,13 @@ export class Stage {
     const { url, drop } = await place.open()
     const store = await openStore(url)
     await store.migrate()
-    const engine = await Engine.open({ store, pollMs: 20, sessionTtlMs: 1e9, heartbeatMs: 1_000 })
+    const engine = await Engine.open({
+      vocabularies: VOCABULARIES,
+      store,
+      pollMs: 20,
+      sessionTtlMs: 1e9,
+      heartbeatMs: 1_000,
+    })
     const handlers = new Handlers()
     const tools = options.tools ?? Tools.standard({ allowPrivate: ['127.0.0.1'] })
     handlers.add(STEP_TYPE, makeStepHandler({ ...handlerOptions, tools }))

@@ -8,7 +8,7 @@ import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
 const { dist, url, hangs } = JSON.parse(/** @type {string} */ (process.argv[2]))
-const { Engine, Handlers, makeStepHandler, openStore, STEP_TYPE, Tools, Worker } = await import(
+const { Engine, Handlers, makeStepHandler, openStore, STEP_TYPE, Tools, VOCABULARIES, Worker } = await import(
   pathToFileURL(`${dist}/insides.js`).href
 )
 
@@ -29,7 +29,13 @@ const tool = {
 }
 
 const store = await openStore(url)
-const engine = await Engine.open({ store, pollMs: 50, sessionTtlMs: 1_000, heartbeatMs: 200 })
+const engine = await Engine.open({
+  store,
+  vocabularies: VOCABULARIES,
+  pollMs: 50,
+  sessionTtlMs: 1_000,
+  heartbeatMs: 200,
+})
 const handlers = new Handlers()
 handlers.add(STEP_TYPE, makeStepHandler({ tools: new Tools().add(tool), longRestMs: 500 }))
 await Worker.start(engine.workers, { handlers, pollMs: 50, prefetchMs: 0 })

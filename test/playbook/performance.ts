@@ -1,4 +1,5 @@
 /** Plays playbooks for real: engine, worker and tools on a store of their own, until each has ended. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +11,7 @@ import { makeStepHandler } from '../../src/notations/playbook/runtime/handler.ts
 import { stepTypes } from '../../src/notations/playbook/runtime/program.ts'
 import type { Definition } from '../../src/notations/source/definition.ts'
 import type { ReadOptions } from '../../src/notations/source/others.ts'
+import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -45,7 +47,7 @@ export class Performance {
     const { url, drop } = await place.open()
     const store = await openStore(url)
     await store.migrate()
-    const engine = await Engine.open({ store, pollMs: 50 })
+    const engine = await Engine.open({ vocabularies: VOCABULARIES, store, pollMs: 50 })
     const handlers = new Handlers()
     const handler = makeStepHandler({ tools, secrets: { env: ['LEDGER_URL'] } })
     for (const type of stepTypes(tools.kinds())) handlers.add(type, handler)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
+import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { type Server, startServer } from '../../src/server/server.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -16,7 +17,7 @@ let release: () => void = () => {}
 beforeAll(async () => {
   store = await openStore('sqlite::memory:')
   await store.migrate()
-  engine = await Engine.open({ store })
+  engine = await Engine.open({ vocabularies: VOCABULARIES, store })
   const handlers = new Handlers()
   handlers.add('test.echo', ((args: unknown) => args) as Handler)
   handlers.add(

@@ -1,10 +1,12 @@
 /** A server on an empty store of its own, on both stores, and a client that says everything it hears. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
+import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { type Server, type ServerOptions, startServer } from '../../src/server/server.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -103,7 +105,7 @@ function stageOn(kind: Stage['kind']): Stage {
 export async function serveOn(url: string, options: ServeOptions = {}): Promise<Serving> {
   const store = await openStore(url)
   await store.migrate()
-  const engine = await Engine.open({ store, ...options.engine })
+  const engine = await Engine.open({ vocabularies: VOCABULARIES, store, ...options.engine })
   let server: Server
   try {
     server = await startServer({ version: '1.2.3', port: 0, ...options, engine })

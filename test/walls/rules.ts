@@ -129,9 +129,10 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'notations/dag',
       'notations/ojs',
       'notations/playbook',
+      'notations/playbook/vocabulary',
       'notations/saga',
     ],
-    types: ['tools'],
+    types: ['expr', 'tools'],
   },
 
   // Use cases: they check tenant and scopes, and serve HTTP, CLI and NATS alike.

@@ -1,9 +1,9 @@
 /** gates ls | show: what waits for people. link: a signed link by which one person decides. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { standingOf } from '../../engine/fold/votes.ts'
 import { isId } from '../../http/query.ts'
 import type { GateView } from '../../model/gates.ts'
-import { gateOptions } from '../../model/gates.ts'
+import { gateOptions, standingOf } from '../../model/gates.ts'
 import type { GateRow } from '../../model/rows.ts'
 import { isOmitted } from '../../model/shown.ts'
 import { GATE_STATES } from '../../server/gates/states.ts'

@@ -66,8 +66,11 @@ function makeFolder(folder: string): void {
 export async function connect(options: Shared, how: ConnectHow): Promise<EngineApi> {
   const store = await connectStore(options, how)
   try {
-    const { Engine } = await import('../../engine/engine.ts')
-    return await Engine.open({ store, ...how.engine })
+    const [{ Engine }, { VOCABULARIES }] = await Promise.all([
+      import('../../engine/engine.ts'),
+      import('../../notations/vocabularies.ts'),
+    ])
+    return await Engine.open({ store, vocabularies: VOCABULARIES, ...how.engine })
   } catch (error) {
     await store.close()
     throw error

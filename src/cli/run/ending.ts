@@ -1,5 +1,4 @@
 /** How a run of one definition ends for the shell: the exit code, the summary, the projection. */
-
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
@@ -9,6 +8,7 @@ import { json, type Wire } from '../../wire/value.ts'
 import { EXIT } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { brief, ownState, paintState, placeOf, span } from '../terminal/words.ts'
+
 import type { Wait } from './waits.ts'
 
 /** Only a whole success is one: partial, cancelled and compensated work did not do what was asked. */

@@ -13,6 +13,7 @@ import type { GateRow, InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { Definition } from '../../notations/source/definition.ts'
+import { VOCABULARIES } from '../../notations/vocabularies.ts'
 import { Handlers } from '../../worker/handlers.ts'
 import { SkippedClock } from './clock.ts'
 import { pause } from './follow.ts'
@@ -51,7 +52,14 @@ export async function dryRun(params: DryRun): Promise<DryRunEnd> {
   const store = await openStore('sqlite::memory:')
   await store.migrate()
   // A session must outlive any jump; half of the jitter's range makes it exact.
-  const engine = await Engine.open({ store, sessionTtlMs: 1e12, pollMs: 5, heartbeatMs: 50, random: () => 0.5 })
+  const engine = await Engine.open({
+    vocabularies: VOCABULARIES,
+    store,
+    sessionTtlMs: 1e12,
+    pollMs: 5,
+    heartbeatMs: 50,
+    random: () => 0.5,
+  })
   const clock = new SkippedClock(store)
   const standIns = new StandIns(params.definition, params.outcomes, clock)
   const services = new Services(engine, params.outcomes, clock)

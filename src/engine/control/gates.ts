@@ -2,13 +2,12 @@
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
-import type { GateView } from '../../model/gates.ts'
+import type { GateAnswer, GateLink, GateView } from '../../model/gates.ts'
+import { standingOf } from '../../model/gates.ts'
 import type { GateRow, InstanceRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
-import type { GateAnswer, GateLink } from '../api.ts'
 import type { Change } from '../fold/change.ts'
 import { castVote, decideGate, refuseDecided } from '../fold/gates.ts'
-import { standingOf } from '../fold/votes.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 

@@ -4,33 +4,9 @@
  */
 
 import { PetrelError } from '../../kernel/errors.ts'
-import type { RuntimeRow } from '../../model/registry.ts'
+import type { ListingParams, TypeRegistry } from '../../model/registry.ts'
+import { checkRuntime } from '../../model/registry.ts'
 import type { Store } from '../../store/store.ts'
-import { checkRuntime } from '../workers/filter.ts'
-
-/** What is left out stays as it is; of a type that was not listed it has its default. */
-export interface ListingParams {
-  /** The type, exactly. */
-  readonly workflowName: string
-  /** Any word, such as node, go or python; a type that was not listed needs one. */
-  readonly runtime?: string
-  /** Default true. */
-  readonly isEnabled?: boolean
-  /** Default null. */
-  readonly description?: string | null
-  /** What simple-workflow calls its kind; default `workflow`. */
-  readonly intentType?: string
-  readonly actor?: string | null
-}
-
-export interface TypeRegistry {
-  /** By name. `pending`: how many of its runs wait, due or not. */
-  list(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
-  get(workflowName: string): Promise<RuntimeRow | null>
-  put(params: ListingParams): Promise<RuntimeRow>
-  /** The type is open to every worker again. false: it was not listed. */
-  remove(workflowName: string, actor?: string | null): Promise<boolean>
-}
 
 /** `changed`: something may be claimable now that was not. Other processes are told by the store. */
 export function typeRegistryOn(store: Store, changed: () => void): TypeRegistry {

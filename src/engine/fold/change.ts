@@ -25,16 +25,15 @@ import type { Effect, Entries, Failure, Happening, InstanceState } from '../../n
 import type { Json } from '../../net/net.ts'
 import { isExecuting } from '../../net/transitions.ts'
 import type { Loaded, Need } from '../../store/store.ts'
-import type { Admission } from '../transaction/admission.ts'
-import type { Evaluators } from '../transaction/evaluators.ts'
-import type { Nets } from '../transaction/nets.ts'
-import { childEnded, errorOf } from './child-ends.ts'
-import { cutOff, isTimedOut } from './cut-off.ts'
-import { DetachedChildren } from './detached-children.ts'
+import type { Admission } from './admission.ts'
+import type { ChangeDeps } from './deps.ts'
 import { factsOf } from './facts.ts'
 import { closeGate, openAppeal, openGate } from './gates.ts'
-import { type ChildSpec, childInstance } from './instance-creation.ts'
-import { chunksOf } from './item-chunks.ts'
+import { childEnded, errorOf } from './instance/child-ends.ts'
+import { cutOff, isTimedOut } from './instance/cut-off.ts'
+import { DetachedChildren } from './instance/detached-children.ts'
+import { type ChildSpec, childInstance } from './instance/instance-creation.ts'
+import { chunksOf } from './instance/item-chunks.ts'
 import { NeedMore, needOf } from './need.ts'
 import { Recorded } from './recorded-results.ts'
 import { iso, reasonOf, storyOf } from './run/lease-events.ts'
@@ -56,13 +55,6 @@ export interface Member {
   /** Items in hand: literal ones of a new instance (fire 0), lists frozen in this transaction. */
   readonly items: Map<string, { readonly first: number; readonly values: readonly Json[] }>
   facts: Facts | null
-}
-
-export interface ChangeDeps {
-  readonly nets: Nets
-  readonly evaluators: Evaluators
-  readonly newId: () => string
-  readonly maxDepth: number
 }
 
 export class Change {

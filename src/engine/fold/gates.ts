@@ -1,14 +1,15 @@
 /** Gates: opened by a node, answered by people or by the clock, closed when nobody need answer. */
 
 import { PetrelError } from '../../kernel/errors.ts'
-import { type EscalationStage, gateOptions, type Vote, votesOf } from '../../model/gates.ts'
+import type { EscalationStage, Vote } from '../../model/gates.ts'
+import { gateOptions, standingOf, votesOf } from '../../model/gates.ts'
 import type { GateRow, RunRow } from '../../model/rows.ts'
 import type { Effect, Place } from '../../net/marking.ts'
 import type { GateWork, Json } from '../../net/net.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
 import { bring, endedAt } from './run/redrives.ts'
-import { checkVote, standingOf, verdictOf } from './votes.ts'
+import { checkVote, verdictOf } from './votes.ts'
 
 export function openGate(change: Change, member: Member, place: Place, args: Json | null): void {
   const work = member.net.byKey.get(place.node)?.work

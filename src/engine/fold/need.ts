@@ -1,9 +1,9 @@
 /** How the parts of a fold ask for what was not loaded. */
 
 import { PetrelError } from '../../kernel/errors.ts'
+import { LIST_BYTES } from '../../model/firings.ts'
 import { type Missing, Unloaded } from '../../net/facts.ts'
 import type { Need } from '../../store/store.ts'
-import { LIST_BYTES } from '../../views/long-lists.ts'
 
 /** Thrown by anything that meets something not loaded; caught once per root. */
 export class NeedMore extends Unloaded {

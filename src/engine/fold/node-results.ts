@@ -3,11 +3,10 @@
  * its own nodes, a list those of its items.
  */
 
-import { TOO_LONG } from '../../model/firings.ts'
-import { type Closed, collected, collects, listKey } from '../../net/lists.ts'
+import { LIST_BYTES, longListError, TOO_LONG } from '../../model/firings.ts'
+import { type Closed, collected, collects, hasResult, isChildRef, listKey, returned } from '../../net/lists.ts'
 import type { ChildWork, EachWork, Json, Node } from '../../net/net.ts'
 import type { Loaded } from '../../store/store.ts'
-import { LIST_BYTES, longListError } from '../../views/long-lists.ts'
 import type { Change, Member } from './change.ts'
 
 /** undefined: not loaded. `fire`: of that firing; else of the latest that has one. */
@@ -145,24 +144,6 @@ function listKeys(nodes: readonly Node[]): readonly string[] {
   return nodes.filter(({ work }) => collects(work)).map(({ key }) => listKey(key))
 }
 
-/** What a nested workflow returns is laid over the results of its nodes. */
-export function returned(byNode: { readonly [node: string]: Json }, node: string | undefined): Json {
-  if (node === undefined) return byNode
-  const own = byNode[node] ?? null
-  const entries = typeof own === 'object' && own !== null && !Array.isArray(own) ? own : { result: own }
-  return { ...byNode, ...entries }
-}
-
 function parsed(text: string | null | undefined): Json | undefined {
   return text === undefined || text === null ? text : (JSON.parse(text) as Json)
-}
-
-/** A pass only routes. */
-export function hasResult(node: Node | undefined): boolean {
-  return node?.work.kind !== 'pass'
-}
-
-/** `fire`: of an item, the firing it belongs to. */
-export function isChildRef(value: Json): value is { readonly $child: string; readonly fire?: number } {
-  return value !== null && typeof value === 'object' && typeof (value as { $child?: Json }).$child === 'string'
 }

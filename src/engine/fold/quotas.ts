@@ -17,16 +17,7 @@ import type { Need } from '../../store/store.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
 
-const PREFIX = 'workflow:'
-
-/** A colon in a tenant's name is escaped: no tenant can come under the limit of another. */
-export function slotKey(name: string, tenant: string | null): string {
-  return `${PREFIX}${(tenant ?? '').replace(/[%:]/g, encodeURIComponent)}:${name}`
-}
-
-export function isSlotKey(key: string): boolean {
-  return key.startsWith(PREFIX)
-}
+const _PREFIX = 'workflow:'
 
 export function checkSlots(slots: number): void {
   if (Number.isInteger(slots) && slots >= 1) return

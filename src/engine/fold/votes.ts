@@ -9,41 +9,9 @@
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { checkOf, misfitsOf } from '../../kernel/json-schema.ts'
-import { type GateOptions, gateOptions, type Standing, UNVERIFIED, type Vote, votesOf } from '../../model/gates.ts'
+import type { Standing, Vote } from '../../model/gates.ts'
+import { escalatedRoles, type GateOptions, sameName, standingOf } from '../../model/gates.ts'
 import type { GateRow } from '../../model/rows.ts'
-
-/** Whether or not anybody vouches for it, a name is one person's: it votes once and stays excluded. */
-function sameName(a: string, b: string): boolean {
-  return bare(a) === bare(b)
-}
-
-function bare(name: string): string {
-  return name.endsWith(UNVERIFIED) ? name.slice(0, -UNVERIFIED.length) : name
-}
-
-export function standingOf(gate: GateRow, initiators: readonly string[]): Standing {
-  const options = gateOptions(gate.options)
-  const votes = votesOf(gate)
-  const excluded = options.excludeInitiator === true ? initiators : []
-  const isExcluded = (name: string): boolean => excluded.some((other) => sameName(name, other))
-  const quorum = options.quorum ?? 1
-  const names = typeof options.of === 'object' ? options.of.filter((name) => !isExcluded(name)) : null
-  const seats = names?.length ?? (options.of as number | undefined) ?? quorum
-  const roles = [...new Set([...(options.roles ?? []), ...escalatedRoles(gate, options)])]
-  const approvals = votes.filter((vote) => vote.approved).length
-  return {
-    options,
-    votes,
-    quorum,
-    // Where the initiator is needed and excluded, it takes an escalation or the deadline: no vote may decide by itself.
-    seats: Math.max(seats, quorum),
-    approvals,
-    rejections: votes.length - approvals,
-    roles: roles.length === 0 || (options.roles === undefined && names === null) ? null : roles,
-    missing: names?.filter((name) => !votes.some(({ by }) => by !== null && sameName(by, name))) ?? null,
-    excluded,
-  }
-}
 
 /** Decided by the votes so far; null: not yet. */
 export function verdictOf({ quorum, seats, approvals, rejections }: Standing): 'approved' | 'rejected' | null {
@@ -113,8 +81,4 @@ function checkForm({ form }: GateOptions, vote: Vote): void {
   throw new PetrelError('invalid_request', misfits.map(({ path, message }) => `${path}: ${message}`).join('; '), {
     validation_errors: misfits,
   })
-}
-
-function escalatedRoles(gate: GateRow, { escalate = [] }: GateOptions): readonly string[] {
-  return escalate.slice(0, gate.escalated).flatMap(({ roles = [] }) => roles)
 }

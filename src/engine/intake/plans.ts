@@ -10,7 +10,8 @@ import type { NetRow } from '../../model/rows.ts'
 import type { StartParams } from '../../model/start.ts'
 import type { Net } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
-import type { Nets } from '../transaction/nets.ts'
+import { Evaluators, type Vocabularies } from '../fold/evaluators.ts'
+import { Nets } from '../transaction/nets.ts'
 import { checkStart, type StartLimits } from './start-check.ts'
 
 /** Everything a start needs but its input and its identity. */
@@ -48,6 +49,11 @@ export function planStart(start: Startable, known: Nets, limits: StartLimits): P
   )
   const plan: Plan = { ...rest, net: netHash, nets: nested }
   return { plan: JSON.stringify(plan), netHash, nets: rows }
+}
+
+/** The same where no engine is open. */
+export function planApart(start: Startable, vocabularies: Vocabularies, limits: StartLimits): Planned {
+  return planStart(start, new Nets(new Evaluators(vocabularies)), limits)
 }
 
 export class Plans {

@@ -1,12 +1,12 @@
 /** What a start must satisfy. Asks no store, so that a thread that plans a definition can refuse the same. */
 
 import { storableText } from '../../kernel/json-limits.ts'
+import { checkLimit } from '../../model/limits.ts'
 import type { StartParams } from '../../model/start.ts'
 import type { Json } from '../../net/net.ts'
+import { checkInput } from '../fold/instance/input-defaults.ts'
 import { checkSlots } from '../fold/quotas.ts'
-import { checkLimit } from '../transaction/admission.ts'
 import type { Nets } from '../transaction/nets.ts'
-import { checkInput } from './defaults.ts'
 import { checkNesting } from './nesting.ts'
 
 export interface StartLimits {

@@ -1,8 +1,8 @@
 /** Lets queued instances begin where there is room: after commits that made some, and with every sweep. */
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
+import { limitKeys } from '../../model/limits.ts'
 import type { Need, Store } from '../../store/store.ts'
 import { leaveQueue } from '../fold/quotas.ts'
-import { limitKeys } from '../transaction/admission.ts'
 import type { Faults } from '../transaction/faults.ts'
 import { Findings } from '../transaction/findings.ts'
 import type { Offer } from '../transaction/handoff.ts'

@@ -5,7 +5,7 @@
 
 import { isolated } from '../../kernel/isolated.ts'
 import type { Store } from '../../store/store.ts'
-import type { Retention } from '../api.ts'
+
 import type { Faults } from '../transaction/faults.ts'
 import { type Findings, idOf } from '../transaction/findings.ts'
 import type { Transactor } from '../transaction/transactor.ts'
@@ -62,4 +62,10 @@ async function prune({ store, faults }: Deps, cut: Cut, findings: Findings, isCl
     for (const id of fresh) tried.add(id)
     await isolated(fresh, remove, (id, error) => faults.note(PLACE, id, error))
   }
+}
+
+export interface Retention {
+  /** Ended instances and bare runs are kept this long. null: for ever. */
+  readonly endedMs: number | null
+  readonly eventsMs: number | null
 }

@@ -1,8 +1,7 @@
 /** What follows from a commit: who may have work now, when to look again, which workers must be told to stop. */
 
+import { holdsRoom, limitKeys } from '../../model/limits.ts'
 import type { Change } from '../fold/change.ts'
-import type { Arrival } from '../workers/arrivals.ts'
-import { holdsRoom, limitKeys } from './admission.ts'
 
 export interface Consequences {
   /** Something became claimable there, or room under a limit free. */
@@ -60,4 +59,12 @@ export function consequencesOf(change: Change): Consequences {
   }
   const slots = [...change.admission.freed].filter((key) => change.admission.hasRoom(key))
   return { queues, arrived, urgency, slots, soonest, lost }
+}
+
+export interface Arrival {
+  /** null: room under a limit of the queue, for any run that a claim was refused before. */
+  readonly runId: string | null
+  readonly queue: string
+  readonly type: string
+  readonly tenant: string | null
 }

@@ -7,7 +7,7 @@ import type { NetRow } from '../../model/rows.ts'
 import type { CompiledNet } from '../../net/compile.ts'
 import { compileNet, indexNet, NetError } from '../../net/compile.ts'
 import type { Net } from '../../net/net.ts'
-import type { Evaluators } from './evaluators.ts'
+import type { Evaluators } from '../fold/evaluators.ts'
 
 const CACHED_NETS = 1000
 /** Nodes and arcs of all of them: the largest net has 110,000, which take about 40 MB. */

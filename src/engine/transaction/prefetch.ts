@@ -2,14 +2,15 @@
  * What the end of a run will touch, as far as its net tells: loaded with the first look, so that a step costs no second
  * one. What is not foreseen is asked for when it is met.
  */
+
+import { limitKeys } from '../../model/limits.ts'
 import type { CompiledNet } from '../../net/compile.ts'
 import { collects, listKey } from '../../net/lists.ts'
 import type { Json, Node } from '../../net/net.ts'
 import type { Need } from '../../store/store.ts'
 import type { Delivery } from '../../worker/port.ts'
+import type { Evaluators } from '../fold/evaluators.ts'
 import { chunkOf } from '../fold/run/run-creation.ts'
-import { limitKeys } from './admission.ts'
-import type { Evaluators } from './evaluators.ts'
 import type { Nets } from './nets.ts'
 
 /** A run about to be settled, and how it was given out, if that is known. */

@@ -22,12 +22,12 @@ import {
   StoreUnavailableError,
   StoreUnusableError,
 } from '../../kernel/store-errors.ts'
+import { holdsRoom, limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Delivery, Reply, Report } from '../../worker/port.ts'
 import type { Change } from '../fold/change.ts'
-import { deliveryOf } from '../workers/deliveries.ts'
-import { holdsRoom, limitKeys } from './admission.ts'
 import { type Batch, Batcher } from './batcher.ts'
+import { deliveryOf } from './deliveries.ts'
 import type { Faults } from './faults.ts'
 import type { Offer } from './handoff.ts'
 import type { Expected, Foresight } from './prefetch.ts'

@@ -4,9 +4,9 @@
  */
 
 import type { Logger } from '../../kernel/logger.ts'
+import type { QueueStats } from '../../model/overview.ts'
 import type { TotalRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
-import type { QueueStats } from '../api.ts'
 import type { Change } from '../fold/change.ts'
 
 const FLUSH_EVERY_MS = 1000

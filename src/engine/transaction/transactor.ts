@@ -2,12 +2,15 @@
  * Runs a piece of work as one transaction of the store: loads what it asks for, folds, hands off, writes, and after the
  * commit tells everybody concerned. Settle, intake, control and the sweeper all go through here.
  */
+
+import { limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Loaded, Need, Store } from '../../store/store.ts'
-import { Change, type ChangeDeps } from '../fold/change.ts'
+import { Admission } from '../fold/admission.ts'
+import { Change } from '../fold/change.ts'
 import { deltaOf } from '../fold/delta.ts'
+import type { ChangeDeps } from '../fold/deps.ts'
 import { NeedMore } from '../fold/need.ts'
-import { Admission, limitKeys } from './admission.ts'
 import { type Handed, handOff, type Offer } from './handoff.ts'
 
 export interface Act<T> {

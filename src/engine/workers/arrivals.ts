@@ -9,14 +9,7 @@
  * either. Otherwise the next line tries. So one run costs about one claim, however many fetches wait.
  */
 
-export interface Arrival {
-  /** null: room under a limit of the queue, for any run that a claim was refused before. */
-  readonly runId: string | null
-  readonly queue: string
-  readonly type: string
-  readonly tenant: string | null
-}
-
+import type { Arrival } from '../transaction/consequences.ts'
 export interface Offer {
   readonly arrival: Arrival
   /** Runtimes and lines that looked in vain. */

@@ -3,11 +3,12 @@
  * What a full queue or key leaves over is made good from the others: the store is asked again, past those. A candidate
  * that a foreign client moved to another queue or type while it was being locked is left to those who ask for it there.
  */
+
+import { limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Candidates, Loaded } from '../../store/store.ts'
 import type { Change } from '../fold/change.ts'
 import { NeedMore } from '../fold/need.ts'
-import { limitKeys } from '../transaction/admission.ts'
 import { accepting } from './filter.ts'
 
 type Filter = Omit<Candidates, 'limit' | 'skipQueues' | 'skipLimitKeys'>

@@ -1,6 +1,5 @@
 /** Commands for whoever publishes them: the store's, and word of new ones. */
-import type { Commands } from '../../model/commands.ts'
-import type { EngineCommands } from '../api.ts'
+import type { Commands, EngineCommands } from '../../model/commands.ts'
 
 export class CommandDesk implements EngineCommands {
   readonly take: Commands['take']

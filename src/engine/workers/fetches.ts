@@ -8,7 +8,8 @@
 
 import type { LeaseFetch } from '../../model/leases.ts'
 import type { RunRow } from '../../model/rows.ts'
-import { type Arrival, Arrivals } from './arrivals.ts'
+import type { Arrival } from '../transaction/consequences.ts'
+import { Arrivals } from './arrivals.ts'
 import { type Asking, type FetchDeps, Line } from './fetch-line.ts'
 import { LookPace } from './look-pace.ts'
 

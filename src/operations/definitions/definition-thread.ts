@@ -1,11 +1,11 @@
 /** Reads one definition in a thread of its own (thread.ts), and plans it. Other definitions are asked of the thread that began it. */
+
 import { parentPort, workerData } from 'node:worker_threads'
-import { planStart, type Startable } from '../../engine/intake/plans.ts'
+import { planApart, type Startable } from '../../engine/intake/plans.ts'
 import type { StartLimits } from '../../engine/intake/start-check.ts'
-import { Evaluators } from '../../engine/transaction/evaluators.ts'
-import { Nets } from '../../engine/transaction/nets.ts'
 import { readInPlace } from '../../notations/read.ts'
 import type { DefinitionText } from '../../notations/source/others.ts'
+import { VOCABULARIES } from '../../notations/vocabularies.ts'
 import { planned } from './read.ts'
 import type { FromThread, ThreadTask, ToThread } from './thread.ts'
 import { sentError } from './thread-errors.ts'
@@ -38,7 +38,7 @@ try {
     ...(resolves ? { resolve: async (name: string) => (await ask({ resolve: name })) as DefinitionText | null } : {}),
     ...(names ? { names: async () => (await ask({ names: true })) as readonly string[] } : {}),
   })
-  const plan = (start: Startable) => planStart(start, new Nets(new Evaluators()), limits as StartLimits)
+  const plan = (start: Startable) => planApart(start, VOCABULARIES, limits as StartLimits)
   tell({ answer: limits === null ? { definition } : { planned: planned(definition, plan) } })
 } catch (error) {
   tell({ error: sentError(error) })

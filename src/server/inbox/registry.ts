@@ -1,12 +1,12 @@
 /** /v1/registry: which runtime executes a type, and whether it is enabled. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import type { ListingParams } from '../../engine/control/type-registry.ts'
 import { bodyObject } from '../../http/body.ts'
 import { actorOf } from '../../http/caller.ts'
 import { onlyKnown, type Query } from '../../http/query.ts'
 import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import type { ListingParams } from '../../model/registry.ts'
 import { kindOf, type Part } from '../../notations/source/reader.ts'
 import { registryWire } from '../../wire/registry.ts'
 import { readBody, readName, readRuntime } from './fields.ts'

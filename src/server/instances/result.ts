@@ -31,7 +31,7 @@ async function loadStep(
   node: Node,
 ): Promise<StepView | undefined> {
   const nodes = [node]
-  if (instance.dialect !== 'playbook') return (await loadSteps(store, indexNet(net), instance, nodes))[0]
+  if (instance.dialect !== 'playbook') return (await loadSteps(store.read, indexNet(net), instance, nodes))[0]
   const marks = await loadMarks(store, instance.id)
   return (await loadPlaybookSteps({ store, net, instance, nodes, marks }))[0]
 }

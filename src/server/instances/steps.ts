@@ -38,7 +38,7 @@ export function stepRoutes(app: FastifyInstance, engine: EngineApi): void {
     const steps =
       instance.dialect === 'playbook'
         ? await loadPlaybookSteps({ store, net, instance, nodes, marks: await loadMarks(store, instance.id) })
-        : await loadSteps(store, compiled, instance, nodes)
+        : await loadSteps(store.read, compiled, instance, nodes)
     return {
       instance_id: instance.id,
       total: all.length,

@@ -124,7 +124,7 @@ export class Stage {
   async #views(instanceId: string): Promise<readonly StepView[]> {
     const row = (await this.d.store.read.instance(instanceId)) as InstanceRow
     const net = (await this.d.engine.net(row.netHash)) as Net
-    return loadSteps(this.d.store, indexNet(net), row, net.nodes)
+    return loadSteps(this.d.store.read, indexNet(net), row, net.nodes)
   }
 
   async gate(instanceId: string): Promise<string> {

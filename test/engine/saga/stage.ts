@@ -1,5 +1,5 @@
 /** A saga by hand: steps are dispatched when told, services answer when told, the clock moves when told. */
-import type { Completion } from '../../../src/engine/api.ts'
+import type { Completion } from '../../../src/model/commands.ts'
 import type { InstanceRow, RunRow } from '../../../src/model/rows.ts'
 import type { Json, Net, Node, Retry } from '../../../src/net/net.ts'
 import type { Command, Delivery, Reply } from '../../../src/worker/port.ts'

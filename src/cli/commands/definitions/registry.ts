@@ -1,12 +1,13 @@
 /** registry ls | set | enable | disable | rm: which runtime executes a type, and whether anybody may. */
+
 import type { Command } from 'commander'
-import type { TypeRegistry } from '../../../engine/control/type-registry.ts'
-import type { RuntimeRow } from '../../../model/registry.ts'
+import type { RuntimeRow, TypeRegistry } from '../../../model/registry.ts'
 import { registryWire } from '../../../wire/registry.ts'
 import { correct } from '../../inbox.ts'
 import { actor } from '../../lookup.ts'
 import { withEngine } from '../../process/connect.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
+import type { Shared } from '../../terminal/act.ts'
+import { act, jsonOption, storeOptions } from '../../terminal/act.ts'
 import { CliError, EXIT } from '../../terminal/failure.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { brief } from '../../terminal/words.ts'

@@ -1,11 +1,13 @@
 /** schedules ls | add | pause | resume | rm: runs that are submitted by the clock. */
+
 import type { Command } from 'commander'
 import type { EngineApi } from '../../../engine/api.ts'
-import type { InboxScheduleRow } from '../../../model/inbox-schedules.ts'
+import type { InboxScheduleRow } from '../../../model/schedules.ts'
 import { scheduleWire } from '../../../wire/schedule.ts'
 import { correct, number } from '../../inbox.ts'
 import { withEngine } from '../../process/connect.ts'
-import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
+import type { Shared } from '../../terminal/act.ts'
+import { act, jsonOption, storeOptions } from '../../terminal/act.ts'
 import { CliError, EXIT } from '../../terminal/failure.ts'
 import { jsonArgument } from '../../terminal/json-argument.ts'
 import type { Terminal } from '../../terminal/terminal.ts'

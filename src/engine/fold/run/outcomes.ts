@@ -5,12 +5,12 @@
  */
 
 import { PetrelError } from '../../../kernel/errors.ts'
+import type { Command } from '../../../model/commands.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Command, Reply, Report } from '../../../worker/port.ts'
 import type { Change } from '../change.ts'
-import { fallDue, overtake } from '../cut-off.ts'
+import { fallDue, overtake } from '../instance/cut-off.ts'
 import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
 import { backoffMs, retryable } from './backoff.ts'
@@ -23,6 +23,19 @@ import { deferred, MAX_DELIVERIES, placeOf, postponed, requeued, retried, return
 
 export interface Chance {
   readonly random: () => number
+}
+
+/** What a worker reports of an execution. */
+interface Report {
+  readonly delivery: { readonly runId: string; readonly epoch: number }
+  readonly reportId: string
+  readonly startedAt: number | null
+  readonly outcome:
+    | { readonly kind: 'succeeded'; readonly result: string | null }
+    | { readonly kind: 'failed'; readonly error: Failure }
+    | { readonly kind: 'deferred'; readonly command?: Command }
+    | { readonly kind: 'released' }
+    | { readonly kind: 'later'; readonly delayMs: number }
 }
 
 export const UNSTORABLE: Failure = {
@@ -38,7 +51,7 @@ export function reported(
   report: Report,
   said: Said,
   chance: Chance,
-): Reply['status'] {
+): 'recorded' | 'stale' | 'not_found' {
   const { delivery, outcome, reportId } = report
   const asked = change.run(delivery.runId)
   if (asked === undefined) return 'not_found'

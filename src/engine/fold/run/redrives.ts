@@ -3,10 +3,10 @@
  * governance, or the net's policy gives them a second time.
  */
 
+import type { Command } from '../../../model/commands.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Effect, Place } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Command } from '../../../worker/port.ts'
 import type { Change, Member } from '../change.ts'
 import { placeOf, redriven } from './runs.ts'
 

@@ -7,7 +7,6 @@ import { unstorable } from '../../../kernel/json-limits.ts'
 import { MAX_NOTES_BYTES, nameProblem } from '../../../kernel/remarks.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Remarks } from '../../../worker/port.ts'
 
 export interface Said {
   readonly set?: Entries
@@ -26,8 +25,14 @@ export interface Told extends Said {
 
 export const UNTOLD: Told = { startedAt: null, reportId: null }
 
-/** As a session's report carries it. */
-export function readSaid({ set, notes, notesDropped }: Remarks, limits: SaidLimits): Said | Failure {
+/** As a session's report carries them: JSON text of an object, and of a list. */
+interface RemarkTexts {
+  readonly set?: string
+  readonly notes?: string
+  readonly notesDropped?: number
+}
+
+export function readSaid({ set, notes, notesDropped }: RemarkTexts, limits: SaidLimits): Said | Failure {
   if (set === undefined && notes === undefined && notesDropped === undefined) return {}
   const entries = set === undefined ? undefined : parse(set)
   if (entries === null) return wrong('the context entries are not JSON')

@@ -1,14 +1,14 @@
 /** From "run this place" to a row: which type and queue, which arguments, which policies. */
 
+import { tenantLimitKey } from '../../../model/limits.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { ItemRun, Literal } from '../../../model/start.ts'
 import type { Effect, Failure, Place } from '../../../net/marking.ts'
 import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../../../net/net.ts'
-import { tenantLimitKey } from '../../transaction/admission.ts'
-import { takenOver } from '../carry-over.ts'
 import type { Change, Member } from '../change.ts'
 import { wholeOf } from '../dereference.ts'
 import { slotOf } from '../facts.ts'
+import { takenOver } from '../instance/carry-over.ts'
 import { NeedMore } from '../need.ts'
 import { inputFailure } from '../node-schemas.ts'
 import { INBOX_RETRY } from './backoff.ts'

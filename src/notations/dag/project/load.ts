@@ -21,7 +21,7 @@ export async function loadStatus(engine: EngineApi, instance: InstanceRow): Prom
   const { id } = instance
   const compiled = indexNet(net)
   const [steps, slots, events, tree, now] = await Promise.all([
-    loadSteps(store, compiled, instance, dagNodes(net)),
+    loadSteps(store.read, compiled, instance, dagNodes(net)),
     store.read.trees.slotsOf({ instanceIds: [id], prefixes: ['e', 'x'] }),
     store.read.steps.stateEvents({ instanceId: id, limit: MOST_EVENTS }),
     nestedIds(engine, id, MOST_NESTED),

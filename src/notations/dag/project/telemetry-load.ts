@@ -120,7 +120,7 @@ async function costBelow(engine: EngineApi, instance: InstanceRow): Promise<Cost
 /** The last completed first. What was active when it began to stop, and ended well, is among them. */
 async function undoneSteps(engine: EngineApi, net: CompiledNet, instance: InstanceRow): Promise<readonly string[]> {
   const nodes = net.net.nodes.filter(({ undo }) => undo !== null)
-  const steps = (await loadSteps(engine.store, net, instance, nodes)).filter(({ state }) => state === 'completed')
+  const steps = (await loadSteps(engine.store.read, net, instance, nodes)).filter(({ state }) => state === 'completed')
   const order = (a: (typeof steps)[number], b: (typeof steps)[number]): number =>
     (b.endedAt ?? 0) - (a.endedAt ?? 0) || (b.run?.doneSeq ?? 0) - (a.run?.doneSeq ?? 0)
   return steps.sort(order).map(({ node }) => node.key)

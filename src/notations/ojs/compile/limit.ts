@@ -3,7 +3,7 @@
  * limit all jobs that name the same key. A limit is a fixed window that opens with the first start in it; a throttle of
  * n per period is a window of one start per nth part of it, and stands in for a rate given beside it.
  */
-import type { LimitParams } from '../../../model/enqueue.ts'
+import type { LimitParams } from '../../../model/limits.ts'
 import { kindOf, type Part } from '../../source/reader.ts'
 
 export interface RateLimitAsked {

@@ -1,7 +1,7 @@
 /** Options of a job, of a single one and of one in a workflow alike. */
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
-import type { LimitParams } from '../../../model/enqueue.ts'
+import type { LimitParams } from '../../../model/limits.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import type { Json, Retry } from '../../../net/net.ts'
 import { kindOf, type Part } from '../../source/reader.ts'

@@ -1,7 +1,7 @@
 /** A workflow as a client posts it: checked as a whole, then in the engine's words. */
 
 import { EngineKey } from '../../../kernel/scoped-names.ts'
-import type { LimitParams } from '../../../model/enqueue.ts'
+import type { LimitParams } from '../../../model/limits.ts'
 import type { StartParams } from '../../../model/start.ts'
 import { type Mistake, pathText } from '../../source/mistakes.ts'
 import { BodyNotes, Part } from '../../source/reader.ts'

@@ -88,7 +88,7 @@ export async function loadPlaybookSteps(p: {
 }): Promise<readonly PlaybookStep[]> {
   const compiled: CompiledNet = indexNet(p.net)
   const plain = p.nodes.filter(({ work }) => work.kind !== 'each')
-  const loaded = await loadSteps(p.store, compiled, p.instance, plain)
+  const loaded = await loadSteps(p.store.read, compiled, p.instance, plain)
   const views = new Map(loaded.map((view) => [view.node.key, view]))
   return p.nodes.map((node) => {
     const loop = p.marks.loops.get(node.key) ?? null

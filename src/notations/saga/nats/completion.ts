@@ -1,5 +1,5 @@
 /** What a service says about a step: { workflow_instance_id, step_id, success, result_json, error_message, outcome?, log? }. */
-import type { Completion } from '../../../engine/api.ts'
+import type { Completion } from '../../../model/commands.ts'
 import type { Json } from '../../../net/net.ts'
 import { choiceOf, type Fields, flagOf, idOf, jsonOf, kind, need, textOf, wrong } from './body.ts'
 

@@ -1,7 +1,8 @@
 /** What an error says about the message that met it. */
-import type { CompletionRefusal } from '../../../engine/api.ts'
+
 import { PetrelError } from '../../../kernel/errors.ts'
 import { StoreDataError, StoreUnavailableError } from '../../../kernel/store-errors.ts'
+import type { CompletionRefusal } from '../../../model/commands.ts'
 import type { Message } from './message.ts'
 import { Refusal } from './refusal.ts'
 

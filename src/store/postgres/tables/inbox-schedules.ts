@@ -2,11 +2,12 @@
  * Schedules of the inbox. No lock is held between looking and moving: the key of the run lets one firing in, and only
  * the row as it was seen is moved. Foreign tickers, who hold the row's lock meanwhile, make the same key.
  */
-import type { InboxScheduleRow, InboxSchedules } from '../../../model/inbox-schedules.ts'
+import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules.ts'
 import { ALWAYS_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
-import { type Fields, statement } from '../connection/statement.ts'
+import type { Fields } from '../connection/statement.ts'
+import { statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
 import { isUuid } from '../connection/uuid.ts'
 import { jsonBytes, shownJson } from '../shown.ts'

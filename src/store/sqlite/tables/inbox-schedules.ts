@@ -1,5 +1,5 @@
 /** Schedules of the inbox. One writer at a time, so a statement that names what it expects needs no lock. */
-import type { InboxScheduleRow, InboxSchedules } from '../../../model/inbox-schedules.ts'
+import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules.ts'
 import { ALWAYS_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'

@@ -3,12 +3,13 @@
  * somebody names it.
  */
 import type { FastifyInstance } from 'fastify'
-import type { EngineApi, QueueStats } from '../../../../engine/api.ts'
+import type { EngineApi } from '../../../../engine/api.ts'
 import { type Body, bodyObject } from '../../../../http/body.ts'
 import { actorOf } from '../../../../http/caller.ts'
 import { refuseMistakes } from '../../../../http/mistaken.ts'
 import { onlyKnown, type Query } from '../../../../http/query.ts'
 import { RequestError } from '../../../../http/request-error.ts'
+import type { QueueStats } from '../../../../model/overview.ts'
 import { BodyNotes } from '../../../source/reader.ts'
 import { isQueueName } from '../../compile/names.ts'
 import { timeText } from '../../project/time.ts'

@@ -1,9 +1,9 @@
 /** Numbers of the whole server: /ojs/v1/admin/stats and its history, /unique-jobs, /admin/tenants. */
 import type { FastifyInstance } from 'fastify'
-import type { QueueStats } from '../../../../engine/api.ts'
 import { listParam, onlyKnown, type Query, textParam } from '../../../../http/query.ts'
 import { notFound, RequestError } from '../../../../http/request-error.ts'
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
+import type { QueueStats } from '../../../../model/overview.ts'
 import { jobState } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'

@@ -3,21 +3,21 @@
  * harm but delay: whoever waits looks again by himself.
  */
 
-import type { Logger } from '../../kernel/logger.ts'
-import type { Store, Wake } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
-import type { SlotDesk } from '../time/quotas.ts'
-import type { Sweeper } from '../time/sweeper.ts'
-import type { CommandDesk } from '../workers/commands.ts'
-import type { Completions } from '../workers/completions.ts'
-import type { LeaseDesk } from '../workers/leases.ts'
-import type { Sessions } from '../workers/sessions.ts'
-import { consequencesOf } from './consequences.ts'
-import type { Nets } from './nets.ts'
-import { type RunObserver, tellObservers } from './observers.ts'
-import type { Totals } from './totals.ts'
-import type { Committed } from './transactor.ts'
-import type { Waiters } from './waiters.ts'
+import type { Logger } from '../kernel/logger.ts'
+import type { Store, Wake } from '../store/store.ts'
+import type { Change } from './fold/change.ts'
+import type { SlotDesk } from './time/quotas.ts'
+import type { Sweeper } from './time/sweeper.ts'
+import { consequencesOf } from './transaction/consequences.ts'
+import type { Nets } from './transaction/nets.ts'
+import { type RunObserver, tellObservers } from './transaction/observers.ts'
+import type { Totals } from './transaction/totals.ts'
+import type { Committed } from './transaction/transactor.ts'
+import type { Waiters } from './transaction/waiters.ts'
+import type { CommandDesk } from './workers/commands.ts'
+import type { Completions } from './workers/completions.ts'
+import type { LeaseDesk } from './workers/leases.ts'
+import type { Sessions } from './workers/sessions.ts'
 
 export interface NewsDeps {
   readonly store: Store

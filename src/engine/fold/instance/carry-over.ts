@@ -4,18 +4,18 @@
  * matched in their order (slot `v:<node>` says how far), and work is taken over only if it was given the same.
  */
 
-import type { PlaceAt } from '../../model/firings.ts'
-import type { InstanceRow, RunRow } from '../../model/rows.ts'
-import type { CompiledNet } from '../../net/compile.ts'
-import { keyAt } from '../../net/draft.ts'
-import type { Entries, Place } from '../../net/marking.ts'
-import type { Json } from '../../net/net.ts'
-import { sharedIn } from '../../net/references.ts'
-import { findCycle } from '../../net/validate/validate.ts'
-import type { Change, Member } from './change.ts'
-import { mayRefer, wholeJson } from './dereference.ts'
-import { slotOf } from './facts.ts'
-import { NeedMore } from './need.ts'
+import type { PlaceAt } from '../../../model/firings.ts'
+import type { InstanceRow, RunRow } from '../../../model/rows.ts'
+import type { CompiledNet } from '../../../net/compile.ts'
+import { keyAt } from '../../../net/draft.ts'
+import type { Entries, Place } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import { sharedIn } from '../../../net/references.ts'
+import { findCycle } from '../../../net/validate/validate.ts'
+import type { Change, Member } from '../change.ts'
+import { mayRefer, wholeJson } from '../dereference.ts'
+import { slotOf } from '../facts.ts'
+import { NeedMore } from '../need.ts'
 
 /** The run as the earlier instance finished it; null: it has to be done. */
 export function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {

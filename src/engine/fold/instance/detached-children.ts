@@ -3,8 +3,8 @@
  * Slot `k:<node>` counts the children of a node and `k:<node>/<n>` has the id of each: an instance that repeats this one
  * lets go of none a second time.
  */
-import type { Change, Member } from './change.ts'
-import { slotOf } from './facts.ts'
+import type { Change, Member } from '../change.ts'
+import { slotOf } from '../facts.ts'
 
 interface Detached {
   readonly id: string

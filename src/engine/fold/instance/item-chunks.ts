@@ -1,5 +1,5 @@
 /** Items of a list as they are kept: in chunks, since whoever reads one item reads its chunk. */
-import type { Json } from '../../net/net.ts'
+import type { Json } from '../../../net/net.ts'
 
 const ITEMS_PER_CHUNK = 500
 /** Large items make small chunks: a list of 100,000 reads one for every item that ends. */

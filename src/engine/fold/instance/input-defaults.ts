@@ -1,8 +1,8 @@
 /** What an instance is given, laid over the defaults of its net. */
 
-import { PetrelError } from '../../kernel/errors.ts'
-import { isMap } from '../../net/json.ts'
-import type { Json } from '../../net/net.ts'
+import { PetrelError } from '../../../kernel/errors.ts'
+import { isMap } from '../../../net/json.ts'
+import type { Json } from '../../../net/net.ts'
 
 /** Where the defaults are a map, so is what is given: anything else would replace all of them at once. */
 export function checkInput(defaults: Json | undefined, given: Json | null | undefined, where: string): void {

@@ -1,15 +1,15 @@
 /** New instances: a root by start, a child by its parent's net, a retry from the one it repeats. */
 
-import type { InstanceRow } from '../../model/rows.ts'
-import type { ChildStart, Literal } from '../../model/start.ts'
-import type { Place } from '../../net/marking.ts'
-import type { Json, Node } from '../../net/net.ts'
-import { withDefaults } from '../intake/defaults.ts'
+import type { InstanceRow } from '../../../model/rows.ts'
+import type { ChildStart, Literal } from '../../../model/start.ts'
+import type { Place } from '../../../net/marking.ts'
+import type { Json, Node } from '../../../net/net.ts'
+import type { Change, Member } from '../change.ts'
+import { beginOrWait } from '../quotas.ts'
+import { chunkOf, literalOf } from '../run/run-creation.ts'
 import { childBefore } from './carry-over.ts'
-import type { Change, Member } from './change.ts'
 import { keepChild } from './child-ends.ts'
-import { beginOrWait } from './quotas.ts'
-import { chunkOf, literalOf } from './run/run-creation.ts'
+import { withDefaults } from './input-defaults.ts'
 
 export interface Birth {
   readonly id: string

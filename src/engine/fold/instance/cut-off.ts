@@ -12,13 +12,13 @@
  * work took effect is not known.
  */
 
-import type { RunRow } from '../../model/rows.ts'
-import type { Failure } from '../../net/marking.ts'
-import { undoesAtOnce } from '../../net/transitions.ts'
-import type { Change, Member } from './change.ts'
-import { NeedMore } from './need.ts'
-import { UNTOLD } from './run/remarks.ts'
-import { placeOf } from './run/runs.ts'
+import type { RunRow } from '../../../model/rows.ts'
+import type { Failure } from '../../../net/marking.ts'
+import { undoesAtOnce } from '../../../net/transitions.ts'
+import type { Change, Member } from '../change.ts'
+import { NeedMore } from '../need.ts'
+import { UNTOLD } from '../run/remarks.ts'
+import { placeOf } from '../run/runs.ts'
 
 /** Given up at a time; an instance has more than this only in theory, and those end by themselves. */
 const CHUNK = 10_000

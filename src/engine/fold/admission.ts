@@ -1,18 +1,10 @@
-/**
- * Who may be handed out, and to whom. Claim and hand-off both ask here, under the locks of their transaction: the type is
- * open to the taker's runtime, the queue runs, the queue's and the key's limits have room. A finishing run gives its room
- * back first, so that it passes to the next.
- */
-
-import { PetrelError } from '../../kernel/errors.ts'
-import { scopedName } from '../../kernel/scoped-names.ts'
 import { StoreLockedError } from '../../kernel/store-errors.ts'
-import type { LimitParams } from '../../model/enqueue.ts'
+import type { LimitParams } from '../../model/limits.ts'
+import { holdsRoom, isSlotKey, limitKeys } from '../../model/limits.ts'
 import type { Listing } from '../../model/registry.ts'
 import type { LimitRow, QueueRow, RunRow } from '../../model/rows.ts'
-import { isSlotKey } from '../fold/quotas.ts'
 
-const KEYED = 'key:'
+const _KEYED = 'key:'
 
 /** A window that begins later than this is of a clock that was set back since: it is over. */
 const AHEAD_MS = 1_000
@@ -162,38 +154,3 @@ export class Admission {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-
-/** Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled. */
-export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'>): boolean {
-  return run.sessionId !== null || run.leaseMs !== null || run.deferred
-}
-
-export function limitKeys(run: { readonly queue: string; readonly limitKey: string | null }): readonly string[] {
-  const queue = `queue:${run.queue}`
-  return run.limitKey === null ? [queue] : [queue, `${KEYED}${run.limitKey}`]
-}
-
-/** As runs carry it: the limit keys of one tenant are not those of another. */
-export function tenantLimitKey(key: string | null, tenant: string | null): string | null {
-  return key === null ? null : scopedName(key, tenant)
-}
-
-/** A limit that a run or a start brings along. Those of queues and of workflows name what they limit already. */
-export function tenantLimit(p: LimitParams, tenant: string | undefined): LimitParams {
-  if (!p.key.startsWith(KEYED)) return p
-  return { ...p, key: `${KEYED}${scopedName(p.key.slice(KEYED.length), tenant ?? null)}` }
-}
-
-export function checkLimit(p: LimitParams): void {
-  const isSlot = isSlotKey(p.key)
-  if (!p.key.startsWith('queue:') && !p.key.startsWith(KEYED) && !isSlot) {
-    const keys = "'queue:<name>', 'key:<limit key>' or 'workflow:<tenant>:<name>'"
-    throw new PetrelError('invalid_request', `limit '${p.key}': the key is ${keys}`)
-  }
-  if (isSlot && ((p.ratePer ?? null) !== null || (p.periodMs ?? null) !== null)) {
-    throw new PetrelError('invalid_request', `limit '${p.key}': instances have no rate, only maxConcurrent`)
-  }
-  if ((p.ratePer ?? null) !== null && !((p.periodMs ?? 0) > 0)) {
-    throw new PetrelError('invalid_request', `limit '${p.key}': a rate needs periodMs, more than 0`)
-  }
-}

@@ -1,12 +1,12 @@
 /** A nested workflow has ended: its parent is told, and goes on with it as with any other work. */
 
-import type { InstanceRow } from '../../model/rows.ts'
-import type { Failure, Outcome, Place } from '../../net/marking.ts'
-import { TERMINAL } from '../../net/marking.ts'
-import type { Json } from '../../net/net.ts'
-import { CANCELLED } from '../../net/phases.ts'
-import type { Change, Member } from './change.ts'
-import { slotOf } from './facts.ts'
+import type { InstanceRow } from '../../../model/rows.ts'
+import type { Failure, Outcome, Place } from '../../../net/marking.ts'
+import { TERMINAL } from '../../../net/marking.ts'
+import type { Json } from '../../../net/net.ts'
+import { CANCELLED } from '../../../net/phases.ts'
+import type { Change, Member } from '../change.ts'
+import { slotOf } from '../facts.ts'
 
 export function childEnded(change: Change, member: Member): void {
   const child = member.row

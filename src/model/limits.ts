@@ -1,0 +1,65 @@
+/** Limits: on leases, by queue or limit key, and on instances, by workflow. Keys of both are in one table. */
+
+import { PetrelError } from '../kernel/errors.ts'
+import { scopedName } from '../kernel/scoped-names.ts'
+import type { RunRow } from './rows.ts'
+
+const KEYED = 'key:'
+const WORKFLOW = 'workflow:'
+
+/**
+ * A limit by its key, `queue:<name>` or `key:<limit key>`, or of the instances of a workflow (slotKey), which has no rate.
+ * What is left out stays as it is, or unlimited if it is new.
+ */
+export interface LimitParams {
+  readonly key: string
+  /** Leased, or executing, at the same time. */
+  readonly maxConcurrent?: number | null
+  /** Leases per period. */
+  readonly ratePer?: number | null
+  readonly periodMs?: number | null
+}
+
+/** Foreign clients take none, whatever they lease. A run that one of them ended gives its room back when it is settled. */
+export function holdsRoom(run: Pick<RunRow, 'sessionId' | 'leaseMs' | 'deferred'>): boolean {
+  return run.sessionId !== null || run.leaseMs !== null || run.deferred
+}
+
+export function limitKeys(run: { readonly queue: string; readonly limitKey: string | null }): readonly string[] {
+  const queue = `queue:${run.queue}`
+  return run.limitKey === null ? [queue] : [queue, `${KEYED}${run.limitKey}`]
+}
+
+/** As runs carry it: the limit keys of one tenant are not those of another. */
+export function tenantLimitKey(key: string | null, tenant: string | null): string | null {
+  return key === null ? null : scopedName(key, tenant)
+}
+
+/** A limit that a run or a start brings along. Those of queues and of workflows name what they limit already. */
+export function tenantLimit(p: LimitParams, tenant: string | undefined): LimitParams {
+  if (!p.key.startsWith(KEYED)) return p
+  return { ...p, key: `${KEYED}${scopedName(p.key.slice(KEYED.length), tenant ?? null)}` }
+}
+
+export function checkLimit(p: LimitParams): void {
+  const isSlot = isSlotKey(p.key)
+  if (!p.key.startsWith('queue:') && !p.key.startsWith(KEYED) && !isSlot) {
+    const keys = "'queue:<name>', 'key:<limit key>' or 'workflow:<tenant>:<name>'"
+    throw new PetrelError('invalid_request', `limit '${p.key}': the key is ${keys}`)
+  }
+  if (isSlot && ((p.ratePer ?? null) !== null || (p.periodMs ?? null) !== null)) {
+    throw new PetrelError('invalid_request', `limit '${p.key}': instances have no rate, only maxConcurrent`)
+  }
+  if ((p.ratePer ?? null) !== null && !((p.periodMs ?? 0) > 0)) {
+    throw new PetrelError('invalid_request', `limit '${p.key}': a rate needs periodMs, more than 0`)
+  }
+}
+
+/** A colon in a tenant's name is escaped: no tenant can come under the limit of another. */
+export function slotKey(name: string, tenant: string | null): string {
+  return `${WORKFLOW}${(tenant ?? '').replace(/[%:]/g, encodeURIComponent)}:${name}`
+}
+
+export function isSlotKey(key: string): boolean {
+  return key.startsWith(WORKFLOW)
+}
