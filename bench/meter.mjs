@@ -12,7 +12,7 @@ export class Meter {
     this.#store = store
   }
 
-  /** Then there should be no warm-up: Postgres tells what was written only later, all in one. */
+  /** Then there should be no warm-up: Postgres reports the writes only later, all in one. */
   get on() {
     return this.#store !== null
   }
@@ -50,7 +50,7 @@ export class Meter {
     await this.#store?.endCounting()
   }
 
-  /** Once whoever wrote is closed. @returns {Promise<{ readonly [metric: string]: number }>} per step */
+  /** After the writers are closed. @returns {Promise<{ readonly [metric: string]: number }>} per step */
   async figures() {
     if (this.#store === null || this.#steps === 0) return {}
     const { rows, walBytes } = await this.#store.counted()

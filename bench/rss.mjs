@@ -1,8 +1,8 @@
 // @ts-check
-/** What other processes take, as the kernel tells it. Zero where it tells nothing: not Linux, or the process has ended. */
+/** The resources of other processes, from the kernel. Zero if unknown: not Linux, or the process has ended. */
 import { readFileSync } from 'node:fs'
 
-/** Of the file that tells the processor time: how long a tick is. Linux says 100 a second to everybody. */
+/** The length of a tick in the file with the processor time. Linux reports 100 a second to every process. */
 const TICK_MICROS = 10_000
 
 /** @param {number | undefined} pid */

@@ -97,7 +97,7 @@ function chosenWorkloads({ only, quick }) {
 async function measureStore({ store, url, chosen, options, profiles }) {
   /** @type {StoreReport} */
   const report = { store, server: await describeServer(store, url), samples: {}, counted: {} }
-  /** What later workloads are told of earlier ones. @type {{ [name: string]: number }} */
+  /** Figures of earlier workloads, for later ones. @type {{ [name: string]: number }} */
   const given = {}
   /** @returns {Promise<{ [metric: string]: number }>} */
   const measure = async (/** @type {import('./workload.mjs').Workload} */ workload, counting = false) => {

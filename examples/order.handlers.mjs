@@ -1,4 +1,4 @@
-// Handlers by type. Each gets the arguments of its step and a context; what it returns is the result of the step.
+// Handlers by type. Each gets the arguments of its step and a context, and returns the result of the step.
 export default {
   'order.validate': async ([order]) => {
     if (!(order.amount > 0)) throw new Error(`the amount of ${order.order_id} must be positive`)

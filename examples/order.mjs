@@ -1,5 +1,5 @@
 // @ts-check
-// The SDK: typed tasks, a chain in which each step takes what the one before gives, a result to wait for.
+// The SDK: typed tasks, a chain in which each step takes the result of the previous one, and a result to wait for.
 //
 //   node examples/order.mjs [store]      default: sqlite::memory:
 import { chain, group, job, Petrel, task } from 'petrel'
@@ -12,7 +12,7 @@ const validate = task('order.validate', async (/** @type {Order} */ order) => {
   return order
 })
 
-// Takes what `validate` gives: the compiler refuses any other step before it.
+// Takes the result of `validate`: the compiler refuses any other step before it.
 const charge = task(
   'payment.charge',
   async (/** @type {null} */ _, /** @type {import('petrel').StepContext<Order>} */ ctx) => {

@@ -17,7 +17,7 @@ const args = process.argv.slice(2).filter((arg) => arg !== '--full')
 const full = process.argv.includes('--full') || process.env['PETREL_TEST_FULL'] === '1'
 const ci = !['', '0', 'false', undefined].includes(process.env['CI'])
 const everything = args.length === 0
-/** Tests that a name pattern leaves out are reported as skipped; nobody forgot them. */
+/** Tests that a name pattern leaves out are reported as skipped on purpose. */
 const filtered = args.some((arg) => /^(-t|--testNamePattern)\b/.test(arg))
 const reportFile = join(root, '.test/report.json')
 
@@ -45,7 +45,7 @@ function signalGroup(child, signal) {
   try {
     if (child.pid) process.kill(-child.pid, signal)
   } catch {
-    // nobody of the group is left
+    // no process of the group is left
   }
 }
 
@@ -126,7 +126,7 @@ async function runVitest(services) {
   }
 }
 
-/** Somebody who runs one room's tests is not held up by a type error in another; what uses dist is told it is old. */
+/** A type error elsewhere does not stop a run of one directory's tests; tests that use dist get a warning that it is old. */
 function buildOrSay() {
   try {
     buildIfStale()

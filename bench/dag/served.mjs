@@ -40,7 +40,7 @@ export class Served {
     await exited
   }
 
-  /** Of the server process, sampled; begins anew. */
+  /** Of the server process, sampled; starts again. */
   takePeakRssMb() {
     const peak = Math.max(this.#peakMb, rssMb(this.#child.pid))
     this.#peakMb = 0

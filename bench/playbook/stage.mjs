@@ -4,8 +4,8 @@
  * playbooks on them: how long each took, and what both processes used meanwhile.
  *
  * @typedef {{ ms: number, cpuMicros: number, slowestMs: number, server: Memory, worker: Memory }} Played
- * `ms`: from the start of the request until the end as the store has it. `slowestMs`: the longest that the server let
- * somebody wait who asked whether it is well.
+ * `ms`: from the start of the request until the end as the store has it. `slowestMs`: the longest time that the server
+ * took to answer a health check.
  * @typedef {{ peakMb: number, earlierMb: number, laterMb: number }} Memory
  * The peaks of the first and of the second half of the time.
  */

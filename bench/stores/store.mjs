@@ -22,8 +22,8 @@
  *   bareWriter(): Promise<BareWriter>,
  *   remove(): Promise<void>,
  * }} BenchStore
- * `settleConnections`: over how many Petrel settles at once. `tap`: before Petrel opens the store. `counted`: once
- * whoever wrote is closed. `committer`: durable transactions that insert one row.
+ * `settleConnections`: how many Petrel settles over at once. `tap`: before Petrel opens the store. `counted`: after
+ * the writers are closed. `committer`: durable transactions that insert one row.
  */
 
 /** @param {'sqlite' | 'postgres'} kind @param {{ server: string, folder: string, internal: (path: string) => Promise<any> }} params @returns {Promise<BenchStore>} */

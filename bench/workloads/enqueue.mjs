@@ -1,5 +1,5 @@
 // @ts-check
-/** Putting in 20,000 jobs that nobody takes: one per call with 64 calls in flight, then 1,000 per call. */
+/** Enqueuing 20,000 jobs that no worker takes: one per call with 64 calls in flight, then 1,000 per call. */
 import { timed, warmUp } from '../figures.mjs'
 
 const IN_FLIGHT = 64

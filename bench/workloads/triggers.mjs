@@ -3,7 +3,7 @@
  * What the inbox's triggers cost (Postgres; src/store/postgres/repeatable/). The same work on the same
  * tables with the triggers there and dropped by turns (one that is only disabled still makes Postgres lock the row
  * first): the engine's batches, which must not pay for them row by row, and rows that a client puts in, claims and
- * completes by plain SQL, which pay for being checked and told.
+ * completes by plain SQL, which pay for the checks and events.
  */
 import pg from 'pg'
 import { timed } from '../figures.mjs'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker in Python that needs nothing but its standard library.
+"""A worker in Python that needs only the standard library.
 
     OJS_URL=http://127.0.0.1:7070 python3 worker.py [queue …]      default: python
 
@@ -41,7 +41,7 @@ def measure(job):
 
 @handler("text.check")
 def check(job):
-    """Every step sees the results of all before it, by their place in the chain."""
+    """Every step sees the results of all previous steps, by their place in the chain."""
     measured, shouted, published = job["parent_results"]
     if measured["text"].upper() != shouted["text"]:
         raise ValueError(f"{shouted['text']!r} is not {measured['text']!r} in capitals")
@@ -58,7 +58,7 @@ def post(path, body, timeout=10):
 
 
 def patiently(path, body, timeout=10):
-    """Asks until somebody answers: a server that is restarted has lost nothing."""
+    """Retries until the server answers: a restarted server has lost nothing."""
     while True:
         try:
             return post(path, body, timeout)
@@ -72,7 +72,7 @@ def patiently(path, body, timeout=10):
 
 
 def keep_alive(job, done):
-    """Renews the lease three times in its length, so that long work is not given to somebody else."""
+    """Renews the lease three times in its length, so that long work is not given to another worker."""
     while not done.wait(LEASE_MS / 3000):
         patiently(
             "/workers/heartbeat",

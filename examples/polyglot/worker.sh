@@ -3,8 +3,8 @@
 #
 #   OJS_URL=http://127.0.0.1:7070 ./worker.sh [queue …]      default: shell
 #
-# A handler is a function: the job comes on stdin, the result goes to stdout as JSON, anything but exit 0 is a failure and
-# what it wrote to stderr the reason. SIGTERM lets the job at hand end. OJS_KEY: an API key, where the server wants one.
+# A handler is a function: the job comes on stdin, the result goes to stdout as JSON. Any exit code but 0 is a failure, and
+# stderr gives the reason. SIGTERM lets the current job end. OJS_KEY: an API key, if the server requires one.
 set -uo pipefail
 
 server=${OJS_URL:-http://127.0.0.1:7070}
@@ -50,7 +50,7 @@ asked=$(jq -cn --argjson queues "$queues" --arg worker "$worker" \
   '{ queues: $queues, worker_id: $worker, visibility_timeout_ms: 60000, wait_ms: 20000 }')
 fetched=$(mktemp)
 while [[ -z $stopping ]]; do
-  # In the background: a signal ends curl and with it the wait. Nobody fetches a job for a worker that is gone.
+  # In the background: a signal ends curl and with it the wait. No job is fetched for a worker that is gone.
   run=exec post /workers/fetch "$asked" >"$fetched" &
   waiting=$!
   wait "$waiting" || { [[ -n $stopping ]] || sleep 1; continue; }

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Keeps the throw-away servers: starts those it is given binaries for, prints their addresses as one line of JSON,
- * and stops them and removes their folder when its standard input ends or it is told to terminate.
+ * and stops them and removes their folder when its standard input ends or it receives a signal to terminate.
  */
 import * as fs from 'node:fs'
 import { startNats } from './nats.mjs'

@@ -41,7 +41,7 @@ export async function startPostgres({ binaries, folder, user, launch }) {
   const data = join(folder, 'postgres')
   const password = randomBytes(12).toString('hex')
   initialise({ initdb: binaries.initdb, data, password, folder, user })
-  // Between choosing a free port and listening on it somebody else may take it: then once more with another.
+  // Between choosing a free port and listening on it another process may take it: then another port is tried.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
     const server = launch({

@@ -5,7 +5,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** @typedef {{ uid: number, gid: number } | null} User null: whoever we are */
+/** @typedef {{ uid: number, gid: number } | null} User null: the current user */
 
 /** @returns {User} */
 export function unprivilegedUser() {
@@ -22,7 +22,7 @@ export function unprivilegedUser() {
 }
 
 /**
- * A new folder that the user owns. As root TMPDIR may lie where nobody else may look; then the usual places are tried.
+ * A new folder that the user owns. As root TMPDIR may be unreadable for other users; then the usual places are tried.
  * @param {User} user
  */
 export function makeFolder(user) {

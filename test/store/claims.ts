@@ -25,7 +25,7 @@ async function enqueue(store: Store, ...runs: (Partial<RunRow> & { readonly type
 }
 
 export function claimTopic(current: Current): void {
-  it('reports the most urgent for the next transaction, too', async () => {
+  it('loads the urgency of the next claim for a transaction, too', async () => {
     const { store } = current()
     await enqueue(store, { type: 'a', priority: 30 }, { type: 'b', priority: 20 })
     const filters = [ANY, { ...ANY, types: ['a'] }, { ...ANY, types: ['none'] }]

@@ -101,7 +101,7 @@ export function leaseTopic(current: Current): void {
     expect(await store.sweep.lostRuns({ limit: 10 })).toEqual([])
   })
 
-  it('lets no session return after it was removed', async () => {
+  it('lets no dead session return', async () => {
     const { store } = current()
     const worker = aWorker()
     await store.sweep.beat({ worker, ttlMs: 1_000 })

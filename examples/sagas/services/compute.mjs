@@ -1,6 +1,6 @@
 // @ts-check
-// A grid that takes its time. Who waits for a batch is written down, with the step id; the answer comes when the batch is
-// done, also if this process was restarted meanwhile.
+// A slow grid. It stores which step waits for a batch, with the step id; the answer is sent when the batch is done, even if
+// this process was restarted meanwhile.
 //
 //   BATCH_MS   how long a batch takes, default 2000
 //
@@ -41,7 +41,7 @@ setInterval(async () => {
   for (const { batch_id, step_id, instance_id } of /** @type {any[]} */ (database.prepare(DONE).all(Date.now()))) {
     const outputs = [`npv-${batch_id}.csv`, `xva-${batch_id}.csv`]
     await consumer.complete({ stepId: step_id, instanceId: instance_id, result: { outputs } })
-    // Only now: had we died before, the next process would say it again.
+    // Only now: after a crash before this point, the next process sends the answer again.
     database.prepare('DELETE FROM waiting WHERE step_id = ?').run(step_id)
   }
 }, 100).unref()

@@ -1,5 +1,5 @@
 // @ts-check
-// Accounts, and whom they may act for.
+// Accounts, and the parties they may act for.
 //
 //   node examples/sagas/services/iam.mjs
 import { row, serve } from './service.mjs'

@@ -1,4 +1,4 @@
-"""NATS by its text protocol, with the standard library alone: enough for a service that takes commands and answers.
+"""NATS by its text protocol, with only the standard library: enough for a service that takes commands and answers.
 
 Not for speed: one connection, one command at a time, everything in the order it comes.
 """
@@ -40,11 +40,11 @@ class Nats:
         self._waiting = collections.deque()
 
     def subscribe(self, subject, group):
-        """From the next connect on, and after every one."""
+        """Takes effect from the next connect on, and after every one."""
         self._subjects.append((subject, group))
 
     def connect(self):
-        """Tries until it succeeds. What had been received and not yet given is forgotten: it comes again."""
+        """Tries until it succeeds. Messages that were received but not yet delivered are dropped: they come again."""
         while True:
             try:
                 self._open()
@@ -59,7 +59,7 @@ class Nats:
         return self._waiting.popleft()
 
     def publish_acknowledged(self, subject, data, timeout=2.0):
-        """Resolves when a stream has it, by JetStream's answer. True: it has."""
+        """Waits for JetStream's answer. True: a stream has stored the message."""
         inbox = f"{self._inbox}.{uuid.uuid4().hex}"
         self._send(f"PUB {subject} {inbox} {len(data)}".encode(), data)
         give_up_at = time.monotonic() + timeout
@@ -74,7 +74,7 @@ class Nats:
                 if message.subject != inbox:
                     put_back.append(message)
                     continue
-                # 503: nobody listens, so there is no stream (yet).
+                # 503: no responder, so there is no stream (yet).
                 return message.status is None and "error" not in json.loads(message.data)
             return False
         finally:
@@ -137,7 +137,7 @@ class Nats:
         return line
 
     def _take(self, size):
-        # A message that has begun is there within a moment.
+        # The rest of a message that has begun arrives within a moment.
         while len(self._buffer) < size + 2:
             self._receive(5)
         payload, self._buffer = self._buffer[:size], self._buffer[size + 2 :]
@@ -157,7 +157,7 @@ class Nats:
 
 
 def parse_headers(text):
-    """Headers by their names in lower case, and the status of a message that is none."""
+    """Headers by name in lower case, and the status of a status message."""
     first, *lines = text.split("\r\n")
     status = first[len("NATS/1.0") :].strip() or None
     headers = {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Imports of trades, and packages for the grid: a domain service in Python, with the standard library alone.
+"""Imports of trades, and packages for the grid: a domain service in Python, with only the standard library.
 
     NATS_URL   default nats://127.0.0.1:4222
     DATA       folder of the SQLite file, default the current one
@@ -72,7 +72,7 @@ HANDLERS = {
 
 
 def once(db, step_id, handler, body):
-    """The effect and its key in one transaction; whoever comes second gets the answer of the first."""
+    """The effect and its key in one transaction; a second copy gets the answer of the first."""
     db.execute("BEGIN IMMEDIATE")
     try:
         row = db.execute("SELECT answer FROM petrel_step WHERE step_id = ?", (step_id,)).fetchone()
@@ -89,7 +89,7 @@ def once(db, step_id, handler, body):
 
 
 def serve(db, message, handler):
-    """The completion of a command; None: it is none, or the database is away and the command had better come again."""
+    """The completion of a command; None: it is not a command, or the database is away and the command should come again."""
     step_id = message.headers.get("x-workflow-step-id")
     instance_id = message.headers.get("x-workflow-instance-id")
     if not step_id or not instance_id:
@@ -101,7 +101,7 @@ def serve(db, message, handler):
     except sqlite3.Error as error:
         print(f"ore: {error}", file=sys.stderr, flush=True)
         return None
-    except Exception as error:  # whatever it was, nothing of it stands
+    except Exception as error:  # any error: nothing of it is stored
         return {**completion, "success": False, "result_json": "", "error_message": str(error)}
 
 
@@ -111,7 +111,7 @@ def main():
     handlers = {under(subject): handler for subject, handler in HANDLERS.items()}
     folder = os.environ.get("DATA", ".")
     os.makedirs(folder, exist_ok=True)
-    # isolation_level None: transactions begin and end where it says so.
+    # isolation_level None: transactions begin and end explicitly.
     db = sqlite3.connect(os.path.join(folder, "ore.db"), timeout=5, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     db.executescript(TABLES)
@@ -132,7 +132,7 @@ def main():
 
 
 def tell(nats, subject, completion):
-    """Until the stream has it. A connection that breaks meanwhile loses nothing: the command comes again."""
+    """Waits until the stream has it. A connection that breaks meanwhile loses nothing: the command comes again."""
     while not nats.publish_acknowledged(subject, completion):
         time.sleep(0.2)
 

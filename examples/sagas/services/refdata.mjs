@@ -15,7 +15,7 @@ await serve({
       const insert = 'INSERT INTO party (name, country, tenant, step_id) VALUES (?, ?, ?, ?) RETURNING party_id'
       return row(tx, insert, body.name, body.country, tenant, stepId)
     },
-    // What is not there needs no undoing.
+    // A party that does not exist needs no undo.
     'refdata.v1.parties.delete': ({ body, tx }) => {
       tx.prepare('DELETE FROM party WHERE party_id = ?').run(body.party_id)
     },

@@ -1,5 +1,5 @@
 // @ts-check
-// Inputs of reports, and what came out of them.
+// Inputs of reports, and their results.
 //
 //   node examples/sagas/services/reporting.mjs
 import { withWarnings } from 'petrel/nats'
@@ -21,7 +21,7 @@ await serve({
       const insert = 'INSERT INTO bundle (report, as_of, step_id) VALUES (?, ?, ?) RETURNING bundle_id'
       const bundle = row(tx, insert, body.report, body.as_of ?? null, stepId)
       if (body.as_of) return bundle
-      // Done, but whoever reads the report should know.
+      // Done, but readers of the report should know.
       return withWarnings(bundle, [{ level: 'warn', message: 'no date was given: the latest prices are used' }])
     },
     'reporting.v1.inputs.discard': ({ body, tx }) => {

@@ -1,5 +1,5 @@
 // @ts-check
-// What the services of these examples share: a SQLite file of their own, NATS, and an end by SIGTERM.
+// Shared by the services of these examples: a SQLite file for each, NATS, and shutdown by SIGTERM.
 //
 //   NATS_URL   default nats://127.0.0.1:4222
 //   DATA       folder of the SQLite file, default the current one
@@ -18,7 +18,7 @@ export async function serve({ name, tables, handlers }) {
   const folder = process.env['DATA'] ?? '.'
   mkdirSync(folder, { recursive: true })
   const database = new DatabaseSync(join(folder, `${name}.db`))
-  // Processes of one service share the file; whoever comes second waits.
+  // Processes of one service share the file; the second one waits.
   database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL')
   database.exec(tables)
   const nc = await connect({

@@ -36,7 +36,7 @@ describe('counting runs by type and worker', () => {
     expect(meter.pairs[0]?.durations.size).toBe(0)
   })
 
-  it('an end of a run without a holder counts under a name no worker needs', () => {
+  it('the end of a run without a holder counts under a reserved name', () => {
     const meter = new RunMeter()
     meter.ended({ run: run({ status: 'cancelled' }), worker: null, failed: false, ms: null })
     expect(pairs(meter)).toEqual([`a.v1 ${NOBODY}`])

@@ -140,7 +140,7 @@ describe.each(PLACES)('commands on $name', (place) => {
     expect(await s.d.state(other)).toBe('completed')
   })
 
-  it('a run without a workflow has no audience', async () => {
+  it('a run without a workflow that defers to a command fails', async () => {
     await s.d.engine.enqueue([{ type: 'bare', payload: null, maxAttempts: 1 }])
     const bare = await s.d.claimOne()
     const command = { subject: 'shop.v1.a.do', body: '1', resendMs: RESEND }

@@ -49,7 +49,7 @@ onBothStores('starting over HTTP', (stage) => {
       expect(new Set(replies.map((r) => r.body.id)).size).toBe(1)
     })
 
-    it('records the subject of the key as initiator, and the tenant of its events', async () => {
+    it('records the subject of the key as initiator, the meta and the correlation id', async () => {
       const body = { workflow: 'order', meta: { ticket: 'T-1' }, correlation_id: 'c-9' }
       const made = await s.post('/v1/instances', body, await key(s, 'ci', ['enqueue']))
       const shown = await look(made.body.id)

@@ -294,7 +294,7 @@ describe('shapes that are understood, each with a warning that a strict reader t
     expect(await mistakes(text, { strict: true })).toEqual(expected)
   })
 
-  it('fields of a step that form a task of the workbook', async () => {
+  it('fields that have no effect because the task is written in the workbook', async () => {
     const text = flow(
       '- { step: a, tool: { kind: workbook, name: score, code: x } }',
       'workbook: [{ name: score, tool: { kind: noop } }]\n',
