@@ -3,6 +3,7 @@ import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import type { InstanceRow } from '../model/rows.ts'
 import type { Net } from '../net/net.ts'
+import { SLOT } from '../net/slots.ts'
 import type { Shape } from '../worker/shape.ts'
 
 /** null: no chain, group or batch; its value is its results by node. */
@@ -41,8 +42,8 @@ async function netOf(engine: EngineApi, row: InstanceRow): Promise<Net> {
 }
 
 async function itemCount(engine: EngineApi, instanceId: string): Promise<number> {
-  const [slot] = await engine.queries.slots({ instanceId, prefix: 'n:jobs' })
-  return slot === undefined ? 0 : (JSON.parse(slot.value) as number)
+  const text = await engine.queries.slot({ instanceId, key: SLOT.givenItems.key('jobs') })
+  return text === null ? 0 : (JSON.parse(text) as number)
 }
 
 function byId(a: InstanceRow, b: InstanceRow): number {

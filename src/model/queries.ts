@@ -1,4 +1,5 @@
 import type { InstanceState } from '../net/marking.ts'
+import type { SlotKey, SlotPrefix } from '../net/slots.ts'
 import type { DefinitionQueries } from './definitions.ts'
 import type { ResultAt, ResultText } from './firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
@@ -79,11 +80,11 @@ export interface ExecutionQueries {
   children(instanceId: string, limit?: number): Promise<readonly InstanceRow[]>
   slots(params: {
     readonly instanceId: string
-    readonly prefix: string
+    readonly prefix: SlotPrefix
     readonly maxBytes?: number
   }): Promise<readonly SlotRow[]>
   /** Of one slot; null: there is none. */
-  slot(params: { readonly instanceId: string; readonly key: string }): Promise<JsonText | null>
+  slot(params: { readonly instanceId: string; readonly key: SlotKey }): Promise<JsonText | null>
   /** Results of nodes as in Loaded.results. */
   results(params: {
     readonly instanceId: string

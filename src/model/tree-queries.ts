@@ -2,6 +2,8 @@
  * Reads of whole trees of instances: what a projection shows of a workflow and all that is nested in it. Each is one
  * statement however large the tree, and bounded where it says so.
  */
+
+import type { SlotPrefix } from '../net/slots.ts'
 import type { InstanceRow, NetRow, RunRow, SlotRow } from './rows.ts'
 
 export interface TreeQueries {
@@ -18,7 +20,7 @@ export interface TreeQueries {
   ancestors(params: { readonly ids: readonly string[] }): Promise<readonly InstanceRow[]>
   slotsOf(params: {
     readonly instanceIds: readonly string[]
-    readonly prefixes: readonly string[]
+    readonly prefixes: readonly SlotPrefix[]
   }): Promise<readonly SlotRow[]>
   /** Runs by id, in no order. */
   briefs(params: { readonly ids: readonly string[]; readonly maxBytes: number }): Promise<readonly RunBrief[]>

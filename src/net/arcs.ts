@@ -7,10 +7,11 @@ import { Abandoned } from './draft.ts'
 import { namesArgs, render, type Spot, type Surroundings, truth } from './guards.ts'
 import type { Entries, Failure, Place } from './marking.ts'
 import type { Arc, Json, Node } from './net.ts'
-import { drain, failureJson } from './phases.ts'
+import { drain, nodeFailure } from './phases.ts'
 import { aside } from './references.ts'
 import { mayRerun } from './reruns.ts'
 import { addLive, emit, endToken, openForks } from './scopes.ts'
+import { SLOT } from './slots.ts'
 import { noteBranch, noteFailure } from './summary.ts'
 
 interface Ending {
@@ -40,10 +41,10 @@ export function keepsArgs(d: Draft, node: Node): boolean {
   return namesArgs(d, node) || (mayRerun(d, node) && node.work.kind !== 'run')
 }
 
-/** Args that somebody will ask for outlive their token in slot `t:<fire>`, until the arcs are tried. */
+/** Args that somebody will ask for outlive their token in a slot, until the arcs are tried. */
 export function argsOf(d: Draft, node: Node, { fire }: Spent): () => Json | null {
   if (!keepsArgs(d, node)) return () => null
-  const slot = `t:${fire}`
+  const slot = SLOT.tokenArgs.key(fire)
   const args = d.slot(slot)
   if (args !== null) d.put(slot, null)
   return () => args
@@ -62,7 +63,7 @@ function route(d: Draft, node: Node, at: Spent, args: () => Json | null, ending:
     kind: node.work.kind,
     status,
     ok: status !== 'failed',
-    error: error === null ? null : failureJson(error, node.key),
+    error: error === null ? null : ({ ...error, node: node.key } as Json),
   }
   const around: Surroundings = { args, event: { told, node, fire: at.fire } }
   if (status === 'succeeded' && node.set !== undefined) {
@@ -115,7 +116,7 @@ function takenArcs(d: Draft, node: Node, around: Surroundings): readonly Taken[]
 function keepError(d: Draft, node: Node, error: Failure): void {
   d.m.unhandled++
   const { failedOn } = d.net.net.verdict
-  if (d.m.unhandled === 1 && failedOn === 'unhandled') d.put('e', failureJson(error, node.key))
+  if (d.m.unhandled === 1 && failedOn === 'unhandled') d.put(SLOT.error.key, nodeFailure(error, node.key))
 }
 
 function fallsAtOnce(d: Draft, handled: boolean): boolean {
@@ -140,7 +141,7 @@ function renderEntries(d: Draft, set: Entries, around: Surroundings, spot: (name
 /** Held tokens are tried again when nothing else moves. */
 export function write(d: Draft, entries: Entries): void {
   for (const [name, value] of Object.entries(entries)) {
-    d.put(`c:${name}`, value)
+    d.put(SLOT.context.key(name), value)
     d.contextChanged = true
   }
 }

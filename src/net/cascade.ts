@@ -1,51 +1,46 @@
 /**
  * A cascade longer than one fire. What is left waits in portions, in the order it was made, and each `continue` takes up
- * one: slot `q` says which portions wait, slot `q:<n>` is one of them. A portion is written once and read once, so that a
+ * one: one slot says which portions wait, and each has a slot. A portion is written once and read once, so that a
  * token costs the same however many wait behind it.
  */
 import { type Draft, MissingFact, MOVES_PER_FIRE, type Todo } from './draft.ts'
-import type { Json } from './net.ts'
+import { type Portions, SLOT, type SlotKey } from './slots.ts'
 
-/** Portions `first` to `next` − 1 wait. */
-interface Waiting {
-  readonly first: number
-  readonly next: number
-}
-
-const NONE: Waiting = { first: 0, next: 0 }
+const NONE: Portions = { first: 0, next: 0 }
 
 /** What this fire did not get to: the rest of the portion it took up stays in front, what it made comes last. */
 export function putOff(d: Draft): void {
   if (d.contextChanged) d.todo.push({ t: 'context' })
   let { first, next } = waiting(d)
   const rest = d.todo.splice(0, d.portion ?? 0)
-  if (rest.length > 0) d.put(`q:${--first}`, rest as unknown as Json)
+  if (rest.length > 0) d.put(SLOT.portion.key(--first), rest)
   for (let i = 0; i < d.todo.length; i += MOVES_PER_FIRE) {
-    d.put(`q:${next++}`, d.todo.slice(i, i + MOVES_PER_FIRE) as unknown as Json)
+    d.put(SLOT.portion.key(next++), d.todo.slice(i, i + MOVES_PER_FIRE))
   }
   d.todo.length = 0
-  d.put('q', { first, next })
+  d.put(SLOT.portions.key, { first, next })
   d.m.more = true
 }
 
 export function takeUp(d: Draft): void {
   if (!d.m.more) return
   const { first, next } = waiting(d)
-  const portion = d.slot(`q:${first}`) as unknown as readonly Todo[]
+  const portion = d.slot(SLOT.portion.key(first)) as readonly Todo[]
   loadJoins(d, portion)
   d.todo.push(...portion)
   d.portion = portion.length
-  d.put(`q:${first}`, null)
+  d.put(SLOT.portion.key(first), null)
   d.m.more = first + 1 < next
-  d.put('q', d.m.more ? { first: first + 1, next } : null)
+  d.put(SLOT.portions.key, d.m.more ? { first: first + 1, next } : null)
 }
 
 /** The joins that a portion leads to are asked for at once: one after another, each would begin it anew. */
 function loadJoins(d: Draft, portion: readonly Todo[]): void {
-  const missing = new Set<string>()
+  const missing = new Set<SlotKey>()
   for (const todo of portion) {
     if (todo.t !== 'token' || d.node(todo.node).join !== 'count') continue
-    if (d.facts.slot(`j:${todo.node}`) === undefined) missing.add(`j:${todo.node}`)
+    const key = SLOT.joinCount.key(todo.node)
+    if (d.facts.slot(key) === undefined) missing.add(key)
   }
   if (missing.size > 0) throw new MissingFact(...[...missing].map((key) => ({ fact: 'slot', key }) as const))
 }
@@ -55,11 +50,11 @@ export function drop(d: Draft): void {
   d.todo.length = 0
   if (!d.m.more) return
   const { first, next } = waiting(d)
-  for (let n = first; n < next; n++) d.put(`q:${n}`, null)
-  d.put('q', null)
+  for (let n = first; n < next; n++) d.put(SLOT.portion.key(n), null)
+  d.put(SLOT.portions.key, null)
   d.m.more = false
 }
 
-function waiting(d: Draft): Waiting {
-  return d.m.more ? (d.slot('q') as unknown as Waiting) : NONE
+function waiting(d: Draft): Portions {
+  return d.m.more ? (d.slot(SLOT.portions.key) as Portions) : NONE
 }

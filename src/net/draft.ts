@@ -4,6 +4,7 @@ import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Payload } from './guards.ts'
 import type { Effect, Failure, InstanceState, Marking, Place } from './marking.ts'
 import type { Json, Net, Node } from './net.ts'
+import { SLOT, type SlotEntry, type SlotKey, type SlotPrefix } from './slots.ts'
 import { mayFollow } from './transitions.ts'
 
 /** Tokens and items one fire may move; the rest is cut off and goes on with `continue`. */
@@ -43,7 +44,7 @@ export class Draft {
   readonly facts: Facts
   readonly evaluate: Evaluate
   readonly m: Counters
-  readonly slots = new Map<string, Json | null>()
+  readonly slots = new Map<SlotKey, Json | null>()
   readonly effects: Effect[] = []
   readonly todo: Todo[] = []
   /** Lists just evaluated, not yet frozen in items. */
@@ -84,41 +85,46 @@ export class Draft {
     m.state = state
   }
 
-  slot(key: string): Json {
+  /** null: absent. */
+  slot<V>(key: SlotKey<V>): V | null {
     const own = this.slots.get(key)
-    if (own !== undefined) return own
+    if (own !== undefined) return own as V | null
     const value = this.facts.slot(key)
     if (value === undefined) throw new MissingFact({ fact: 'slot', key })
-    return value
+    return value as V | null
   }
 
-  put(key: string, value: Json | null): void {
-    this.slots.set(key, value)
+  /** null removes it. */
+  put<V>(key: SlotKey<V>, value: NoInfer<V> | null): void {
+    this.slots.set(key, value as Json | null)
   }
 
   /** Slots under a prefix in key order, with this draft's own changes. */
-  slotsWith(prefix: string): { key: string; value: Json }[] {
+  slotsWith<V>(prefix: SlotPrefix<V>): readonly SlotEntry<V>[] {
     const stored = this.facts.slotsWith(prefix)
     if (stored === undefined) throw new MissingFact({ fact: 'slotsWith', prefix })
-    const merged = new Map(stored.map((s) => [s.key, s.value]))
+    const merged = new Map<string, Json>(stored.map((s) => [s.key, s.value]))
     for (const [key, value] of this.slots) {
       if (!key.startsWith(prefix)) continue
       if (value === null) merged.delete(key)
       else merged.set(key, value)
     }
-    return [...merged].map(([key, value]) => ({ key, value })).sort((a, b) => (a.key < b.key ? -1 : 1))
+    const found = [...merged].map(([key, value]) => ({ key, value })).sort((a, b) => (a.key < b.key ? -1 : 1))
+    return found as unknown as readonly SlotEntry<V>[]
   }
 
-  topSlot(prefix: string): { key: string; value: Json } | null {
-    let top: { key: string; value: Json } | null = null
+  topSlot<V>(prefix: SlotPrefix<V>): SlotEntry<V> | null {
+    let top: SlotEntry<V> | null = null
     for (const [key, value] of this.slots) {
-      if (value !== null && key.startsWith(prefix) && (top === null || key > top.key)) top = { key, value }
+      if (value !== null && key.startsWith(prefix) && (top === null || key > top.key)) {
+        top = { key, value } as unknown as SlotEntry<V>
+      }
     }
     const stored = this.facts.topSlot(prefix)
     if (stored === undefined) throw new MissingFact({ fact: 'topSlot', prefix })
     if (stored === null || (top !== null && top.key > stored.key)) return top
-    if (this.slots.get(stored.key) === null) return this.slotsWith(prefix).at(-1) ?? null
-    return stored
+    if (this.slots.get(stored.key as SlotKey) === null) return this.slotsWith(prefix).at(-1) ?? null
+    return stored as unknown as SlotEntry<V>
   }
 
   /** As facts.result, read once however many expressions name it: a result may be long. */
@@ -137,8 +143,8 @@ export class Draft {
     return values
   }
 
-  event(type: string, node: string | null, data: Json | null): void {
-    this.effects.push({ do: 'event', type, node, data })
+  event(type: string, node: string | null, data: object | Json): void {
+    this.effects.push({ do: 'event', type, node, data: data as Json })
   }
 
   /** Starts a run at this place. */
@@ -148,16 +154,6 @@ export class Draft {
 
   /** Adds a piece of ended work to what an undo would take back. `result`: of one told late, which is recorded nowhere else. */
   joinUndo(place: Place, result?: Json): void {
-    this.put(`u:${pad(++this.m.doneSeq)}`, { ...place, ...(result === undefined ? {} : { result }) })
+    this.put(SLOT.undo.key(++this.m.doneSeq), { ...place, ...(result === undefined ? {} : { result }) })
   }
-}
-
-/** The slot that one piece of work has under a letter. */
-export function keyAt(letter: string, { fire, item }: Pick<Place, 'fire' | 'item'>): string {
-  return item < 0 ? `${letter}:${fire}` : `${letter}:${fire}/${item}`
-}
-
-/** Numbers in keys sort like numbers. */
-export function pad(n: number): string {
-  return String(n).padStart(10, '0')
 }

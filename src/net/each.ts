@@ -12,17 +12,18 @@ import {
   value,
   wholePayload,
 } from './guards.ts'
-import { closedOf, collects, listKey } from './lists.ts'
+import { closedOf, collects } from './lists.ts'
 import type { Failure, Place } from './marking.ts'
 import type { EachWork, Json, Node } from './net.ts'
 import { share, withShared } from './references.ts'
-import { closeScope, type EachScope, inner, readScope, type ScopeSlot, writeScope } from './scopes.ts'
+import { closeScope, type EachScope, inner, readScope, writeScope } from './scopes.ts'
+import { SLOT } from './slots.ts'
 import { noteFailure, noteFired } from './summary.ts'
 
 export function openEach(d: Draft, node: Node, work: EachWork, place: Place, args: Json | null): void {
   const around: Surroundings = { args: () => args, event: null }
   const list = work.items === null ? null : itemsOf(d, node, work.items, around)
-  const total = list?.length ?? (d.slot(`n:${node.key}`) as number | null) ?? 0
+  const total = list?.length ?? d.slot(SLOT.givenItems.key(node.key)) ?? 0
   const max = typeof work.maxInFlight === 'string' ? roomOf(d, node, work.maxInFlight, around) : work.maxInFlight
   if (d.net.net.tells === true) d.event('each.opened', node.key, { fire: place.fire, total, max })
   const s: EachScope = {
@@ -74,8 +75,8 @@ function wrong({ key }: Node, message: string): Abandoned {
 }
 
 export function issueItems(d: Draft, fire: number): void {
-  const slot = `s:${fire}`
-  const s = d.slot(slot) as unknown as ScopeSlot | null
+  const slot = SLOT.scope.key(fire)
+  const s = d.slot(slot)
   if (s === null || s.kind !== 'each' || s.next >= s.total) return
   const node = d.node(s.node)
   const work = node.work as EachWork
@@ -91,7 +92,7 @@ export function issueItems(d: Draft, fire: number): void {
   })
   d.m.open += count
   d.moves -= count
-  d.put(slot, { ...s, next: s.next + count, inFlight: s.inFlight + count } as unknown as Json)
+  d.put(slot, { ...s, next: s.next + count, inFlight: s.inFlight + count })
   if (count < wanted) d.todo.push({ t: 'issue', fire })
 }
 
@@ -160,7 +161,7 @@ export function itemEnded(d: Draft, place: Place, failed: boolean): void {
 
 function closeEach(d: Draft, node: Node, work: EachWork, s: EachScope): void {
   const closed = closedOf(s)
-  if (collects(work)) d.put(listKey(node.key), { ...closed })
+  if (collects(work)) d.put(SLOT.closedList.key(node.key), closed)
   if (d.net.net.tells === true) d.event('each.closed', node.key, { ...closed })
   const at = { fire: s.fire, scope: s.up }
   const args = (): Json | null => s.args

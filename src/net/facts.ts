@@ -1,5 +1,6 @@
 /** What fire may know beyond the marking, and how it says that it lacks something. */
 import type { Expr, Json } from './net.ts'
+import type { SlotKey, SlotPrefix } from './slots.ts'
 
 /**
  * A fact cannot be told before more is loaded, and undefined would not say what. fire lets it pass: whoever gave the
@@ -22,11 +23,11 @@ export interface Facts {
   /** The instance's id. */
   readonly instance: string
   /** null: known to be absent. */
-  slot(key: string): Json | undefined
+  slot(key: SlotKey): Json | undefined
   /** Slots under a prefix, by key. */
-  slotsWith(prefix: string): readonly { readonly key: string; readonly value: Json }[] | undefined
+  slotsWith(prefix: SlotPrefix): readonly { readonly key: string; readonly value: Json }[] | undefined
   /** The slot with the greatest key under a prefix; null: none. */
-  topSlot(prefix: string): { readonly key: string; readonly value: Json } | null | undefined
+  topSlot(prefix: SlotPrefix): { readonly key: string; readonly value: Json } | null | undefined
   /**
    * Result of the latest work of a node; null: none. With a firing: of that one; if it is a list, the results of the
    * items that succeeded, by index.
@@ -46,9 +47,9 @@ export interface Facts {
 }
 
 export type Missing =
-  | { readonly fact: 'slot'; readonly key: string }
-  | { readonly fact: 'slotsWith'; readonly prefix: string }
-  | { readonly fact: 'topSlot'; readonly prefix: string }
+  | { readonly fact: 'slot'; readonly key: SlotKey }
+  | { readonly fact: 'slotsWith'; readonly prefix: SlotPrefix }
+  | { readonly fact: 'topSlot'; readonly prefix: SlotPrefix }
   | { readonly fact: 'result'; readonly node: string; readonly fire?: number }
   | { readonly fact: 'ran' }
   | {

@@ -6,11 +6,10 @@ import { failNode, succeedNode, write } from './arcs.ts'
 import { takeUp } from './cascade.ts'
 import type { CompiledNet } from './compile.ts'
 import { weighDoubt } from './doubts.ts'
-import { Abandoned, Draft, keyAt, MissingFact } from './draft.ts'
+import { Abandoned, Draft, MissingFact } from './draft.ts'
 import { itemEnded } from './each.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
-import type { Json } from './net.ts'
 import {
   abandonUndo,
   CANCELLED,
@@ -19,10 +18,10 @@ import {
   drain,
   end,
   enterFinal,
-  failureJson,
   finalEnded,
   leaveDrainAtOnce,
   leaveDrainIfEmpty,
+  nodeFailure,
   rollBack,
   undoEnded,
   workEndedInUndo,
@@ -30,14 +29,14 @@ import {
 import { type Appeal, appeals, takeAppeal, upheld } from './reruns.ts'
 import { late, resume } from './resume.ts'
 import { emit } from './scopes.ts'
+import { SLOT, type SlotChanges } from './slots.ts'
 import { noteFailure } from './summary.ts'
 import { discardHeld, moveTokens, rerun } from './tokens.ts'
 import { stopsResumably } from './transitions.ts'
 
 export interface Fired {
   readonly marking: Marking
-  /** Changed slots; null: removed. */
-  readonly slots: ReadonlyMap<string, Json | null>
+  readonly slots: SlotChanges
   readonly effects: readonly Effect[]
 }
 
@@ -96,7 +95,7 @@ function fail(
     if (d.m.phase === 'forward') {
       drain(d, error.code === 'engine_error' ? 'engine_error' : 'failure', error, node)
     } else if (d.m.phase !== 'ended') {
-      d.put('e', failureJson(error, node))
+      d.put(SLOT.error.key, nodeFailure(error, node))
       cancelUnstarted(d)
       end(d, 'failed', 'failed')
     }
@@ -107,7 +106,7 @@ function fail(
     d.m.phase = 'ended'
     d.m.state = 'failed'
     d.m.outcome = 'failed'
-    d.put('e', failureJson(error, null))
+    d.put(SLOT.error.key, nodeFailure(error, null))
     d.effects.push({ do: 'end', state: 'failed', outcome: 'failed' })
   }
   return { fired: { marking: d.m, slots: d.slots, effects: d.effects } }
@@ -155,7 +154,7 @@ function take(d: Draft, happening: Happening): void {
     case 'engine_error':
       if (m.phase === 'forward') return drain(d, 'engine_error', happening.error, null)
       if (m.phase === 'ended') return
-      d.put('e', failureJson(happening.error, null))
+      d.put(SLOT.error.key, nodeFailure(happening.error, null))
       cancelUnstarted(d)
       return end(d, 'failed', 'failed')
   }
@@ -193,7 +192,7 @@ function ended(d: Draft, place: Place, outcome: Outcome): void {
   if (m.phase === 'undo') return workEndedInUndo(d)
   if (m.phase === 'drain') {
     // Should the instance be resumed, what follows this work comes then.
-    if (outcome.kind === 'succeeded' && stopsResumably(d.net.net, m.reason)) d.put(keyAt('p', place), { ...place })
+    if (outcome.kind === 'succeeded' && stopsResumably(d.net.net, m.reason)) d.put(SLOT.parked.key(place), place)
     if ('error' in outcome && place.item < 0) noteFailure(d, place.node, outcome.error, false)
     if (outcome.kind === 'failed' && outcome.undoError !== undefined) childStuck(d, place.node, outcome.undoError)
     return leaveDrainIfEmpty(d)
@@ -212,7 +211,7 @@ function record(d: Draft, place: Place, outcome: Outcome): void {
   if (outcome.kind === 'cancelled' || outcome.set === undefined) return
   write(d, outcome.set)
   // For an instance that repeats this one and takes the work over.
-  if (outcome.kind === 'succeeded' && place.role === 'work') d.put(keyAt('w', place), outcome.set)
+  if (outcome.kind === 'succeeded' && place.role === 'work') d.put(SLOT.entries.key(place), outcome.set)
 }
 
 /** Counters and undo list: the same in forward and drain. */
@@ -227,7 +226,7 @@ function count(d: Draft, place: Place, outcome: Outcome): void {
   } else if (outcome.kind !== 'cancelled' || m.phase === 'forward') {
     m.failed++
     if (m.failed === 1 && m.phase === 'forward' && d.net.net.verdict.failedOn === 'any') {
-      d.put('e', failureJson(outcome.kind === 'cancelled' ? CANCELLED : outcome.error, place.node))
+      d.put(SLOT.error.key, nodeFailure(outcome.kind === 'cancelled' ? CANCELLED : outcome.error, place.node))
     }
     if (outcome.kind === 'unknown' && d.unknownPolicy(place.node) === 'undo' && undoable) d.joinUndo(place)
   }
@@ -263,7 +262,7 @@ const REJECTED: Failure = { code: 'rejected', message: 'the gate was rejected' }
 function deadline(d: Draft): void {
   const { m } = d
   if (m.state === 'queued') {
-    d.put('e', failureJson(TIMED_OUT, null))
+    d.put(SLOT.error.key, nodeFailure(TIMED_OUT, null))
     end(d, 'failed', 'timed_out')
   } else if (m.phase === 'forward') drain(d, 'deadline', TIMED_OUT, null)
   else if (m.phase === 'undo') {

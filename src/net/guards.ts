@@ -6,6 +6,7 @@ import { inOrder, isMap } from './json.ts'
 import { collects, listResult } from './lists.ts'
 import type { Expr, Json, Node } from './net.ts'
 import { aside, behind } from './references.ts'
+import { SLOT } from './slots.ts'
 
 export interface Surroundings {
   /** The token's args, read only if the expression names them. */
@@ -82,13 +83,13 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
     const [root, key] = path
     if (root === undefined) continue
     if (root === 'ctx') {
-      if (key === undefined) scope.ctx = Object.fromEntries(d.slotsWith('c:').map((s) => [s.key.slice(2), s.value]))
+      if (key === undefined) scope.ctx = contextOf(d)
       else {
-        const entry = d.slot(`c:${key}`)
+        const entry = d.slot(SLOT.context.key(key))
         if (entry !== null) part('ctx')[key] = entry
         else part('ctx')
       }
-    } else if (root === 'input') scope.input = d.slot('in')
+    } else if (root === 'input') scope.input = d.slot(SLOT.input.key)
     else if (root === 'args') scope.args = behind(d, around.args())
     else if (root === 'event') {
       scope.event ??= around.event?.told ?? null
@@ -101,12 +102,16 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
       if (d.net.byKey.has(key)) found[key] = resultAt(key)
     } else if (d.net.byKey.has(root)) scope[root] = resultAt(root)
     else {
-      const input = d.slot('in')
+      const input = d.slot(SLOT.input.key)
       if (isMap(input) && Object.hasOwn(input, root)) scope[root] = input[root] as Json
     }
   }
   if (missing.length > 0) throw new MissingFact(...missing)
   return inOrder(scope) as Scope
+}
+
+function contextOf(d: Draft): Json {
+  return Object.fromEntries(d.slotsWith(SLOT.context.prefix).map(({ key, value }) => [SLOT.context.nameIn(key), value]))
 }
 
 /** true: of the result of this node, only its numbers are named. */
@@ -128,7 +133,7 @@ function resultOf(
   const { work } = d.node(node)
   if (collects(work)) return listResult(d, node, missing, statsAlone())
   // What a detached child gave is known before anything is written.
-  if (work.kind === 'child' && work.mode === 'detached') return d.slot(`r:${node}`)
+  if (work.kind === 'child' && work.mode === 'detached') return d.slot(SLOT.result.key(node))
   return found({ fact: 'result', node }, d.result(node), missing)
 }
 

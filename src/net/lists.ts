@@ -1,5 +1,5 @@
 /**
- * What a list with `collect` has come to: slot `l:<node>` has the numbers of its latest firing that closed, the results
+ * What a list with `collect` has come to: a slot has the numbers of its latest firing that closed, the results
  * are the items' own and are gathered when an expression names them. Besides, the results of nested workflows.
  */
 
@@ -7,6 +7,7 @@ import type { Draft } from './draft.ts'
 import type { Missing } from './facts.ts'
 import type { EachWork, Json, Node, Work } from './net.ts'
 import type { EachScope } from './scopes.ts'
+import { type ChildRef, SLOT } from './slots.ts'
 
 export interface Closed {
   readonly fire: number
@@ -17,10 +18,6 @@ export interface Closed {
 
 export function collects(work: Work | undefined): work is EachWork & { readonly collect: 'list' } {
   return work?.kind === 'each' && work.collect === 'list'
-}
-
-export function listKey(node: string): string {
-  return `l:${node}`
 }
 
 export function closedOf({ fire, total, failed, dropped = 0 }: Omit<EachScope, 'kind' | 'up' | 'args'>): Closed {
@@ -40,7 +37,7 @@ export function statsOf({ total, success, failed }: Closed): Json {
 
 /** null: no firing has closed. `stats`: the numbers alone, for which no item is read. What is missing is noted. */
 export function listResult(d: Draft, node: string, missing: Missing[], stats: boolean): Json | null {
-  const key = listKey(node)
+  const key = SLOT.closedList.key(node)
   const slot = d.slots.get(key) ?? d.facts.slot(key)
   if (slot === undefined) missing.push({ fact: 'slot', key })
   if (slot === undefined || slot === null) return null
@@ -77,6 +74,6 @@ export function hasResult(node: Node | undefined): boolean {
 }
 
 /** `fire`: of an item, the firing it belongs to. */
-export function isChildRef(value: Json): value is { readonly $child: string; readonly fire?: number } {
+export function isChildRef(value: Json): value is ChildRef & { readonly [key: string]: Json } {
   return value !== null && typeof value === 'object' && typeof (value as { $child?: Json }).$child === 'string'
 }

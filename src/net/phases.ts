@@ -9,9 +9,9 @@ import { Abandoned, MissingFact } from './draft.ts'
 import type { Missing } from './facts.ts'
 import { payloadOf, runPayload, wholePayload } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
-import type { Json } from './net.ts'
 import { aside } from './references.ts'
 import { dropAppeals } from './reruns.ts'
+import { type NodeFailure, SLOT } from './slots.ts'
 import { noteFailure, summaryOf } from './summary.ts'
 import { hasChildren, undoesAtOnce, undoesInPlace, undoFollows } from './transitions.ts'
 
@@ -23,7 +23,7 @@ export function drain(d: Draft, reason: DrainReason, error: Failure, node: strin
   const cancelsFinals = m.phase === 'final' && reason === 'cancel' && m.state !== 'compensating'
   if (m.phase !== 'forward' && !cancelsFinals) return
   if (m.phase === 'forward') {
-    d.put('e', failureJson(error, node))
+    d.put(SLOT.error.key, nodeFailure(error, node))
     if (reason !== 'cancel') noteFailure(d, node, error, false)
   }
   dropAppeals(d)
@@ -31,7 +31,7 @@ export function drain(d: Draft, reason: DrainReason, error: Failure, node: strin
   m.reason = reason
   drop(d)
   if (m.held > 0) {
-    for (const held of d.slotsWith('h:')) d.put(held.key, null)
+    for (const held of d.slotsWith(SLOT.heldToken.prefix)) d.put(held.key, null)
     m.held = 0
   }
   d.effects.push({ do: 'deadline', inMs: null })
@@ -41,7 +41,7 @@ export function drain(d: Draft, reason: DrainReason, error: Failure, node: strin
     d.enter('running')
     if (undoDue(d)) d.enter('compensating')
   }
-  d.event('instance.draining', node, { reason, error: failureJson(error, node) })
+  d.event('instance.draining', node, { reason, error: nodeFailure(error, node) })
   // After a failure what runs may end well; after a cancel or a deadline nobody wants it any more.
   if (m.open > 0 && (reason === 'cancel' || reason === 'deadline')) d.effects.push({ do: 'signal-active' })
   cancelUnstarted(d)
@@ -86,7 +86,7 @@ export function leaveDrainIfEmpty(d: Draft): void {
   if (m.phase !== 'drain' || m.open > 0 || m.more) return
   if (m.reason === 'cancel') end(d, 'cancelled', 'cancelled')
   else if (!undoDue(d)) enterFinal(d)
-  else if (hasChildren(d.net.net) && d.slot('eu') !== null) end(d, 'failed', 'rolled_back_partial')
+  else if (hasChildren(d.net.net) && d.slot(SLOT.undoError.key) !== null) end(d, 'failed', 'rolled_back_partial')
   else enterUndo(d)
 }
 
@@ -99,7 +99,7 @@ export function rollBack(d: Draft): void {
 
 /** A child that could not undo its work: nothing further is undone here either, once all that is open has ended. */
 export function childStuck(d: Draft, node: string, error: Failure): void {
-  if (undoDue(d)) d.put('eu', failureJson(error, node))
+  if (undoDue(d)) d.put(SLOT.undoError.key, nodeFailure(error, node))
 }
 
 export function undoDue(d: Draft): boolean {
@@ -114,14 +114,11 @@ function enterUndo(d: Draft): void {
   nextUndo(d)
 }
 
-/** Slot of the undo at hand: opened, and not known to have succeeded. */
-export const UNDO_AT_HAND = 'us'
-
 /** The next undo, or the end of the rollback. Where work is in flight, its answer is awaited first. */
 export function nextUndo(d: Draft): void {
-  const top = d.topSlot('u:')
+  const top = d.topSlot(SLOT.undo.prefix)
   if (top === null) return allUndone(d)
-  const { result, ...done } = top.value as unknown as Place & { readonly result?: Json }
+  const { result, ...done } = top.value
   const given = { args: null, ...(result === undefined ? {} : { own: { node: done.node, result } }) }
   const undo = d.node(done.node).undo
   let payload: ReturnType<typeof payloadOf>
@@ -137,7 +134,7 @@ export function nextUndo(d: Draft): void {
   d.put(top.key, null)
   d.m.open++
   const place: Place = { ...done, role: 'undo' }
-  if (undoesInPlace(d.net.net)) d.put(UNDO_AT_HAND, { ...place })
+  if (undoesInPlace(d.net.net)) d.put(SLOT.undoAtHand.key, { ...place })
   d.run(place, payload, null)
 }
 
@@ -161,25 +158,25 @@ export function undoEnded(d: Draft, place: Place, outcome: Outcome): void {
   d.m.open--
   if (outcome.kind !== 'succeeded')
     return stopUndo(d, place.node, outcome.kind === 'cancelled' ? CANCELLED : outcome.error)
-  if (undoesInPlace(d.net.net)) d.put(UNDO_AT_HAND, null)
+  if (undoesInPlace(d.net.net)) d.put(SLOT.undoAtHand.key, null)
   nextUndo(d)
 }
 
 /** Work in flight when the rollback began has ended in the middle of it. */
 export function workEndedInUndo(d: Draft): void {
-  if (d.slot('eu') !== null) endStopped(d)
-  else if (d.slot(UNDO_AT_HAND) === null) nextUndo(d)
+  if (d.slot(SLOT.undoError.key) !== null) endStopped(d)
+  else if (d.slot(SLOT.undoAtHand.key) === null) nextUndo(d)
 }
 
 /** An undo that failed ends the instance: what was undone stays undone, both errors are kept. */
 export function stopUndo(d: Draft, node: string | null, error: Failure): void {
-  d.put('eu', failureJson(error, node))
+  d.put(SLOT.undoError.key, nodeFailure(error, node))
   endStopped(d)
 }
 
 /** The budget of the undo has passed: nothing is awaited. */
 export function abandonUndo(d: Draft, error: Failure): void {
-  d.put('eu', failureJson(error, null))
+  d.put(SLOT.undoError.key, nodeFailure(error, null))
   cancelUnstarted(d)
   end(d, 'failed', 'rolled_back_partial')
 }
@@ -221,10 +218,10 @@ export function finalEnded(d: Draft, place: Place, outcome: Outcome): void {
   if (outcome.kind !== 'succeeded') {
     const error = outcome.kind === 'cancelled' ? CANCELLED : outcome.error
     const final = d.net.net.finals.find((f) => f.node === place.node)
-    if (final?.onFailure === 'partial') d.put('fp', true)
+    if (final?.onFailure === 'partial') d.put(SLOT.partial.key, true)
     else d.m.finalsFailed++
-    if (d.slot('e') === null) d.put('e', failureJson(error, place.node))
-    d.event('node.final_failed', place.node, failureJson(error, place.node))
+    if (d.slot(SLOT.error.key) === null) d.put(SLOT.error.key, nodeFailure(error, place.node))
+    d.event('node.final_failed', place.node, nodeFailure(error, place.node))
   }
   if (d.m.open === 0) reachVerdict(d)
 }
@@ -241,7 +238,7 @@ function reachVerdict(d: Draft): void {
   const { failedOn, partial } = net.net.verdict
   const workFailed = failedOn === 'any' ? m.failed > 0 : failedOn !== 'finals' && m.unhandled > 0
   if (m.reason === null && !workFailed && m.finalsFailed === 0) {
-    const softened = net.net.finals.some((f) => f.onFailure === 'partial') && d.slot('fp') !== null
+    const softened = net.net.finals.some((f) => f.onFailure === 'partial') && d.slot(SLOT.partial.key) !== null
     return end(d, 'completed', softened ? 'partial' : 'success')
   }
   if (m.reason === null && partial && m.succeeded > 0) return end(d, 'completed', 'partial')
@@ -258,6 +255,6 @@ export function end(d: Draft, state: InstanceState, outcome: InstanceOutcome): v
 
 export const CANCELLED: Failure = { code: 'cancelled', message: 'cancelled before it ended' }
 
-export function failureJson(error: Failure, node: string | null): Json {
-  return { ...error, node } as Json
+export function nodeFailure(error: Failure, node: string | null): NodeFailure {
+  return { ...error, node }
 }

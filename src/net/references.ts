@@ -1,6 +1,6 @@
 /**
- * Arguments that are kept aside: in a net with `inlineBytes` those whose JSON is longer lie in slot `x:<n>`, and what all
- * items of a list share lies in slot `x:<fire>`. A token or run carries `{ "$ref": "x:<n>" }`, or its own arguments with
+ * Arguments that are kept aside: in a net with `inlineBytes` those whose JSON is longer lie in slots of their own, as does what
+ * all items of a list share. A token or run carries `{ "$ref": "x:<n>" }`, or its own arguments with
  * `"$shared": "x:<fire>"` among them. What lies there is written once and never changes. In such a net an author's own
  * words that look like either are kept aside too, so that nobody follows them.
  */
@@ -8,15 +8,14 @@ import type { Draft } from './draft.ts'
 import { isMap } from './json.ts'
 import type { Failure } from './marking.ts'
 import type { Json } from './net.ts'
-
-const KEY = /^x:\d+$/
+import { SLOT, type SlotKey } from './slots.ts'
 
 /** `value`, or a reference to it if it is long, or could be taken for one. `shares`: what was shared was put into it here. */
 export function aside(d: Draft, value: Json | null, shares = false): Json | null {
   if (value === null || !d.net.keepsAside) return value
   const mistakable = shares ? null : markIn(value)
   if (mistakable === null && !tooLong(d, value)) return value
-  const key = `x:${++d.m.fires}`
+  const key = SLOT.storedArgs.key(++d.m.fires)
   d.put(key, value)
   // Behind a `$ref`, `$shared` is followed once more; behind a `$shared` nothing is.
   return mistakable === '$shared' ? { $shared: key } : { $ref: key }
@@ -26,24 +25,26 @@ export function aside(d: Draft, value: Json | null, shares = false): Json | null
 export function behind(d: Draft, args: Json | null): Json | null {
   if (!d.net.keepsAside || !isMap(args)) return args
   const mark = markIn(args)
-  return mark === null ? args : d.slot(args[mark] as string)
+  return mark === null ? args : d.slot(args[mark] as SlotKey<Json>)
 }
 
-export function isReference(value: Json | null): value is { readonly $ref: string } {
+export function isReference(value: Json | null): value is { readonly $ref: SlotKey<Json> } {
   if (!isMap(value)) return false
   const { $ref } = value as { readonly $ref?: Json }
-  return typeof $ref === 'string' && KEY.test($ref) && Object.keys(value).length === 1
+  return typeof $ref === 'string' && SLOT.storedArgs.isKey($ref) && Object.keys(value).length === 1
 }
 
 /** Which part of it is shared; null: none. */
 export function sharedIn(value: Json): Shared {
   if (!isMap(value)) return { key: null, own: {} }
   const { $shared, ...own } = value as { readonly [name: string]: Json }
-  return typeof $shared === 'string' && KEY.test($shared) ? { key: $shared, own } : { key: null, own: value }
+  return typeof $shared === 'string' && SLOT.storedArgs.isKey($shared)
+    ? { key: $shared, own }
+    : { key: null, own: value }
 }
 
 interface Shared {
-  readonly key: string | null
+  readonly key: SlotKey<Json> | null
   readonly own: { readonly [name: string]: Json }
 }
 
@@ -65,11 +66,11 @@ function tooLong(d: Draft, value: Json): boolean {
 
 /** Keeps what all items of a list are given. */
 export function share(d: Draft, fire: number, value: Json): void {
-  d.put(`x:${fire}`, value)
+  d.put(SLOT.storedArgs.key(fire), value)
 }
 
 export function withShared(fire: number, own: Json | null): Json {
-  return { ...(own as { readonly [name: string]: Json } | null), $shared: `x:${fire}` }
+  return { ...(own as { readonly [name: string]: Json } | null), $shared: SLOT.storedArgs.key(fire) }
 }
 
 /** A character is one to three bytes: most texts need no counting. */

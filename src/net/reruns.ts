@@ -1,12 +1,13 @@
 /**
  * Failed work that is not given up. A run that governance forbids waits for people: the gate of its appeal takes its
- * place among what is open, and its error lies in slot `g:<fire of the gate>` until they decide. Under the net's policy
- * `retry` work is done once more: slot `o:<fire>` says that this was the second time.
+ * place among what is open, and its error lies in a slot until they decide. Under the net's policy `retry`
+ * work is done once more: a slot says that this was the second time.
  */
-import { type Draft, keyAt } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { isMap } from './json.ts'
 import type { Failure, Outcome, Place } from './marking.ts'
-import type { Json, Node } from './net.ts'
+import type { Node } from './net.ts'
+import { SLOT } from './slots.ts'
 
 export interface Appeal {
   readonly place: Place
@@ -23,7 +24,7 @@ export function appeals(d: Draft, place: Place, outcome: Outcome): boolean {
   const { error } = outcome
   // A number of its own: the same run may be forbidden again, and each time is another gate.
   const gate: Place = { ...place, fire: ++d.m.fires }
-  d.put(`g:${gate.fire}`, { place, error } as unknown as Json)
+  d.put(SLOT.appeal.key(gate.fire), { place, error })
   d.m.gates++
   d.effects.push({ do: 'appeal', place: gate, of: place, error })
   return true
@@ -32,11 +33,11 @@ export function appeals(d: Draft, place: Place, outcome: Outcome): boolean {
 /** Takes up the appeal that this gate decided; null: the gate is a node's own work. */
 export function takeAppeal(d: Draft, gate: Place): Appeal | null {
   if (d.node(gate.node).work.kind === 'gate') return null
-  const slot = `g:${gate.fire}`
+  const slot = SLOT.appeal.key(gate.fire)
   const appeal = d.slot(slot)
   if (appeal === null) throw new Error(`there is no appeal at fire ${gate.fire} of node '${gate.node}'`)
   d.put(slot, null)
-  return appeal as unknown as Appeal
+  return appeal
 }
 
 /** What governance said stays the error; who upheld it is added. */
@@ -49,7 +50,7 @@ export function upheld(error: Failure, rejection: Failure | null): Failure {
 /** The instance turns back before anybody decided: what was forbidden has failed. */
 export function dropAppeals(d: Draft): void {
   if (d.m.gates === 0 || !d.net.net.nodes.some((node) => node.appeal !== undefined)) return
-  for (const { key } of d.slotsWith('g:')) {
+  for (const { key } of d.slotsWith(SLOT.appeal.prefix)) {
     d.put(key, null)
     d.m.failed++
   }
@@ -73,13 +74,9 @@ export function rerunDue(d: Draft, place: Place, outcome: Outcome): Failure | nu
   if (error.retryable === false || NEVER_AGAIN.has(error.category ?? error.code) || NEVER_AGAIN.has(error.code)) {
     return null
   }
-  return d.slot(secondTime(place)) === null ? error : null
+  return d.slot(SLOT.secondTry.key(place)) === null ? error : null
 }
 
 export function markSecondTime(d: Draft, place: Place): void {
-  d.put(secondTime(place), true)
-}
-
-function secondTime(place: Place): string {
-  return keyAt('o', place)
+  d.put(SLOT.secondTry.key(place), true)
 }

@@ -7,7 +7,8 @@ import { doubts, removeDoubt } from './doubts.ts'
 import type { Draft } from './draft.ts'
 import { itemEnded } from './each.ts'
 import type { Happening, Place } from './marking.ts'
-import { nextUndo, UNDO_AT_HAND, undoDue } from './phases.ts'
+import { nextUndo, undoDue } from './phases.ts'
+import { SLOT } from './slots.ts'
 import { mayResume, undoesInPlace } from './transitions.ts'
 
 /** It continues at the places that did not succeed. */
@@ -19,16 +20,16 @@ export function resume(d: Draft, places: readonly Place[]): void {
   m.state = 'running'
   m.outcome = null
   m.reason = null
-  d.put('e', null)
+  d.put(SLOT.error.key, null)
   d.event('instance.resumed', null, places.length)
   unlist(d, places)
   for (const place of places) {
     m.open++
     d.effects.push({ do: 'redrive', place, because: 'resumed' })
   }
-  for (const parked of d.slotsWith('p:')) {
+  for (const parked of d.slotsWith(SLOT.parked.prefix)) {
     d.put(parked.key, null)
-    const place = parked.value as unknown as Place
+    const place = parked.value
     if (place.item >= 0) itemEnded(d, place, false)
     else succeedNode(d, d.node(place.node), place)
   }
@@ -37,8 +38,8 @@ export function resume(d: Draft, places: readonly Place[]): void {
 /** Work whose success was told too late, or was only supposed, is done once more: it joins the undo list when it is. */
 function unlist(d: Draft, places: readonly Place[]): void {
   const again = new Set(places.map(({ fire, item }) => `${fire}/${item}`))
-  for (const { key, value } of d.slotsWith('u:')) {
-    const { fire, item } = value as unknown as Place
+  for (const { key, value } of d.slotsWith(SLOT.undo.prefix)) {
+    const { fire, item } = value
     if (again.has(`${fire}/${item}`)) d.put(key, null)
   }
 }
@@ -47,7 +48,7 @@ function unlist(d: Draft, places: readonly Place[]): void {
 function resumeUndo(d: Draft): void {
   const again = doubts(d)
   reopen(d)
-  const stopped = d.slot(UNDO_AT_HAND) as Place | null
+  const stopped = d.slot(SLOT.undoAtHand.key)
   for (const place of stopped === null ? again : [stopped, ...again]) {
     d.m.open++
     d.effects.push({ do: 'redrive', place, because: 'resumed' })
@@ -60,7 +61,7 @@ function reopen(d: Draft): void {
   m.phase = 'undo'
   m.state = 'compensating'
   m.outcome = null
-  d.put('eu', null)
+  d.put(SLOT.undoError.key, null)
   d.event('instance.compensating', null, null)
 }
 
@@ -82,11 +83,11 @@ export function late(d: Draft, happening: Extract<Happening, { kind: 'late' }>):
 /** The undo at which a rollback stopped has succeeded: the rollback continues behind it. */
 function lateUndo(d: Draft, { fire, item }: Place): void {
   if (!undoesInPlace(d.net.net)) return
-  const stopped = d.slot(UNDO_AT_HAND) as Place | null
+  const stopped = d.slot(SLOT.undoAtHand.key)
   if (stopped?.fire !== fire || stopped.item !== item) return
-  d.put(UNDO_AT_HAND, null)
+  d.put(SLOT.undoAtHand.key, null)
   if (d.m.phase === 'ended') reopen(d)
-  else d.put('eu', null)
+  else d.put(SLOT.undoError.key, null)
   nextUndo(d)
 }
 
@@ -94,7 +95,7 @@ function lateUndo(d: Draft, { fire, item }: Place): void {
 function goOnUndoing(d: Draft): void {
   const { m } = d
   if ((m.phase !== 'undo' && m.phase !== 'ended') || !undoesInPlace(d.net.net)) return
-  if (d.slot(UNDO_AT_HAND) !== null) return
+  if (d.slot(SLOT.undoAtHand.key) !== null) return
   if (m.phase === 'ended') reopen(d)
   nextUndo(d)
 }

@@ -4,6 +4,7 @@
  */
 import type { Draft } from './draft.ts'
 import type { Json } from './net.ts'
+import { SLOT } from './slots.ts'
 
 /** `live` tokens on their way to `cont`. */
 export interface ForkScope {
@@ -72,21 +73,17 @@ export function addLive(d: Draft, scope: string, n: number): void {
 }
 
 export function readScope(d: Draft, path: string): ScopeSlot {
-  const s = d.slot(scopeKey(path)) as unknown as ScopeSlot | null
+  const s = d.slot(SLOT.scope.at(path))
   if (s === null) throw new Error(`scope '${path}' is closed`)
   return s
 }
 
 export function writeScope(d: Draft, path: string, s: ScopeSlot): void {
-  d.put(scopeKey(path), s as unknown as Json)
+  d.put(SLOT.scope.at(path), s)
 }
 
 export function closeScope(d: Draft, path: string): void {
-  d.put(scopeKey(path), null)
-}
-
-function scopeKey(path: string): string {
-  return `s:${path.slice(path.lastIndexOf('.') + 1)}`
+  d.put(SLOT.scope.at(path), null)
 }
 
 export function inner(path: string, id: number): string {

@@ -1,12 +1,13 @@
 /**
  * What the finals of a net with `summary` are told of the instance. Failures and ended branches are noted as they come,
- * in slots that stay small however much there is to note: `y` counts, `ye:<n>` is one failure, `yf:<chunk>` says how often
- * nodes fired of which no row tells. The others, the rows tell.
+ * in slots that stay small however much there is to note: counts, one for each failure, and how often nodes fired of which
+ * no row tells. The others, the rows tell.
  */
-import { type Draft, MissingFact, pad } from './draft.ts'
+import { type Draft, MissingFact } from './draft.ts'
 import type { Ran } from './facts.ts'
 import type { Failure } from './marking.ts'
 import type { Json } from './net.ts'
+import { type NotedCounts, type NotedFailure, SLOT, type SlotPrefix } from './slots.ts'
 
 /** Noted in full; the others are only counted. */
 const MOST_FAILURES = 100
@@ -14,20 +15,13 @@ const MOST_CHARACTERS = 500
 /** A cascade of many nodes meets few slots, and a firing writes little. */
 const NODES_PER_CHUNK = 128
 
-interface Counts {
-  readonly branches: number
-  readonly failures: number
-}
-
-const NOTHING: Counts = { branches: 0, failures: 0 }
-
-type Fired = { readonly [node: string]: number }
+const NOTHING: NotedCounts = { branches: 0, failures: 0 }
 
 /** A firing that leaves neither run nor child. Nodes that a compiler adds for itself begin with a # and are none of the author's. */
 export function noteFired(d: Draft, node: string): void {
   if (d.net.net.summary !== true || node.startsWith('#')) return
-  const key = `yf:${Math.floor((d.net.position.get(node) ?? 0) / NODES_PER_CHUNK)}`
-  const fired = new Map(Object.entries((d.slot(key) ?? {}) as Fired))
+  const key = SLOT.notedFirings.key(Math.floor((d.net.position.get(node) ?? 0) / NODES_PER_CHUNK))
+  const fired = new Map(Object.entries(d.slot(key) ?? {}))
   fired.set(node, (fired.get(node) ?? 0) + 1)
   d.put(key, Object.fromEntries(fired))
 }
@@ -36,19 +30,19 @@ export function noteFired(d: Draft, node: string): void {
 export function noteBranch(d: Draft): void {
   if (d.net.net.summary !== true) return
   const counts = countsIn(d)
-  d.put('y', { ...counts, branches: counts.branches + 1 })
+  d.put(SLOT.noted.key, { ...counts, branches: counts.branches + 1 })
 }
 
 export function noteFailure(d: Draft, step: string | null, { code, message }: Failure, handled: boolean): void {
   if (d.net.net.summary !== true) return
   const counts = countsIn(d)
   if (counts.failures >= MOST_FAILURES) return
-  d.put('y', { ...counts, failures: counts.failures + 1 })
-  d.put(`ye:${pad(counts.failures)}`, { step, code, message: message.slice(0, MOST_CHARACTERS), handled })
+  d.put(SLOT.noted.key, { ...counts, failures: counts.failures + 1 })
+  d.put(SLOT.notedFailure.key(counts.failures), { step, code, message: message.slice(0, MOST_CHARACTERS), handled })
 }
 
-function countsIn(d: Draft): Counts {
-  return (d.slot('y') as unknown as Counts | null) ?? NOTHING
+function countsIn(d: Draft): NotedCounts {
+  return d.slot(SLOT.noted.key) ?? NOTHING
 }
 
 /** null: the net has none. */
@@ -57,7 +51,7 @@ export function summaryOf(d: Draft, failed: boolean): Json | null {
   const ran = d.facts.ran()
   if (ran === undefined) throw new MissingFact({ fact: 'ran' })
   const { instance } = d.facts
-  const { fired, branches, failures } = notedIn(d.slotsWith('y'))
+  const { fired, branches, failures } = notedIn(d.slotsWith(SLOT.noted.prefix))
   const results: Record<string, Json> = {}
   for (const { node, done } of ran) if (done) results[node] = reference(instance, node)
   const sum = (count: (of: Ran) => number): number => ran.reduce((all, one) => all + count(one), 0)
@@ -82,21 +76,13 @@ export interface Noted {
   readonly failures: readonly NotedFailure[]
 }
 
-export interface NotedFailure {
-  /** null: of the instance as a whole. */
-  readonly step: string | null
-  readonly code: string
-  readonly message: string
-  readonly handled: boolean
-}
-
-/** From the slots whose keys begin with `y`, in the order of their keys. */
-export function notedIn(slots: readonly { readonly key: string; readonly value: Json }[]): Noted {
-  const under = (prefix: string): readonly Json[] =>
-    slots.filter(({ key }) => key.startsWith(prefix)).map(({ value }) => value)
-  const { branches } = (slots.find(({ key }) => key === 'y')?.value ?? NOTHING) as unknown as Counts
-  const fired = new Map(under('yf:').flatMap((chunk) => Object.entries(chunk as Fired)))
-  return { branches, fired, failures: under('ye:') as unknown as readonly NotedFailure[] }
+/** From the slots under the prefix of `noted`, in the order of their keys. */
+export function notedIn(slots: readonly { readonly key: string; readonly value: unknown }[]): Noted {
+  const under = <V>(prefix: SlotPrefix<V>): readonly V[] =>
+    slots.filter(({ key }) => key.startsWith(prefix)).map(({ value }) => value as V)
+  const counts = slots.find(({ key }) => key === SLOT.noted.key)?.value as NotedCounts | undefined
+  const fired = new Map(under(SLOT.notedFirings.prefix).flatMap((chunk) => Object.entries(chunk)))
+  return { branches: (counts ?? NOTHING).branches, fired, failures: under(SLOT.notedFailure.prefix) }
 }
 
 function reference(instance: string, node: string): Json {

@@ -5,15 +5,15 @@
 import { argsOf, keepsArgs, succeedNode } from './arcs.ts'
 import { putOff } from './cascade.ts'
 import type { Draft } from './draft.ts'
-import { pad } from './draft.ts'
 import { isChildItem, issueItems, openEach } from './each.ts'
 import { payloadOf, runPayload, truth, wholePayload } from './guards.ts'
 import type { Outcome, Place } from './marking.ts'
 import type { ChildWork, Json, Node } from './net.ts'
-import { failureJson } from './phases.ts'
+import { nodeFailure } from './phases.ts'
 import { behind } from './references.ts'
 import { markSecondTime, rerunDue } from './reruns.ts'
 import { endToken, outer, readScope, writeScope } from './scopes.ts'
+import { SLOT } from './slots.ts'
 import { noteBranch, noteFired } from './summary.ts'
 
 /** Moves tokens until none is left or the budget of this fire is spent; the rest is put off. */
@@ -43,8 +43,8 @@ function othersFirst(d: Draft): boolean {
 function arrive(d: Draft, key: string, scope: string, args: Json | null): void {
   const node = d.node(key)
   if (node.join === 'count') {
-    const slot = `j:${key}`
-    const arrived = ((d.slot(slot) as number | null) ?? 0) + 1
+    const slot = SLOT.joinCount.key(key)
+    const arrived = (d.slot(slot) ?? 0) + 1
     const due = arrived >= (d.net.inDegree.get(key) ?? 0)
     d.put(slot, due ? null : arrived)
     if (!due) return endToken(d, scope)
@@ -69,7 +69,7 @@ function arrive(d: Draft, key: string, scope: string, args: Json | null): void {
   }
   d.m.held++
   const token = ++d.m.fires
-  d.put(`h:${pad(token)}`, { node: key, scope, args })
+  d.put(SLOT.heldToken.key(token), { node: key, scope, args })
   d.event('node.held', key, tells === true ? { token, rule } : null)
 }
 
@@ -91,16 +91,10 @@ function tellAdmission(d: Draft, node: Node, rule: number | null): void {
   d.event('node.admitted', node.key, { fire: d.m.fires + 1, rule })
 }
 
-interface HeldToken {
-  readonly node: string
-  readonly scope: string
-  readonly args: Json | null
-}
-
 /** The context changed: what was denied may now go on, in the order it came. */
 function retryHeld(d: Draft): void {
-  for (const held of d.slotsWith('h:')) {
-    const token = held.value as unknown as HeldToken
+  for (const held of d.slotsWith(SLOT.heldToken.prefix)) {
+    const token = held.value
     const node = d.node(token.node)
     const { allow, rule } = admission(d, node, token.args)
     if (!allow) continue
@@ -120,20 +114,20 @@ const MOST_NAMED = 100
 
 /** `held: complete`: only held tokens are left and nothing can change the context any more. */
 export function discardHeld(d: Draft): void {
-  const held = d.slotsWith('h:')
+  const held = d.slotsWith(SLOT.heldToken.prefix)
   const named = held.slice(0, MOST_NAMED).map(({ key, value }) => {
-    return { node: (value as unknown as HeldToken).node, token: Number(key.slice(2)) }
+    return { node: value.node, token: SLOT.heldToken.numberIn(key) }
   })
   if (d.net.net.tells === true) {
     for (const { node, token } of named) d.event('node.discarded', node, { token, why: 'complete' })
   }
   d.event('node.discarded', null, held.length)
-  d.put('b', { held: held.length, nodes: named.map(({ node }) => node) })
+  d.put(SLOT.discarded.key, { held: held.length, nodes: named.map(({ node }) => node) })
   d.m.held = 0
   for (const { key, value } of held) {
     d.put(key, null)
     noteBranch(d)
-    endToken(d, (value as unknown as HeldToken).scope)
+    endToken(d, value.scope)
   }
 }
 
@@ -150,7 +144,7 @@ function fireNode(d: Draft, node: Node, scope: string, args: Json | null): void 
   }
   if (work.kind === 'child' && work.mode === 'detached') return letGo(d, node, work, place, args)
   m.open++
-  if (args !== null && keepsArgs(d, node)) d.put(`t:${fire}`, args)
+  if (args !== null && keepsArgs(d, node)) d.put(SLOT.tokenArgs.key(fire), args)
   if (work.kind === 'run') {
     const payload = payloadOf(d, work.args, { args }, { node: node.key, what: 'args' })
     d.run(place, runPayload(d, payload), null)
@@ -169,7 +163,7 @@ function letGo(d: Draft, node: Node, work: ChildWork, place: Place, args: Json |
   const input = payloadOf(d, work.input, { args }, { node: node.key, what: 'input' })
   const id = d.facts.childId(node.key, place.fire)
   d.effects.push({ do: 'child', place, net: work.net, attached: false, ...wholePayload(d, input), item: null })
-  d.put(`r:${node.key}`, { status: 'started', execution_id: id })
+  d.put(SLOT.result.key(node.key), { status: 'started', execution_id: id })
   noteFired(d, node.key)
   succeedNode(d, node, place, () => args)
 }
@@ -180,7 +174,7 @@ export function rerun(d: Draft, place: Place, outcome: Outcome): boolean {
   const node = d.node(place.node)
   const { work } = node
   if (error === null || (work.kind === 'each' && isChildItem(d, work, place))) return false
-  d.event('node.rerun', node.key, { because: 'policy', error: failureJson(error, node.key) })
+  d.event('node.rerun', node.key, { because: 'policy', error: nodeFailure(error, node.key) })
   if (work.kind === 'run' || work.kind === 'each') {
     markSecondTime(d, place)
     d.effects.push({ do: 'redrive', place, because: 'policy' })

@@ -2,7 +2,7 @@
 import type { EngineApi } from '../engine/api.ts'
 import type { OpenEffect, SagaRow, SagaView } from '../model/sagas.ts'
 import type { Place } from '../net/marking.ts'
-import { UNDO_AT_HAND } from '../net/phases.ts'
+import { SLOT } from '../net/slots.ts'
 
 /** With its steps, and what its rollback has not undone. */
 export async function sagaView(engine: EngineApi, saga: SagaRow): Promise<SagaView> {
@@ -15,7 +15,9 @@ export async function openEffects(engine: EngineApi, id: string): Promise<readon
   const row = await engine.queries.instance(id)
   if (row?.outcome !== 'rolled_back_partial') return []
   const [listed, doubted, stopped] = await Promise.all(
-    ['u:', 'd:', UNDO_AT_HAND].map((prefix) => engine.queries.slots({ instanceId: id, prefix })),
+    [SLOT.undo.prefix, SLOT.doubt.prefix, SLOT.undoAtHand.prefix].map((prefix) =>
+      engine.queries.slots({ instanceId: id, prefix }),
+    ),
   )
   const reasons = new Map<string, OpenEffect['reason']>()
   const note = (found: typeof listed, reason: OpenEffect['reason']): void => {

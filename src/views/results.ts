@@ -6,8 +6,9 @@ import { type InputPlace, inputPlace } from '../model/retried-runs.ts'
 import type { InstanceRow, NetRow, RunRow } from '../model/rows.ts'
 import { ALWAYS_BYTES, omitted } from '../model/shown.ts'
 import type { CompiledNet } from '../net/compile.ts'
-import { type Closed, collected, collects, hasResult, isChildRef, listKey, returned, statsOf } from '../net/lists.ts'
+import { type Closed, collected, collects, hasResult, isChildRef, returned, statsOf } from '../net/lists.ts'
 import type { EachWork, Json, Work } from '../net/net.ts'
+import { SLOT } from '../net/slots.ts'
 
 type ByNode = ReadonlyMap<string, string | null>
 
@@ -155,7 +156,7 @@ export class Results {
 
   /** Of the latest firing that closed; null: none has. */
   async #list(instanceId: string, node: string, work: EachWork): Promise<string | null> {
-    const slot = await this.#queries.slot({ instanceId, key: listKey(node) })
+    const slot = await this.#queries.slot({ instanceId, key: SLOT.closedList.key(node) })
     if (slot === null) return null
     const closed = JSON.parse(slot) as Closed
     const { fire } = closed
@@ -174,7 +175,7 @@ export class Results {
     text: string | null,
     fire?: number,
   ): Promise<string | null> {
-    const prefix = `r:${node}/`
+    const prefix = SLOT.itemResult.prefixOf(node)
     const refs = (await this.#queries.slots({ instanceId, prefix })).flatMap(({ key, value }) => {
       const ref = JSON.parse(value) as Json
       return isChildRef(ref) ? [{ item: key.slice(prefix.length), ...ref }] : []

@@ -17,6 +17,7 @@ import type { CompiledNet } from '../net/compile.ts'
 import type { Failure } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'
 import type { Net, Node } from '../net/net.ts'
+import { SLOT } from '../net/slots.ts'
 
 export type StepState = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
 
@@ -140,12 +141,12 @@ export async function loadSteps(
     steps.runsAt(of('run', 'gate', 'child')),
     steps.gatesAt(appealing.map(({ key }) => ({ instanceId: instance.id, node: key }))),
     steps.childrenAt(of('child')),
-    instance.retryOf === null ? [] : queries.slots({ instanceId: instance.id, prefix: 'r:' }),
+    instance.retryOf === null ? [] : queries.slots({ instanceId: instance.id, prefix: SLOT.result.prefix }),
   ])
   const lists = new Map<string, ReadonlyMap<RunStatus, number>>()
   for (const place of of('each')) lists.set(place.node, await steps.itemCounts({ ...place, most: MOST_ITEMS }))
   const rows = byNode(runs, gates, children)
-  const taken = new Set(results.map(({ key }) => key.slice(2)))
+  const taken = new Set(results.map(({ key }) => SLOT.result.nameIn(key)))
   const views = nodes.map((node) => {
     const found = rows.get(node.key) ?? NO_ROWS
     const more = { items: lists.get(node.key) ?? null, takenOver: taken.has(node.key) }

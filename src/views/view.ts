@@ -3,12 +3,12 @@
 import type { Queries } from '../model/queries.ts'
 import type { GateRow, InstanceRow, RunRow } from '../model/rows.ts'
 import { PAGE_BYTES } from '../model/shown.ts'
-import type { Failure } from '../net/marking.ts'
+import { type NodeFailure, SLOT, slotValue } from '../net/slots.ts'
 
 export interface InstanceView {
   readonly instance: InstanceRow
-  readonly error: Failure | null
-  readonly undoError: Failure | null
+  readonly error: NodeFailure | null
+  readonly undoError: NodeFailure | null
   readonly runs: readonly RunRow[]
   readonly gates: readonly GateRow[]
   readonly children: readonly InstanceRow[]
@@ -20,14 +20,12 @@ export async function viewOf(queries: Queries, instanceId: string): Promise<Inst
   const instance = await queries.instance(instanceId)
   if (instance === null) return null
   const [errors, runs, gates, children] = await Promise.all([
-    queries.slots({ instanceId, prefix: 'e' }),
+    queries.slots({ instanceId, prefix: SLOT.error.prefix }),
     queries.instanceRuns({ instanceId, limit: MOST_RUNS, after: null, maxBytes: PAGE_BYTES }),
     queries.shownGates({ instanceId, limit: MOST_RUNS }),
     queries.children(instanceId, MOST_RUNS),
   ])
-  const failure = (key: string): Failure | null => {
-    const slot = errors.find((s) => s.key === key)
-    return slot === undefined ? null : (JSON.parse(slot.value) as Failure)
-  }
-  return { instance, error: failure('e'), undoError: failure('eu'), runs, gates, children }
+  const error = slotValue(errors, SLOT.error.key)
+  const undoError = slotValue(errors, SLOT.undoError.key)
+  return { instance, error, undoError, runs, gates, children }
 }

@@ -5,6 +5,7 @@
 
 import type { InstanceRow, RunRole, WorkerRow } from '../model/rows.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState } from '../net/marking.ts'
+import type { NodeFailure } from '../net/slots.ts'
 import type { StepState } from './steps.ts'
 
 /** Why an instance as a whole is where it is. */
@@ -112,8 +113,6 @@ export interface Count {
   /** true: at least so many. */
   readonly more: boolean
 }
-
-export type NodeFailure = Failure & { readonly node?: string | null }
 
 export interface Dependency {
   readonly node: string

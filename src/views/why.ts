@@ -8,10 +8,11 @@ import type { GateView } from '../model/gates.ts'
 import type { InstanceRow, RunRow } from '../model/rows.ts'
 import type { StepRun } from '../model/step-queries.ts'
 import type { CompiledNet } from '../net/compile.ts'
-import { type Failure, type Place, TERMINAL } from '../net/marking.ts'
+import { type Place, TERMINAL } from '../net/marking.ts'
+import { type HeldToken, type NodeFailure, SLOT, slotValue } from '../net/slots.ts'
 import type { KnownNets } from './results.ts'
 import { failureOf, loadSteps, nodesBefore, type StepView } from './steps.ts'
-import type { GateReason, InstanceReason, NodeFailure, Reason, Wait } from './why-reasons.ts'
+import type { GateReason, InstanceReason, Reason, Wait } from './why-reasons.ts'
 import { RunReasons, type Source } from './why-run.ts'
 
 export interface Why {
@@ -142,7 +143,7 @@ export class Reasons {
   }
 
   async #undo(instance: InstanceRow, error: NodeFailure | null, steps: readonly StepView[]): Promise<InstanceReason> {
-    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: 'u:' })
+    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: SLOT.undo.prefix })
     const nodes = slots.map(({ value }) => (JSON.parse(value) as Place).node).reverse()
     const running = steps.find(({ undo }) => undo?.status === 'pending' || undo?.status === 'leased')
     const next = nodes.slice(0, MOST_NAMED)
@@ -150,12 +151,8 @@ export class Reasons {
   }
 
   async #errors(instance: InstanceRow): Promise<{ error: NodeFailure | null; undoError: NodeFailure | null }> {
-    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: 'e' })
-    const found = (key: string): NodeFailure | null => {
-      const slot = slots.find((s) => s.key === key)
-      return slot === undefined ? null : (JSON.parse(slot.value) as Failure)
-    }
-    return { error: found('e'), undoError: found('eu') }
+    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: SLOT.error.prefix })
+    return { error: slotValue(slots, SLOT.error.key), undoError: slotValue(slots, SLOT.undoError.key) }
   }
 
   async #places(instance: InstanceRow, net: CompiledNet, steps: readonly StepView[]): Promise<readonly Spot[]> {
@@ -190,9 +187,9 @@ export class Reasons {
   async #held(instance: InstanceRow): Promise<ReadonlyMap<string, number>> {
     const found = new Map<string, number>()
     if (instance.held === 0) return found
-    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: 'h:' })
+    const slots = await this.#deps.source.read.slots({ instanceId: instance.id, prefix: SLOT.heldToken.prefix })
     for (const { value } of slots) {
-      const { node } = JSON.parse(value) as { readonly node: string }
+      const { node } = JSON.parse(value) as HeldToken
       found.set(node, (found.get(node) ?? 0) + 1)
     }
     return found

@@ -1,15 +1,8 @@
 /** Reasons as sentences, for whoever is woken by one. How moments are told is the reader's: a clock, or a span. */
 
 import type { Failure } from '../net/marking.ts'
-import type {
-  AdmissionReason,
-  Count,
-  GateReason,
-  InstanceReason,
-  LeaseReason,
-  NodeFailure,
-  Reason,
-} from '../views/why-reasons.ts'
+import type { NodeFailure } from '../net/slots.ts'
+import type { AdmissionReason, Count, GateReason, InstanceReason, LeaseReason, Reason } from '../views/why-reasons.ts'
 
 export interface Moments {
   /** `at 2026-11-16T02:12:44.000Z`, or `in 42 s`. */

@@ -1,6 +1,7 @@
 /** Large workflows cost per step what small ones cost: counted in what the store is asked for, never in time. */
 import { expect, it, vi } from 'vitest'
 import { deep, dense, type Shape, STEP, UNDO, wide, workflowText, woven } from '../../bench/dag/shapes.mjs'
+import { SLOT } from '../../src/net/slots.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { deploy } from '../server/native/asking.ts'
 import { onBothStores, type Serving, type Stage, until } from '../server/serving.ts'
@@ -81,8 +82,8 @@ onBothStores('large workflows', (stage) => {
         expect(new Set(done).size).toBe(steps)
         expect(done).toHaveLength(steps)
         expect(await s.store.read.instance(id)).toMatchObject({ state: 'completed', succeeded: steps, open: 0 })
-        expect(await s.store.read.slots({ instanceId: id, prefix: 'j:' })).toEqual([])
-        expect(await s.store.read.slots({ instanceId: id, prefix: 'q' })).toEqual([])
+        expect(await s.store.read.slots({ instanceId: id, prefix: SLOT.joinCount.prefix })).toEqual([])
+        expect(await s.store.read.slots({ instanceId: id, prefix: SLOT.portions.prefix })).toEqual([])
         costs.push({ ...s.cost })
       }
       const [small, large] = costs as [Cost, Cost]

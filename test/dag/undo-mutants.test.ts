@@ -21,8 +21,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'the first completed is undone first',
     file: 'net/phases.ts',
-    right: "d.topSlot('u:')",
-    wrong: "(d.slotsWith('u:')[0] ?? null)",
+    right: 'd.topSlot(SLOT.undo.prefix)',
+    wrong: '(d.slotsWith(SLOT.undo.prefix)[0] ?? null)',
   },
   {
     name: 'a success that is told late is forgotten',

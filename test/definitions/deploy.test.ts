@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { SLOT } from '../../src/net/slots.ts'
 import { dag, deploy, instances, metaOf, onBothStores, refusal, start, told } from './house.ts'
 
 onBothStores('deploying', (house) => {
@@ -93,7 +94,7 @@ onBothStores('deploying', (house) => {
     expect(run).toMatchObject({ type: 'email.send' })
     expect(JSON.parse(run?.payload ?? '')).toEqual(['hello'])
     const [order] = await instances(process, 'order')
-    const [input] = await process.store.read.slots({ instanceId: order?.id ?? '', prefix: 'in' })
+    const [input] = await process.store.read.slots({ instanceId: order?.id ?? '', prefix: SLOT.input.prefix })
     expect(input?.value).toBe('{"total":3}')
   })
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { SLOT } from '../../src/net/slots.ts'
 import { dag, deploy, instances, metaOf, onBothStores, publish, refusal, start, told } from './house.ts'
 
 const LISTENS = '{ event: order.created }'
@@ -8,7 +9,7 @@ async function inputOf(
   { store }: { readonly store: Parameters<typeof metaOf>[0]['store'] },
   instanceId: string,
 ): Promise<unknown> {
-  const [slot] = await store.read.slots({ instanceId, prefix: 'in' })
+  const [slot] = await store.read.slots({ instanceId, prefix: SLOT.input.prefix })
   return slot === undefined ? null : JSON.parse(slot.value)
 }
 

@@ -8,6 +8,7 @@ import { afterEach, describe } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import type { InstanceRow, StoredEvent } from '../../src/model/rows.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { Catalog } from '../../src/operations/definitions/catalog.ts'
 import { Events } from '../../src/operations/definitions/events.ts'
@@ -152,7 +153,7 @@ export async function instances({ store }: Pick<Process, 'store'>, name: string)
 
 /** What an instance says of itself. */
 export async function metaOf({ store }: Pick<Process, 'store'>, instanceId: string): Promise<Record<string, unknown>> {
-  const [slot] = await store.read.slots({ instanceId, prefix: 'm' })
+  const [slot] = await store.read.slots({ instanceId, prefix: SLOT.about.prefix })
   return (JSON.parse(slot?.value ?? '{}') as { meta?: Record<string, unknown> }).meta ?? {}
 }
 

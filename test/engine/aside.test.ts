@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, EachWork, Net, Node } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { Drive, net, node, ONCE, PLACES, run, undoBy } from './drive.ts'
 
 const arc = (to: string, rest: Partial<Arc> = {}): Arc => ({ to, when: null, args: null, set: null, ...rest })
@@ -33,7 +34,10 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
   }
   const aside = async (id: string): Promise<Record<string, any>> =>
     Object.fromEntries(
-      (await d.store.read.slots({ instanceId: id, prefix: 'x:' })).map((s) => [s.key, JSON.parse(s.value)]),
+      (await d.store.read.slots({ instanceId: id, prefix: SLOT.storedArgs.prefix })).map((s) => [
+        s.key,
+        JSON.parse(s.value),
+      ]),
     )
 
   it('of an arc: the token carries a reference, guards and admission see what is behind it', async () => {

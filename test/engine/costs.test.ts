@@ -1,6 +1,7 @@
 /** What a step of a list costs: the same however long the list is, and what is long is read and written once. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Arc, EachWork, Json, Net } from '../../src/net/net.ts'
+import type { SlotPrefix } from '../../src/net/slots.ts'
 import type { Delta, Loaded, Transaction } from '../../src/store/store.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, net, node, PLACES, run } from './drive.ts'
@@ -132,7 +133,7 @@ describe.each(PLACES)('the cost of a list on $name', (place) => {
     const runs = await d.store.read.instanceRuns({ instanceId: id, limit: 1000, after: null })
     expect(runs).toHaveLength(500)
     expect(sum(runs.map(({ payload }) => payload.length))).toBeLessThan(500 * 60)
-    const slots = await d.store.read.slots({ instanceId: id, prefix: '' })
+    const slots = await d.store.read.slots({ instanceId: id, prefix: '' as SlotPrefix })
     expect(slots.filter(({ key }) => key.startsWith('x:'))).toHaveLength(1)
     // The input has it as well.
     expect(sum(slots.map(({ value }) => value.length))).toBeLessThan(2 * SHARED.length + 2000)

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { withDefaults } from '../../src/engine/fold/instance/input-defaults.ts'
 import { netHash } from '../../src/kernel/hash.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { Drive, net, node, ONCE, PLACES } from './drive.ts'
 
 describe('defaults', () => {
@@ -40,7 +41,7 @@ describe.each(PLACES)('defaults of the input on $name', (place) => {
   })
 
   const input = async (id: string): Promise<unknown> => {
-    const [slot] = await d.store.read.slots({ instanceId: id, prefix: 'in' })
+    const [slot] = await d.store.read.slots({ instanceId: id, prefix: SLOT.input.prefix })
     return slot === undefined ? null : JSON.parse(slot.value)
   }
   const withInput = net([node('a', [], { retry: ONCE })], { input: { host: 'x', opts: { deep: 1, more: 2 } } })

@@ -5,6 +5,7 @@ import { Engine } from '../../src/engine/engine.ts'
 import type { StartParams } from '../../src/model/start.ts'
 import type { Entries, Failure } from '../../src/net/marking.ts'
 import type { Json, Net, Node, RunWork } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -142,7 +143,7 @@ export class Drive {
 
   /** Its context, as it stands. */
   async context(id: string): Promise<Record<string, unknown>> {
-    const slots = await this.store.read.slots({ instanceId: id, prefix: 'c:' })
+    const slots = await this.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value)]))
   }
 

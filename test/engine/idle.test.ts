@@ -1,6 +1,7 @@
 /** Instances that wait to be started. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { type Drive, net, node, PLACES } from './drive.ts'
 import { events, open, row } from './specifications/stage.ts'
 
@@ -20,7 +21,9 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     const id = await d.start({ net: two, input: { order: 7 }, literals: { a: { args: 'x' } }, start: false })
     expect(await row(d, id)).toMatchObject({ state: 'idle', phase: 'forward', deadlineAt: null, open: 0, live: 0 })
     expect(await events(d, id)).toEqual(['instance.created'])
-    expect(await d.store.read.slots({ instanceId: id, prefix: 'in' })).toMatchObject([{ value: '{"order":7}' }])
+    expect(await d.store.read.slots({ instanceId: id, prefix: SLOT.input.prefix })).toMatchObject([
+      { value: '{"order":7}' },
+    ])
     expect(await d.store.sweep.nextDueAt()).toBeNull()
     expect(await d.claim()).toEqual([])
   })
@@ -120,7 +123,9 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     const id = await d.start({ net: net([node('a')]), start: false })
     await d.engine.patchContext({ instanceId: id, set: { go: true }, actor: null })
     expect(await d.state(id)).toBe('idle')
-    expect(await d.store.read.slots({ instanceId: id, prefix: 'c:' })).toMatchObject([{ key: 'c:go', value: 'true' }])
+    expect(await d.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })).toMatchObject([
+      { key: 'c:go', value: 'true' },
+    ])
     await d.engine.startInstance({ id, actor: null })
     expect(await d.work()).toEqual(['a'])
   })

@@ -1,6 +1,7 @@
 /** Work that goes on at another time: nothing has failed, nothing is held meanwhile, one clock goes on. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import type { Delivery, Report } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run, undoBy } from './drive.ts'
 
@@ -191,7 +192,7 @@ describe.each(PLACES)('later on $name', (place) => {
     await later(a, 1000, { set: '{"late":true}' })
     expect(await get(a.runId)).toMatchObject({ status: 'cancelled' })
     expect(await d.state(id)).toBe('cancelled')
-    expect(await d.store.read.slots({ instanceId: id, prefix: 'c:' })).toEqual([])
+    expect(await d.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })).toEqual([])
   })
 
   it('a clock per attempt starts again', async () => {

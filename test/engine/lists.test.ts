@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, EachWork, Json, Node } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 
 const list = (items: string, rest: Partial<EachWork> = {}): EachWork => ({
@@ -113,7 +114,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     const payloads = (await d.store.read.instanceRuns({ instanceId: id, limit: 10, after: null })).map((r) =>
       JSON.parse(r.payload),
     )
-    const [slot] = await d.store.read.slots({ instanceId: id, prefix: 'x:' })
+    const [slot] = await d.store.read.slots({ instanceId: id, prefix: SLOT.storedArgs.prefix })
     expect(payloads).toEqual([
       { $shared: slot?.key, own: 10, where: 1 },
       { $shared: slot?.key, own: 20, where: 2 },

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseReport } from '../../src/model/leases.ts'
 import type { RunRow } from '../../src/model/rows.ts'
 import type { Json } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import type { Delivery, Reply, Report } from '../../src/worker/port.ts'
 import { Drive, net, node, ONCE, PLACES, run, undoBy } from './drive.ts'
 import { Pair } from './pair.ts'
@@ -33,7 +34,7 @@ describe.each(PLACES)('reports on $name', (place) => {
   const failed = (more: object = {}) =>
     ({ kind: 'failed', error: { code: 'boom', message: 'it broke', ...more } }) as const
   const context = async (id: string): Promise<Record<string, Json>> => {
-    const slots = await d.store.read.slots({ instanceId: id, prefix: 'c:' })
+    const slots = await d.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
   const told = async (runId: string): Promise<[string, Json][]> =>

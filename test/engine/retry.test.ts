@@ -1,5 +1,6 @@
 /** A retry with another input, and under a key. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SLOT } from '../../src/net/slots.ts'
 import { type Drive, net, node, ONCE, PLACES } from './drive.ts'
 import { open } from './specifications/stage.ts'
 
@@ -20,7 +21,7 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
     await d.succeed(await d.claimOne(), 'A')
     await d.fail(await d.claimOne())
     const again = await d.engine.retryInstance({ id, actor: 'ada', input: { amount: 10 } })
-    const input = async (of: string) => d.store.read.slots({ instanceId: of, prefix: 'in' })
+    const input = async (of: string) => d.store.read.slots({ instanceId: of, prefix: SLOT.input.prefix })
     expect(await input(again.id)).toMatchObject([{ value: '{"amount":10}' }])
     expect(await input(id)).toMatchObject([{ value: '{"amount":"ten"}' }])
     expect(await d.work((w) => w.node)).toEqual(['b', 'c'])
@@ -33,7 +34,7 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
   it('null is an input like any other; left out, the old one stays', async () => {
     const id = await d.start({ net: three, input: { amount: 1 } })
     await d.engine.cancelInstance({ id, actor: null })
-    const input = async (of: string) => d.store.read.slots({ instanceId: of, prefix: 'in' })
+    const input = async (of: string) => d.store.read.slots({ instanceId: of, prefix: SLOT.input.prefix })
     const same = await d.engine.retryInstance({ id, actor: null })
     expect(await input(same.id)).toMatchObject([{ value: '{"amount":1}' }])
     const none = await d.engine.retryInstance({ id, actor: null, input: null })

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, Net, Node } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { Drive, net, node, ONCE, PLACES, run } from './drive.ts'
 
 const arc = (to: string, when: string | null = null): Arc => ({ to, when, args: null, set: null })
@@ -228,7 +229,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     })
     await d.work()
     expect(await d.state(id)).toBe('completed')
-    expect(await d.store.read.slots({ instanceId: id, prefix: 'b' })).toMatchObject([
+    expect(await d.store.read.slots({ instanceId: id, prefix: SLOT.discarded.prefix })).toMatchObject([
       { value: JSON.stringify({ held: 2, nodes: ['h1', 'h2'] }) },
     ])
     expect((await d.told(id, 'node.discarded')).map((e) => [e.node, e.data.why ?? e.data])).toEqual([

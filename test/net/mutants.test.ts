@@ -20,8 +20,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'undo takes the oldest work first',
     file: 'phases.ts',
-    right: "d.topSlot('u:')",
-    wrong: "(d.slotsWith('u:')[0] ?? null)",
+    right: 'd.topSlot(SLOT.undo.prefix)',
+    wrong: '(d.slotsWith(SLOT.undo.prefix)[0] ?? null)',
   },
   {
     name: 'a count join fires one token early',
@@ -92,8 +92,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'what is done once more is done again and again',
     file: 'reruns.ts',
-    right: 'd.slot(secondTime(place)) === null',
-    wrong: "d.slot(secondTime(place)) !== ''",
+    right: 'd.slot(SLOT.secondTry.key(place)) === null',
+    wrong: "d.slot(SLOT.secondTry.key(place)) !== ''",
   },
   {
     name: 'an appeal nobody decided is forgotten when the instance drains',

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
 import { openStore } from '../../src/store/open.ts'
 import { built, Program } from '../crash/process.ts'
@@ -105,7 +106,7 @@ describe.each(PLACES)('killed on $name', (place) => {
       ])
       expect(runs.size).toBe(1)
       expect((await engine.results(id)).get('step')).toBe('8')
-      expect(await store.read.slot({ instanceId: id, key: 'c:first' })).toBe('7')
+      expect(await store.read.slot({ instanceId: id, key: SLOT.context.key('first') })).toBe('7')
     } finally {
       for (const process of living) await process.kill()
       await engine.close()

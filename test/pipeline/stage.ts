@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Engine } from '../../src/engine/engine.ts'
 import type { RunRow } from '../../src/model/rows.ts'
 import type { Json, Net } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { makeStepHandler, type StepHandlerOptions } from '../../src/notations/playbook/runtime/handler.ts'
 import { type Program, STEP_TYPE, type StepPayload } from '../../src/notations/playbook/runtime/program.ts'
 import { VOCABULARIES } from '../../src/notations/vocabularies.ts'
@@ -106,7 +107,7 @@ export class Stage {
   }
 
   async context(id: string): Promise<Record<string, unknown>> {
-    const slots = await this.store.read.slots({ instanceId: id, prefix: 'c:' })
+    const slots = await this.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value)]))
   }
 }

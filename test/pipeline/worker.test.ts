@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { SlotPrefix } from '../../src/net/slots.ts'
 import { Tools } from '../../src/tools/tools.ts'
 import { PLACES } from '../engine/drive.ts'
 import { error, FakeTool, ok, payload, program, rule, task } from './rig.ts'
@@ -213,7 +214,7 @@ describe.each(PLACES)('steps on $name', (place) => {
       run,
       await s.store.read.runHistory(run.id),
       await s.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 }),
-      await s.store.read.slots({ instanceId: id, prefix: '' }),
+      await s.store.read.slots({ instanceId: id, prefix: '' as SlotPrefix }),
       await s.store.read.instance(id),
     ])
     expect(stored).toContain('***')

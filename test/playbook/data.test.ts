@@ -1,6 +1,7 @@
 /** What steps see of each other's data: in a loop, in code, in the final step, and whichever way a value has travelled. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { PLACES } from '../engine/drive.ts'
 import { Performance } from './performance.ts'
 import { playbook } from './stage.ts'
@@ -15,7 +16,7 @@ describe.each(PLACES)('data of playbooks on $name', (place) => {
   const play = async (text: string, workload?: Json) => {
     const id = await performance.start(await performance.read(playbook(text)), workload)
     const end = await performance.ended(id)
-    const slots = await performance.store.read.slots({ instanceId: id, prefix: 'c:' })
+    const slots = await performance.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })
     const ctx = Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value)]))
     return { end, ctx, results: (await performance.results(id)) as any }
   }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { Stage as Processes } from '../../bench/playbook/stage.mjs'
 import { cycleText, loopText } from '../../bench/playbook/texts.mjs'
 import { buildIfStale, root } from '../../scripts/setup.mjs'
+import { SLOT } from '../../src/net/slots.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Cost, countCost, expectAsSmall } from '../dag/cost.ts'
 import { YAML } from '../server/native/asking.ts'
@@ -48,7 +49,8 @@ onBothStores('a long loop, played by a server and a worker', (stage) => {
     const items = await store.read.steps.itemCounts({ instanceId: id, node: 'visit', most: ITEMS + 1 })
     expect(Object.fromEntries(items)).toEqual({ succeeded: ITEMS })
     // Nothing is left of what it needed to go on.
-    for (const prefix of ['s:', 't:', 'q']) expect(await store.read.slots({ instanceId: id, prefix })).toEqual([])
+    for (const prefix of [SLOT.scope.prefix, SLOT.tokenArgs.prefix, SLOT.portions.prefix])
+      expect(await store.read.slots({ instanceId: id, prefix })).toEqual([])
     await store.close()
   })
 

@@ -1,6 +1,7 @@
 /** What a handler can say besides its result, through the public API: context, notes, later, an exact failure. On both stores. */
 import { expect, it, vi } from 'vitest'
 import { type Context, chain, type Json, job, type Petrel, task } from '../../src/index.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { net, node, run } from '../engine/drive.ts'
 import { onBothStores } from './stores.ts'
 
@@ -16,7 +17,7 @@ onBothStores('the context of a handler', (stage) => {
     })
   }
   const contextOf = async (petrel: Petrel, instanceId: string): Promise<Record<string, Json>> => {
-    const slots = await petrel.engine.queries.slots({ instanceId, prefix: 'c:' })
+    const slots = await petrel.engine.queries.slots({ instanceId, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
 

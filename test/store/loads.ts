@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { SLOT } from '../../src/net/slots.ts'
 import { aGate, aLeasedRun, anEndedInstance, anInstance, aRun, aStep, aWorker, newId, T0 } from './rows.ts'
 import { ids, load, put } from './subject.ts'
 import type { Current } from './suite.ts'
@@ -29,9 +30,9 @@ export function loadTopic(current: Current): void {
     expect(loaded.topSlot.get(`${at}/u:`)).toEqual(slot('u:000010'))
     expect(loaded.topSlot.get(`${at}/d:`)).toEqual(slot('d:1'))
     expect(loaded.topSlot.get(`${at}/x:`)).toBeNull()
-    expect(await store.read.slots({ instanceId: at, prefix: 'c:' })).toEqual([slot('c:a'), slot('c:b')])
-    expect(await store.read.slot({ instanceId: at, key: 'c:a' })).toBe(slot('c:a').value)
-    expect(await store.read.slot({ instanceId: at, key: 'c:' })).toBeNull()
+    expect(await store.read.slots({ instanceId: at, prefix: SLOT.context.prefix })).toEqual([slot('c:a'), slot('c:b')])
+    expect(await store.read.slot({ instanceId: at, key: SLOT.context.key('a') })).toBe(slot('c:a').value)
+    expect(await store.read.slot({ instanceId: at, key: SLOT.context.key('') })).toBeNull()
   })
 
   it('reads items across chunks', async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { SlotPrefix } from '../../src/net/slots.ts'
 import type { Store } from '../../src/store/store.ts'
 import { aGate, anEndedInstance, anEvent, anInstance, aRun, aStep, T0 } from './rows.ts'
 import { put } from './subject.ts'
@@ -75,7 +76,7 @@ export function retentionTopic(current: Current): void {
       true,
     ])
     expect(await store.read.run(run.id)).toBeNull()
-    expect(await store.read.slots({ instanceId: root.id, prefix: '' })).toEqual([])
+    expect(await store.read.slots({ instanceId: root.id, prefix: '' as SlotPrefix })).toEqual([])
     expect([...(await store.read.trees.nameHolders(['old', 'kept'])).keys()]).toEqual(['kept'])
     expect(await store.read.instanceRuns({ instanceId: recent.id, limit: 5, after: null })).toHaveLength(1)
   })

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { InstanceRow } from '../../src/model/rows.ts'
 import type { RootQuery } from '../../src/model/tree-queries.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import { aGate, anEndedInstance, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { ids, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'
@@ -239,7 +240,10 @@ export function treeTopic(current: Current): void {
       slots: { put: slots },
       nets: [{ hash: 'h1', name: 'n', dialect: 'ojs', net: '{}' }],
     })
-    const read = await store.read.trees.slotsOf({ instanceIds: [a.id, b.id], prefixes: ['a:', 'n:'] })
+    const read = await store.read.trees.slotsOf({
+      instanceIds: [a.id, b.id],
+      prefixes: [SLOT.literals.prefix, SLOT.givenItems.prefix],
+    })
     const order = (list: readonly { readonly instanceId: string; readonly key: string }[]) =>
       list.map((s) => `${s.instanceId}/${s.key}`).sort()
     expect(order(read)).toEqual(order([slots[0], slots[2], slots[3]] as typeof slots))

@@ -4,6 +4,7 @@ import { toolsOfType, typeMatcher } from '../../kernel/type-filters.ts'
 import type { RuntimeRow } from '../../model/registry.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
+import { SLOT } from '../../net/slots.ts'
 import { json } from '../../wire/value.ts'
 import { namesAsked, rulesWords } from '../../wire/why-words.ts'
 import { contextHint } from '../terminal/hints.ts'
@@ -128,7 +129,7 @@ export async function waitsOfTokens(engine: EngineApi, instance: InstanceRow): P
   }
   if (instance.held > 0) {
     const net = await engine.net(instance.netHash)
-    for (const slot of await engine.queries.slots({ instanceId: instance.id, prefix: 'h:' })) {
+    for (const slot of await engine.queries.slots({ instanceId: instance.id, prefix: SLOT.heldToken.prefix })) {
       const node = (json(slot.value) as { readonly node?: string } | null)?.node ?? null
       const rules = net?.nodes.find(({ key }) => key === node)?.admit?.rules ?? []
       const what = `${node ?? slot.key} is held until its admission rule allows it (${brief(rulesWords(rules), 120)})`

@@ -5,6 +5,7 @@ import { storableText } from '../../kernel/json-limits.ts'
 import type { GateAnswer, GateLink, GateView } from '../../model/gates.ts'
 import { standingOf } from '../../model/gates.ts'
 import type { GateRow, InstanceRow } from '../../model/rows.ts'
+import { SLOT, slotValue } from '../../net/slots.ts'
 import type { Store } from '../../store/store.ts'
 import type { Change } from '../fold/change.ts'
 import { castVote, decideGate, refuseDecided } from '../fold/gates.ts'
@@ -92,9 +93,8 @@ export class GateDesk {
     const { read } = this.#deps.store
     let id = rootId
     for (let level = 0; level < MOST_LEVELS; level++) {
-      const text = (await read.slots({ instanceId: id, prefix: 'm' })).find(({ key }) => key === 'm')?.value
-      const about = (text === undefined ? null : JSON.parse(text)) as Record<string, unknown> | null
-      const names = [about?.['initiator'], about?.['retried_by']].filter((name) => typeof name === 'string')
+      const about = slotValue(await read.slots({ instanceId: id, prefix: SLOT.about.prefix }), SLOT.about.key)
+      const names = [about?.initiator, about?.retried_by].filter((name) => typeof name === 'string')
       if (names.length > 0) return names
       // A detached child is a root of its own; its parent knows, unless retention has removed it.
       const parent = (await read.instance(id))?.parentId ?? null

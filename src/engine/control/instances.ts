@@ -10,6 +10,7 @@ import type { Started } from '../../model/start.ts'
 import type { Happening, Place } from '../../net/marking.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
+import { SLOT } from '../../net/slots.ts'
 import { followersOf, mayFollow, mayResume } from '../../net/transitions.ts'
 import type { Need, Store } from '../../store/store.ts'
 import type { Change } from '../fold/change.ts'
@@ -122,8 +123,8 @@ export class Control {
     const startKey = p.startKey === undefined ? null : scopedName(p.startKey, old.tenant)
     const need: Need = {
       instances: [p.id],
-      slotsWith: ['a:', 'n:'].map((prefix) => ({ instanceId: p.id, prefix })),
-      slots: [{ instanceId: p.id, keys: ['in', 'm'] }],
+      slotsWith: [SLOT.literals.prefix, SLOT.givenItems.prefix].map((prefix) => ({ instanceId: p.id, prefix })),
+      slots: [{ instanceId: p.id, keys: [SLOT.input.key, SLOT.about.key] }],
       ...(startKey === null ? {} : { startKeys: [startKey] }),
       ...slotNeed([old.slotKey]),
     }
@@ -133,10 +134,10 @@ export class Control {
       const member = change.member(p.id)
       if (edited) checkInput(member.net.net.input, p.input, 'input')
       const facts = change.facts(member)
-      const literals = Object.assign({}, ...(facts.slotsWith('a:') ?? []).map((s) => s.value)) as never
+      const literals = Object.assign({}, ...(facts.slotsWith(SLOT.literals.prefix) ?? []).map((s) => s.value)) as never
       const items: Record<string, readonly Json[]> = {}
-      for (const slot of facts.slotsWith('n:') ?? []) {
-        const node = slot.key.slice(2)
+      for (const slot of facts.slotsWith(SLOT.givenItems.prefix) ?? []) {
+        const node = SLOT.givenItems.nameIn(slot.key)
         const count = slot.value as number
         const values = facts.items(node, 0, 0, count)
         if (values === undefined) throw new NeedMore({ items: [{ instanceId: p.id, node, fire: 0, from: 0, count }] })
@@ -150,8 +151,8 @@ export class Control {
         startKey,
         retryOf: p.id,
         actor: p.actor,
-        input: (edited ? p.input : facts.slot('in')) ?? null,
-        meta: retriedBy(facts.slot('m') ?? null, p.actor),
+        input: (edited ? p.input : facts.slot(SLOT.input.key)) ?? null,
+        meta: retriedBy(facts.slot(SLOT.about.key) ?? null, p.actor),
         literals: literalsWithoutNames(literals),
         items,
         slotKey: old.slotKey,

@@ -3,7 +3,6 @@
  * nothing moves (child ends, parent advances, cancels cascade), and the rows that come of it. Nothing here survives the
  * transaction. What was not loaded is asked for by throwing NeedMore; the transaction loads it and folds anew.
  */
-
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { NewCommand } from '../../model/commands.ts'
 import type {
@@ -23,6 +22,7 @@ import type { Facts } from '../../net/facts.ts'
 import { fire } from '../../net/fire.ts'
 import type { Effect, Entries, Failure, Happening, InstanceState } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
+import { SLOT, type SlotKey } from '../../net/slots.ts'
 import { isExecuting } from '../../net/transitions.ts'
 import type { Loaded, Need } from '../../store/store.ts'
 import type { Admission } from './admission.ts'
@@ -51,7 +51,7 @@ export interface Member {
   readonly isNew: boolean
   dirty: boolean
   /** Changed slots over the loaded ones; null: removed. */
-  readonly slots: Map<string, Json | null>
+  readonly slots: Map<SlotKey, Json | null>
   /** Items in hand: literal ones of a new instance (fire 0), lists frozen in this transaction. */
   readonly items: Map<string, { readonly first: number; readonly values: readonly Json[] }>
   facts: Facts | null
@@ -187,7 +187,7 @@ export class Change {
     for (const [key, value] of slots) member.slots.set(key, value)
     // The moment of a cancel: the instance ends only with what was active then.
     if (before !== member.row.state && before !== 'cancelling' && member.row.reason === 'cancel') {
-      member.slots.set('x', this.now)
+      member.slots.set(SLOT.cancelledAt.key, this.now)
     }
     const waits = member.row.state === 'waiting'
     const turned = before !== member.row.state && (waits || before === 'waiting')
@@ -379,7 +379,7 @@ export class Change {
     this.endedIds.push(row.id)
     // Why it failed may have been known long before: a failure that nothing handled drains nothing.
     const error =
-      row.state === 'failed' && row.reason === null ? errorOf(this, member) : (member.slots.get('e') ?? null)
+      row.state === 'failed' && row.reason === null ? errorOf(this, member) : (member.slots.get(SLOT.error.key) ?? null)
     this.event(member, `instance.${row.state}`, null, {
       outcome: row.outcome,
       ...(error === null ? {} : { error: error as unknown as Json }),

@@ -1,8 +1,9 @@
 /** The facts fire asks for: what was loaded, with this transaction's own changes on top. */
 
-import type { InstanceRow } from '../../model/rows.ts'
+import type { InstanceRow, SlotRow } from '../../model/rows.ts'
 import type { Facts, Ran } from '../../net/facts.ts'
 import type { Json } from '../../net/net.ts'
+import { SLOT, type SlotKey, type SlotPrefix } from '../../net/slots.ts'
 import type { Change, Member } from './change.ts'
 import { NeedMore } from './need.ts'
 import { resultOf } from './node-results.ts'
@@ -11,7 +12,7 @@ export function factsOf(change: Change, member: Member): Facts {
   const { loaded } = change
   const { id } = member.row
 
-  const slotsWith = (prefix: string): { key: string; value: Json }[] | undefined => {
+  const slotsWith = (prefix: SlotPrefix): { key: string; value: Json }[] | undefined => {
     const stored = member.isNew ? [] : loaded.slotsWith.get(`${id}/${prefix}`)
     if (stored === undefined) return undefined
     const merged = new Map<string, Json>(stored.map((s) => [s.key, JSON.parse(s.value) as Json]))
@@ -31,7 +32,7 @@ export function factsOf(change: Change, member: Member): Facts {
       if (member.isNew) return null
       const text = loaded.slots.get(`${id}/${key}`)
       if (text === undefined || text === null) return text
-      return key.startsWith('a:') ? literals(text) : (JSON.parse(text) as Json)
+      return key.startsWith(SLOT.literals.prefix) ? literals(text) : (JSON.parse(text) as Json)
     },
     slotsWith,
     topSlot(prefix) {
@@ -43,7 +44,7 @@ export function factsOf(change: Change, member: Member): Facts {
       const stored = loaded.topSlot.get(`${id}/${prefix}`)
       if (stored === undefined) return undefined
       if (stored === null || (top !== null && top.key > stored.key)) return top
-      if (member.slots.get(stored.key) !== null) return { key: stored.key, value: JSON.parse(stored.value) as Json }
+      if (member.slots.get(stored.key as SlotKey) !== null) return parsedSlot(stored)
       // The loaded top was used up in this transaction: the next one is only known from the whole list.
       const rest = slotsWith(prefix)
       if (rest === undefined) throw new NeedMore({ slotsWith: [{ instanceId: id, prefix }] })
@@ -101,12 +102,21 @@ export function factsOf(change: Change, member: Member): Facts {
 }
 
 /** Of an instance that takes part in this change, or of any other. What is not loaded is asked for. */
-export function slotOf(change: Change, instanceId: string, key: string): Json {
+export function slotOf<V>(change: Change, instanceId: string, key: SlotKey<V>): V | null {
   const member = change.members.get(instanceId)
   const stored = change.loaded.slots.get(`${instanceId}/${key}`)
   const value = member === undefined ? parsedText(stored) : change.facts(member).slot(key)
   if (value === undefined) throw new NeedMore({ slots: [{ instanceId, keys: [key] }] })
-  return value
+  return value as V | null
+}
+
+/** null removes it. */
+export function putSlot<V>(member: Member, key: SlotKey<V>, value: NoInfer<V> | null): void {
+  member.slots.set(key, value as Json | null)
+}
+
+function parsedSlot({ key, value }: SlotRow): { key: string; value: Json } {
+  return { key, value: JSON.parse(value) as Json }
 }
 
 function parsedText(text: string | null | undefined): Json | undefined {

@@ -6,7 +6,9 @@ import { gateOptions, standingOf, votesOf } from '../../model/gates.ts'
 import type { GateRow, RunRow } from '../../model/rows.ts'
 import type { Effect, Place } from '../../net/marking.ts'
 import type { GateWork, Json } from '../../net/net.ts'
+import { SLOT } from '../../net/slots.ts'
 import type { Change, Member } from './change.ts'
+import { putSlot } from './facts.ts'
 import { NeedMore } from './need.ts'
 import { bring, endedAt } from './run/redrives.ts'
 import { checkVote, verdictOf } from './votes.ts'
@@ -131,7 +133,8 @@ export function decideGate(
   const data = { gate: gate.id, ...whoOf(p.actor, p.roles, p.reason) }
   change.event(member, `gate.${state}`, gate.node, data, p.actor)
   if (appealed !== null) bring(change, appealed, { gate: gate.id }, p.actor)
-  else if (p.approved) member.slots.set(`r:${gate.node}`, p.answer === null ? null : (JSON.parse(p.answer) as Json))
+  else if (p.approved)
+    putSlot(member, SLOT.result.key(gate.node), p.answer === null ? null : (JSON.parse(p.answer) as Json))
   const place: Place = { node: gate.node, fire: gate.fire, item: -1, role: 'work', scope: gate.scope }
   const who = p.actor === null ? '' : ` by ${p.actor}`
   const why = p.reason === null ? '' : `: ${p.reason}`

@@ -4,8 +4,9 @@
  */
 
 import { LIST_BYTES, longListError, TOO_LONG } from '../../model/firings.ts'
-import { type Closed, collected, collects, hasResult, isChildRef, listKey, returned } from '../../net/lists.ts'
+import { type Closed, collected, collects, hasResult, isChildRef, returned } from '../../net/lists.ts'
 import type { ChildWork, EachWork, Json, Node } from '../../net/net.ts'
+import { SLOT } from '../../net/slots.ts'
 import type { Loaded } from '../../store/store.ts'
 import type { Change, Member } from './change.ts'
 
@@ -24,7 +25,7 @@ function latest(change: Change, { row, slots, isNew }: Member, node: string): Js
   const key = `${row.id}/${node}`
   const plain = change.results.get(key)
   if (plain !== undefined) return parsed(plain)
-  const child = slots.get(`r:${node}`)
+  const child = slots.get(SLOT.result.key(node))
   if (child !== undefined) return child
   return isNew ? null : parsed(change.loaded.results.get(key))
 }
@@ -85,7 +86,7 @@ function recordedItems(change: Change, key: string, fire: number): Items {
 
 /** Items that are nested workflows. What each of them lacks is asked for at once. */
 function childItems(change: Change, member: Member, node: string, fire: number): Items | undefined {
-  const prefix = `r:${node}/`
+  const prefix = SLOT.itemResult.prefixOf(node)
   const slots = change.facts(member).slotsWith(prefix)
   if (slots === undefined) {
     change.lacking.push({ slotsWith: [{ instanceId: member.row.id, prefix }] })
@@ -130,7 +131,7 @@ function childResult(change: Change, id: string, work: ChildWork | null): Json |
 /** Of an ended instance. */
 function nodeResult(change: Change, member: Member, { key, work }: Node): Json | undefined {
   if (!collects(work)) return resultOf(change, member, key)
-  const closed = change.facts(member).slot(listKey(key))
+  const closed = change.facts(member).slot(SLOT.closedList.key(key))
   if (closed === undefined || closed === null) return closed
   const { fire } = closed as unknown as Closed
   const results = resultOf(change, member, key, fire)
@@ -141,7 +142,7 @@ function nodeResult(change: Change, member: Member, { key, work }: Node): Json |
 }
 
 function listKeys(nodes: readonly Node[]): readonly string[] {
-  return nodes.filter(({ work }) => collects(work)).map(({ key }) => listKey(key))
+  return nodes.filter(({ work }) => collects(work)).map(({ key }) => SLOT.closedList.key(key))
 }
 
 function parsed(text: string | null | undefined): Json | undefined {

@@ -17,8 +17,10 @@ import type { DefinitionHead, DefinitionName, DefinitionRow } from '../../model/
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Started, StartParams } from '../../model/start.ts'
 import type { Json } from '../../net/net.ts'
+import { SLOT } from '../../net/slots.ts'
 import type { Delta, Store } from '../../store/store.ts'
 import type { Change } from '../fold/change.ts'
+import { putSlot } from '../fold/facts.ts'
 import { slotNeed, startIdle } from '../fold/quotas.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
@@ -147,7 +149,7 @@ export class DefinitionDesk {
         roots,
         wait: true,
         need: {
-          slots: roots.map((instanceId) => ({ instanceId, keys: ['m'] })),
+          slots: roots.map((instanceId) => ({ instanceId, keys: [SLOT.about.key] })),
           ...slotNeed(rows.map((row) => row.slotKey)),
         },
         offers: this.#deps.offers,
@@ -250,10 +252,10 @@ function metaOf({ id, name, version }: DefinitionRow, { meta }: Startable, given
 
 /** An instance that lay idle says what started it, beside what it said before. Gives the version it says it is of. */
 function noteTrigger(change: Change, id: string, trigger: Json): string | null {
-  const text = change.loaded.slots.get(`${id}/m`) ?? null
+  const text = change.loaded.slots.get(`${id}/${SLOT.about.key}`) ?? null
   const about = text === null ? {} : (JSON.parse(text) as About)
   const meta = isObject(about['meta']) ? about['meta'] : {}
-  change.member(id).slots.set('m', { ...about, meta: { ...meta, trigger } })
+  putSlot(change.member(id), SLOT.about.key, { ...about, meta: { ...meta, trigger } })
   const version = isObject(meta['definition']) ? meta['definition']['version'] : null
   return typeof version === 'string' ? version : null
 }

@@ -5,8 +5,9 @@
 
 import { limitKeys } from '../../model/limits.ts'
 import type { CompiledNet } from '../../net/compile.ts'
-import { collects, listKey } from '../../net/lists.ts'
+import { collects } from '../../net/lists.ts'
 import type { Json, Node } from '../../net/net.ts'
+import { SLOT } from '../../net/slots.ts'
 import type { Need } from '../../store/store.ts'
 import type { Delivery } from '../../worker/port.ts'
 import type { Evaluators } from '../fold/evaluators.ts'
@@ -65,7 +66,7 @@ export class Foresight {
     const net = this.#nets.ofInstance(delivery.instanceId)
     if (net === undefined) return
     const slots = found.slotsOf(delivery.instanceId)
-    if (delivery.scope !== '') for (const id of delivery.scope.split('.')) slots.add(`s:${id}`)
+    if (delivery.scope !== '') for (const id of delivery.scope.split('.')) slots.add(SLOT.scope.key(Number(id)))
     for (const { node } of net.net.finals) found.nodeOrder(net.byKey.get(node))
     if (delivery.role === 'undo') found.undone.add(delivery.instanceId)
     else if (delivery.role === 'work') this.#after(net, delivery, slots, found)
@@ -90,8 +91,9 @@ export class Foresight {
       const target = net.byKey.get(to)
       if (target === undefined) continue
       const { key, work, join } = target
-      if (join === 'count') slots.add(`j:${key}`)
-      if (work.kind === 'child' || (work.kind === 'run' && work.args === null)) slots.add(`a:${chunkOf({ net }, key)}`)
+      if (join === 'count') slots.add(SLOT.joinCount.key(key))
+      if (work.kind === 'child' || (work.kind === 'run' && work.args === null))
+        slots.add(SLOT.literals.key(chunkOf({ net }, key)))
       if (work.kind === 'run') orders.set(`${work.queue} ${work.limitKey}`, work)
       // A join that many share does nothing itself: what it lets go comes at once.
       if (work.kind === 'pass' && node.work.kind !== 'pass') {
@@ -128,16 +130,16 @@ function ingredients(net: CompiledNet, names: readonly (readonly string[])[]): I
   const results = new Set<string>()
   // Which firing of a list is meant, its slot tells; the items are asked for then, if they are wanted at all.
   const result = (node: string): void => {
-    if (collects(net.byKey.get(node)?.work)) slots.add(listKey(node))
+    if (collects(net.byKey.get(node)?.work)) slots.add(SLOT.closedList.key(node))
     else results.add(node)
   }
   for (const [root, key] of names) {
     if (root === 'ctx') {
-      if (key !== undefined) slots.add(`c:${key}`)
+      if (key !== undefined) slots.add(SLOT.context.key(key))
     } else if (root === 'results') {
       if (key !== undefined) result(key)
     } else if (root !== undefined && net.byKey.has(root)) result(root)
-    else if (root !== 'args' && root !== 'event' && root !== 'item' && root !== '$place') slots.add('in')
+    else if (root !== 'args' && root !== 'event' && root !== 'item' && root !== '$place') slots.add(SLOT.input.key)
   }
   return { slots: [...slots], results: [...results] }
 }
@@ -179,7 +181,7 @@ class Found {
       ...(this.#results.size === 0 ? {} : { results: [...this.#results.values()] }),
       ...(this.undone.size === 0
         ? {}
-        : { topSlot: [...this.undone].map((instanceId) => ({ instanceId, prefix: 'u:' })) }),
+        : { topSlot: [...this.undone].map((instanceId) => ({ instanceId, prefix: SLOT.undo.prefix })) }),
       queues: [...this.#queues],
       limits: [...this.#limits],
     }

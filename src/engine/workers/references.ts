@@ -1,5 +1,5 @@
 /**
- * Arguments that an instance keeps aside, in slots `x:<n>`, and payloads that refer to them:
+ * Arguments that an instance keeps aside, in slots (`x:<n>`), and payloads that refer to them:
  *   { "$ref": "x:7" }                    the slot's value is all of the arguments
  *   { "$shared": "x:3", "a": 1, … }      what all items of a list share, with the run's own laid over it
  * What was put aside never changes, so what is shared is read once and kept while there is room.
@@ -7,6 +7,7 @@
 import { isMap } from '../../net/json.ts'
 import type { Json } from '../../net/net.ts'
 import { isReference, refersAside, sharedIn } from '../../net/references.ts'
+import type { SlotKey } from '../../net/slots.ts'
 import type { Store } from '../../store/store.ts'
 
 /** Text of shared values kept in memory; as objects they take a few times as much. */
@@ -48,12 +49,12 @@ export class References {
     return isMap(shared) ? { ...shared, ...own } : own
   }
 
-  async #aside(instanceId: string, key: string): Promise<Json | undefined> {
+  async #aside(instanceId: string, key: SlotKey): Promise<Json | undefined> {
     const text = await this.#read({ instanceId, key })
     return text === null ? undefined : (JSON.parse(text) as Json)
   }
 
-  async #shared(instanceId: string, key: string): Promise<Json | undefined> {
+  async #shared(instanceId: string, key: SlotKey): Promise<Json | undefined> {
     const name = `${instanceId}/${key}`
     const known = this.#kept.get(name)
     if (known !== undefined) {
@@ -66,7 +67,7 @@ export class References {
     return asking.finally(() => this.#asking.delete(name))
   }
 
-  async #load(name: string, instanceId: string, key: string): Promise<Json | undefined> {
+  async #load(name: string, instanceId: string, key: SlotKey): Promise<Json | undefined> {
     const text = await this.#read({ instanceId, key })
     if (text === null) return undefined
     // Many runs are given the same object: none may change it for the others.

@@ -6,6 +6,7 @@ import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
+import { SLOT } from '../../net/slots.ts'
 import { EVENT_TYPES, parsePlace } from '../../notations/playbook/project/envelope.ts'
 import { FROM_THE_BEGINNING, loadEvents } from '../../notations/playbook/project/events.ts'
 import { json } from '../../wire/value.ts'
@@ -44,7 +45,7 @@ export function executionRoutes(app: FastifyInstance, engine: EngineApi): void {
     const { ref } = request.params
     const { id } = await findRow(engine, request.params.id, request.caller)
     // Other slots are the engine's own business.
-    const value = /^x:\d{1,15}$/.test(ref) ? await engine.queries.slot({ instanceId: id, key: ref }) : null
+    const value = SLOT.storedArgs.isKey(ref) ? await engine.queries.slot({ instanceId: id, key: ref }) : null
     if (value === null)
       throw notFound('reference', ref, 'It is what a {"$ref": "x:7"} in arguments says: x and a number.')
     return { instance_id: id, ref, value: json(value) }

@@ -1,5 +1,6 @@
 /** §4: which arcs of a step are taken, and what they carry. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SLOT } from '../../../src/net/slots.ts'
 import { PLACES } from '../../engine/drive.ts'
 import { Stage, step, workflow } from '../stage.ts'
 
@@ -142,7 +143,7 @@ describe.each(PLACES)('§4 routing on $name', (place) => {
       ),
     )
     await stage.succeed('a', { n: 0 })
-    expect(await stage.d.store.read.slots({ instanceId: id, prefix: 'c:' })).toEqual([
+    expect(await stage.d.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })).toEqual([
       expect.objectContaining({ key: 'c:way', value: '"short"' }),
     ])
   })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { InstanceRow } from '../../../src/model/rows.ts'
 import type { Net } from '../../../src/net/net.ts'
+import { SLOT } from '../../../src/net/slots.ts'
 import { FROM_THE_BEGINNING, loadEvents } from '../../../src/notations/playbook/project/events.ts'
 import { PLACES } from '../../engine/drive.ts'
 import { Performance } from '../performance.ts'
@@ -33,7 +34,9 @@ workflow:
 `
     const id = await performance.start(await performance.read(playbook(steps)), workload)
     const end = await performance.ended(id)
-    const context = JSON.parse((await performance.store.read.slot({ instanceId: id, key: 'c:seen' })) as string)
+    const context = JSON.parse(
+      (await performance.store.read.slot({ instanceId: id, key: SLOT.context.key('seen') })) as string,
+    )
     return { id, end, seen: context as readonly string[], results: await performance.results(id) }
   }
 

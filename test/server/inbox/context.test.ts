@@ -1,6 +1,7 @@
 /** Steps of workflows done over HTTP: what they are given whole, and what they write into the context. */
 import { beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../../src/net/net.ts'
+import { SLOT } from '../../../src/net/slots.ts'
 import { net, node, run } from '../../engine/drive.ts'
 import { onBothStores, type Serving } from '../serving.ts'
 
@@ -21,7 +22,7 @@ onBothStores('steps over HTTP', (stage) => {
     return started?.id as string
   }
   const context = async (id: string): Promise<Record<string, Json>> => {
-    const slots = await s.store.read.slots({ instanceId: id, prefix: 'c:' })
+    const slots = await s.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
 

@@ -1,20 +1,20 @@
 /**
  * An instance that retries another begins where that one failed: what it had finished is not done again. Where every
  * node fires once, a node's work is found by its name. Where nodes fire again and again, the firings of a node are
- * matched in their order (slot `v:<node>` says how far), and work is taken over only if it was given the same.
+ * matched in their order (a slot says how far), and work is taken over only if it was given the same.
  */
 
 import type { PlaceAt } from '../../../model/firings.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { CompiledNet } from '../../../net/compile.ts'
-import { keyAt } from '../../../net/draft.ts'
 import type { Entries, Place } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { sharedIn } from '../../../net/references.ts'
+import { SLOT, type SlotKey } from '../../../net/slots.ts'
 import { findCycle } from '../../../net/validate/validate.ts'
 import type { Change, Member } from '../change.ts'
 import { mayRefer, wholeJson } from '../dereference.ts'
-import { slotOf } from '../facts.ts'
+import { putSlot, slotOf } from '../facts.ts'
 import { NeedMore } from '../need.ts'
 
 /** The run as the earlier instance finished it; null: it has to be done. */
@@ -92,25 +92,19 @@ function matchingChild(
 /** Firings of a list that may be open at once and still find their match. */
 const PAIRS_KEPT = 20
 
-/** How far the firings of a node are matched: the last of the earlier instance's (null: none is left), and recent pairs. */
-interface Matched {
-  readonly last: number | null
-  readonly pairs: readonly (readonly [own: number, earlier: number | null])[]
-}
-
 /** The firing of the earlier instance that this one repeats: the next that none here has repeated yet. */
 function earlierFire(change: Change, member: Member, node: string, fire: number): number | null {
   const { id, retryOf } = member.row
-  const key = `v:${node}`
-  const matched = (slotOf(change, id, key) ?? { last: 0, pairs: [] }) as unknown as Matched
+  const key = SLOT.matchedFirings.key(node)
+  const matched = slotOf(change, id, key) ?? { last: 0, pairs: [] }
   const pair = matched.pairs.find(([own]) => own === fire)
   if (pair !== undefined) return pair[1]
   if (matched.last === null) return null
   const wanted = { instanceId: retryOf as string, node, after: matched.last }
   const next = change.loaded.nextFires.get(`${wanted.instanceId}/${node}/${wanted.after}`)
   if (next === undefined) throw new NeedMore({ nextFires: [wanted] })
-  const pairs = [...matched.pairs.slice(1 - PAIRS_KEPT), [fire, next]]
-  member.slots.set(key, { last: next, pairs } as unknown as Json)
+  const pairs = [...matched.pairs.slice(1 - PAIRS_KEPT), [fire, next] as const]
+  putSlot(member, key, { last: next, pairs })
   return next
 }
 
@@ -133,7 +127,7 @@ interface Ids {
 }
 
 /** Compared once in a transaction, however many items share it. */
-function sharesTheSame(change: Change, own: string, earlier: string, ids: Ids): boolean {
+function sharesTheSame(change: Change, own: SlotKey<Json>, earlier: SlotKey<Json>, ids: Ids): boolean {
   const pair = `${ids.own}/${own} ${ids.earlier}/${earlier}`
   const known = change.shared.get(pair)
   if (known !== undefined) return known
@@ -157,7 +151,7 @@ function equal(own: Json, earlier: Json, ids: Ids): boolean {
 /** What its worker wrote into the context. */
 function entriesOf(change: Change, run: RunRow): Entries | null {
   const instanceId = run.instanceId as string
-  const text = change.loaded.slots.get(`${instanceId}/${keyAt('w', run)}`)
+  const text = change.loaded.slots.get(`${instanceId}/${SLOT.entries.key(run)}`)
   if (text === undefined) throw new NeedMore({ slots: [{ instanceId, keys: entriesKeys(change, instanceId) }] })
   return text === null ? null : (JSON.parse(text) as Entries)
 }
@@ -165,7 +159,7 @@ function entriesOf(change: Change, run: RunRow): Entries | null {
 /** Of all work of that instance that is at hand: it will be asked for next. */
 function entriesKeys({ loaded }: Change, instanceId: string): readonly string[] {
   const done = [...loaded.places.values(), ...loaded.placesAt.values()].flatMap((run) =>
-    run?.instanceId === instanceId && run.status === 'succeeded' ? keyAt('w', run) : [],
+    run?.instanceId === instanceId && run.status === 'succeeded' ? SLOT.entries.key(run) : [],
   )
   return [...new Set(done)].filter((key) => !loaded.slots.has(`${instanceId}/${key}`))
 }
@@ -180,8 +174,8 @@ function wasUndone(change: Change, { net }: Member, done: Done, once: boolean): 
   const earlier = change.loaded.instances.get(instanceId)
   if (earlier === undefined) throw new NeedMore({ instances: [instanceId] })
   if (earlier.outcome !== 'rolled_back_partial') return earlier.outcome === 'rolled_back'
-  const left = change.loaded.slotsWith.get(`${instanceId}/u:`)
-  if (left === undefined) throw new NeedMore({ slotsWith: [{ instanceId, prefix: 'u:' }] })
+  const left = change.loaded.slotsWith.get(`${instanceId}/${SLOT.undo.prefix}`)
+  if (left === undefined) throw new NeedMore({ slotsWith: [{ instanceId, prefix: SLOT.undo.prefix }] })
   return !left.some(({ value }) => {
     const place = JSON.parse(value) as Place
     return place.node === node && place.item === item && (once || place.fire === fire)

@@ -5,8 +5,9 @@ import type { Failure, Outcome, Place } from '../../../net/marking.ts'
 import { TERMINAL } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { CANCELLED } from '../../../net/phases.ts'
+import { SLOT } from '../../../net/slots.ts'
 import type { Change, Member } from '../change.ts'
-import { slotOf } from '../facts.ts'
+import { putSlot, slotOf } from '../facts.ts'
 
 export function childEnded(change: Change, member: Member): void {
   const child = member.row
@@ -23,9 +24,9 @@ export function childEnded(change: Change, member: Member): void {
 
 /** Which child stands for the result of a place; of an item also whose firing's, since an index comes again with the next. */
 export function keepChild(change: Change, parent: Member, { node, fire, item }: Place, id: string): void {
-  if (item >= 0) parent.slots.set(`r:${node}/${item}`, { $child: id, fire })
+  if (item >= 0) putSlot(parent, SLOT.itemResult.key(node, item), { $child: id, fire })
   else {
-    parent.slots.set(`r:${node}`, { $child: id })
+    putSlot(parent, SLOT.result.key(node), { $child: id })
     change.results.putChild(`${parent.row.id}/${node}`, fire, id)
   }
 }
@@ -48,12 +49,12 @@ function outcomeOf(change: Change, member: Member): Outcome {
   const error = errorOf(change, member)
   // Rolled back with its parent: no failure of its own.
   if (state === 'compensated' && error?.code === CANCELLED.code) return { kind: 'cancelled' }
-  const undoError = (member.slots.get('eu') ?? null) as Failure | null
+  const undoError = (member.slots.get(SLOT.undoError.key) ?? null) as Failure | null
   const fallback: Failure = { code: 'child_failed', message: `the nested workflow ended ${state}` }
   return { kind: 'failed', error: error ?? fallback, ...(undoError === null ? {} : { undoError }) }
 }
 
 /** Told when it turned back or first failed, perhaps long before it has ended. */
 export function errorOf(change: Change, member: Member): Failure | null {
-  return slotOf(change, member.row.id, 'e') as Failure | null
+  return slotOf(change, member.row.id, SLOT.error.key)
 }

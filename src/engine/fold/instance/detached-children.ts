@@ -1,10 +1,12 @@
 /**
  * Children that are let go. A net tells their ids before they are born, so an id is chosen when it is first asked for.
- * Slot `k:<node>` counts the children of a node and `k:<node>/<n>` has the id of each: an instance that repeats this one
- * lets go of none a second time.
+ * Slots count the children of a node and have the id of each: an instance that repeats this one lets go of none a second
+ * time.
  */
+
+import { SLOT } from '../../../net/slots.ts'
 import type { Change, Member } from '../change.ts'
-import { slotOf } from '../facts.ts'
+import { putSlot, slotOf } from '../facts.ts'
 
 interface Detached {
   readonly id: string
@@ -30,9 +32,9 @@ export class DetachedChildren {
     const place = `${id}/${node}/${fire}`
     const known = this.#chosen.get(place)
     if (known !== undefined) return known
-    const n = this.#counts.get(`${id}/${node}`) ?? ((slotOf(this.#change, id, `k:${node}`) ?? 0) as number)
-    const earlier = retryOf === null ? null : slotOf(this.#change, retryOf, `k:${node}/${n}`)
-    const chosen = { id: (earlier as string | null) ?? this.#change.deps.newId(), n, before: earlier !== null }
+    const n = this.#counts.get(`${id}/${node}`) ?? slotOf(this.#change, id, SLOT.detachedCount.key(node)) ?? 0
+    const earlier = retryOf === null ? null : slotOf(this.#change, retryOf, SLOT.detachedChild.key(node, n))
+    const chosen = { id: earlier ?? this.#change.deps.newId(), n, before: earlier !== null }
     this.#counts.set(`${id}/${node}`, n + 1)
     this.#chosen.set(place, chosen)
     return chosen
@@ -41,8 +43,8 @@ export class DetachedChildren {
   /** Notes it; false: it lives already. */
   letGo(parent: Member, node: string, fire: number): boolean {
     const { id, n, before } = this.at(parent, node, fire)
-    parent.slots.set(`k:${node}`, n + 1)
-    parent.slots.set(`k:${node}/${n}`, id)
+    putSlot(parent, SLOT.detachedCount.key(node), n + 1)
+    putSlot(parent, SLOT.detachedChild.key(node, n), id)
     return !before
   }
 }

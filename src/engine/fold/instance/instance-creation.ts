@@ -4,7 +4,9 @@ import type { InstanceRow } from '../../../model/rows.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
 import type { Place } from '../../../net/marking.ts'
 import type { Json, Node } from '../../../net/net.ts'
+import { type About, SLOT } from '../../../net/slots.ts'
 import type { Change, Member } from '../change.ts'
+import { putSlot } from '../facts.ts'
 import { beginOrWait } from '../quotas.ts'
 import { chunkOf, literalOf } from '../run/run-creation.ts'
 import { childBefore } from './carry-over.ts'
@@ -78,11 +80,11 @@ export function bear(change: Change, birth: Birth): Member {
   }
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
   const input = withDefaults(net.net.input, birth.input)
-  if (input !== null) member.slots.set('in', input)
-  if (birth.meta !== null) member.slots.set('m', birth.meta)
+  if (input !== null) putSlot(member, SLOT.input.key, input)
+  if (birth.meta !== null) putSlot(member, SLOT.about.key, birth.meta as About)
   putLiterals(member, birth.literals)
   for (const [node, values] of Object.entries(birth.items ?? {})) {
-    member.slots.set(`n:${node}`, values.length)
+    putSlot(member, SLOT.givenItems.key(node), values.length)
     member.items.set(`${node}/0`, { first: 0, values })
   }
   change.members.set(row.id, member)
@@ -100,7 +102,7 @@ function putLiterals(member: Member, literals: Birth['literals']): void {
     chunk[node] = literal as unknown as Json
     chunks.set(at, chunk)
   }
-  for (const [at, chunk] of chunks) member.slots.set(`a:${at}`, chunk)
+  for (const [at, chunk] of chunks) putSlot(member, SLOT.literals.key(at), chunk)
 }
 
 export interface ChildSpec {

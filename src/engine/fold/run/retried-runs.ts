@@ -1,15 +1,16 @@
 /**
  * A run of an ended instance is part of that instance's record, which never changes. Retrying it makes a run of its own,
  * outside of the instance, that is given the same arguments, program and results: `meta.petrel.retries` of the new run
- * names the old one and its place, slot `retried:<old run>` of the instance names the new one.
+ * names the old one and its place, a slot of the instance names the new one.
  */
 
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { RetriedRun } from '../../../model/retried-runs.ts'
 import type { RunRow } from '../../../model/rows.ts'
+import { SLOT } from '../../../net/slots.ts'
 import type { Change } from '../change.ts'
 import { wholeOf } from '../dereference.ts'
-import { slotOf } from '../facts.ts'
+import { putSlot, slotOf } from '../facts.ts'
 import { policyOf } from './retry-policy.ts'
 import { newRun } from './runs.ts'
 
@@ -17,7 +18,7 @@ import { newRun } from './runs.ts'
 export function retryOutside(change: Change, run: RunRow, actor: string | null): RunRow {
   const { instanceId, node, item, role } = run
   const member = change.member(instanceId as string)
-  const slot = `retried:${run.id}`
+  const slot = SLOT.retriedRun.key(run.id)
   const before = slotOf(change, member.row.id, slot)
   if (before !== null) {
     const states = { state: run.status, job_id: run.id, current_state: run.status, expected_state: 'failed' }
@@ -40,7 +41,7 @@ export function retryOutside(change: Change, run: RunRow, actor: string | null):
     },
   )
   if (run.deadLetter) change.replace({ ...run, deadLetter: false })
-  member.slots.set(slot, id)
+  putSlot(member, slot, id)
   member.dirty = true
   change.addRun(again, actor)
   return again

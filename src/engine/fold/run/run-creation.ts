@@ -5,6 +5,7 @@ import type { RunRow } from '../../../model/rows.ts'
 import type { ItemRun, Literal } from '../../../model/start.ts'
 import type { Effect, Failure, Place } from '../../../net/marking.ts'
 import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../../../net/net.ts'
+import { SLOT } from '../../../net/slots.ts'
 import type { Change, Member } from '../change.ts'
 import { wholeOf } from '../dereference.ts'
 import { slotOf } from '../facts.ts'
@@ -215,9 +216,8 @@ function withAt(value: Json | null, path: readonly string[], given: Json): Json 
 }
 
 export function literalOf(change: Change, member: Member, node: string): Literal | null {
-  const key = `a:${chunkOf(member, node)}`
-  const chunk = slotOf(change, member.row.id, key)
-  return ((chunk as { readonly [node: string]: Literal } | null)?.[node] ?? null) as Literal | null
+  const chunk = slotOf(change, member.row.id, SLOT.literals.key(chunkOf(member, node)))
+  return (chunk?.[node] ?? null) as Literal | null
 }
 
 export function chunkOf(member: { readonly net: Member['net'] }, node: string): number {

@@ -2,8 +2,8 @@
 import type { EngineApi } from '../../../engine/api.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
 import { indexNet } from '../../../net/compile.ts'
-import type { Failure } from '../../../net/marking.ts'
 import type { Net, Node } from '../../../net/net.ts'
+import { SLOT, slotValue } from '../../../net/slots.ts'
 import { loadSteps } from '../../../views/steps.ts'
 import { type DagStatus, dagStatus } from './status.ts'
 
@@ -22,19 +22,18 @@ export async function loadStatus(engine: EngineApi, instance: InstanceRow): Prom
   const compiled = indexNet(net)
   const [steps, slots, events, tree, now] = await Promise.all([
     loadSteps(store.read, compiled, instance, dagNodes(net)),
-    store.read.trees.slotsOf({ instanceIds: [id], prefixes: ['e', 'x'] }),
+    store.read.trees.slotsOf({ instanceIds: [id], prefixes: [SLOT.error.prefix, SLOT.cancelledAt.prefix] }),
     store.read.steps.stateEvents({ instanceId: id, limit: MOST_EVENTS }),
     nestedIds(engine, id, MOST_NESTED),
     store.now(),
   ])
   const usages = await store.read.steps.usages({ instanceIds: tree })
-  const kept = new Map(slots.map(({ key, value }) => [key, JSON.parse(value) as unknown]))
   return dagStatus({
     instance,
     steps,
-    error: (kept.get('e') ?? null) as Failure | null,
-    undoError: (kept.get('eu') ?? null) as Failure | null,
-    cancelledAt: (kept.get('x') ?? null) as number | null,
+    error: slotValue(slots, SLOT.error.key),
+    undoError: slotValue(slots, SLOT.undoError.key),
+    cancelledAt: slotValue(slots, SLOT.cancelledAt.key),
     compensates: net.onFailure === 'compensate',
     events,
     usages,

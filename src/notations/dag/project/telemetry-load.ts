@@ -3,6 +3,7 @@ import type { EngineApi } from '../../../engine/api.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import { type CompiledNet, indexNet } from '../../../net/compile.ts'
 import type { Json, Net } from '../../../net/net.ts'
+import { SLOT, type SlotKey } from '../../../net/slots.ts'
 import { loadSteps } from '../../../views/steps.ts'
 import { type Cost, costOf } from './cost.ts'
 import { MOST_NESTED, nestedIds } from './load.ts'
@@ -35,10 +36,10 @@ export async function loadTelemetry(
     executionsOf(engine, around),
     ended.length === 0
       ? []
-      : queries.trees.slotsOf({ instanceIds: ended.map((e) => e.instanceId ?? ''), prefixes: ['e'] }),
+      : queries.trees.slotsOf({ instanceIds: ended.map((e) => e.instanceId ?? ''), prefixes: [SLOT.error.prefix] }),
   ])
   const kept = new Map(slots.map(({ instanceId, key, value }) => [`${instanceId}/${key}`, value]))
-  const failureAt = (event: StoredEvent, key: string): StepFailure | null => {
+  const failureAt = (event: StoredEvent, key: SlotKey): StepFailure | null => {
     const text = TELLS_WHY.has(event.type) ? kept.get(`${event.instanceId}/${key}`) : undefined
     return text === undefined ? null : (JSON.parse(text) as StepFailure)
   }
@@ -58,8 +59,8 @@ export async function loadTelemetry(
       execution,
       run: byRun.get(event.runId ?? '') ?? null,
       gate: byGate.get(`${event.instanceId}/${event.node}`) ?? null,
-      error: failureAt(event, 'e'),
-      undoError: failureAt(event, 'eu'),
+      error: failureAt(event, SLOT.error.key),
+      undoError: failureAt(event, SLOT.undoError.key),
       cost: ENDS_WELL.has(event.type) ? await costBelow(engine, instance) : null,
       compensationSteps: event.type === 'instance.draining' ? await undoneSteps(engine, net, instance) : [],
     })
@@ -95,7 +96,7 @@ async function executionsOf(engine: EngineApi, rows: readonly InstanceRow[]): Pr
   const slots =
     roots.length === 0
       ? []
-      : await engine.queries.trees.slotsOf({ instanceIds: roots.map(({ id }) => id), prefixes: ['m'] })
+      : await engine.queries.trees.slotsOf({ instanceIds: roots.map(({ id }) => id), prefixes: [SLOT.about.prefix] })
   const abouts = new Map(slots.map(({ instanceId, value }) => [instanceId, JSON.parse(value) as About]))
   return new Map(roots.map((root) => [root.id, executionOf(root, abouts.get(root.id) ?? {})]))
 }

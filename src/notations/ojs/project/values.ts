@@ -8,6 +8,7 @@ import type { InstanceRow } from '../../../model/rows.ts'
 import type { RunBrief } from '../../../model/tree-queries.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
+import { SLOT } from '../../../net/slots.ts'
 import { errorCode } from './job-wire.ts'
 import { startsOf } from './state.ts'
 
@@ -52,7 +53,7 @@ export async function takenOver(engine: EngineApi, rows: readonly InstanceRow[])
   const places: { instanceId: string; index: number; childId: string }[] = []
   const known = new Set(rows.map((row) => row.id))
   for (let retries = retriesAmong(rows); retries.length > 0; ) {
-    const slots = await trees.slotsOf({ instanceIds: retries, prefixes: ['r:'] })
+    const slots = await trees.slotsOf({ instanceIds: retries, prefixes: [SLOT.result.prefix] })
     const missing: string[] = []
     for (const { instanceId, key, value } of slots) {
       const { $child: childId } = JSON.parse(value) as { readonly $child?: string }
@@ -83,9 +84,10 @@ function retriesAmong(rows: readonly InstanceRow[]): string[] {
   return rows.filter((row) => row.retryOf !== null).map((row) => row.id)
 }
 
-/** `r:3` of a chain, `r:jobs/3` of a list. */
+/** `3` of a chain, `jobs/3` of a list. */
 function indexOfSlot(key: string): number {
-  return Number(key.slice(Math.max(key.indexOf(':'), key.lastIndexOf('/')) + 1))
+  const place = SLOT.result.nameIn(key)
+  return Number(place.slice(place.lastIndexOf('/') + 1))
 }
 
 /** Index of the step or job at a place; −1: a callback. */

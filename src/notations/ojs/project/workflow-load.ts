@@ -3,11 +3,11 @@
  * the tree as a whole up to a cap; what lies outside is not guessed at.
  */
 import type { EngineApi } from '../../../engine/api.ts'
-import type { InstanceRow } from '../../../model/rows.ts'
+import type { InstanceRow, SlotRow } from '../../../model/rows.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
 import type { RunBrief, Totals } from '../../../model/tree-queries.ts'
-import type { Failure } from '../../../net/marking.ts'
 import type { Net, Node } from '../../../net/net.ts'
+import { type NodeFailure, SLOT, slotValue } from '../../../net/slots.ts'
 import { type Nets, netOf, netsOf } from '../compile/nets.ts'
 import { CALLBACKS } from '../compile/tree.ts'
 import { totalsOf } from './totals.ts'
@@ -27,7 +27,7 @@ const MAX_BYTES = 8 * 1024 * 1024
 
 /** What is kept of a workflow beside its row. */
 export interface About {
-  readonly error: (Failure & { readonly node?: string | null }) | null
+  readonly error: NodeFailure | null
   readonly cancelledAt: number | null
   readonly initiator: string | null
   /** All jobs, nested ones too, as counted when it was made; null: they were not. */
@@ -84,6 +84,8 @@ export async function loadTree(engine: EngineApi, top: InstanceRow, window: Wind
   }
 }
 
+const ABOUT_SLOTS = [SLOT.error.prefix, SLOT.about.prefix, SLOT.givenItems.prefix, SLOT.cancelledAt.prefix]
+
 type Summaries = Pick<LoadedTree, 'nets' | 'about' | 'totals' | 'begun'>
 
 /** Several workflows without their jobs. */
@@ -97,19 +99,15 @@ export async function loadSummaries(
   const unsure = rows.filter((row) => row.startedAt === null && !isOver(row)).map((row) => row.id)
   const [nets, slots, totals, begun] = await Promise.all([
     netsOf(engine, new Set(rows.map((row) => row.netHash))),
-    trees.slotsOf({ instanceIds: ids, prefixes: ['e', 'm', 'n:', 'x'] }),
+    trees.slotsOf({ instanceIds: ids, prefixes: ABOUT_SLOTS }),
     totalsOf(engine, rows, taken),
     unsure.length === 0 ? new Set<string>() : trees.begun({ ids: unsure }),
   ])
-  const kept = new Map<string, Map<string, unknown>>()
-  for (const { instanceId, key, value } of slots) {
-    const own = kept.get(instanceId) ?? new Map<string, unknown>()
-    own.set(key, JSON.parse(value))
-    kept.set(instanceId, own)
-  }
+  const kept = new Map<string, SlotRow[]>()
+  for (const slot of slots) add(kept, slot.instanceId, slot)
   return {
     nets,
-    about: (id) => aboutOf(kept.get(id) ?? new Map()),
+    about: (id) => aboutOf(kept.get(id) ?? []),
     totals,
     begun: (row) => row.startedAt !== null || isOver(row) || begun.has(row.id),
   }
@@ -119,17 +117,15 @@ function isOver(row: InstanceRow): boolean {
   return row.phase === 'ended' || row.state === 'cancelling'
 }
 
-function aboutOf(slots: ReadonlyMap<string, unknown>): About {
-  const kept = (slots.get('m') ?? {}) as {
-    readonly initiator?: string
-    readonly meta?: { readonly ojs?: { readonly jobs?: number } }
-  }
+function aboutOf(slots: readonly SlotRow[]): About {
+  const kept = slotValue(slots, SLOT.about.key)
+  const meta = kept?.meta as { readonly ojs?: { readonly jobs?: number } } | undefined
   return {
-    error: (slots.get('e') ?? null) as About['error'],
-    cancelledAt: (slots.get('x') ?? null) as number | null,
-    initiator: kept.initiator ?? null,
-    jobs: kept.meta?.ojs?.jobs ?? null,
-    listed: (slots.get('n:jobs') ?? null) as number | null,
+    error: slotValue(slots, SLOT.error.key),
+    cancelledAt: slotValue(slots, SLOT.cancelledAt.key),
+    initiator: kept?.initiator ?? null,
+    jobs: meta?.ojs?.jobs ?? null,
+    listed: slotValue(slots, SLOT.givenItems.key('jobs')),
   }
 }
 
@@ -223,7 +219,10 @@ async function loadPlans(
   }
   const waiting = rows.filter((row) => netOf(nets, row.netHash).nodes.some(comes(row)))
   if (waiting.length === 0) return { nets, planned: () => null }
-  const slots = await engine.queries.trees.slotsOf({ instanceIds: waiting.map((row) => row.id), prefixes: ['a:'] })
+  const slots = await engine.queries.trees.slotsOf({
+    instanceIds: waiting.map((row) => row.id),
+    prefixes: [SLOT.literals.prefix],
+  })
   const literals = new Map<string, Record<string, Literal>>()
   for (const { instanceId, value } of slots) {
     literals.set(instanceId, { ...literals.get(instanceId), ...(JSON.parse(value) as Record<string, Literal>) })

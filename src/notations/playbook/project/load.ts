@@ -1,7 +1,7 @@
 /** What an execution is shown from, read in a few statements. */
 import type { EngineApi } from '../../../engine/api.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
-import type { Failure } from '../../../net/marking.ts'
+import { SLOT } from '../../../net/slots.ts'
 import { type Execution, executionOf } from './execution.ts'
 import { loadMarks, loadPlaybookSteps, type PlaybookStep, playbookNodes } from './steps.ts'
 
@@ -18,12 +18,12 @@ export async function loadExecution(engine: EngineApi, instance: InstanceRow): P
   const { store } = engine
   const [marks, now] = await Promise.all([loadMarks(store, instance.id), store.now()])
   const steps = await loadPlaybookSteps({ store, net, instance, nodes: playbookNodes(net), marks })
-  const left = marks.value('b') as { readonly nodes?: readonly string[] } | null
+  const left = marks.value(SLOT.discarded.key)
   const execution = executionOf({
     instance,
     net,
     steps,
-    error: marks.value('e') as Failure | null,
+    error: marks.value(SLOT.error.key),
     noted: marks.noted,
     left: left?.nodes ?? [],
     now,

@@ -5,7 +5,8 @@
 
 import type { InstanceRow, SlotRow } from '../../../model/rows.ts'
 import { type CompiledNet, indexNet } from '../../../net/compile.ts'
-import type { Json, Net, Node } from '../../../net/net.ts'
+import type { Net, Node } from '../../../net/net.ts'
+import { SLOT, type SlotKey } from '../../../net/slots.ts'
 import { type Noted, notedIn } from '../../../net/summary.ts'
 import type { Store } from '../../../store/store.ts'
 import { loadSteps, NO_ROWS, type StepState, type StepView, stepOf } from '../../../views/steps.ts'
@@ -27,14 +28,21 @@ export interface PlaybookStep extends StepView {
 }
 
 /** Slots that tell of steps; errors and leftovers of the whole besides. */
-export const STEP_SLOTS = ['s:', 'l:', 'h:', 'y', 'e', 'b'] as const
+export const STEP_SLOTS = [
+  SLOT.scope.prefix,
+  SLOT.closedList.prefix,
+  SLOT.heldToken.prefix,
+  SLOT.noted.prefix,
+  SLOT.error.prefix,
+  SLOT.discarded.prefix,
+] as const
 
 export interface Marks {
   /** What the engine notes while a net says `summary`; null: nothing yet. */
   readonly noted: Noted | null
   readonly loops: ReadonlyMap<string, LoopCounts & { readonly running: boolean }>
   readonly held: ReadonlyMap<string, number>
-  value(key: string): unknown
+  value<V>(key: SlotKey<V>): V | null
 }
 
 export async function loadMarks(store: Store, instanceId: string): Promise<Marks> {
@@ -55,21 +63,23 @@ export function marksOf(slots: readonly SlotRow[]): Marks {
   const loops = new Map<string, LoopCounts & { readonly running: boolean }>()
   const held = new Map<string, number>()
   for (const [key, value] of values) {
-    if (key.startsWith('l:')) {
+    if (key.startsWith(SLOT.closedList.prefix)) {
       const { total, success, failed } = value as LoopCounts
-      const node = key.slice(2)
+      const node = SLOT.closedList.nameIn(key)
       if (loops.get(node)?.running !== true) loops.set(node, { total, success, failed, open: 0, running: false })
-    } else if (key.startsWith('s:') && (value as { readonly kind?: string }).kind === 'each') {
+    } else if (key.startsWith(SLOT.scope.prefix) && (value as { readonly kind?: string }).kind === 'each') {
       const { node, total, failed, next, inFlight } = value as Counted
       const success = Math.max(0, next - inFlight - failed)
       loops.set(node, { total, success, failed, open: inFlight, running: true })
-    } else if (key.startsWith('h:')) {
+    } else if (key.startsWith(SLOT.heldToken.prefix)) {
       const { node } = value as { readonly node: string }
       held.set(node, (held.get(node) ?? 0) + 1)
     }
   }
-  const value = (key: string): unknown => values.get(key) ?? null
-  const noted = slots.filter(({ key }) => key.startsWith('y')).map(({ key }) => ({ key, value: value(key) as Json }))
+  const value = <V>(key: SlotKey<V>): V | null => (values.get(key) ?? null) as V | null
+  const noted = slots
+    .filter(({ key }) => key.startsWith(SLOT.noted.prefix))
+    .map(({ key }) => ({ key, value: values.get(key) }))
   noted.sort((a, b) => (a.key < b.key ? -1 : 1))
   return { noted: noted.length === 0 ? null : notedIn(noted), loops, held, value }
 }

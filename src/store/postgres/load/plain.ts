@@ -2,6 +2,8 @@
  * What is loaded without a lock of its own: it belongs to a locked root, never changes, or is only advice.
  * LIMIT and OFFSET 0 keep each LATERAL a probe per wanted thing: plans are made once, maybe on empty tables.
  */
+
+import { SLOT } from '../../../net/slots.ts'
 import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.ts'
 import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
@@ -67,8 +69,8 @@ export const ITEMS = statement(
 
 /**
  * The newest fire that has ended work decides. Items of an `each` become an object, failed ones and those an operator
- * cancelled (which have an error; those a drain cancelled have none) with their errors; where no run has a result, slot
- * `r:<node>` may (children's results).
+ * cancelled (which have an error; those a drain cancelled have none) with their errors; where no run has a result, a
+ * slot may (children's results).
  */
 export const RESULTS = statement(
   `SELECT n.at, coalesce(
@@ -79,7 +81,7 @@ export const RESULTS = statement(
        WHERE r.instance_id = n.instance_id AND r.node = n.node AND r.fire = f.fire AND r.item >= 0 AND r.role = 'work'
          AND (r.status IN ('succeeded', 'failed') OR (r.status = 'cancelled' AND r.error IS NOT NULL)))
      ELSE f.result END::text,
-     (SELECT s.value::text FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = 'r:' || n.node)),
+     (SELECT s.value::text FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = '${SLOT.result.prefix}' || n.node)),
      CASE WHEN f.item >= 0 OR f.result IS NOT NULL THEN f.fire END
    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY n(instance_id, node, at)
    LEFT JOIN LATERAL (

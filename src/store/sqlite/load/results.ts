@@ -1,9 +1,10 @@
 /**
  * The result of a node: of its latest succeeded work, or for an `each` an object of all its items, or what the engine
- * left in slot `r:<node>` (results of children).
+ * left in a slot (results of children).
  */
 import { type ResultAt, type ResultText, TOO_LONG } from '../../../model/firings.ts'
 import { ALWAYS_BYTES, omitted } from '../../../model/shown.ts'
+import { SLOT } from '../../../net/slots.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 
@@ -19,7 +20,7 @@ const ITEMS = `SELECT item, status, result, error, last_error FROM workflow_run
   WHERE instance_id = ? AND node = ? AND fire = ? AND item >= 0 AND role = 'work'
     AND (status IN ('succeeded', 'failed') OR (status = 'cancelled' AND error IS NOT NULL))
   ORDER BY item`
-const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
+const SLOT_VALUE = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
 
 export interface Result {
   readonly text: string | null
@@ -34,7 +35,7 @@ export function resultOf(connection: Connection, instanceId: string, node: strin
     if ((latest[1] as number) >= 0) return { text: itemResults(connection, instanceId, node, fire), fire }
     if (latest[2] !== null) return { text: latest[2] as string, fire }
   }
-  const slot = connection.statement(SLOT).get(instanceId, `r:${node}`)
+  const slot = connection.statement(SLOT_VALUE).get(instanceId, SLOT.result.key(node))
   return { text: slot === undefined ? null : (slot[0] as string), fire: null }
 }
 
@@ -47,7 +48,7 @@ const ITEMS_SIZE = `SELECT sum(10 + coalesce(octet_length(result), 4) + coalesce
   WHERE instance_id = ? AND node = ? AND fire = ? AND item >= 0 AND role = 'work'
     AND (status IN ('succeeded', 'failed') OR (status = 'cancelled' AND error IS NOT NULL))`
 const SHOWN_SLOT = `SELECT octet_length(value), CASE WHEN octet_length(value) <= ?3 THEN value END FROM workflow_slot
-  WHERE instance_id = ?1 AND key = 'r:' || ?2`
+  WHERE instance_id = ?1 AND key = '${SLOT.result.prefix}' || ?2`
 
 /** In order, until their sum exceeds `maxBytes`; of the others only the size is read. */
 export function shownResults(
