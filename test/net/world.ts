@@ -9,6 +9,7 @@ import type { Json, Net } from '../../src/net/net.ts'
 import { wholeArgs } from './asides.ts'
 import { evaluate } from './expression.ts'
 import { LawBroken, law } from './laws.ts'
+import { kindsOf } from './slot-kinds.ts'
 
 /** The implementation under test: the real one, or a planted mutant of it. */
 export type Implementation = Pick<typeof Core, 'compileNet' | 'fire' | 'newMarking'>
@@ -124,6 +125,7 @@ export class World {
     }
     this.marking = fired.marking
     for (const [key, value] of fired.slots) {
+      law(kindsOf(key).length > 0, `slot '${key}' is of no declared kind`)
       if (value === null) this.slots.delete(key)
       else this.slots.set(key, value)
     }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstanceRow, RunRow } from '../../src/model/rows.ts'
+import { SLOT } from '../../src/net/slots.ts'
 import type { PostgresStore } from '../../src/store/postgres/store.ts'
 import type { Loaded, Need } from '../../src/store/store.ts'
 import { postgresUrl } from '../services.ts'
@@ -237,7 +238,7 @@ describe.skipIf(postgresUrl() === null)('postgres: decided on remembered rows', 
           }
         },
       })
-      const copied = await subject.store.read.slot({ instanceId: instance.id, key: 'c:copy' })
+      const copied = await subject.store.read.slot({ instanceId: instance.id, key: SLOT.context.key('copy') })
       expect(copied).toBe(JSON.stringify(seen.at(-1) ?? null))
       return seen
     }
