@@ -6,6 +6,7 @@ import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
 import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../kernel/store-errors.ts'
 import { DefinitionError } from '../notations/source/mistakes.ts'
 import { OJS_WORDS } from '../server/ojs-words.ts'
+import { errorDetailsWire } from '../wire/error-details.ts'
 import { RequestError } from './request-error.ts'
 
 export interface ErrorBody {
@@ -69,7 +70,8 @@ function classify(error: unknown): Failed {
   if (error instanceof DefinitionError) return ofDefinition(error)
   if (error instanceof PetrelError) {
     const hint = knownHint(error.details)
-    return failed(error.code, error.message, { details: error.details, ...(hint === null ? {} : { hint }) })
+    const details = errorDetailsWire(error.code, error.details)
+    return failed(error.code, error.message, { details, ...(hint === null ? {} : { hint }) })
   }
   if (error instanceof StoreUnavailableError) {
     return failed('unavailable', error.message, { details: { reason: error.code }, headers: { 'retry-after': '1' } })

@@ -15,10 +15,18 @@ export function nextAfter(name: string, expression: string, timezone: string, af
     while (next !== null && !cron.match(next)) next = cron.nextRun(next)
     return next?.getTime() ?? null
   } catch (error) {
-    throw new PetrelError(
-      'invalid_request',
-      `schedule '${name}': ${(error as Error).message} (five fields as in '0 9 * * mon', an IANA time zone)`,
-    )
+    const problem = `${(error as Error).message} (five fields as in '0 9 * * mon', an IANA time zone)`
+    const wrong = isExpression(expression) ? 'timezone' : 'expression'
+    throw new PetrelError('invalid_request', `schedule '${name}': ${problem}`, { problem, wrong })
+  }
+}
+
+function isExpression(text: string): boolean {
+  try {
+    new Cron(text, { paused: true })
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -184,10 +184,31 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
+/** What an error can be about. */
+export type Subject = 'run' | 'instance' | 'gate' | 'worker' | 'schedule' | 'definition' | 'saga'
+
+/**
+ * Facts about an error, in the words of the engine. What callers read is worded by the adapter that answers them:
+ * wire/error-details.ts for /v1 and `--json`, notations/ojs/http/job-problem.ts for jobs.
+ */
+export interface ErrorDetails {
+  readonly kind?: Subject
+  readonly id?: string
+  /** Where it stands. */
+  readonly status?: string
+  /** Where it would have to stand. */
+  readonly expected?: string
+  /** Of input: where the mistake is. */
+  readonly path?: string
+  /** The message without its subject: an adapter that calls the subject something else puts its own name before it. */
+  readonly problem?: string
+  readonly [more: string]: unknown
+}
+
 export class PetrelError extends Error {
   readonly code: ErrorCode
-  readonly details: Readonly<Record<string, unknown>>
-  constructor(code: ErrorCode, message: string, details: Readonly<Record<string, unknown>> = {}) {
+  readonly details: ErrorDetails
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message)
     this.name = 'PetrelError'
     this.code = code
@@ -195,11 +216,25 @@ export class PetrelError extends Error {
   }
 }
 
-/** Whoever looked for a name in vain says in `known` which there are. */
-export function knownHint({ known, resource_type }: PetrelError['details']): string | null {
+/** About one run: `problem` completes the sentence that begins with it. */
+export function runError(code: ErrorCode, id: string, problem: string, facts: ErrorDetails = {}): PetrelError {
+  return new PetrelError(code, `run ${id} ${problem}`, { kind: 'run', id, problem, ...facts })
+}
+
+export function missing(kind: Subject, id: string): PetrelError {
+  return new PetrelError('not_found', `there is no ${kind} ${id}`, { kind, id })
+}
+
+/** About one part of what was given. */
+export function inputError(code: ErrorCode, path: string, problem: string, facts: ErrorDetails = {}): PetrelError {
+  return new PetrelError(code, `${path}: ${problem}`, { ...facts, path, problem })
+}
+
+/** Lists in `known` what there is instead of the name that was not found. */
+export function knownHint({ known, kind }: ErrorDetails): string | null {
   if (!Array.isArray(known)) return null
   if (known.length === 0)
-    return resource_type === 'definition' ? 'Deploy it first: petrel deploy FILE, or POST /v1/definitions.' : null
+    return kind === 'definition' ? 'Deploy it first: petrel deploy FILE, or POST /v1/definitions.' : null
   return `There are: ${known.slice(0, 10).join(', ')}${known.length > 10 ? ' …' : '.'}`
 }
 

@@ -50,10 +50,12 @@ export function storableText(
   maxBytes: number,
   details: Readonly<Record<string, unknown>> = {},
 ): string {
+  const unfit = (code: 'unstorable', problem: string): PetrelError =>
+    new PetrelError(code, `${place}: ${problem}`, { ...details, problem })
   const text = JSON.stringify(value) as string | undefined
-  if (text === undefined) throw new PetrelError('unstorable', `${place}: ${typeof value} is not JSON`, details)
+  if (text === undefined) throw unfit('unstorable', `${typeof value} is not JSON`)
   const error = unstorable(text, maxBytes)
-  if (error !== null) throw new PetrelError(error.code as 'unstorable', `${place}: ${error.message}`, details)
+  if (error !== null) throw unfit(error.code as 'unstorable', error.message)
   return text
 }
 

@@ -11,7 +11,7 @@
  * can do it, and the claim passes over all runs of such a type at once, by the index of types.
  */
 
-import { PetrelError } from './errors.ts'
+import { inputError } from './errors.ts'
 import { MAX_TYPE_LENGTH } from './limits.ts'
 
 export type TypeFilter = { readonly exact: string } | { readonly prefix: string } | ToolsFilter
@@ -140,6 +140,6 @@ export function readTypeFilter(text: string, place: string): TypeFilter {
     return parseTypeFilter(text)
   } catch (error) {
     if (!(error instanceof TypeFilterError)) throw error
-    throw new PetrelError('invalid_request', `${place}: ${error.message}`, { path: place })
+    throw inputError('invalid_request', place, error.message)
   }
 }

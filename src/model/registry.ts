@@ -2,7 +2,7 @@
  * What operators write down for everybody: settings of queues, schemas of arguments, who may execute a type. Few rows,
  * rarely written.
  */
-import { PetrelError } from '../kernel/errors.ts'
+import { inputError } from '../kernel/errors.ts'
 import type { JsonText } from './rows.ts'
 
 export interface QueueConfigRow {
@@ -77,13 +77,7 @@ export interface Registry {
 export function checkRuntime(runtime: unknown, place: string): asserts runtime is string {
   const isName = typeof runtime === 'string' && runtime !== '' && runtime.length <= 255 && runtime === runtime.trim()
   if (isName && runtime.isWellFormed() && !runtime.includes('\0')) return
-  throw new PetrelError(
-    'invalid_request',
-    `${place}: a name such as 'node', 'go' or 'python', of 1 to 255 characters`,
-    {
-      path: place,
-    },
-  )
+  throw inputError('invalid_request', place, "a name such as 'node', 'go' or 'python', of 1 to 255 characters")
 }
 
 /** What is left out stays as it is; of a type that was not listed it has its default. */

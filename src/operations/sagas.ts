@@ -1,6 +1,6 @@
 /** Sagas started, resumed and cancelled, whichever way the request comes: NATS, HTTP, the command line, a program. */
 import type { EngineApi } from '../engine/api.ts'
-import { PetrelError } from '../kernel/errors.ts'
+import { missing, PetrelError } from '../kernel/errors.ts'
 import type { DefinitionHead } from '../model/definitions.ts'
 import type { InstanceRow } from '../model/rows.ts'
 import type { Started } from '../model/start.ts'
@@ -79,5 +79,5 @@ export async function cancelSaga(engine: EngineApi, id: string, actor: string | 
 async function find(engine: EngineApi, id: string): Promise<InstanceRow> {
   const row = await engine.queries.instance(id)
   if (row?.dialect === 'saga') return row
-  throw new PetrelError('not_found', `there is no saga ${id}`, { resource_type: 'saga', resource_id: id })
+  throw missing('saga', id)
 }

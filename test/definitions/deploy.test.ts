@@ -197,7 +197,7 @@ onBothStores('starting by name', (house) => {
     expect(await refusal(start(process, 'onbording'))).toMatchObject({
       code: 'not_found',
       message: "there is no workflow 'onbording'; did you mean 'onboarding'?",
-      details: { resource_type: 'definition', resource_id: 'onbording', version: null, did_you_mean: 'onboarding' },
+      details: { kind: 'definition', id: 'onbording', version: null, did_you_mean: 'onboarding' },
     })
     expect(await refusal(start(process, 'onboarding', { version: '1.1' }))).toMatchObject({
       code: 'not_found',

@@ -38,7 +38,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
     const active = await desk.fetchOne()
     await expect(desk.engine.redrive({ runId: active.id, actor: null })).rejects.toMatchObject({
       code: 'conflict',
-      details: { current_state: 'leased' },
+      details: { status: 'leased' },
     })
   })
 
@@ -54,7 +54,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
     const alive = await desk.enqueue()
     await expect(desk.engine.dismiss({ id: alive, actor: null })).rejects.toMatchObject({
       code: 'conflict',
-      details: { job_id: alive },
+      details: { kind: 'run', id: alive },
     })
     expect(await desk.d.doctor()).toEqual([])
   })

@@ -19,7 +19,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
 
   it('counts a holder by the part of pending it is in', async () => {
     const holder = await desk.enqueue({ ...unique(), retry: EXACT })
-    const duplicate = { code: 'duplicate', details: { existing: holder, existing_job_id: holder } }
+    const duplicate = { code: 'duplicate', details: { kind: 'run', id: holder, existing: holder } }
     await expect(desk.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject(duplicate)
     await desk.fetchOne()
     await expect(desk.enqueue(unique({ states: ['leased'] }))).rejects.toMatchObject(duplicate)
@@ -121,7 +121,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
   it('refuses an id that is taken, or none', async () => {
     const id = '01900000-0000-7000-8000-00000000abcd'
     expect(await desk.enqueue({ id })).toBe(id)
-    const duplicate = { code: 'duplicate', details: { existing: id, existing_job_id: id } }
+    const duplicate = { code: 'duplicate', details: { kind: 'run', id, existing: id } }
     await expect(desk.enqueue({ id, payload: ['other'] })).rejects.toMatchObject(duplicate)
     await desk.fetchOne()
     accepted(await desk.ack(id))

@@ -85,7 +85,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     expect(await d.engine.leases.extend({ holder: 'http-1', runIds: [id], leaseMs: null })).toEqual([])
     const outcome = { kind: 'succeeded', result: 1 } as const
     const [answer] = await d.engine.leases.settle([{ runId: id, holder: 'http-1', attempt: 1, outcome }])
-    expect(answer).toMatchObject({ code: 'conflict', details: { current_state: 'cancelled' } })
+    expect(answer).toMatchObject({ code: 'conflict', details: { status: 'cancelled' } })
     expect(await s.run(id)).toMatchObject({ status: 'cancelled', unknown: true, leaseMs: null, result: null })
     expect(await s.history(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })

@@ -7,6 +7,7 @@ import { ERRORS, type ErrorCode, knownHint, PetrelError, shellHintOf } from '../
 import { MAX_LISTED_MISTAKES } from '../../kernel/limits.ts'
 import { StoreError, StoreUnavailableError, StoreUnusableError } from '../../kernel/store-errors.ts'
 import { DefinitionError } from '../../notations/source/mistakes.ts'
+import { errorDetailsWire } from '../../wire/error-details.ts'
 import { harmless, type Terminal } from './terminal.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, denied: 4 } as const
@@ -38,7 +39,8 @@ export function describeFailure(error: unknown): Failed {
     })
   }
   if (error instanceof PetrelError) {
-    return failed(error.code, error.message, knownHint(error.details) ?? shellHintOf(error.code), error.details)
+    const { code, message, details } = error
+    return failed(code, message, knownHint(details) ?? shellHintOf(code), errorDetailsWire(code, details))
   }
   if (error instanceof StoreUnusableError) {
     return failed('unusable_store', error.message, storeHint(error.code), { reason: error.code })

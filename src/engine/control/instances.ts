@@ -1,6 +1,6 @@
 /** What people and outside systems do to instances, queues, limits and workers. What they do to runs: run-control.ts. */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { missing, PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { scopedName } from '../../kernel/scoped-names.ts'
 import type { LimitParams } from '../../model/limits.ts'
@@ -234,7 +234,7 @@ export class Control {
     const { value } = await this.#act(null, { sessions: [p.id] }, (change) => {
       const worker = change.loaded.sessions.get(p.id)
       if (worker === undefined) {
-        throw new PetrelError('not_found', `there is no worker ${p.id}`, { resource_type: 'worker', resource_id: p.id })
+        throw missing('worker', p.id)
       }
       if (worker.state === 'dead') throw new PetrelError('conflict', `worker ${p.id} is dead`, { state: 'dead' })
       if (worker.state === 'terminate' || worker.state === p.state) return worker

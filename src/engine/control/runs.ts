@@ -1,6 +1,6 @@
 /** What people and outside systems do to single runs: cancel, redrive, activate, delete, dismiss. */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { missing, type PetrelError, runError } from '../../kernel/errors.ts'
 import { HELD_AT, type RunRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Store } from '../../store/store.ts'
@@ -39,10 +39,8 @@ export class RunControl {
       }
       if (row.deletedAt !== null) throw refused(change, row, 'failed', 'and deleted: nobody would be given it')
       if (row.instanceId !== null && !TERMINAL.has(change.member(row.instanceId).row.state)) {
-        throw new PetrelError(
-          'conflict',
-          `run ${p.id} belongs to a workflow that is still going on; it counts there as ${row.status}`,
-        )
+        const problem = `belongs to a workflow that is still going on; it counts there as ${row.status}`
+        throw runError('conflict', p.id, problem)
       }
       if (row.instanceId !== null) return retryOutside(change, row, p.actor)
       const again = redriven(row, change.now)
@@ -102,7 +100,7 @@ export class RunControl {
   async #act<T>(id: string, fold: (change: Change, row: RunRow) => T): Promise<T> {
     const { store, transactor, offers } = this.#deps
     const found = await store.read.run(id)
-    if (found === null) throw missing(id)
+    if (found === null) throw missing('run', id)
     const { rootId, instanceId } = found
     const { value } = await transactor.run({
       roots: rootId === null ? [] : [rootId],
@@ -112,7 +110,7 @@ export class RunControl {
       fold: (change) => {
         finishedOutside(change, id)
         const row = change.run(id)
-        if (row === undefined) throw missing(id)
+        if (row === undefined) throw missing('run', id)
         return fold(change, row)
       },
     })
@@ -120,17 +118,9 @@ export class RunControl {
   }
 }
 
-function missing(id: string): PetrelError {
-  return new PetrelError('not_found', `there is no run ${id}`, { id, resource_type: 'job', resource_id: id })
-}
-
 function refused(change: Change, row: RunRow, expected: string, rule: string): PetrelError {
-  const current = row.status === 'pending' ? waitOf(row, change.now) : row.status
-  return new PetrelError('conflict', `run ${row.id} is ${current}; ${rule}`, {
-    state: row.status,
-    job_id: row.id,
-    current_state: row.status,
-    current,
-    expected_state: expected,
-  })
+  const { id, status } = row
+  const wait = status === 'pending' ? waitOf(row, change.now) : null
+  const facts = { status, expected, ...(wait === null ? {} : { wait }) }
+  return runError('conflict', id, `is ${wait ?? status}; ${rule}`, facts)
 }

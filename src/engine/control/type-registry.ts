@@ -3,7 +3,7 @@
  * runtime, and to nobody while it is disabled. What is held already goes on; what comes back, or is born, waits.
  */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { inputError, PetrelError } from '../../kernel/errors.ts'
 import type { ListingParams, TypeRegistry } from '../../model/registry.ts'
 import { checkRuntime } from '../../model/registry.ts'
 import type { Store } from '../../store/store.ts'
@@ -42,12 +42,12 @@ export function typeRegistryOn(store: Store, changed: () => void): TypeRegistry 
 function check({ workflowName, runtime, isEnabled, intentType, description }: ListingParams): void {
   checkText(workflowName, 'workflowName', 255, "a type such as 'content.thumbnail.v1'")
   if (workflowName.endsWith('%')) {
-    const message = `workflowName: the registry lists types one by one; '${workflowName}' is a prefix`
-    throw new PetrelError('invalid_request', message, { path: 'workflowName' })
+    const problem = `the registry lists types one by one; '${workflowName}' is a prefix`
+    throw inputError('invalid_request', 'workflowName', problem)
   }
   if (runtime !== undefined) checkRuntime(runtime, 'runtime')
   if (isEnabled !== undefined && typeof isEnabled !== 'boolean') {
-    throw new PetrelError('invalid_request', 'isEnabled: true or false', { path: 'isEnabled' })
+    throw inputError('invalid_request', 'isEnabled', 'true or false')
   }
   if (intentType !== undefined) checkText(intentType, 'intentType', 255, "a word such as 'workflow'")
   if (description !== undefined && description !== null && description !== '') {
@@ -58,5 +58,5 @@ function check({ workflowName, runtime, isEnabled, intentType, description }: Li
 function checkText(text: unknown, path: string, most: number, wanted: string): void {
   const fits = typeof text === 'string' && text !== '' && text.length <= most
   if (fits && text.isWellFormed() && !text.includes('\0')) return
-  throw new PetrelError('invalid_request', `${path}: ${wanted}, of 1 to ${most} characters`, { path })
+  throw inputError('invalid_request', path, `${wanted}, of 1 to ${most} characters`)
 }

@@ -231,8 +231,8 @@ export function unknownDefinition(
 ): PetrelError {
   const what = version === null ? `workflow '${name}'` : `version '${version}' of workflow '${name}'`
   const hint = near === null ? '' : `; did you mean '${near}'?`
-  const about = { resource_type: 'definition', resource_id: name, version, did_you_mean: near, known }
-  return new PetrelError('not_found', `there is no ${what}${hint}`, about)
+  const facts = { kind: 'definition', id: name, version, did_you_mean: near, known } as const
+  return new PetrelError('not_found', `there is no ${what}${hint}`, facts)
 }
 
 function retired({ name, version }: DefinitionHead): PetrelError {

@@ -1,6 +1,6 @@
 /** What the inbox asks of a run: the same of an INSERT by plain SQL (the triggers of both stores) and of an enqueue. */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { inputError } from '../../kernel/errors.ts'
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { EnqueueParams } from '../../model/enqueue.ts'
 
@@ -24,5 +24,5 @@ export function checkInboxRun(params: EnqueueParams, place: string): void {
 }
 
 function refuse(path: string, rule: string): never {
-  throw new PetrelError('invalid_request', `${path}: ${rule}`, { path })
+  throw inputError('invalid_request', path, rule)
 }

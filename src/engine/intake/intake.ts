@@ -1,6 +1,6 @@
 /** Work comes in: bare runs and instances, checked at the edge, many calls in one transaction. */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { inputError, PetrelError } from '../../kernel/errors.ts'
 import { isId } from '../../kernel/ids.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
@@ -92,24 +92,27 @@ export class Intake {
 
   #order(params: EnqueueParams, index: number): Order {
     if (typeof params.type !== 'string' || params.type === '') {
-      throw new PetrelError('invalid_request', `enqueue[${index}].type: a run needs a type, e.g. 'email.send'`)
+      throw inputError('invalid_request', `enqueue[${index}].type`, "a run needs a type, e.g. 'email.send'")
     }
     if (params.inbox === true) checkInboxRun(params, `enqueue[${index}]`)
-    const payload = storableText(params.payload, `enqueue[${index}].payload`, this.#deps.maxPayloadBytes)
+    const payload = storableText(params.payload, `enqueue[${index}].payload`, this.#deps.maxPayloadBytes, {
+      path: `enqueue[${index}].payload`,
+    })
     const retry: Retry = {
       ...INBOX_RETRY,
       ...params.retry,
       ...(params.maxAttempts === undefined ? {} : { maxAttempts: params.maxAttempts }),
     }
     if (!(Number.isInteger(retry.maxAttempts) && retry.maxAttempts >= 1)) {
-      throw new PetrelError('invalid_request', `enqueue[${index}].maxAttempts: a whole number of at least 1`)
+      throw inputError('invalid_request', `enqueue[${index}].maxAttempts`, 'a whole number of at least 1')
     }
     if (params.id !== undefined && !isId(params.id)) {
-      throw new PetrelError('invalid_request', `enqueue[${index}].id: a UUID in lower case, e.g. ${this.#deps.newId()}`)
+      const problem = `a UUID in lower case, e.g. ${this.#deps.newId()}`
+      throw inputError('invalid_request', `enqueue[${index}].id`, problem)
     }
     for (const limit of params.limits ?? []) checkLimit(limit)
     if (params.priority !== undefined && !Number.isInteger(params.priority)) {
-      throw new PetrelError('invalid_request', `enqueue[${index}].priority: a whole number, smaller runs earlier`)
+      throw inputError('invalid_request', `enqueue[${index}].priority`, 'a whole number, smaller runs earlier')
     }
     const now = params.runAt ?? 0
     const run = newRun(
@@ -359,8 +362,9 @@ function checkSameStart(holder: InstanceRow, { net, tenant: given }: StartParams
 
 function idTaken(what: 'run' | 'instance', id: string): PetrelError {
   return new PetrelError('duplicate', `there is already ${what === 'run' ? 'a run' : 'an instance'} ${id}`, {
+    kind: what,
+    id,
     existing: id,
-    ...(what === 'run' ? { existing_job_id: id } : { existing_workflow_id: id }),
   })
 }
 

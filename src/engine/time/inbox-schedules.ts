@@ -7,7 +7,7 @@
 
 import { Cron } from 'croner'
 import { nextAfter } from '../../kernel/cron.ts'
-import { PetrelError } from '../../kernel/errors.ts'
+import { inputError, PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
@@ -228,10 +228,9 @@ function isZone(timezone: string): boolean {
 }
 
 function refused({ field, rule }: Broken): PetrelError {
-  return new PetrelError('invalid_request', `${field}: ${rule}`, { path: field })
+  return inputError('invalid_request', field, rule)
 }
 
 function missing(id: string): never {
-  const about = { resource_type: 'schedule', resource_id: id }
-  throw new PetrelError('not_found', `there is no schedule '${id}'`, about)
+  throw new PetrelError('not_found', `there is no schedule '${id}'`, { kind: 'schedule', id })
 }

@@ -96,8 +96,7 @@ export class Schedules {
       fold: (change) => {
         const before = change.loaded.schedules.get(p.name)
         if (before === undefined) {
-          const about = { resource_type: 'cron', resource_id: p.name }
-          throw new PetrelError('not_found', `there is no schedule '${p.name}'`, about)
+          throw new PetrelError('not_found', `there is no schedule '${p.name}'`, { kind: 'schedule', id: p.name })
         }
         if (before.enabled === p.enabled) return before
         const { name, expression, timezone } = before

@@ -11,7 +11,7 @@
  * The undo at which a rollback stopped is not late: its success is recorded, and the rollback continues.
  */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { missing, PetrelError, runError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { Completion, CompletionRefusal } from '../../model/commands.ts'
@@ -27,7 +27,6 @@ import { checkSaid, isRefused, type Said } from '../fold/run/remarks.ts'
 import { Batcher } from '../transaction/batcher.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
 import { LOCK_PATIENCE_MS, type Settler } from '../transaction/settle.ts'
-import { missing } from './lease-report.ts'
 
 /** Runs deferred here whose root and place are remembered: a completion then needs no look-up. */
 const REMEMBERED = 20_000
@@ -77,7 +76,7 @@ export class Completions {
     const { runId } = completion
     const outcome = this.#outcome(completion)
     const delivery = this.#known.get(runId) ?? (await this.#lookUps.add(runId))
-    if (delivery === null) throw missing(runId)
+    if (delivery === null) throw missing('run', runId)
     const reportId = this.#deps.newId()
     const told: Told = { outcome, said: this.#said(completion, delivery), reportId }
     // undefined: its root is gone, so nobody folded it. Errors are dear: none is made for what goes well.
@@ -101,7 +100,7 @@ export class Completions {
       },
     })
     this.#known.delete(runId)
-    if (refusal !== null) throw refusal ?? missing(runId)
+    if (refusal !== null) throw refusal ?? missing('run', runId)
   }
 
   #outcome({ outcome }: Completion): CheckedOutcome {
@@ -134,7 +133,7 @@ function completed(change: Change, completion: Completion, told: Told, chance: C
   const { outcome, said, reportId } = told
   finishedOutside(change, runId)
   const run = change.run(runId)
-  if (run === undefined) return missing(runId)
+  if (run === undefined) return missing('run', runId)
   if (instanceId !== undefined && instanceId !== run.instanceId) {
     tellRefused(change, run, 'mismatch', outcome)
     return mismatch(run, instanceId)
@@ -170,10 +169,7 @@ function tellRefused(change: Change, run: RunRow, reason: string, { error }: Che
 
 function mismatch(run: RunRow, named: string): PetrelError {
   const whose = run.instanceId === null ? 'belongs to no instance' : `belongs to instance ${run.instanceId}`
-  return new PetrelError('mismatch', `run ${run.id} ${whose}, not to ${named}`, {
-    id: run.id,
-    instance_id: run.instanceId,
-  })
+  return runError('mismatch', run.id, `${whose}, not to ${named}`, { instance_id: run.instanceId })
 }
 
 function conflict(run: RunRow, reason: CompletionRefusal): PetrelError {
@@ -186,6 +182,5 @@ function conflict(run: RunRow, reason: CompletionRefusal): PetrelError {
     duplicate: `is ${state}: it was completed before`,
     late: `is ${state}: it had been given up`,
   }
-  const message = `run ${run.id} ${why[reason]}; only deferred work can be completed`
-  return new PetrelError('conflict', message, { state, reason })
+  return runError('conflict', run.id, `${why[reason]}; only deferred work can be completed`, { status: state, reason })
 }

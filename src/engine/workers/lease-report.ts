@@ -1,6 +1,6 @@
 /** What the holder of a lease of its own reports: checked against the row under its lock, and either all or nothing. */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { type ErrorDetails, missing, type PetrelError, runError } from '../../kernel/errors.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { LeaseReport, LeaseSettled } from '../../model/leases.ts'
 import type { RunRow } from '../../model/rows.ts'
@@ -37,7 +37,7 @@ export function settleLease(change: Change, checked: CheckedReport, chance: Chan
   const { report, said, result, reportId, inTimeAt } = checked
   const { runId, outcome } = report
   const before = change.run(runId)
-  if (before === undefined) return missing(runId)
+  if (before === undefined) return missing('run', runId)
   // Its commit was uncertain and is told again.
   if (before.status !== 'leased' && before.reportId === reportId) return settledAs(before, change.now)
   if (before.leaseMs !== null && !cameInTime(before, inTimeAt)) {
@@ -96,26 +96,14 @@ export function ambiguous(run: RunRow): PetrelError {
   return conflict(run, run.runAt, what)
 }
 
-function conflict(run: RunRow, now: number, what: string, more: Readonly<Record<string, unknown>> = {}): PetrelError {
-  return new PetrelError('conflict', `run ${run.id} ${what}`, {
-    job_id: run.id,
-    current_state: run.status,
-    current: wordOf(run, now),
-    expected_state: 'leased',
-    ...more,
-  })
+function conflict(run: RunRow, now: number, problem: string, more: ErrorDetails = {}): PetrelError {
+  const { id, status } = run
+  const wait = status === 'pending' ? { wait: waitOf(run, now) } : {}
+  return runError('conflict', id, problem, { status, ...wait, expected: 'leased', ...more })
 }
 
 function wordOf(run: RunRow, now: number): string {
-  return run.status === 'pending' ? waitOf(run, now) : run.status === 'leased' ? 'active' : run.status
-}
-
-export function missing(runId: string): PetrelError {
-  return new PetrelError('not_found', `there is no run ${runId}`, {
-    resource_type: 'job',
-    resource_id: runId,
-    id: runId,
-  })
+  return run.status === 'pending' ? waitOf(run, now) : run.status
 }
 
 /** A success of the very start that was given up: if the work can be undone, the undo must know of it. */

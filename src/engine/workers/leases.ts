@@ -4,7 +4,7 @@
  * it is over for everybody: a report that comes later changes nothing, even if nobody had looked yet.
  */
 
-import { PetrelError } from '../../kernel/errors.ts'
+import { missing, PetrelError } from '../../kernel/errors.ts'
 import { unstorable } from '../../kernel/json-limits.ts'
 import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
@@ -32,7 +32,7 @@ import type { Transactor } from '../transaction/transactor.ts'
 
 import { Fetches } from './fetches.ts'
 import { checkFilter } from './filter.ts'
-import { ambiguous, type CheckedReport, missing, settleLease } from './lease-report.ts'
+import { ambiguous, type CheckedReport, settleLease } from './lease-report.ts'
 import type { References } from './references.ts'
 
 /** Runs given out here whose root and place are remembered: a report then needs no look-up. */
@@ -170,7 +170,7 @@ export class LeaseDesk implements Leases {
       if (!(settled instanceof PetrelError) || settled.details['given_out_again'] !== true) return settled
     }
     const run = await this.#deps.store.read.run(report.runId)
-    if (run === null) return missing(report.runId)
+    if (run === null) return missing('run', report.runId)
     const holder = await this.holderOf(run, report.speaker ?? null)
     if (holder instanceof PetrelError) return holder
     return this.#settle({ ...report, epoch: epochMeant(run, report) }, delivery)
@@ -283,7 +283,7 @@ export class LeaseDesk implements Leases {
   }
 
   async #settle(report: LeaseReport, delivery: Delivery | undefined): Promise<LeaseSettled | PetrelError> {
-    if (delivery === undefined) return missing(report.runId)
+    if (delivery === undefined) return missing('run', report.runId)
     const checked = this.#checked(report, delivery)
     if (checked instanceof PetrelError) return checked
     const reportId = report.reportId ?? this.#deps.newId()
@@ -311,7 +311,7 @@ export class LeaseDesk implements Leases {
       },
     })
     this.#known.delete(runId)
-    return answer ?? missing(runId)
+    return answer ?? missing('run', runId)
   }
 
   /** Checked before anything is touched: what cannot be stored changes nothing. */

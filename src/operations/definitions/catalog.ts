@@ -131,7 +131,7 @@ export class Catalog {
     try {
       return await this.#engine.startDefinition(p)
     } catch (error) {
-      const unknown = error instanceof PetrelError && error.details['resource_type'] === 'definition'
+      const unknown = error instanceof PetrelError && error.details.kind === 'definition'
       throw unknown ? await this.unknown(p) : error
     }
   }

@@ -7,6 +7,7 @@ import type { EngineApi } from '../../engine/api.ts'
 import { bodyObject } from '../../http/body.ts'
 import { errorAnswer } from '../../http/failure.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import type { Misfit } from '../../kernel/json-schema.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import type { GateView } from '../../model/gates.ts'
 import type { Json } from '../../net/net.ts'
@@ -28,6 +29,7 @@ interface Decision {
 }
 
 const FORM = 'application/x-www-form-urlencoded'
+const FIELD = 'answer.'
 const LARGEST_FORM = 1024 * 1024
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -72,7 +74,7 @@ export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Lo
       // What was filled in is not lost to a mistake.
       if (sent === null || !wantsPage(request) || !(error instanceof PetrelError)) throw error
       const { status } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
-      const problem = error.message.replaceAll(/\banswer\.(?=\w)/g, '')
+      const problem = problemOf(error)
       const now = await engine.queries.now()
       return page(
         reply.code(status),
@@ -81,6 +83,14 @@ export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Lo
     }
     return reply.redirect(request.url, 303)
   })
+}
+
+/** The person filled in a form: its fields go by their own names. */
+function problemOf({ message, details }: PetrelError): string {
+  const misfits = details['validation_errors'] as readonly Misfit[] | undefined
+  if (misfits === undefined) return message
+  const nameOf = (path: string): string => (path.startsWith(FIELD) ? path.slice(FIELD.length) : path)
+  return misfits.map((misfit) => `${nameOf(misfit.path)}: ${misfit.message}`).join('; ')
 }
 
 async function found(engine: EngineApi, { gateId }: Invitation): Promise<GateView> {

@@ -83,10 +83,10 @@ function listingProblem(error: unknown, name: string): unknown {
       hint: 'Say which workers execute it, such as { "runtime": "python" }.',
     })
   }
-  const { path } = error.details
-  if (typeof path !== 'string') return error
+  const { path, problem } = error.details
+  if (path === undefined || problem === undefined) return error
   const field = FIELDS[path] ?? path
-  return new PetrelError(error.code, error.message.replace(`${path}:`, `${field}:`), { field })
+  return new PetrelError(error.code, `${field}: ${problem}`, { field })
 }
 
 function unlisted(name: string): RequestError {

@@ -29,8 +29,7 @@ export function runProblem(error: unknown, id: string, asked: Asked): unknown {
   if (!(error instanceof PetrelError)) return error
   if (error.code === 'not_found') return notFound('run', id)
   if (error.code !== 'conflict' && error.code !== 'stale_lease') return error
-  const status = error.details['current_state'] ?? error.details['state']
-  return conflict(id, typeof status === 'string' ? status : null, error.message, asked)
+  return conflict(id, error.details.status ?? null, error.message, asked)
 }
 
 /** A worker about what it holds, or anybody about the run itself. */

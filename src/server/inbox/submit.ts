@@ -1,7 +1,7 @@
 /** A run comes in: read, checked, and written once however often it is sent. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { Body } from '../../http/body.ts'
-import { PetrelError } from '../../kernel/errors.ts'
+import { inputError, PetrelError } from '../../kernel/errors.ts'
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
 import { boundsOf } from '../../notations/ojs/http/admin/backpressure.ts'
 import {
@@ -58,12 +58,13 @@ export async function submit(
   return made
 }
 
+const PLACE = 'enqueue[0].'
+
 /** The engine names the place in its list of one; here it is the body. */
 function named(error: unknown): unknown {
   if (!(error instanceof PetrelError)) return error
-  const place = /^enqueue\[0\]\.(\w+): /.exec(error.message)
-  if (place === null) return error
-  const [prefix, field] = place
-  const message = `${field}: ${error.message.slice(prefix.length)}`
-  return new PetrelError(error.code, message, { ...error.details, field })
+  const { path, problem, ...details } = error.details
+  if (problem === undefined || path?.startsWith(PLACE) !== true) return error
+  const field = path.slice(PLACE.length)
+  return inputError(error.code, field, problem, { ...details, field })
 }

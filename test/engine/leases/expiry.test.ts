@@ -52,7 +52,7 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
     expect(await desk.engine.leases.extend({ holder: 'w1', runIds: [id], leaseMs: null })).toEqual([])
     expect(await desk.ack(id, null, { holder: 'w1', attempt: 1 })).toMatchObject({
       code: 'conflict',
-      details: { current_state: 'pending', current: 'available' },
+      details: { status: 'pending', wait: 'available' },
     })
     expect(await desk.get(id)).toMatchObject({ status: 'pending', attempt: 1 })
     await desk.fetchOne({ holder: 'w2' })

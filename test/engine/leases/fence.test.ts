@@ -56,7 +56,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
     const before = await desk.picture(id)
     for (const outcome of OUTCOMES) {
       const refused = await desk.settle(id, outcome, { holder: 'w1', attempt: 1, epoch })
-      expect(refused).toMatchObject({ code: 'conflict', details: { current_state: 'leased' } })
+      expect(refused).toMatchObject({ code: 'conflict', details: { status: 'leased' } })
     }
     expect(await extend(id, epoch)).toEqual([])
     expect(await desk.picture(id)).toEqual(before)

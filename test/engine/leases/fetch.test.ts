@@ -136,7 +136,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect(await desk.history(id)).toEqual(['created', 'run.activated', 'leased', 'started'])
     await expect(desk.engine.activate({ id, actor: null })).rejects.toMatchObject({
       code: 'conflict',
-      details: { job_id: id, current_state: 'leased', expected_state: 'held' },
+      details: { kind: 'run', id, status: 'leased', expected: 'held' },
     })
     await expect(desk.engine.activate({ id: 'nothing', actor: null })).rejects.toMatchObject({ code: 'not_found' })
   })

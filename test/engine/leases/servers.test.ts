@@ -74,7 +74,7 @@ describe.skipIf(PLACES.length < 2)('two servers of one database, each rememberin
     expect(await a.redrive({ runId: id, actor: null })).toMatchObject({ status: 'pending', attempt: 0 })
     await fetch(a, 'w4')
     await b.cancelRun({ id, actor: null })
-    await expect(a.cancelRun({ id, actor: null })).rejects.toMatchObject({ details: { current_state: 'cancelled' } })
+    await expect(a.cancelRun({ id, actor: null })).rejects.toMatchObject({ details: { status: 'cancelled' } })
     expect(await a.store.read.doctor()).toEqual([])
   })
 

@@ -63,7 +63,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
         expect(answer).toBeInstanceOf(PetrelError)
         expect(answer).toMatchObject({
           code: 'conflict',
-          details: { job_id: id, expected_state: 'leased', ...details },
+          details: { kind: 'run', id, expected: 'leased', ...details },
         })
       }
       expect(await desk.picture(id)).toEqual(before)
@@ -72,19 +72,19 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     it('a report on an unknown run, or with an invalid id', async () => {
       for (const id of [UNKNOWN, 'nothing', '', "'; DROP TABLE x"]) {
         const answer = await desk.ack(id)
-        expect(answer).toMatchObject({ code: 'not_found', details: { resource_type: 'job', resource_id: id } })
+        expect(answer).toMatchObject({ code: 'not_found', details: { kind: 'run', id } })
       }
     })
 
     it('one on a run without a holder', async () => {
-      await refused(await desk.enqueue(), {}, { current_state: 'pending', current: 'available' })
-      await refused(await desk.enqueue({ delayMs: 60_000 }), {}, { current_state: 'pending', current: 'scheduled' })
+      await refused(await desk.enqueue(), {}, { status: 'pending', wait: 'available' })
+      await refused(await desk.enqueue({ delayMs: 60_000 }), {}, { status: 'pending', wait: 'scheduled' })
     })
 
     it('one of another worker', async () => {
       const id = await desk.enqueue()
       await desk.fetchOne()
-      await refused(id, { holder: 'w2' }, { current_state: 'leased', current: 'active' })
+      await refused(id, { holder: 'w2' }, { status: 'leased' })
       accepted(await desk.ack(id))
     })
 
@@ -93,16 +93,16 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
       await desk.fetchOne()
       accepted(await desk.nack(id))
       await desk.fetchOne()
-      await refused(id, { attempt: 1 }, { current_state: 'leased' })
-      await refused(id, { attempt: 3 }, { current_state: 'leased' })
+      await refused(id, { attempt: 1 }, { status: 'leased' })
+      await refused(id, { attempt: 3 }, { status: 'leased' })
       accepted(await desk.ack(id, null, { attempt: 2 }))
     })
 
     it('one on a run that a session holds', async () => {
       const id = await desk.enqueue()
       const delivery = await desk.d.claimOne()
-      await refused(id, {}, { current_state: 'leased' })
-      await refused(id, { holder: 'driver' }, { current_state: 'leased' })
+      await refused(id, {}, { status: 'leased' })
+      await refused(id, { holder: 'driver' }, { status: 'leased' })
       expect((await desk.d.succeed(delivery)).status).toBe('recorded')
     })
 
@@ -116,25 +116,25 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
         outcome: { kind: 'deferred' },
         wantNext: false,
       })
-      await refused(id, {}, { current_state: 'leased' })
+      await refused(id, {}, { status: 'leased' })
     })
 
     it('one on a run that has ended, and a second one', async () => {
       const id = await desk.enqueue()
       await desk.fetchOne()
       accepted(await desk.ack(id, 'first'))
-      await refused(id, {}, { current_state: 'succeeded' })
+      await refused(id, {}, { status: 'succeeded' })
       const failed = await desk.enqueue({ maxAttempts: 1 })
       await desk.fetchOne()
       accepted(await desk.nack(failed))
-      await refused(failed, {}, { current_state: 'failed' })
+      await refused(failed, {}, { status: 'failed' })
     })
 
     it('one on a run that was cancelled meanwhile', async () => {
       const id = await desk.enqueue()
       await desk.fetchOne()
       expect((await desk.engine.cancelRun({ id, actor: 'ada' })).status).toBe('cancelled')
-      await refused(id, { holder: 'w1', attempt: 1 }, { current_state: 'cancelled' })
+      await refused(id, { holder: 'w1', attempt: 1 }, { status: 'cancelled' })
     })
 
     it('a result that cannot be stored, or an error', async () => {

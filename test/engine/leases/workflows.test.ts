@@ -70,7 +70,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
     const active = await desk.fetchOne()
     await desk.engine.cancelRun({ id: active.id, actor: 'ada' })
     expect([await desk.d.state(chain), await desk.d.error(chain)]).toEqual(['failed', 'cancelled'])
-    expect(await desk.ack(active.id)).toMatchObject({ code: 'conflict', details: { current_state: 'cancelled' } })
+    expect(await desk.ack(active.id)).toMatchObject({ code: 'conflict', details: { status: 'cancelled' } })
 
     const group = await start(batch(), 3)
     const [one] = await desk.fetch({ limit: 1 })

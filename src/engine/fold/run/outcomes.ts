@@ -4,7 +4,7 @@
  * and instance together or changes nothing.
  */
 
-import { PetrelError } from '../../../kernel/errors.ts'
+import { missing, PetrelError, runError } from '../../../kernel/errors.ts'
 import type { Command } from '../../../model/commands.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
@@ -172,10 +172,10 @@ export function unrecordable(change: Change, runId: string): void {
 /** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
 export function cancelled(change: Change, runId: string, actor: string | null): RunRow {
   const run = change.run(runId)
-  if (run === undefined) throw new PetrelError('not_found', `there is no run ${runId}`)
-  if (run.status !== 'pending' && run.status !== 'leased') {
-    const states = { state: run.status, job_id: runId, current_state: run.status, expected_state: 'pending' }
-    throw new PetrelError('conflict', `run ${runId} is already ${run.status}`, states)
+  if (run === undefined) throw missing('run', runId)
+  const { status } = run
+  if (status !== 'pending' && status !== 'leased') {
+    throw runError('conflict', runId, `is already ${status}`, { status, expected: 'pending' })
   }
   const active = run.status === 'leased'
   const by = actor === null ? '' : ` by ${actor}`

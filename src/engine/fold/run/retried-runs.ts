@@ -4,7 +4,7 @@
  * names the old one and its place, a slot of the instance names the new one.
  */
 
-import { PetrelError } from '../../../kernel/errors.ts'
+import { runError } from '../../../kernel/errors.ts'
 import type { RetriedRun } from '../../../model/retried-runs.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { SLOT } from '../../../net/slots.ts'
@@ -21,8 +21,8 @@ export function retryOutside(change: Change, run: RunRow, actor: string | null):
   const slot = SLOT.retriedRun.key(run.id)
   const before = slotOf(change, member.row.id, slot)
   if (before !== null) {
-    const states = { state: run.status, job_id: run.id, current_state: run.status, expected_state: 'failed' }
-    throw new PetrelError('conflict', `run ${run.id} was retried before, as run ${before}`, states)
+    const facts = { status: run.status, expected: 'failed' }
+    throw runError('conflict', run.id, `was retried before, as run ${before}`, facts)
   }
   const id = change.deps.newId()
   const payload = wholeOf(change, member, run.payload)

@@ -1,6 +1,6 @@
 /** Unique keys of runs: who holds one, and what becomes of him when another comes. */
 
-import { PetrelError } from '../../../kernel/errors.ts'
+import { type PetrelError, runError } from '../../../kernel/errors.ts'
 import { scopedName, unscopedName } from '../../../kernel/scoped-names.ts'
 import type { UniqueParams } from '../../../model/enqueue.ts'
 import type { RunRow, UniqueRow } from '../../../model/rows.ts'
@@ -82,9 +82,6 @@ function replace(change: Change, holder: RunRow): boolean {
 }
 
 function duplicate(holder: RunRow, key: string): PetrelError {
-  return new PetrelError('duplicate', `run ${holder.id} already holds the unique key '${unscopedName(key)}'`, {
-    existing: holder.id,
-    existing_job_id: holder.id,
-    current_state: holder.status,
-  })
+  const problem = `already holds the unique key '${unscopedName(key)}'`
+  return runError('duplicate', holder.id, problem, { status: holder.status, existing: holder.id })
 }

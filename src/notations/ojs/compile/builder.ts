@@ -9,7 +9,7 @@
  * Arguments never enter the net, so workflows of equal shape share one net however their arguments differ.
  */
 
-import { PetrelError } from '../../../kernel/errors.ts'
+import { inputError, type PetrelError } from '../../../kernel/errors.ts'
 import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { ChildStart, Item, ItemRun, Literal, StartParams } from '../../../model/start.ts'
 import type { Final, Json, Net, Node, RunWork } from '../../../net/net.ts'
@@ -83,10 +83,8 @@ type Composed = ChainTree | GroupTree | BatchTree
 
 function build(tree: Composed, where: Where, building: Building): Part {
   if (where.level > MAX_NESTING) {
-    throw new PetrelError('too_deep', `${where.path}: workflows nest at most ${MAX_NESTING} levels deep`, {
-      path: where.path,
-      maxLevels: MAX_NESTING,
-    })
+    const problem = `workflows nest at most ${MAX_NESTING} levels deep`
+    throw inputError('too_deep', where.path, problem, { maxLevels: MAX_NESTING })
   }
   if (tree.id !== undefined) building.names.push(building.startKey(tree.id))
   if (tree.kind === 'chain') return buildPlainChain(tree, where, building) ?? buildChain(tree, where, building)
@@ -287,5 +285,5 @@ function known(net: Net, building: Building): { readonly net: Net; readonly hash
 }
 
 function empty(where: Where, problem: string): PetrelError {
-  return new PetrelError('invalid_request', `${where.path}: ${problem}`, { path: where.path })
+  return inputError('invalid_request', where.path, problem)
 }

@@ -125,7 +125,7 @@ function problemOf(expression: string, timezone: string, now: number): string | 
     return nextAfter('', expression, timezone, now) === null ? `'${expression}' never comes` : null
   } catch (error) {
     if (!(error instanceof PetrelError)) throw error
-    return `'${expression}' is no cron expression: ${error.message.replace(/^schedule '': /, '')}`
+    return `'${expression}' is no cron expression: ${error.details.problem}`
   }
 }
 

@@ -23,8 +23,8 @@ export function parseWorkflow(source: Source): Definition {
       return { dialect: 'ojs', name: start.net.name, ...(root.get('name').given ? {} : { named: false }), start }
     } catch (error) {
       if (!(error instanceof PetrelError)) throw error
-      const path = typeof error.details['path'] === 'string' ? error.details['path'] : ''
-      reader.note({ path: filePath(path), message: error.message.replace(`${path}: `, ''), hint: null })
+      const { path = '', problem = error.message } = error.details
+      reader.note({ path: filePath(path), message: problem, hint: null })
     }
   }
   reader.throwIfWrong()

@@ -86,7 +86,8 @@ const BACKOFFS: readonly string[] = ['constant', 'linear', 'exponential', 'polyn
 /** Refuses what no run can have; `path` says where in the workflow the job stands. */
 export function checkJob(job: Pick<JobTree, 'type' | 'options'>, path: string): void {
   const problem = problemOf(job)
-  if (problem !== null) throw new PetrelError('invalid_request', `${path}${problem}`, { path: path.replace(/: $/, '') })
+  if (problem === null) return
+  throw new PetrelError('invalid_request', `${path}${problem}`, { path: path.replace(/: $/, ''), problem })
 }
 
 function problemOf({ type, options }: Pick<JobTree, 'type' | 'options'>): string | null {

@@ -67,8 +67,8 @@ async function rowsOf(engine: EngineApi, made: Awaited<ReturnType<EngineApi['enq
 
 function duplicateOf(error: unknown, jobs: readonly JobAsked[]): unknown {
   if (!(error instanceof PetrelError && error.code === 'duplicate')) return error
-  const { existing_job_id: holder } = error.details
-  const id = typeof holder === 'string' ? holder : null
+  const { kind, id: holder = null } = error.details
+  const id = kind === 'run' ? holder : null
   const unique = jobs.find((job) => job.unique !== null)?.unique ?? null
   const taken = jobs.some((job) => job.id !== null && job.id === id)
   const what = taken

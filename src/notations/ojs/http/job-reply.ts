@@ -3,8 +3,7 @@
 import type { EngineApi } from '../../../engine/api.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { delivered, written } from '../../../http/delivered.ts'
-import { notFound, RequestError } from '../../../http/request-error.ts'
-import { PetrelError } from '../../../kernel/errors.ts'
+import { notFound } from '../../../http/request-error.ts'
 import { isolated } from '../../../kernel/isolated.ts'
 import { readStored } from '../../../kernel/json-limits.ts'
 import { inputPlace, retriedRun } from '../../../model/retried-runs.ts'
@@ -110,38 +109,4 @@ export async function findRun(engine: EngineApi, id: string, caller: Caller): Pr
 
 export function maySee(caller: Caller, row: { readonly tenant: string | null }): boolean {
   return caller.tenant === null || row.tenant === caller.tenant
-}
-
-/** What the engine refuses about a run, in the words of jobs. Anything else is passed on as it is. */
-export function jobProblem(error: unknown, id: string, expected: string): unknown {
-  if (!(error instanceof PetrelError)) return error
-  if (error.code === 'not_found') return notFound('job', id)
-  if (error.code !== 'conflict' && error.code !== 'stale_lease') return error
-  const state = stateWord(error.details)
-  return new RequestError('conflict', error.message.replace(/^run /, 'job '), {
-    details: { job_id: id, ...(state === null ? {} : { current_state: state }), expected_state: expected },
-    ...(state === null ? {} : { hint: hintOf(state, expected) }),
-  })
-}
-
-function hintOf(state: string, expected: string): string {
-  if (state === expected) return 'Someone else holds it by now, or it was started again; fetch for other work.'
-  return `The job is ${state}; this needs one that is ${expected}.`
-}
-
-const WORDS: { readonly [word: string]: string } = {
-  held: 'pending',
-  leased: 'active',
-  active: 'active',
-  succeeded: 'completed',
-  failed: 'discarded',
-  cancelled: 'cancelled',
-  available: 'available',
-  scheduled: 'scheduled',
-  retryable: 'retryable',
-}
-
-function stateWord(details: Readonly<Record<string, unknown>>): string | null {
-  const word = details['current'] ?? details['current_state'] ?? details['state']
-  return typeof word === 'string' ? (WORDS[word] ?? null) : null
 }

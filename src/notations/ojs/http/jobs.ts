@@ -8,7 +8,8 @@ import { stateBeforeCancel } from '../project/state.ts'
 import { timeText } from '../project/time.ts'
 import type { OjsContext } from './context.ts'
 import { enqueueJobs } from './enqueue.ts'
-import { findRun, jobProblem, jobReplies } from './job-reply.ts'
+import { jobProblem } from './job-problem.ts'
+import { findRun, jobReplies } from './job-reply.ts'
 
 type ById = { Params: { readonly id: string } }
 

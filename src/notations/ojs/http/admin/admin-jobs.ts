@@ -16,8 +16,9 @@ import { timeText } from '../../project/time.ts'
 import { BulkOperations, type BulkParams, type Operation, operationWire } from '../bulk.ts'
 import type { OjsContext } from '../context.ts'
 import { jobPage } from '../job-page.ts'
+import { jobProblem } from '../job-problem.ts'
 import { JOB_FILTERS, type JobFilter, readJobFilter, readTime, WAITING } from '../job-query.ts'
-import { findRun, jobProblem, jobReplies } from '../job-reply.ts'
+import { findRun, jobReplies } from '../job-reply.ts'
 import { PAGE_PARAMS } from '../paging.ts'
 
 const ADMIN = { config: { scope: 'admin' as const } }

@@ -8,7 +8,8 @@ import type { RunRow } from '../../../../model/rows.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
 import { jobPage } from '../job-page.ts'
-import { jobProblem, jobReplies, maySee } from '../job-reply.ts'
+import { jobProblem } from '../job-problem.ts'
+import { jobReplies, maySee } from '../job-reply.ts'
 import { PAGE_PARAMS } from '../paging.ts'
 
 type ById = { Params: { readonly id: string } }

@@ -1,0 +1,26 @@
+/** Facts of the engine about an error as /v1 and `--json` word them. */
+import type { ErrorCode, ErrorDetails, Subject } from '../kernel/errors.ts'
+import type { Wire } from './value.ts'
+
+export function errorDetailsWire(code: ErrorCode, details: ErrorDetails): Wire {
+  const { problem: _, kind, id, status, expected, ...more } = details
+  if (kind === undefined) return { ...(id === undefined ? {} : { id }), ...more }
+  if (code === 'not_found') return { id, resource_type: RESOURCES[kind] ?? kind, resource_id: id, ...more }
+  if (code === 'duplicate') return { ...more, ...existingWire(kind, id), ...standing({ current_state: status }) }
+  if (kind !== 'run') return { id, ...standing({ state: status, expected_state: expected }), ...more }
+  if (status === undefined) return { id, ...more }
+  const { wait, ...rest } = more
+  const states = { state: status, current_state: status, current: wait ?? status, expected_state: expected }
+  return { job_id: id, ...standing(states), ...rest }
+}
+
+/** Older than the word `run`. */
+const RESOURCES: { readonly [K in Subject]?: string } = { run: 'job' }
+
+function existingWire(kind: Subject, id: string | undefined): Wire {
+  return kind === 'run' ? { existing_job_id: id } : { existing_workflow_id: id }
+}
+
+function standing(words: { readonly [name: string]: unknown }): Wire {
+  return Object.fromEntries(Object.entries(words).filter(([, word]) => word !== undefined))
+}
