@@ -189,7 +189,7 @@ export type Subject = 'run' | 'instance' | 'gate' | 'worker' | 'schedule' | 'def
 
 /**
  * Facts about an error, in the words of the engine. What callers read is worded by the adapter that answers them:
- * wire/error-details.ts for /v1 and `--json`, notations/ojs/http/job-problem.ts for jobs.
+ * wire/error-details.ts for /v1 and `--json`, notations/ojs/http/jobs/job-problem.ts for jobs.
  */
 export interface ErrorDetails {
   readonly kind?: Subject

@@ -91,28 +91,27 @@ export class Intake {
   }
 
   #order(params: EnqueueParams, index: number): Order {
+    const place = `enqueue[${index}]`
     if (typeof params.type !== 'string' || params.type === '') {
-      throw inputError('invalid_request', `enqueue[${index}].type`, "a run needs a type, e.g. 'email.send'")
+      throw inputError('invalid_request', `${place}.type`, "a run needs a type, e.g. 'email.send'")
     }
-    if (params.inbox === true) checkInboxRun(params, `enqueue[${index}]`)
-    const payload = storableText(params.payload, `enqueue[${index}].payload`, this.#deps.maxPayloadBytes, {
-      path: `enqueue[${index}].payload`,
-    })
+    if (params.inbox === true) checkInboxRun(params, place)
+    const path = `${place}.payload`
+    const payload = storableText(params.payload, path, this.#deps.maxPayloadBytes, { path })
     const retry: Retry = {
       ...INBOX_RETRY,
       ...params.retry,
       ...(params.maxAttempts === undefined ? {} : { maxAttempts: params.maxAttempts }),
     }
     if (!(Number.isInteger(retry.maxAttempts) && retry.maxAttempts >= 1)) {
-      throw inputError('invalid_request', `enqueue[${index}].maxAttempts`, 'a whole number of at least 1')
+      throw inputError('invalid_request', `${place}.maxAttempts`, 'a whole number of at least 1')
     }
     if (params.id !== undefined && !isId(params.id)) {
-      const problem = `a UUID in lower case, e.g. ${this.#deps.newId()}`
-      throw inputError('invalid_request', `enqueue[${index}].id`, problem)
+      throw inputError('invalid_request', `${place}.id`, `a UUID in lower case, e.g. ${this.#deps.newId()}`)
     }
     for (const limit of params.limits ?? []) checkLimit(limit)
     if (params.priority !== undefined && !Number.isInteger(params.priority)) {
-      throw inputError('invalid_request', `enqueue[${index}].priority`, 'a whole number, smaller runs earlier')
+      throw inputError('invalid_request', `${place}.priority`, 'a whole number, smaller runs earlier')
     }
     const now = params.runAt ?? 0
     const run = newRun(
@@ -361,11 +360,8 @@ function checkSameStart(holder: InstanceRow, { net, tenant: given }: StartParams
 }
 
 function idTaken(what: 'run' | 'instance', id: string): PetrelError {
-  return new PetrelError('duplicate', `there is already ${what === 'run' ? 'a run' : 'an instance'} ${id}`, {
-    kind: what,
-    id,
-    existing: id,
-  })
+  const message = `there is already ${what === 'run' ? 'a run' : 'an instance'} ${id}`
+  return new PetrelError('duplicate', message, { kind: what, id, existing: id })
 }
 
 /** An id the caller chose may be taken; one of ours only by ourselves. */

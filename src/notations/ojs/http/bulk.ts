@@ -9,7 +9,7 @@ import type { EngineApi } from '../../../engine/api.ts'
 import { newId } from '../../../kernel/ids.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { timeText } from '../project/time.ts'
-import type { JobFilter } from './job-query.ts'
+import type { JobFilter } from './jobs/job-query.ts'
 
 export interface Operation {
   readonly id: string

@@ -16,8 +16,8 @@ import { BodyNotes } from '../../source/reader.ts'
 import { readWorkerId } from '../compile/names.ts'
 import { checkpointWire } from './checkpoint-wire.ts'
 import type { OjsContext } from './context.ts'
-import { jobProblem } from './job-problem.ts'
-import { findRun } from './job-reply.ts'
+import { jobProblem } from './jobs/job-problem.ts'
+import { findRun } from './jobs/job-reply.ts'
 import { reporterOf } from './reporter.ts'
 
 type ById = { Params: { readonly id: string } }

@@ -9,6 +9,7 @@ import { actorOf, type Caller } from '../../../http/caller.ts'
 import { refuseMistakes } from '../../../http/mistaken.ts'
 import { listParam, onlyKnown, type Query } from '../../../http/query.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
+import { PetrelError } from '../../../kernel/errors.ts'
 import { scopedName, unscopedName } from '../../../kernel/scoped-names.ts'
 import type { ScheduleRow } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, isOmitted, PAGE_BYTES } from '../../../model/shown.ts'
@@ -17,7 +18,7 @@ import { cronWire, readCron } from '../compile/cron.ts'
 import type { JsonObject } from '../project/envelope.ts'
 import { refuseQueueLimits } from './admin/rate-limits.ts'
 import type { OjsContext } from './context.ts'
-import { maySee } from './job-reply.ts'
+import { maySee } from './jobs/job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
 type ByName = { Params: { readonly name: string } }
@@ -71,7 +72,7 @@ export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
         hint: 'To change anything else, register the cron job again under its name.',
       })
     }
-    return both(await engine.setSchedule({ name, enabled }), request.caller)
+    return both(await setEnabled(engine, name, enabled), request.caller)
   })
 
   app.delete<ByName>('/ojs/v1/cron/:name', async (request) => {
@@ -119,6 +120,13 @@ export function cronName(row: ScheduleRow, { tenant }: Caller): string {
 
 function storedName(name: string, { tenant }: Caller): string {
   return tenant === null ? name : scopedName(name, tenant)
+}
+
+/** Removed since it was found: there is no such cron job. */
+export function setEnabled(engine: EngineApi, name: string, enabled: boolean): Promise<ScheduleRow> {
+  return engine.setSchedule({ name, enabled }).catch((error: unknown) => {
+    throw error instanceof PetrelError && error.code === 'not_found' ? notFound('cron', name) : error
+  })
 }
 
 /** One from before tenants had their own names, or of a deployed definition, has the plain name. */

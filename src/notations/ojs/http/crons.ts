@@ -8,8 +8,8 @@ import type { ScheduleRow } from '../../../model/rows.ts'
 import { cronWire } from '../compile/cron.ts'
 import type { JsonObject } from '../project/envelope.ts'
 import type { OjsContext } from './context.ts'
-import { cronName, findCron, shownCrons } from './cron.ts'
-import { maySee } from './job-reply.ts'
+import { cronName, findCron, setEnabled, shownCrons } from './cron.ts'
+import { maySee } from './jobs/job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
 
 type ById = { Params: { readonly id: string } }
@@ -42,7 +42,7 @@ export function cronAliasRoutes(app: FastifyInstance, { engine }: OjsContext): v
     if (typeof enabled !== 'boolean') {
       throw new RequestError('invalid_request', 'enabled is true or false', { details: { field: 'enabled' } })
     }
-    return shown(await engine.setSchedule({ name, enabled }), request.caller)
+    return shown(await setEnabled(engine, name, enabled), request.caller)
   })
 
   app.delete<ById>('/ojs/v1/crons/:id', async (request) => {

@@ -11,7 +11,7 @@ import { enqueueParams, type JobAsked, readJob } from '../compile/job.ts'
 import { needsClock } from '../compile/options.ts'
 import { boundsOf } from './admin/backpressure.ts'
 import { limitHeaders, refuseQueueLimits } from './admin/rate-limits.ts'
-import { jobReplies } from './job-reply.ts'
+import { jobReplies } from './jobs/job-reply.ts'
 import { schemasOf } from './schema-check.ts'
 
 export interface EnqueuedJob {

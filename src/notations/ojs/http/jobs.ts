@@ -8,8 +8,8 @@ import { stateBeforeCancel } from '../project/state.ts'
 import { timeText } from '../project/time.ts'
 import type { OjsContext } from './context.ts'
 import { enqueueJobs } from './enqueue.ts'
-import { jobProblem } from './job-problem.ts'
-import { findRun, jobReplies } from './job-reply.ts'
+import { jobProblem } from './jobs/job-problem.ts'
+import { findRun, jobReplies } from './jobs/job-reply.ts'
 
 type ById = { Params: { readonly id: string } }
 

@@ -15,8 +15,8 @@ import { jobWire } from '../project/job-wire.ts'
 import { jobState, startsOf } from '../project/state.ts'
 import { timeText } from '../project/time.ts'
 import type { OjsContext } from './context.ts'
-import { jobProblem } from './job-problem.ts'
-import { jobDeliveries, maySee } from './job-reply.ts'
+import { jobProblem } from './jobs/job-problem.ts'
+import { jobDeliveries, maySee } from './jobs/job-reply.ts'
 
 const MOST_REPORTS = 1000
 

@@ -7,7 +7,7 @@ import type { QueueStats } from '../../../../model/overview.ts'
 import { jobState } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
-import { JOB_FILTERS, readJobFilter, readTime } from '../job-query.ts'
+import { JOB_FILTERS, readJobFilter, readTime } from '../jobs/job-query.ts'
 import { PAGE_PARAMS, readPage } from '../paging.ts'
 import { list } from './admin-jobs.ts'
 

@@ -7,7 +7,7 @@ import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { RunRow, WorkerRow } from '../../../../model/rows.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
-import { jobReplies, maySee } from '../job-reply.ts'
+import { jobReplies, maySee } from '../jobs/job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from '../paging.ts'
 
 const ADMIN = { config: { scope: 'admin' as const } }

@@ -7,9 +7,9 @@ import { RequestError } from '../../../../http/request-error.ts'
 import type { RunRow } from '../../../../model/rows.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
-import { jobPage } from '../job-page.ts'
-import { jobProblem } from '../job-problem.ts'
-import { jobReplies, maySee } from '../job-reply.ts'
+import { jobPage } from '../jobs/job-page.ts'
+import { jobProblem } from '../jobs/job-problem.ts'
+import { jobReplies, maySee } from '../jobs/job-reply.ts'
 import { PAGE_PARAMS } from '../paging.ts'
 
 type ById = { Params: { readonly id: string } }

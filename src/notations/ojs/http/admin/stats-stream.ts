@@ -12,7 +12,7 @@ import type { EventHub, HubEvent } from '../events/event-hub.ts'
 import { pump } from '../events/event-listener.ts'
 import { WHOLE } from '../events/event-place.ts'
 import { frame, goodbyeTo, overSse, type SseReply } from '../events/sse.ts'
-import { maySee } from '../job-reply.ts'
+import { maySee } from '../jobs/job-reply.ts'
 import { throughputOf } from './admin-stats.ts'
 import { activeRuns, heldBy, STATES } from './admin-workers.ts'
 

@@ -20,7 +20,7 @@ import type { JsonObject } from '../../project/envelope.ts'
 import { jobState } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
-import { findRun, jobReplies } from '../job-reply.ts'
+import { findRun, jobReplies } from '../jobs/job-reply.ts'
 import { reporterOf } from '../reporter.ts'
 
 type ById = { Params: { readonly id: string } }

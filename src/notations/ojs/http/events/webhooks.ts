@@ -18,7 +18,7 @@ import { Dispatcher } from '../../webhooks/dispatcher.ts'
 import { newSecret } from '../../webhooks/signature.ts'
 import { DEFAULT_ATTEMPTS } from '../../webhooks/verdict.ts'
 import type { OjsContext } from '../context.ts'
-import { maySee } from '../job-reply.ts'
+import { maySee } from '../jobs/job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from '../paging.ts'
 import { DEFAULT_TIMEOUT_MS, deliveryWire, readSecret, readSettings, webhookWire } from './webhook-settings.ts'
 

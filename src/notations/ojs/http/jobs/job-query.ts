@@ -1,10 +1,10 @@
 /** Filters of lists of jobs and of bulk operations, in the words of OJS. */
 
-import { RequestError } from '../../../http/request-error.ts'
-import type { RunQuery, RunWait } from '../../../model/queries.ts'
-import type { RunStatus } from '../../../model/rows.ts'
-import { isQueueName } from '../compile/names.ts'
-import { JOB_STATES, type JobState } from '../project/state.ts'
+import { RequestError } from '../../../../http/request-error.ts'
+import type { RunQuery, RunWait } from '../../../../model/queries.ts'
+import type { RunStatus } from '../../../../model/rows.ts'
+import { isQueueName } from '../../compile/names.ts'
+import { JOB_STATES, type JobState } from '../../project/state.ts'
 
 /** Names that a filter may have. */
 export const JOB_FILTERS = ['queue', 'state', 'states', 'type', 'since', 'until'] as const

@@ -1,19 +1,19 @@
 /** Runs as jobs for a reply, with what of them lies elsewhere: their failures, their places in workflows. */
 
-import type { EngineApi } from '../../../engine/api.ts'
-import type { Caller } from '../../../http/caller.ts'
-import { delivered, written } from '../../../http/delivered.ts'
-import { notFound } from '../../../http/request-error.ts'
-import { isolated } from '../../../kernel/isolated.ts'
-import { readStored } from '../../../kernel/json-limits.ts'
-import { inputPlace, retriedRun } from '../../../model/retried-runs.ts'
-import type { RunError, RunRow } from '../../../model/rows.ts'
-import type { Failure } from '../../../net/marking.ts'
-import { placeholder } from '../../../wire/json-text.ts'
-import type { JsonObject } from '../project/envelope.ts'
-import { type JobFailure, jobWire } from '../project/job-wire.ts'
-import { workflowParts, workflowPlaces } from '../project/results.ts'
-import { checkpointWire } from './checkpoint-wire.ts'
+import type { EngineApi } from '../../../../engine/api.ts'
+import type { Caller } from '../../../../http/caller.ts'
+import { delivered, written } from '../../../../http/delivered.ts'
+import { notFound } from '../../../../http/request-error.ts'
+import { isolated } from '../../../../kernel/isolated.ts'
+import { readStored } from '../../../../kernel/json-limits.ts'
+import { inputPlace, retriedRun } from '../../../../model/retried-runs.ts'
+import type { RunError, RunRow } from '../../../../model/rows.ts'
+import type { Failure } from '../../../../net/marking.ts'
+import { placeholder } from '../../../../wire/json-text.ts'
+import type { JsonObject } from '../../project/envelope.ts'
+import { type JobFailure, jobWire } from '../../project/job-wire.ts'
+import { workflowParts, workflowPlaces } from '../../project/results.ts'
+import { checkpointWire } from '../checkpoint-wire.ts'
 
 /** The history has them all; a reply shows the newest. */
 const FAILURES_SHOWN = 25

@@ -1,6 +1,6 @@
 /** What the engine refuses about a run, in the words of jobs. */
-import { notFound, RequestError } from '../../../http/request-error.ts'
-import { type ErrorDetails, PetrelError } from '../../../kernel/errors.ts'
+import { notFound, RequestError } from '../../../../http/request-error.ts'
+import { type ErrorDetails, PetrelError } from '../../../../kernel/errors.ts'
 
 /** Anything else is passed on as it is. */
 export function jobProblem(error: unknown, id: string, expected: string): unknown {

@@ -1,14 +1,14 @@
 /** A page of jobs, newest first, with how many there are in all. */
 
-import type { EngineApi } from '../../../engine/api.ts'
-import { isId, type Query } from '../../../http/query.ts'
-import { RequestError } from '../../../http/request-error.ts'
-import { MAX_COUNTED } from '../../../kernel/limits.ts'
-import type { RunQuery } from '../../../model/queries.ts'
-import { PAGE_BYTES } from '../../../model/shown.ts'
-import type { JsonObject } from '../project/envelope.ts'
+import type { EngineApi } from '../../../../engine/api.ts'
+import { isId, type Query } from '../../../../http/query.ts'
+import { RequestError } from '../../../../http/request-error.ts'
+import { MAX_COUNTED } from '../../../../kernel/limits.ts'
+import type { RunQuery } from '../../../../model/queries.ts'
+import { PAGE_BYTES } from '../../../../model/shown.ts'
+import type { JsonObject } from '../../project/envelope.ts'
+import { pageWire, readPage } from '../paging.ts'
 import { jobReplies } from './job-reply.ts'
-import { pageWire, readPage } from './paging.ts'
 
 export interface JobPage {
   readonly jobs: readonly JsonObject[]
