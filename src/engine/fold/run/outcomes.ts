@@ -4,7 +4,7 @@
  * and instance together or changes nothing.
  */
 
-import { missing, PetrelError, runError } from '../../../kernel/errors.ts'
+import { missing, runError } from '../../../kernel/errors.ts'
 import type { Command } from '../../../model/commands.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
