@@ -20,8 +20,8 @@ const DEFAULT_STEPS = 10_000
 const DEFAULT_BYTES = 1024 * 1024
 
 /**
- * Items that a filter, a comparison or a search looks at cost a fraction of a step: a sum over 100,000 rows is a
- * fair thing to ask, a sort of them inside a loop is not.
+ * Items that a filter, a comparison or a search reads cost a fraction of a step: a sum over 100,000 rows is a
+ * reasonable request, a sort of them inside a loop is not.
  */
 const ITEMS_PER_STEP = 16
 
@@ -32,7 +32,9 @@ const SLOT_BYTES = 8
 export class Meter {
   readonly #steps: number
   readonly #bytes: number
-  /** Made when it is first needed: most evaluations never do, and one costs as much as a short guard. */
+  /**
+   * Created when it is first needed: most evaluations never need it, and creating it costs as much as a short guard.
+   */
   #sizes: Map<object, number> | null = null
   #itemsLeft: number
   #bytesLeft: number
@@ -73,13 +75,13 @@ export class Meter {
     this.produce(count * SLOT_BYTES)
   }
 
-  /** Charges a text that an operation has made. */
+  /** Charges for a text that an operation has made. */
   text(made: string): string {
     this.produce(Buffer.byteLength(made))
     return made
   }
 
-  /** Counting the keys of a large object takes milliseconds, and a loop may ask for it every round. */
+  /** Counting the keys of a large object takes milliseconds, and a loop may need the number every round. */
   sizeOf(object: object): number {
     const known = this.#sizes?.get(object)
     if (known !== undefined) return known
@@ -89,7 +91,7 @@ export class Meter {
     return size
   }
 
-  /** Charges the reading of a long text, in portions that cost about as much as looking at one item. */
+  /** Charges for reading a long text, in portions that cost about as much as reading one item. */
   read(characters: number): void {
     this.touch(Math.floor(characters / 64))
   }

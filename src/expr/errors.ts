@@ -38,7 +38,7 @@ export class ExprError extends Error {
     return this.place === null ? new ExprError(this.code, this.#detail, place) : this
   }
 
-  /** Values deep inside a JSON template know their line only; the template adds which string it was. */
+  /** Values deep inside a JSON template know only their line; the template adds the path of the string. */
   inside(path: string): ExprError {
     if (this.place === null || this.place.path !== null) return this
     return new ExprError(this.code, this.#detail, { ...this.place, path })

@@ -1,6 +1,6 @@
 /**
- * The expression language, as fire wants it: compiled once per source, evaluated within a budget, with the names of the
- * notation the net was written in. What time it is comes from the transaction: an evaluation reads no clock.
+ * The expression language as fire uses it: compiled once per source, evaluated within a budget, with the names of the
+ * net's notation. The time comes from the transaction: an evaluation reads no clock.
  */
 
 import type { Evaluate } from '../net/facts.ts'
@@ -15,7 +15,7 @@ import type { Vocabulary } from './vocabulary.ts'
 const CACHED = 5000
 
 export interface Evaluator extends Evaluate {
-  /** The same, at a time: what now() gives. */
+  /** The same at a given time, the value of now(). */
   at(now: number): Evaluate
 }
 
@@ -25,9 +25,9 @@ export function newEvaluator(vocabulary: Vocabulary | null = null): Evaluator {
 
 interface Known<T> {
   readonly compiled: T
-  /** Of the net. */
+  /** In the net's scope. */
   readonly names: readonly Name[]
-  /** Asks what time it is. */
+  /** true: calls now(). */
   readonly timed: boolean
 }
 
@@ -37,7 +37,7 @@ type KnownTemplate = Known<ReturnType<typeof compileTemplate>>
 class Compiled {
   readonly #vocabulary: Vocabulary | null
   readonly #expressions = new Map<string, KnownExpression>()
-  // Templates belong to nets, which are cached by hash: the object is the key.
+  // Templates belong to nets, which are cached by hash, so the object is the key.
   readonly #templates = new WeakMap<object, KnownTemplate>()
   readonly #texts = new Map<string, KnownTemplate>()
 

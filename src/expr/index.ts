@@ -15,7 +15,7 @@ export type { Name } from './names.ts'
 export { compileTemplate, render, type Template } from './template.ts'
 export type { Vocabulary } from './vocabulary.ts'
 
-/** The free root names an expression or template reads, with the path below each as far as it is fixed. */
+/** The free root names an expression or template reads, with the path below each as far as it is constant. */
 export function namesIn(compiled: Expression | Template): readonly Name[] {
   return compiled.names
 }

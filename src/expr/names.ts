@@ -1,7 +1,7 @@
-/** The free names of an expression or template: what it needs from the scope. */
+/** The free names of an expression or template: the names it needs from the scope. */
 import type { Block, Node, Placed } from './parse/syntax.ts'
 
-/** A root name and the keys below it, as far as they are fixed in the source. */
+/** A root name and the keys below it, as far as they are constant in the source. */
 export type Name = readonly [string, ...string[]]
 
 export function namesInNode(node: Node): readonly Name[] {
@@ -20,7 +20,7 @@ export function mergeNames(lists: readonly (readonly Name[])[]): readonly Name[]
   return [...new Map(lists.flat().map((name) => [JSON.stringify(name), name])).values()]
 }
 
-/** The key below what a function reads, where it is written out. */
+/** The key that a function reads, if it is a literal. */
 function keyOf({ func, args }: Extract<Node, { readonly kind: 'function' }>): readonly string[] {
   const [key] = args
   return func.byKey === true && key?.kind === 'constant' && typeof key.value === 'string' ? [key.value] : []
@@ -95,8 +95,8 @@ class Collector {
   }
 
   /**
-   * A {% set %} binds for what follows it in the same body. After an {% if %} it may or may not have happened, so a
-   * name set inside counts as free again: reporting one name too many is harmless, one too few is not.
+   * A {% set %} binds for what follows it in the same body. After an {% if %} it may not have been executed, so a name
+   * set inside counts as free again: reporting one name too many is harmless, one too few is not.
    */
   blocks(blocks: readonly Block[], outer: Bound): void {
     let bound = outer

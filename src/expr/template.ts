@@ -16,11 +16,11 @@ export interface Template {
   readonly root: Part
 }
 
-/** A JSON value with the strings that are templates compiled; the rest is handed out as it came in. */
+/** A JSON value in which the strings that are templates are compiled; the rest is returned as it came in. */
 type Part =
   | { readonly kind: 'fixed'; readonly value: Json }
   | { readonly kind: 'native'; readonly value: Placed; readonly path: string }
-  /** A name and keys below it. Costs no steps: how many there are is the author's text, whatever the data. */
+  /** A name and keys below it. Costs no steps: their number depends on the author's text, not on the data. */
   | { readonly kind: 'lookup'; readonly node: Lookup }
   | { readonly kind: 'text'; readonly blocks: readonly Block[]; readonly path: string }
   | { readonly kind: 'array'; readonly items: readonly Part[] }
@@ -59,7 +59,7 @@ interface Text {
   readonly names: readonly Name[]
 }
 
-/** Texts lately parsed: in a large workflow a thousand steps name the same results. */
+/** Texts parsed recently: in a large workflow a thousand steps name the same results. */
 const parsedTexts = new Map<string, Text>()
 const MOST_KEPT = 20_000
 const LONGEST_KEPT = 200

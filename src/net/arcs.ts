@@ -1,6 +1,6 @@
 /**
- * When the work of a node has ended: its sets are written, its arcs are tried, and its token goes on as one, as several,
- * or not at all. A failure goes where the node's policy sends it.
+ * What follows when the work of a node has ended: its sets are written, its arcs are tried, and its token continues as
+ * one token, as several, or ends. A failure is routed by the node's policy.
  */
 import type { Draft } from './draft.ts'
 import { Abandoned } from './draft.ts'
@@ -8,7 +8,7 @@ import { namesArgs, render, type Spot, type Surroundings, truth } from './guards
 import type { Entries, Failure, Place } from './marking.ts'
 import type { Arc, Json, Node } from './net.ts'
 import { drain, nodeFailure } from './phases.ts'
-import { aside } from './references.ts'
+import { storeOutOfLine } from './references.ts'
 import { mayRerun } from './reruns.ts'
 import { addLive, emit, endToken, openForks } from './scopes.ts'
 import { SLOT } from './slots.ts'
@@ -19,12 +19,12 @@ interface Ending {
   readonly error: Failure | null
 }
 
-/** Where it ended. */
+/** Where the work ended. */
 export type Spent = Pick<Place, 'fire' | 'scope'>
 
 const SUCCEEDED: Ending = { status: 'succeeded', error: null }
 
-/** `args`: of its token, where they are at hand. */
+/** `args`: those of its token, if the caller has them. */
 export function succeedNode(d: Draft, node: Node, at: Spent, args: () => Json | null = argsOf(d, node, at)): void {
   route(d, node, at, args, SUCCEEDED)
 }
@@ -36,12 +36,12 @@ export function failNode(d: Draft, node: Node, at: Spent, error: Failure, args?:
   else route(d, node, at, args ?? argsOf(d, node, at), { status: action === 'skip' ? 'skipped' : 'failed', error })
 }
 
-/** For the arcs and sets that name them, and for a gate or child that is fired anew. */
+/** For the arcs and sets that name them, and for a gate or child that is fired again. */
 export function keepsArgs(d: Draft, node: Node): boolean {
   return namesArgs(d, node) || (mayRerun(d, node) && node.work.kind !== 'run')
 }
 
-/** Args that somebody will ask for outlive their token in a slot, until the arcs are tried. */
+/** Args that are needed later outlive their token in a slot, until the arcs are tried. */
 export function argsOf(d: Draft, node: Node, { fire }: Spent): () => Json | null {
   if (!keepsArgs(d, node)) return () => null
   const slot = SLOT.tokenArgs.key(fire)
@@ -58,14 +58,14 @@ interface Taken {
 function route(d: Draft, node: Node, at: Spent, args: () => Json | null, ending: Ending): void {
   const { arcs } = node.next
   const { status, error } = ending
-  const told = {
+  const values = {
     node: node.key,
     kind: node.work.kind,
     status,
     ok: status !== 'failed',
     error: error === null ? null : ({ ...error, node: node.key } as Json),
   }
-  const around: Surroundings = { args, event: { told, node, fire: at.fire } }
+  const around: Surroundings = { args, event: { values, node, fire: at.fire } }
   if (status === 'succeeded' && node.set !== undefined) {
     write(
       d,
@@ -74,8 +74,8 @@ function route(d: Draft, node: Node, at: Spent, args: () => Json | null, ending:
   }
   const taken = takenArcs(d, node, around)
   const handled = status !== 'failed' || taken.some((t) => t.arc.when !== null)
-  if (status === 'skipped') d.event('node.skipped', node.key, told.error)
-  tellRouting(d, node, at, status, taken, handled)
+  if (status === 'skipped') d.event('node.skipped', node.key, values.error)
+  recordRouting(d, node, at, status, taken, handled)
   if (error !== null && !fallsAtOnce(d, handled)) noteFailure(d, node.key, error, handled)
   if (!handled && error !== null) {
     keepError(d, node, error)
@@ -96,7 +96,12 @@ function route(d: Draft, node: Node, at: Spent, args: () => Json | null, ending:
         d,
         renderEntries(d, arc.set, around, (name) => spot(`set ${name}`)),
       )
-    emit(d, arc.to, target, arc.args === null ? null : aside(d, render(d, arc.args as Json, around, spot('args'))))
+    emit(
+      d,
+      arc.to,
+      target,
+      arc.args === null ? null : storeOutOfLine(d, render(d, arc.args as Json, around, spot('args'))),
+    )
   }
 }
 
@@ -112,7 +117,7 @@ function takenArcs(d: Draft, node: Node, around: Surroundings): readonly Taken[]
   return taken
 }
 
-/** Why it will have failed, should that be the end of it. */
+/** The reason of the failure if the instance fails because of this. */
 function keepError(d: Draft, node: Node, error: Failure): void {
   d.m.unhandled++
   const { failedOn } = d.net.net.verdict
@@ -132,13 +137,13 @@ function openScopes(d: Draft, node: Node, scope: string, tokens: number): string
   return openForks(d, scope, typeof continuations === 'string' ? [continuations] : continuations, tokens)
 }
 
-/** All of them are rendered before one is written: none sees another. */
+/** All of them are rendered before one is written: no entry depends on another. */
 function renderEntries(d: Draft, set: Entries, around: Surroundings, spot: (name: string) => Spot): Entries {
   const names = Object.keys(set)
   return Object.fromEntries(names.map((name) => [name, render(d, set[name] as Json, around, spot(name))]))
 }
 
-/** Held tokens are tried again when nothing else moves. */
+/** Held tokens are tried again when nothing else can move. */
 export function write(d: Draft, entries: Entries): void {
   for (const [name, value] of Object.entries(entries)) {
     d.put(SLOT.context.key(name), value)
@@ -146,7 +151,7 @@ export function write(d: Draft, entries: Entries): void {
   }
 }
 
-function tellRouting(
+function recordRouting(
   d: Draft,
   node: Node,
   { fire }: Spent,

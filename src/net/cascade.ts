@@ -1,14 +1,14 @@
 /**
- * A cascade longer than one fire. What is left waits in portions, in the order it was made, and each `continue` takes up
- * one: one slot says which portions wait, and each has a slot. A portion is written once and read once, so that a
- * token costs the same however many wait behind it.
+ * A cascade longer than one fire. The rest is stored in portions, in the order it was made, and each `continue` takes
+ * up one: one slot lists the pending portions, and each has a slot of its own. A portion is written once and read once,
+ * so that a token costs the same however many are pending behind it.
  */
 import { type Draft, MissingFact, MOVES_PER_FIRE, type Todo } from './draft.ts'
 import { type Portions, SLOT, type SlotKey } from './slots.ts'
 
 const NONE: Portions = { first: 0, next: 0 }
 
-/** What this fire did not get to: the rest of the portion it took up stays in front, what it made comes last. */
+/** What this fire did not process: the rest of its own portion stays in front, what it created comes last. */
 export function putOff(d: Draft): void {
   if (d.contextChanged) d.todo.push({ t: 'context' })
   let { first, next } = waiting(d)
@@ -34,7 +34,7 @@ export function takeUp(d: Draft): void {
   d.put(SLOT.portions.key, d.m.more ? { first: first + 1, next } : null)
 }
 
-/** The joins that a portion leads to are asked for at once: one after another, each would begin it anew. */
+/** All joins of a portion are requested at once: requested one after another, each would restart the fire. */
 function loadJoins(d: Draft, portion: readonly Todo[]): void {
   const missing = new Set<SlotKey>()
   for (const todo of portion) {
@@ -45,7 +45,7 @@ function loadJoins(d: Draft, portion: readonly Todo[]): void {
   if (missing.size > 0) throw new MissingFact(...[...missing].map((key) => ({ fact: 'slot', key }) as const))
 }
 
-/** Nothing of it will ever move. */
+/** The pending portions will never move. */
 export function drop(d: Draft): void {
   d.todo.length = 0
   if (!d.m.more) return

@@ -12,7 +12,7 @@ export interface CompiledNet {
   readonly sources: ReadonlyMap<string, readonly string[]>
   /** Position of each node, by which literal arguments are stored in chunks. */
   readonly position: ReadonlyMap<string, number>
-  /** Arguments of its work may lie aside: elsewhere what looks like a reference is none. */
+  /** Arguments of its work may be stored out of line: in other nets, what looks like a reference is plain data. */
   readonly keepsAside: boolean
 }
 

@@ -7,10 +7,10 @@ import type { Json, Net, Node } from './net.ts'
 import { SLOT, type SlotEntry, type SlotKey, type SlotPrefix } from './slots.ts'
 import { mayFollow } from './transitions.ts'
 
-/** Tokens and items one fire may move; the rest is cut off and goes on with `continue`. */
+/** Tokens and items one fire may move; the rest is cut off and processed with `continue`. */
 export const MOVES_PER_FIRE = 1000
 
-/** A token on its way to a node, an each that still has items to issue, held tokens to try. */
+/** A token on its way to a node, a list that still has items to issue, held tokens to try. */
 export type Todo =
   | { readonly t: 'token'; readonly node: string; readonly scope: string; readonly args: Json | null }
   | { readonly t: 'issue'; readonly fire: number }
@@ -26,7 +26,7 @@ export class MissingFact extends Unloaded {
   }
 }
 
-/** The cascade cannot go on: all that this happening set in motion is taken back and the instance drains. */
+/** The cascade cannot continue: all that this happening set in motion is taken back and the instance drains. */
 export class Abandoned extends Error {
   readonly failure: Failure
   readonly node: string
@@ -53,10 +53,10 @@ export class Draft {
   /** What lists have collected, by node and firing. */
   readonly collected = new Map<string, Json>()
   moves = MOVES_PER_FIRE
-  /** How much of `todo` is of the portion of a cascade taken up here; null: none was. */
+  /** How many entries of `todo` belong to the stored portion taken up here; null: none was. */
   portion: number | null = null
   contextChanged = false
-  /** Results that arguments of new work name and that are not loaded. Nothing else depends on them. */
+  /** Results that arguments of new work name and that are not loaded. Only those arguments depend on them. */
   readonly lacking: Missing[] = []
 
   constructor(net: CompiledNet, marking: Marking, facts: Facts, evaluate: Evaluate) {
@@ -72,12 +72,15 @@ export class Draft {
     return node
   }
 
-  /** What becomes of work of this node whose outcome nobody knows. */
+  /** The policy for work of this node whose outcome is unknown. */
   unknownPolicy(key: string): Net['unknown'] {
     return this.node(key).unknown ?? this.net.net.unknown
   }
 
-  /** The one way to another state. A step that the table does not have is an error of ours, not of the workflow. */
+  /**
+   * The only way to change the state. A step that the table does not allow is an error of the engine, not of the
+   * workflow.
+   */
   enter(state: InstanceState): void {
     const { m } = this
     if (m.state === state) return
@@ -127,7 +130,7 @@ export class Draft {
     return stored as unknown as SlotEntry<V>
   }
 
-  /** As facts.result, read once however many expressions name it: a result may be long. */
+  /** Like facts.result, but read once however many expressions name it: a result may be long. */
   result(node: string, fire?: number): Json | undefined {
     const key = fire === undefined ? node : `${node}/${fire}`
     const known = this.#results.get(key)
@@ -152,7 +155,10 @@ export class Draft {
     this.effects.push({ do: 'run', place, args, rendered, item })
   }
 
-  /** Adds a piece of ended work to what an undo would take back. `result`: of one told late, which is recorded nowhere else. */
+  /**
+   * Adds a piece of ended work to what an undo would take back. `result`: of a success reported late, which is recorded
+   * nowhere else.
+   */
   joinUndo(place: Place, result?: Json): void {
     this.put(SLOT.undo.key(++this.m.doneSeq), { ...place, ...(result === undefined ? {} : { result }) })
   }

@@ -1,4 +1,4 @@
-/** A list: one node whose items are issued in order, so many at a time, and which ends when all of them have. */
+/** A list: one node whose items are issued in order, a limited number at a time; it ends when all of them have. */
 import { failNode, succeedNode } from './arcs.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned } from './draft.ts'
@@ -114,7 +114,7 @@ function issue(d: Draft, node: Node, work: EachWork, s: EachScope, item: ItemAt)
   d.run(place, runPayload(d, given, shares), item.value)
 }
 
-/** A body that says nothing of its arguments is given the item. */
+/** A body without arguments of its own receives the item. */
 function withItem({ body }: EachWork, payload: Payload, item: ItemAt): Payload {
   return body === null || payload.rendered ? payload : { args: item.value, rendered: true }
 }
@@ -123,7 +123,7 @@ function maxOf(work: EachWork, { max }: EachScope): number | null {
   return typeof work.maxInFlight === 'string' ? (max ?? null) : work.maxInFlight
 }
 
-/** An item without a body of the node names its own work: `{ child: hash, … }` or a run. */
+/** If the node has no body, the item names its own work: `{ child: hash, … }` or a run. */
 function childOf(work: EachWork, item: Json): string | null {
   if (work.body !== null) return work.body.kind === 'child' ? work.body.net : null
   const named = (item as { child?: Json } | null)?.child
@@ -135,7 +135,7 @@ export function isChildItem(d: Draft, work: EachWork, { node, item }: Place): bo
   return childOf(work, d.items(node, 0, item, 1)[0] ?? null) !== null
 }
 
-/** Ended work of an each: the node ends when its last item has. */
+/** Work of an item has ended; the node ends when its last item has. */
 export function itemEnded(d: Draft, place: Place, failed: boolean): void {
   const path = place.scope
   const s = readScope(d, path) as EachScope

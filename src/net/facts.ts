@@ -1,20 +1,20 @@
-/** What fire may know beyond the marking, and how it says that it lacks something. */
+/** What fire may know beyond the marking, and how facts report that something is not loaded. */
 import type { Expr, Json } from './net.ts'
 import type { SlotKey, SlotPrefix } from './slots.ts'
 
 /**
- * A fact cannot be told before more is loaded, and undefined would not say what. fire lets it pass: whoever gave the
- * facts throws it, and catches it.
+ * A fact cannot be given before more is loaded, and undefined would not identify what. fire does not catch it: the
+ * caller that provided the facts throws it, and catches it.
  */
 export class Unloaded extends Error {}
 
-/** How often a node has fired, as its runs and children tell. */
+/** How often a node has fired, counted from its runs and children. */
 export interface Ran {
   readonly node: string
   readonly fires: number
   /** Runs; those of items count one by one. */
   readonly runs: number
-  /** Some of it has succeeded, so the node has a result. */
+  /** Some of the work succeeded, so the node has a result. */
   readonly done: boolean
 }
 
@@ -33,7 +33,7 @@ export interface Facts {
    * items that succeeded, by index.
    */
   result(node: string, fire?: number): Json | undefined
-  /** Work of the instance by node, those that did nothing left out; finals and undos are no work. */
+  /** Work of the instance by node, without the runs that did nothing; finals and undos do not count as work. */
   ran(): readonly Ran[] | undefined
   /** The id that a child made at this place will have, always the same. */
   childId(node: string, fire: number): string

@@ -1,6 +1,6 @@
 /**
  * fire: one happening in, a new marking out. Pure and total: an exception anywhere fails that one instance
- * (`engine_error`), a fact not loaded is asked for.
+ * (`engine_error`); a fact that is not loaded is requested.
  */
 import { failNode, succeedNode, write } from './arcs.ts'
 import { takeUp } from './cascade.ts'
@@ -40,7 +40,7 @@ export interface Fired {
   readonly effects: readonly Effect[]
 }
 
-/** `ahead`: what will come of it but for its effects, if only arguments of new work are missing. */
+/** `ahead`: the new marking without its effects, if only arguments of new work are missing. */
 export type FireResult =
   | { readonly fired: Fired }
   | { readonly missing: readonly Missing[]; readonly ahead: Pick<Fired, 'marking' | 'slots'> | null }
@@ -55,7 +55,7 @@ export function fire(
   const d = new Draft(net, marking, facts, evaluate)
   try {
     take(d, happening)
-    goOn(d)
+    advance(d)
     if (d.lacking.length > 0) return { missing: d.lacking, ahead: { marking: d.m, slots: d.slots } }
     return { fired: { marking: d.m, slots: d.slots, effects: d.effects } }
   } catch (error) {
@@ -70,7 +70,7 @@ export function fire(
   }
 }
 
-/** The happening is forgotten, the instance drains; if even that cannot be done it ends as it stands. */
+/** The happening is discarded and the instance drains; if even that is impossible, it ends as it is. */
 function fail(
   net: CompiledNet,
   marking: Marking,
@@ -83,7 +83,7 @@ function fail(
   const node = abandoned.node === '' ? null : abandoned.node
   const d = new Draft(net, marking, facts, evaluate)
   try {
-    // The work that ended has ended, whatever the guard behind it did.
+    // The work has ended, whatever the guard behind it did.
     if (happening.kind === 'ended') record(d, happening.place, happening.outcome)
     if (happening.kind === 'ended' && happening.place.role === 'work') count(d, happening.place, happening.outcome)
     if (happening.kind === 'answered' && d.m.phase === 'forward') {
@@ -112,12 +112,12 @@ function fail(
   return { fired: { marking: d.m, slots: d.slots, effects: d.effects } }
 }
 
-/** Of what has not even been queued nothing can have ended, been answered or run out. */
-const HEARD_WHILE_IDLE: ReadonlySet<Happening['kind']> = new Set(['queue', 'patched', 'cancel', 'roll-back'])
+/** An instance that has not been queued has no work that could end, be answered or time out. */
+const ACCEPTED_WHILE_IDLE: ReadonlySet<Happening['kind']> = new Set(['queue', 'patched', 'cancel', 'roll-back'])
 
 function take(d: Draft, happening: Happening): void {
   const { m } = d
-  if (m.state === 'idle' && !HEARD_WHILE_IDLE.has(happening.kind)) return
+  if (m.state === 'idle' && !ACCEPTED_WHILE_IDLE.has(happening.kind)) return
   switch (happening.kind) {
     case 'queue':
       return queue(d)
@@ -160,7 +160,7 @@ function take(d: Draft, happening: Happening): void {
   }
 }
 
-/** The deadline runs from here: whoever makes an instance queued from the first sets it likewise. */
+/** The deadline runs from here. Creating an instance as queued sets it in the same way. */
 function queue(d: Draft): void {
   if (d.m.state !== 'idle') return
   d.enter('queued')
@@ -168,7 +168,7 @@ function queue(d: Draft): void {
   if (timeoutMs !== null) d.effects.push({ do: 'deadline', inMs: timeoutMs })
 }
 
-/** An idle instance is queued first, never started at once. */
+/** An idle instance has to be queued before it can start. */
 function start(d: Draft): void {
   const { m, net } = d
   if (m.state !== 'queued') return
@@ -191,7 +191,7 @@ function ended(d: Draft, place: Place, outcome: Outcome): void {
   count(d, place, outcome)
   if (m.phase === 'undo') return workEndedInUndo(d)
   if (m.phase === 'drain') {
-    // Should the instance be resumed, what follows this work comes then.
+    // If the instance is resumed, its arcs are tried then.
     if (outcome.kind === 'succeeded' && stopsResumably(d.net.net, m.reason)) d.put(SLOT.parked.key(place), place)
     if ('error' in outcome && place.item < 0) noteFailure(d, place.node, outcome.error, false)
     if (outcome.kind === 'failed' && outcome.undoError !== undefined) childStuck(d, place.node, outcome.undoError)
@@ -206,11 +206,11 @@ function ended(d: Draft, place: Place, outcome: Outcome): void {
   else failNode(d, d.node(place.node), place, outcome.kind === 'cancelled' ? CANCELLED : outcome.error)
 }
 
-/** What a worker wrote into the context is written however its work ended, and whatever becomes of the instance. */
+/** What a worker wrote into the context is stored however its work ended, and whatever becomes of the instance. */
 function record(d: Draft, place: Place, outcome: Outcome): void {
   if (outcome.kind === 'cancelled' || outcome.set === undefined) return
   write(d, outcome.set)
-  // For an instance that repeats this one and takes the work over.
+  // For an instance that repeats this one and adopts the work.
   if (outcome.kind === 'succeeded' && place.role === 'work') d.put(SLOT.entries.key(place), outcome.set)
 }
 
@@ -245,7 +245,7 @@ function answered(d: Draft, place: Place, approved: boolean, error: Failure | nu
   else failNode(d, d.node(place.node), place, failed.error)
 }
 
-/** The gate goes; in its place among the open the run is back at work, or the work has failed after all. */
+/** The gate ends; in its place among the open work the run is active again, or the work has failed after all. */
 function appealAnswered(d: Draft, appeal: Appeal, approved: boolean, rejection: Failure | null): void {
   const { place } = appeal
   if (approved) {
@@ -277,8 +277,8 @@ const TIMED_OUT: Failure = {
   category: 'timeout',
 }
 
-/** Moves what can move, then names the state. */
-function goOn(d: Draft): void {
+/** Moves all tokens that can move, then sets the state. */
+function advance(d: Draft): void {
   const { m } = d
   if (m.phase !== 'forward' || m.state === 'idle' || m.state === 'queued') return
   moveTokens(d)
@@ -291,7 +291,7 @@ function goOn(d: Draft): void {
   d.enter(m.open === m.gates && m.gates + m.held > 0 && !m.more ? 'waiting' : 'running')
 }
 
-/** Reads the phase anew: the functions above change it. */
+/** A call, because the functions above change the phase: the compiler would keep `m.phase` narrowed. */
 function phaseOf(d: Draft): Marking['phase'] {
   return d.m.phase
 }

@@ -5,7 +5,7 @@ import { type Missing, type Scope, Unloaded } from './facts.ts'
 import { inOrder, isMap } from './json.ts'
 import { collects, listResult } from './lists.ts'
 import type { Expr, Json, Node } from './net.ts'
-import { aside, behind } from './references.ts'
+import { resolveReference, storeOutOfLine } from './references.ts'
 import { SLOT } from './slots.ts'
 
 export interface Surroundings {
@@ -20,8 +20,8 @@ export interface Surroundings {
 }
 
 export interface Happened {
-  readonly told: { readonly [name: string]: Json }
-  /** Whose result `event.result` is. */
+  readonly values: { readonly [name: string]: Json }
+  /** The node that `event.result` refers to. */
   readonly node: Node
   readonly fire: number
 }
@@ -30,11 +30,11 @@ export interface ItemAt {
   readonly value: Json
   readonly index: number
   readonly total: number
-  /** What the notation calls it. */
+  /** The notation's name for the item. */
   readonly as: string | null
 }
 
-/** Where an expression stands, for the message someone will read at night. */
+/** Where an expression is, for its error message. */
 export interface Spot {
   readonly node: string
   readonly what: string
@@ -64,13 +64,16 @@ function guarded<T>(spot: Spot, work: () => T): T {
   }
 }
 
-/** Only what the expression names is read. A bare name is a node's result, else a key of the input. What is missing of a join's many results is asked for at once. */
+/**
+ * Only what the expression names is read. A bare name is a node's result, otherwise a key of the input. All missing
+ * results of a join are requested at once.
+ */
 function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surroundings): Scope {
   const scope: Record<string, Json> = {}
   const part = (name: string): Record<string, Json> => (scope[name] ??= {}) as Record<string, Json>
   const missing: Missing[] = []
   const results = new Map<string, Json>()
-  // A notation may call a result by two names; that of a list is long.
+  // A notation may have two names for a result, and that of a list is long.
   const resultAt = (node: string): Json => {
     const known = results.get(node)
     if (known !== undefined) return known
@@ -90,9 +93,9 @@ function scopeFor(d: Draft, names: readonly (readonly string[])[], around: Surro
         else part('ctx')
       }
     } else if (root === 'input') scope.input = d.slot(SLOT.input.key)
-    else if (root === 'args') scope.args = behind(d, around.args())
+    else if (root === 'args') scope.args = resolveReference(d, around.args())
     else if (root === 'event') {
-      scope.event ??= around.event?.told ?? null
+      scope.event ??= around.event?.values ?? null
       if (key === 'result' && around.event !== null) part('event').result = eventResult(d, around.event, missing)
     } else if (item !== undefined && (root === 'item' || root === item.as)) scope[root] = item.value
     else if (root === '$place') scope.$place = placeFor(d, item)
@@ -114,7 +117,7 @@ function contextOf(d: Draft): Json {
   return Object.fromEntries(d.slotsWith(SLOT.context.prefix).map(({ key, value }) => [SLOT.context.nameIn(key), value]))
 }
 
-/** true: of the result of this node, only its numbers are named. */
+/** true: the expression names only the numbers of this node's result. */
 function statsAlone(names: readonly (readonly string[])[], node: string): boolean {
   return names.every(([root, key, below]) => {
     if (root === 'results' && key === node) return below === 'stats'
@@ -132,17 +135,17 @@ function resultOf(
   if (node === own?.node) return own.result
   const { work } = d.node(node)
   if (collects(work)) return listResult(d, node, missing, statsAlone())
-  // What a detached child gave is known before anything is written.
+  // The reference to a detached child is known before anything is written.
   if (work.kind === 'child' && work.mode === 'detached') return d.slot(SLOT.result.key(node))
   return found({ fact: 'result', node }, d.result(node), missing)
 }
 
-/** Of the very firing whose arcs are tried: others of the same node may have ended since. */
-function eventResult(d: Draft, { told, node, fire }: Happened, missing: Missing[]): Json {
+/** The result of exactly the firing whose arcs are tried: other firings of the same node may have ended since. */
+function eventResult(d: Draft, { values, node, fire }: Happened, missing: Missing[]): Json {
   const { key, work } = node
   if (work.kind === 'pass') return null
-  // A gate has the answer of its latest approval, which is this firing's if it was approved.
-  if (work.kind === 'gate' && told.status !== 'succeeded') return null
+  // A gate has the answer of its latest approval, which belongs to this firing if it was approved.
+  if (work.kind === 'gate' && values.status !== 'succeeded') return null
   if (work.kind === 'gate' || collects(work) || (work.kind === 'child' && work.mode === 'detached')) {
     return resultOf(d, key, undefined, missing, () => false)
   }
@@ -160,8 +163,8 @@ function placeFor(d: Draft, item: ItemAt | undefined): Json {
 }
 
 /**
- * What new work is given: the node's own template rendered, else the token's args and no word about the rest. Where it
- * lacks results the draft notes which, and goes on with a stand-in, so that all joins of a fire ask at once.
+ * The payload of new work: the node's own template rendered, otherwise the token's args as they are. Where results are
+ * missing the draft notes which, and continues with a stand-in, so that all joins of a fire are requested at once.
  */
 export function payloadOf(
   d: Draft,
@@ -185,19 +188,19 @@ export interface Payload {
   readonly rendered: boolean
 }
 
-/** The same for a run: what is long is kept aside. What the token brought already is, if it is long. */
+/** The same for a run: long args are stored out of line. Long args of the token already are. */
 export function runPayload(d: Draft, payload: Payload, shares = false): Payload {
-  return payload.rendered ? { ...payload, args: aside(d, payload.args, shares) } : payload
+  return payload.rendered ? { ...payload, args: storeOutOfLine(d, payload.args, shares) } : payload
 }
 
-/** The same for a child or a gate, which keep what they are given in a place of their own. */
+/** The same for a child or a gate, which store their args in a place of their own. */
 export function wholePayload(d: Draft, payload: Payload): Payload {
-  return payload.rendered ? payload : { ...payload, args: behind(d, payload.args) }
+  return payload.rendered ? payload : { ...payload, args: resolveReference(d, payload.args) }
 }
 
 const usesArgs = new WeakMap<Node, boolean>()
 
-/** Whether the arcs or sets of a node name the token's args: only then must they outlive the token. */
+/** Whether the arcs or sets of a node name the token's args: only then must the args outlive the token. */
 export function namesArgs(d: Draft, node: Node): boolean {
   let uses = usesArgs.get(node)
   if (uses === undefined) {

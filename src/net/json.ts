@@ -6,8 +6,8 @@ export function isMap(json: Json | null | undefined): json is { readonly [key: s
 
 /**
  * The same value with the keys of every map in one order, that of Postgres' jsonb: short before long, then by bytes. A
- * value that comes back from a store has its keys in that order or in the one it was written in; an expression that goes
- * over them must not change its answer with it. A map in order is given back as it is.
+ * value that comes back from a store has its keys in that order or in the one it was written in; an expression that
+ * iterates over them must give the same answer. A map that is already in order is returned unchanged.
  */
 export function inOrder(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value

@@ -1,6 +1,6 @@
 /**
- * What a list with `collect` has come to: a slot has the numbers of its latest firing that closed, the results
- * are the items' own and are gathered when an expression names them. Besides, the results of nested workflows.
+ * The result of a list with `collect`: a slot has the numbers of its latest closed firing; the results belong to the
+ * items and are gathered when an expression names them. Also the results of nested workflows.
  */
 
 import type { Draft } from './draft.ts'
@@ -47,7 +47,7 @@ export function listResult(d: Draft, node: string, missing: Missing[], stats: bo
   return d.collected.get(`${node}/${closed.fire}`) ?? gathered(d, node, closed, missing)
 }
 
-/** Once, however many expressions name it. */
+/** Gathered once, however many expressions name it. */
 function gathered(d: Draft, node: string, closed: Closed, missing: Missing[]): Json | null {
   const { fire } = closed
   const results = d.facts.result(node, fire)
@@ -60,7 +60,7 @@ function gathered(d: Draft, node: string, closed: Closed, missing: Missing[]): J
   return list
 }
 
-/** What a nested workflow returns is laid over the results of its nodes. */
+/** The result that a nested workflow returns is merged over the results of its nodes. */
 export function returned(byNode: { readonly [node: string]: Json }, node: string | undefined): Json {
   if (node === undefined) return byNode
   const own = byNode[node] ?? null
@@ -68,12 +68,12 @@ export function returned(byNode: { readonly [node: string]: Json }, node: string
   return { ...byNode, ...entries }
 }
 
-/** A pass only routes. */
+/** A pass only routes, so it has none. */
 export function hasResult(node: Node | undefined): boolean {
   return node?.work.kind !== 'pass'
 }
 
-/** `fire`: of an item, the firing it belongs to. */
+/** `fire`: for an item, the firing it belongs to. */
 export function isChildRef(value: Json): value is ChildRef & { readonly [key: string]: Json } {
   return value !== null && typeof value === 'object' && typeof (value as { $child?: Json }).$child === 'string'
 }

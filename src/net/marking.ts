@@ -1,6 +1,6 @@
 /**
  * The marking: all that moves while a net runs. The narrow part is one row of `workflow_instance`; the wide part
- * (join counts, scopes, held tokens, context, undo list) lies in slots, of which only the touched ones are loaded.
+ * (join counts, scopes, held tokens, context, undo list) is in slots, of which only the touched ones are loaded.
  */
 import type { Json } from './net.ts'
 
@@ -29,7 +29,7 @@ export type InstanceOutcome =
 
 export const TERMINAL: ReadonlySet<InstanceState> = new Set(['completed', 'failed', 'cancelled', 'compensated'])
 
-/** Why an instance left the forward phase. The first reason stays. */
+/** Why an instance left the forward phase. The first reason is kept. */
 export type DrainReason = 'failure' | 'compensate' | 'stop' | 'cancel' | 'deadline' | 'engine_error'
 
 export interface Marking {
@@ -50,7 +50,7 @@ export interface Marking {
   /** Numbers ended work in the order it was recorded: the order of undo. */
   readonly doneSeq: number
   readonly succeeded: number
-  /** Work that failed for good, whatever came of it. */
+  /** Work that failed for good, whether handled or not. */
   readonly failed: number
   /** The part of `failed` (and of refused routings) that no arc, skip or policy handled. */
   readonly unhandled: number
@@ -79,12 +79,12 @@ export interface Failure {
   readonly details?: Json
 }
 
-/** `set`: context entries that came with it, written before anything is routed, however it ended. */
+/** `set`: context entries reported with it, written before anything is routed, however the work ended. */
 export type Outcome =
   | { readonly kind: 'succeeded'; readonly set?: Entries }
   /** `undoError`: of a child whose own undo failed, so that its work is half undone. */
   | { readonly kind: 'failed'; readonly error: Failure; readonly undoError?: Failure; readonly set?: Entries }
-  /** Timed out, lost, or cancelled while active: nobody knows whether the work took effect. */
+  /** Timed out, lost, or cancelled while active: it is unknown whether the work took effect. */
   | { readonly kind: 'unknown'; readonly error: Failure; readonly set?: Entries }
   /** Never started and never will. */
   | { readonly kind: 'cancelled' }
@@ -100,8 +100,8 @@ export type Happening =
   | { readonly kind: 'answered'; readonly place: Place; readonly approved: boolean; readonly error: Failure | null }
   /**
    * A success reported for work, or for an undo, that had already been recorded as unknown. `result`: what it returned,
-   * for its undo. `cancelled`: it had been cancelled before anybody could doubt, so no policy has put it on the undo
-   * list. `refused`: not a success, it was not done.
+   * for its undo. `cancelled`: it was cancelled before its outcome was in doubt, so no policy has put it on the undo
+   * list. `refused`: not a success: the work was not done.
    */
   | {
       readonly kind: 'late'
@@ -111,19 +111,19 @@ export type Happening =
       readonly refused?: boolean
     }
   | { readonly kind: 'patched'; readonly set: Entries }
-  /** `undo`: its parent undoes its work, so what this one has completed is undone as well before it ends. */
+  /** `undo`: its parent undoes its work, so what this instance has completed is undone as well before it ends. */
   | { readonly kind: 'cancel'; readonly undo?: boolean }
-  /** An operator gives it up: active work is waited for, and all that succeeded is undone. */
+  /** An operator gives the instance up: active work is waited for, and all that succeeded is undone. */
   | { readonly kind: 'roll-back' }
   | { readonly kind: 'deadline' }
-  /** Go on with a cascade that was cut off; past a deadline, with the undo. */
+  /** Continues a cascade that was cut off, or, past a deadline, the undo. */
   | { readonly kind: 'continue' }
   /** An operator resumes an instance that stopped (`unknown: stop` or a saga's policy `stop`) at its failed places. */
   | { readonly kind: 'resume'; readonly places: readonly Place[] }
   | { readonly kind: 'engine_error'; readonly error: Failure }
 
 export type Effect =
-  /** `rendered`: args came from the node's template and are the payload; else they are the token's. */
+  /** `rendered`: args come from the node's template and are the payload; otherwise they are the token's. */
   | {
       readonly do: 'run'
       readonly place: Place
@@ -131,7 +131,9 @@ export type Effect =
       readonly rendered: boolean
       readonly item: Json | null
     }
-  /** The run at this place goes back to work under the same id: an operator, an approved appeal or the net's policy. */
+  /**
+   * The run at this place is active again under the same id: by an operator, an approved appeal or the net's policy.
+   */
   | { readonly do: 'redrive'; readonly place: Place; readonly because: 'resumed' | 'approved' | 'policy' }
   | { readonly do: 'gate'; readonly place: Place; readonly args: Json | null }
   /** The gate of an appeal, at a place of its own, for the run at `of`. */
@@ -157,7 +159,7 @@ export type Effect =
   | { readonly do: 'cancel-run'; readonly id: string }
   | { readonly do: 'cancel-child'; readonly id: string; readonly undo: boolean }
   | { readonly do: 'close-gate'; readonly id: string }
-  /** Signal active work to stop if it can; it still settles by itself. */
+  /** Ask active work to stop if it can; it still reports its own outcome. */
   | { readonly do: 'signal-active' }
   /** Set (or clear) the instance's deadline, from now. */
   | { readonly do: 'deadline'; readonly inMs: number | null }

@@ -1,6 +1,6 @@
 /**
  * The net: shape and policy of a workflow, no data. Every notation compiles to one of these; it is stored
- * compiled, shared by hash, and frozen for the instances that use it. docs/net.md tells how it behaves.
+ * compiled, shared by hash, and frozen for the instances that use it. docs/net.md describes its behaviour.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
@@ -11,20 +11,20 @@ export type Expr = string
 export interface Net {
   readonly version: 1
   readonly name: string
-  /** What the author's notation calls itself: ojs, dag, playbook, saga. Carried for projections, never read by fire. */
+  /** The name of the author's notation: ojs, dag, playbook, saga. Carried for projections, never read by fire. */
   readonly dialect: string
-  /** What the notation calls this shape, if it has several: chain, group, batch. Carried like `dialect`. */
+  /** The notation's name for this shape, if it has several: chain, group, batch. Carried like `dialect`. */
   readonly kind?: string
   readonly nodes: readonly Node[]
   /** Keys of the nodes that get a token at the start. */
   readonly entry: readonly string[]
   readonly finals: readonly Final[]
-  /** Answer to a failure whose node says `net`, and to an instance deadline. retry: once more from the start, then abort. */
+  /** Answer to a failure whose node has `net`, and to an instance deadline. retry: again from the start, then abort. */
   readonly onFailure: 'abort' | 'compensate' | 'retry'
   readonly verdict: Verdict
-  /** What becomes of work whose outcome nobody knows: treated as failed, stop without undo, or undone as if it had happened. */
+  /** For work whose outcome is unknown: treat it as failed, stop without undo, or undo it as if it had happened. */
   readonly unknown: 'ignore' | 'stop' | 'undo'
-  /** From queued, over waiting too. null: none. */
+  /** From queued on, including time spent waiting. null: none. */
   readonly timeoutMs: number | null
   /** Budget of the undo phase. null: none. */
   readonly undoTimeoutMs: number | null
@@ -32,21 +32,23 @@ export interface Net {
   readonly held: 'wait' | 'complete'
   /** A finished branch whose arcs all refused: ends quietly, or fails the instance. */
   readonly noMatch: 'end' | 'fail'
-  // What follows is left out where a net does not use it, so that nets without it keep the hash they have.
-  /** Defaults of the input: what an instance is given is laid over them. Maps are merged, anything else replaces. */
+  // The fields below are left out where a net does not use them, so that nets without them keep the hash they have.
+  /** Defaults of the input: the input of an instance is merged over them, maps key by key; any other value replaces. */
   readonly input?: Json
-  /** Arguments whose JSON is longer are kept aside in slot `x:<n>` and passed on as `{ "$ref": "x:<n>" }`. Left out: never. */
+  /**
+   * Arguments whose JSON is longer are stored in slot `x:<n>` and passed on as `{ "$ref": "x:<n>" }`. Left out: never.
+   */
   readonly inlineBytes?: number
-  /** Failures and ended branches are noted, and finals are given a summary of the instance as their args. */
+  /** Failures and ended branches are noted, and finals receive a summary of the instance as their args. */
   readonly summary?: true
-  /** Admissions, routings and lists are told as events. */
+  /** Admissions, routings and lists are recorded as events. */
   readonly tells?: true
 }
 
 export interface Verdict {
   /**
-   * Which failures fail the instance: unhandled ones, any, or only those of the finals. first: the first failure that
-   * nothing handles drains it at once.
+   * Which failures fail the instance: unhandled ones, any, or only those of the finals. first: the first unhandled
+   * failure drains it at once.
    */
   readonly failedOn: 'unhandled' | 'any' | 'finals' | 'first'
   /** true: an instance that would fail ends `completed` with outcome `partial` if some work succeeded. */
@@ -70,21 +72,22 @@ export interface Node {
   readonly undo: Undo | null
   readonly next: Next
   /**
-   * Who is asked when governance forbids the work of a run: approved, the same run goes back to work; rejected, it has
-   * failed. Left out: nobody is asked. (Left out, not null, so that nets without it keep the hash they have.)
+   * The approval to ask for when governance forbids the work of a run: approved, the same run becomes active again;
+   * rejected, it has failed. Left out: no approval. (Left out, not null, so that nets without it keep the hash they
+   * have.)
    */
   readonly appeal?: GateWork
-  /** Left out: nothing is checked. */
+  /** Left out: not validated. */
   readonly schema?: NodeSchema
   /** Context entries rendered when the node has succeeded (a list: when it has closed), before its arcs are tried. */
   readonly set?: { readonly [name: string]: Json }
-  /** Decides over the net's where the work of this node is what nobody knows. Left out: the net's. */
+  /** Overrides the net's policy for work of this node whose outcome is unknown. Left out: the net's. */
   readonly unknown?: Net['unknown']
 }
 
-/** JSON Schemas that the engine holds a node's runs to; not its undo. Opaque to the net. */
+/** JSON Schemas that a node's runs are validated against; not its undo. Opaque to the net. */
 export interface NodeSchema {
-  /** `path` leads to the value inside the arguments; [] is all of them. What is not there counts as null. */
+  /** `path` leads to the value inside the arguments; [] is all of them. A missing value counts as null. */
   readonly input: { readonly path: readonly string[]; readonly schema: Json } | null
   readonly output: Json | null
 }
@@ -102,7 +105,7 @@ export interface RunWork {
   readonly args: Json | null
   /** Concurrency or rate limit this run counts against, besides its queue's. */
   readonly limitKey: string | null
-  /** What the worker is to do, where the type alone does not say; opaque to the net. */
+  /** What the worker is to do, where the type alone does not define it; opaque to the net. */
   readonly program?: Json
 }
 
@@ -111,7 +114,7 @@ export interface GateWork {
   /** Opaque to the net: form, roles, quorum. */
   readonly options: Json
   readonly timeoutMs: number | null
-  /** Decision taken when nobody answered in time. */
+  /** Decision taken when no answer came in time. */
   readonly onTimeout: 'approve' | 'reject'
 }
 
@@ -124,10 +127,10 @@ export interface ChildWork {
   readonly kind: 'child'
   /** Hash of the child's net. */
   readonly net: string
-  /** attached: the token waits for the child's verdict. detached: it goes on at once and the child lives its own life. */
+  /** attached: the token waits for the child's verdict. detached: it continues at once and the child is independent. */
   readonly mode: 'attached' | 'detached'
   readonly input: Json | null
-  /** Attached: the result of this node of the child is laid over its results by node. Left out: those alone. */
+  /** Attached: the result of this node of the child is merged over its results by node. Left out: those alone. */
   readonly returns?: string
 }
 
@@ -141,24 +144,27 @@ export interface EachWork {
   readonly maxInFlight: number | Expr | null
   /** true: the first failed item stops the issue of further ones. */
   readonly failFast: boolean
-  /** What an item is called in the templates of the body, besides `item`. */
+  /** The name of an item in the templates of the body, besides `item`. */
   readonly as?: string
   /** Its result is `{ results: [by index, null where it failed], stats: { total, success, failed } }`. */
   readonly collect?: 'list'
-  /** Items may fail: the node succeeds all the same. */
+  /** Items may fail: the node succeeds regardless. */
   readonly tolerant?: true
-  /** Template rendered once when it opens and kept in slot `x:<fire>`; the items are given `{ "$shared": "x:<fire>" }` with their own. */
+  /**
+   * Template rendered once when it opens and stored in slot `x:<fire>`; the items receive `{ "$shared": "x:<fire>" }`
+   * with their own.
+   */
   readonly shared?: Json
 }
 
 export interface Admission {
-  /** First rule whose guard holds decides; a rule without `when` always holds; no rule holding means deny. */
+  /** The first rule whose guard holds decides; a rule without `when` always holds; if none holds, deny. */
   readonly rules: readonly { readonly when: Expr | null; readonly allow: boolean }[]
   readonly onDeny: 'hold' | 'discard'
 }
 
 export interface Retry {
-  /** Executions in all, not retries. */
+  /** All executions together, not retries. */
   readonly maxAttempts: number
   readonly backoff: 'constant' | 'linear' | 'exponential' | 'polynomial'
   readonly initialMs: number
@@ -177,15 +183,15 @@ export interface Retry {
 
 export interface Timeout {
   readonly ms: number
-  /** attempt: a clock per start. node: one clock from the first start over all attempts. */
+  /** attempt: each start has its own timeout. node: one timeout from the first start over all attempts. */
   readonly per: 'attempt' | 'node'
 }
 
 export interface Undo {
   readonly work: RunWork
   /**
-   * Where in the rendered arguments what the work was given is put, as its run has it: rendering it again could give
-   * something else, for a retried instance may have another input. Left out: nowhere.
+   * Where in the rendered arguments the arguments of the undone work are inserted, exactly as its run has them:
+   * rendering them again could give something else, for a retried instance may have another input. Left out: nowhere.
    */
   readonly given?: readonly [string, ...string[]]
   readonly retry: Retry | null
@@ -196,8 +202,8 @@ export interface Next {
   readonly mode: 'first' | 'every'
   readonly arcs: readonly Arc[]
   /**
-   * The join: scope node that goes on when all tokens this fork makes have ended; null: no scope is opened. Several, the
-   * outermost first: one scope inside the other, for branches that meet at different joins.
+   * The join: the node to continue at when all tokens this fork makes have ended; null: no scope is opened. Several,
+   * the outermost first: one scope inside the other, for branches that meet at different joins.
    */
   readonly scope: string | readonly string[] | null
 }

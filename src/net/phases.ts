@@ -1,6 +1,6 @@
 /**
- * Leaving the forward phase: drain, undo, final, verdict. docs/net.md tells when each is entered and left; every
- * function here is called with the draft in the phase its name says it leaves or enters.
+ * Leaving the forward phase: drain, undo, final, verdict. docs/net.md describes when each is entered and left; every
+ * function here is called with the draft in the phase that its name refers to.
  */
 import { drop } from './cascade.ts'
 import { doubts } from './doubts.ts'
@@ -9,7 +9,7 @@ import { Abandoned, MissingFact } from './draft.ts'
 import type { Missing } from './facts.ts'
 import { payloadOf, runPayload, wholePayload } from './guards.ts'
 import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
-import { aside } from './references.ts'
+import { storeOutOfLine } from './references.ts'
 import { dropAppeals } from './reruns.ts'
 import { type NodeFailure, SLOT } from './slots.ts'
 import { noteFailure, summaryOf } from './summary.ts'
@@ -37,12 +37,12 @@ export function drain(d: Draft, reason: DrainReason, error: Failure, node: strin
   d.effects.push({ do: 'deadline', inMs: null })
   if (reason === 'cancel') d.enter('cancelling')
   else {
-    // Also what waited, or could not even begin, is at work while it drains.
+    // A waiting instance, or one that could not even begin, is running while it drains.
     d.enter('running')
     if (undoDue(d)) d.enter('compensating')
   }
   d.event('instance.draining', node, { reason, error: nodeFailure(error, node) })
-  // After a failure what runs may end well; after a cancel or a deadline nobody wants it any more.
+  // After a failure, active work may still succeed; after a cancel or a deadline its result is no longer wanted.
   if (m.open > 0 && (reason === 'cancel' || reason === 'deadline')) d.effects.push({ do: 'signal-active' })
   cancelUnstarted(d)
   leaveDrainIfEmpty(d)
@@ -76,7 +76,7 @@ function known<T>(fact: T | undefined, missing: Missing): T {
   return fact
 }
 
-/** Past the deadline of a net that undoes at once: whoever is not waited for has been given up by now. */
+/** Past the deadline of a net that undoes at once: work it does not wait for has been given up by now. */
 export function leaveDrainAtOnce(d: Draft): void {
   if (d.m.phase === 'drain' && !d.m.more && d.m.open > 0 && undoesAtOnce(d.net.net, d.m)) enterUndo(d)
 }
@@ -90,14 +90,14 @@ export function leaveDrainIfEmpty(d: Draft): void {
   else enterUndo(d)
 }
 
-/** Its parent undoes its work. Without anything of its own to undo that is a cancel like any other. */
+/** Its parent undoes its work. With nothing of its own to undo, that is a cancel like any other. */
 export function rollBack(d: Draft): void {
   const { net } = d.net
   const undoes = d.m.phase === 'forward' && (hasChildren(net) || net.nodes.some((node) => node.undo !== null))
   drain(d, undoes ? 'compensate' : 'cancel', CANCELLED, null)
 }
 
-/** A child that could not undo its work: nothing further is undone here either, once all that is open has ended. */
+/** A child could not undo its work: nothing further is undone here either, once all open work has ended. */
 export function childStuck(d: Draft, node: string, error: Failure): void {
   if (undoDue(d)) d.put(SLOT.undoError.key, nodeFailure(error, node))
 }
@@ -114,7 +114,7 @@ function enterUndo(d: Draft): void {
   nextUndo(d)
 }
 
-/** The next undo, or the end of the rollback. Where work is in flight, its answer is awaited first. */
+/** The next undo, or the end of the rollback. Work in flight is awaited first. */
 export function nextUndo(d: Draft): void {
   const top = d.topSlot(SLOT.undo.prefix)
   if (top === null) return allUndone(d)
@@ -124,13 +124,13 @@ export function nextUndo(d: Draft): void {
   let payload: ReturnType<typeof payloadOf>
   try {
     payload = payloadOf(d, undo?.work.args ?? null, given, { node: done.node, what: 'args of its undo' })
-    // Where something is still put into them, it must find them whole.
+    // A reference cannot have the given arguments inserted into it.
     if (undo?.given === undefined) payload = runPayload(d, payload)
   } catch (error) {
     if (!(error instanceof Abandoned)) throw error
     return stopUndo(d, done.node, error.failure)
   }
-  // The place leaves the list with the run that undoes it, so that no crash or repeat can open a second one.
+  // Removed from the list together with the creation of its run, so that no crash or repeat can open a second one.
   d.put(top.key, null)
   d.m.open++
   const place: Place = { ...done, role: 'undo' }
@@ -138,7 +138,7 @@ export function nextUndo(d: Draft): void {
   d.run(place, payload, null)
 }
 
-/** Work that may have taken effect without an answer is an effect that may remain. */
+/** Work that may have taken effect without an answer may leave an effect behind. */
 function allUndone(d: Draft): void {
   if (undoesInPlace(d.net.net)) {
     if (d.m.open > 0) return
@@ -162,26 +162,26 @@ export function undoEnded(d: Draft, place: Place, outcome: Outcome): void {
   nextUndo(d)
 }
 
-/** Work in flight when the rollback began has ended in the middle of it. */
+/** Work that was in flight when the rollback began has ended. */
 export function workEndedInUndo(d: Draft): void {
   if (d.slot(SLOT.undoError.key) !== null) endStopped(d)
   else if (d.slot(SLOT.undoAtHand.key) === null) nextUndo(d)
 }
 
-/** An undo that failed ends the instance: what was undone stays undone, both errors are kept. */
+/** A failed undo ends the instance: what was undone stays undone, both errors are kept. */
 export function stopUndo(d: Draft, node: string | null, error: Failure): void {
   d.put(SLOT.undoError.key, nodeFailure(error, node))
   endStopped(d)
 }
 
-/** The budget of the undo has passed: nothing is awaited. */
+/** The budget of the undo has run out: nothing is awaited. */
 export function abandonUndo(d: Draft, error: Failure): void {
   d.put(SLOT.undoError.key, nodeFailure(error, null))
   cancelUnstarted(d)
   end(d, 'failed', 'rolled_back_partial')
 }
 
-/** What is in flight answers first. */
+/** Work in flight is awaited first. */
 function endStopped(d: Draft): void {
   if (d.m.open > 0 && undoesInPlace(d.net.net)) return
   cancelUnstarted(d)
@@ -195,7 +195,7 @@ export function enterFinal(d: Draft): void {
   if (m.reason === null) d.effects.push({ do: 'deadline', inMs: null })
   const failed = failedSoFar(d)
   const due = net.net.finals.filter(({ when }) => when === 'always' || (when === 'failure') === failed)
-  const args = due.length === 0 ? null : aside(d, summaryOf(d, failed))
+  const args = due.length === 0 ? null : storeOutOfLine(d, summaryOf(d, failed))
   for (const final of due) {
     const { work } = d.node(final.node)
     const place: Place = { node: final.node, fire: ++m.fires, item: -1, role: 'final', scope: '' }
@@ -226,7 +226,7 @@ export function finalEnded(d: Draft, place: Place, outcome: Outcome): void {
   if (d.m.open === 0) reachVerdict(d)
 }
 
-/** What `when: success | failure` of a final asks. */
+/** The condition behind `when: success | failure` of a final. */
 function failedSoFar(d: Draft): boolean {
   const { m, net } = d
   return m.reason !== null || m.unhandled > 0 || (net.net.verdict.failedOn === 'any' && m.failed > 0)

@@ -1,8 +1,8 @@
 /**
- * Arguments that are kept aside: in a net with `inlineBytes` those whose JSON is longer lie in slots of their own, as does what
- * all items of a list share. A token or run carries `{ "$ref": "x:<n>" }`, or its own arguments with
- * `"$shared": "x:<fire>"` among them. What lies there is written once and never changes. In such a net an author's own
- * words that look like either are kept aside too, so that nobody follows them.
+ * Arguments that are stored out of line: in a net with `inlineBytes`, arguments whose JSON is longer are in slots of
+ * their own, as is what all items of a list share. A token or run carries `{ "$ref": "x:<n>" }`, or its own arguments
+ * with `"$shared": "x:<fire>"` among them. Such a slot is written once and never changes. In such a net, an author's
+ * own data that looks like either is stored out of line too, so that it is never followed.
  */
 import type { Draft } from './draft.ts'
 import { isMap } from './json.ts'
@@ -10,19 +10,21 @@ import type { Failure } from './marking.ts'
 import type { Json } from './net.ts'
 import { SLOT, type SlotKey } from './slots.ts'
 
-/** `value`, or a reference to it if it is long, or could be taken for one. `shares`: what was shared was put into it here. */
-export function aside(d: Draft, value: Json | null, shares = false): Json | null {
+/**
+ * `value`, or a reference to it if it is long or could be mistaken for one. `shares`: it contains a `$shared` of ours.
+ */
+export function storeOutOfLine(d: Draft, value: Json | null, shares = false): Json | null {
   if (value === null || !d.net.keepsAside) return value
   const mistakable = shares ? null : markIn(value)
   if (mistakable === null && !tooLong(d, value)) return value
   const key = SLOT.storedArgs.key(++d.m.fires)
   d.put(key, value)
-  // Behind a `$ref`, `$shared` is followed once more; behind a `$shared` nothing is.
+  // Behind a `$ref`, one more `$shared` is followed; behind a `$shared` nothing is.
   return mistakable === '$shared' ? { $shared: key } : { $ref: key }
 }
 
-/** What the arguments of a token are, wherever they lie. */
-export function behind(d: Draft, args: Json | null): Json | null {
+/** The arguments of a token, resolved if they are a reference. */
+export function resolveReference(d: Draft, args: Json | null): Json | null {
   if (!d.net.keepsAside || !isMap(args)) return args
   const mark = markIn(args)
   return mark === null ? args : d.slot(args[mark] as SlotKey<Json>)
@@ -34,7 +36,7 @@ export function isReference(value: Json | null): value is { readonly $ref: SlotK
   return typeof $ref === 'string' && SLOT.storedArgs.isKey($ref) && Object.keys(value).length === 1
 }
 
-/** Which part of it is shared; null: none. */
+/** Which part of the value is shared; null: none. */
 export function sharedIn(value: Json): Shared {
   if (!isMap(value)) return { key: null, own: {} }
   const { $shared, ...own } = value as { readonly [name: string]: Json }
@@ -48,7 +50,7 @@ interface Shared {
   readonly own: { readonly [name: string]: Json }
 }
 
-/** Few have: of all others nothing need be taken apart. */
+/** A quick test: few arguments have a mark, and all others can be passed on unread. */
 export function hasMark(value: Json): boolean {
   return markIn(value) !== null
 }
@@ -64,7 +66,7 @@ function tooLong(d: Draft, value: Json): boolean {
   return inlineBytes !== undefined && longer(JSON.stringify(value), inlineBytes)
 }
 
-/** Keeps what all items of a list are given. */
+/** Stores what all items of a list receive. */
 export function share(d: Draft, fire: number, value: Json): void {
   d.put(SLOT.storedArgs.key(fire), value)
 }
@@ -73,20 +75,20 @@ export function withShared(fire: number, own: Json | null): Json {
   return { ...(own as { readonly [name: string]: Json } | null), $shared: SLOT.storedArgs.key(fire) }
 }
 
-/** A character is one to three bytes: most texts need no counting. */
+/** A code unit takes at most three bytes: most texts need no counting. */
 function longer(text: string, bytes: number): boolean {
   if (text.length > bytes) return true
   return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes
 }
 
-/** Whatever its attempts, a run without its arguments cannot be done. */
+/** Without its arguments a run cannot succeed, whatever its attempts. */
 export const NOT_AVAILABLE: Failure = {
   code: 'reference_not_available',
   message: 'the arguments of this run were kept aside by its workflow, and are not there any more',
   retryable: false,
 }
 
-/** true: what its handler must be given is not all there. */
+/** true: the handler needs arguments that are stored out of line. */
 export function refersAside(payload: Json): boolean {
   return hasMark(payload) && (isReference(payload) || sharedIn(payload).key !== null)
 }

@@ -1,7 +1,7 @@
 /**
- * Failed work that is not given up. A run that governance forbids waits for people: the gate of its appeal takes its
- * place among what is open, and its error lies in a slot until they decide. Under the net's policy `retry`
- * work is done once more: a slot says that this was the second time.
+ * Failed work that gets another chance. A run that governance forbids waits for people: the gate of its appeal takes
+ * its place among the open work, and its error is in a slot until they decide. Under the net's policy `retry`, work is
+ * done again: a slot records that it has been.
  */
 import type { Draft } from './draft.ts'
 import { isMap } from './json.ts'
@@ -14,15 +14,15 @@ export interface Appeal {
   readonly error: Failure
 }
 
-/** Neither would another try end differently, nor has anybody asked for one. */
+/** Another try would not end differently, or is not wanted. */
 const NEVER_AGAIN: ReadonlySet<string> = new Set(['timeout', 'validation', 'governance', 'cancelled'])
 
-/** true: people are asked, and the work has not failed until they say so. */
+/** true: people are asked, and the work has not failed until they reject it. */
 export function appeals(d: Draft, place: Place, outcome: Outcome): boolean {
   if (outcome.kind !== 'failed' || outcome.error.category !== 'governance' || place.role !== 'work') return false
   if (d.node(place.node).appeal === undefined) return false
   const { error } = outcome
-  // A number of its own: the same run may be forbidden again, and each time is another gate.
+  // A number of its own: the same run may be forbidden again, and each time opens another gate.
   const gate: Place = { ...place, fire: ++d.m.fires }
   d.put(SLOT.appeal.key(gate.fire), { place, error })
   d.m.gates++
@@ -40,14 +40,14 @@ export function takeAppeal(d: Draft, gate: Place): Appeal | null {
   return appeal
 }
 
-/** What governance said stays the error; who upheld it is added. */
+/** The error from governance stays; the rejection is added. */
 export function upheld(error: Failure, rejection: Failure | null): Failure {
   const { details } = error
   const given = isMap(details) ? details : details === undefined || details === null ? {} : { given: details }
   return { ...error, details: { ...given, rejected: rejection?.details ?? rejection?.message ?? null } }
 }
 
-/** The instance turns back before anybody decided: what was forbidden has failed. */
+/** The instance turns back before a decision: the forbidden work has failed. */
 export function dropAppeals(d: Draft): void {
   if (d.m.gates === 0 || !d.net.net.nodes.some((node) => node.appeal !== undefined)) return
   for (const { key } of d.slotsWith(SLOT.appeal.prefix)) {
@@ -56,18 +56,18 @@ export function dropAppeals(d: Draft): void {
   }
 }
 
-/** Whether the net's policy may have work of this node done once more. */
+/** Whether the net's policy allows work of this node to be done again. */
 export function mayRerun(d: Draft, node: Node): boolean {
   return d.net.net.onFailure === 'retry' && node.onFailure === 'net'
 }
 
 /**
  * Whether this failure is the first of its work, and one that another try may mend. Marks nothing. A child that is an
- * item has a place of its own in its list and cannot be fired anew.
+ * item has a place of its own in its list and cannot be fired again.
  */
 export function rerunDue(d: Draft, place: Place, outcome: Outcome): Failure | null {
   if (outcome.kind === 'succeeded' || outcome.kind === 'cancelled' || place.role !== 'work') return null
-  // Where the unknown is not simply a failure, it has its own policy.
+  // Unless unknown work simply counts as failed, its own policy decides.
   if (outcome.kind === 'unknown' && d.unknownPolicy(place.node) !== 'ignore') return null
   if (!mayRerun(d, d.node(place.node))) return null
   const { error } = outcome

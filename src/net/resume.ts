@@ -1,6 +1,6 @@
 /**
  * The way back from an end, which the table of states does not have. An instance that stopped at a doubt, forward or
- * while it undid its work, continues in place: an operator says so, or an answer that comes late removes the doubt.
+ * while it undid its work, continues in place: an operator resumes it, or a late answer removes the doubt.
  */
 import { succeedNode } from './arcs.ts'
 import { doubts, removeDoubt } from './doubts.ts'
@@ -35,7 +35,9 @@ export function resume(d: Draft, places: readonly Place[]): void {
   }
 }
 
-/** Work whose success was told too late, or was only supposed, is done once more: it joins the undo list when it is. */
+/**
+ * Work whose success was reported too late, or only assumed, is done again: it joins the undo list when it succeeds.
+ */
 function unlist(d: Draft, places: readonly Place[]): void {
   const again = new Set(places.map(({ fire, item }) => `${fire}/${item}`))
   for (const { key, value } of d.slotsWith(SLOT.undo.prefix)) {
@@ -44,7 +46,7 @@ function unlist(d: Draft, places: readonly Place[]): void {
   }
 }
 
-/** At the undo that did not succeed; work in doubt is asked once more beside it. */
+/** Continues at the undo that did not succeed; work in doubt is requested again beside it. */
 function resumeUndo(d: Draft): void {
   const again = doubts(d)
   reopen(d)
@@ -65,22 +67,22 @@ function reopen(d: Draft): void {
   d.event('instance.compensating', null, null)
 }
 
-/** Work was done after all, or was not (`refused`), though it had been given up. */
+/** Work that had been given up turns out to be done, or not to be (`refused`). */
 export function late(d: Draft, happening: Extract<Happening, { kind: 'late' }>): void {
   const { place, result, cancelled = false, refused = false } = happening
   if (!refused) d.event('late_success', place.node, { ...place })
   if (d.m.phase === 'ended' && !rolledBack(d)) return
   if (place.role === 'undo') return refused ? undefined : lateUndo(d, place)
-  // What stopped on its way forward asks again when it is resumed: until then the doubt stays.
+  // An instance stopped in the forward phase requests the work again when it is resumed: until then the doubt stays.
   const doubted = undoDue(d) && removeDoubt(d, place)
-  // The policy `undo` has put it on the list already.
+  // The policy `undo` has already put it on the list.
   const listed = d.unknownPolicy(place.node) === 'undo' && !cancelled
   const joins = !refused && !listed && d.node(place.node).undo !== null
   if (joins) d.joinUndo(place, result)
   if (doubted || joins) goOnUndoing(d)
 }
 
-/** The undo at which a rollback stopped has succeeded: the rollback continues behind it. */
+/** The undo at which a rollback stopped has succeeded: the rollback continues after it. */
 function lateUndo(d: Draft, { fire, item }: Place): void {
   if (!undoesInPlace(d.net.net)) return
   const stopped = d.slot(SLOT.undoAtHand.key)
@@ -91,7 +93,7 @@ function lateUndo(d: Draft, { fire, item }: Place): void {
   nextUndo(d)
 }
 
-/** An undo at hand, or one that failed, comes first. */
+/** An undo in progress, or one that failed, comes first. */
 function goOnUndoing(d: Draft): void {
   const { m } = d
   if ((m.phase !== 'undo' && m.phase !== 'ended') || !undoesInPlace(d.net.net)) return

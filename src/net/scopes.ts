@@ -1,12 +1,12 @@
 /**
- * Scopes: the sets of tokens that one fork or list made. Each lies in a slot of its own and goes on when none of its
+ * Scopes: the sets of tokens that one fork or list made. Each is in a slot of its own and continues when none of its
  * tokens is live; the root scope is the instance itself.
  */
 import type { Draft } from './draft.ts'
 import type { Json } from './net.ts'
 import { SLOT } from './slots.ts'
 
-/** `live` tokens on their way to `cont`. */
+/** `live` tokens that lead to `cont`. */
 export interface ForkScope {
   readonly kind: 'fork'
   readonly up: string
@@ -15,7 +15,7 @@ export interface ForkScope {
   readonly arrived: number
 }
 
-/** `live` items not ended. */
+/** `live`: items that have not ended. */
 export interface EachScope {
   readonly kind: 'each'
   readonly up: string
@@ -27,9 +27,9 @@ export interface EachScope {
   readonly next: number
   readonly inFlight: number
   readonly failed: number
-  /** Items that were never issued, since another had failed. */
+  /** Items that were never issued, because another had failed. */
   readonly dropped?: number
-  /** Open at a time, where an expression said so. */
+  /** How many may be open at a time, if an expression computed it. */
   readonly max?: number
 }
 
@@ -51,7 +51,9 @@ export function endToken(d: Draft, scope: string): void {
   d.m.live--
 }
 
-/** Where the tokens of a fork belong: in its own scope, or in the scopes one inside the other that it opens for several joins. */
+/**
+ * The scope for the tokens of a fork: its own, or the innermost of the nested scopes that it opens for several joins.
+ */
 export function openForks(d: Draft, scope: string, continuations: readonly string[], live: number): string {
   let path = scope
   for (const [i, cont] of continuations.entries()) {

@@ -1,7 +1,7 @@
 /**
- * Slots hold what an instance's marking has beside its row. They are the persistent format of every running instance, so
- * neither a key nor the form of a value may change: what must look different is a new kind. Each kind is declared here
- * once; no other file contains the text of a key.
+ * Slots hold the part of an instance's marking that is not in its row. They are the persistent format of every running
+ * instance, so neither a key nor the form of a value may change: a different form is a new kind. Each kind is declared
+ * here once; no other file contains the text of a key.
  */
 import type { Todo } from './draft.ts'
 import type { Closed } from './lists.ts'
@@ -15,7 +15,7 @@ declare const slotPrefix: unique symbol
 
 /** The key of a slot that holds a V. Made from text only in this file. */
 export type SlotKey<V = unknown> = string & { readonly [slotKey]: V }
-/** What the keys of several slots that hold a V begin with. */
+/** The common beginning of the keys of several slots that hold a V. */
 export type SlotPrefix<V = unknown> = string & { readonly [slotPrefix]: V }
 
 export interface SlotEntry<V = unknown> {
@@ -29,14 +29,14 @@ export type SlotChanges = ReadonlyMap<SlotKey, Json | null>
 /** Why an instance or its undo failed, and at which node; null: at none. */
 export type NodeFailure = Failure & { readonly node?: string | null }
 
-/** What a start said beside the input. Definitions and notations keep facts of their own in `meta`. */
+/** What a start contained beside the input. Definitions and notations store facts of their own in `meta`. */
 export interface About {
   readonly initiator?: string
   readonly retried_by?: string
   readonly meta?: Json
 }
 
-/** The child that stands for a result. `fire`: of an item, whose index comes again with the next firing. */
+/** The child that stands for a result. `fire`: for an item, whose index comes again with the next firing. */
 export interface ChildRef {
   readonly $child: string
   readonly fire?: number
@@ -48,7 +48,7 @@ export interface HeldToken {
   readonly args: Json | null
 }
 
-/** `result`: of work that reported its success late, which is recorded nowhere else. */
+/** `result`: of work whose success was reported late, which is recorded nowhere else. */
 export type UndoEntry = Place & { readonly result?: Json }
 
 /** Portions `first` to `next` − 1 of a cascade are pending. */
@@ -63,7 +63,7 @@ export interface NotedCounts {
 }
 
 export interface NotedFailure {
-  /** null: of the instance as a whole. */
+  /** null: for the instance as a whole. */
   readonly step: string | null
   readonly code: string
   readonly message: string
@@ -76,9 +76,9 @@ export interface MatchedFirings {
   readonly pairs: readonly (readonly [own: number, earlier: number | null])[]
 }
 
-/** What docs/schema.md says of a kind. */
+/** A kind as docs/schema.md describes it. */
 interface Kind {
-  /** `j:<node>`: what stands in angle brackets varies. */
+  /** `j:<node>`: the part in angle brackets varies. */
   readonly pattern: string
   readonly holds: string
   /** Files or directories below src. */
@@ -87,7 +87,7 @@ interface Kind {
 
 type Described = readonly [holds: string, ...writers: string[]]
 
-/** An instance has at most one of it. `prefix` covers every kind whose keys begin with this key. */
+/** An instance has at most one slot of this kind. `prefix` covers every kind whose keys begin with this key. */
 function one<V>(key: string, ...[holds, ...writers]: Described) {
   return { pattern: key, holds, writers, key: key as SlotKey<V>, prefix: key as SlotPrefix<V> }
 }
@@ -127,7 +127,7 @@ function sorted<V>(prefix: string, ...[holds, ...writers]: Described) {
   }
 }
 
-/** One for each piece of work: an item of a list has its index too. */
+/** One for each piece of work: for an item of a list the key includes its index. */
 function placed<V>(prefix: string, ...[holds, ...writers]: Described) {
   return {
     pattern: `${prefix}<fire>[/<item>]`,
@@ -139,7 +139,7 @@ function placed<V>(prefix: string, ...[holds, ...writers]: Described) {
   }
 }
 
-/** Several of a node. */
+/** Several for each node. */
 function belowNode<V>(prefix: string, variable: string, ...[holds, ...writers]: Described) {
   return {
     pattern: `${prefix}<node>/<${variable}>`,
@@ -153,7 +153,7 @@ function belowNode<V>(prefix: string, variable: string, ...[holds, ...writers]: 
 const STORED_ARGS = /^x:\d+$/
 
 export const SLOT = {
-  // What it was started with.
+  // The start.
   input: one<Json>('in', 'The input.', 'engine/fold'),
   about: one<About>('m', 'The initiator, who retried it, and the metadata.', 'engine/fold', 'engine/intake'),
   literals: numbered<{ readonly [node: string]: Json }>(
@@ -164,7 +164,7 @@ export const SLOT = {
   ),
   givenItems: named<number>('n:', 'node', 'How many literal items a list was given.', 'engine/fold'),
 
-  // Tokens on their way.
+  // Tokens in motion.
   joinCount: named<number>('j:', 'node', 'Tokens that have arrived at a join that counts.', 'net/tokens.ts'),
   scope: {
     ...numbered<ScopeSlot>(
@@ -174,7 +174,7 @@ export const SLOT = {
       'net/scopes.ts',
       'net/each.ts',
     ),
-    /** Of the innermost scope of a path. */
+    /** The slot of the innermost scope of a path. */
     at: (path: string) => `s:${path.slice(path.lastIndexOf('.') + 1)}` as SlotKey<ScopeSlot>,
   },
   heldToken: sorted<HeldToken>('h:', 'A token that admission holds.', 'net/tokens.ts'),
@@ -199,7 +199,7 @@ export const SLOT = {
   closedList: named<Closed>('l:', 'node', 'Counts of the latest closed firing of a list.', 'net/each.ts'),
   entries: placed<Entries>('w:', 'Context entries that work wrote, for a retry of the instance.', 'net/fire.ts'),
 
-  // How it ends.
+  // The end.
   error: one<NodeFailure>(
     'e',
     'Why it failed, or will fail.',
@@ -225,7 +225,7 @@ export const SLOT = {
   secondTry: placed<true>('o:', "Work that the net's policy has done again.", 'net/reruns.ts'),
   appeal: numbered<Appeal>('g:', 'fire', 'What governance forbade, until its gate decides.', 'net/reruns.ts'),
 
-  // What the finals of a net with `summary` are given. The prefix of the first covers all three.
+  // The summary for the finals of a net with `summary`. The prefix of the first covers all three.
   noted: one<NotedCounts>('y', 'How many branches ended and how many failures are noted.', 'net/summary.ts'),
   notedFailure: sorted<NotedFailure>('ye:', 'A failure, in brief.', 'net/summary.ts'),
   notedFirings: numbered<{ readonly [node: string]: number }>(
@@ -252,7 +252,7 @@ export const SLOT_KINDS: readonly (Kind & { readonly name: string })[] = Object.
   ([name, { pattern, holds, writers }]) => ({ name, pattern, holds, writers }),
 )
 
-/** Of rows as a store reads them; null: absent. */
+/** Finds a slot among rows as a store reads them; null: absent. */
 export function slotValue<V>(
   rows: readonly { readonly key: string; readonly value: string }[],
   key: SlotKey<V>,

@@ -1,7 +1,7 @@
 /**
- * What the finals of a net with `summary` are told of the instance. Failures and ended branches are noted as they come,
- * in slots that stay small however much there is to note: counts, one for each failure, and how often nodes fired of which
- * no row tells. The others, the rows tell.
+ * The summary that the finals of a net with `summary` receive. Failures and ended branches are noted as they occur, in
+ * slots that stay small however many there are: counts, one slot for each failure, and how often nodes fired that leave
+ * no row. The firings of all other nodes are counted from rows.
  */
 import { type Draft, MissingFact } from './draft.ts'
 import type { Ran } from './facts.ts'
@@ -9,15 +9,18 @@ import type { Failure } from './marking.ts'
 import type { Json } from './net.ts'
 import { type NotedCounts, type NotedFailure, SLOT, type SlotPrefix } from './slots.ts'
 
-/** Noted in full; the others are only counted. */
+/** Noted in full; further failures are only counted. */
 const MOST_FAILURES = 100
 const MOST_CHARACTERS = 500
-/** A cascade of many nodes meets few slots, and a firing writes little. */
+/** A cascade of many nodes touches few slots, and a firing writes little. */
 const NODES_PER_CHUNK = 128
 
 const NOTHING: NotedCounts = { branches: 0, failures: 0 }
 
-/** A firing that leaves neither run nor child. Nodes that a compiler adds for itself begin with a # and are none of the author's. */
+/**
+ * A firing that leaves neither run nor child. Nodes that a compiler adds have keys beginning with #; the author does
+ * not know them.
+ */
 export function noteFired(d: Draft, node: string): void {
   if (d.net.net.summary !== true || node.startsWith('#')) return
   const key = SLOT.notedFirings.key(Math.floor((d.net.position.get(node) ?? 0) / NODES_PER_CHUNK))
@@ -26,7 +29,7 @@ export function noteFired(d: Draft, node: string): void {
   d.put(key, Object.fromEntries(fired))
 }
 
-/** A token has nowhere to go. */
+/** A token ends because no arc takes it. */
 export function noteBranch(d: Draft): void {
   if (d.net.net.summary !== true) return
   const counts = countsIn(d)
@@ -45,7 +48,7 @@ function countsIn(d: Draft): NotedCounts {
   return d.slot(SLOT.noted.key) ?? NOTHING
 }
 
-/** null: the net has none. */
+/** null: the net has no summary. */
 export function summaryOf(d: Draft, failed: boolean): Json | null {
   if (d.net.net.summary !== true) return null
   const ran = d.facts.ran()
@@ -71,12 +74,12 @@ export function summaryOf(d: Draft, failed: boolean): Json | null {
 
 export interface Noted {
   readonly branches: number
-  /** How often, by node. */
+  /** Firings by node. */
   readonly fired: ReadonlyMap<string, number>
   readonly failures: readonly NotedFailure[]
 }
 
-/** From the slots under the prefix of `noted`, in the order of their keys. */
+/** `slots`: those under the prefix of `noted`, in the order of their keys. */
 export function notedIn(slots: readonly { readonly key: string; readonly value: unknown }[]): Noted {
   const under = <V>(prefix: SlotPrefix<V>): readonly V[] =>
     slots.filter(({ key }) => key.startsWith(prefix)).map(({ value }) => value as V)

@@ -1,6 +1,6 @@
 /**
  * The forward phase: a token arrives (join, admission) and a node fires. Tokens wait in draft.todo, never on the call
- * stack, so that a cascade of any length is flat and can be cut off. What comes when work has ended: arcs.ts, each.ts.
+ * stack, so that a cascade of any length is flat and can be cut off. arcs.ts and each.ts handle the end of work.
  */
 import { argsOf, keepsArgs, succeedNode } from './arcs.ts'
 import { putOff } from './cascade.ts'
@@ -10,7 +10,7 @@ import { payloadOf, runPayload, truth, wholePayload } from './guards.ts'
 import type { Outcome, Place } from './marking.ts'
 import type { ChildWork, Json, Node } from './net.ts'
 import { nodeFailure } from './phases.ts'
-import { behind } from './references.ts'
+import { resolveReference } from './references.ts'
 import { markSecondTime, rerunDue } from './reruns.ts'
 import { endToken, outer, readScope, writeScope } from './scopes.ts'
 import { SLOT } from './slots.ts'
@@ -35,7 +35,7 @@ export function moveTokens(d: Draft): void {
   }
 }
 
-/** The portion taken up is done, and others wait that were made before what it made. */
+/** The portion taken up is finished, and other portions are older than what it created. */
 function othersFirst(d: Draft): boolean {
   return d.portion === 0 && d.m.more
 }
@@ -58,7 +58,7 @@ function arrive(d: Draft, key: string, scope: string, args: Json | null): void {
   }
   const { allow, rule } = admission(d, node, args)
   if (allow) {
-    tellAdmission(d, node, rule)
+    recordAdmission(d, node, rule)
     return fireNode(d, node, scope, args)
   }
   const { tells } = d.net.net
@@ -73,7 +73,7 @@ function arrive(d: Draft, key: string, scope: string, args: Json | null): void {
   d.event('node.held', key, tells === true ? { token, rule } : null)
 }
 
-/** `rule`: which one decided; null: none did. */
+/** `rule`: the index of the rule that decided; null: none did. */
 function admission(d: Draft, node: Node, args: Json | null): { readonly allow: boolean; readonly rule: number | null } {
   if (node.admit === null) return { allow: true, rule: null }
   for (const [i, rule] of node.admit.rules.entries()) {
@@ -85,13 +85,13 @@ function admission(d: Draft, node: Node, args: Json | null): { readonly allow: b
   return { allow: false, rule: null }
 }
 
-/** Told before it fires, with the number it will have. */
-function tellAdmission(d: Draft, node: Node, rule: number | null): void {
+/** Recorded before the node fires, with the number that its firing will have. */
+function recordAdmission(d: Draft, node: Node, rule: number | null): void {
   if (node.admit === null || d.net.net.tells !== true) return
   d.event('node.admitted', node.key, { fire: d.m.fires + 1, rule })
 }
 
-/** The context changed: what was denied may now go on, in the order it came. */
+/** The context changed: tokens that were denied may now pass, in the order they came. */
 function retryHeld(d: Draft): void {
   for (const held of d.slotsWith(SLOT.heldToken.prefix)) {
     const token = held.value
@@ -104,12 +104,12 @@ function retryHeld(d: Draft): void {
     }
     d.put(held.key, null)
     d.m.held--
-    tellAdmission(d, node, rule)
+    recordAdmission(d, node, rule)
     fireNode(d, node, token.scope, token.args)
   }
 }
 
-/** Of what was left held, so many are named. */
+/** How many of the discarded tokens are named. */
 const MOST_NAMED = 100
 
 /** `held: complete`: only held tokens are left and nothing can change the context any more. */
@@ -142,7 +142,7 @@ function fireNode(d: Draft, node: Node, scope: string, args: Json | null): void 
     noteFired(d, node.key)
     return succeedNode(d, node, place, () => args)
   }
-  if (work.kind === 'child' && work.mode === 'detached') return letGo(d, node, work, place, args)
+  if (work.kind === 'child' && work.mode === 'detached') return startDetached(d, node, work, place, args)
   m.open++
   if (args !== null && keepsArgs(d, node)) d.put(SLOT.tokenArgs.key(fire), args)
   if (work.kind === 'run') {
@@ -154,12 +154,12 @@ function fireNode(d: Draft, node: Node, scope: string, args: Json | null): void 
   } else {
     m.gates++
     noteFired(d, node.key)
-    d.effects.push({ do: 'gate', place, args: behind(d, args) })
+    d.effects.push({ do: 'gate', place, args: resolveReference(d, args) })
   }
 }
 
-/** A detached child: the token goes on at once, and all that is ever known of the child is which one it is. */
-function letGo(d: Draft, node: Node, work: ChildWork, place: Place, args: Json | null): void {
+/** A detached child: the token continues at once, and the instance only ever knows the child's id. */
+function startDetached(d: Draft, node: Node, work: ChildWork, place: Place, args: Json | null): void {
   const input = payloadOf(d, work.input, { args }, { node: node.key, what: 'input' })
   const id = d.facts.childId(node.key, place.fire)
   d.effects.push({ do: 'child', place, net: work.net, attached: false, ...wholePayload(d, input), item: null })
@@ -168,7 +168,7 @@ function letGo(d: Draft, node: Node, work: ChildWork, place: Place, args: Json |
   succeedNode(d, node, place, () => args)
 }
 
-/** true: by the net's policy the work is done once more, so it has not failed yet. */
+/** true: the net's policy has the work done again, so it has not failed yet. */
 export function rerun(d: Draft, place: Place, outcome: Outcome): boolean {
   const error = rerunDue(d, place, outcome)
   const node = d.node(place.node)

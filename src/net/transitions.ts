@@ -1,14 +1,14 @@
 /**
- * Which state of an instance may follow which. Every change of state asks here (`Draft.enter`), and so do callers that
- * want one; nothing else decides it.
+ * Which state of an instance may follow which. Every change of state is checked here (`Draft.enter`), and so is every
+ * request for one; nothing else decides it.
  *
- *   idle ──► queued ──► running ◄──► waiting          waits to be started, for a slot, at work, for somebody's word
+ *   idle ──► queued ──► running ◄──► waiting          waits to be started, for a quota, at work, for an answer
  *                          ├──► cancelling ──► cancelled
  *                          ├──► compensating ──► compensated
  *                          └──► completed, failed
  *
- * An instance that never began may be cancelled at once, and one in the queue runs into its deadline. What is undoing
- * its work never goes back to work, and what has ended stays as it ended. The one exception is not in the table: an
+ * An instance that never began may be cancelled at once, and one in the queue can miss its deadline. An instance that
+ * undoes its work never returns to running, and an ended one keeps its state. The one exception is not in the table: an
  * instance whose net stops at a doubt is continued in place, forward or back, by an operator (`mayResume`) or by the
  * answer that removes the doubt (resume.ts).
  */
@@ -36,7 +36,10 @@ export function mayFollow(from: InstanceState, to: InstanceState): boolean {
   return FOLLOWERS[from].includes(to)
 }
 
-/** Only what stopped at a doubt, or whose net would have, goes on in place; any other failed instance is retried as a new one. */
+/**
+ * Only an instance that stopped at a doubt, or whose net would have, continues in place; any other failed instance is
+ * retried as a new one.
+ */
 export function mayResume(
   net: Net,
   { state, reason, outcome }: Pick<Marking, 'state' | 'reason' | 'outcome'>,
@@ -46,9 +49,9 @@ export function mayResume(
 }
 
 /**
- * Whether a rollback of this net that stopped can continue in place. Its work may be in doubt, so what is not known to
- * be undone is remembered. A child has told its parent how it ended, finals have run, and a budget for the undo has
- * passed: none of these goes back.
+ * Whether a stopped rollback of this net can continue in place. Its work may be in doubt, so work that is not known to
+ * be undone is remembered. A child has reported its end to its parent, finals have run, and a budget for the undo has
+ * passed: none of these can be taken back.
  */
 export function undoesInPlace(net: Net): boolean {
   const stops = net.unknown === 'stop' || net.nodes.some((node) => node.unknown === 'stop')
@@ -56,14 +59,14 @@ export function undoesInPlace(net: Net): boolean {
 }
 
 /**
- * Past its deadline such a net undoes at once what is known to be done, while it still waits for answers: work in doubt
- * has its own deadline.
+ * Past its deadline such a net at once undoes all work known to be done, while it still waits for answers: work in
+ * doubt has its own deadline.
  */
 export function undoesAtOnce(net: Net, { reason }: Pick<Marking, 'reason'>): boolean {
   return reason === 'deadline' && undoFollows(net, { reason }) && undoesInPlace(net)
 }
 
-/** Whether what drains for this reason undoes its work. */
+/** Whether an instance that drains for this reason undoes its work. */
 export function undoFollows(net: Net, { reason }: Pick<Marking, 'reason'>): boolean {
   return reason === 'compensate' || (reason === 'deadline' && net.onFailure === 'compensate')
 }
@@ -72,14 +75,14 @@ export function hasChildren(net: Net): boolean {
   return net.nodes.some(({ work }) => work.kind === 'child' || (work.kind === 'each' && work.body?.kind !== 'run'))
 }
 
-/** Whether what drains for this reason may go on in place once it has ended. */
+/** Whether an instance that drains for this reason may continue in place once it has ended. */
 export function stopsResumably(net: Net, reason: DrainReason | null): boolean {
   const ended = reason === 'failure' || (reason === 'deadline' && !undoFollows(net, { reason }))
   const stops = reason === 'stop' || (ended && net.unknown === 'stop')
   return stops && net.finals.length === 0
 }
 
-/** It holds its slot from when it begins until it has ended. */
+/** It occupies its quota from when it begins until it has ended. */
 export function isExecuting(state: InstanceState): boolean {
   return state === 'running' || state === 'waiting' || state === 'cancelling' || state === 'compensating'
 }

@@ -63,7 +63,7 @@ function orElse(value: Value, fallback: Value): Value {
   return value === undefined ? fallback : value
 }
 
-/** Falsy values count as empty here, None included, as Jinja2 has it for map and select. */
+/** Falsy values count as empty here, None included, as in Jinja2's map and select. */
 function each(value: Value, { meter }: Run): readonly Value[] {
   if (!isTruthy(value, meter)) return []
   const items = iterate(value, meter)
@@ -77,7 +77,7 @@ function end(value: Value, position: 0 | -1, { meter }: Run): Value {
   return iterate(value, meter).at(position)
 }
 
-/** undefined has no entries; anything else that is not a dict is a mistake worth hearing about. */
+/** undefined has no entries; anything else that is not a dict is a mistake worth reporting. */
 function dictView(name: 'keys' | 'values' | 'items'): Filter {
   return {
     params: {},

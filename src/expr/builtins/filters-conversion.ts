@@ -56,14 +56,14 @@ function parseJson(text: string): Json {
   }
 }
 
-/** The parser takes any depth, what comes after it does not: writing such a value as JSON overflows the stack. */
+/** The parser accepts any depth, but writing such a value as JSON would overflow the stack. */
 function guardNesting(value: Json, depth: number): void {
   if (typeof value !== 'object' || value === null) return
   guardDepth(depth)
   for (const inner of Object.values(value)) guardNesting(inner, depth + 1)
 }
 
-/** undefined: it is not a number, take the default. */
+/** undefined: not a number, so the default applies. */
 function toInt(value: Value, base: number, meter: Meter): Value {
   if (typeof value === 'string') {
     meter.read(value.length)

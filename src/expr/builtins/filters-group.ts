@@ -1,4 +1,4 @@
-/** Filters that cut lists up or sort them into groups. */
+/** Filters that split lists or group them. */
 
 import { ExprError } from '../errors.ts'
 import { type Filter, REQUIRED, type Run, type Table } from '../evaluate/callable.ts'
@@ -20,7 +20,7 @@ function copied(value: Value, { meter }: Run): readonly Value[] {
   return items
 }
 
-/** Rows of `linecount`; the last is filled up if there is something to fill it with. */
+/** Rows of `linecount`; the last one is filled up if there is a fill value. */
 function batch(value: Value, [linecount, fill]: readonly Value[], run: Run): Value {
   const items = copied(value, run)
   const width = intArgument(linecount, 'batch')
@@ -35,7 +35,7 @@ function batch(value: Value, [linecount, fill]: readonly Value[], run: Run): Val
   return new List(rows.map((row) => new List(row)))
 }
 
-/** `slices` columns of nearly equal length; shorter ones are filled up if there is something to fill them with. */
+/** `slices` columns of nearly equal length; shorter ones are filled up if there is a fill value. */
 function slices(value: Value, [count, fill]: readonly Value[], run: Run): Value {
   const items = copied(value, run)
   const columns = intArgument(count, 'slice')

@@ -68,7 +68,7 @@ function indent(value: Value, [width, first, blank]: readonly Value[], { meter }
   return isTruthy(first, meter) ? margin + indented : indented
 }
 
-/** A text a little too long (`leeway`) is left as it is; the end counts into the length. */
+/** A text a little too long (`leeway`) is left as it is; the length includes the end. */
 function truncate(value: Value, [limit, killwords, end, leeway]: readonly Value[], { meter }: Run): Value {
   const most = intArgument(limit, 'truncate')
   const tail = textArgument(end, 'truncate')

@@ -1,4 +1,4 @@
-/** Filters that put items in order or pick by order. Texts compare without case unless asked, as in Jinja2. */
+/** Filters that sort items or pick by order. Texts compare without case unless requested, as in Jinja2. */
 import type { Filter, Run, Table } from '../evaluate/callable.ts'
 import { equals, foldCase, isTruthy, order } from '../evaluate/compare.ts'
 import { iterate, keyReader } from '../evaluate/lookup.ts'
@@ -9,7 +9,7 @@ export const orderFilters: Table<Filter> = {
   sort: {
     params: { reverse: false, case_sensitive: false, attribute: null },
     apply: (value, [reverse, caseSensitive, attribute], run) => {
-      // Several attributes, separated by commas: where the first are equal the next decide.
+      // Several attributes, separated by commas: later ones decide between items whose earlier ones are equal.
       const paths = typeof attribute === 'string' ? split(attribute, ',', -1, run.meter) : [attribute]
       const keyed = keyedBy(value, paths, isTruthy(caseSensitive, run.meter), run)
       const direction = isTruthy(reverse, run.meter) ? -1 : 1

@@ -1,4 +1,4 @@
-/** What may follow `|`. To add filters, write a table of them in a file of its own and spread it in here. */
+/** The filters that may follow `|`. To add some, write a table in a file of its own and spread it in here. */
 import type { Filter, Table } from '../evaluate/callable.ts'
 import { collectionFilters } from './filters-collection.ts'
 import { conversionFilters } from './filters-conversion.ts'

@@ -17,7 +17,7 @@ const dict: Func = {
   },
 }
 
-/** A dict of what is there: arguments and entries that are undefined are left out. */
+/** A dict of the given values: arguments and entries that are undefined are left out. */
 const given: Func = {
   params: { mapping: undefined },
   named: true,
@@ -43,14 +43,14 @@ export const functions: Table<Func> = {
     },
   },
 
-  /** The time of the evaluation is data: the caller puts it in the scope, so that a replay sees the same one. */
+  /** The time of the evaluation is data: the caller puts it in the scope, so that a replay uses the same one. */
   now: {
     params: {},
     reads: NOW,
     apply: (_args, run) => {
       const now = run.scopeValue(NOW)
       if (now !== undefined) return now
-      throw new ExprError('expr_unknown_name', 'now() is not available here: nobody said what time it is')
+      throw new ExprError('expr_unknown_name', 'now() is not available here: no time was given')
     },
   },
 

@@ -1,4 +1,4 @@
-/** Methods of texts, as Python's str has them. */
+/** Methods of texts, as in Python's str. */
 import type { Meter } from '../budget.ts'
 import { ExprError } from '../errors.ts'
 import { type Method, REQUIRED, type Table } from '../evaluate/callable.ts'
@@ -138,7 +138,7 @@ function stripped(name: string, side: Side): Method {
   }
 }
 
-/** One of the choices stands at that edge of the text. */
+/** Whether one of the choices is at that edge of the text. */
 function edged(name: string, param: string, check: (text: string, edge: string) => boolean): Method {
   return {
     params: { [param]: REQUIRED },

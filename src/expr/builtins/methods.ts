@@ -1,4 +1,4 @@
-/** The few methods that may be called on a value. The call decides: `d.items` is a key, `d.items()` the method. */
+/** The methods that may be called on a value. The call decides: `d.items` is a key, `d.items()` the method. */
 
 import type { Meter } from '../budget.ts'
 import { ExprError } from '../errors.ts'

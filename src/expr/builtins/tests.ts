@@ -1,4 +1,4 @@
-/** What may follow `is`. */
+/** The tests that may follow `is`. */
 
 import { ExprError } from '../errors.ts'
 import type { Face } from '../evaluate/alias.ts'
@@ -78,7 +78,7 @@ function comparisons(checks: { readonly [name: string]: Comparison }): Table<Tes
   )
 }
 
-/** These know what else a value is called. */
+/** These compare a value under all of its names. */
 function likenesses(checks: { readonly [name: string]: (value: Face, other: Face, run: Run) => boolean }): Table<Test> {
   return Object.fromEntries(
     Object.entries(checks).map(([name, check]): [string, Test] => [

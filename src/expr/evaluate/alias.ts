@@ -1,23 +1,23 @@
 /**
- * A value with more names for its keys, or for itself, than it shows. To whatever prints, compares, converts or goes
- * over it, it is its plain value; only the reading of a key, and `==` and `in` where it has several names, know more.
- * It lives in scopes and in variables set from them; lists, dicts and filters are given the plain value.
+ * A value with more names for its keys, or for itself, than it shows. Code that prints, compares, converts or iterates
+ * over it sees the plain value; only reading a key, and `==` and `in` if it has several names, use the others. It
+ * lives in scopes and in variables set from them; lists, dicts and filters receive the plain value.
  *
- * A key costs what looking it up in a fixed, small number of objects costs. What is derived is derived once.
+ * A key costs a lookup in a fixed, small number of objects. What is derived is derived once.
  */
 import type { Json } from '../../net/net.ts'
 import type { JsonObject, Value } from './value.ts'
 
 export abstract class Alias {
   abstract get plain(): Value
-  /** undefined: there is no such key, by any name. */
+  /** undefined: there is no such key under any name. */
   abstract key(name: string): Face
 
   /** All the names that compare equal to it; null: only its plain value does. */
   readonly names: readonly string[] | null = null
 }
 
-/** A value, perhaps one that knows more than it shows. */
+/** A value, perhaps one with more names than it shows. */
 export type Face = Value | Alias
 
 export function plainOf(face: Face): Value {

@@ -138,7 +138,7 @@ function floorDivide(x: number, y: number): number {
   return rounded === 0 ? 0 * (x / y) : rounded
 }
 
-/** By squaring: exact as long as the result is, which Math.pow does not promise. */
+/** By squaring: exact as long as the result is, which Math.pow does not guarantee. */
 function intPower(base: number, exponent: number): number {
   let result = 1
   let square = base

@@ -1,6 +1,6 @@
 /**
- * The shape of everything that can be called, and how arguments find their parameters. To add a filter, test,
- * function or method, add an entry to its table; to add many, spread your own table into it.
+ * The shape of everything that can be called, and how arguments are matched with parameters. To add a filter, test,
+ * function or method, add an entry to its table; to add many, spread a table of your own into it.
  */
 
 import type { Meter } from '../budget.ts'
@@ -17,7 +17,7 @@ export type Params = { readonly [name: string]: Value | typeof REQUIRED }
 
 export interface Signature {
   readonly params: Params
-  /** true: takes further positional arguments. */
+  /** true: accepts further positional arguments. */
   readonly rest?: boolean
 }
 
@@ -26,12 +26,12 @@ export type Args = readonly Value[]
 export type Faces = readonly Face[]
 
 export interface Filter extends Signature {
-  /** Takes any named arguments: a dict of them comes before all others. */
+  /** Accepts any named arguments: they come as a dict before all others. */
   readonly named?: boolean
   /** The first argument names another filter or test (map, select): checked when it is compiled. */
   readonly names?: { readonly table: 'filter' | 'test'; readonly argument: number }
   apply(value: Value, args: Args, run: Run): Value
-  /** Instead of apply, for what hands values on or reads their keys. */
+  /** Instead of apply, for a filter that passes values on or reads their keys. */
   faced?(value: Face, args: Faces, run: Run): Face
 }
 
@@ -41,9 +41,9 @@ export interface Test extends Signature {
 }
 
 export interface Func extends Signature {
-  /** true: takes any named arguments. */
+  /** true: accepts any named arguments. */
   readonly named?: boolean
-  /** A scope name the function reads, reported by namesIn: with the key its first argument gives, if `byKey`. */
+  /** A scope name that the function reads, reported by namesIn, with the key from its first argument if `byKey`. */
   readonly reads?: string
   readonly byKey?: boolean
   apply(args: Args, run: Run, named: readonly (readonly [string, Value])[]): Face
@@ -56,7 +56,7 @@ export interface Method extends Signature {
 
 export type Table<T> = { readonly [name: string]: T }
 
-/** What a callable may use of the evaluation it runs in. */
+/** The part of the current evaluation that a callable may use. */
 export interface Run {
   readonly meter: Meter
   scopeValue(name: string): Value

@@ -27,7 +27,7 @@ export function isTruthy(value: Value, meter: Meter): boolean {
   return isDict(value) ? sizeOf(value, meter) > 0 : true
 }
 
-/** `==`, knowing what else a value is called. */
+/** `==`, which also compares the other names of a value. */
 export function alike(left: Face, right: Face, meter: Meter): boolean {
   if (left instanceof Alias && left.names !== null && typeof right === 'string') return left.names.includes(right)
   if (right instanceof Alias && right.names !== null && typeof left === 'string') return right.names.includes(left)
@@ -38,7 +38,7 @@ function namesOf(face: Face): readonly string[] | null {
   return face instanceof Alias ? face.names : null
 }
 
-/** `in`, knowing the same. */
+/** `in`, which also compares the other names. */
 export function within(container: Face, wanted: Face, meter: Meter): boolean {
   const plain = plainOf(container)
   const faces = plain instanceof List || plain instanceof Tuple ? plain.faces : null
@@ -64,7 +64,7 @@ export function equals(left: Value, right: Value, meter: Meter, depth = 0): bool
   return leftItems.every((item, at) => equals(item, rightItems[at], meter, depth + 1))
 }
 
-/** Texts of different lengths differ without a look at them. */
+/** Texts of different lengths differ, so they are not read. */
 export function sameText(left: string, right: string, meter: Meter): boolean {
   if (left.length !== right.length) return false
   meter.read(left.length)
@@ -114,7 +114,7 @@ function compareTexts(left: string, right: string, meter: Meter): number {
   return (left.codePointAt(at) ?? -1) - (right.codePointAt(at) ?? -1)
 }
 
-/** A key to sort or group by: of texts the case does not count, unless asked. */
+/** A key to sort or group by: the case of texts does not count, unless requested. */
 export function foldCase(key: Value, caseSensitive: boolean, meter: Meter): Value {
   return typeof key === 'string' && !caseSensitive ? meter.text(key).toLowerCase() : key
 }

@@ -24,7 +24,7 @@ export function exponential(number: number, digits: number): string {
   return `${sign}${mantissa}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
 }
 
-/** What rounding dropped is exactly a half. toFixed took it up. */
+/** The dropped part is exactly a half, which toFixed rounded up. */
 function isTie(rest: string): boolean {
   return /^\.?50*$/.test(rest)
 }

@@ -17,7 +17,7 @@ import {
   valueAt,
 } from './value.ts'
 
-/** `value.name`: the key of a dict and nothing else; what is not there is undefined, on undefined too. */
+/** `value.name`: only a key of a dict; a missing one is undefined, as is any key of undefined. */
 export function attribute(value: Face, name: string): Face {
   if (value instanceof Alias) return value.key(name)
   if (isDict(value)) return valueAt(value, name)
@@ -41,7 +41,7 @@ function characterAt(text: string, position: number, meter: Meter): string | und
   return textLength(text, meter) === text.length ? text.at(position) : characters(text, meter).at(position)
 }
 
-/** Follows a dotted path such as `user.name` or `rows.0.id`, as the attribute arguments of filters take it. */
+/** Follows a dotted path such as `user.name` or `rows.0.id`, as in the attribute arguments of filters. */
 export function pathReader(dotted: Value, meter: Meter): (value: Value) => Value {
   if (isInt(dotted)) return (value) => plainOf(item(value, dotted, meter))
   if (typeof dotted !== 'string') {
@@ -58,7 +58,7 @@ export function pathReader(dotted: Value, meter: Meter): (value: Value) => Value
   }
 }
 
-/** The same where there may be no path: null reads the value itself. */
+/** The same where the path is optional: null reads the value itself. */
 export function keyReader(dotted: Value, meter: Meter): (value: Value) => Value {
   return dotted === null ? (value) => value : pathReader(dotted, meter)
 }
@@ -103,7 +103,9 @@ function every(items: readonly Value[], from: number, to: number, step: number):
   return picked
 }
 
-/** What a loop or a filter goes over: items, keys of a dict, characters of a text, nothing when undefined. */
+/**
+ * The elements a loop or a filter iterates over: items, keys of a dict, characters of a text, nothing when undefined.
+ */
 export function iterate(value: Value, meter: Meter): readonly Value[] {
   const items = itemsOf(value)
   if (items !== null) return items

@@ -1,4 +1,4 @@
-/** `loop` inside a {% for %}. Made once per round, so what it says is worked out when it is read. */
+/** `loop` inside a {% for %}. Made once per round, so its values are computed only when they are read. */
 import { Alias, type Face } from './alias.ts'
 import type { Value } from './value.ts'
 

@@ -1,6 +1,6 @@
 /**
- * What {% set ns.name = … %} writes to: the one thing an evaluation changes, so that a loop can count. It takes plain
- * values, so it can never hold itself.
+ * The target of {% set ns.name = … %}: the only value an evaluation changes, so that a loop can count. It accepts only
+ * plain values, so it can never contain itself.
  */
 import { Alias, type Face, plainOf } from './alias.ts'
 import { Dict, type Value } from './value.ts'

@@ -1,4 +1,7 @@
-/** Text put together of many small pieces: joined as it grows, for a list of millions of them takes ten times the memory. */
+/**
+ * Text assembled from many small pieces: joined as it grows, because a list of millions of them takes ten times the
+ * memory.
+ */
 const OPEN = 1024
 
 export class Pieces {

@@ -2,13 +2,13 @@ import { guardDepth, type Meter } from '../budget.ts'
 import { Pieces } from './pieces.ts'
 import { Float, isDict, isList, itemsOf, keysOf, Tuple, type Value, valueAt } from './value.ts'
 
-/** What Python's str() gives: what `{{ value }}` prints. */
+/** Python's str(): the text that `{{ value }}` prints. */
 export function str(value: Value, meter: Meter): string {
   return typeof value === 'string' ? value : repr(value, meter)
 }
 
 export function repr(value: Value, meter: Meter): string {
-  // Most of what is printed is a number.
+  // Most printed values are numbers.
   const scalar = scalarText(value, 0)
   if (scalar !== null) {
     meter.produce(scalar.length)

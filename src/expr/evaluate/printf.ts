@@ -1,4 +1,4 @@
-/** `text % values`, Python's older formatting: what `"%s: %5.2f" % (name, x)` and the filter `format` do. */
+/** `text % values`, Python's older formatting, for `"%s: %5.2f" % (name, x)` and the filter `format`. */
 import type { Meter } from '../budget.ts'
 import { ExprError } from '../errors.ts'
 import { exponential, fixed } from './decimal.ts'
@@ -19,7 +19,7 @@ import {
 } from './value.ts'
 
 const FIELD = /%(?:\(([^)]{0,200})\))?([-+ 0#]*)(\*|\d+)?(?:\.(\*|\d*))?[hlL]?(.)?/gsu
-/** toFixed has no more digits than this. */
+/** toFixed gives at most this many digits. */
 const MOST_DIGITS = 100
 
 interface Field {

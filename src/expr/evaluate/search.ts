@@ -1,9 +1,9 @@
 /**
- * Where a text stands in another, in time that grows with the two lengths and not with their product: the host's own
- * search took 20 s for a pattern of 100,000 characters in a text of a million, both of them nearly all one letter.
+ * Finds a text in another, in time that grows with the sum of the two lengths and not with their product: the host's
+ * own search took 20 s for a pattern of 100,000 characters in a text of a million, both of them nearly all one letter.
  */
 
-/** Up to here the host's search is the faster one, and its worst case is harmless. */
+/** Up to this length the host's search is faster, and its worst case is harmless. */
 const SHORT = 64
 
 export function indexIn(text: string, wanted: string): number {
@@ -15,7 +15,7 @@ export function lastIndexIn(text: string, wanted: string): number {
   return new Pattern(wanted).last(text)
 }
 
-/** The same for many searches of one text: the next place at or after a position. */
+/** The same for many searches of one text: the next match at or after a position. */
 export function finder(wanted: string): (text: string, from: number) => number {
   if (wanted.length <= SHORT) return (text, from) => text.indexOf(wanted, from)
   let pattern: Pattern | null = null
@@ -26,7 +26,7 @@ export function finder(wanted: string): (text: string, from: number) => number {
   }
 }
 
-/** Knuth, Morris and Pratt: what has matched is never read again. */
+/** Knuth, Morris and Pratt: matched text is never read again. */
 class Pattern {
   readonly #wanted: string
   /** After a mismatch behind n characters, how many of them may still be the beginning of a match. */

@@ -1,4 +1,4 @@
-/** Python's view of text: code points instead of code units, its idea of white space, its split and replace. */
+/** Texts as in Python: code points instead of code units, its definition of white space, its split and replace. */
 import type { Meter } from '../budget.ts'
 import { ExprError } from '../errors.ts'
 import { finder } from './search.ts'
@@ -114,7 +114,7 @@ export function capitalize(text: string): string {
   return titled(first) + text.slice(first.length).toLowerCase()
 }
 
-/** The first letter in title case: of one that becomes two, only the first is large. */
+/** The first letter in title case: if it becomes two, only the first is a capital. */
 function titled(first: string): string {
   const [upper = '', ...more] = first.toUpperCase()
   return upper + more.join('').toLowerCase()
@@ -158,7 +158,7 @@ export function padStart(text: string, width: number, fill: string, meter: Meter
   return fill.repeat(Math.max(0, width - textLength(text, meter))) + text
 }
 
-/** Python's str.center: an odd blank goes left when the width is odd. */
+/** Python's str.center: an odd blank is placed left when the width is odd. */
 export function center(text: string, width: number, fill: string, meter: Meter): string {
   const missing = Math.max(0, width - textLength(text, meter))
   const left = Math.floor(missing / 2) + (missing & width & 1)
@@ -181,7 +181,7 @@ export function lines(text: string, meter: Meter): readonly string[] {
   return parts
 }
 
-/** Has letters with case, and all of them are lower. */
+/** true: it has letters with case, and all of them are lower. */
 export function isLower(text: string, meter: Meter): boolean {
   meter.read(text.length)
   return text !== text.toUpperCase() && text === text.toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * Values inside one evaluation. Plain arrays and plain objects are the caller's JSON: shared, never written, handed
- * back as they are. Float, List, Tuple and Dict are made here, and become JSON again when the evaluation ends.
+ * Values inside one evaluation. Plain arrays and plain objects are the caller's JSON: shared, never written, returned
+ * unchanged. Float, List, Tuple and Dict are made here, and become JSON again when the evaluation ends.
  */
 import type { Json } from '../../net/net.ts'
 import { guardDepth, type Meter } from '../budget.ts'
@@ -14,7 +14,7 @@ export interface JsonObject {
 /** undefined is Jinja's chainable undefined. */
 export type Value = undefined | Json | Float | List | Tuple | Dict
 
-/** A float whose value is integral. JavaScript cannot tell 5.0 from 5; Python prints them differently. */
+/** A float whose value is integral. JavaScript cannot distinguish 5.0 from 5; Python prints them differently. */
 export class Float {
   readonly value: number
   constructor(value: number) {
@@ -24,7 +24,7 @@ export class Float {
 
 export class List {
   readonly items: readonly Value[]
-  /** The items with what they do not show; null: no item hides anything. */
+  /** The items with their hidden names; null: no item has any. */
   readonly faces: readonly Face[] | null
   constructor(items: readonly Value[], faces: readonly Face[] | null = null) {
     this.items = items
@@ -41,7 +41,7 @@ export class Tuple {
   }
 }
 
-/** What groupby gives: a pair whose parts have names as well. */
+/** An element of groupby's result: a pair whose parts have names as well. */
 export class Group extends Tuple {
   constructor(grouper: Value, list: List) {
     super([grouper, list])
@@ -116,7 +116,7 @@ export function valueAt(dict: AnyDict, key: Value): Value {
   return typeof key === 'string' && Object.hasOwn(dict, key) ? dict[key] : undefined
 }
 
-/** Listing the keys of a large object and reading them takes longer than going over a list, and costs double. */
+/** Listing the keys of a large object and reading them takes longer than iterating over a list, and costs double. */
 export function keysOf(dict: AnyDict, meter: Meter): readonly Value[] {
   meter.touch(2 * sizeOf(dict, meter))
   return dict instanceof Dict ? dict.keys() : Object.keys(dict)
@@ -137,7 +137,7 @@ export function numberOf(value: Value): number | null {
   return typeof value === 'boolean' ? Number(value) : null
 }
 
-/** A number beyond 2^53 has lost its integer identity on the way in, so it counts as a float. */
+/** A number beyond 2^53 has lost its integer identity when it was parsed, so it counts as a float. */
 export function isFloat(value: Value): boolean {
   return value instanceof Float || (typeof value === 'number' && !Number.isSafeInteger(value))
 }
@@ -168,15 +168,15 @@ export function typeName(value: Value): string {
   return isList(value) ? 'list' : 'dict'
 }
 
-/** Longest hash of a tuple: ((x, x), (x, x)) doubles with every level, at the price of one name. */
+/** Longest hash of a tuple: ((x, x), (x, x)) doubles with every level, while the author writes only one name. */
 const HASH_LIMIT = 4096
 
-/** Begins the hashes of tuples, and those of the texts that begin with it themselves. */
+/** Begins the hashes of tuples, and those of texts that begin with it themselves. */
 const MARK = '\0'
 
 /**
- * Equal hash, equal value; for everything that may be a dict key. Plain values are their own: a long text is not
- * written again for each look into a dict.
+ * Equal hash, equal value; for everything that may be a dict key. Plain values are their own hashes: a long text is not
+ * copied for each lookup in a dict.
  */
 export function hashOf(value: Value, depth = 0): string | number | null | undefined {
   const number = numberOf(value)
@@ -200,7 +200,7 @@ export function hashOf(value: Value, depth = 0): string | number | null | undefi
   )
 }
 
-/** Back to JSON: undefined becomes null, tuples become arrays, keys become strings as json.dumps makes them. */
+/** Converts to JSON: undefined becomes null, tuples become arrays, keys become strings as in json.dumps. */
 export function toJson(value: Value, meter: Meter, depth = 0): Json {
   if (value === undefined) return null
   if (value instanceof Float) return value.value === 0 ? 0 : value.value

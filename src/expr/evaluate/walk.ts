@@ -10,7 +10,7 @@ import { alike, isTruthy, order, within } from './compare.ts'
 import { attribute, item, slice, textArgument } from './lookup.ts'
 import { Dict, List, Tuple, type Value } from './value.ts'
 
-/** Names and what they stand for; or something that makes them when they are read. */
+/** Names and their values, or an object that makes the values when they are read. */
 export type Scope = Alias | { readonly [name: string]: Face }
 
 export function named(scope: Scope, name: string): Face {
@@ -23,7 +23,7 @@ export class Walk implements Run {
   readonly meter: Meter
   readonly #scope: Scope
   protected locals: Locals | null = null
-  /** Filters under way that another filter called: `map('map', 'map', …)` costs a stack frame each. */
+  /** Nested calls of filters by filters: `map('map', 'map', …)` costs a stack frame each. */
   #calls = 0
 
   constructor(scope: Scope, meter: Meter) {
@@ -62,7 +62,7 @@ export class Walk implements Run {
     return plainOf(this.face(node))
   }
 
-  /** The value with what it does not show. */
+  /** The value with its hidden names. */
   face(node: Node): Face {
     this.meter.step()
     switch (node.kind) {
@@ -192,7 +192,7 @@ export class Walk implements Run {
   }
 }
 
-/** Names a template has bound, innermost first. */
+/** Names that a template has bound, innermost first. */
 export interface Locals {
   readonly values: Map<string, Face>
   readonly outer: Locals | null

@@ -1,4 +1,4 @@
-/** Carries out the statements of a template and puts its text together. */
+/** Executes the statements of a template and assembles its text. */
 
 import { ExprError } from '../errors.ts'
 import type { Block, ForBlock, Placed } from '../parse/syntax.ts'
@@ -109,7 +109,7 @@ export class Writer extends Walk {
     }
   }
 
-  /** One name keeps what the value does not show. */
+  /** A single name keeps the value's hidden names. */
   #set(targets: readonly string[], value: Placed): void {
     const [only, ...more] = targets
     if (only === undefined || more.length > 0) return this.#assign(targets, this.#placed(value), value)

@@ -1,6 +1,6 @@
 /**
- * The only door to @huggingface/jinja: its tokenizer and parser, with the shapes they give. The package's own
- * declarations do not resolve under nodenext, so the part we read is written down here.
+ * The only importer of @huggingface/jinja: its tokenizer and parser, with the types of their results. The package's own
+ * declarations do not resolve under nodenext, so the part we read is declared here.
  */
 import * as jinja from '@huggingface/jinja'
 
@@ -54,7 +54,7 @@ interface Library {
 
 const library = jinja as unknown as Library
 
-/** Tokens of one expression, given without its braces. */
+/** Tokens of one expression without its braces. */
 export function tokenize(code: string): readonly Token[] {
   return library.tokenize(`{{ ${code} }}`).slice(1, -1)
 }
@@ -64,14 +64,14 @@ const CLOSE: Token = { value: '}}', type: 'CloseExpression' }
 
 export type Parsed = { readonly syntax: Syntax } | { readonly unexpected: Token | null; readonly tooDeep: boolean }
 
-/** One expression, or the token at which the parser gave up (null: the end). */
+/** One expression, or the token at which the parser failed (null: the end). */
 export function parse(tokens: readonly Token[]): Parsed {
   const wrapped = [OPEN, ...tokens, CLOSE]
   try {
     const [syntax] = library.parse(wrapped).body
     if (syntax !== undefined) return { syntax }
   } catch (error) {
-    // A long run of prefix operators costs a stack frame each, and no bracket to count beforehand.
+    // A long run of prefix operators costs a stack frame each, and has no brackets that could be counted beforehand.
     if (error instanceof RangeError) return { unexpected: null, tooDeep: true }
   }
   const token = wrapped[furthest(wrapped)]
@@ -90,7 +90,7 @@ function furthest(tokens: readonly Token[]): number {
   try {
     library.parse(watched)
   } catch {
-    // Expected: this second run is only to see how far it gets.
+    // Expected: this second run only finds out how far the parser gets.
   }
   return last
 }

@@ -1,4 +1,4 @@
-/** From the parser's tree to ours: names resolved against the tables, depth bounded, what we do not support refused. */
+/** From the parser's tree to ours: names resolved against the tables, depth bounded, unsupported syntax refused. */
 
 import { DEPTH_LIMIT } from '../budget.ts'
 import { filters } from '../builtins/filters.ts'
@@ -121,8 +121,8 @@ class Lowering {
   }
 
   /**
-   * Follows the left edge of the tree instead of recursing into it. On the way it gives two things back that the
-   * parser has flattened: comparisons side by side share their operands, and `~` binds tighter than `+` and `-`.
+   * Follows the left edge of the tree instead of recursing into it. On the way it restores two things that the parser
+   * has flattened: adjacent comparisons share their operands, and `~` binds tighter than `+` and `-`.
    */
   #chain(root: BinarySyntax, depth: number): Node {
     const edge: BinarySyntax[] = []

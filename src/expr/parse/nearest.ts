@@ -1,4 +1,4 @@
-/** The known word most like a mistyped one; null: none is close. */
+/** The known word most similar to a mistyped one; null: none is close. */
 export function nearest(word: string, known: readonly string[]): string | null {
   const limit = Math.max(1, Math.floor(word.length / 3))
   let best: string | null = null
@@ -12,7 +12,7 @@ export function nearest(word: string, known: readonly string[]): string | null {
   return best
 }
 
-/** Letters to put in, take out or replace. */
+/** Letters to insert, remove or replace. */
 function distance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_none, at) => at)
   for (let i = 1; i <= left.length; i++) {

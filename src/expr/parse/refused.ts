@@ -1,4 +1,4 @@
-/** What Jinja2 or Python has and this language does not, with what to write instead. */
+/** Features of Jinja2 or Python that this language does not have, and what to write instead. */
 import type { Kind } from '../evaluate/callable.ts'
 
 const NO_CHANGE = 'values are never changed'

@@ -1,13 +1,13 @@
 /**
  * Cuts a template into text, output tags and statement tags. The library's tokenizer could do it too, but it keeps no
  * positions, rejects escapes Python accepts, and rewrites `{% generation %}` with a regular expression that is
- * quadratic in white space. So it only ever sees the code inside one tag, with string literals lifted out and runs of
+ * quadratic in white space. So it only ever gets the code inside one tag, with string literals extracted and runs of
  * white space collapsed.
  */
 import { DEPTH_LIMIT, SOURCE_LIMIT } from '../budget.ts'
 import { ExprError, type Place, placeAt } from '../errors.ts'
 
-/** The code of one expression or tag. In `text`, a string literal stands as its number in `strings`, quoted. */
+/** The code of one expression or tag. In `text`, a string literal is replaced by its number in `strings`, quoted. */
 export interface Code {
   readonly text: string
   readonly strings: readonly string[]
@@ -93,7 +93,7 @@ interface Raw {
 const RAW = /\{%[-+]?\s*raw\s*(-?)%\}/y
 const END_RAW = /\{%([-+]?)\s*endraw\s*([-+]?)%\}/g
 
-/** {% raw %}: text in which nothing is a tag. null: this is another tag. */
+/** {% raw %}: text without tags. null: this is another tag. */
 function rawText(source: string, start: number): Raw | null {
   RAW.lastIndex = start
   const opening = RAW.exec(source)

@@ -3,7 +3,7 @@ import type { ArithmeticOperator } from '../evaluate/arithmetic.ts'
 import type { Filter, Func, Method, Test } from '../evaluate/callable.ts'
 import type { Value } from '../evaluate/value.ts'
 
-/** A compiled expression: filters, tests, functions and methods are resolved, arguments are in their places. */
+/** A compiled expression: filters, tests, functions and methods are resolved, arguments are matched with parameters. */
 export type Node =
   | { readonly kind: 'constant'; readonly value: Value }
   | { readonly kind: 'name'; readonly name: string }
@@ -35,7 +35,7 @@ interface FunctionNode {
   readonly named: readonly (readonly [string, Node])[]
 }
 
-/** What is done to the value so far. A chain instead of a tree: `a + b + … + z` must not cost a stack frame each. */
+/** An operation on the value so far. A chain instead of a tree: `a + b + … + z` must not cost a stack frame each. */
 export type Link =
   | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly right: Node }
   | { readonly kind: 'and' | 'or'; readonly right: Node }
@@ -49,7 +49,7 @@ export interface Comparison {
 
 export type ComparisonOperator = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in'
 
-/** An expression with the place of its tag, for errors that show only when it is evaluated. */
+/** An expression with the place of its tag, for errors that only occur when it is evaluated. */
 export interface Placed {
   readonly node: Node
   readonly place: Place
@@ -72,7 +72,7 @@ export interface Branch {
 
 export interface ForBlock {
   readonly kind: 'for'
-  /** One name takes the whole item; several unpack it. */
+  /** One name receives the whole item; several unpack it. */
   readonly targets: readonly string[]
   readonly iterable: Placed
   /** `for x in xs if …`: items that fail it do not count in loop.length. null: all items. */

@@ -2,17 +2,17 @@
  * Repairs the library's tokens where its grammar is narrower or looser than Jinja2's, so that its parser can be used
  * unchanged:
  *
- * - `x is divisibleby 3` and `x is divisibleby(3)` become the filter call `x | <is divisibleby>(3)`. Its parser takes
+ * - `x is divisibleby 3` and `x is divisibleby(3)` become the filter call `x | <is divisibleby>(3)`. Its parser accepts
  *   no arguments for tests, and in Jinja2 filters and tests bind equally.
  * - `not in` becomes one comparison token, so that the operator in the tree is a token we know.
  * - `(x,)`, `()` and a bare `a, b` become tuples; `1e3`, `1_000` and `0x1f` become numbers.
- * - Two operands side by side are refused: its parser takes commas in lists and calls as optional.
+ * - Two adjacent operands are refused: its parser treats commas in lists and calls as optional.
  */
 import { ExprError } from '../errors.ts'
 import { type Token, tokenize } from './jinja.ts'
 import type { Code } from './scan.ts'
 
-/** Names no author can write, because of the space. */
+/** Names that no author can write, because of the space. */
 export const TEST_PREFIX = 'is '
 export const NEGATED_TEST_PREFIX = 'is not '
 export const TUPLE_FILTER = 'as tuple'
@@ -86,7 +86,7 @@ export function topLevel(tokens: readonly Token[], type: string, value?: string)
   })
 }
 
-/** Which bracket each token stands in. Tells `a < b < c` from `(a < b) < c`, which have the same tree. */
+/** The enclosing bracket of each token. Distinguishes `a < b < c` from `(a < b) < c`, which have the same tree. */
 export function bracketOf(tokens: readonly Token[]): ReadonlyMap<Token, number> {
   const brackets = new Map<Token, number>()
   const stack = [0]
@@ -128,7 +128,7 @@ function mergeNotIn(tokens: readonly Token[]): readonly Token[] {
   return merged
 }
 
-/** 0x1f, 0b11, 0o17: the tokenizer gives a 0 and a word. */
+/** 0x1f, 0b11, 0o17: the tokenizer returns a 0 and a word. */
 const BASED = /^(?:[xX](?:_?[\da-fA-F])+|[bB](?:_?[01])+|[oO](?:_?[0-7])+)$/
 
 function mergeNumbers(tokens: readonly Token[]): readonly Token[] {
@@ -159,7 +159,7 @@ function mergeNumbers(tokens: readonly Token[]): readonly Token[] {
   return merged
 }
 
-/** The parser takes a number for a float when it sees a point. */
+/** The parser treats a number as a float when it has a point. */
 function withExponent(digits: string, exponent: string): string {
   return `${digits.includes('.') ? digits : `${digits}.0`}e${exponent}`
 }
@@ -190,7 +190,7 @@ function rewriteTests(tokens: readonly Token[], code: Code): readonly Token[] {
   return rewritten
 }
 
-/** One operand with what hangs on it: `.name`, `[…]` and `(…)`. */
+/** One operand with what follows it: `.name`, `[…]` and `(…)`. */
 function endOfOperand(tokens: readonly Token[], start: number): number {
   let at = afterGroup(tokens, start)
   while (at < tokens.length) {
@@ -228,7 +228,7 @@ function endsOperand(tokens: readonly Token[], at: number): boolean {
 function refuseNeighbours(tokens: readonly Token[], code: Code): void {
   tokens.forEach((token, at) => {
     const before = tokens[at - 1]
-    // In a list its parser would take the bracket for the next item.
+    // In a list its parser would treat the bracket as the next item.
     if (token.type === 'OpenSquareBracket' && tokens[at - 2]?.type === 'Pipe') throw unexpected(token, code)
     const bothText = before?.type === 'StringLiteral' && token.type === 'StringLiteral'
     const afterDot = before?.type === 'Dot' && token.type === 'OpenParen'

@@ -1,4 +1,4 @@
-/** What retries and spans of time must satisfy, and how a problem is told. */
+/** What retries and durations must satisfy, and how a problem is reported. */
 import type { Retry } from '../net.ts'
 
 export interface Problem {

@@ -1,4 +1,4 @@
-/** What a net must satisfy before it is stored. Every problem names its place and what would be right. */
+/** What a net must satisfy before it is stored. Every problem names its place and the correct form. */
 import type { Evaluate } from '../facts.ts'
 import { isMap } from '../json.ts'
 import type { Json, Net, Node } from '../net.ts'
@@ -8,14 +8,14 @@ import { checkWork } from './work.ts'
 export const MAX_NODES = 10_000
 export const MAX_ARCS = 100_000
 export const MAX_KEY_LENGTH = 128
-/** A reference itself must fit. */
+/** A reference has to fit in itself. */
 export const MIN_INLINE_BYTES = 64
 
 export function findProblems(net: Net, evaluate: Evaluate | null): readonly Problem[] {
   const problems: Problem[] = []
   const report: Report = (path, message) => problems.push({ path, message })
   if (net.nodes.length === 0) report('nodes', 'a net needs at least one node')
-  // A pass node costs no more than its arcs do, and those are bounded.
+  // A pass node costs no more than its arcs do, and the number of arcs is limited.
   const working = net.nodes.filter((n) => n.work.kind !== 'pass').length
   if (working > MAX_NODES) {
     report('nodes', `${working} nodes; at most ${MAX_NODES} are allowed: use an each or child nets`)
@@ -151,7 +151,7 @@ function checkReachable(net: Net, byKey: ReadonlyMap<string, Node>, report: Repo
   }
 }
 
-/** A cycle in which nothing does work would spin for ever. */
+/** A cycle in which no node does work would never end. */
 function checkPassCycles(net: Net, byKey: ReadonlyMap<string, Node>, report: Report): void {
   const idle = (n: Node): boolean => n.work.kind === 'pass' || (n.work.kind === 'child' && n.work.mode === 'detached')
   const cycle = findCycle(net.nodes.filter(idle), (n) =>
@@ -162,7 +162,7 @@ function checkPassCycles(net: Net, byKey: ReadonlyMap<string, Node>, report: Rep
   if (cycle !== null) report(`nodes.${cycle[0]}`, `pass nodes form a cycle that does no work: ${cycle.join(' → ')}`)
 }
 
-/** Count joins wait for every incoming arc, so all that leads to them must come exactly once. */
+/** Count joins wait for every incoming arc, so every token that leads to them must come exactly once. */
 function checkCountJoins(net: Net, byKey: ReadonlyMap<string, Node>, report: Report): void {
   const sources = new Map<string, Node[]>()
   for (const node of net.nodes) {
@@ -179,7 +179,7 @@ function checkCountJoins(net: Net, byKey: ReadonlyMap<string, Node>, report: Rep
       report(`nodes.${node.key}.join`, 'an entry node that counts its incoming arcs must have none')
     }
   }
-  // Looked at once per node, not once per arc that leads away from it.
+  // Computed once per node, not once per outgoing arc.
   const guarded = new Set(net.nodes.filter((n) => n.next.arcs.some((a) => a.when !== null)))
   const before = new Set<string>()
   const todo = [...counted]

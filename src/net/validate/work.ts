@@ -5,7 +5,7 @@ import { checkMs, type Report } from './policy.ts'
 
 interface Checks {
   readonly report: Report
-  /** They parse. */
+  /** Reports an expression that does not parse. */
   expression(path: string, source: string | null): void
   template(path: string, source: Json | null): void
 }
@@ -18,7 +18,7 @@ export function checkWork(node: Node, at: string, checks: Checks): void {
   if (work.kind === 'run' && work.type === '') report(`${at}.work.type`, 'a run needs a type')
   if (work.kind === 'gate') checkMs(work.timeoutMs, `${at}.work.timeoutMs`, report)
   if (work.kind === 'child' && work.mode === 'detached' && work.returns !== undefined) {
-    report(`${at}.work.returns`, 'nobody waits for what a detached child returns')
+    report(`${at}.work.returns`, 'nothing waits for the result of a detached child')
   }
   checkMs(node.appeal?.timeoutMs ?? null, `${at}.appeal.timeoutMs`, report)
   if (node.appeal !== undefined && work.kind !== 'run') {

@@ -173,7 +173,7 @@ nets:
     expect(await wrong('set: { started: true }', "set: { started: '{{ 1 + }}' }")).toMatch(/^12: /)
     expect(await wrong('set: { started: true }', 'set: [started]')).toMatch(/^12: /)
     expect(await wrong('net: other, returns: last', 'net: other, mode: detached, returns: last')).toMatch(
-      /^14: nobody waits for what a detached child returns/,
+      /^14: nothing waits for the result of a detached child/,
     )
     expect(await wrong('returns: last', 'returns: lst')).toMatch(/^14: the nested net has no node 'lst'/)
   })
