@@ -173,6 +173,12 @@ const MUTANTS: readonly Mutant[] = [
     right: 'noteBranch(d)\n    return endToken(d, scope)',
     wrong: 'return endToken(d, scope)',
   },
+  {
+    name: 'what was put on the undo list before comes before what joins it now',
+    file: 'draft.ts',
+    right: 'top.key > stored.key',
+    wrong: 'top.key < stored.key',
+  },
 ]
 
 /** The same cases for the copy without a mutation: what a mutant is caught by, the original passes. */
