@@ -41,7 +41,8 @@ export const SHARED: readonly Place[] = [
 export class Foreign {
   readonly #send: (text: string) => Promise<Answer>
   readonly #now: string
-  readonly #later: (seconds: number) => string
+  /** So long after now, as SQL. */
+  readonly later: (seconds: number) => string
   readonly #lock: string
   readonly close: () => Promise<void>
 
@@ -54,7 +55,7 @@ export class Foreign {
   }) {
     this.#send = p.send
     this.#now = p.now
-    this.#later = p.later
+    this.later = p.later
     this.#lock = p.lock
     this.close = p.close
   }
@@ -106,7 +107,7 @@ export class Foreign {
   /** `types` is a LIKE pattern. */
   async claim(worker = 'go-1', types = '%', seconds = 30): Promise<Claimed | null> {
     const { rows } = await this.sql(
-      `UPDATE workflow_run SET status = 'leased', leased_by = ${quoted(worker)}, lease_until = ${this.#later(seconds)}, updated_at = NOW
+      `UPDATE workflow_run SET status = 'leased', leased_by = ${quoted(worker)}, lease_until = ${this.later(seconds)}, updated_at = NOW
        WHERE id = (SELECT id FROM workflow_run WHERE status = 'pending' AND run_at <= NOW AND deleted_at IS NULL
            AND type LIKE ${quoted(types)} ORDER BY priority, created_at, id LIMIT 1 ${this.#lock})
        RETURNING id, type, payload, attempt, max_attempts`,
@@ -126,7 +127,7 @@ export class Foreign {
 
   heartbeat(id: string, seconds = 30): Promise<Answer> {
     return this.sql(
-      `UPDATE workflow_run SET lease_until = ${this.#later(seconds)}, updated_at = NOW WHERE id = '${id}' AND status = 'leased'`,
+      `UPDATE workflow_run SET lease_until = ${this.later(seconds)}, updated_at = NOW WHERE id = '${id}' AND status = 'leased'`,
     )
   }
 
@@ -142,7 +143,7 @@ export class Foreign {
     const n = attempt + 1
     return this.sql(
       `UPDATE workflow_run SET status = '${n >= maxAttempts ? 'failed' : 'pending'}', attempt = ${n},
-         run_at = ${this.#later(n * n * 60)}, last_error = ${quoted(error)}, updated_at = NOW WHERE id = '${id}'`,
+         run_at = ${this.later(n * n * 60)}, last_error = ${quoted(error)}, updated_at = NOW WHERE id = '${id}'`,
     )
   }
 

@@ -2,6 +2,7 @@
 
 import { missing, type PetrelError, runError } from '../../kernel/errors.ts'
 import { HELD_AT, type RunRow } from '../../model/rows.ts'
+import { transitionOf } from '../../model/run-transitions.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Store } from '../../store/store.ts'
 import type { Change } from '../fold/change.ts'
@@ -45,7 +46,7 @@ export class RunControl {
       if (row.instanceId !== null) return retryOutside(change, row, p.actor)
       const again = redriven(row, change.now)
       change.replace(again)
-      change.runEvent(again, 'redriven', null, p.actor)
+      change.runEvent(again, transitionOf(row.status, 'redrive').event, null, p.actor)
       return again
     })
   }

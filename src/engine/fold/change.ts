@@ -17,6 +17,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../model/rows.ts'
+import { transitionOf } from '../../model/run-transitions.ts'
 import type { CompiledNet } from '../../net/compile.ts'
 import type { Facts } from '../../net/facts.ts'
 import { fire } from '../../net/fire.ts'
@@ -38,9 +39,8 @@ import { NeedMore, needOf } from './need.ts'
 import { Recorded } from './recorded-results.ts'
 import { iso, reasonOf, storyOf } from './run/lease-events.ts'
 import { type Redrive, redrive } from './run/redrives.ts'
-import { UNTOLD } from './run/remarks.ts'
 import { runOf } from './run/run-creation.ts'
-import { type Finish, finished, placeOf } from './run/runs.ts'
+import { CANCELLED_UNSTARTED, type Finish, finished, placeOf } from './run/runs.ts'
 
 /** An instance taken up in this transaction. */
 export interface Member {
@@ -258,15 +258,19 @@ export class Change {
    */
   addRun(run: RunRow, actor: string | null = null): void {
     this.newRuns.set(run.id, run)
+    const { to: created, event } = transitionOf(null, 'create')
     if (run.status === 'failed' && run.instanceId !== null) {
       const error = JSON.parse(run.error ?? 'null') as Failure
-      this.runEvent(run, 'created', null)
-      this.runEvent(run, 'failed', { error: error as unknown as Json, attempt: run.attempt })
+      this.runEvent(run, event, null)
+      this.runEvent(run, transitionOf(created, 'refuse').event, {
+        error: error as unknown as Json,
+        attempt: run.attempt,
+      })
       return this.follow(run.instanceId, { kind: 'ended', place: placeOf(run), outcome: { kind: 'failed', error } })
     }
     if (run.status === 'succeeded' && run.instanceId !== null) {
-      this.runEvent(run, 'created', { taken_over: true })
-      this.runEvent(run, 'succeeded', null)
+      this.runEvent(run, event, { taken_over: true })
+      this.runEvent(run, transitionOf(created, 'take_over').event, null)
       this.recordResult(run)
       const set = this.taken.get(run.id)
       const outcome = { kind: 'succeeded' as const, ...(set === undefined ? {} : { set }) }
@@ -275,7 +279,7 @@ export class Change {
     this.#created.set(run.id, this.events.length)
     const due = run.runAt > this.now ? { run_at: iso(run.runAt) } : null
     const counted = this.counted.get(run.id)
-    this.runEvent(run, 'created', counted === undefined ? due : { ...due, ...counted }, actor)
+    this.runEvent(run, event, counted === undefined ? due : { ...due, ...counted }, actor)
   }
 
   /** The `created` event of a run that is handed out at once tells its lease as well. */
@@ -326,13 +330,14 @@ export class Change {
   finish(run: RunRow, how: Finish): RunRow {
     if (run.status === 'leased') this.admission.release(run)
     const member = run.instanceId === null ? null : this.member(run.instanceId)
-    const row = finished(run, how, member === null ? null : member.seq + 1)
+    const { to, event } = transitionOf(run.status, how.happening, how.guard)
+    const row = finished(run, to, how, member === null ? null : member.seq + 1)
     const data = storyOf(run, how.told)
     if (how.error !== null) Object.assign(data, reasonOf(how.error), { error: how.error })
-    if (how.status !== 'succeeded') data.attempt = row.attempt
+    if (to !== 'succeeded') data.attempt = row.attempt
     this.replace(row)
-    this.runEvent(row, how.status, Object.keys(data).length === 0 ? null : data)
-    if (how.status === 'succeeded') this.recordResult(row)
+    this.runEvent(row, event, Object.keys(data).length === 0 ? null : data)
+    if (to === 'succeeded') this.recordResult(row)
     if (row.instanceId === null) this.endedIds.push(row.id)
     return row
   }
@@ -438,16 +443,6 @@ export class Change {
 
 /** Lines that tell that a node's work has failed. */
 const FAILURES: ReadonlySet<string> = new Set(['failed', 'gate.rejected', 'node.failed'])
-
-const CANCELLED_UNSTARTED = {
-  status: 'cancelled',
-  result: null,
-  error: null,
-  unknown: false,
-  deadLetter: false,
-  failure: false,
-  told: UNTOLD,
-} as const
 
 /** Whatever is still open in it is active, and need not go on. */
 function isUnwanted({ phase, reason, open, more }: InstanceRow): boolean {

@@ -12,6 +12,7 @@ import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { LeaseFetch } from '../../model/leases.ts'
 import type { RunRow } from '../../model/rows.ts'
+import { transitionOf } from '../../model/run-transitions.ts'
 import type { Need } from '../../store/store.ts'
 import type { Change } from '../fold/change.ts'
 import { iso } from '../fold/run/lease-events.ts'
@@ -306,7 +307,7 @@ function tellStart(change: Change, run: RunRow): void {
     runId: run.id,
     instanceId: run.instanceId,
     seq: null,
-    type: 'started',
+    type: transitionOf('pending', 'claim', 'own_lease').event,
     node: run.node,
     actor: worker,
     tenant: run.tenant,

@@ -50,6 +50,11 @@ export class Stage {
     return new Stage(await Drive.open(place, { sessionTtlMs: 1e9, heartbeatMs: 3_600_000 }))
   }
 
+  /** A saga among other work of the same engine. */
+  static on(d: Drive): Stage {
+    return new Stage(d)
+  }
+
   async start(of: Net): Promise<string> {
     this.id = await this.d.start({ net: of, input: { order: 7 } })
     return this.id

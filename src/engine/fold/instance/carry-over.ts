@@ -6,6 +6,7 @@
 
 import type { PlaceAt } from '../../../model/firings.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
+import { transitionOf } from '../../../model/run-transitions.ts'
 import type { CompiledNet } from '../../../net/compile.ts'
 import type { Entries, Place } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
@@ -31,7 +32,7 @@ export function takenOver(change: Change, member: Member, run: RunRow): RunRow |
     ...run,
     // What lies aside lies aside in the other instance.
     payload: member.net.keepsAside && mayRefer(before.payload) ? run.payload : before.payload,
-    status: 'succeeded',
+    status: transitionOf(run.status, 'take_over').to,
     result: before.result,
     attempt: before.attempt,
     startedAt: before.startedAt,

@@ -23,7 +23,14 @@ import { placeOf } from '../run/runs.ts'
 /** Given up at a time; an instance has more than this only in theory, and those end by themselves. */
 const CHUNK = 10_000
 
-const GIVEN_UP = { result: null, unknown: true, deadLetter: false, failure: false, told: UNTOLD }
+const GIVEN_UP = {
+  happening: 'give_up',
+  result: null,
+  unknown: true,
+  deadLetter: false,
+  failure: false,
+  told: UNTOLD,
+} as const
 
 export function cutOff(change: Change, member: Member): void {
   if (member.isNew) return
@@ -39,8 +46,8 @@ export function cutOff(change: Change, member: Member): void {
     const run = change.run(loaded.id) ?? loaded
     if (run.status !== 'leased' || (atOnce && isAwaited(member, run))) continue
     const error: Failure = { code, message: `given up while it was ${whereabouts(run)}` }
-    const status = run.deferred ? 'failed' : 'cancelled'
-    const row = change.finish(run, { ...GIVEN_UP, status, error, now: change.now })
+    const guard = run.deferred ? 'deferred' : null
+    const row = change.finish(run, { ...GIVEN_UP, guard, error, now: change.now })
     change.follow(id, { kind: 'ended', place: placeOf(row), outcome: { kind: 'unknown', error } })
   }
   if (atOnce) change.follow(id, { kind: 'continue' })

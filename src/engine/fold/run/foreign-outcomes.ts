@@ -7,6 +7,7 @@
 
 import { storableText } from '../../../kernel/json-limits.ts'
 import type { RunRow } from '../../../model/rows.ts'
+import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Failure, Outcome } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Change } from '../change.ts'
@@ -27,7 +28,10 @@ export function finishedOutside(change: Change, runId: string, instead: Failure 
   change.admission.release(run)
   change.noteStart(run, begunAt(change, run))
   const misfit = instead ?? (run.status === 'succeeded' ? outputFailure(change, run, run.result) : null)
-  const ended: RunRow = misfit === null ? run : { ...run, status: 'failed', result: null, attempt: run.attempt + 1 }
+  const { to, event } = transitionOf(run.status, 'settle', misfit === null ? null : 'misfit')
+  // A trigger has counted the attempt of a run that failed.
+  const attempt = run.status === 'failed' ? run.attempt : run.attempt + 1
+  const ended: RunRow = misfit === null ? run : { ...run, status: to, result: null, attempt }
   const error = misfit ?? (ended.status === 'succeeded' ? null : errorOf(ended))
   const deadLetter = ended.status === 'failed' && policyOf(change, ended).deadLetter
   const seq = run.instanceId === null ? null : change.member(run.instanceId).seq + 1
@@ -39,7 +43,7 @@ export function finishedOutside(change: Change, runId: string, instead: Failure 
   }
   const about = error === null ? {} : { error: error as unknown as Json, attempt: row.attempt }
   const data = { ...story, ...about }
-  change.runEvent(row, row.status, Object.keys(data).length === 0 ? null : data)
+  change.runEvent(row, event, Object.keys(data).length === 0 ? null : data)
   if (row.status === 'succeeded') change.recordResult(row)
   if (row.role === 'work') fallDue(change, row.instanceId)
   change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })

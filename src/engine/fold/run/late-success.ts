@@ -1,6 +1,7 @@
 /** Successes told after the run had been given up: its instance must know of the effect if it is to undo it. */
 
 import type { RunRow } from '../../../model/rows.ts'
+import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Happening } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { undoesInPlace, undoFollows } from '../../../net/transitions.ts'
@@ -20,7 +21,7 @@ export function tellLate(change: Change, run: RunRow, result: string | null): vo
   const undoable = change.member(run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
   // Nobody could undo it, and nobody doubts any more that it was given up.
   if (!undoable && !run.unknown) return
-  change.runEvent(run, 'late_success', null)
+  change.runEvent(run, transitionOf(run.status, 'report_late').event, null)
   const returned = result === null ? null : (JSON.parse(result) as Json)
   const cancelled = !run.unknown
   happenLate(change, run, { result: returned, cancelled })
@@ -46,8 +47,8 @@ export function undoneLate(change: Change, run: RunRow, result: string, told: To
   const { net, row } = change.member(run.instanceId)
   if (!undoesInPlace(net.net) || row.parentNode !== null) return false
   const how = { result, error: null, unknown: false, deadLetter: false, failure: false, told, now: change.now }
-  change.runEvent(run, 'redriven', { because: 'late_success' })
-  change.finish(run, { ...how, status: 'succeeded' })
+  change.runEvent(run, transitionOf(run.status, 'redrive').event, { because: 'late_success' })
+  change.finish(run, { ...how, happening: 'undo_late' })
   happenLate(change, run, {})
   return true
 }

@@ -7,6 +7,7 @@
 import { missing, runError } from '../../../kernel/errors.ts'
 import type { Command } from '../../../model/commands.ts'
 import type { RunRow } from '../../../model/rows.ts'
+import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Change } from '../change.ts'
@@ -155,9 +156,9 @@ export function overdue(change: Change, runId: string, chance: Chance): void {
     failExecution(change, run, timeout, true, UNTOLD, chance)
   } else if (run.status === 'pending' && late) {
     // One clock over all attempts ran out between two of them.
-    endRun(change, run, 'failed', timeout, false, UNTOLD, false)
+    endRun(change, run, EXPIRE, timeout, false, UNTOLD, false)
   } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
-    endRun(change, run, 'failed', { code: 'expired', message: 'not started before it expired' }, false, UNTOLD, false)
+    endRun(change, run, EXPIRE, { code: 'expired', message: 'not started before it expired' }, false, UNTOLD, false)
   }
 }
 
@@ -166,7 +167,7 @@ export function unrecordable(change: Change, runId: string): void {
   const run = change.run(runId)
   if (run === undefined) return
   if (run.status !== 'pending' && run.status !== 'leased') return finishedOutside(change, runId, UNSTORABLE)
-  endRun(change, run, 'failed', UNSTORABLE, run.status === 'leased', UNTOLD, policyOf(change, run).deadLetter)
+  endRun(change, run, REFUSE, UNSTORABLE, run.status === 'leased', UNTOLD, policyOf(change, run).deadLetter)
 }
 
 /** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
@@ -179,7 +180,7 @@ export function cancelled(change: Change, runId: string, actor: string | null): 
   }
   const active = run.status === 'leased'
   const by = actor === null ? '' : ` by ${actor}`
-  return endRun(change, run, 'cancelled', { code: 'cancelled', message: `cancelled${by}` }, active, UNTOLD, false)
+  return endRun(change, run, CANCEL, { code: 'cancelled', message: `cancelled${by}` }, active, UNTOLD, false)
 }
 
 /** A result that does not fit its schema is none: the work has failed, and would return the same again. */
@@ -187,11 +188,11 @@ export function succeed(change: Change, run: RunRow, result: string | null, told
   change.noteStart(run, told.startedAt ?? run.startedAt)
   const misfit = outputFailure(change, run, result)
   if (misfit !== null) {
-    endRun(change, run, 'failed', misfit, false, told, policyOf(change, run).deadLetter)
+    endRun(change, run, MISFIT, misfit, false, told, policyOf(change, run).deadLetter)
     return
   }
   const row = change.finish(run, {
-    status: 'succeeded',
+    happening: 'succeed',
     now: change.now,
     result,
     error: null,
@@ -229,7 +230,7 @@ export function failExecution(
     failures < run.maxAttempts && wanted && !oneClock && !appealable(change, run, error) && !ending(change, run)
   if (!again) {
     const deadLetter = how === 'dead_letter' || (how !== 'discard' && retry.deadLetter)
-    endRun(change, run, 'failed', error, unknown, told, deadLetter, result)
+    endRun(change, run, LAST_FAILURE, error, unknown, told, deadLetter, result)
     return
   }
   const asked = (error.details as { retry_delay_ms?: number } | null | undefined)?.retry_delay_ms
@@ -249,22 +250,33 @@ export function failExecution(
     error: error as unknown as Json,
     run_at: iso(row.runAt),
   }
-  change.runEvent(row, 'retried', data)
+  change.runEvent(row, transitionOf(run.status, 'fail', 'attempt_left').event, data)
 }
+
+interface End {
+  readonly happening: RunHappening
+  readonly guard: RunGuard | null
+}
+
+const LAST_FAILURE: End = { happening: 'fail', guard: 'final' }
+const MISFIT: End = { happening: 'succeed', guard: 'misfit' }
+const EXPIRE: End = { happening: 'expire', guard: null }
+const REFUSE: End = { happening: 'refuse', guard: null }
+const CANCEL: End = { happening: 'cancel', guard: null }
 
 function endRun(
   change: Change,
   run: RunRow,
-  status: 'failed' | 'cancelled',
+  end: End,
   error: Failure,
   unknown: boolean,
   told: Told,
   deadLetter: boolean,
   result: string | null = null,
 ): RunRow {
-  const failure = status === 'failed' && run.status === 'leased'
+  const failure = run.status === 'leased' && end !== CANCEL
   const row = change.finish(run, {
-    status,
+    ...end,
     now: change.now,
     result: told.result ?? result,
     error,
@@ -287,7 +299,7 @@ function defer(change: Change, run: RunRow, told: Told, command: Command | null)
   change.noteStart(run, told.startedAt ?? run.startedAt)
   const row = deferred(run, { startedAt: told.startedAt, reportId: told.reportId ?? '' })
   change.replace(row)
-  change.runEvent(row, 'deferred', storyOf(run, told))
+  change.runEvent(row, transitionOf(run.status, 'defer').event, storyOf(run, told))
   if (command !== null && row.instanceId !== null) {
     const { id: runId, instanceId, epoch } = row
     change.commands.set(runId, { runId, instanceId, epoch, createdAt: change.now, ...command })
@@ -302,7 +314,8 @@ export function postpone(change: Change, run: RunRow, delayMs: number, told: Tol
   change.admission.release(run)
   const row = postponed(run, { runAt: change.now + delayMs, startedAt: told.startedAt, reportId: told.reportId })
   change.replace(row)
-  change.runEvent(row, 'returned', { ...storyOf(run, told), run_at: iso(row.runAt) })
+  const { event } = transitionOf(run.status, 'postpone')
+  change.runEvent(row, event, { ...storyOf(run, told), run_at: iso(row.runAt) })
   patch(change, row, told)
 }
 
@@ -324,7 +337,8 @@ function unwritten({ set: _, ...told }: Told): Told {
 export function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): void {
   if (ending(change, run)) {
     const row = change.finish(run, {
-      status: 'cancelled',
+      happening: 'return',
+      guard: 'ending',
       now: change.now,
       result: told.result ?? null,
       error: null,
@@ -341,7 +355,8 @@ export function giveBack(change: Change, run: RunRow, counted: boolean, told: To
   change.admission.release(run)
   const row = returned(run, { counted, reportId: told.reportId })
   change.replace(row)
-  change.runEvent(row, 'returned', storyOf(run, { ...unwritten(told), startedAt: null }))
+  const { event } = transitionOf(run.status, 'return')
+  change.runEvent(row, event, storyOf(run, { ...unwritten(told), startedAt: null }))
 }
 
 /** Given back after a start: claimable again at once, unless its instance is ending. */
@@ -352,7 +367,8 @@ export function requeue(change: Change, run: RunRow, error: Failure | null, told
   const row = requeued(run, { error, reportId: told.reportId })
   change.replace(row)
   const data = { attempt: row.attempt, ...(error === null ? {} : { error: error as unknown as Json }) }
-  change.runEvent(row, 'returned', { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
+  const { event } = transitionOf(run.status, 'requeue')
+  change.runEvent(row, event, { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
 }
 
 /** Leased on its own, but whoever asked for it was gone by then: back as if it had never left. */

@@ -5,6 +5,7 @@
 
 import type { Command } from '../../../model/commands.ts'
 import type { RunRow } from '../../../model/rows.ts'
+import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Effect, Place } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Change, Member } from '../change.ts'
@@ -39,10 +40,11 @@ export function redrive(change: Change, member: Member, effect: Extract<Effect, 
     command: null,
   }
   // A run that somebody deleted while it was ended would be given to nobody.
+  const { event } = transitionOf(run.status, 'redrive')
   const row = { ...redriven(run, change.now), deletedAt: null }
   // Its lease ended, and its epoch was bumped, in this very transaction; its report, sent again, is still known.
   change.replace(because === 'policy' ? { ...row, epoch: run.epoch, reportId: run.reportId } : row)
-  change.runEvent(row, 'redriven', { because, ...about }, actor)
+  change.runEvent(row, event, { because, ...about }, actor)
   if (command !== null && place.role === 'work' && member.row.phase === 'undo') askAgain(change, row, command)
 }
 
@@ -51,10 +53,11 @@ function askAgain(change: Change, row: RunRow, command: Command): void {
   const { id: runId, epoch, timeoutMs } = row
   const { now } = change
   const timeoutAt = timeoutMs === null ? null : now + timeoutMs
-  const held = { status: 'leased', deferred: true, leasedBy: ASKING, leasedAt: now } as const
+  const { to, event } = transitionOf(transitionOf(row.status, 'claim').to, 'defer')
+  const held = { status: to, deferred: true, leasedBy: ASKING, leasedAt: now }
   const asked: RunRow = { ...row, ...held, startedAt: now, firstStartedAt: now, timeoutAt }
   change.replace(asked)
-  change.runEvent(asked, 'deferred', null)
+  change.runEvent(asked, event, null)
   change.commands.set(runId, { runId, instanceId: row.instanceId as string, epoch, createdAt: now, ...command })
 }
 

@@ -2,6 +2,7 @@
 
 import { tenantLimitKey } from '../../../model/limits.ts'
 import type { RunRow } from '../../../model/rows.ts'
+import { transitionOf } from '../../../model/run-transitions.ts'
 import type { ItemRun, Literal } from '../../../model/start.ts'
 import type { Effect, Failure, Place } from '../../../net/marking.ts'
 import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../../../net/net.ts'
@@ -32,7 +33,7 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
     id: change.deps.newId(),
     type: work.type,
     payload: order.payload ?? 'null',
-    status: 'pending',
+    status: transitionOf(null, 'create').to,
     priority: work.priority,
     runAt: Math.max(change.now + work.delayMs, order.runAt ?? 0),
     idempotencyKey: null,
@@ -107,7 +108,7 @@ function textOf(value: Json | null): string | null {
 function refused(change: Change, member: Member, run: RunRow, error: Failure): RunRow {
   return {
     ...run,
-    status: 'failed',
+    status: transitionOf(run.status, 'refuse').to,
     lastError: error.message,
     error: JSON.stringify(error),
     finishedAt: change.now,

@@ -1,9 +1,10 @@
 /** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
 
 import type { RunWait } from '../../../model/queries.ts'
-import { HELD_AT, type JsonText, type RunRow } from '../../../model/rows.ts'
+import { HELD_AT, type JsonText, type RunRow, type RunStatus } from '../../../model/rows.ts'
+import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
 import type { Failure, Place } from '../../../net/marking.ts'
-import type { Told } from './remarks.ts'
+import { type Told, UNTOLD } from './remarks.ts'
 
 /** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
 export const MAX_DELIVERIES = 10
@@ -20,7 +21,7 @@ export function newRun(required: NewRun, rest: Partial<RunRow>): RunRow {
     id: required.id,
     type: required.type,
     payload: required.payload,
-    status: 'pending',
+    status: transitionOf(null, 'create').to,
     priority: 100,
     runAt: required.now,
     idempotencyKey: null,
@@ -82,7 +83,7 @@ export interface Holder {
 /** The same for a run born in this transaction: nobody has seen the row yet, so no copy is made. */
 export function bornLeased(run: RunRow, holder: Holder, now: number, reportId: string): RunRow {
   const row = run as { -readonly [K in keyof RunRow]: RunRow[K] }
-  row.status = 'leased'
+  row.status = transitionOf(run.status, 'claim').to
   row.leasedBy = holder.name
   row.sessionId = holder.id
   row.leasedAt = now
@@ -93,7 +94,7 @@ export function bornLeased(run: RunRow, holder: Holder, now: number, reportId: s
 export function leased(run: RunRow, holder: Holder, now: number, reportId: string | null): RunRow {
   return {
     ...run,
-    status: 'leased',
+    status: transitionOf(run.status, 'claim').to,
     leasedBy: holder.name,
     sessionId: holder.id,
     leaseUntil: null,
@@ -113,7 +114,7 @@ export function leasedAlone(
   const firstStartedAt = run.firstStartedAt ?? p.now
   return {
     ...run,
-    status: 'leased',
+    status: transitionOf(run.status, 'claim', 'own_lease').to,
     leasedBy: p.holder,
     sessionId: null,
     leaseUntil: p.now + p.leaseMs,
@@ -138,7 +139,8 @@ const UNLEASED = {
 } as const
 
 export interface Finish {
-  readonly status: 'succeeded' | 'failed' | 'cancelled'
+  readonly happening: RunHappening
+  readonly guard?: RunGuard | null
   readonly now: number
   readonly result: JsonText | null
   readonly error: Failure | null
@@ -149,7 +151,18 @@ export interface Finish {
   readonly told: Told
 }
 
-export function finished(run: RunRow, f: Finish, seq: number | null): RunRow {
+/** Its workflow no longer wants a run that nobody has started. */
+export const CANCELLED_UNSTARTED = {
+  happening: 'cancel',
+  result: null,
+  error: null,
+  unknown: false,
+  deadLetter: false,
+  failure: false,
+  told: UNTOLD,
+} as const
+
+export function finished(run: RunRow, status: RunStatus, f: Finish, seq: number | null): RunRow {
   const startedAt = f.told.startedAt ?? run.startedAt
   return {
     ...run,
@@ -162,11 +175,11 @@ export function finished(run: RunRow, f: Finish, seq: number | null): RunRow {
     timeoutAt: null,
     deferred: false,
     epoch: run.epoch + 1,
-    status: f.status,
+    status,
     attempt: run.attempt + (f.failure ? 1 : 0),
     result: f.result,
-    lastError: f.error?.message ?? (f.status === 'succeeded' ? null : run.lastError),
-    error: f.error === null ? (f.status === 'succeeded' ? null : run.error) : JSON.stringify(f.error),
+    lastError: f.error?.message ?? (status === 'succeeded' ? null : run.lastError),
+    error: f.error === null ? (status === 'succeeded' ? null : run.error) : JSON.stringify(f.error),
     unknown: f.unknown,
     startedAt,
     firstStartedAt: run.firstStartedAt ?? startedAt,
@@ -216,7 +229,7 @@ export function retried(
     ...run,
     ...UNLEASED,
     epoch: run.epoch + 1,
-    status: 'pending',
+    status: transitionOf(run.status, 'fail', 'attempt_left').to,
     timeoutAt: nodeClock({ ...run, firstStartedAt: run.firstStartedAt ?? startedAt }),
     attempt: run.attempt + 1,
     runAt: p.runAt,
@@ -235,7 +248,7 @@ export function returned(run: RunRow, p: { readonly counted: boolean; readonly r
     ...run,
     ...UNLEASED,
     epoch: run.epoch + 1,
-    status: 'pending',
+    status: transitionOf(run.status, 'return').to,
     timeoutAt: nodeClock(run),
     startedAt: null,
     deliveries: run.deliveries + (p.counted ? 1 : 0),
@@ -247,6 +260,7 @@ export function returned(run: RunRow, p: { readonly counted: boolean; readonly r
 export function requeued(run: RunRow, p: { readonly error: Failure | null; readonly reportId: string }): RunRow {
   return {
     ...returned(run, { counted: false, reportId: p.reportId }),
+    status: transitionOf(run.status, 'requeue').to,
     attempt: run.attempt + 1,
     deliveries: 0,
     lastError: p.error?.message ?? run.lastError,
@@ -261,7 +275,8 @@ export function postponed(
 ): RunRow {
   const firstStartedAt = run.firstStartedAt ?? p.startedAt ?? run.startedAt
   const before = { ...run, firstStartedAt }
-  return { ...returned(before, { counted: false, reportId: p.reportId }), runAt: p.runAt, deliveries: 0 }
+  const { to: status } = transitionOf(run.status, 'postpone')
+  return { ...returned(before, { counted: false, reportId: p.reportId }), status, runAt: p.runAt, deliveries: 0 }
 }
 
 /** Its worker is done with it; the outcome comes later by id. Held by nobody, so nothing but a timeout ends it. */
@@ -269,6 +284,7 @@ export function deferred(run: RunRow, p: { readonly startedAt: number | null; re
   const startedAt = p.startedAt ?? run.startedAt
   return {
     ...run,
+    status: transitionOf(run.status, 'defer').to,
     deferred: true,
     sessionId: null,
     leaseUntil: null,
@@ -285,7 +301,7 @@ export function redriven(run: RunRow, now: number): RunRow {
     ...run,
     ...UNLEASED,
     epoch: run.epoch + 1,
-    status: 'pending',
+    status: transitionOf(run.status, 'redrive').to,
     attempt: 0,
     deliveries: 0,
     runAt: now,

@@ -69,7 +69,7 @@ function holderOf(change: Change, unique: UniqueParams, taken: ReadonlyMap<strin
 function replace(change: Change, holder: RunRow): boolean {
   if (holder.status !== 'pending' && holder.status !== 'leased') return false
   change.finish(holder, {
-    status: 'cancelled',
+    happening: 'cancel',
     now: change.now,
     result: null,
     unknown: holder.status === 'leased',

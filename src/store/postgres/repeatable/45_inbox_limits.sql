@@ -1,7 +1,7 @@
 -- Revision 1.
 -- Limits on the JSON, messages and times that plain SQL writes. The triggers that call these functions are with their tables.
 
--- JSON written by plain SQL is limited in size and depth like JSON through every other interface: kernel/json-limits.ts has
+-- JSON written by plain SQL is limited in size and depth like JSON through every other interface: kernel/limits.ts has
 -- the same two numbers, and test/inbox/json-limits.test.ts compares them. A value nested thousands of levels deep is valid
 -- jsonb, but a program that walks it by recursion ends with a stack overflow. Only values of more than 400 bytes are
 -- examined: 200 levels take two bytes each.

@@ -1,5 +1,5 @@
 -- Revision 1.
--- JSON written by plain SQL is limited in size and depth like JSON through every other interface: kernel/json-limits.ts has
+-- JSON written by plain SQL is limited in size and depth like JSON through every other interface: kernel/limits.ts has
 -- the same two numbers, and test/inbox/json-limits.test.ts compares them. What SQLite itself does not read as JSON (1000
 -- levels and more) is refused by the triggers of the tables.
 
