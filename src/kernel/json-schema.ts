@@ -9,7 +9,8 @@
 import { createRequire } from 'node:module'
 import vm from 'node:vm'
 import type { Ajv, ValidateFunction } from 'ajv'
-import type { Json } from '../net/net.ts'
+import type { Json, Net } from '../net/net.ts'
+import type { Problem } from '../net/validate/policy.ts'
 
 const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
 const MOST_TOLD = 20
@@ -106,4 +107,16 @@ export function misfitsOf(check: Check, value: unknown, at: string): readonly Mi
     path: `${at}${error.instancePath.replaceAll('/', '.')}`.slice(0, LONGEST_PATH),
     message: error.message ?? error.keyword,
   }))
+}
+
+/** The schemas of the nodes of a net that are not valid, with the path of each mistake. */
+export function schemaProblems(net: Net): readonly Problem[] {
+  return net.nodes.flatMap(({ key, schema }) => {
+    if (schema === undefined) return []
+    const parts = { input: schema.input?.schema ?? null, output: schema.output }
+    return Object.entries(parts).flatMap(([name, part]) => {
+      const message = part === null ? null : schemaProblem(part)
+      return message === null ? [] : [{ path: `nodes.${key}.schema.${name}`, message }]
+    })
+  })
 }

@@ -1,8 +1,8 @@
 /** Compiled nets by hash, and which net an instance runs: both only speed things up, the store has the truth. */
 
 import { netHash } from '../../kernel/hash.ts'
+import { schemaProblems } from '../../kernel/json-schema.ts'
 import { gateProblems } from '../../model/gates.ts'
-import { schemaProblems } from '../../model/node-schemas.ts'
 import type { NetRow } from '../../model/rows.ts'
 import type { CompiledNet } from '../../net/compile.ts'
 import { compileNet, indexNet, NetError } from '../../net/compile.ts'

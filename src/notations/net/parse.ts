@@ -5,8 +5,8 @@
 
 import { newEvaluator } from '../../expr/index.ts'
 import { netHash } from '../../kernel/hash.ts'
+import { schemaProblems } from '../../kernel/json-schema.ts'
 import { gateProblems } from '../../model/gates.ts'
-import { schemaProblems } from '../../model/node-schemas.ts'
 import type { Item } from '../../model/start.ts'
 import { compileNet, NetError } from '../../net/compile.ts'
 import type { Final, Net, Node } from '../../net/net.ts'
