@@ -16,35 +16,37 @@
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import type { RunRole } from './rows.ts'
+import { bigint, int, type RowOf, table, text, time, uuid } from './table.ts'
+
+export const COMMAND = table('workflow_command', {
+  runId: uuid(),
+  instanceId: uuid(),
+  /** The lease under which its run was deferred: a command of an earlier lease is over. */
+  epoch: int(),
+  subject: text(),
+  /** JSON text, published byte for byte. */
+  body: text(),
+  /** Published again after it has stayed unanswered for this long. */
+  resendMs: bigint(),
+  createdAt: time(),
+  /** The last publication that was confirmed. */
+  publishedAt: time().orNull(),
+  /** Confirmed publications. */
+  publishes: int().initially(0),
+  /** The next publication; null: it is over. */
+  dueAt: time().orNull(),
+})
 
 /** What a service is asked to do. */
-export interface Command {
-  readonly subject: string
-  /** JSON text, published byte for byte. */
-  readonly body: string
-  /** Published again when it has stayed unanswered for so long. */
-  readonly resendMs: number
-}
+export type Command = Pick<RowOf<typeof COMMAND>, 'subject' | 'body' | 'resendMs'>
 
 /** As it is put. */
-export interface NewCommand extends Command {
-  readonly runId: string
-  readonly instanceId: string
-  /** The lease of the run it was deferred under: a command of an earlier one is over. */
-  readonly epoch: number
-  readonly createdAt: number
-}
+export type NewCommand = Command & Pick<RowOf<typeof COMMAND>, 'runId' | 'instanceId' | 'epoch' | 'createdAt'>
 
-export interface CommandRow extends NewCommand {
+export interface CommandRow extends RowOf<typeof COMMAND> {
   readonly tenant: string | null
   readonly node: string
   readonly role: RunRole
-  /** The last publication that was confirmed. */
-  readonly publishedAt: number | null
-  /** Confirmed publications. */
-  readonly publishes: number
-  /** The next publication; null: it is over. */
-  readonly dueAt: number | null
 }
 
 export interface Commands {

@@ -3,7 +3,8 @@
  * numbered in the order they came; the latest is the greatest number that is not retired. They are changed by
  * `transact` (under a lock on their name), and stay: retention leaves them, and the nets they name, alone.
  */
-import type { InstanceRow, JsonText } from './rows.ts'
+import type { InstanceRow } from './rows.ts'
+import { int, json, type RowOf, table, text, time, uuid } from './table.ts'
 
 /** What starts a definition by itself, as `trigger` has it. */
 export interface TriggerWords {
@@ -15,36 +16,38 @@ export interface TriggerWords {
   readonly timezone: string
 }
 
-/** A definition without its text and plan, which may be long. */
-export interface DefinitionHead {
-  readonly id: string
-  readonly tenant: string | null
-  readonly name: string
+export const DEFINITION = table('workflow_definition', {
+  id: uuid(),
+  tenant: text().orNull(),
+  name: text(),
   /** As its author counts, or else ours: 1, 2, 3 … */
-  readonly version: string
+  version: text(),
   /** Counts the versions of a name, whatever they are called. */
-  readonly number: number
-  readonly dialect: string
-  readonly netHash: string
+  number: int(),
+  dialect: text(),
+  netHash: text(),
   /** SHA-256 of the text, in hex. */
-  readonly sourceHash: string
+  sourceHash: text(),
   /** TriggerWords. */
-  readonly trigger: JsonText | null
-  readonly createdAt: number
-  readonly createdBy: string | null
-  /** First started then. From then on its text stays as it is. */
-  readonly usedAt: number | null
+  trigger: json().orNull().named('"trigger"'),
+  createdAt: time(),
+  createdBy: text().orNull(),
+  /** The first start. From then on its text cannot change. */
+  usedAt: time().orNull(),
   /** From then on nothing starts it. */
-  readonly retiredAt: number | null
-  /** The one that starts when no version is named, and whose trigger is heard. */
+  retiredAt: time().orNull(),
+  source: text(),
+  /** What an instance needs except its input and its identity; nets are named by their hashes. */
+  plan: json(),
+})
+
+export interface DefinitionRow extends RowOf<typeof DEFINITION> {
+  /** The version that starts when none is named, and whose trigger is active. */
   readonly latest: boolean
 }
 
-export interface DefinitionRow extends DefinitionHead {
-  readonly source: string
-  /** What an instance needs but its input and its identity, nets named by their hashes. */
-  readonly plan: JsonText
-}
+/** A definition without its text and plan, which may be long. */
+export type DefinitionHead = Omit<DefinitionRow, 'source' | 'plan'>
 
 export interface DefinitionQuery {
   readonly tenant: string | null

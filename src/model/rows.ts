@@ -2,7 +2,9 @@
  * Rows as the engine sees them. Times are milliseconds since the epoch on the store's clock; JSON columns are carried
  * as JSON text, so that a result is neither parsed nor printed again on its way through.
  */
+
 import type { DrainReason, InstanceOutcome, InstanceState, Phase } from '../net/marking.ts'
+import { bigint, bool, int, json, jsonb, list, type RowOf, table, text, time, uuid } from './table.ts'
 
 export type JsonText = string
 
@@ -13,210 +15,219 @@ export type RunStatus = 'pending' | 'leased' | 'succeeded' | 'failed' | 'cancell
 export type RunRole = 'work' | 'undo' | 'final'
 
 /** One unit of work: a row of `workflow_run`. The first block is the shape foreign clients know; the rest is ours. */
-export interface RunRow {
-  readonly id: string
-  readonly type: string
-  readonly payload: JsonText
-  readonly status: RunStatus
+export const RUN = table('workflow_run', {
+  id: uuid().often(),
+  type: text().often(),
+  payload: jsonb().often(),
+  status: text<RunStatus>().initially('pending').changing().often(),
   /** Smaller runs earlier. */
-  readonly priority: number
-  readonly runAt: number
-  readonly idempotencyKey: string | null
+  priority: int().initially(100).changing().often(),
+  runAt: time().changing().often(),
+  idempotencyKey: text().orNull(),
   /** Failed executions so far. */
-  readonly attempt: number
+  attempt: int().initially(0).changing().often(),
   /** Executions allowed in all. */
-  readonly maxAttempts: number
-  readonly leasedBy: string | null
+  maxAttempts: int().initially(3).often(),
+  leasedBy: text().orNull().changing().often(),
   /** null while the lease lives with a session, or while deferred. */
-  readonly leaseUntil: number | null
+  leaseUntil: time().orNull().changing(),
   /** Length of a lease of its own, as given or last renewed; null: held by a session, by plain SQL, or by nobody. */
-  readonly leaseMs: number | null
-  readonly lastError: string | null
-  readonly result: JsonText | null
-  readonly createdAt: number
-  readonly deletedAt: number | null
+  leaseMs: bigint().orNull().changing(),
+  lastError: text().orNull().changing(),
+  result: jsonb().orNull().changing(),
+  createdAt: time().often(),
+  deletedAt: time().orNull().changing(),
 
-  readonly queue: string
-  readonly tenant: string | null
+  queue: text().initially('default').often(),
+  tenant: text().orNull(),
   /** null: a bare run, of no instance. */
-  readonly instanceId: string | null
-  readonly rootId: string | null
-  readonly node: string | null
-  readonly fire: number
+  instanceId: uuid().orNull().often(),
+  rootId: uuid().orNull().often(),
+  node: text().orNull().often(),
+  fire: int().initially(0).often(),
   /** −1 outside an `each`. */
-  readonly item: number
-  readonly role: RunRole
-  readonly scope: string
+  item: int().initially(-1).often(),
+  role: text<RunRole>().initially('work').often(),
+  scope: text().initially('').often(),
   /** Fencing number: bumped whenever a lease ends. */
-  readonly epoch: number
+  epoch: int().initially(0).changing().often(),
   /** The session (workflow_worker.id) that holds it; null when a foreign client does, or nobody. */
-  readonly sessionId: string | null
+  sessionId: text().orNull().changing().often(),
   /** Leases that ended without a reported start. */
-  readonly deliveries: number
-  readonly leasedAt: number | null
+  deliveries: int().initially(0).changing(),
+  leasedAt: time().orNull().changing().often(),
   /** Start of the current or last execution. */
-  readonly startedAt: number | null
-  readonly firstStartedAt: number | null
-  readonly finishedAt: number | null
+  startedAt: time().orNull().changing().often(),
+  firstStartedAt: time().orNull().changing().often(),
+  finishedAt: time().orNull().changing(),
   /** When the outcome was folded into the instance; null on a terminal row: finished from outside, not yet settled. */
-  readonly settledAt: number | null
-  readonly doneSeq: number | null
+  settledAt: time().orNull().changing(),
+  doneSeq: int().orNull().changing(),
   /** The report that ended the last lease, or that caused this hand-off. */
-  readonly reportId: string | null
+  reportId: text().orNull().changing().often(),
   /** true: completed later by id; leased, but by no session. */
-  readonly deferred: boolean
+  deferred: bool().initially(false).changing(),
   /** true on a failed or cancelled row whose work may have taken effect. */
-  readonly unknown: boolean
-  readonly timeoutMs: number | null
-  readonly timeoutPer: 'attempt' | 'node'
+  unknown: bool().initially(false).changing().named('unknown_outcome'),
+  timeoutMs: bigint().orNull(),
+  timeoutPer: text<'attempt' | 'node'>().initially('attempt'),
   /** When the current execution times out; null while not started or without timeout. */
-  readonly timeoutAt: number | null
+  timeoutAt: time().orNull().changing(),
   /** Not started by then: discarded. */
-  readonly expiresAt: number | null
+  expiresAt: time().orNull(),
   /** Retry policy as JSON; null: the default of its kind. */
-  readonly retry: JsonText | null
+  retry: json().orNull(),
   /** Structured last error ({ code, message, … }). */
-  readonly error: JsonText | null
-  readonly limitKey: string | null
-  readonly uniqueKey: string | null
+  error: json().orNull().changing(),
+  limitKey: text().orNull(),
+  uniqueKey: text().orNull().changing(),
   /** Exhausted and kept for an operator. */
-  readonly deadLetter: boolean
-  readonly cancelRequestedAt: number | null
+  deadLetter: bool().initially(false).changing(),
+  cancelRequestedAt: time().orNull().changing(),
   /** Unknown envelope fields, tags, initiator … of the one who enqueued it. */
-  readonly meta: JsonText | null
+  meta: json().orNull(),
   /** Put in by plain SQL or as an inbox run: its type is versioned, and it is listed by age. */
-  readonly inbox: boolean
-}
+  inbox: bool().initially(false),
+})
+export type RunRow = RowOf<typeof RUN>
 
 /** The narrow row that every settle rewrites. Input, context, errors and results lie in slots. */
-export interface InstanceRow {
-  readonly id: string
-  readonly rootId: string
-  readonly parentId: string | null
+export const INSTANCE = table('workflow_instance', {
+  id: uuid().often(),
+  rootId: uuid().often(),
+  parentId: uuid().orNull(),
   /** The place in the parent that waits for this child (null: detached or a root). */
-  readonly parentNode: string | null
-  readonly parentFire: number
-  readonly parentItem: number
-  readonly parentScope: string
-  readonly parentRole: RunRole
-  readonly depth: number
-  readonly netHash: string
-  readonly name: string
-  readonly dialect: string
-  readonly tenant: string | null
-  readonly startKey: string | null
-  readonly retryOf: string | null
-  readonly state: InstanceState
-  readonly phase: Phase
-  readonly outcome: InstanceOutcome | null
-  readonly reason: DrainReason | null
-  readonly live: number
-  readonly held: number
-  readonly open: number
-  readonly gates: number
-  readonly fires: number
-  readonly doneSeq: number
-  readonly succeeded: number
-  readonly failed: number
-  readonly unhandled: number
-  readonly finalsFailed: number
-  readonly more: boolean
-  readonly eventSeq: number
-  readonly createdAt: number
+  parentNode: text().orNull(),
+  parentFire: int().initially(0),
+  parentItem: int().initially(-1),
+  parentScope: text().initially(''),
+  parentRole: text<RunRole>().initially('work'),
+  depth: int().initially(0),
+  netHash: text().often(),
+  name: text().often(),
+  dialect: text().often(),
+  tenant: text().orNull(),
+  startKey: text().orNull(),
+  retryOf: uuid().orNull(),
+  state: text<InstanceState>().changing().often(),
+  phase: text<Phase>().changing().often(),
+  outcome: text<InstanceOutcome>().orNull().changing(),
+  reason: text<DrainReason>().orNull().changing(),
+  live: int().initially(0).changing().often(),
+  held: int().initially(0).changing(),
+  open: int().initially(0).changing().often(),
+  gates: int().initially(0).changing(),
+  fires: int().initially(0).changing().often(),
+  doneSeq: int().initially(0).changing().often(),
+  succeeded: int().initially(0).changing().often(),
+  failed: int().initially(0).changing(),
+  unhandled: int().initially(0).changing(),
+  finalsFailed: int().initially(0).changing(),
+  more: bool().initially(false).changing(),
+  eventSeq: int().initially(0).changing().often(),
+  createdAt: time().often(),
   /** When the first run began. */
-  readonly startedAt: number | null
-  readonly endedAt: number | null
-  readonly deadlineAt: number | null
+  startedAt: time().orNull().changing().often(),
+  endedAt: time().orNull().changing(),
+  deadlineAt: time().orNull().changing(),
   /** The limit under which it executes; null: none. Only roots have one: what is nested counts with its root. */
-  readonly slotKey: string | null
+  slotKey: text().orNull(),
   /** When it entered the queue; null: it did not have to wait there. */
-  readonly queuedAt: number | null
-}
+  queuedAt: time().orNull().changing(),
+})
+export type InstanceRow = RowOf<typeof INSTANCE>
 
-export interface SlotRow {
-  readonly instanceId: string
-  readonly key: string
-  readonly value: JsonText
-}
+export const SLOT = table('workflow_slot', {
+  instanceId: uuid(),
+  key: text(),
+  value: json(),
+})
+export type SlotRow = RowOf<typeof SLOT>
 
-export interface ItemChunk {
-  readonly instanceId: string
-  readonly node: string
+export const ITEM = table('workflow_item', {
+  instanceId: uuid(),
+  node: text(),
   /** 0: literal items, given at the start. */
-  readonly fire: number
+  fire: int(),
   /** Index of the first item in this chunk. */
-  readonly first: number
+  first: int(),
   /** JSON array. */
-  readonly values: JsonText
-}
+  values: json().named('"values"'),
+})
+export type ItemChunk = RowOf<typeof ITEM>
 
-export interface GateRow {
-  readonly id: string
-  readonly instanceId: string
-  readonly rootId: string
-  readonly node: string
-  readonly fire: number
-  readonly scope: string
-  readonly state: 'open' | 'approved' | 'rejected' | 'closed'
-  readonly options: JsonText
-  readonly args: JsonText | null
-  readonly dueAt: number | null
-  readonly onTimeout: 'approve' | 'reject'
-  readonly answer: JsonText | null
-  readonly answeredBy: string | null
-  readonly reason: string | null
+export const GATE = table('workflow_gate', {
+  id: uuid(),
+  instanceId: uuid(),
+  rootId: uuid(),
+  node: text(),
+  fire: int(),
+  scope: text(),
+  state: text<'open' | 'approved' | 'rejected' | 'closed'>().changing(),
+  options: json().changing(),
+  args: json().orNull().changing(),
+  dueAt: time().orNull().changing(),
+  onTimeout: text<'approve' | 'reject'>().changing(),
+  answer: json().orNull().changing(),
+  answeredBy: text().orNull().changing(),
+  reason: text().orNull().changing(),
   /** A JSON list of votes (engine/fold/votes.ts), oldest first. */
-  readonly votes: JsonText
+  votes: json().initially('[]').changing(),
   /** Stages of its escalation that have begun. */
-  readonly escalated: number
+  escalated: int().initially(0).changing(),
   /** When the next stage begins; null: none is left. */
-  readonly escalateAt: number | null
-  readonly createdAt: number
-  readonly answeredAt: number | null
-}
+  escalateAt: time().orNull().changing(),
+  createdAt: time(),
+  answeredAt: time().orNull().changing(),
+})
+export type GateRow = RowOf<typeof GATE>
 
-export interface NetRow {
-  readonly hash: string
-  readonly name: string
-  readonly dialect: string
-  readonly net: JsonText
-}
+export const NET = table('workflow_net', {
+  hash: text(),
+  name: text(),
+  dialect: text(),
+  net: json(),
+})
+export type NetRow = RowOf<typeof NET>
 
-export interface QueueRow {
-  readonly name: string
-  readonly paused: boolean
-}
+export const QUEUE = table('workflow_queue', {
+  name: text(),
+  paused: bool(),
+})
+export type QueueRow = RowOf<typeof QUEUE>
 
 /** A concurrency and/or rate limit. Key is `queue:<name>`, `key:<limit key>` or `workflow:<tenant>:<name>`. */
-export interface LimitRow {
-  readonly key: string
+export const LIMIT = table('workflow_limit', {
+  key: text(),
   /** Leased (instances of a workflow: executing) at the same time; null: unlimited. */
-  readonly maxConcurrent: number | null
-  readonly inUse: number
+  maxConcurrent: int().orNull(),
+  inUse: int(),
   /** Leases per period; null: no rate. */
-  readonly ratePer: number | null
-  readonly periodMs: number | null
-  readonly windowStart: number
-  readonly windowUsed: number
-}
+  ratePer: int().orNull(),
+  periodMs: bigint().orNull(),
+  windowStart: time(),
+  windowUsed: int(),
+})
+export type LimitRow = RowOf<typeof LIMIT>
 
-export interface WorkerRow {
-  readonly id: string
-  readonly name: string
-  readonly host: string
-  readonly pid: number
-  readonly runtime: string
-  readonly queues: readonly string[]
-  readonly types: readonly string[]
-  readonly concurrency: number
-  readonly state: 'running' | 'quiet' | 'terminate' | 'dead'
-  readonly startedAt: number
-  readonly heartbeatAt: number
-  readonly expiresAt: number
-  readonly tenant: string | null
+export const WORKER = table('workflow_worker', {
+  id: text(),
+  name: text(),
+  host: text(),
+  pid: int(),
+  runtime: text(),
+  queues: list(),
+  types: list(),
+  concurrency: int(),
+  state: text<'running' | 'quiet' | 'terminate' | 'dead'>(),
+  startedAt: time(),
+  heartbeatAt: time(),
+  expiresAt: time(),
+  tenant: text().orNull(),
   /** lease: over HTTP, its runs have leases of their own; `id` is then the name they are leased by. */
-  readonly holds: 'session' | 'lease'
-}
+  holds: text<'session' | 'lease'>().initially('session'),
+})
+export type WorkerRow = RowOf<typeof WORKER>
 
 /** Codes of failures by which a lease ended without its holder. */
 export const LEASE_LOST_CODES: readonly string[] = ['visibility_timeout', 'worker_death', 'lease_expired', 'timeout']
@@ -278,29 +289,31 @@ export interface StoredEvent extends EventRow {
   readonly id: number
 }
 
-export interface UniqueRow {
-  readonly key: string
-  readonly runId: string
+export const UNIQUE = table('workflow_unique', {
+  key: text(),
+  runId: uuid(),
   /** After this moment the key is free whatever its holder does; null: while the holder is in one of `states`. */
-  readonly expiresAt: number | null
-  readonly states: readonly string[]
-}
+  expiresAt: time().orNull(),
+  states: list(),
+})
+export type UniqueRow = RowOf<typeof UNIQUE>
 
-export interface ScheduleRow {
-  readonly name: string
-  readonly expression: string
-  readonly timezone: string
-  readonly overlap: 'skip' | 'allow' | 'cancel_previous' | 'enqueue'
-  readonly enabled: boolean
+export const SCHEDULE = table('workflow_cron', {
+  name: text(),
+  expression: text(),
+  timezone: text(),
+  overlap: text<'skip' | 'allow' | 'cancel_previous' | 'enqueue'>(),
+  enabled: bool(),
   /** { run: … } or { start: … }: what firing creates. */
-  readonly template: JsonText
-  readonly nextAt: number | null
-  readonly lastAt: number | null
-  readonly lastId: string | null
-  readonly fireCount: number
-  readonly tenant: string | null
-  readonly createdAt: number
-}
+  template: json(),
+  nextAt: time().orNull(),
+  lastAt: time().orNull(),
+  lastId: text().orNull(),
+  fireCount: int(),
+  tenant: text().orNull(),
+  createdAt: time(),
+})
+export type ScheduleRow = RowOf<typeof SCHEDULE>
 
 /** An API key. The secret is stored nowhere. */
 export interface KeyRow {
@@ -317,3 +330,18 @@ export interface KeyRow {
   readonly expiresAt: number | null
   readonly revokedAt: number | null
 }
+
+/** Names of instances, reserved permanently for a root. */
+export const NAME = table('workflow_name', { name: text(), rootId: uuid() })
+
+export const EVENT = table('workflow_event', {
+  runId: uuid().orNull().named('workflow_id'),
+  instanceId: uuid().orNull(),
+  seq: int().orNull(),
+  type: text().named('event_type'),
+  node: text().orNull(),
+  actor: text().orNull(),
+  tenant: text().orNull(),
+  data: jsonb().orNull(),
+  at: time().named('created_at'),
+})

@@ -1,6 +1,6 @@
 /** Sagas as the views `saga.workflow_instance` and `saga.workflow_step` show them (`saga_workflow_*` on SQLite). */
 import type { InstanceState } from '../net/marking.ts'
-import type { JsonText } from './rows.ts'
+import { int, jsonb, type RowOf, table, text, time, uuid } from './table.ts'
 
 export const SAGA_STATES = ['in_progress', 'compensating', 'completed', 'failed', 'compensated'] as const
 export type SagaState = (typeof SAGA_STATES)[number]
@@ -14,47 +14,49 @@ export const INSTANCE_STATES: { readonly [S in SagaState]: readonly InstanceStat
   compensated: ['compensated'],
 }
 
-export interface SagaRow {
-  readonly id: string
-  readonly tenantId: string | null
-  readonly type: string
-  readonly state: SagaState
-  readonly requestJson: JsonText | null
+export const SAGA = table('saga', {
+  id: uuid(),
+  tenantId: text().orNull(),
+  type: text(),
+  state: text<SagaState>(),
+  requestJson: jsonb().orNull(),
   /** Results by step, once it has completed. */
-  readonly resultJson: JsonText | null
+  resultJson: jsonb().orNull(),
   /** What failed first; of a failed undo, that as well. */
-  readonly error: string | null
-  readonly correlationId: string | null
-  readonly createdBy: string | null
+  error: text().orNull(),
+  correlationId: text().orNull(),
+  createdBy: text().orNull(),
   /** Steps that have completed. */
-  readonly currentStepIndex: number
-  readonly stepCount: number
-  readonly completedAt: number | null
-  readonly lastEventAt: number | null
-  readonly createdAt: number
-}
+  currentStepIndex: int(),
+  stepCount: int(),
+  completedAt: time().orNull(),
+  lastEventAt: time().orNull(),
+  createdAt: time(),
+})
+export type SagaRow = RowOf<typeof SAGA>
 
-export interface SagaStepRow {
+export const SAGA_STEP = table('saga_step', {
   /** The step id: what the command carries and the completion echoes. */
-  readonly id: string
-  readonly workflowId: string
+  id: uuid(),
+  workflowId: uuid(),
   /** −(i + 1): the undo of step i. */
-  readonly stepIndex: number
-  readonly name: string
-  readonly state: 'in_progress' | 'completed' | 'failed'
-  readonly requestJson: JsonText | null
-  readonly responseJson: JsonText | null
-  readonly error: string | null
-  readonly commandSubject: string
-  readonly commandJson: string
-  readonly commandPublishedAt: number | null
-  readonly idempotencyKey: string
-  readonly compensationSubject: string
-  readonly compensationJson: string
-  readonly startedAt: number | null
-  readonly completedAt: number | null
-  readonly createdAt: number
-}
+  stepIndex: int(),
+  name: text(),
+  state: text<'in_progress' | 'completed' | 'failed'>(),
+  requestJson: jsonb().orNull(),
+  responseJson: jsonb().orNull(),
+  error: text().orNull(),
+  commandSubject: text(),
+  commandJson: text(),
+  commandPublishedAt: time().orNull(),
+  idempotencyKey: text(),
+  compensationSubject: text(),
+  compensationJson: text(),
+  startedAt: time().orNull(),
+  completedAt: time().orNull(),
+  createdAt: time(),
+})
+export type SagaStepRow = RowOf<typeof SAGA_STEP>
 
 export interface SagaQuery {
   /** null: of anybody; '': only those without a tenant. */

@@ -1,117 +1,13 @@
 /**
- * The rows that every step writes, taken apart: their values in the order of rows.ts, which is that of their columns in
- * both stores. Written out: asked for by the name of each column, they would take most of the time of a write.
+ * Rows taken apart: their values in the order of the columns. Compiled to one array literal per table: asked for by the name of
+ * each column, the rows that every step writes would take most of the time of a write.
  */
-import type { EventRow, InstanceRow, RunRow } from '../model/rows.ts'
+import { type Cell, columnsOf, type Description, type RowOf } from '../model/table.ts'
 
-export type Cell = string | number | boolean | null
+export type Value = Cell | readonly string[] | undefined
+export type CellsOf<R> = (row: R) => Value[]
 
-export function runCells(run: RunRow): Cell[] {
-  return [
-    run.id,
-    run.type,
-    run.payload,
-    run.status,
-    run.priority,
-    run.runAt,
-    run.idempotencyKey,
-    run.attempt,
-    run.maxAttempts,
-    run.leasedBy,
-    run.leaseUntil,
-    run.leaseMs,
-    run.lastError,
-    run.result,
-    run.createdAt,
-    run.deletedAt,
-    run.queue,
-    run.tenant,
-    run.instanceId,
-    run.rootId,
-    run.node,
-    run.fire,
-    run.item,
-    run.role,
-    run.scope,
-    run.epoch,
-    run.sessionId,
-    run.deliveries,
-    run.leasedAt,
-    run.startedAt,
-    run.firstStartedAt,
-    run.finishedAt,
-    run.settledAt,
-    run.doneSeq,
-    run.reportId,
-    run.deferred,
-    run.unknown,
-    run.timeoutMs,
-    run.timeoutPer,
-    run.timeoutAt,
-    run.expiresAt,
-    run.retry,
-    run.error,
-    run.limitKey,
-    run.uniqueKey,
-    run.deadLetter,
-    run.cancelRequestedAt,
-    run.meta,
-    run.inbox,
-  ]
-}
-
-export function instanceCells(instance: InstanceRow): Cell[] {
-  return [
-    instance.id,
-    instance.rootId,
-    instance.parentId,
-    instance.parentNode,
-    instance.parentFire,
-    instance.parentItem,
-    instance.parentScope,
-    instance.parentRole,
-    instance.depth,
-    instance.netHash,
-    instance.name,
-    instance.dialect,
-    instance.tenant,
-    instance.startKey,
-    instance.retryOf,
-    instance.state,
-    instance.phase,
-    instance.outcome,
-    instance.reason,
-    instance.live,
-    instance.held,
-    instance.open,
-    instance.gates,
-    instance.fires,
-    instance.doneSeq,
-    instance.succeeded,
-    instance.failed,
-    instance.unhandled,
-    instance.finalsFailed,
-    instance.more,
-    instance.eventSeq,
-    instance.createdAt,
-    instance.startedAt,
-    instance.endedAt,
-    instance.deadlineAt,
-    instance.slotKey,
-    instance.queuedAt,
-  ]
-}
-
-export function eventCells(event: EventRow): Cell[] {
-  return [
-    event.runId,
-    event.instanceId,
-    event.seq,
-    event.type,
-    event.node,
-    event.actor,
-    event.tenant,
-    event.data,
-    event.at,
-  ]
+export function cellsOf<D extends Description<object>>(description: D): CellsOf<RowOf<D>> {
+  const values = columnsOf(description).map(({ key }) => `row.${key}`)
+  return new Function('row', `return [${values.join(', ')}]`) as CellsOf<RowOf<D>>
 }

@@ -1,65 +1,28 @@
 /** Rows to start a test from: everything filled in, only what the test is about named. */
 import { newId } from '../../src/kernel/ids.ts'
-import type { EventRow, GateRow, InstanceRow, LimitRow, RunRow, ScheduleRow, WorkerRow } from '../../src/model/rows.ts'
+import {
+  type EventRow,
+  type GateRow,
+  INSTANCE,
+  type InstanceRow,
+  type LimitRow,
+  RUN,
+  type RunRow,
+  type ScheduleRow,
+  type WorkerRow,
+} from '../../src/model/rows.ts'
+import { blank } from '../../src/model/table.ts'
 
 /** A whole second, so that every store and format keeps it exactly. */
 export const T0 = 1_790_000_000_000
 
 export { newId }
 
+const blankRun = blank(RUN)
+const blankInstance = blank(INSTANCE)
+
 export function aRun(given: Partial<RunRow> = {}): RunRow {
-  return {
-    id: newId(),
-    type: 'mail.send',
-    payload: '{}',
-    status: 'pending',
-    priority: 100,
-    runAt: T0,
-    idempotencyKey: null,
-    attempt: 0,
-    maxAttempts: 3,
-    leasedBy: null,
-    leaseUntil: null,
-    leaseMs: null,
-    lastError: null,
-    result: null,
-    createdAt: T0,
-    deletedAt: null,
-    queue: 'default',
-    tenant: null,
-    instanceId: null,
-    rootId: null,
-    node: null,
-    fire: 0,
-    item: -1,
-    role: 'work',
-    scope: '',
-    epoch: 0,
-    sessionId: null,
-    deliveries: 0,
-    leasedAt: null,
-    startedAt: null,
-    firstStartedAt: null,
-    finishedAt: null,
-    settledAt: null,
-    doneSeq: null,
-    reportId: null,
-    deferred: false,
-    unknown: false,
-    timeoutMs: null,
-    timeoutPer: 'attempt',
-    timeoutAt: null,
-    expiresAt: null,
-    retry: null,
-    error: null,
-    limitKey: null,
-    uniqueKey: null,
-    deadLetter: false,
-    cancelRequestedAt: null,
-    meta: null,
-    inbox: false,
-    ...given,
-  }
+  return { ...blankRun(), id: newId(), type: 'mail.send', payload: '{}', runAt: T0, createdAt: T0, ...given }
 }
 
 /** Held by a session since `leasedAt`. */
@@ -69,44 +32,17 @@ export function aLeasedRun(given: Partial<RunRow> & { readonly sessionId: string
 
 export function anInstance(given: Partial<InstanceRow> = {}): InstanceRow {
   const id = given.id ?? newId()
+  const about = { netHash: 'hash-1', name: 'order', dialect: 'dag', createdAt: T0, startedAt: T0 }
   return {
+    ...blankInstance(),
+    ...about,
     id,
     rootId: id,
-    parentId: null,
-    parentNode: null,
-    parentFire: 0,
-    parentItem: -1,
-    parentScope: '',
-    parentRole: 'work',
-    depth: 0,
-    netHash: 'hash-1',
-    name: 'order',
-    dialect: 'dag',
-    tenant: null,
-    startKey: null,
-    retryOf: null,
     state: 'running',
     phase: 'forward',
-    outcome: null,
-    reason: null,
     live: 1,
-    held: 0,
     open: 1,
-    gates: 0,
     fires: 1,
-    doneSeq: 0,
-    succeeded: 0,
-    failed: 0,
-    unhandled: 0,
-    finalsFailed: 0,
-    more: false,
-    eventSeq: 0,
-    createdAt: T0,
-    startedAt: T0,
-    endedAt: null,
-    deadlineAt: null,
-    slotKey: null,
-    queuedAt: null,
     ...given,
   }
 }

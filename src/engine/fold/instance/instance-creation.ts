@@ -1,7 +1,8 @@
 /** New instances: a root by start, a child by its parent's net, a retry from the one it repeats. */
 
-import type { InstanceRow } from '../../../model/rows.ts'
+import { INSTANCE, type InstanceRow } from '../../../model/rows.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
+import { blank } from '../../../model/table.ts'
 import type { Place } from '../../../net/marking.ts'
 import type { Json, Node } from '../../../net/net.ts'
 import { type About, SLOT } from '../../../net/slots.ts'
@@ -32,52 +33,35 @@ export interface Birth {
   readonly idle?: boolean
 }
 
+const blankInstance = blank(INSTANCE)
+
 /** Takes up a new instance in this transaction and lets it start, unless it is to be idle. */
 export function bear(change: Change, birth: Birth): Member {
   const net = change.net(birth.netHash)
   const { timeoutMs } = net.net
   const { parent, idle = false } = birth
   const attached = parent?.attached === true
-  // The marking of newMarking(), written out: spreading it stood out in the profile of every start.
-  const row: InstanceRow = {
-    phase: 'forward',
-    state: idle ? 'idle' : 'queued',
-    outcome: null,
-    reason: null,
-    live: 0,
-    held: 0,
-    open: 0,
-    gates: 0,
-    fires: 0,
-    doneSeq: 0,
-    succeeded: 0,
-    failed: 0,
-    unhandled: 0,
-    finalsFailed: 0,
-    more: false,
-    id: birth.id,
-    rootId: parent !== null && attached ? parent.row.rootId : birth.id,
-    parentId: parent?.row.id ?? null,
-    parentNode: attached ? parent.place.node : null,
-    parentFire: parent?.place.fire ?? 0,
-    parentItem: parent?.place.item ?? -1,
-    parentScope: parent?.place.scope ?? '',
-    parentRole: parent?.place.role ?? 'work',
-    depth: parent === null ? 1 : parent.row.depth + 1,
-    netHash: birth.netHash,
-    name: net.net.name,
-    dialect: net.net.dialect,
-    tenant: birth.tenant,
-    startKey: birth.startKey,
-    retryOf: birth.retryOf,
-    eventSeq: 0,
-    createdAt: change.now,
-    startedAt: null,
-    endedAt: null,
-    deadlineAt: idle || timeoutMs === null ? null : change.now + timeoutMs,
-    slotKey: birth.slotKey ?? null,
-    queuedAt: null,
-  }
+  const row = blankInstance()
+  row.phase = 'forward'
+  row.state = idle ? 'idle' : 'queued'
+  row.id = birth.id
+  row.rootId = parent !== null && attached ? parent.row.rootId : birth.id
+  row.parentId = parent?.row.id ?? null
+  row.parentNode = attached ? parent.place.node : null
+  row.parentFire = parent?.place.fire ?? 0
+  row.parentItem = parent?.place.item ?? -1
+  row.parentScope = parent?.place.scope ?? ''
+  row.parentRole = parent?.place.role ?? 'work'
+  row.depth = parent === null ? 1 : parent.row.depth + 1
+  row.netHash = birth.netHash
+  row.name = net.net.name
+  row.dialect = net.net.dialect
+  row.tenant = birth.tenant
+  row.startKey = birth.startKey
+  row.retryOf = birth.retryOf
+  row.createdAt = change.now
+  row.deadlineAt = idle || timeoutMs === null ? null : change.now + timeoutMs
+  row.slotKey = birth.slotKey ?? null
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
   const input = withDefaults(net.net.input, birth.input)
   if (input !== null) putSlot(member, SLOT.input.key, input)

@@ -14,6 +14,7 @@ import { takenOver } from '../instance/carry-over.ts'
 import { NeedMore } from '../need.ts'
 import { inputFailure } from '../node-schemas.ts'
 import { INBOX_RETRY } from './backoff.ts'
+import { blankRun } from './runs.ts'
 
 /** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
 const NODES_PER_CHUNK = 32
@@ -28,59 +29,31 @@ export function runOf(change: Change, member: Member, effect: RunEffect): RunRow
   const { work, retry } = order
   const { row } = member
   const unwritable = order.payload === null ? UNWRITABLE : null
-  // Written out, not spread over defaults: every step makes one.
-  const run: RunRow = {
-    id: change.deps.newId(),
-    type: work.type,
-    payload: order.payload ?? 'null',
-    status: transitionOf(null, 'create').to,
-    priority: work.priority,
-    runAt: Math.max(change.now + work.delayMs, order.runAt ?? 0),
-    idempotencyKey: null,
-    attempt: 0,
-    maxAttempts: (retry ?? INBOX_RETRY).maxAttempts,
-    leasedBy: null,
-    leaseUntil: null,
-    leaseMs: null,
-    lastError: null,
-    result: null,
-    createdAt: change.now,
-    deletedAt: null,
-    queue: work.queue,
-    tenant: row.tenant,
-    instanceId: row.id,
-    rootId: row.rootId,
-    node: place.node,
-    fire: place.fire,
-    item: place.item,
-    role: place.role,
-    scope: place.scope,
-    epoch: 0,
-    sessionId: null,
-    deliveries: 0,
-    leasedAt: null,
-    startedAt: null,
-    firstStartedAt: null,
-    finishedAt: null,
-    settledAt: null,
-    doneSeq: null,
-    reportId: null,
-    deferred: false,
-    unknown: false,
-    timeoutMs: order.timeout?.ms ?? null,
-    timeoutPer: order.timeout?.per ?? 'attempt',
-    timeoutAt: null,
-    expiresAt: order.expiresAt ?? null,
-    // The net has the node's own policy; only an item's differs from it.
-    retry: order.ownRetry === null ? null : JSON.stringify(order.ownRetry),
-    error: null,
-    limitKey: work.limitKey === null ? null : tenantLimitKey(work.limitKey, row.tenant),
-    uniqueKey: null,
-    deadLetter: false,
-    cancelRequestedAt: null,
-    meta: order.meta === null ? null : JSON.stringify(order.meta),
-    inbox: false,
-  }
+  const run = blankRun()
+  run.id = change.deps.newId()
+  run.type = work.type
+  run.status = transitionOf(null, 'create').to
+  run.payload = order.payload ?? 'null'
+  run.priority = work.priority
+  run.runAt = Math.max(change.now + work.delayMs, order.runAt ?? 0)
+  run.maxAttempts = (retry ?? INBOX_RETRY).maxAttempts
+  run.createdAt = change.now
+  run.queue = work.queue
+  run.tenant = row.tenant
+  run.instanceId = row.id
+  run.rootId = row.rootId
+  run.node = place.node
+  run.fire = place.fire
+  run.item = place.item
+  run.role = place.role
+  run.scope = place.scope
+  run.timeoutMs = order.timeout?.ms ?? null
+  run.timeoutPer = order.timeout?.per ?? 'attempt'
+  run.expiresAt = order.expiresAt ?? null
+  // The net has the node's own policy; only an item's differs from it.
+  run.retry = order.ownRetry === null ? null : JSON.stringify(order.ownRetry)
+  run.limitKey = work.limitKey === null ? null : tenantLimitKey(work.limitKey, row.tenant)
+  run.meta = order.meta === null ? null : JSON.stringify(order.meta)
   if (work.delayMs > 0 && run.runAt !== order.runAt) change.counted.set(run.id, { delay_ms: work.delayMs })
   if (unwritable !== null) return refused(change, member, run, unwritable)
   const taken = takenOver(change, member, run)

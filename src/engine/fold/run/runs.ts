@@ -1,13 +1,16 @@
 /** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
 
 import type { RunWait } from '../../../model/queries.ts'
-import { HELD_AT, type JsonText, type RunRow, type RunStatus } from '../../../model/rows.ts'
+import { HELD_AT, type JsonText, RUN, type RunRow, type RunStatus } from '../../../model/rows.ts'
 import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
+import { blank } from '../../../model/table.ts'
 import type { Failure, Place } from '../../../net/marking.ts'
 import { type Told, UNTOLD } from './remarks.ts'
 
 /** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
 export const MAX_DELIVERIES = 10
+
+export const blankRun = blank(RUN)
 
 export interface NewRun {
   readonly id: string
@@ -17,58 +20,14 @@ export interface NewRun {
 }
 
 export function newRun(required: NewRun, rest: Partial<RunRow>): RunRow {
-  return {
-    id: required.id,
-    type: required.type,
-    payload: required.payload,
-    status: transitionOf(null, 'create').to,
-    priority: 100,
-    runAt: required.now,
-    idempotencyKey: null,
-    attempt: 0,
-    maxAttempts: 3,
-    leasedBy: null,
-    leaseUntil: null,
-    leaseMs: null,
-    lastError: null,
-    result: null,
-    createdAt: required.now,
-    deletedAt: null,
-    queue: 'default',
-    tenant: null,
-    instanceId: null,
-    rootId: null,
-    node: null,
-    fire: 0,
-    item: -1,
-    role: 'work',
-    scope: '',
-    epoch: 0,
-    sessionId: null,
-    deliveries: 0,
-    leasedAt: null,
-    startedAt: null,
-    firstStartedAt: null,
-    finishedAt: null,
-    settledAt: null,
-    doneSeq: null,
-    reportId: null,
-    deferred: false,
-    unknown: false,
-    timeoutMs: null,
-    timeoutPer: 'attempt',
-    timeoutAt: null,
-    expiresAt: null,
-    retry: null,
-    error: null,
-    limitKey: null,
-    uniqueKey: null,
-    deadLetter: false,
-    cancelRequestedAt: null,
-    meta: null,
-    inbox: false,
-    ...rest,
-  }
+  const run = blankRun()
+  run.status = transitionOf(null, 'create').to
+  run.id = required.id
+  run.type = required.type
+  run.payload = required.payload
+  run.runAt = required.now
+  run.createdAt = required.now
+  return Object.assign(run, rest)
 }
 
 export function placeOf(run: RunRow): Place {

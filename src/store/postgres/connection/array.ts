@@ -3,7 +3,7 @@
  * uuid_in, which reads a uuid by sixteen strtoul); the binary form is copied, and needs no quoting here.
  */
 
-import type { Kind } from '../columns.ts'
+import type { Kind } from '../../../model/table.ts'
 import { Bytes } from './bytes.ts'
 
 const OID: Readonly<Record<Kind, number>> = {

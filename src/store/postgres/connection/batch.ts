@@ -9,7 +9,9 @@
  * binary arrays 12.2, 16.5, 4.9; binary arrays of the columns needed 12.2, 11.0, 4.9.
  */
 
-import type { Column, Kind, Value, WritableTable } from '../columns.ts'
+import type { Kind } from '../../../model/table.ts'
+import type { Value } from '../../cells.ts'
+import type { Column, WritableTable } from '../columns.ts'
 import { binaryArray } from './array.ts'
 import { type Call, type Statement, statement } from './statement.ts'
 
@@ -218,8 +220,6 @@ export function upserter<R>(into: WritableTable<R>, keys: readonly string[]): (r
 export interface UpdaterParams<R> {
   /** Its first column is the id. */
   readonly table: WritableTable<R>
-  /** The keys of those that may change. */
-  readonly changes: ReadonlySet<string>
   /** SQL appended to the SET list. */
   readonly also?: string
 }
@@ -238,7 +238,7 @@ export function updater<R extends { readonly id: string }>(
 ) => Call | null {
   const { table } = params
   const [id, ...others] = placed(table) as [Placed, ...ReturnType<typeof placed<R>>]
-  const changing = others.filter(({ key }) => params.changes.has(key))
+  const changing = others.filter(({ key }) => table.changes.has(key))
   const update = (columns: readonly Placed[], shared: Shared | null, versioned: boolean): string => {
     const set = columns.slice(1).map((column) => `${column.name} = x.${column.name}`)
     if (params.also !== undefined) set.push(params.also)

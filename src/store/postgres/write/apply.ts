@@ -35,16 +35,13 @@ const putCommands = upserter(column.COMMAND, ['run_id'])
 
 const updateInstances = updater({
   table: column.INSTANCE,
-  changes: column.INSTANCE_CHANGES,
 })
 const updateRuns = updater({
   table: column.RUN,
-  changes: column.RUN_CHANGES,
   also: 'updated_at = now(), engine_turn = NOT r.engine_turn',
 })
 const updateGates = updater({
   table: column.GATE,
-  changes: column.GATE_CHANGES,
 })
 
 /** Slots have no version of their own: whoever writes one gives its instance a new one, or recent.ts would not notice. */

@@ -1,11 +1,12 @@
 /** Instances node by node, one statement each. */
-import type { InstanceRow, RunStatus } from '../../../model/rows.ts'
+import { type InstanceRow, RUN, type RunStatus } from '../../../model/rows.ts'
 import type { NodeOf, StepQueries, StepRun } from '../../../model/step-queries.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import { EVENT_CELLS, eventOf, GATE_CELLS, gateOf, LIMIT_CELLS, limitOf } from '../row/others.ts'
-import { RUN_CELLS, RUN_COLUMNS, runOf } from '../row/run.ts'
+import { namesOf } from '../row/reader.ts'
+import { RUN_CELLS, runOf } from '../row/run.ts'
 import { SHOWN_LAST_ERROR, shownError } from '../shown.ts'
 import { frontOf } from './front.ts'
 
@@ -17,7 +18,9 @@ const HEAVY: Readonly<Record<string, string>> = {
   error: shownError('error'),
   last_error: SHOWN_LAST_ERROR,
 }
-const LEAN = RUN_COLUMNS.map(({ name }) => (HEAVY[name] === undefined ? name : `${HEAVY[name]} AS ${name}`)).join(', ')
+const LEAN = namesOf(RUN)
+  .map((name) => (HEAVY[name] === undefined ? name : `${HEAVY[name]} AS ${name}`))
+  .join(', ')
 const lean = (rest: string): string => `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN} FROM workflow_run ${rest})`
 
 /** Backwards along the index of places: the last firing, its undo beside its work. */

@@ -1,19 +1,27 @@
 /** Whole trees of instances, one statement each. Lists of ids travel as one JSON array. */
-import type { InstanceRow, NetRow, RunRole, RunStatus, SlotRow } from '../../../model/rows.ts'
+import {
+  INSTANCE,
+  type InstanceRow,
+  type NetRow,
+  type RunRole,
+  type RunStatus,
+  type SlotRow,
+} from '../../../model/rows.ts'
 import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/tree-queries.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { LAST } from '../load/loading.ts'
-import { INSTANCE_CELLS, INSTANCE_COLUMNS, instanceOf } from '../row/instance.ts'
+import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import { NET_CELLS, netOf, slotOf } from '../row/others.ts'
+import { namesOf } from '../row/reader.ts'
 
 const IDS = '(SELECT value FROM json_each(?1))'
 const BY_KEY = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE start_key IS NOT NULL AND start_key = ?`
 const NAME_HOLDERS = `SELECT name, root_id FROM workflow_name WHERE name IN ${IDS}`
 const NETS = `SELECT ${NET_CELLS} FROM workflow_net WHERE hash IN ${IDS}`
 
-const COLUMNS = INSTANCE_COLUMNS.map(({ name }) => name)
+const COLUMNS = namesOf(INSTANCE)
 const of = (alias: string): string => COLUMNS.map((name) => `${alias}.${name}`).join(', ')
 /** Detached children live their own lives: they have no place in the parent. */
 const BELOW = `WITH RECURSIVE t (${COLUMNS.join(', ')}, first_item, item_count, level) AS (

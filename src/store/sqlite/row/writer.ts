@@ -6,35 +6,16 @@
  */
 
 import { StoreDataError } from '../../../kernel/store-errors.ts'
-import type { Cell } from '../../cells.ts'
+import { type Cell, type Column, columnsOf, type Description } from '../../../model/table.ts'
+import { cellsOf } from '../../cells.ts'
 import type { Connection } from '../connection.ts'
 import type { Statement, Value } from '../driver.ts'
 
-export interface Column {
-  readonly name: string
-  /** What the schema puts in if an insert leaves the column out; undefined: always named. */
-  readonly initial: Cell | undefined
-  readonly mutable: boolean
-}
-
-export function fixed(name: string): Column {
-  return { name, initial: undefined, mutable: false }
-}
-
-export function constant(name: string, initial: Cell): Column {
-  return { name, initial, mutable: false }
-}
-
-export function mutable(name: string, initial: Cell | undefined): Column {
-  return { name, initial, mutable: true }
-}
-
-export interface Table<Row> {
+interface Table<Row> {
   readonly name: string
   readonly columns: readonly Column[]
-  /** Their values, in their order. */
   readonly cells: (row: Row) => readonly Cell[]
-  /** true: it has updated_at, written with every change, and engine_turn, which tells our writes from others'. */
+  /** true: it has updated_at, written with every change, and engine_turn, which distinguishes the engine's writes. */
   readonly stamped: boolean
 }
 
@@ -52,11 +33,13 @@ export class RowWriter<Row extends { readonly id: string }> {
   readonly #updates = new Map<number, Statement>()
   readonly #values: Value[] = []
 
-  constructor(connection: Connection, table: Table<Row>) {
+  constructor(connection: Connection, description: Description<object>, stamped: boolean) {
+    const columns = columnsOf(description)
+    const cells = cellsOf(description) as unknown as Table<Row>['cells']
     this.#connection = connection
-    this.#table = table
-    this.#initial = table.columns.map((column) => column.initial)
-    this.#mutable = table.columns.flatMap((column, at) => (column.mutable ? [at] : []))
+    this.#table = { name: description.name, columns, cells, stamped }
+    this.#initial = columns.map((column) => column.initial)
+    this.#mutable = columns.flatMap((column, at) => (column.changes ? [at] : []))
   }
 
   insert(row: Row, now: number): void {

@@ -6,7 +6,7 @@ import type { WorkerRow } from '../../../model/rows.ts'
 import type { Beat, RunKey } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
-import { aboutWorker } from '../row/others.ts'
+import type { Value } from '../driver.ts'
 import { runKeyOf } from './run-key.ts'
 
 const BEAT = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
@@ -89,4 +89,10 @@ export async function lostRuns(connection: Connection, limit: number): Promise<R
   const over = await connection.read(() => connection.statement(OVER).get(readClock(connection)) !== undefined)
   if (over) await connection.write(() => bury(connection))
   return connection.read(() => connection.statement(LOST).all(limit).map(runKeyOf))
+}
+
+/** The first nine columns: identity and state. */
+function aboutWorker(worker: WorkerRow): readonly Value[] {
+  const { id, name, host, pid, runtime, queues, types, concurrency, state } = worker
+  return [id, name, host, pid, runtime, JSON.stringify(queues), JSON.stringify(types), concurrency, state]
 }

@@ -3,6 +3,7 @@
  * that a power cut swallows only publishes once more, so neither waits for the disk.
  */
 import {
+  COMMAND,
   type CommandRow,
   type Commands,
   keptOf,
@@ -11,13 +12,24 @@ import {
   type Refused,
   type RefusedRow,
 } from '../../../model/commands.ts'
+import type { RunRole } from '../../../model/rows.ts'
+import { table, text } from '../../../model/table.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
+import { namesOf, rowReader } from '../row/reader.ts'
 import { storable } from '../row/writer.ts'
 
-const READ = `SELECT c.run_id, c.instance_id, c.epoch, c.subject, c.body, c.resend_ms, c.created_at, c.published_at, c.publishes,
-  c.due_at, r.tenant, r.node, r.role FROM workflow_command c JOIN workflow_run r ON r.id = c.run_id`
+const WITH_RUN = table('workflow_command', {
+  ...COMMAND.fields,
+  tenant: text().orNull(),
+  node: text(),
+  role: text<RunRole>(),
+})
+const commandOf = rowReader(WITH_RUN)
+const READ = `SELECT ${namesOf(COMMAND)
+  .map((name) => `c.${name}`)
+  .join(', ')}, r.tenant, r.node, r.role FROM workflow_command c JOIN workflow_run r ON r.id = c.run_id`
 const ANY_DUE = 'SELECT 1 FROM workflow_command WHERE due_at IS NOT NULL AND due_at <= ? LIMIT 1'
 const DUE = `SELECT c.run_id, r.status = 'leased' AND r.epoch = c.epoch
   FROM workflow_command c LEFT JOIN workflow_run r ON r.id = c.run_id
@@ -129,24 +141,6 @@ function refusedOn(connection: Connection): Refused {
         () => undefined,
       ),
     list: ({ limit, before }) => connection.read(() => connection.statement(LIST).all(before, limit).map(refusedOf)),
-  }
-}
-
-function commandOf(cells: Cells): CommandRow {
-  return {
-    runId: cells[0] as string,
-    instanceId: cells[1] as string,
-    epoch: cells[2] as number,
-    subject: cells[3] as string,
-    body: cells[4] as string,
-    resendMs: cells[5] as number,
-    createdAt: cells[6] as number,
-    publishedAt: cells[7] as number | null,
-    publishes: cells[8] as number,
-    dueAt: cells[9] as number | null,
-    tenant: cells[10] as string | null,
-    node: cells[11] as string,
-    role: cells[12] as CommandRow['role'],
   }
 }
 

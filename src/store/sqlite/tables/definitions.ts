@@ -1,12 +1,19 @@
 /** Definitions: reads, and the mark that a start makes. Deploying and retiring are part of `transact`. */
-import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../../../model/definitions.ts'
+import { DEFINITION, type DefinitionHead, type DefinitionName, type Definitions } from '../../../model/definitions.ts'
+import { bool, columnsOf, table } from '../../../model/table.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
+import { upserter } from '../row/put.ts'
+import { rowReader } from '../row/reader.ts'
 
-const HEAD_CELLS = `d.id, d.tenant, d.name, d.version, d.number, d.dialect, d.net_hash, d.source_hash, d."trigger",
-  d.created_at, d.created_by, d.used_at, d.retired_at`
+const { source: _source, plan: _plan, ...HEAD_FIELDS } = DEFINITION.fields
+const HEAD_CELLS = columnsOf(table('workflow_definition', HEAD_FIELDS))
+  .map(({ name }) => `d.${name}`)
+  .join(', ')
+const headOf = rowReader(table('workflow_definition', { latest: bool(), ...HEAD_FIELDS }))
+const rowOf = rowReader(table('workflow_definition', { latest: bool(), ...DEFINITION.fields }))
 /** By the index of numbers: is there a later one in service? */
 const LATEST = `(d.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM workflow_definition n
   WHERE n.name = d.name AND coalesce(n.tenant, '') = coalesce(d.tenant, '') AND n.number > d.number AND n.retired_at IS NULL))`
@@ -35,12 +42,7 @@ const IDLE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
 const USE = `UPDATE workflow_definition SET used_at = coalesce(used_at, ?3)
   WHERE id = ?1 AND source_hash = ?2 AND retired_at IS NULL RETURNING used_at`
 
-const PUT = `INSERT INTO workflow_definition (id, tenant, name, version, number, dialect, net_hash, source_hash, "trigger",
-    created_at, created_by, used_at, retired_at, source, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (id) DO UPDATE SET dialect = excluded.dialect, net_hash = excluded.net_hash,
-    source_hash = excluded.source_hash, "trigger" = excluded."trigger", created_at = excluded.created_at,
-    created_by = excluded.created_by, used_at = excluded.used_at, retired_at = excluded.retired_at,
-    source = excluded.source, plan = excluded.plan`
+export const putDefinition = upserter(DEFINITION, { keys: ['id'], kept: ['tenant', 'name', 'version', 'number'] })
 const RETIRE = 'UPDATE workflow_definition SET retired_at = ?2 WHERE id = ?1 AND retired_at IS NULL'
 const RESTORE = 'UPDATE workflow_definition SET retired_at = NULL WHERE id = ?1'
 
@@ -85,55 +87,10 @@ export function loadVersions(connection: Connection, { tenant, name }: Definitio
   return connection.statement(VERSIONS).all(tenant, name).map(headOf)
 }
 
-export function putDefinition(connection: Connection, row: DefinitionRow): void {
-  connection
-    .statement(PUT)
-    .get(
-      row.id,
-      row.tenant,
-      row.name,
-      row.version,
-      row.number,
-      row.dialect,
-      row.netHash,
-      row.sourceHash,
-      row.trigger,
-      row.createdAt,
-      row.createdBy,
-      row.usedAt,
-      row.retiredAt,
-      row.source,
-      row.plan,
-    )
-}
-
 export function retireDefinition(connection: Connection, id: string, now: number): void {
   connection.statement(RETIRE).get(id, now)
 }
 
 export function restoreDefinition(connection: Connection, id: string): void {
   connection.statement(RESTORE).get(id)
-}
-
-function headOf(cells: Cells): DefinitionHead {
-  return {
-    id: cells[1] as string,
-    tenant: cells[2] as string | null,
-    name: cells[3] as string,
-    version: cells[4] as string,
-    number: cells[5] as number,
-    dialect: cells[6] as string,
-    netHash: cells[7] as string,
-    sourceHash: cells[8] as string,
-    trigger: cells[9] as string | null,
-    createdAt: cells[10] as number,
-    createdBy: cells[11] as string | null,
-    usedAt: cells[12] as number | null,
-    retiredAt: cells[13] as number | null,
-    latest: cells[0] === 1,
-  }
-}
-
-function rowOf(cells: Cells): DefinitionRow {
-  return { ...headOf(cells), source: cells[14] as string, plan: cells[15] as string }
 }

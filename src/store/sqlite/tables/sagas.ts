@@ -1,14 +1,18 @@
 /** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
 
 import { MAX_SHOWN_CHARACTERS } from '../../../kernel/limits.ts'
-import { INSTANCE_STATES, type SagaQueries, type SagaRow, type SagaStepRow } from '../../../model/sagas.ts'
+import { INSTANCE_STATES, SAGA, SAGA_STEP, type SagaQueries } from '../../../model/sagas.ts'
 import { ALWAYS_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Connection } from '../connection.ts'
-import type { Cells } from '../driver.ts'
+import { namesOf, rowReader } from '../row/reader.ts'
 import { shownJson } from '../shown.ts'
 
-const ROW = `SELECT v.id, v.tenant_id, v.type, v.state, v.request_json, v.result_json, v.error, v.correlation_id, v.created_by,
-  v.current_step_index, v.step_count, v.completed_at, v.last_event_at, v.created_at`
+const sagaOf = rowReader(SAGA)
+const stepOf = rowReader(SAGA_STEP)
+
+const ROW = `SELECT ${namesOf(SAGA)
+  .map((name) => `v.${name}`)
+  .join(', ')}`
 const shownIn = (name: string): string =>
   shownJson(`v.${name}`, `v.shown_size <= ${PAGE_BYTES} OR octet_length(v.${name}) <= ${ALWAYS_BYTES}`)
 const LISTED = ROW.replace('v.request_json', shownIn('request_json')).replace('v.result_json', shownIn('result_json'))
@@ -26,9 +30,16 @@ const ofStep = (name: string): string =>
   shownJson(name, `shown_size <= ${PAGE_BYTES} OR octet_length(${name}) <= ${ALWAYS_BYTES}`)
 const STEP_SIZE =
   'coalesce(octet_length(response_json), 0) + octet_length(command_json) + octet_length(compensation_json)'
-const STEPS = `SELECT id, workflow_id, step_index, name, state, ${ofStep('request_json')}, ${ofStep('response_json')},
-    substr(error, 1, ${MAX_SHOWN_CHARACTERS}), command_subject, ${ofStep('command_json')}, command_published_at, idempotency_key,
-    compensation_subject, ${ofStep('compensation_json')}, started_at, completed_at, created_at
+const STEP_SHOWN: Readonly<Record<string, string>> = {
+  request_json: ofStep('request_json'),
+  response_json: ofStep('response_json'),
+  error: `substr(error, 1, ${MAX_SHOWN_CHARACTERS})`,
+  command_json: ofStep('command_json'),
+  compensation_json: ofStep('compensation_json'),
+}
+const STEPS = `SELECT ${namesOf(SAGA_STEP)
+  .map((name) => STEP_SHOWN[name] ?? name)
+  .join(', ')}
   FROM (SELECT *, sum(${STEP_SIZE}) OVER (ORDER BY ${IN_ORDER} ROWS UNBOUNDED PRECEDING) AS shown_size
     FROM saga_workflow_step WHERE workflow_id = ?)
   ORDER BY ${IN_ORDER}`
@@ -42,46 +53,5 @@ export function sagasOn(connection: Connection): SagaQueries {
       }),
     get: (id) => connection.read(() => connection.statement(GET).all(id).map(sagaOf)[0] ?? null),
     steps: (id) => connection.read(() => connection.statement(STEPS).all(id).map(stepOf)),
-  }
-}
-
-function sagaOf(cells: Cells): SagaRow {
-  return {
-    id: cells[0] as string,
-    tenantId: cells[1] as string | null,
-    type: cells[2] as string,
-    state: cells[3] as SagaRow['state'],
-    requestJson: cells[4] as string | null,
-    resultJson: cells[5] as string | null,
-    error: cells[6] as string | null,
-    correlationId: cells[7] as string | null,
-    createdBy: cells[8] as string | null,
-    currentStepIndex: cells[9] as number,
-    stepCount: cells[10] as number,
-    completedAt: cells[11] as number | null,
-    lastEventAt: cells[12] as number | null,
-    createdAt: cells[13] as number,
-  }
-}
-
-function stepOf(cells: Cells): SagaStepRow {
-  return {
-    id: cells[0] as string,
-    workflowId: cells[1] as string,
-    stepIndex: cells[2] as number,
-    name: cells[3] as string,
-    state: cells[4] as SagaStepRow['state'],
-    requestJson: cells[5] as string | null,
-    responseJson: cells[6] as string | null,
-    error: cells[7] as string | null,
-    commandSubject: cells[8] as string,
-    commandJson: cells[9] as string,
-    commandPublishedAt: cells[10] as number | null,
-    idempotencyKey: cells[11] as string,
-    compensationSubject: cells[12] as string,
-    compensationJson: cells[13] as string,
-    startedAt: cells[14] as number | null,
-    completedAt: cells[15] as number | null,
-    createdAt: cells[16] as number,
   }
 }

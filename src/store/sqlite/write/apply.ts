@@ -1,12 +1,10 @@
 /** Writes a delta. Loops over prepared statements: with one writer there is nothing to gain from sets or from order. */
 import { StoreConflictError } from '../../../kernel/store-errors.ts'
-import type { GateRow, InstanceRow, RunRow } from '../../../model/rows.ts'
+import { type GateRow, INSTANCE, type InstanceRow, RUN, type RunRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
 import type { Connection } from '../connection.ts'
 import { storeFailure } from '../failure.ts'
 import type { Loading } from '../load/loading.ts'
-import { INSTANCE_TABLE } from '../row/instance.ts'
-import { RUN_TABLE } from '../row/run.ts'
 import { RowWriter, storable } from '../row/writer.ts'
 import { insertEvents } from './events.ts'
 import { putRest } from './rest.ts'
@@ -38,8 +36,8 @@ export class DeltaWriter {
 
   constructor(connection: Connection) {
     this.#connection = connection
-    this.#runs = new RowWriter(connection, RUN_TABLE)
-    this.#instances = new RowWriter(connection, INSTANCE_TABLE)
+    this.#runs = new RowWriter(connection, RUN, true)
+    this.#instances = new RowWriter(connection, INSTANCE, false)
   }
 
   /** Updates come before inserts: a unique key may pass from a row that ends to one that begins. */

@@ -1,15 +1,16 @@
 /** Appends to the audit trail, up to sixteen rows to a statement: a fifth cheaper than one by one (7.1 → 5.5 µs a row). */
 
-import type { EventRow } from '../../../model/rows.ts'
-import { eventCells } from '../../cells.ts'
+import { EVENT, type EventRow } from '../../../model/rows.ts'
+import { cellsOf } from '../../cells.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
+import { namesOf } from '../row/reader.ts'
 
 const CHUNK = 16
-/** In the order of rows.ts. */
-const INTO =
-  'INSERT INTO workflow_event (workflow_id, instance_id, seq, event_type, node, actor, tenant, data, created_at, engine) VALUES'
-const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, 1)'
+const NAMES = namesOf(EVENT)
+const INTO = `INSERT INTO workflow_event (${NAMES.join(', ')}, engine) VALUES`
+const ROW = `(${NAMES.map(() => '?').join(', ')}, 1)`
+const eventCells = cellsOf(EVENT)
 /** By number of rows. */
 const INSERT = Array.from({ length: CHUNK + 1 }, (_, n) => `${INTO} ${Array(n).fill(ROW).join(', ')}`)
 
