@@ -1,7 +1,7 @@
 import type { EngineKey } from '../kernel/scoped-names.ts'
 import type { Json, Retry } from '../net/net.ts'
 import type { LimitParams } from './limits.ts'
-import type { RunWait } from './queries.ts'
+import type { RunWait } from './queries/queries.ts'
 import type { RunRow, RunStatus } from './rows.ts'
 export interface EnqueueParams {
   readonly id?: string

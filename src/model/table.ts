@@ -58,8 +58,6 @@ export const json = (): Field<string> => new Field<string>('json', undefined)
 export const jsonb = (): Field<string> => new Field<string>('jsonb', undefined)
 export const list = (): Field<readonly string[]> => new Field<readonly string[]>('list', undefined)
 
-export type Fields = { readonly [key: string]: Field<never> | Field<unknown> }
-
 export interface Description<F> {
   readonly name: string
   readonly fields: F

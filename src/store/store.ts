@@ -6,8 +6,8 @@
 
 import type { Commands, NewCommand } from '../model/commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../model/definitions.ts'
-import type { FiringNeed, FiringsLoaded } from '../model/firings.ts'
-import type { Queries } from '../model/queries.ts'
+import type { FiringNeed, FiringsLoaded } from '../model/queries/firings.ts'
+import type { Queries } from '../model/queries/queries.ts'
 import type { Listing, Registry } from '../model/registry.ts'
 import type {
   EventRow,

@@ -1,7 +1,7 @@
 /** Results read when somebody asks, never copied into rows: of an instance, and of what came before a run. */
 
-import { LIST_BYTES, TOO_LONG } from '../model/firings.ts'
-import type { Queries } from '../model/queries.ts'
+import { LIST_BYTES, TOO_LONG } from '../model/queries/firings.ts'
+import type { Queries } from '../model/queries/queries.ts'
 import { type InputPlace, inputPlace } from '../model/retried-runs.ts'
 import type { InstanceRow, NetRow, RunRow } from '../model/rows.ts'
 import { ALWAYS_BYTES, omitted } from '../model/shown.ts'

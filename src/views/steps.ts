@@ -10,9 +10,9 @@
  * open when its instance stopped has failed: nobody decided it.
  */
 
-import type { Queries } from '../model/queries.ts'
+import type { Queries } from '../model/queries/queries.ts'
+import type { StepRun } from '../model/queries/steps.ts'
 import type { GateRow, InstanceRow, RunStatus } from '../model/rows.ts'
-import type { StepRun } from '../model/step-queries.ts'
 import type { CompiledNet } from '../net/compile.ts'
 import type { Failure } from '../net/marking.ts'
 import { TERMINAL } from '../net/marking.ts'

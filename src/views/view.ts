@@ -1,6 +1,6 @@
 /** One instance as an operator wants to see it. */
 
-import type { Queries } from '../model/queries.ts'
+import type { Queries } from '../model/queries/queries.ts'
 import type { GateRow, InstanceRow, RunRow } from '../model/rows.ts'
 import { PAGE_BYTES } from '../model/shown.ts'
 import { type NodeFailure, SLOT, slotValue } from '../net/slots.ts'

@@ -1,7 +1,7 @@
 /** Follows the events of one instance by their seq until its end has been told. */
 
 import { PetrelError } from '../kernel/errors.ts'
-import type { Queries } from '../model/queries.ts'
+import type { Queries } from '../model/queries/queries.ts'
 import type { StoredEvent } from '../model/rows.ts'
 import { TERMINAL } from '../net/marking.ts'
 

@@ -3,10 +3,10 @@
 import { unscopedName } from '../kernel/scoped-names.ts'
 import { toolsOfType, typeMatcher, typeOfTools, typeWithTools } from '../kernel/type-filters.ts'
 import { limitKeys } from '../model/limits.ts'
-import type { Queries } from '../model/queries.ts'
+import type { Queries } from '../model/queries/queries.ts'
+import type { StepRun } from '../model/queries/steps.ts'
 import type { Registry } from '../model/registry.ts'
 import { HELD_AT, type InstanceRow, type LimitRow, type WorkerRow } from '../model/rows.ts'
-import type { StepRun } from '../model/step-queries.ts'
 import { failureOf } from './steps.ts'
 import type { Count, LeaseReason, Reason } from './why-reasons.ts'
 

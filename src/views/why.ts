@@ -5,8 +5,8 @@
  */
 
 import type { GateView } from '../model/gates.ts'
+import type { StepRun } from '../model/queries/steps.ts'
 import type { InstanceRow, RunRow } from '../model/rows.ts'
-import type { StepRun } from '../model/step-queries.ts'
 import type { CompiledNet } from '../net/compile.ts'
 import { type Place, TERMINAL } from '../net/marking.ts'
 import { type HeldToken, type NodeFailure, SLOT, slotValue } from '../net/slots.ts'

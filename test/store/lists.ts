@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { EventQuery, InstanceQuery, RunQuery } from '../../src/model/queries.ts'
+import type { EventQuery, InstanceQuery, RunQuery } from '../../src/model/queries/queries.ts'
 import { HELD_AT, type RunRow, type TotalRow } from '../../src/model/rows.ts'
 import { aLeasedRun, anEvent, anInstance, aRun, aSchedule, aStep, newId, T0 } from './rows.ts'
 import { ids, put, setClock } from './subject.ts'

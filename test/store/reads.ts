@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { GateQuery, InstanceQuery, RunQuery } from '../../src/model/queries.ts'
+import type { GateQuery, InstanceQuery, RunQuery } from '../../src/model/queries/queries.ts'
 import { aGate, aLeasedRun, aLimit, anEndedInstance, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { ids, put } from './subject.ts'
 import type { Current } from './suite.ts'

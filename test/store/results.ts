@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type ResultText, TOO_LONG } from '../../src/model/firings.ts'
+import { type ResultText, TOO_LONG } from '../../src/model/queries/firings.ts'
 import type { InstanceRow, RunRow } from '../../src/model/rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { anInstance, aStep, T0 } from './rows.ts'

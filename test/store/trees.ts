@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { RootQuery } from '../../src/model/queries/trees.ts'
 import type { InstanceRow } from '../../src/model/rows.ts'
-import type { RootQuery } from '../../src/model/tree-queries.ts'
 import { SLOT } from '../../src/net/slots.ts'
 import { aGate, anEndedInstance, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { ids, put, setClock } from './subject.ts'

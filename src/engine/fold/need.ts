@@ -1,7 +1,7 @@
 /** How the parts of a fold ask for what was not loaded. */
 
 import { PetrelError } from '../../kernel/errors.ts'
-import { LIST_BYTES } from '../../model/firings.ts'
+import { LIST_BYTES } from '../../model/queries/firings.ts'
 import { type Missing, Unloaded } from '../../net/facts.ts'
 import type { Need } from '../../store/store.ts'
 

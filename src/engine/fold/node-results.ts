@@ -3,7 +3,7 @@
  * its own nodes, a list those of its items.
  */
 
-import { LIST_BYTES, longListError, TOO_LONG } from '../../model/firings.ts'
+import { LIST_BYTES, longListError, TOO_LONG } from '../../model/queries/firings.ts'
 import { type Closed, collected, collects, hasResult, isChildRef, returned } from '../../net/lists.ts'
 import type { ChildWork, EachWork, Json, Node } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'

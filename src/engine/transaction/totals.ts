@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from '../../kernel/logger.ts'
-import type { QueueStats } from '../../model/overview.ts'
+import type { QueueStats } from '../../model/queries/overview.ts'
 import type { TotalRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { Change } from '../fold/change.ts'

@@ -4,7 +4,7 @@
  * matched in their order (a slot says how far), and work is taken over only if it was given the same.
  */
 
-import type { PlaceAt } from '../../../model/firings.ts'
+import type { PlaceAt } from '../../../model/queries/firings.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { CompiledNet } from '../../../net/compile.ts'

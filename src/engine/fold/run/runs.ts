@@ -1,6 +1,6 @@
 /** Run rows and the few ways they change. Each function takes a whole row and gives a whole row. */
 
-import type { RunWait } from '../../../model/queries.ts'
+import type { RunWait } from '../../../model/queries/queries.ts'
 import { HELD_AT, type JsonText, RUN, type RunRow, type RunStatus } from '../../../model/rows.ts'
 import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
 import { blank } from '../../../model/table.ts'

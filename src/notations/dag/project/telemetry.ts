@@ -10,8 +10,8 @@
  * also records its start, and the creation of a workflow that need not wait also records idle and queued.
  */
 
+import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { GateRow, InstanceRow, StoredEvent } from '../../../model/rows.ts'
-import type { RunBrief } from '../../../model/tree-queries.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json, Net, Node } from '../../../net/net.ts'
 import type { Cost } from './cost.ts'

@@ -2,9 +2,9 @@
 
 import { isTooDeep } from '../../../kernel/json-limits.ts'
 import { unscopedName } from '../../../kernel/scoped-names.ts'
+import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
 import { HELD_AT } from '../../../model/rows.ts'
-import type { RunBrief } from '../../../model/tree-queries.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { keptMeta } from './envelope.ts'

@@ -3,8 +3,8 @@
  * place counts for. A workflow that retries another also counts the nested ones it took over, which lie in that other.
  */
 import type { EngineApi } from '../../../engine/api.ts'
+import type { Totals } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
-import type { Totals } from '../../../model/tree-queries.ts'
 import type { TakenOver } from './values.ts'
 
 export async function totalsOf(

@@ -4,8 +4,8 @@
  */
 import type { EngineApi } from '../../../engine/api.ts'
 import { readStored } from '../../../kernel/json-limits.ts'
+import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
-import type { RunBrief } from '../../../model/tree-queries.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { SLOT } from '../../../net/slots.ts'

@@ -3,9 +3,9 @@
  * the tree as a whole up to a cap; what lies outside is not guessed at.
  */
 import type { EngineApi } from '../../../engine/api.ts'
+import type { RunBrief, Totals } from '../../../model/queries/trees.ts'
 import type { InstanceRow, SlotRow } from '../../../model/rows.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
-import type { RunBrief, Totals } from '../../../model/tree-queries.ts'
 import type { Net, Node } from '../../../net/net.ts'
 import { type NodeFailure, SLOT, slotValue } from '../../../net/slots.ts'
 import { type Nets, netOf, netsOf } from '../compile/nets.ts'

@@ -1,7 +1,7 @@
 /** The metadata of a workflow: times and counters, and what failed in it. */
 import type { EngineApi } from '../../../engine/api.ts'
+import type { RunBrief, Totals } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
-import type { RunBrief, Totals } from '../../../model/tree-queries.ts'
 import { kindOf, netOf } from '../compile/nets.ts'
 import { startsOf } from './state.ts'
 import { timeText } from './time.ts'

@@ -10,8 +10,8 @@
  */
 import type { EngineApi } from '../../../engine/api.ts'
 import { shownStored } from '../../../kernel/json-limits.ts'
+import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
-import type { RunBrief } from '../../../model/tree-queries.ts'
 import type { Json, Net } from '../../../net/net.ts'
 import { kindOf, nameOf, netOf } from '../compile/nets.ts'
 import { CALLBACKS } from '../compile/tree.ts'

@@ -1,8 +1,8 @@
 /** The event log of an execution, page by page: a page reads what it shows, however long the log. */
 import type { EngineApi } from '../../../engine/api.ts'
 import { unscopedName } from '../../../kernel/scoped-names.ts'
+import type { StepRun } from '../../../model/queries/steps.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
-import type { StepRun } from '../../../model/step-queries.ts'
 import type { Net } from '../../../net/net.ts'
 import { type ExecutionEvent, eventId, isBehind, type LogPlace } from './envelope.ts'
 import { envelope, logOf, started, unfold } from './unfold.ts'

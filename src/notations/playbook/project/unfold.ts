@@ -14,8 +14,8 @@
  * A pure function: what a line does not tell itself comes from the rows around it, which only ever gain.
  */
 
+import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
-import type { RunBrief } from '../../../model/tree-queries.ts'
 import { type Failure, TERMINAL } from '../../../net/marking.ts'
 import type { Json, Net, Node } from '../../../net/net.ts'
 import { type EventStatus, type ExecutionEvent, type ExecutionEventType, eventId } from './envelope.ts'

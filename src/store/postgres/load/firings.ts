@@ -1,6 +1,6 @@
 /** What a transaction loads of single firings: results, places, and how often nodes have fired. */
 
-import { type NodeRan, type PlaceAt, type ResultAt, type ResultText, TOO_LONG } from '../../../model/firings.ts'
+import { type NodeRan, type PlaceAt, type ResultAt, type ResultText, TOO_LONG } from '../../../model/queries/firings.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { Need } from '../../store.ts'
 import * as column from '../columns.ts'

@@ -1,5 +1,5 @@
 /** Filters of lists as WHERE clauses. Only what is asked for is named, so that each set of filters has its own plan. */
-import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries.ts'
+import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries/queries.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import { textArray } from '../connection/batch.ts'
 import { isUuid } from '../connection/uuid.ts'

@@ -11,7 +11,7 @@
  * the last id known complete. Nothing is written or locked for this, and writers never wait.
  */
 import { sleep } from '../../../kernel/sleep.ts'
-import type { EventPage, EventQuery } from '../../../model/queries.ts'
+import type { EventPage, EventQuery } from '../../../model/queries/queries.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import { textArray } from '../connection/batch.ts'

@@ -1,5 +1,5 @@
 /** Lists of gates. */
-import type { GateQuery, Queries } from '../../../model/queries.ts'
+import type { GateQuery, Queries } from '../../../model/queries/queries.ts'
 import type { GateRow } from '../../../model/rows.ts'
 import * as column from '../columns.ts'
 import { ask } from '../connection/ask.ts'

@@ -1,7 +1,7 @@
 /** Read models. No locks; each is one statement or a few. */
 
-import type { ResultAt, ResultText } from '../../../model/firings.ts'
 import type { InboxPage, InboxQuery, TypeDepth } from '../../../model/inbox.ts'
+import type { ResultAt, ResultText } from '../../../model/queries/firings.ts'
 import type {
   EventPage,
   EventQuery,
@@ -10,7 +10,7 @@ import type {
   InstanceQuery,
   Progress,
   RunQuery,
-} from '../../../model/queries.ts'
+} from '../../../model/queries/queries.ts'
 import type {
   GateRow,
   InstanceRow,

@@ -1,5 +1,5 @@
 /** The text of a list of runs. */
-import type { RunQuery, RunSort } from '../../../model/queries.ts'
+import type { RunQuery, RunSort } from '../../../model/queries/queries.ts'
 import * as column from '../columns.ts'
 import { shownRuns } from '../shown.ts'
 import type { Conditions } from './conditions.ts'

@@ -1,6 +1,7 @@
 /** Instances node by node. No locks; one statement each. */
+
+import type { NodeOf, StepQueries, StepRun } from '../../../model/queries/steps.ts'
 import type { GateRow, InstanceRow, LimitRow, RunStatus, StoredEvent } from '../../../model/rows.ts'
-import type { NodeOf, StepQueries, StepRun } from '../../../model/step-queries.ts'
 import * as column from '../columns.ts'
 import { ask } from '../connection/ask.ts'
 import { textArray, uuidArray } from '../connection/batch.ts'

@@ -1,6 +1,7 @@
 /** Whole trees of instances. No locks; one statement each. */
+
+import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/queries/trees.ts'
 import type { InstanceRow, NetRow, SlotRow } from '../../../model/rows.ts'
-import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/tree-queries.ts'
 import * as column from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import { numberArray, textArray, uuidArray } from '../connection/batch.ts'

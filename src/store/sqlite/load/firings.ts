@@ -1,5 +1,5 @@
 /** How often the nodes of an instance have fired, as the runs and attached children of its places tell. */
-import type { NodeRan } from '../../../model/firings.ts'
+import type { NodeRan } from '../../../model/queries/firings.ts'
 import type { Connection } from '../connection.ts'
 
 /** Along the place index; read once in the life of an instance, before its finals. */

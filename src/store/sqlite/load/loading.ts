@@ -1,6 +1,6 @@
 /** Everything one transaction has loaded. The maps are filled as `decide` asks; the rows are also the base of updates. */
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
-import type { NodeRan, ResultText } from '../../../model/firings.ts'
+import type { NodeRan, ResultText } from '../../../model/queries/firings.ts'
 import type { Listing } from '../../../model/registry.ts'
 import type {
   GateRow,

@@ -2,7 +2,7 @@
  * The result of a node: of its latest succeeded work, or for an `each` an object of all its items, or what the engine
  * left in a slot (results of children).
  */
-import { type ResultAt, type ResultText, TOO_LONG } from '../../../model/firings.ts'
+import { type ResultAt, type ResultText, TOO_LONG } from '../../../model/queries/firings.ts'
 import { ALWAYS_BYTES, omitted } from '../../../model/shown.ts'
 import { SLOT } from '../../../net/slots.ts'
 import type { Connection } from '../connection.ts'

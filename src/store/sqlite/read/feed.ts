@@ -1,5 +1,5 @@
 /** The global feed through a filter. With one writer at a time, what is committed is complete up to the greatest id. */
-import type { EventPage, EventQuery } from '../../../model/queries.ts'
+import type { EventPage, EventQuery } from '../../../model/queries/queries.ts'
 import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 import { eventsWithin } from './events.ts'

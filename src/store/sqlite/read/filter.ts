@@ -1,5 +1,5 @@
 /** Filters of lists as WHERE clauses. */
-import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries.ts'
+import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries/queries.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import type { Value } from '../driver.ts'
 

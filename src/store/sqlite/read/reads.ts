@@ -1,6 +1,6 @@
 /** The read models, one statement each, outside any transaction. */
 
-import type { ExecutionQueries, Progress, RunSort } from '../../../model/queries.ts'
+import type { ExecutionQueries, Progress, RunSort } from '../../../model/queries/queries.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../../model/shown.ts'
 import type { InstanceState } from '../../../net/marking.ts'

@@ -1,6 +1,7 @@
 /** Instances node by node, one statement each. */
+
+import type { NodeOf, StepQueries, StepRun } from '../../../model/queries/steps.ts'
 import { type InstanceRow, RUN, type RunStatus } from '../../../model/rows.ts'
-import type { NodeOf, StepQueries, StepRun } from '../../../model/step-queries.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'

@@ -1,4 +1,6 @@
 /** Whole trees of instances, one statement each. Lists of ids travel as one JSON array. */
+
+import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/queries/trees.ts'
 import {
   INSTANCE,
   type InstanceRow,
@@ -7,7 +9,6 @@ import {
   type RunStatus,
   type SlotRow,
 } from '../../../model/rows.ts'
-import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/tree-queries.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'

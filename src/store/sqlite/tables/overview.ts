@@ -1,5 +1,5 @@
 /** Lists and counts for operators. */
-import type { Overview } from '../../../model/overview.ts'
+import type { Overview } from '../../../model/queries/overview.ts'
 import type { RunStatus } from '../../../model/rows.ts'
 import type { Connection } from '../connection.ts'
 

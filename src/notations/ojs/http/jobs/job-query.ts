@@ -1,7 +1,7 @@
 /** Filters of lists of jobs and of bulk operations, in the words of OJS. */
 
 import { RequestError } from '../../../../http/request-error.ts'
-import type { RunQuery, RunWait } from '../../../../model/queries.ts'
+import type { RunQuery, RunWait } from '../../../../model/queries/queries.ts'
 import type { RunStatus } from '../../../../model/rows.ts'
 import { isQueueName } from '../../compile/names.ts'
 import { JOB_STATES, type JobState } from '../../project/state.ts'

@@ -3,8 +3,8 @@
  * statement however large the tree, and bounded where it says so.
  */
 
-import type { SlotPrefix } from '../net/slots.ts'
-import type { InstanceRow, NetRow, RunRow, SlotRow } from './rows.ts'
+import type { SlotPrefix } from '../../net/slots.ts'
+import type { InstanceRow, NetRow, RunRow, SlotRow } from '../rows.ts'
 
 export interface TreeQueries {
   instanceByKey(startKey: string): Promise<InstanceRow | null>

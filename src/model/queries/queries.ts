@@ -1,9 +1,7 @@
-import type { InstanceState } from '../net/marking.ts'
-import type { SlotKey, SlotPrefix } from '../net/slots.ts'
-import type { DefinitionQueries } from './definitions.ts'
-import type { ResultAt, ResultText } from './firings.ts'
-import type { InboxPage, InboxQuery, TypeDepth } from './inbox.ts'
-import type { Overview } from './overview.ts'
+import type { InstanceState } from '../../net/marking.ts'
+import type { SlotKey, SlotPrefix } from '../../net/slots.ts'
+import type { DefinitionQueries } from '../definitions.ts'
+import type { InboxPage, InboxQuery, TypeDepth } from '../inbox.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -20,10 +18,12 @@ import type {
   StoredEvent,
   TotalRow,
   WorkerRow,
-} from './rows.ts'
-import type { SagaQueries } from './sagas.ts'
-import type { StepQueries } from './step-queries.ts'
-import type { TreeQueries } from './tree-queries.ts'
+} from '../rows.ts'
+import type { SagaQueries } from '../sagas.ts'
+import type { ResultAt, ResultText } from './firings.ts'
+import type { Overview } from './overview.ts'
+import type { StepQueries } from './steps.ts'
+import type { TreeQueries } from './trees.ts'
 
 /**
  * Read models. No locks; each is one statement or a few. `maxBytes`: for showing; of payloads, results and other values as

@@ -1,5 +1,5 @@
 /** What a transaction may load of single firings: their results, their places, and how often nodes have fired. */
-import type { InstanceRow, JsonText, RunRow } from './rows.ts'
+import type { InstanceRow, JsonText, RunRow } from '../rows.ts'
 
 export interface FiringNeed {
   readonly resultsAt?: readonly ResultAt[]

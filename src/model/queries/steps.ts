@@ -2,7 +2,7 @@
  * Reads of an instance node by node: what stands at each of its places, and what stands before it in a queue. Rows come
  * without arguments and results, so that ten thousand steps are a few megabytes. Nothing here counts without a bound.
  */
-import type { GateRow, InstanceRow, JsonText, LimitRow, RunRow, RunStatus, StoredEvent } from './rows.ts'
+import type { GateRow, InstanceRow, JsonText, LimitRow, RunRow, RunStatus, StoredEvent } from '../rows.ts'
 
 export interface StepQueries {
   /** The latest run at each node and, beside it, the one that undoes it; lists are left out. */

@@ -1,5 +1,5 @@
 /** Lists and counts for operators. Each reads as much as it shows; none is for a hot path. */
-import type { JsonText, RunStatus, TotalRow } from './rows.ts'
+import type { JsonText, RunStatus, TotalRow } from '../rows.ts'
 
 export interface UniqueHolder {
   readonly key: string
