@@ -1,4 +1,4 @@
-/** Definitions that a file names are looked for beside it. */
+/** Finds the definitions that a file names in the same folder. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReadOptions } from '../notations/source/others.ts'

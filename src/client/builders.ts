@@ -1,6 +1,6 @@
 /**
- * Typed builders of workflows. A step knows what it takes from the step before it and what it gives to the next; what
- * does not fit is refused by the compiler. At run time a step is only a tree, compiled when it is started.
+ * Typed builders of workflows. A step's type contains what it reads from the previous step and what it returns to the
+ * next; the compiler refuses steps that do not fit. At run time a step is only a tree, compiled when it is started.
  */
 
 import type { Json } from '../net/net.ts'
@@ -10,7 +10,7 @@ import type { Task } from './task.ts'
 declare const TAKES: unique symbol
 declare const GIVES: unique symbol
 
-/** `Takes`: what it reads of the step before; unknown: whatever that gives. `Gives`: its result. */
+/** `Takes`: what it reads of the previous step; unknown: accepts anything. `Gives`: its result. */
 export interface Step<Takes = never, Gives = unknown> {
   readonly tree: Tree
   readonly [TAKES]?: (takes: Takes) => void
@@ -23,7 +23,7 @@ export interface Job<Takes = never, Gives = unknown> extends Step<Takes, Gives> 
   readonly tree: Extract<Tree, { kind: 'job' }>
 }
 
-/** What a step reads of the one before; of several steps: what all of them read. */
+/** What a step reads of the previous one; of several steps: what all of them read. */
 export type TakesOf<S> = S extends { readonly [TAKES]?: (takes: infer T) => void } ? T : never
 export type GivesOf<S> = S extends { readonly [GIVES]?: () => infer G } ? G : never
 type TakesOfAll<S extends readonly AnyStep[]> = [S[number]] extends [{ readonly [TAKES]?: (takes: infer T) => void }]
@@ -46,7 +46,7 @@ export function job(
   return { tree: { kind: 'job', type: typeof task === 'string' ? task : task.type, args: args as Json, options } }
 }
 
-/** Said by the compiler where a step does not fit the one before it. */
+/** The compiler's error where a step does not fit the previous one. */
 export interface StepMismatch<Given, Taken> {
   readonly 'the step before gives': Given
   readonly 'this step takes': Taken
@@ -78,7 +78,7 @@ export interface Chain<Takes = never, Gives = unknown> extends Step<Takes, Gives
 export function chain<const S extends readonly AnyStep[]>(
   ...steps: S & Linked<S>
 ): Chain<TakesOf<FirstOf<S>>, GivesOf<LastOf<S>>>
-/** Of a list made at run time: nothing is known about how its steps fit. */
+/** For a list made at run time, whose steps cannot be checked against each other. */
 export function chain<S extends AnyStep>(steps: readonly S[]): Chain<TakesOf<S>, GivesOf<S>>
 export function chain(...given: unknown[]): Chain {
   return { tree: { kind: 'chain', steps: treesOf(given) } }
@@ -93,7 +93,7 @@ export interface Group<Takes = never, Gives = unknown> extends Step<Takes, Gives
   readonly tree: Extract<Tree, { kind: 'group' }>
 }
 
-/** All at once. Its result is the list of theirs; it fails, once all have ended, if any failed. */
+/** All at once. Its result is the list of their results; it fails, once all have ended, if any failed. */
 export function group<const S extends readonly AnyStep[]>(jobs: S): Group<TakesOfAll<S>, Gathered<S>>
 export function group<const S extends readonly AnyStep[]>(...jobs: S): Group<TakesOfAll<S>, Gathered<S>>
 export function group(...given: unknown[]): Group {
@@ -101,11 +101,11 @@ export function group(...given: unknown[]): Group {
 }
 
 export interface Callbacks<S extends readonly AnyStep[]> {
-  /** When all jobs have ended, however. */
+  /** Runs when all jobs have ended, in whatever way. */
   readonly onComplete?: Step<Partly<S>, unknown>
-  /** When all jobs succeeded. */
+  /** Runs when all jobs succeeded. */
   readonly onSuccess?: Step<Gathered<S>, unknown>
-  /** When all jobs have ended and at least one failed. */
+  /** Runs when all jobs have ended and at least one failed. */
   readonly onFailure?: Step<Partly<S>, unknown>
 }
 

@@ -1,4 +1,4 @@
-/** How work that did not succeed is told to whoever waits for it. */
+/** The errors that a caller waiting for work receives when it did not succeed. */
 
 import type { RunStatus } from '../model/rows.ts'
 import type { Failure, InstanceOutcome, InstanceState } from '../net/marking.ts'
@@ -13,9 +13,9 @@ export interface WorkflowFailedParams {
   readonly error: Failure | null
 }
 
-/** A workflow or run ended otherwise than completed: failed, cancelled, compensated. */
+/** A workflow or run did not end as completed: failed, cancelled, compensated. */
 export class WorkflowFailed extends Error {
-  /** Of the error that failed it, else its outcome or state: 'handler_error', 'timeout', 'cancelled' … */
+  /** The code of the error that failed it, otherwise its outcome or state: 'handler_error', 'timeout', 'cancelled' … */
   readonly code: string
   readonly id: string
   readonly state: InstanceState | RunStatus

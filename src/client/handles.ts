@@ -1,4 +1,6 @@
-/** Handles of what was enqueued or started: its id, and everything one may ask of it. They hold no state of their own. */
+/**
+ * Handles of enqueued runs and started workflows: the id, and all operations on it. They hold no state of their own.
+ */
 
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
@@ -16,7 +18,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal
 }
 
-/** A bare run, of no workflow. */
+/** A bare run, outside any workflow. */
 export class RunHandle<Result = unknown> {
   readonly id: string
   /** false: the key was taken, and this is the run that holds it. */
@@ -52,11 +54,11 @@ export class RunHandle<Result = unknown> {
     return (await this.#engine.cancelRun({ id: this.id, actor })).status
   }
 
-  /** Its history from the beginning, and on until it has ended. */
+  /** Its history from the beginning, followed until it has ended. */
   async *watch(options: WaitOptions = {}): AsyncGenerator<StoredEvent, void, undefined> {
     const { signal } = options
     for (let shown = 0; ; ) {
-      // The state first: what happened before it was terminal is then in the history.
+      // The state is read first: the history then contains everything up to the terminal state.
       const { status } = await this.row()
       const history = await this.#engine.queries.runHistory(this.id)
       yield* history.slice(shown)
@@ -67,7 +69,7 @@ export class RunHandle<Result = unknown> {
     }
   }
 
-  /** Waits a moment, or less if it ends. */
+  /** Waits a moment, or less if the run ends. */
   async #endOrPause(signal: AbortSignal | undefined): Promise<void> {
     const pause = AbortSignal.any([AbortSignal.timeout(WATCH_PAUSE_MS), ...(signal === undefined ? [] : [signal])])
     await this.#engine.ended({ id: this.id, kind: 'run', signal: pause }).catch((error: unknown) => {
@@ -85,7 +87,7 @@ export class InstanceHandle<Result = unknown> {
   /** false: the start key was taken, and this is the instance that holds it. */
   readonly created: boolean
   readonly #engine: EngineApi
-  /** undefined: found out when it is needed. */
+  /** undefined: determined when it is needed. */
   readonly #shape: Shape | undefined
 
   constructor(engine: EngineApi, id: string, created: boolean, shape?: Shape) {
@@ -97,7 +99,7 @@ export class InstanceHandle<Result = unknown> {
 
   /**
    * Its result once it has completed: of a chain the result of its last step, of a group or batch the list of its jobs'
-   * results, of anything else the results by node. Rejects with WorkflowFailed when it ended otherwise.
+   * results, of anything else the results by node. Rejects with WorkflowFailed when it did not complete.
    */
   async result(options: WaitOptions = {}): Promise<Result> {
     const state = await this.#engine.ended({ id: this.id, kind: 'instance', ...options })
@@ -137,7 +139,7 @@ export class InstanceHandle<Result = unknown> {
     return row
   }
 
-  /** All there is to see of it: its runs, gates and nested workflows. */
+  /** The complete view: its runs, gates and nested workflows. */
   async view(): Promise<InstanceView> {
     const view = await this.#engine.view(this.id)
     if (view === null) throw new PetrelError('not_found', `there is no workflow ${this.id}`)
@@ -149,29 +151,29 @@ export class InstanceHandle<Result = unknown> {
     return await this.#engine.queries.openGates({ instanceId: this.id, limit: 1_000 })
   }
 
-  /** Writes into its context; null removes a name. Steps of a playbook that are held back are looked at again. */
+  /** Writes into its context; null removes a name. Held steps of a playbook are evaluated again. */
   async patch(set: { readonly [name: string]: Json }, actor: string | null = null): Promise<InstanceState> {
     return (await this.#engine.patchContext({ instanceId: this.id, set, actor })).state
   }
 
-  /** How a playbook stands, in its own words; null: it is of another notation. */
+  /** The state of a playbook in the terms of its notation; null: it is of another notation. */
   async execution(): Promise<Execution | null> {
     const { loadExecution } = await import('../notations/playbook/project/load.ts')
     return (await loadExecution(this.#engine, await this.row()))?.execution ?? null
   }
 
-  /** A saga goes back: what it has done is undone. */
+  /** Cancels it. A saga rolls back: completed steps are undone. */
   async cancel(actor: string | null = null): Promise<InstanceState> {
     return (await this.#engine.cancelInstance({ id: this.id, actor })).state
   }
 
-  /** Starts a new workflow that takes over what this failed one had finished. */
+  /** Starts a new workflow that adopts what this failed one had finished. */
   async retry(actor: string | null = null): Promise<InstanceHandle<Result>> {
     const { id, created } = await this.#engine.retryInstance({ id: this.id, actor })
     return new InstanceHandle<Result>(this.#engine, id, created, this.#shape)
   }
 
-  /** Its events from the beginning, and on until it has ended. */
+  /** Its events from the beginning, followed until it has ended. */
   watch(options: WaitOptions = {}): AsyncIterable<StoredEvent> {
     return this.#engine.watch(this.id, options.signal)
   }

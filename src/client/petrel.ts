@@ -31,7 +31,7 @@ import type { Saga } from './saga.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
 export interface PetrelOptions extends Omit<EngineOptions, 'store'> {
-  /** false: the schema must be there already. Default true. */
+  /** false: the schema must already exist. Default true. */
   readonly migrate?: boolean
 }
 
@@ -42,9 +42,9 @@ export interface EnqueueOptions extends StepOptions {
   readonly id?: string
   /** Milliseconds since the epoch. */
   readonly runAt?: number
-  /** Not started by then: discarded. */
+  /** Discarded if not started by then. */
   readonly expiresAt?: number
-  /** Unique for ever: a second enqueue answers with the first run. */
+  /** Unique permanently: a second enqueue answers with the first run. */
   readonly idempotencyKey?: string
   readonly unique?: UniqueParams
   readonly tenant?: string
@@ -67,40 +67,40 @@ export interface StartOptions {
 
 export interface DefinitionOptions extends Omit<StartOptions, 'name'> {
   readonly input?: Json
-  /** Named in mistakes. */
+  /** Named in error messages. */
   readonly file?: string
   /** Texts of the definitions that this one names. */
   readonly resolve?: ReadOptions['resolve']
-  /** Their names, where one is told that it was misspelled. */
+  /** Their names, to suggest one when a name is misspelled. */
   readonly names?: ReadOptions['names']
 }
 
 export interface SagaStartOptions extends Omit<StartOptions, 'name' | 'tx'> {
   /** Default: the latest. */
   readonly version?: string
-  /** What the caller knows it by; told with the saga. */
+  /** The caller's id for the saga; included in the saga's messages. */
   readonly correlationId?: string
 }
 
 export interface WorkOptions extends Omit<WorkerOptions, 'handlers'> {
-  /** Only these, types or prefixes such as `billing.%`; default: all that have a handler now. */
+  /** Only these types or prefixes such as `billing.%`; default: all that have a handler now. */
   readonly types?: readonly string[]
 }
 
 export interface Answer {
   readonly answer?: Json
   readonly actor?: string
-  /** Roles of the actor, where the gate asks for some. */
+  /** Roles of the actor, if the gate requires some. */
   readonly roles?: readonly string[]
   readonly reason?: string
 }
 
 export class Petrel {
-  /** For what the SDK has no words for: queues, limits, schedules, dead letters. */
+  /** For operations without an SDK method: queues, limits, schedules, dead letters. */
   readonly engine: EngineApi
   readonly #handlers = new Handlers()
   readonly #workers = new Set<Worker>()
-  /** Of the steps of playbooks; null: not said. */
+  /** For the steps of playbooks; null: not set. */
   #tools: Tools | null = null
   readonly #options: PetrelOptions
   readonly #close: () => Promise<void>
@@ -127,12 +127,14 @@ export class Petrel {
     }
   }
 
-  /** Over an engine that the caller opened, and closes. */
+  /** Uses an engine that the caller opened, and closes. */
   static over(engine: EngineApi, options: PetrelOptions = {}): Petrel {
     return new Petrel(engine, options, async () => undefined)
   }
 
-  /** Says how work of a type is done, in workers started from now on. A type may end in `%`: all with that prefix. */
+  /**
+   * Sets the handler for a type of work, in workers started from now on. A type may end in `%`: all with that prefix.
+   */
   handle(task: AnyTask): this
   handle<Args = unknown>(type: string, handler: (args: Args, ctx: StepContext) => unknown): this
   handle(task: AnyTask | string, handler?: Handler): this {
@@ -143,13 +145,13 @@ export class Petrel {
 
   /**
    * Lets workers started from now on execute the steps of playbooks, with these tools: those that come with Petrel, or
-   * `Tools.standard().add(tool)` with one's own. Keychains read what
-   * `secrets` allows: `{ env: ['APP_*'], dir: '/run/secrets' }`; without it what PETREL_SECRETS_ENV and PETREL_SECRETS_DIR allow.
+   * `Tools.standard().add(tool)` with custom ones. Keychains may read what `secrets` allows:
+   * `{ env: ['APP_*'], dir: '/run/secrets' }`; without it what PETREL_SECRETS_ENV and PETREL_SECRETS_DIR allow.
    */
   playbooks(options: Partial<StepHandlerOptions> = {}): this {
     const { tools = Tools.standard(), ...rest } = options
     checkSecrets(rest.secrets ?? {})
-    // Templates and secrets are much to load for those who never run a playbook.
+    // Templates and secrets take long to load for programs that never run a playbook.
     const made = import('../notations/playbook/runtime/handler.ts').then((module) =>
       module.makeStepHandler({ ...rest, tools }),
     )
@@ -161,7 +163,7 @@ export class Petrel {
   }
 
   /**
-   * Lets workers started from now on build the commands of this saga, and puts it into service under its name and version.
+   * Lets workers started from now on build the commands of this saga, and deploys it under its name and version.
    * Without one: those of sagas that were deployed as files.
    */
   async saga(saga?: Saga): Promise<this> {
@@ -184,7 +186,7 @@ export class Petrel {
     await catalog.deploy({ file, text, tenant: null, actor: null })
   }
 
-  /** Starts a saga that is in service, by its name. */
+  /** Starts a deployed saga by its name. */
   async startSaga(name: string, request: Json, options: SagaStartOptions = {}): Promise<InstanceHandle> {
     this.#assertOpen()
     const { idempotencyKey, initiator, version, tenant, ...rest } = options
@@ -217,7 +219,7 @@ export class Petrel {
     return worker
   }
 
-  /** Adds one run: of a task, of a type, or as `job(…)` says. */
+  /** Adds one run: of a task, of a type, or of a `job(…)`. */
   enqueue<Args, Result, Previous>(
     task: null extends Previous ? Task<Args, Result, Previous> : never,
     ...rest: undefined extends Args ? [args?: Args, options?: EnqueueOptions] : [args: Args, options?: EnqueueOptions]
@@ -232,7 +234,10 @@ export class Petrel {
     return handle as RunHandle
   }
 
-  /** Adds runs in one transaction. `options` count for all, before those of each job; keys and ids are per entry. */
+  /**
+   * Adds runs in one transaction. `options` apply to all, and each job's own take precedence; keys and ids are per
+   * entry.
+   */
   async enqueueMany<const J extends readonly (Job<null> | EnqueueEntry)[]>(
     jobs: J,
     options: EnqueueOptions = {},
@@ -276,8 +281,8 @@ export class Petrel {
   }
 
   /**
-   * Starts a definition of any notation from its text, such as a playbook. Rejects with DefinitionError, which has every
-   * mistake with its line. The workload of a playbook is its defaults with `input` over them.
+   * Starts a definition of any notation from its text, such as a playbook. Rejects with DefinitionError, which has
+   * every mistake with its line. The workload of a playbook is its defaults overridden by `input`.
    */
   async startText(text: string, options: DefinitionOptions = {}): Promise<InstanceHandle> {
     this.#assertOpen()
@@ -298,7 +303,7 @@ export class Petrel {
     return new InstanceHandle(this.engine, id, created)
   }
 
-  /** The same from a file; definitions that it names are looked for beside it. */
+  /** The same from a file; definitions that it names are read from the same folder. */
   async startFile(
     path: string,
     options: Omit<DefinitionOptions, 'file' | 'resolve' | 'names'> = {},
@@ -307,7 +312,7 @@ export class Petrel {
     return this.startText(text, { ...options, file: path, ...beside(dirname(path)) })
   }
 
-  /** Handle of a workflow by its id, whoever started it. */
+  /** Handle of a workflow by its id, whichever client started it. */
   instance<Result = unknown>(id: string): InstanceHandle<Result> {
     return new InstanceHandle<Result>(this.engine, id, false)
   }
@@ -322,7 +327,7 @@ export class Petrel {
     await this.engine.complete({ runId, outcome: { kind: 'succeeded', result: (result ?? null) as Json } })
   }
 
-  /** Ends deferred work with this error: whatever a handler may throw, or a Failure. */
+  /** Ends deferred work with this error: anything a handler may throw, or a Failure. */
   async fail(runId: string, error: unknown): Promise<void> {
     await this.engine.complete({
       runId,
@@ -338,7 +343,9 @@ export class Petrel {
     await this.engine.answerGate({ gateId, approved: false, ...answer, actor: answer.actor ?? null })
   }
 
-  /** Stops the workers (see Worker.stop), then closes the engine and the store. Called again it can only hurry. */
+  /**
+   * Stops the workers (see Worker.stop), then closes the engine and the store. A second call can only shorten the wait.
+   */
   close(params: { readonly graceMs?: number } = {}): Promise<void> {
     const stopped = Promise.all([...this.#workers].map((worker) => worker.stop(params)))
     this.#closing ??= stopped.then(() => this.engine.close()).then(() => this.#close())

@@ -1,4 +1,4 @@
-/** The shape of a workflow that another process started: read off its net, and off the nets of what it nests. */
+/** The shape of a workflow that another process started: derived from its net and the nets of nested workflows. */
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import type { InstanceRow } from '../model/rows.ts'
@@ -6,7 +6,7 @@ import type { Net } from '../net/net.ts'
 import { SLOT } from '../net/slots.ts'
 import type { Shape } from '../worker/shape.ts'
 
-/** null: no chain, group or batch; its value is its results by node. */
+/** null: not a chain, group or batch; its value is its results by node. */
 export async function shapeOfInstance(engine: EngineApi, id: string): Promise<Shape> {
   const row = await engine.queries.instance(id)
   if (row === null) throw new PetrelError('not_found', `there is no workflow ${id}`)

@@ -6,46 +6,48 @@ import type { Builders } from '../notations/saga/compile/builders.ts'
 import { codeType } from '../notations/saga/compile/program.ts'
 import { API_VERSION } from '../notations/saga/compile/saga.ts'
 
-/** biome-ignore lint/suspicious/noExplicitAny: what services answer is known to whoever writes the builders */
-type Told = any
+/**
+ * biome-ignore lint/suspicious/noExplicitAny: only the author of the builders knows the types of a service's answers
+ */
+type Answer = any
 
-export interface SagaStep<Request = Told> {
+export interface SagaStep<Request = Answer> {
   readonly name: string
   /** `{service}.v1.{resource}.{action}` */
   readonly subject: string
-  /** Left out: there is nothing to undo. */
+  /** Left out: nothing is undone. */
   readonly compensationSubject?: string
   /** Body of the command, from the request and the results of the steps before, by name. */
-  readonly buildCommand: (request: Request, results: { readonly [step: string]: Told }) => unknown
-  /** Body of the compensation, from the command as it was sent and what the service answered. Left out: its answer. */
-  readonly buildCompensation?: (command: Told, result: Told) => unknown
+  readonly buildCommand: (request: Request, results: { readonly [step: string]: Answer }) => unknown
+  /** Body of the compensation, from the command as it was sent and the service's answer. Left out: the answer. */
+  readonly buildCompensation?: (command: Answer, result: Answer) => unknown
   /** Left out everywhere: each step waits for the one before it. */
   readonly dependsOn?: readonly string[]
   /** How long it may stay unanswered. Default 15 minutes. */
   readonly deadlineMs?: number
   /** When an unanswered command is sent again. Default 30 seconds. */
   readonly resendMs?: number
-  /** stop: nobody knows whether it was done, so an operator decides. compensate: undone as if it had been. */
+  /** stop: it is unknown whether it was done, so an operator decides. compensate: undone as if it had been. */
   readonly onSilence?: 'stop' | 'compensate'
   /** Failures that are answered by sending the command again. Default none. */
   readonly retry?: { readonly max: number; readonly delayMs?: number; readonly maxDelayMs?: number }
 }
 
-export interface SagaOptions<Request = Told> {
+export interface SagaOptions<Request = Answer> {
   readonly name: string
   /** Instances keep the version they began with. Default '1'. */
   readonly version?: string
   readonly description?: string
-  /** compensate: what was done is undone. stop: it stays, and an operator resumes at the failed step. */
+  /** compensate: completed steps are undone. stop: they stay, and an operator resumes at the failed step. */
   readonly onFailure?: 'compensate' | 'stop'
   readonly timeoutMs?: number
   readonly steps: readonly SagaStep<Request>[]
 }
 
-export interface Saga<Request = Told> {
+export interface Saga<Request = Answer> {
   readonly name: string
   readonly version: string
-  /** Its shape, in the notation of files: what is deployed, and compared when it is deployed again. */
+  /** Its shape, in the notation of files: the text that is deployed, and compared when it is deployed again. */
   readonly text: string
   /** Type of its runs. */
   readonly type: string
@@ -53,7 +55,7 @@ export interface Saga<Request = Told> {
   readonly request?: Request
 }
 
-export function saga<Request = Told>(options: SagaOptions<Request>): Saga<Request> {
+export function saga<Request = Answer>(options: SagaOptions<Request>): Saga<Request> {
   const { name, version = '1', description, onFailure, timeoutMs, steps } = options
   const byName = new Map(steps.map((step) => [step.name, step]))
   const spec = {

@@ -20,24 +20,24 @@ export type Stored<T> = 0 extends 1 & T
             ? { [K in keyof T]: Stored<T[K]> }
             : never
 
-/** What a handler's return type means for those who wait for it. */
+/** The result type for callers that wait for it. */
 export type ResultOf<Returned> = Given<Awaited<Returned>>
 
-/** One that goes on later gives nothing yet. */
+/** A handler that continues later has no result yet. */
 type Given<R> =
   R extends Deferred<infer Result> ? Stored<Result> : R extends Later ? never : R extends void ? null : Stored<R>
 
 export interface Task<Args = never, Result = unknown, Previous = never> {
   readonly type: string
   readonly handler: (args: Args, ctx: StepContext<Previous>) => unknown
-  /** Only a type: the result as it is stored. */
+  /** Exists only in the type: the result as it is stored. */
   readonly result?: Result
 }
 
 export type AnyTask = Task<never, unknown, never>
 
 /**
- * `task('order.charge', async (args: Order, ctx: StepContext<Validated>) => …)`: may follow only a step that gives a
+ * `task('order.charge', async (args: Order, ctx: StepContext<Validated>) => …)`: may follow only a step that returns a
  * Validated; without an annotation on `ctx` it may follow any.
  */
 export function task<Args = unknown, Returned = unknown, Previous = unknown>(

@@ -1,6 +1,6 @@
 /**
- * Reads a file that must be below a directory. The decision is about the file that was opened, not about its name: a symbolic
- * link that is replaced between the check and the read changes nothing.
+ * Reads a file that must be below a directory. The decision concerns the file that was opened, not its name: replacing
+ * a symbolic link between the check and the read changes nothing.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path'
 
 export type Refusal = 'outside' | 'not a file' | 'too large'
 
-/** Why a file is not read, where the file system itself has no objection. */
+/** Why a file is not read, although the file system would allow it. */
 export class FileRefused extends Error {
   readonly why: Refusal
 
@@ -18,10 +18,10 @@ export class FileRefused extends Error {
   }
 }
 
-/** `root` null: any directory. Rejects with FileRefused, or as the file system does. */
+/** `root` null: any directory. Rejects with FileRefused or the file system's error. */
 export async function readBelow(path: string, root: string | null, mostBytes: number): Promise<string> {
   if (root !== null && !isBelow(resolve(path), resolve(root))) throw new FileRefused('outside')
-  // A pipe that no process writes to would otherwise block a thread.
+  // Without O_NONBLOCK, a pipe that no process writes to would block a thread.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = await file.stat()
@@ -39,7 +39,7 @@ export function isBelow(path: string, root: string): boolean {
   return below !== '' && below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below)
 }
 
-/** Bounded also for a file that grows meanwhile. */
+/** Bounded even if the file grows meanwhile. */
 async function contentOf(file: FileHandle, mostBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
@@ -51,7 +51,7 @@ async function contentOf(file: FileHandle, mostBytes: number): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Where the open file is. Without /proc: where its name leads now, if that is still the same file. */
+/** The path of the open file. Without /proc: the path its name leads to now, if that is still the same file. */
 async function openedPath(file: FileHandle, path: string): Promise<string> {
   const byProcess = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null)
   if (byProcess !== null) return byProcess

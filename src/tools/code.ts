@@ -1,4 +1,4 @@
-/** Where the code of a task comes from: its own text, base64, or a file. */
+/** The code of a task: its own text, base64, or a file. */
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { misfit, ToolFault } from './envelope.ts'
@@ -50,10 +50,10 @@ export async function codeOf(config: Fields, name: string, cwd: string | null): 
 }
 
 export interface Origin {
-  /** What inline code is called. */
+  /** The name for inline code. */
   readonly name: string
   readonly cwd: string | null
-  /** How the name of its file must end; null: anyhow. */
+  /** The required ending of the file's name; null: any. */
   readonly suffix: string | null
 }
 
@@ -66,7 +66,7 @@ export async function scriptOf(script: Fields[string], { name, cwd, suffix }: Or
     new ToolFault({ kind: 'not_found', code: 'SCRIPT_NOT_FOUND', message: `script ${path} ${why}` })
   try {
     const given = resolve(cwd ?? '.', path)
-    // A database's errors quote its statements: a file that is no script would be read that way.
+    // A database quotes statements in its errors, which would reveal the text of a file that is not a script.
     const file = suffix === null ? given : await realpath(given)
     if (suffix !== null && !(given.endsWith(suffix) && file.endsWith(suffix))) throw missing(`is no ${suffix} file`)
     const found = await stat(file)

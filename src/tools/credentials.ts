@@ -1,8 +1,8 @@
 /**
- * Credentials that playbooks name (`auth: pg_main`) and the operator of the worker gives, as text or as a map: the environment
- * variable PETREL_CREDENTIAL_PG_MAIN (a map as JSON), else the entry of that name in the file that PETREL_CREDENTIALS_FILE
- * names. Both are read when a task asks, so that a credential may be changed while the worker runs. A map with `tenant` is only
- * for the runs of that tenant; a list of such maps is one credential per tenant.
+ * Credentials that playbooks name (`auth: pg_main`) and the operator of the worker provides, as text or as a map: the
+ * environment variable PETREL_CREDENTIAL_PG_MAIN (a map as JSON), otherwise the entry of that name in the file at
+ * PETREL_CREDENTIALS_FILE. Both are read on request, so that a credential may be changed while the worker runs. A map
+ * with `tenant` is only for the runs of that tenant; a list of such maps is one credential per tenant.
  */
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
@@ -10,7 +10,7 @@ import type { Json } from '../net/net.ts'
 import { ToolFault } from './envelope.ts'
 import { isGiven, isMap } from './fields.ts'
 
-/** undefined: there is none of that name. */
+/** undefined: there is no credential of that name. */
 export type Credentials = (name: string, tenant: string | null) => Json | undefined | Promise<Json | undefined>
 
 const FILE = 'PETREL_CREDENTIALS_FILE'
@@ -21,7 +21,10 @@ export const ownCredentials: Credentials = async (name, tenant) => {
   return /^\s*[{[]/.test(text) ? forTenant(await parsed(text, variableOf(name), '.json'), tenant) : text
 }
 
-/** What this tenant's runs may use of an entry. One without `tenant` is for all; one of their own comes first. */
+/**
+ * The part of an entry that this tenant's runs may use. One without `tenant` is for all; the tenant's own takes
+ * precedence.
+ */
 function forTenant(entry: Json | undefined, tenant: string | null): Json | undefined {
   const given = Array.isArray(entry) ? entry.filter(isMap) : [entry]
   const own = given.find((each) => isMap(each) && isGiven(each, 'tenant') && each['tenant'] === tenant)
@@ -31,11 +34,11 @@ function forTenant(entry: Json | undefined, tenant: string | null): Json | undef
   return rest
 }
 
-/** `tenant`: whose run asks. */
+/** `tenant`: of the run that asks. */
 export async function credential(name: string, tenant: string | null, credentials: Credentials): Promise<Json> {
   const found = await credentials(name, tenant)
   if (found !== undefined) return found
-  // The name may be a secret itself, by mistake: it is shown whole, so that it can be struck out, or not at all.
+  // The name may be a secret itself, by mistake: it is shown whole, so that it can be redacted, or not at all.
   const shown = name.length > 100 ? 'of that name' : `called "${name}"`
   const whose = tenant === null ? '' : ` for tenant '${tenant}'`
   const message = `there is no credential ${shown}${whose}; workers have them from PETREL_CREDENTIAL_<NAME> or ${FILE}`
@@ -53,7 +56,7 @@ async function fromFile(name: string): Promise<Json | undefined> {
   return Object.hasOwn(all, name) ? all[name] : undefined
 }
 
-/** Without the parser's words, which quote the text. */
+/** Without the parser's message, which quotes the text. */
 async function parsed(text: string, what: string, kind: string): Promise<Json> {
   try {
     return (kind === '.json' ? JSON.parse(text) : (await import('yaml')).parse(text)) as Json

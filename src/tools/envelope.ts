@@ -1,4 +1,4 @@
-/** Answers of tools, and how their errors are told. */
+/** Answers of tools, and the form of their errors. */
 import type { Json } from '../net/net.ts'
 import type { Envelope, ErrorKind } from './tool.ts'
 
@@ -10,10 +10,10 @@ export interface Fault {
   readonly kind: ErrorKind
   readonly code: string
   readonly message: string
-  /** Left out: whether errors of its kind usually pass by themselves. */
+  /** Left out: decided by whether errors of its kind are usually temporary. */
   readonly retryable?: boolean
   readonly details?: Json
-  /** What there is of a result all the same. */
+  /** The partial result, if any. */
   readonly result?: Json
 }
 
@@ -43,7 +43,7 @@ export function fault({ kind, code, message, retryable, details, result }: Fault
 
 const LONGEST_MESSAGE = 2000
 
-/** Thrown inside a tool, where it is caught and becomes its envelope. */
+/** Thrown inside a tool, where it is caught and converted to an envelope. */
 export class ToolFault extends Error {
   readonly fault: Fault
 
@@ -53,7 +53,7 @@ export class ToolFault extends Error {
   }
 }
 
-/** A field that was a template at validation and has become something it must not be. */
+/** A field that was a template at validation and has been rendered to an invalid value. */
 export function misfit(message: string): ToolFault {
   return new ToolFault({ kind: 'schema', code: 'FIELD_INVALID', message })
 }
@@ -62,7 +62,7 @@ export function aborted(kind: string): Fault {
   return { kind: 'cancelled', code: 'ABORTED', message: `${kind} was cancelled before it ended` }
 }
 
-/** For the one place of each tool where everything thrown becomes an envelope. */
+/** For the one place in each tool where every exception becomes an envelope. */
 export async function enveloped(work: () => Promise<Envelope>): Promise<Envelope> {
   try {
     return await work()

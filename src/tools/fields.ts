@@ -1,12 +1,14 @@
-/** The fields of a task as its author wrote them, templates unrendered: which are known, and what they may hold. */
+/**
+ * The fields of a task as its author wrote them, with templates unrendered: which are known, and their allowed values.
+ */
 import type { Fields, Problem } from './tool.ts'
 
 type FieldType = 'text' | 'number' | 'boolean' | 'list' | 'map'
 
 export interface Field {
-  /** Left out: anything. A template may become anything and is not judged. */
+  /** Left out: anything. A template may render to anything and is not checked. */
   readonly types?: readonly FieldType[]
-  /** Said to whoever wrote something else. */
+  /** Shown when another value was written. */
   readonly hint?: string
 }
 
@@ -31,7 +33,7 @@ export function checkFields(config: Fields, table: FieldTable): Problem[] {
   return problems
 }
 
-/** Of several names of one thing, at most one may be given; `required`: exactly one. */
+/** Of several names for one field, at most one may be given; `required`: exactly one. */
 export function checkOneOf(
   config: Fields,
   names: readonly string[],
@@ -51,13 +53,13 @@ export function isGiven(config: Fields, name: string): boolean {
   return Object.hasOwn(config, name) && config[name] !== null
 }
 
-/** The value under whichever of the names is given. */
+/** The value under the name that was given. */
 export function given(config: Fields, ...names: readonly string[]): Fields[string] | undefined {
   const name = names.find((each) => isGiven(config, each))
   return name === undefined ? undefined : config[name]
 }
 
-/** Text that is still to be rendered: what it will be is not known. */
+/** Text that is still to be rendered, so its value is unknown. */
 export function hasTemplate(value: unknown): boolean {
   return typeof value === 'string' && /\{\{|\{%/.test(value)
 }

@@ -1,4 +1,4 @@
-/** Does nothing: a place for rules and sets. Its result is its `result`, else what the task before it gave. */
+/** Does nothing: a place for rules and sets. Its result is its `result`, otherwise the result of the task before it. */
 import { ok } from './envelope.ts'
 import { checkFields } from './fields.ts'
 import type { Tool } from './tool.ts'

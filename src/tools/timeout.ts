@@ -1,10 +1,10 @@
-/** How long a task may take. */
+/** The time limit of a task. */
 import { MAX_TIMER_MS } from '../kernel/limits.ts'
 import { misfit } from './envelope.ts'
 import { checkOneOf, given, isGiven, kindOf } from './fields.ts'
 import type { Fields, Problem } from './tool.ts'
 
-/** Seconds in a field, in ms; text of digits is accepted, since templates within text give text. */
+/** Seconds in a field, in ms; text of digits is accepted, because templates within text give text. */
 export function secondsToMs(value: unknown, field: string): number {
   const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0) {
@@ -15,7 +15,7 @@ export function secondsToMs(value: unknown, field: string): number {
   return Math.min(Math.ceil(seconds * 1000), MAX_TIMER_MS)
 }
 
-/** The tighter of what the fields and the task say; where neither does, the tool's default. */
+/** The smaller limit of the fields and the task; if neither has one, the tool's default. */
 export function timeLimit(config: Fields, task: number | null, defaultMs: number): number {
   const value = given(config, ...NAMES)
   if (value === undefined) return Math.min(task ?? defaultMs, MAX_TIMER_MS)

@@ -1,6 +1,6 @@
 /**
- * What a task of a pipeline can do: one tool per kind. A tool is given its fields rendered and answers with an
- * envelope; what the outside does wrong is an envelope of status error, never an exception.
+ * What a task of a pipeline can do: one tool per kind. A tool receives its fields rendered and answers with an
+ * envelope; an external error is an envelope of status error, never an exception.
  */
 import type { Logger } from '../kernel/logger.ts'
 import type { Json } from '../net/net.ts'
@@ -9,11 +9,11 @@ export type Fields = { readonly [field: string]: Json }
 
 export interface Tool {
   readonly kind: string
-  /** Fields handed over as they were written, templates and all. */
+  /** Fields passed on as they were written, without rendering. */
   readonly verbatim?: readonly string[]
   /** Problems of a task's fields, at validation: unknown field, missing field; path below the task. */
   check(config: Fields): readonly Problem[]
-  /** config and input are rendered. Never throws for what the outside does wrong: that is an outcome. */
+  /** config and input are rendered. Never throws for an external error: that is an outcome. */
   run(task: ToolCall): Promise<Envelope>
 }
 
@@ -28,15 +28,18 @@ export interface ToolCall {
   readonly config: Fields
   readonly input: Fields
   readonly context: Fields
-  /** Whose run it is; null: of no tenant. */
+  /** The run's tenant; null: none. */
   readonly tenant: string | null
   readonly signal: AbortSignal
-  /** Of the task, over whatever its fields say; null: only what the fields or the tool's default say. */
+  /** The task's limit, which overrides its fields; null: only the fields or the tool's default apply. */
   readonly timeoutMs: number | null
   /** Idempotency key of the run and the label of the task. */
   readonly key: string
   readonly logger: Logger
-  /** A secret the tool has from elsewhere than its fields: struck out of all that this step gives, fails with and logs. */
+  /**
+   * Registers a secret that is not among the tool's fields: it is redacted from all results, errors and logs of this
+   * step.
+   */
   conceal(secret: string): void
 }
 
@@ -57,7 +60,7 @@ export interface ToolError {
   readonly details?: Json
 }
 
-/** The words rules may compare `error.kind` with; a tool of one's own may have more. */
+/** The values for `error.kind` that rules may compare with; a custom tool may have more. */
 export type ErrorKind =
   | 'connection'
   | 'timeout'

@@ -23,13 +23,13 @@ export interface ToolsOptions {
    * environment variable PETREL_POSTGRES_ALLOW lists, by comma.
    */
   readonly allowDatabases?: readonly string[] | true
-  /** How `http` and `postgres` find the addresses of a name. Default: as the system does. */
+  /** How `http` and `postgres` resolve names. Default: the system's resolver. */
   readonly resolve?: Resolve
-  /** Longest answer that `http` reads, in bytes; a task may ask for less. Default 10 MiB. */
+  /** Longest answer that `http` reads, in bytes; a task may set less. Default 10 MiB. */
   readonly maxResponseBytes?: number
   /** Longest result of `python`, `javascript`, `postgres` and `duckdb`, in bytes. Default 10 MiB. */
   readonly maxResultBytes?: number
-  /** What `auth: name` means. Default: PETREL_CREDENTIAL_<NAME>, else an entry of PETREL_CREDENTIALS_FILE. */
+  /** Resolves `auth: name`. Default: PETREL_CREDENTIAL_<NAME>, otherwise an entry of PETREL_CREDENTIALS_FILE. */
   readonly credentials?: Credentials
   /** The interpreter of `python`. Default python3. */
   readonly python?: string
@@ -38,7 +38,7 @@ export interface ToolsOptions {
    * extensions. Default: what the environment variable PETREL_DUCKDB_ALLOW lists, by comma.
    */
   readonly allowFolders?: readonly string[] | true
-  /** What a database of `duckdb` may hold in memory. Default: PETREL_DUCKDB_MEMORY, else 1GB. */
+  /** Memory limit of a `duckdb` database. Default: PETREL_DUCKDB_MEMORY, otherwise 1GB. */
   readonly duckdbMemory?: string
 }
 
@@ -72,7 +72,7 @@ export class Tools {
       .add(duckdbTool({ allowFolders, memory, resultBytes }))
   }
 
-  /** A tool of the same kind is replaced. */
+  /** Replaces a tool of the same kind. */
   add(tool: Tool): this {
     this.#byKind.set(tool.kind, tool)
     return this

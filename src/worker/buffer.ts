@@ -1,4 +1,6 @@
-/** Leased, unstarted runs, first in first out. Array.shift moves every element: too slow for hundreds, often. */
+/**
+ * Leased, unstarted runs, first in first out. Array.shift moves every element, which is too slow for hundreds of runs.
+ */
 import type { Delivery } from './port.ts'
 
 export class Buffer {

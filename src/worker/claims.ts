@@ -1,14 +1,14 @@
 /**
- * When a worker asks for work. `more` says that something may be claimable: set by a wake, by the poll and by a claim
- * that came back full, cleared by the claim that is made of it. One claim at a time; after a failed one a growing
- * pause. Asking is idle until `start` and over after `stop`.
+ * When a worker asks for work. `more` means that something may be claimable: set by a wake, by the poll and by a claim
+ * that came back full, cleared when a claim is made. One claim at a time; after a failed one a growing pause. No
+ * claims are made before `start` or after `stop`.
  */
 import type { Logger } from '../kernel/logger.ts'
 import type { Delivery } from './port.ts'
 
 export interface ClaimsDeps {
   claim(limit: number): Promise<readonly Delivery[]>
-  /** Called once per claim, also when it brought nothing. */
+  /** Called once per claim, even if it brought nothing. */
   accept(deliveries: readonly Delivery[]): void
   /** How many runs to ask for now; 0: none. */
   appetite(): number
@@ -22,7 +22,7 @@ const PAUSE_MS = { first: 100, most: 5_000 }
 
 export class Claims {
   readonly #deps: ClaimsDeps
-  /** What the claim under way may bring; 0: none is under way. */
+  /** How many runs the claim under way may bring; 0: none is under way. */
   expected = 0
   #more = true
   #scheduled = false
@@ -41,7 +41,7 @@ export class Claims {
     this.look()
   }
 
-  /** No claim begins from now on; one under way still ends. */
+  /** No claim begins from now on; one under way still completes. */
   stop(): void {
     this.#running = false
     for (const timer of [this.#pollTimer, this.#pauseTimer]) if (timer !== null) clearTimeout(timer)
@@ -52,7 +52,9 @@ export class Claims {
     this.look()
   }
 
-  /** Asks if there is reason to: at once when idle, else together for all slots that become free in this turn. */
+  /**
+   * Claims if there is reason to: at once when idle, otherwise together for all slots that become free in this turn.
+   */
   look(): void {
     if (!this.#more || this.expected > 0 || this.#scheduled || !this.#running) return
     if (this.#deps.idle()) return this.#askNow()
@@ -71,7 +73,7 @@ export class Claims {
 
   async #ask(limit: number): Promise<void> {
     this.expected = limit
-    // Cleared before, not after: a wake while the claim is under way may concern work that it does not see any more.
+    // Cleared before, not after: a wake during the claim may concern work that the claim no longer sees.
     this.#more = false
     let deliveries: readonly Delivery[] = []
     try {
@@ -103,7 +105,7 @@ export class Claims {
   }
 }
 
-/** So that many workers do not all ask in the same moment. */
+/** So that many workers do not all ask at the same moment. */
 function jittered(ms: number): number {
   return ms * (0.75 + Math.random() / 2)
 }

@@ -1,78 +1,84 @@
-/** What a handler is given beside its arguments. Built per run, so everything that can wait is made when first read. */
+/**
+ * What a handler receives besides its arguments. Built per run, so everything that can be deferred is made when first
+ * read.
+ */
 import type { Logger } from '../kernel/logger.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
-import type { Account } from './account.ts'
 import { Deferral } from './deferral.ts'
 import { type Cancelled, Failed, type LeaseLost, type Shutdown, type TimedOut } from './errors.ts'
 import { toJsonText } from './json.ts'
 import { Later } from './later.ts'
 import type { Command, Delivery, ParentResults, Session } from './port.ts'
+import type { ExecutionRemarks } from './remarks.ts'
 import { type ResultHint, readKeyed, readResults, readShape } from './shape.ts'
 
 export type StopReason = Cancelled | TimedOut | LeaseLost | Shutdown
 
-/** `Previous` is what the handler takes from the step before; the builders let it follow only steps that give it. */
+/** `Previous` is what the handler reads from the step before; the builders only let it follow steps that return it. */
 export interface Context<Previous = unknown> {
   readonly runId: string
-  /** The same for every execution of this run: make effects idempotent by it. */
+  /** The same for every execution of this run: use it to make effects idempotent. */
   readonly key: string
   readonly type: string
   /** Number of this execution, from 1. */
   readonly attempt: number
   readonly maxAttempts: number
-  /** null: a bare run, of no workflow. */
+  /** null: a bare run, outside any workflow. */
   readonly instanceId: string | null
   readonly node: string | null
   /** Index in a group, batch or loop; −1 elsewhere. */
   readonly item: number
   readonly role: 'work' | 'undo' | 'final'
   readonly queue: string
-  /** Whose run it is; null: of no tenant. */
+  /** The run's tenant; null: none. */
   readonly tenant: string | null
   readonly meta: { readonly [key: string]: Json }
-  /** Aborted on cancel, timeout, lost lease or shutdown; `reason` is an error whose class says which. */
+  /** Aborted on cancel, timeout, lost lease or shutdown; `reason` is an error whose class tells these apart. */
   readonly signal: AbortSignal
   readonly logger: Logger
-  /** Results of the steps before, by node key. */
+  /** Results of the previous steps, by node key. */
   results(): Promise<{ readonly [node: string]: unknown }>
-  /** Result of the one step before; null: there is none. In a callback of a batch: the results of its jobs. */
+  /** Result of the one previous step; null: there is none. In a callback of a batch: the results of its jobs. */
   previous(): Promise<Previous>
-  /** Shows how far the run is. The last value is kept. */
+  /** Reports the progress of the run. The last value is kept. */
   progress(value: unknown): Promise<void>
   /** Saves state that a later execution of this run can load. Returns its sequence number. */
   checkpoint(state: unknown): Promise<number>
   /** The last saved state; null: none. */
   loadCheckpoint<State = unknown>(): Promise<State | null>
   /**
-   * `return ctx.defer()`: the run stays open until `petrel.complete(runId, …)` ends it. `command` asks a service elsewhere
-   * for that: it is stored with the run, and published until it is answered.
+   * `return ctx.defer()`: the run stays open until `petrel.complete(runId, …)` ends it. `command` asks an external
+   * service to do so: it is stored with the run, and published until it is answered.
    */
   defer<Result = unknown>(asking?: { readonly command: Command }): Deferred<Result>
   /**
-   * `return ctx.later(ms)`: the run goes back and is due again in so long, on the same attempt; nothing counts as failed and
-   * its checkpoint stays. Its slot is free meanwhile.
+   * `return ctx.later(ms)`: the run is handed back and is due again after this time, on the same attempt; this does not
+   * count as a failure and its checkpoint is kept. Its slot is free meanwhile.
    */
   later(ms: number): Later
   /**
-   * An entry of the workflow's context, written with the outcome of this execution, before what follows is decided; null removes it.
-   * Also written when it fails for good, is deferred or goes back for later; not when it fails and will be tried again.
+   * Sets an entry of the workflow's context, written with the outcome of this execution, before the next steps are
+   * decided; null removes it. Also written when the run fails for good, is deferred or goes back for later; not when it
+   * will be retried.
    */
   set(name: string, value: unknown): void
   /**
    * A note for the history, kept in `data.notes` of the event that ends or postpones this execution. 64 KiB in all:
-   * what does not fit (or is no JSON) is dropped and counted in `data.notes_dropped`.
+   * a note that does not fit (or is not JSON) is dropped and counted in `data.notes_dropped`.
    */
   tell(note: unknown): void
-  /** Throws: the execution fails with exactly this; with `retryable: false` it is not tried again. */
+  /** Throws: the execution fails with exactly this failure; with `retryable: false` it is not retried. */
   fail(error: Failure): never
-  /** What the node of this run says is to be done, where the type alone does not; null: nothing. */
+  /** The instructions of this run's node, where the type alone does not define them; null: none. */
   program(): Promise<Json | null>
 }
 
 declare const RESULT: unique symbol
 
-/** Returned by a handler whose result comes later. The member is only a type: it keeps other objects apart. */
+/**
+ * Returned by a handler whose result comes later. The member exists only in the type, so that no other object matches.
+ */
 export interface Deferred<Result = unknown> {
   readonly [RESULT]: Result
 }
@@ -84,8 +90,8 @@ export interface ContextParts {
   readonly session: Session
   readonly logger: Logger
   readonly maxBytes: number
-  /** What it says besides its outcome. */
-  readonly account: Account
+  /** What the execution reports besides its outcome. */
+  readonly remarks: ExecutionRemarks
   signal(): AbortSignal
 }
 
@@ -185,11 +191,11 @@ export class RunContext implements Context<unknown> {
   }
 
   set(name: string, value: unknown): void {
-    this.#parts.account.set(name, value)
+    this.#parts.remarks.set(name, value)
   }
 
   tell(note: unknown): void {
-    const problem = this.#parts.account.tell(note)
+    const problem = this.#parts.remarks.tell(note)
     if (problem !== null) this.logger.warn({}, `a note was dropped: ${problem}`)
   }
 
@@ -206,7 +212,7 @@ export class RunContext implements Context<unknown> {
     return this.#meta
   }
 
-  /** Asked of the engine once per run, however often a handler reads it. */
+  /** Requested from the engine once per run, however often a handler reads it. */
   #load(): Promise<ParentResults> {
     this.#results ??= this.#parts.session.results(this.#parts.delivery)
     return this.#results
@@ -220,7 +226,7 @@ interface Meta {
 
 const NO_META: Meta = { given: {}, hint: {} }
 
-/** What the caller gave, and what the builder added for this context under `petrel`. */
+/** Separates the caller's meta from what the builder added for this context under `petrel`. */
 function splitMeta(text: string | null): Meta {
   const meta = parse(text)
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return NO_META

@@ -1,8 +1,8 @@
-/** What a handler returns whose result comes later. */
+/** The return value of a handler whose result comes later. */
 import type { Command } from './port.ts'
 
 export class Deferral {
-  // Private, so that no other object passes for one.
+  // Private, so that no other object has this type.
   readonly #command: Command | null
 
   constructor(command: Command | null) {

@@ -1,6 +1,6 @@
 /**
- * Errors whose class is the policy. A handler throws Terminal, Retryable or Cancelled to say what shall become of its
- * run; any other error is retried as the run's policy says. The others are reasons found in `ctx.signal.reason`.
+ * Errors whose class is the policy. A handler throws Terminal, Retryable or Cancelled to decide what becomes of its
+ * run; any other error is retried according to the run's policy. The others are reasons found in `ctx.signal.reason`.
  */
 import { types } from 'node:util'
 import { PetrelError } from '../kernel/errors.ts'
@@ -28,14 +28,14 @@ abstract class HandlerError extends Error {
   }
 }
 
-/** Never retried, whatever the policy says. */
+/** Never retried, whatever the policy is. */
 export class Terminal extends HandlerError {
   constructor(message: string, options: HandlerErrorOptions = {}) {
     super(message, 'handler_error', options)
   }
 }
 
-/** Retried while attempts are left, after `delayMs` if given, else as the policy says. */
+/** Retried while attempts are left, after `delayMs` if given, otherwise after the policy's delay. */
 export class Retryable extends HandlerError {
   readonly delayMs: number | undefined
   constructor(message: string, options: HandlerErrorOptions & { readonly delayMs?: number } = {}) {
@@ -44,7 +44,7 @@ export class Retryable extends HandlerError {
   }
 }
 
-/** A failure that is known in all its parts: recorded as it is, retried as `retryable` and the policy say. */
+/** A failure that is completely known: recorded unchanged, retried according to `retryable` and the policy. */
 export class Failed extends Error {
   readonly failure: Failure
   constructor(failure: Failure) {
@@ -54,7 +54,7 @@ export class Failed extends Error {
   }
 }
 
-/** The run was cancelled; thrown by a handler: it gives up for good. */
+/** The run was cancelled. Thrown by a handler: it gives up for good. */
 export class Cancelled extends HandlerError {
   constructor(message = 'the run was cancelled', options: HandlerErrorOptions = {}) {
     super(message, 'cancelled', options)
@@ -68,7 +68,7 @@ export class TimedOut extends HandlerError {
   }
 }
 
-/** The engine gave this run to someone else, or took it back: whatever is reported now changes nothing. */
+/** The engine gave this run to another worker, or took it back: later reports change nothing. */
 export class LeaseLost extends HandlerError {
   constructor(message = 'this worker no longer holds the run', options: HandlerErrorOptions = {}) {
     super(message, 'lease_lost', options)
@@ -86,7 +86,7 @@ const MAX_MESSAGE = 8_000
 const MAX_STACK = 2_000
 const MAX_DETAILS_BYTES = 32_768
 
-/** What a handler threw, as it is recorded. Never throws, whatever it is given. */
+/** The failure to record for what a handler threw. Never throws, whatever the argument. */
 export function failureOf(thrown: unknown): Failure {
   try {
     if (thrown instanceof Failed) return exactFailure(thrown.failure)
@@ -106,7 +106,7 @@ export function stoppedFailure(reason: Cancelled | TimedOut | LeaseLost | Shutdo
   return { ...failure, category: reason instanceof TimedOut ? 'timeout' : 'transient' }
 }
 
-/** The failure of a result that cannot be recorded: trying again would give the same. */
+/** The failure of a result that cannot be recorded: a retry would give the same. */
 export function unstorableFailure(error: PetrelError): Failure {
   return {
     code: error.code,
@@ -118,11 +118,11 @@ export function unstorableFailure(error: PetrelError): Failure {
 }
 
 function isError(thrown: unknown): thrown is Error {
-  // isNativeError also knows errors of another realm (vm contexts, some test runners).
+  // isNativeError also recognises errors of another realm (vm contexts, some test runners).
   return thrown instanceof Error || types.isNativeError(thrown)
 }
 
-/** What was given, but for what no database takes. */
+/** The given failure, without what no database accepts. */
 function exactFailure({ code, message, category, type, retryable, details }: Failure): Failure {
   return {
     code: storableText(String(code), 200),
@@ -171,7 +171,7 @@ function storableDetails(details: unknown): Json {
   }
 }
 
-/** `throw 'text'`, `throw undefined`, `Promise.reject({ … })`: said plainly, since there is no stack to look at. */
+/** `throw 'text'`, `throw undefined`, `Promise.reject({ … })`: a plain message, since there is no stack to read. */
 function strayFailure(thrown: unknown): Failure {
   const kind = thrown === null ? 'null' : Array.isArray(thrown) ? 'array' : typeof thrown
   const message =

@@ -1,10 +1,10 @@
-/** One run being executed: from the call of its handler until its outcome is known, or nobody waits for it any more. */
+/** One run being executed: from the call of its handler until its outcome is known or no longer awaited. */
 import { MAX_TIMER_MS } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
-import { Account } from './account.ts'
 import type { ContextParts, StopReason } from './context.ts'
 import { TimedOut } from './errors.ts'
 import type { Delivery, Remarks, Session } from './port.ts'
+import { ExecutionRemarks } from './remarks.ts'
 
 export interface ExecutionSetup {
   readonly session: Session
@@ -19,14 +19,14 @@ export class Execution implements ContextParts {
   readonly maxBytes: number
   readonly #began = performance.now()
   startReported = false
-  /** Its outcome was reported: what its handler still does concerns nobody. */
+  /** Its outcome was reported: anything its handler still does is ignored. */
   over = false
-  /** Why it was told to stop; null: it was not. */
+  /** Why it was asked to stop; null: it was not. */
   reason: StopReason | null = null
-  /** Most handlers never look at their signal: none is made before they do. */
+  /** Created on first use: most handlers never read their signal. */
   #controller: AbortController | null = null
   #timer: NodeJS.Timeout | null = null
-  #account: Account | null = null
+  #remarks: ExecutionRemarks | null = null
 
   constructor(delivery: Delivery, setup: ExecutionSetup) {
     this.delivery = delivery
@@ -40,19 +40,19 @@ export class Execution implements ContextParts {
     }
   }
 
-  /** Few have anything to say. */
-  get account(): Account {
-    this.#account ??= new Account({
+  /** Created on first use: few executions have remarks. */
+  get remarks(): ExecutionRemarks {
+    this.#remarks ??= new ExecutionRemarks({
       runId: this.delivery.runId,
       inWorkflow: this.delivery.instanceId !== null,
       maxBytes: this.maxBytes,
     })
-    return this.#account
+    return this.#remarks
   }
 
-  /** What goes with its report. */
-  said(): Remarks {
-    return this.#account === null ? {} : this.#account.parts()
+  /** The remarks to send with its report. */
+  reported(): Remarks {
+    return this.#remarks === null ? {} : this.#remarks.parts()
   }
 
   signal(): AbortSignal {
@@ -63,7 +63,7 @@ export class Execution implements ContextParts {
     return this.#controller.signal
   }
 
-  /** The first reason stays. */
+  /** The first reason is kept. */
   stop(reason: StopReason): void {
     if (this.over || this.reason !== null) return
     this.reason = reason
@@ -74,12 +74,12 @@ export class Execution implements ContextParts {
     return performance.now() - this.#began
   }
 
-  /** On the machine's clock as it stands now: it may have been set meanwhile. */
+  /** By the machine's current clock, which may have been set meanwhile. */
   get startedAt(): number {
     return Math.round(Date.now() - this.ageMs)
   }
 
-  /** Ends it; returns how long it took. */
+  /** Ends it; returns its duration. */
   end(): number {
     this.over = true
     if (this.#timer !== null) clearTimeout(this.#timer)
@@ -87,7 +87,7 @@ export class Execution implements ContextParts {
   }
 }
 
-/** The last part of its timeout, in which a handler that was told to stop may clean up. */
+/** The last part of its timeout, in which a handler may clean up after it was asked to stop. */
 function graceIn(meta: string | null): number {
   if (meta === null || !meta.includes('"grace_ms"')) return 0
   return (JSON.parse(meta) as { readonly petrel?: { readonly grace_ms?: number } }).petrel?.grace_ms ?? 0

@@ -6,10 +6,10 @@ import { PetrelError } from '../kernel/errors.ts'
 import { readTypeFilter, type ToolsFilter, type TypeFilter, takes, typeOfTools } from '../kernel/type-filters.ts'
 import type { Context } from './context.ts'
 
-/** Runs one unit of work. What it returns is the result, what it throws the failure. */
+/** Runs one unit of work. Its return value is the result, what it throws is the failure. */
 export type Handler = (args: never, ctx: Context<never>) => unknown
 
-/** As it was written, and what does it. */
+/** The pattern as it was written, and its handler. */
 interface Entry {
   readonly text: string
   readonly handler: Handler
@@ -30,12 +30,12 @@ export class Handlers {
     this.#set(filter, { text: type, handler })
   }
 
-  /** Of a run's type. */
+  /** The handler for a run's type. */
   find(type: string): Handler | null {
     return (this.#exact.get(type) ?? this.#byTools(type) ?? this.#underPrefix(type))?.handler ?? null
   }
 
-  /** As they were added: what a worker claims. */
+  /** In the order they were added: the types a worker claims. */
   types(): readonly string[] {
     return this.entries().map(([text]) => text)
   }
@@ -48,8 +48,8 @@ export class Handlers {
   }
 
   /**
-   * A copy that later additions do not change. `types`: only these, each of which must have a handler. Of a prefix it
-   * takes all handlers under it: what has none is not claimed.
+   * A copy that later additions do not change. `types`: only these, each of which must have a handler. A prefix selects
+   * all handlers under it: types without one are not claimed.
    */
   select(types: readonly string[] | null): Handlers {
     const selected = new Handlers()
@@ -70,7 +70,7 @@ export class Handlers {
     if ('exact' in filter) {
       const handler = this.find(filter.exact)
       if (handler !== null) found.push([filter, { text, handler }])
-      // The name of a type stands for it with any tools.
+      // The name of a type selects it with any tools.
       for (const entry of this.#withTools)
         if (typeOfTools(entry.filter.before) === filter.exact) found.push([entry.filter, entry])
       return found

@@ -1,7 +1,7 @@
 /**
- * The edge where values become JSON text. What JSON cannot carry is refused here, with its place: stored half (a Map
- * as `{}`, NaN as null, a function as nothing) it would be found much later, by someone else. NUL and lone surrogates
- * are JSON, but no database stores them.
+ * Converts values to JSON text. What JSON cannot represent is refused here, with its place: if it were stored damaged
+ * (a Map as `{}`, NaN as null, a function as nothing), the error would surface much later and elsewhere. NUL and lone
+ * surrogates are valid JSON, but no database stores them.
  */
 
 import { types } from 'node:util'
@@ -27,13 +27,13 @@ export function toJsonText(value: unknown, limits: JsonLimits): string {
     return JSON.stringify(value) as string | undefined
   })
   if (text === undefined) throw refuse(walk, 'is not JSON')
-  // JSON.stringify escapes as \uXXXX only control characters and lone surrogates (and people may have written "\\u").
+  // JSON.stringify escapes only control characters and lone surrogates as \uXXXX (and authors may have written "\\u").
   if (text.includes('\\u')) checkText(JSON.parse(text), walk)
   checkSize(text, walk)
   return text
 }
 
-/** Refuses what toJsonText would, but for the bytes of texts: for values that somebody else will write. */
+/** Refuses what toJsonText would, except for the size in bytes: for values that are serialised elsewhere. */
 export function checkJson(value: unknown, limits: JsonLimits): void {
   if (typeof value === 'number' && Number.isFinite(value)) return
   const walk = walkOf(limits)
@@ -42,10 +42,10 @@ export function checkJson(value: unknown, limits: JsonLimits): void {
 
 interface Walk {
   readonly what: string
-  /** Keys from the top down to where the walk stands. */
+  /** Keys from the root to the current position. */
   readonly path: (string | number)[]
   readonly ancestors: object[]
-  /** Lower bound of the text's length so far: ends a walk of something huge early, and of shared structure. */
+  /** Lower bound of the text's length so far: ends a walk of a huge value early, and of shared structure. */
   size: number
   readonly maxBytes: number
 }
@@ -59,7 +59,7 @@ function reading<T>(walk: Walk, read: () => T): T {
     return read()
   } catch (error) {
     if (error instanceof PetrelError) throw error
-    // A getter, a proxy or a toJSON of the caller's.
+    // A getter, a proxy or a toJSON of the caller.
     throw refuse(walk, `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
@@ -141,7 +141,7 @@ function opaqueKind(value: object): string | null {
   return null
 }
 
-/** Finds the string or key with a NUL or a lone surrogate in a value that came out of JSON.parse. */
+/** Finds the string or key with a NUL or a lone surrogate in a value from JSON.parse. */
 function checkText(value: unknown, walk: Walk): void {
   if (typeof value === 'string') {
     const problem = badText(value)
@@ -171,7 +171,7 @@ function badText(text: string): string | null {
   return null
 }
 
-/** Text that any store takes: without NUL, lone surrogates or excess length. For messages, which must never fail. */
+/** Text that any store accepts: without NUL, lone surrogates or excess length. For messages, which must never fail. */
 export function storableText(text: string, maxLength: number): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
   return badText(cut) === null ? cut : Buffer.from(cut.replaceAll('\0', '\uFFFD')).toString()

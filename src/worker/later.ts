@@ -1,11 +1,11 @@
-/** What a handler returns that wants to go on at another time. */
+/** The return value of a handler that wants to continue at another time. */
 import { PetrelError } from '../kernel/errors.ts'
 
-/** A year and a day: what is to wait longer is a schedule's business. */
+/** A year and a day: longer waits belong into a schedule. */
 export const LONGEST_DELAY_MS = 366 * 86_400_000
 
 export class Later {
-  // Private, so that no other object passes for one.
+  // Private, so that no other object has this type.
   readonly #delayMs: number
 
   constructor(delayMs: number) {

@@ -16,13 +16,15 @@ export interface WorkerOptions {
   readonly name?: string
   /** Only the runs of this tenant. null (default): those of all. */
   readonly tenant?: string | null
-  /** What the registry calls this kind of worker: of the types it lists, those of this runtime are taken. Default node. */
+  /**
+   * The registry's name for this kind of worker: of the types it lists, those of this runtime are taken. Default node.
+   */
   readonly runtime?: string
-  /** Runs are fetched ahead for about this long. Default 50; 0: never ahead. */
+  /** Runs are fetched for about this long in advance. Default 50; 0: never in advance. */
   readonly prefetchMs?: number
-  /** Runs fetched ahead at most. Default 500. */
+  /** Most runs fetched in advance. Default 500. */
   readonly maxPrefetch?: number
-  /** Backstop of every wake-up. Default 2,000. */
+  /** Interval of the poll behind every wake-up. Default 2,000. */
   readonly pollMs?: number
   /** Longest result, in bytes of JSON. Default 1 MiB. */
   readonly maxResultBytes?: number

@@ -1,7 +1,7 @@
 /**
  * How many leased runs a worker keeps waiting beside those it executes: as many as it will have begun within
- * `prefetchMs`, going by the average duration of recent runs. Quick runs are fetched hundreds at a time, slow ones not
- * at all, for what waits here cannot be taken by an idle worker elsewhere.
+ * `prefetchMs`, judged by the average duration of recent runs. Quick runs are fetched hundreds at a time, slow ones not
+ * at all, because an idle worker elsewhere cannot take runs that wait here.
  */
 export interface PaceOptions {
   readonly concurrency: number
@@ -9,9 +9,9 @@ export interface PaceOptions {
   readonly maxPrefetch: number
 }
 
-/** Share of the newest run in the average: about the last twenty count. */
+/** Weight of the newest run in the average: about the last twenty runs count. */
 const NEWEST = 0.05
-/** Clocks have a resolution: a no-op measures as 0. */
+/** Clocks have a limited resolution: a no-op measures as 0. */
 const LEAST_MS = 0.001
 
 export class Pace {

@@ -1,12 +1,14 @@
 /**
- * All a worker knows of the engine. In-process the engine implements it; over HTTP the client does. A worker holds a
- * session; its runs live and die with the session's heartbeat, not with leases of their own.
+ * The engine's interface for workers. In-process the engine implements it; over HTTP the client does. A worker holds a
+ * session; its runs depend on the session's heartbeat, not on leases of their own.
  */
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 
 export interface WorkerPort {
-  /** Registers the session. `deliver` is called when the engine hands out work unasked (hand-off at start). */
+  /**
+   * Registers the session. `deliver` is called when the engine hands out work without a request (hand-off at start).
+   */
   open(session: SessionOptions, inbox: SessionInbox): Promise<Session>
 }
 
@@ -23,14 +25,14 @@ export interface SessionOptions {
 }
 
 export interface SessionInbox {
-  /** How many more runs the worker would take now. Called often: must be cheap. */
+  /** How many more runs the worker would accept now. Called often: must be cheap. */
   room(): number
   deliver(deliveries: readonly Delivery[]): void
   /** Runs delivered and not yet reported: buffered and executing ones. */
   holding(): readonly string[]
   /** Something may be claimable. */
   wake(): void
-  /** These runs must stop: cancelled, timed out, or no longer ours. */
+  /** These runs must stop: cancelled, timed out, or no longer held by this worker. */
   stop(runs: readonly { readonly runId: string; readonly reason: 'cancel' | 'timeout' | 'lost' }[]): void
 }
 
@@ -41,18 +43,18 @@ export interface Session {
   settle(report: Report): Promise<Reply>
   /** Records that these runs have begun (batched, best effort: a lost one only costs a delivery, not an attempt). */
   started(runs: readonly { readonly runId: string; readonly epoch: number; readonly at: number }[]): Promise<void>
-  /** Results a run may see: by node of its own net (and the enclosing ones), read when asked for. */
+  /** Results a run may read: by node of its own net (and the enclosing ones), loaded on request. */
   results(delivery: Delivery): Promise<ParentResults>
-  /** What the run's node says is to be done, where its type alone does not; null: nothing. */
+  /** The instructions of the run's node, where its type alone does not define them; null: none. */
   program(delivery: Delivery): Promise<Json | null>
-  /** The arguments of a run whose payload refers to what its instance keeps aside; undefined: that is gone. */
+  /** The arguments of a run whose payload refers to arguments stored out of line; undefined: they no longer exist. */
   dereference(delivery: Delivery): Promise<Json | undefined>
   checkpoint(delivery: Delivery, state: string): Promise<number>
   loadCheckpoint(delivery: Delivery): Promise<string | null>
   progress(delivery: Delivery, value: string): Promise<void>
-  /** quiet: takes no more work. */
+  /** quiet: accepts no more work. */
   quiet(): Promise<void>
-  /** Ends the session; what it still holds goes back. */
+  /** Ends the session; runs it still holds are handed back. */
   close(): Promise<void>
 }
 
@@ -62,14 +64,14 @@ export interface Delivery {
   readonly epoch: number
   readonly type: string
   readonly queue: string
-  /** Whose run it is; null: of no tenant. */
+  /** The run's tenant; null: none. */
   readonly tenant: string | null
   readonly priority: number
   readonly payload: string
   /** Number of this execution, from 1. */
   readonly attempt: number
   readonly maxAttempts: number
-  /** The same for every execution of this run: make effects idempotent by it. */
+  /** The same for every execution of this run: use it to make effects idempotent. */
   readonly key: string
   readonly instanceId: string | null
   readonly rootId: string | null
@@ -81,62 +83,62 @@ export interface Delivery {
   readonly limitKey: string | null
   readonly timeoutMs: number | null
   readonly meta: string | null
-  /** Result of the step before, when it came with a hand-off; undefined: ask `results`. */
+  /** Result of the previous step, when it came with a hand-off; undefined: ask `results`. */
   readonly previous?: string | null
 }
 
-/** What a service is asked to do. */
+/** A request to a service. */
 export interface Command {
   readonly subject: string
   /** JSON text, sent byte for byte. */
   readonly body: string
-  /** Published again when it has stayed unanswered for so long. */
+  /** Published again when it has been unanswered for this long. */
   readonly resendMs: number
 }
 
 export interface Report {
   readonly delivery: Delivery
-  /** Names this report: sent again with the same id it is answered as the success it was. */
+  /** Identifies this report: if it is sent again with the same id, the reply is the same success. */
   readonly reportId: string
   readonly startedAt: number | null
   readonly outcome:
     | { readonly kind: 'succeeded'; readonly result: string | null }
     | { readonly kind: 'failed'; readonly error: Failure }
-    /** Will be completed later by id. `command` asks a service elsewhere for it; kept and published until then. */
+    /** Will be completed later by id. `command` asks an external service to do so; stored and published until then. */
     | { readonly kind: 'deferred'; readonly command?: Command }
     /** Handed back unstarted (recall, drain): costs no attempt. */
     | { readonly kind: 'released' }
-    /** Goes back after a start, due in so long: the same attempt goes on then. */
+    /** Handed back after a start, due after this delay: the same attempt continues then. */
     | { readonly kind: 'later'; readonly delayMs: number }
   /**
    * Context entries, JSON text of an object. Written if the run ends with this report, is deferred or postponed; not if
    * the execution is tried again.
    */
   readonly set?: string
-  /** What the execution tells of itself, JSON text of a list: kept with the event of this report. */
+  /** The execution's own notes, JSON text of a list: kept with the event of this report. */
   readonly notes?: string
-  /** Notes that found no room. */
+  /** Notes dropped because they did not fit. */
   readonly notesDropped?: number
-  /** true: a slot is free, the next run may come with the reply. */
+  /** true: a slot is free, the reply may contain the next run. */
   readonly wantNext: boolean
-  /** true: the worker does nothing else, no other outcome is about to come. */
+  /** true: the worker does nothing else, so no other outcome follows soon. */
   readonly alone?: boolean
 }
 
-/** What a worker says besides an outcome. */
+/** What a worker reports besides an outcome. */
 export type Remarks = Pick<Report, 'set' | 'notes' | 'notesDropped'>
 
 export interface Reply {
   /**
-   * recorded: now or by this same report before. stale: the lease was lost, nothing changed. waiting: another transaction
-   * holds its row; the engine keeps the report and records it when that has ended.
+   * recorded: now or by this same report before. stale: the lease was lost, nothing changed. waiting: another
+   * transaction holds its row; the engine keeps the report and records it when that transaction has ended.
    */
   readonly status: 'recorded' | 'stale' | 'not_found' | 'waiting'
   readonly next: Delivery | null
 }
 
 export interface ParentResults {
-  /** Result of the one step before (JSON text), null: none. */
+  /** Result of the one previous step (JSON text), null: none. */
   readonly previous: string | null
   /** By node key, JSON text. */
   readonly byNode: ReadonlyMap<string, string | null>

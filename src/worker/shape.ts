@@ -1,24 +1,24 @@
 /**
- * How one value is read out of the results of a workflow. The engine gives results by node, those of a nested workflow
- * as an object of its nodes (or of its items, where it is one list); the author of a chain thinks of it as the result
- * of its last step, of a group as the list of its jobs' results. Only the builder knows which is which, so it sends
- * the shape along.
+ * How to read one value from the results of a workflow. The engine returns results by node, those of a nested workflow
+ * as an object of its nodes (or of its items, where it is one list); the author of a chain thinks of its value as the
+ * result of its last step, of a group's as the list of its jobs' results. Only the builder knows the difference, so it
+ * sends the shape with the workflow.
  */
 import type { Json } from '../net/net.ts'
 
 export type Shape =
-  /** The value as it is: the result of a run. */
+  /** The value unchanged: the result of a run. */
   | null
   /** A chain: the result of its last node. */
   | { readonly last: string; readonly of: Shape }
   /** A group or batch: a list by index. `of` names the entries that are workflows themselves. */
   | { readonly each: string; readonly count: number; readonly of: { readonly [index: string]: Shape } }
 
-/** What a builder tells the context of a run about results it may ask for; travels in `meta.petrel`. */
+/** Information from a builder for the context of a run about results it may read; sent in `meta.petrel`. */
 export interface ResultHint {
-  /** Shape of the step before, when that is a workflow. */
+  /** Shape of the previous step, when that is a workflow. */
   readonly previous?: Shape
-  /** The step before is the run's own workflow (a callback of a batch), of this shape. */
+  /** The previous step is the run's own workflow (a callback of a batch), of this shape. */
   readonly own?: Shape
   /** Shapes of the nodes of the run's own workflow that are workflows themselves. */
   readonly nodes?: { readonly [node: string]: Shape }
@@ -39,7 +39,7 @@ export function readKeyed(shape: Shape, value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([i, item]) => [i, readKeyed(shape.of[i] ?? null, item)]))
 }
 
-/** Value of a whole workflow, from its results by node: only the text that matters is parsed. */
+/** Value of a whole workflow, from its results by node: only the texts it needs are parsed. */
 export function readResults(shape: Shape, byNode: ReadonlyMap<string, string | null>, read = readShape): Json {
   if (shape === null) return null
   const isChain = 'last' in shape

@@ -1,9 +1,9 @@
-/** Waits for a condition to hold, for a limited time that can be shortened while waiting. One wait at a time. */
+/** Waits until a condition holds, for a limited time that can be shortened meanwhile. One wait at a time. */
 export class Waiter {
   #wait: { readonly name: string; readonly done: () => boolean; readonly end: () => void; until: number } | null = null
   #timer: NodeJS.Timeout | null = null
 
-  /** Resolves when `done` holds (asked at `check`), or after `ms`. */
+  /** Resolves when `done` holds (tested at `check`), or after `ms`. */
   wait(name: string, done: () => boolean, ms: number): Promise<void> {
     if (done()) return Promise.resolve()
     return new Promise((resolve) => {
@@ -16,7 +16,7 @@ export class Waiter {
     if (this.#wait?.done()) this.#end()
   }
 
-  /** The wait of this name, if it is under way, ends at the latest in `ms`. */
+  /** The wait of this name, if it is under way, ends after `ms` at the latest. */
   limit(name: string, ms: number): void {
     const wait = this.#wait
     if (wait === null || wait.name !== name || performance.now() + ms >= wait.until) return

@@ -1,21 +1,21 @@
 /**
  * A worker: takes runs from the engine, calls their handlers, reports their outcomes.
  *
- *   running ──stop()──► draining ──nothing left, or out of time──► stopped
+ *   running ──stop()──► draining ──nothing left, or grace period over──► stopped
  *
  * running   A run is in one of these places: leased and waiting in the buffer, executing, or settling (its outcome is
  *           being recorded). Deliveries come from claims, from replies to reports (hand-off) and unasked (`deliver`);
- *           all go into the buffer, and from there to a free slot. There are `concurrency` slots; a settling run holds
- *           none. Room = slots + prefetch target − executing − buffered − what a claim under way may bring. A report
- *           asks for the next run while there is more room than reports in flight that asked already; claims (see
- *           claims.ts) do not wait for those replies, unless nothing is to be fetched ahead. If every slot stays busy
- *           for long while runs wait in the buffer, those are handed back: somebody else may be idle.
- * draining  Nothing new begins; whatever waits or still arrives is handed back unstarted. Executing runs may end by
+ *           all go into the buffer, and from there to a free slot. There are `concurrency` slots; a settling run
+ *           occupies none. Room = slots + prefetch target − executing − buffered − what a claim under way may bring. A
+ *           report asks for the next run while there is more room than reports in flight that asked already; claims
+ *           (see claims.ts) do not wait for those replies, unless nothing is to be fetched in advance. If every slot
+ *           stays busy for long while runs wait in the buffer, those are handed back: another worker may be idle.
+ * draining  Nothing new begins; runs that wait or still arrive are handed back unstarted. Executing runs may end by
  *           themselves until the grace period is over, then their signals are aborted, and a little later those still
- *           there are reported as failed with code `shutdown`. stop() again can only shorten the grace period.
- *           Then what is settling is awaited, and the session closed; runs whose reports could not be delivered until
- *           then go back with the session.
- * stopped   for ever. Wakes, deliveries and late ends of abandoned handlers are ignored.
+ *           executing are reported as failed with code `shutdown`. stop() again can only shorten the grace period.
+ *           Then settling runs are awaited, and the session is closed; runs whose reports could not be delivered by
+ *           then are handed back with the session.
+ * stopped   Final. Wakes, deliveries and late ends of abandoned handlers are ignored.
  */
 import type { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
@@ -43,16 +43,16 @@ import { Pace } from './pace.ts'
 import type { Delivery, Remarks, Reply, Report, Session, SessionInbox, WorkerPort } from './port.ts'
 import { Waiter } from './waiter.ts'
 
-/** A run that ends sooner tells its start with its end; one still executing then is told of on its own. */
+/** The start of a run still executing after this long is reported separately; a shorter run reports both at its end. */
 const START_REPORT_MS = 20
 const SLOW_SCAN_MS = 250
-/** Every slot busy for this long: what waits in the buffer is handed back. */
+/** If every slot is busy for this long, the buffered runs are handed back. */
 const STALLED_MS = 1_000
-/** Handlers that resolve at once would never let the event loop turn: after this long it gets its turn. */
+/** Handlers that resolve at once would block the event loop: after this long it gets a turn. */
 const TURN_MS = 20
 const ABORT_GRACE_MS = 1_000
 const SETTLE_GRACE_MS = 5_000
-/** What one settle takes in one transaction: more would come back in two. */
+/** The most runs that one transaction settles: more would come back in two. */
 const LARGEST_CLAIM = 500
 
 type Outcome = Report['outcome']
@@ -74,11 +74,11 @@ export class Worker {
   #settling = 0
   /** Reports in flight that asked for the next run. */
   #asking = 0
-  /** Share of recent reports that were answered with a run, among those that asked for one. */
+  /** The share of recent reports asking for a run that were answered with one. */
   #handedShare = 0
   #reports = 0
   #pumping = false
-  /** When this turn of the event loop began its first run; 0: none yet. */
+  /** When the first run of this turn of the event loop began; 0: none yet. */
   #turnBeganAt = 0
   #scanTimer: NodeJS.Timeout | null = null
   #scanIsSlow = false
@@ -122,14 +122,13 @@ export class Worker {
     return this.#state
   }
 
-  /** How many runs are where, now. */
   get load(): { readonly executing: number; readonly buffered: number; readonly settling: number } {
     return { executing: this.#executing.size, buffered: this.#buffer.length, settling: this.#settling }
   }
 
   /**
-   * Takes no more work, lets what executes end, then closes the session. Called again it gives the same promise, and
-   * can only hurry: the earlier deadline counts.
+   * Accepts no more work, lets executing runs end, then closes the session. A second call returns the same promise, and
+   * can only shorten the wait: the earlier deadline counts.
    */
   stop(params: { readonly graceMs?: number } = {}): Promise<void> {
     const { graceMs = 25_000 } = params
@@ -138,7 +137,7 @@ export class Worker {
     return this.#stopping
   }
 
-  /** Stops on these signals of the process; a second one does not wait any longer. Returns a function that undoes it. */
+  /** Stops on these signals of the process; a second one ends the wait at once. The returned function undoes this. */
   stopOn(
     signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
     params: { readonly graceMs?: number } = {},
@@ -157,11 +156,11 @@ export class Worker {
 
   // ── taking work ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** How many more runs it would take now. */
+  /** How many more runs it would accept now. */
   #room(): number {
     if (this.#state !== 'running') return 0
     const { concurrency, maxPrefetch } = this.#options
-    // Outcomes pile up when the store is slow: taking more work would only make the pile higher.
+    // Outcomes pile up when the store is slow: accepting more work would only add to them.
     if (this.#settling > 4 * (concurrency + maxPrefetch)) return 0
     return Math.max(0, concurrency + this.#pace.target - this.#held())
   }
@@ -180,7 +179,7 @@ export class Worker {
   /** How many to claim now. */
   #appetite(): number {
     const { target } = this.#pace
-    // Replies under way will bring some of what fits; claiming it as well would push the hand-offs into the queue.
+    // Replies under way will bring some of these runs; claiming them as well would push the hand-offs into the queue.
     const coming = target === 0 ? this.#asking : Math.ceil(this.#asking * this.#handedShare)
     const room = this.#room() - coming
     if (room <= 0) return 0
@@ -203,7 +202,7 @@ export class Worker {
 
   /** Fills the free slots from the buffer, then the buffer. */
   #pump(): void {
-    // A handler that returns at once ends inside this loop, which then goes on by itself.
+    // A handler that returns at once ends inside this loop, which then continues by itself.
     if (this.#pumping) return
     this.#pumping = true
     const { concurrency } = this.#options
@@ -247,7 +246,7 @@ export class Worker {
       return
     }
     if (typeof value !== 'object' || value === null || !('then' in value)) return this.#returned(execution, value)
-    // Only now: what has returned needs nobody to look after it.
+    // Only now: a handler that has already returned needs no scan.
     if (this.#scanTimer === null || this.#scanIsSlow) this.#armScan(START_REPORT_MS)
     const promise = value instanceof Promise ? value : Promise.resolve(value)
     promise.then(
@@ -256,7 +255,7 @@ export class Worker {
     )
   }
 
-  /** Handlers see no references. */
+  /** Handlers never receive references. */
   async #callWithWhole(handler: Handler, execution: Execution): Promise<unknown> {
     const args = await this.#session.dereference(execution.delivery)
     if (execution.reason !== null) throw execution.reason
@@ -271,7 +270,7 @@ export class Worker {
       return this.#end(execution, { kind: 'deferred', ...(command === null ? {} : { command }) })
     }
     if (value instanceof Later) {
-      // A timeout is not got round by going on later.
+      // A handler cannot evade its timeout by continuing later.
       if (execution.reason instanceof TimedOut) return this.#threw(execution, execution.reason)
       return this.#end(execution, { kind: 'later', delayMs: value.delayMs })
     }
@@ -294,7 +293,7 @@ export class Worker {
     this.#pace.add(execution.end())
     this.#executing.delete(execution)
     const { delivery, startedAt } = execution
-    this.#report({ delivery, startedAt, outcome }, execution.said())
+    this.#report({ delivery, startedAt, outcome }, execution.reported())
     this.#pump()
     this.#waiter.check()
   }
@@ -313,7 +312,7 @@ export class Worker {
     this.#session.settle({ delivery, startedAt, outcome, reportId, wantNext, alone, ...remarks }).then(
       (reply) => this.#replied(wantNext, reply),
       (error) => {
-        // The engine tries again while the store is unavailable; the run goes back with the session.
+        // The engine retries while the store is unavailable; otherwise the run is handed back with the session.
         this.#options.logger.error({ err: error, run: delivery.runId }, 'outcome could not be recorded')
         this.#replied(wantNext, null)
       },
@@ -346,7 +345,7 @@ export class Worker {
     this.#scanTimer = setTimeout(() => this.#scan(), ms)
   }
 
-  /** One timer for all: reports starts of runs that last, and hands back what waits behind them. */
+  /** One timer for all: reports starts of runs that last, and hands back the runs that wait behind them. */
   #scan(): void {
     this.#scanTimer = null
     if (this.#executing.size === 0 || this.#state === 'stopped') return
@@ -388,7 +387,7 @@ export class Worker {
       if (reason !== undefined) execution.stop(stopReason(reason))
     }
     for (const delivery of this.#buffer.take((d) => reasons.has(d.runId))) {
-      // Handed back even if it is lost: the engine then says that the report is stale.
+      // Handed back even if its lease is lost: the engine then answers that the report is stale.
       this.#release(delivery)
     }
   }

@@ -64,7 +64,7 @@ describe('a credential that a task names', () => {
   })
 
   it.each([
-    ['JSON that is none', { PETREL_CREDENTIAL_API_MAIN: '{ s3cr3t' }, null],
+    ['invalid JSON', { PETREL_CREDENTIAL_API_MAIN: '{ s3cr3t' }, null],
     ['YAML that is none', { PETREL_CREDENTIALS_FILE: file }, 'a: [s3cr3t'],
     ['a file that is no map', { PETREL_CREDENTIALS_FILE: file }, '- s3cr3t'],
     ['a file that is not there', { PETREL_CREDENTIALS_FILE: join(folder, 'none.yaml') }, null],

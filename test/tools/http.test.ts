@@ -190,7 +190,7 @@ describe('what http gives back', () => {
     server.on('/broken', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"token": secret-value}')
     })
-    const message = `GET ${server.url}/broken answered with JSON that is none`
+    const message = `GET ${server.url}/broken answered with invalid JSON`
     expect(await call('http', { url: `${server.url}/broken` }, local)).toMatchObject({
       status: 'error',
       result: { data: '{"token": secret-value}' },

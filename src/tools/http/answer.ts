@@ -1,4 +1,4 @@
-/** The body of an answer: bounded, unpacked, and read as what its content type says it is. */
+/** The body of an answer: bounded, decompressed, and parsed according to its content type. */
 import type { IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
@@ -7,9 +7,9 @@ import { ToolFault } from '../envelope.ts'
 
 export interface Content {
   readonly data: Json
-  /** The bytes are no text; `data` holds them in base64. */
+  /** The bytes are not text; `data` holds them in base64. */
   readonly base64: boolean
-  /** It is said to be JSON and is not; `data` is its text. */
+  /** The content type is JSON but the text is not; `data` is the text. */
   readonly malformed: boolean
 }
 
@@ -27,7 +27,7 @@ export async function contentOf(message: IncomingMessage, maxBytes: number): Pro
   }
 }
 
-/** Counted after unpacking: little can be packed that becomes very much. */
+/** Counted after decompression: a small body can expand to a very large one. */
 async function bounded(stream: Readable, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
@@ -48,7 +48,7 @@ async function bounded(stream: Readable, maxBytes: number): Promise<Buffer> {
 
 function unpacked(message: IncomingMessage): Readable {
   const unpack = unpacker(message.headers['content-encoding'])
-  // Its errors are those of the stream that is read.
+  // Its errors also appear on the stream that is read.
   return unpack === null ? message : pipeline(message, unpack, () => {})
 }
 
@@ -66,7 +66,7 @@ function unpacker(encoding: string | undefined) {
   }
 }
 
-/** null: it is no text. NUL is in no text that could be stored. */
+/** null: not text. Text with NUL could not be stored. */
 function textOf(bytes: Buffer, type: string): string | null {
   const charset = /charset="?([\w-]+)"?/.exec(type)?.[1] ?? 'utf-8'
   try {

@@ -1,4 +1,4 @@
-/** Who asks: headers made of the `auth` of a task. */
+/** Headers made from the `auth` of a task. */
 import { type Credentials, credential } from '../credentials.ts'
 import { misfit } from '../envelope.ts'
 import { given, hasTemplate, isMap } from '../fields.ts'
@@ -9,7 +9,7 @@ const HINT =
 
 type Header = readonly [name: string, value: string]
 
-/** `conceal` is given what of a named credential is secret. */
+/** `conceal` is called with the secret parts of a named credential. */
 export async function authHeader(
   auth: Fields[string],
   { tenant, conceal }: Pick<ToolCall, 'tenant' | 'conceal'>,

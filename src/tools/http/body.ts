@@ -1,4 +1,4 @@
-/** What is sent: JSON unless the content type or the field says otherwise. */
+/** The body of a request: JSON unless the content type or the field requires another form. */
 import type { Json } from '../../net/net.ts'
 import { misfit } from '../envelope.ts'
 import { isMap, kindOf } from '../fields.ts'
@@ -9,7 +9,7 @@ export interface Body {
   readonly contentType: string
 }
 
-/** `contentType`: what the task's headers say, or null. */
+/** `contentType`: from the task's headers, or null. */
 export async function encoded(value: Json, contentType: string | null): Promise<Body> {
   const wanted = contentType?.toLowerCase() ?? ''
   if (wanted.startsWith('multipart/form-data') && isMap(value)) return multipart(value)

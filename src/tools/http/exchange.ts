@@ -1,4 +1,4 @@
-/** A request and its answer, over as many redirects as allowed; each hop is judged like the first. */
+/** A request and its answer, over as many redirects as allowed; each hop is checked like the first. */
 import { type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import type { Socket } from 'node:net'
@@ -17,7 +17,7 @@ export interface Terms {
 
 export interface Answered {
   readonly message: IncomingMessage
-  /** Where the answer came from in the end. */
+  /** The URL that finally answered. */
   readonly url: URL
 }
 
@@ -77,7 +77,7 @@ function limitConnecting(outgoing: Request, url: URL, connectMs: number): void {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** What may go to another origin: what describes the request, never who makes it. */
+/** Headers that may go to another origin: they describe the request, not the client. */
 const HARMLESS = ['accept', 'accept-encoding', 'accept-language', 'content-type', 'user-agent']
 
 function redirected(from: Outgoing, { statusCode = 0, headers }: IncomingMessage): Outgoing | null {
@@ -101,7 +101,7 @@ function targetOf(location: string, base: URL): URL {
     throw refuse('something that is no URL')
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refuse(`${url.protocol}, which http does not follow`)
-  // Credentials that a server puts into a location are not ours to send.
+  // Credentials that a server puts into a location must not be sent.
   url.username = ''
   url.password = ''
   url.hash = ''

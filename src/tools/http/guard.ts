@@ -1,6 +1,6 @@
 /**
- * Which addresses a request may reach. Playbooks carry URLs from wherever their input comes from, and workers stand
- * inside networks: what is not public is refused unless whoever runs the worker named it.
+ * Which addresses a request may reach. URLs in playbooks may come from any input, and workers run inside networks:
+ * an address that is not public is refused unless the operator of the worker has allowed it.
  */
 import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -19,7 +19,7 @@ export type Resolve = (host: string) => Promise<readonly Address[]>
 export interface GuardOptions {
   /** Names (`api.internal`, `*.internal`), addresses and networks (`10.0.0.0/8`); true, or `all` among them: everything. */
   readonly allowPrivate: readonly string[] | true
-  /** Where the operator names what is refused. */
+  /** The setting in which the operator can allow a refused address. */
   readonly howToAllow: string
   readonly resolve?: Resolve
 }
@@ -40,7 +40,7 @@ export class Guard {
     this.#howToAllow = howToAllow
   }
 
-  /** A host that is an address is never looked up, so it is judged here. */
+  /** A host that is an address is never looked up, so it is checked here. */
   admit(url: URL): void {
     const literal = literalAddress(url)
     if (literal !== null) this.admitAddress(literal)
@@ -50,7 +50,10 @@ export class Guard {
     if (!this.#allows(address)) throw this.#refused(address, address)
   }
 
-  /** Judged where the connection is made: it goes to the addresses found here, whatever the name says a moment later. */
+  /**
+   * Checked where the connection is made: it uses the addresses found here, even if the name resolves differently a
+   * moment later.
+   */
   readonly lookup: LookupFunction = (host, options, done) => {
     this.#addressesOf(host).then(
       (found) => {

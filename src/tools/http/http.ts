@@ -115,7 +115,7 @@ interface Times {
   readonly connectMs: number | null
 }
 
-/** { connect, read }: what is read counts from the start, too, or an answer that trickles would never end. */
+/** { connect, read }: `read` is measured from the start, too, otherwise an answer that trickles would never end. */
 function timesOf({ config, timeoutMs }: ToolCall): Times {
   const value = given(config, 'timeout')
   if (!isMap(value)) return { totalMs: timeLimit(config, timeoutMs, DEFAULT_TIMEOUT_MS), connectMs: null }
@@ -152,9 +152,9 @@ function envelopeOf(
   const asked = `${request.method} ${placeOf(url)}`
   if (status >= 400) return { ...fault({ ...refusal(status, message, asked), result }), http }
   if (content.malformed) {
-    // The parser would quote a piece of the answer; the whole is in the result.
-    const told = `${asked} answered with JSON that is none`
-    return { ...fault({ kind: 'parse', code: 'INVALID_JSON', message: told, result }), http }
+    // The parser's message would quote a piece of the answer, which is complete in the result.
+    const text = `${asked} answered with invalid JSON`
+    return { ...fault({ kind: 'parse', code: 'INVALID_JSON', message: text, result }), http }
   }
   return { ...ok(result), http }
 }
@@ -170,10 +170,10 @@ function headersOf(message: IncomingMessage): { readonly [name: string]: string 
 
 function refusal(status: number, message: IncomingMessage, asked: string): Fault {
   const wait = Number(message.headers['retry-after'])
-  const said = `${asked} answered ${status} ${message.statusMessage ?? ''}`.trimEnd()
+  const text = `${asked} answered ${status} ${message.statusMessage ?? ''}`.trimEnd()
   const details =
     Number.isFinite(wait) && message.headers['retry-after'] !== undefined ? { retry_after: wait } : undefined
-  return { kind: kindOf(status), code: `HTTP_${status}`, message: said, ...(details === undefined ? {} : { details }) }
+  return { kind: kindOf(status), code: `HTTP_${status}`, message: text, ...(details === undefined ? {} : { details }) }
 }
 
 function kindOf(status: number): ErrorKind {
@@ -183,15 +183,15 @@ function kindOf(status: number): ErrorKind {
   return status >= 500 ? 'server_error' : 'client_error'
 }
 
-/** Why there was no whole answer. */
+/** Why there was no complete answer. */
 function broken({ code = '', message }: NodeJS.ErrnoException, place: string): Fault {
-  const told = `${place}: ${message || code}`
-  if (code === 'ECONNREFUSED') return { kind: 'connection', code: 'CONN_REFUSED', message: told }
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return { kind: 'connection', code: 'DNS_ERROR', message: told }
-  if (code === 'ETIMEDOUT') return { kind: 'timeout', code: 'CONN_TIMEOUT', message: told }
+  const text = `${place}: ${message || code}`
+  if (code === 'ECONNREFUSED') return { kind: 'connection', code: 'CONN_REFUSED', message: text }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return { kind: 'connection', code: 'DNS_ERROR', message: text }
+  if (code === 'ETIMEDOUT') return { kind: 'timeout', code: 'CONN_TIMEOUT', message: text }
   if (/CERT|TLS|SSL|SIGNATURE/.test(code))
-    return { kind: 'connection', code: 'TLS_ERROR', message: told, retryable: false }
+    return { kind: 'connection', code: 'TLS_ERROR', message: text, retryable: false }
   if (/^(HPE_|Z_|ERR_(_BROTLI|BROTLI|ZLIB)|ERR__)/.test(code))
-    return { kind: 'parse', code: 'MALFORMED_ANSWER', message: told }
-  return { kind: 'connection', code: 'CONN_ERROR', message: told }
+    return { kind: 'parse', code: 'MALFORMED_ANSWER', message: text }
+  return { kind: 'connection', code: 'CONN_ERROR', message: text }
 }

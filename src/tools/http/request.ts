@@ -1,4 +1,4 @@
-/** The request a task's rendered fields describe. */
+/** The request that a task's rendered fields describe. */
 import type { Json } from '../../net/net.ts'
 import type { Credentials } from '../credentials.ts'
 import { misfit } from '../envelope.ts'
@@ -18,7 +18,7 @@ export interface Outgoing {
 /** Methods whose `data` is a query. */
 export const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
-/** Said by the connection, not by the task. */
+/** Set by the connection, not by the task. */
 const OURS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -63,14 +63,14 @@ export async function outgoing(call: ToolCall, credentials: Credentials): Promis
 function methodOf(value: Json | undefined): string {
   if (value === undefined) return 'GET'
   const method = typeof value === 'string' ? value.trim().toUpperCase() : ''
-  // CONNECT makes a tunnel of the connection, TRACE sends credentials back.
+  // CONNECT turns the connection into a tunnel, TRACE sends credentials back.
   if (!/^[A-Z]{2,20}$/.test(method) || method === 'CONNECT' || method === 'TRACE') {
     throw misfit(`method must be GET, POST, PUT, PATCH, DELETE, HEAD or the like, not ${JSON.stringify(value)}`)
   }
   return method
 }
 
-/** `data` says by its keys what is query and what is body; without them the method decides. */
+/** The keys of `data` separate query and body; without them the method decides. */
 function route(
   data: { readonly [name: string]: Json },
   method: string,
@@ -119,7 +119,7 @@ function headersOf(value: Json | undefined): Record<string, string> {
   return headers
 }
 
-/** user:password@host is sent as what it means and shown nowhere. */
+/** user:password@host is sent as basic authentication and never shown. */
 function takeUserInfo(url: URL, headers: Record<string, string>): void {
   if (url.username === '' && url.password === '') return
   const pair = `${unescaped(url.username)}:${unescaped(url.password)}`

@@ -1,12 +1,12 @@
 /**
- * A child process in a group of its own. It ends by itself, by its time limit, or because it is not wanted any more;
- * whatever it does, `runChild` ends, and nothing of its group lives on.
+ * A child process in a group of its own. It ends by itself, by its time limit, or because it is no longer wanted;
+ * whatever it does, `runChild` ends, and no process of its group survives.
  *
  *   running   → ended     the process ends by itself
  *   running   → stopping  time is up, the signal is aborted, or its result is longer than allowed: TERM to the group
  *   stopping  → ended     it ends by that; after `graceMs` KILL to the group
- *   ended                 KILL to what is left of the group. Its pipes are read to their end, but not longer than
- *                         DRAIN_MS: a grandchild with a session of its own may hold them open for ever.
+ *   ended                 KILL to the rest of the group. Its pipes are read to their end, but not longer than
+ *                         DRAIN_MS: a grandchild with a session of its own may keep them open indefinitely.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex, Readable, Writable } from 'node:stream'
@@ -16,7 +16,7 @@ export interface ChildParams {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string | null
-  /** All of it: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   readonly env: Readonly<Record<string, string>>
   readonly stdin: string | null
   readonly outputBytes: number
@@ -34,9 +34,9 @@ export interface ChildEnd {
   readonly stdout: string
   readonly stderr: string
   readonly truncated: boolean
-  /** What came on descriptor 3. */
+  /** The text received on descriptor 3. */
   readonly result: string
-  /** Why it could not be started. */
+  /** Why the process could not be started. */
   readonly problem: NodeJS.ErrnoException | null
   readonly ms: number
 }
@@ -113,7 +113,7 @@ export function runChild(params: ChildParams): Promise<ChildEnd> {
         else stop('result_too_large')
       })
     }
-    // Descriptor 4 says nothing: that it closes tells the child that this process is gone.
+    // Nothing is sent on descriptor 4: when it closes, the child knows that this process is gone.
     ignoreErrors(child.stdio[4] as Duplex)
     feed(child.stdin, params.stdin)
   })
@@ -133,7 +133,7 @@ function keep(stream: Readable | null, take: (chunk: Buffer) => void): void {
   if (stream !== null) ignoreErrors(stream)
 }
 
-/** A child that ends without reading all of its input is no error of ours. */
+/** A child that ends without reading all of its input is not an error. */
 function feed(stream: Writable | null, text: string | null): void {
   if (stream === null || text === null) return
   ignoreErrors(stream)
@@ -149,6 +149,6 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // None of it is left.
+    // No process of the group is left.
   }
 }

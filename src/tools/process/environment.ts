@@ -1,4 +1,4 @@
-/** What a child process is told about where it runs: never the environment of this one, which holds its secrets. */
+/** The environment of a child process: never that of this one, which contains its secrets. */
 import type { Json } from '../../net/net.ts'
 import { misfit } from '../envelope.ts'
 import { isMap } from '../fields.ts'

@@ -1,10 +1,13 @@
-/** Where a child process runs, and why it could not be started. */
+/** The working directory of a child process, and why a process could not be started. */
 import { stat } from 'node:fs/promises'
 import { type Fault, misfit, ToolFault } from '../envelope.ts'
 import { given } from '../fields.ts'
 import type { Fields, Problem } from '../tool.ts'
 
-/** null: where the worker runs. Checked before: a missing folder and a missing program are one error to the system. */
+/**
+ * null: the worker's directory. Checked before the start: the system reports a missing folder and a missing program
+ * alike.
+ */
 export async function folderOf(config: Fields): Promise<string | null> {
   const cwd = given(config, 'cwd')
   if (cwd === undefined) return null
@@ -28,7 +31,7 @@ export function notStarted(program: string, problem: NodeJS.ErrnoException | nul
     return { kind: 'client_error', code: 'COMMAND_TOO_LONG', message }
   }
   const message = `${program} could not be started: ${problem?.message ?? 'no reason is known'}`
-  // Too many processes or files, too little memory: passes.
+  // Too many processes or files, or too little memory: temporary.
   const retryable = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(problem?.code ?? '')
   return { kind: 'unknown', code: problem?.code ?? 'NOT_STARTED', message, retryable }
 }

@@ -1,4 +1,6 @@
-/** An author's code, run by its interpreter in a process of its own for every call: nothing of one task is seen by the next. */
+/**
+ * An author's code, run by its interpreter in a new process for every call: one task cannot see anything of another.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Json } from '../../net/net.ts'
 import { CODE_FIELDS, checkCode, codeOf } from '../code.ts'
@@ -13,20 +15,20 @@ import { outputOf, type Raised, readReport } from './report.ts'
 
 export interface Interpreter {
   readonly kind: string
-  /** What is started, with these arguments. It reads code and input from its standard input. */
+  /** The program to start, with these arguments. It reads code and input from its standard input. */
   readonly file: string
   readonly args: readonly string[]
-  /** How messages call it. */
+  /** Its name in messages. */
   readonly name: string
-  /** How messages call code that lies in no file. */
+  /** The name in messages for code that is not in a file. */
   readonly codeFile: string
   readonly resultBytes: number
   /** Fields beyond those of every interpreter. */
   readonly fields: FieldTable
   check(config: Fields): Problem[]
-  /** What it is given beside code and input. */
+  /** Additional input beside code and input. */
   given(config: Fields): { readonly [name: string]: Json }
-  /** `details`: what there is to tell of any error. */
+  /** `details`: for the envelope of any error. */
   raised(raised: Raised, details: { readonly [name: string]: Json }): Envelope
 }
 

@@ -1,8 +1,9 @@
 /**
- * What the node of a javascript task runs. Input and report are as in python-program.ts. The code is the body of an
- * async function in a script of its own, so that return and await may stand anywhere; around it is a function whose parameters
- * are the names of the input, so that the code may declare them anew. What it leaves in `result` or `main` is looked up where
- * it ends. All of this is inside a function, too: what stands outside of any is seen by the code as its own.
+ * The program that node runs for a javascript task. Input and report are as in python-program.ts. The code is the body
+ * of an async function in a script of its own, so that return and await may be used anywhere; the function around it
+ * has the names of the input as parameters, so that the code may redeclare them. The values of `result` and `main` are
+ * read at the end of the code. All of this is inside a function, too, because the code could see anything at top level
+ * as its own.
  */
 export const JAVASCRIPT_PROGRAM = String.raw`
 (() => {

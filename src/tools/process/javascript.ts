@@ -23,8 +23,8 @@ export function javascriptTool({ resultBytes }: JavascriptOptions): Tool {
     raised: (raised, details) => {
       const { type, message, stage } = raised
       if (stage === 'result') {
-        const told = `the result is not JSON: ${message}`
-        return fault({ kind: 'transform', code: 'RESULT_NOT_JSON', message: told, details })
+        const text = `the result is not JSON: ${message}`
+        return fault({ kind: 'transform', code: 'RESULT_NOT_JSON', message: text, details })
       }
       return fault({ kind: kindOf(raised), code: `JS_${type}`, message: `${type}: ${message}`, details })
     },

@@ -1,10 +1,11 @@
 /**
- * What python3 is given to run. Its input is JSON on stdin: { nonce, code, file, input, context, libs }. Its report goes to
- * descriptor 3 as the nonce, a line break and JSON: { result } or { error: { type, bases, message, traceback, stage } }.
+ * The program that python3 runs. Its input is JSON on stdin: { nonce, code, file, input, context, libs }. Its report
+ * goes to descriptor 3 as the nonce, a line break and JSON: { result } or { error: { type, bases, message, traceback,
+ * stage } }.
  *
  * Descriptor 3 is moved away before the code runs, so that prints and stray writes cannot reach it, and only the
- * process that was started reports, not one it forked. Descriptor 4 closes when the worker is gone; SIGIO, which ends
- * a process that does not handle it, is how the kernel tells (where it does).
+ * process that was started reports, not one it forked. Descriptor 4 closes when the worker is gone; the kernel signals
+ * that (where it can) with SIGIO, which ends a process that does not handle it.
  */
 export const PYTHON_PROGRAM = String.raw`
 import os, sys, json

@@ -41,15 +41,15 @@ function raisedEnvelope(raised: Raised, details: { readonly [name: string]: Json
   const { type, message, stage } = raised
   const py = { exception_type: type }
   if (raised.exit !== undefined) {
-    const told = `the code called sys.exit(${raised.exit}); a task ends with a result`
-    return { ...fault({ kind: 'unknown', code: 'EXITED', message: told, details }), py }
+    const text = `the code called sys.exit(${raised.exit}); a task ends with a result`
+    return { ...fault({ kind: 'unknown', code: 'EXITED', message: text, details }), py }
   }
   if (stage === 'result') {
-    const told = `the result is not JSON: ${message || type}`
-    return { ...fault({ kind: 'transform', code: 'RESULT_NOT_JSON', message: told, details }), py }
+    const text = `the result is not JSON: ${message || type}`
+    return { ...fault({ kind: 'transform', code: 'RESULT_NOT_JSON', message: text, details }), py }
   }
-  const told = message === '' ? type : `${type}: ${message}`
-  return { ...fault({ kind: kindOf(raised), code: `PY_${type}`, message: told, details }), py }
+  const text = message === '' ? type : `${type}: ${message}`
+  return { ...fault({ kind: kindOf(raised), code: `PY_${type}`, message: text, details }), py }
 }
 
 const KINDS: readonly (readonly [exception: string, kind: ErrorKind])[] = [
@@ -63,7 +63,7 @@ const KINDS: readonly (readonly [exception: string, kind: ErrorKind])[] = [
   ['LookupError', 'schema'],
 ]
 
-/** By what the exception is, not by what its message happens to say. */
+/** Decided by the exception's type, not by its message. */
 function kindOf({ bases }: Raised): ErrorKind {
   return KINDS.find(([exception]) => bases.includes(exception))?.[1] ?? 'unknown'
 }

@@ -1,4 +1,4 @@
-/** How a child that runs an author's code ended: what it reported on its own descriptor, or why it did not. */
+/** How a child that runs an author's code ended: its report on its own descriptor, or why there is none. */
 import type { Json } from '../../net/net.ts'
 import { aborted, type Fault } from '../envelope.ts'
 import { spokenMs } from '../timeout.ts'
@@ -10,11 +10,11 @@ export interface Raised {
   readonly bases: readonly string[]
   readonly message: string
   readonly traceback: string
-  /** Where: libs, code, main, or result (which is not JSON). */
+  /** Where the error occurred: libs, code, main, or result (which is not JSON). */
   readonly stage: string
-  /** What it wanted to exit with. */
+  /** The exit code it requested. */
   readonly exit?: string
-  /** The code of an error of the system, in JavaScript. */
+  /** The code of a system error, in JavaScript. */
   readonly code?: string
 }
 
@@ -87,7 +87,7 @@ function parsed(text: string, nonce: string): { readonly result: Json } | { read
 
 const SHOWN = 2000
 
-/** What it printed, if anything, for whoever looks for the reason. */
+/** The printed output, if any, to help find the reason. */
 export function outputOf({ stdout, stderr }: ChildEnd): { readonly [stream: string]: string } {
   return {
     ...(stdout === '' ? {} : { stdout: stdout.slice(-SHOWN) }),

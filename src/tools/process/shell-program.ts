@@ -1,10 +1,11 @@
 /**
- * What /bin/sh is given to run. The command comes in a variable, which other users cannot see as they see arguments; it runs in
- * a shell within this one, so that whatever it does (exit, exec, wait for all its children) leaves the watch alone.
+ * The program that /bin/sh runs. The command is passed in a variable, which other users cannot see as they see
+ * arguments; it runs in a shell within this one, so that nothing it does (exit, exec, wait for all its children)
+ * affects the watch.
  *
- * The watch reads descriptor 4, on which nothing ever comes: that it closes means that the worker is gone, and nobody is left
- * who would end the command. TERM is caught here, which is the default again inside, so that a command that tidies up when
- * it is ended has its time for it.
+ * The watch reads descriptor 4, on which nothing is ever sent: when it closes, the worker is gone, and no other process
+ * would end the command. TERM is caught here and reset to the default inside, so that a command that cleans up after
+ * TERM has the time to do so.
  */
 export const COMMAND_VARIABLE = 'PETREL_COMMAND'
 

@@ -1,4 +1,4 @@
-/** Commands, each by a /bin/sh of its own, one after another until one fails. */
+/** Commands, each run by its own /bin/sh, one after another until one fails. */
 import type { Json } from '../../net/net.ts'
 import { aborted, enveloped, type Fault, fault, misfit, ok } from '../envelope.ts'
 import { checkFields, checkOneOf, type FieldTable, given } from '../fields.ts'
@@ -47,7 +47,7 @@ async function run(call: ToolCall): Promise<Envelope> {
   const commands = commandsOf(config)
   const cwd = await folderOf(config)
   const env = childEnvironment(config['env'])
-  // The field bounds each command, as authors of playbooks expect; the limit of the task bounds them all.
+  // The field bounds each command, as authors of playbooks expect; the limit of the task bounds all of them together.
   const each = timeLimit(config, null, call.timeoutMs ?? DEFAULT_TIMEOUT_MS)
   const began = performance.now()
   const ran: Ran[] = []
@@ -87,7 +87,7 @@ function commandsOf(config: Fields): readonly string[] {
   return commands as readonly string[]
 }
 
-/** Output of all commands together, again bounded; the returncode is that of the last. */
+/** Output of all commands together, bounded again; the returncode is that of the last. */
 function resultOf(ran: readonly Ran[]): Json {
   const stdout = ran.map(({ end }) => end.stdout).join('')
   const stderr = ran.map(({ end }) => end.stderr).join('')
@@ -105,7 +105,7 @@ function resultOf(ran: readonly Ran[]): Json {
   }
 }
 
-/** null: it did not come to an end of its own. */
+/** null: the process did not exit by itself. */
 function codeOf({ why, code }: ChildEnd): number | null {
   return why === 'ended' ? code : null
 }
@@ -127,7 +127,7 @@ function problemOf({ end }: Ran, nth: number, limitMs: number): Fault | null {
     }
   }
   if (end.code === 0) return null
-  const said = end.stderr.trim().split('\n').at(-1)?.slice(0, 300)
-  const message = `${which} ended with ${end.code}${said ? `: ${said}` : ''}`
+  const lastLine = end.stderr.trim().split('\n').at(-1)?.slice(0, 300)
+  const message = `${which} ended with ${end.code}${lastLine ? `: ${lastLine}` : ''}`
   return { kind: 'unknown', code: `EXIT_${end.code}`, message, details }
 }

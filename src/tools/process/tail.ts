@@ -1,4 +1,4 @@
-/** The end of a stream of bytes: what is printed last says most about how something ended. */
+/** The end of a stream of bytes: the last output best explains how a process ended. */
 export class Tail {
   readonly #limit: number
   #chunks: Buffer[] = []
@@ -13,7 +13,7 @@ export class Tail {
     this.#chunks.push(chunk)
     this.#size += chunk.length
     this.#seen += chunk.length
-    // Seldom enough that a flood of small writes is not copied over and over.
+    // Rarely enough that a flood of small writes is not copied repeatedly.
     if (this.#size > 2 * this.#limit || this.#chunks.length > 4096) this.#compact()
   }
 
@@ -21,11 +21,11 @@ export class Tail {
     return this.#seen > this.#limit
   }
 
-  /** As UTF-8, with U+FFFD for what is none; NUL, which no store takes, too. */
+  /** As UTF-8, with U+FFFD for invalid bytes, and for NUL, which no store accepts. */
   text(): string {
     let bytes = this.#compact()
     if (this.truncated) {
-      // Not from the middle of a character.
+      // Do not start in the middle of a character.
       let start = 0
       while (start < 4 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++
       bytes = bytes.subarray(start)

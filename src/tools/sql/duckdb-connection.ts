@@ -1,7 +1,7 @@
 /**
- * A connection to a database of DuckDB, fenced in: it reaches the folders that the operator of the worker has named, no other
- * file, be it the database itself, no network, and cannot change that. They are often put together from data, and DuckDB reads
- * whatever a statement names: `FROM '/etc/passwd'`, `FROM 'http://169.254.169.254/'`.
+ * A restricted connection to a DuckDB database: it reaches the folders that the operator of the worker has allowed, no
+ * other file (not even the database itself) and no network, and cannot change that. Statements are often assembled from
+ * data, and DuckDB reads whatever a statement names: `FROM '/etc/passwd'`, `FROM 'http://169.254.169.254/'`.
  */
 
 import { lstat, realpath } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import type { Connection, Duckdb, Instance } from './duckdb-module.ts'
 export interface Fence {
   /** Folders with databases and files that it may read and write; `all` among them, or true: any file, the network, extensions. */
   readonly allowFolders: readonly string[] | true
-  /** What one database may hold in memory, as DuckDB writes it: `512MB`. More is put on disk, or fails. */
+  /** Memory limit of one database, in DuckDB's format: `512MB`. A larger one spills to disk, or fails. */
   readonly memory: string
 }
 
@@ -24,7 +24,7 @@ export interface Open extends Pick<Connection, 'extractStatements' | 'interrupt'
 }
 
 export const MEMORY = ':memory:'
-/** How DuckDB says that this process has the file open as another database. */
+/** DuckDB's error when this process has the file open as another database. */
 export const STILL_OPEN = /^Binder Error: Unique file handle conflict/
 const CLOSING_MS = 2000
 
@@ -38,7 +38,7 @@ let opened = 0
 export async function open({ DuckDBInstance }: Duckdb, given: string, fence: Fence): Promise<Open> {
   const path = given === MEMORY ? MEMORY : await admitted(given, fence)
   const settings = { memory_limit: fence.memory }
-  // What does not fit: not beside the worker, and not where another one puts its own.
+  // Not beside the worker, and not where another one spills.
   const spill = { temp_directory: join(tmpdir(), `petrel-duckdb-${process.pid}-${++opened}`) }
   const instance = await (path === MEMORY
     ? DuckDBInstance.create(path, { ...settings, ...spill })
@@ -67,7 +67,7 @@ function isOpen({ allowFolders }: Fence): boolean {
   return allowFolders === true || allowFolders.includes('all')
 }
 
-/** Where the file of a database really is: that is what must be in an allowed folder, and what is opened. */
+/** The real path of a database's file, which must be in an allowed folder and is the one opened. */
 async function admitted(path: string, fence: Fence): Promise<string> {
   if (isOpen(fence)) return path
   const file = await realFile(resolve(path))
@@ -79,7 +79,10 @@ async function admitted(path: string, fence: Fence): Promise<string> {
   )
 }
 
-/** One that does not exist will be made: its folder is what counts. null: a link to nothing, which could be made anywhere. */
+/**
+ * A file that does not exist will be created: its folder counts. null: a dangling link, through which it could be
+ * created anywhere.
+ */
 async function realFile(path: string): Promise<string | null> {
   const found = await realpath(path).catch(() => null)
   if (found !== null) return found
@@ -88,8 +91,9 @@ async function realFile(path: string): Promise<string | null> {
 }
 
 /**
- * The instance that others of this process have open, or a new one. The last of them may be closing it at this moment, on another
- * thread: it is no longer given out then, and its file not yet free. Closing takes about a millisecond, longer after many writes.
+ * The instance that other tasks of this process have open, or a new one. The last of them may be closing it at this
+ * moment, on another thread: then the instance is no longer available and its file not yet free. Closing takes about a
+ * millisecond, longer after many writes.
  */
 async function shared(open: () => Promise<Instance>): Promise<Instance> {
   const until = performance.now() + CLOSING_MS
@@ -103,7 +107,7 @@ async function shared(open: () => Promise<Instance>): Promise<Instance> {
   }
 }
 
-/** Once for an instance, which other tasks may have open: they put up the same, and whoever comes later is refused. */
+/** Once for an instance. Other tasks with the same instance apply the same settings, and a later attempt is refused. */
 async function putUp(connection: Connection, folders: readonly string[]): Promise<void> {
   const listed = folders.map((folder) => `'${resolve(folder).replaceAll("'", "''")}'`).join(', ')
   for (const statement of [
@@ -113,7 +117,7 @@ async function putUp(connection: Connection, folders: readonly string[]): Promis
   ]) {
     await connection.run(statement).catch(() => {})
   }
-  const stands = "SELECT current_setting('lock_configuration') AND NOT current_setting('enable_external_access')"
-  const rows = (await connection.runAndReadAll(stands)).getRows()
+  const restricted = "SELECT current_setting('lock_configuration') AND NOT current_setting('enable_external_access')"
+  const rows = (await connection.runAndReadAll(restricted)).getRows()
   if (rows[0]?.[0] !== true) throw new Error('Permission Error: this database cannot be fenced in')
 }

@@ -1,6 +1,6 @@
 /**
  * DuckDB, if it is installed: an optional package with a binary for each platform, loaded when it is first needed.
- * What we use of it is written down here, since a build must not need it either.
+ * The part of its interface that we use is declared here, because a build must not need the package either.
  */
 import { createRequire } from 'node:module'
 
@@ -9,7 +9,7 @@ type Settings = Readonly<Record<string, string>>
 export interface Duckdb {
   readonly DuckDBInstance: {
     create(path: string, settings: Settings): Promise<Instance>
-    /** One instance for all who have the file open. */
+    /** One instance for all tasks that have the file open. */
     fromCache(path: string, settings: Settings): Promise<Instance>
   }
   readonly DuckDBTypeId: { readonly DECIMAL: number }
@@ -46,7 +46,7 @@ export type Converter = (value: unknown, type: { readonly typeId: number }, conv
 
 const require = createRequire(import.meta.url)
 
-/** The module, or why there is none. */
+/** The module, or why it is missing. */
 export function loadDuckdb(): { readonly duckdb: Duckdb } | { readonly missing: string } {
   try {
     return { duckdb: require('@duckdb/node-api') as Duckdb }

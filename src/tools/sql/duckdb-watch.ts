@@ -1,12 +1,13 @@
 /**
- * A statement of DuckDB from its wish to its end.
+ * A DuckDB statement from request to end.
  *
  *   waiting → running   one of the slots is free
- *   waiting → ended     time is up, or nobody wants it any more: it is never begun
+ *   waiting → ended     the time limit has passed, or it is no longer wanted: it never begins
  *   running → ended     by itself
- *   running → stopping  time is up, or nobody wants it any more: interrupted, again and again, for what is interrupted
- *                       before it began forgets it
- *   stopping → ended    it noticed; or GRACE_MS have passed, and it is left to end by itself: closing under it would crash
+ *   running → stopping  the time limit has passed, or it is no longer wanted: interrupted repeatedly, because a
+ *                       statement forgets an interrupt that came before it began
+ *   stopping → ended    it was interrupted; or GRACE_MS have passed, and it is left to end by itself: closing its
+ *                       connection would crash
  */
 import { aborted, type Fault, ToolFault } from '../envelope.ts'
 import { spokenMs } from '../timeout.ts'
@@ -14,7 +15,7 @@ import type { Envelope } from '../tool.ts'
 import type { Open } from './duckdb-connection.ts'
 import { Slots } from './slots.ts'
 
-/** Each takes a thread of the four that also read files and look up names for the whole process. */
+/** Each takes one of the four threads that also read files and look up names for the whole process. */
 const slots = new Slots(2)
 const GRACE_MS = 5000
 const INTERRUPT_MS = 10

@@ -17,7 +17,7 @@ export interface DuckdbOptions extends Fence {
 
 const FIELDS: FieldTable = { ...STATEMENT_FIELDS, database: { types: ['text'] } }
 const DEFAULT_TIMEOUT_MS = 300_000
-/** DuckDB's ResultReturnType of what answers with a count. */
+/** The value of DuckDB's ResultReturnType for an answer that is a count. */
 const CHANGED_ROWS = 1
 
 export function duckdbTool({ load = loadDuckdb, ...options }: DuckdbOptions): Tool {
@@ -74,7 +74,7 @@ interface Bounds {
   readonly bytes: number
 }
 
-/** All statements in order; the result is that of the last. */
+/** All statements in order; the result is that of the last one. */
 async function ask(duckdb: Duckdb, connection: Open, statement: Statement, bounds: Bounds): Promise<Envelope> {
   const { text, values } = statement
   const statements = await connection.extractStatements(text)
@@ -93,7 +93,7 @@ async function ask(duckdb: Duckdb, connection: Open, statement: Statement, bound
   return ok(result)
 }
 
-/** DuckDB knows no JSON values: what is no scalar goes as its text. */
+/** DuckDB has no JSON values: anything but a scalar is passed as text. */
 function bindable(value: Json): string | number | bigint | boolean | null {
   if (typeof value === 'object' && value !== null) return JSON.stringify(value)
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value as number) : value
@@ -144,9 +144,9 @@ const KINDS: readonly (readonly [begins: RegExp, kind: ErrorKind])[] = [
 const HOW_TO_ALLOW = '; to allow it, name its folder in --duckdb-allow, PETREL_DUCKDB_ALLOW or allowFolders'
 
 function duckdbFault(error: Error): Fault {
-  const said = error.message.replace(/^Failed to \w+ statements?: /, '')
-  const kind = KINDS.find(([begins]) => begins.test(said))?.[1] ?? 'unknown'
-  const name = /^([A-Z][A-Za-z ]*?) Error/.exec(said)?.[1] ?? 'Unknown'
-  const message = kind === 'storage_access' ? said + HOW_TO_ALLOW : said
+  const text = error.message.replace(/^Failed to \w+ statements?: /, '')
+  const kind = KINDS.find(([begins]) => begins.test(text))?.[1] ?? 'unknown'
+  const name = /^([A-Z][A-Za-z ]*?) Error/.exec(text)?.[1] ?? 'Unknown'
+  const message = kind === 'storage_access' ? text + HOW_TO_ALLOW : text
   return { kind, code: `DUCKDB_${name.toUpperCase().replaceAll(' ', '_')}`, message }
 }

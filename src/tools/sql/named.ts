@@ -1,13 +1,13 @@
 /**
  * Parameters by name: `:name` (or `$name`) becomes $1, $2 … wherever it is not part of a text, a quoted name or a
- * comment. A name nobody gave is left alone: `::type`, `[1:n]` and the like are SQL.
+ * comment. A name without a value is left unchanged: `::type`, `[1:n]` and the like are SQL.
  */
 import type { Json } from '../../net/net.ts'
 
 export interface Positional {
   readonly text: string
   readonly values: readonly Json[]
-  /** Names found that were not given: one of them may be why the database refuses the statement. */
+  /** Names found that were not given: one of them may be the reason why the database refuses the statement. */
   readonly missing: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export function positional(sql: string, params: { readonly [name: string]: Json 
   return { text: text + sql.slice(at), values: order.map((name) => params[name]!), missing: [...missing] }
 }
 
-/** Where what began at `start` ends, if that is not where its token does. */
+/** The end of what begins at `start`, if that is not the end of its token. */
 function endOf(sql: string, start: number, token: string): number | null {
   if (token === '/*') return endOfComment(sql, start)
   if (token.length >= 2 && token.startsWith('$') && token.endsWith('$')) {

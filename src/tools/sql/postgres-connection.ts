@@ -1,4 +1,4 @@
-/** Which database a task means. Nothing is taken from the environment of the worker, least of all a password. */
+/** The database that a task refers to. Nothing is taken from the environment of the worker, least of all a password. */
 import type pg from 'pg'
 import type { Json } from '../../net/net.ts'
 import { type Credentials, credential } from '../credentials.ts'
@@ -32,7 +32,7 @@ export interface Target {
   readonly password: string | null
 }
 
-/** Where a playbook itself says where its database is, `guard` judges that. */
+/** If the playbook itself contains the address of its database, `guard` checks it. */
 export async function targetOf(call: ToolCall, credentials: Credentials, guard: DatabaseGuard): Promise<Target> {
   const value = given(call.config, ...NAMES)
   const isName = typeof value === 'string' && !isUrl(value)

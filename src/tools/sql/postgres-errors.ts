@@ -1,4 +1,4 @@
-/** What Postgres, or the way to it, did wrong, in the words of envelopes. */
+/** Errors of Postgres, or of the connection to it, as errors of envelopes. */
 import type { Json } from '../../net/net.ts'
 import { type Fault, fault } from '../envelope.ts'
 import type { Envelope, ErrorKind } from '../tool.ts'
@@ -59,7 +59,7 @@ function detailsOf(error: DatabaseError): Json | null {
 }
 
 function connectionFault(error: DatabaseError): Fault {
-  // Several addresses of one name were tried in vain.
+  // All addresses of one name have failed.
   const [first] = error instanceof AggregateError ? (error.errors as DatabaseError[]) : []
   const { code = 'CONN_ERROR', message } = first ?? error
   return { kind: 'db_connection', code: `PG_${code}`, message: message || code }

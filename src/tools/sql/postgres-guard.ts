@@ -1,6 +1,6 @@
 /**
  * Which databases a task may reach by an address of its own. Those of named credentials are the operator's and need no
- * permission; an address or URL in a playbook comes from data, and is judged like that of an http request.
+ * permission; an address or URL in a playbook comes from data, and is checked like that of an http request.
  */
 import { isIP, Socket } from 'node:net'
 import { dirname } from 'node:path'
@@ -9,7 +9,7 @@ import { Guard, type Resolve } from '../http/guard.ts'
 
 const HOW_TO_ALLOW = '--postgres-allow, PETREL_POSTGRES_ALLOW or allowDatabases, or let the operator give a credential'
 
-/** Parameters of a URL that name no file of the worker. */
+/** Parameters of a URL that do not name a file of the worker. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'application_name',
   'client_encoding',
@@ -46,7 +46,7 @@ export class DatabaseGuard {
     this.#sockets = all || entries.filter((entry) => entry.startsWith('/')).map((entry) => entry.replace(/\/+$/, ''))
   }
 
-  /** Refuses parameters that make the driver read files where the worker runs. */
+  /** Refuses parameters that make the driver read the worker's files. */
   admitUrl(url: URL): void {
     if (this.#sockets === true) return
     for (const name of url.searchParams.keys()) {
@@ -56,7 +56,7 @@ export class DatabaseGuard {
     }
   }
 
-  /** What `pg` connects with. The address that is judged is the one that is connected to. */
+  /** The socket for `pg`. The connection uses exactly the address that was checked. */
   readonly stream = (): Socket => {
     const socket = new Socket()
     const connect = socket.connect.bind(socket)
@@ -67,7 +67,7 @@ export class DatabaseGuard {
         if (isIP(name) !== 0) this.#hosts.admitAddress(name)
         return connect({ port: Number(where), host: name, lookup: this.#hosts.lookup })
       } catch (error) {
-        // After the driver has begun to listen.
+        // After the driver has attached its listeners.
         process.nextTick(() => socket.destroy(error as Error))
         return socket
       }

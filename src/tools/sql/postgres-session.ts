@@ -1,4 +1,4 @@
-/** One connection for one task, closed at its end whatever happens; loaded, with pg, when first needed. */
+/** One connection for one task, always closed at its end; loaded, with pg, when first needed. */
 import pg from 'pg'
 import type { Json } from '../../net/net.ts'
 import type { Credentials } from '../credentials.ts'
@@ -19,7 +19,7 @@ export interface PostgresOptions {
 
 const DEFAULT_TIMEOUT_MS = 300_000
 const CONNECT_MS = 15_000
-/** How long a cancelled statement may take to say so. */
+/** How long a cancelled statement may take to confirm. */
 const GRACE_MS = 2000
 
 export async function runStatement(call: ToolCall, options: PostgresOptions): Promise<Envelope> {
@@ -52,7 +52,7 @@ export async function runStatement(call: ToolCall, options: PostgresOptions): Pr
 
 interface Terms {
   readonly connectMs: number
-  /** null: not asked for. Poolers refuse it. */
+  /** null: not set. Poolers refuse it. */
   readonly statementMs: number | null
 }
 
@@ -63,13 +63,13 @@ function clientOf({ config, password }: Target, { connectMs, statementMs }: Term
     application_name: 'petrel',
     ...(statementMs === null ? {} : { statement_timeout: statementMs }),
   })
-  // pg would look for one in PGPASSWORD and in .pgpass, and show it to whatever server the playbook names.
+  // Otherwise pg would look for one in PGPASSWORD and in .pgpass, and send it to whatever server the playbook names.
   if (password === null) Object.assign(client, { password: () => '' })
   return client
 }
 
 async function connected(client: pg.Client, signal: AbortSignal): Promise<pg.Client> {
-  // Connections also break while nothing is asked; whatever is asked next says so.
+  // Connections also break while idle; the next query reports that.
   client.on('error', () => {})
   const onAbort = (): void => cut(client)
   signal.addEventListener('abort', onAbort, { once: true })
@@ -92,7 +92,10 @@ interface Watch {
   readonly totalMs: number
 }
 
-/** Cancels the statement where it runs when time is up or nobody wants it any more, then cuts the connection. */
+/**
+ * Cancels the statement on the server when the time limit has passed or it is no longer wanted, then cuts the
+ * connection.
+ */
 async function underWatch(watch: Watch, work: () => Promise<Envelope>): Promise<Envelope> {
   const { client, canceller, signal, ms, totalMs } = watch
   let why: 'timeout' | 'aborted' | null = null
@@ -153,7 +156,7 @@ function ask(client: pg.Client, { text, values, missing }: Statement, bounds: Bo
       rows.push(namedRow(row as readonly Json[], (result as pg.QueryArrayResult).fields))
       if (rows.length <= bounds.rows && bytes <= bounds.bytes) return
       resolve(tooMuch(rows.length > bounds.rows, bounds))
-      // Whatever follows is not read: there may be no end to it.
+      // The remaining rows are not read: there may be no end to them.
       cut(client)
     })
     query.on('error', (error: unknown) => resolve(postgresFault(error, missing)))
@@ -192,7 +195,7 @@ async function cancel(client: pg.Client, other: pg.Client): Promise<void> {
     await other.connect()
     await other.query('SELECT pg_cancel_backend($1)', [processID ?? 0])
   } catch {
-    // Cutting the connection is what is left.
+    // Only cutting the connection remains.
   } finally {
     await close(other)
   }

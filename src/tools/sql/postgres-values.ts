@@ -9,7 +9,7 @@ const asText: Read = (text) => text
 const asJson: Read = (text) => JSON.parse(text) as Json
 const asBytes: Read = (text) => Buffer.from(text.slice(2), 'hex').toString('base64')
 
-/** `2026-01-02 03:04:05.678901+00` as ISO 8601 writes it; infinity and years before Christ stay as they are. */
+/** `2026-01-02 03:04:05.678901+00` in ISO 8601; infinity and years BC stay unchanged. */
 const asTime: Read = (text) => {
   const found = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d)(?::?(\d\d))?)?$/.exec(text)
   if (found === null) return text
@@ -33,7 +33,7 @@ const READERS: ReadonlyMap<number, Read> = new Map([
   [3802, asJson],
 ])
 
-/** Types of lists, and of what is in them. */
+/** Types of lists, and of their elements. */
 const LISTS: ReadonlyMap<number, number> = new Map([
   [1000, 16],
   [1001, 17],
@@ -55,7 +55,7 @@ const LISTS: ReadonlyMap<number, number> = new Map([
 ])
 const TEXT_LIST = 1009
 
-/** NaN and the infinities are no JSON. */
+/** NaN and the infinities are not valid JSON. */
 function exactFloat(text: string): Json {
   const value = Number(text)
   return Number.isFinite(value) ? value : text

@@ -1,4 +1,4 @@
-/** At most so many at a time; the others wait for their turn. */
+/** Limits how many run at a time; the others wait their turn. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = most
   }
 
-  /** Held until the promise it was taken for has ended. */
+  /** The slot is held until `work` has ended. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))

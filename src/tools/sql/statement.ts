@@ -1,4 +1,4 @@
-/** What a task asks of a database: its text, and the values that go with it. */
+/** A task's statement: its text, and the values that belong to it. */
 import type { Json } from '../../net/net.ts'
 import { checkScript, scriptOf } from '../code.ts'
 import { misfit } from '../envelope.ts'

@@ -1,10 +1,10 @@
-/** What an execution says besides its outcome: entries of the context, and notes for the history. */
+/** What an execution reports besides its outcome: entries of the context, and notes for the history. */
 import { PetrelError } from '../kernel/errors.ts'
 import { MAX_NOTES_BYTES, nameProblem } from '../kernel/remarks.ts'
 import { toJsonText } from './json.ts'
 import type { Remarks } from './port.ts'
 
-export interface AccountOptions {
+export interface RemarksOptions {
   readonly runId: string
   /** false: a bare run, which has no context. */
   readonly inWorkflow: boolean
@@ -12,8 +12,8 @@ export interface AccountOptions {
   readonly maxBytes: number
 }
 
-export class Account {
-  readonly #options: AccountOptions
+export class ExecutionRemarks {
+  readonly #options: RemarksOptions
   /** JSON text by name. */
   readonly #entries = new Map<string, string>()
   #entryBytes = 0
@@ -21,11 +21,11 @@ export class Account {
   #noteBytes = 0
   #dropped = 0
 
-  constructor(options: AccountOptions) {
+  constructor(options: RemarksOptions) {
     this.#options = options
   }
 
-  /** The last value of a name stays. Throws for what could not be written. */
+  /** The last value of a name is kept. Throws for a value that cannot be written. */
   set(name: string, value: unknown): void {
     const { runId, inWorkflow, maxBytes } = this.#options
     const problem = nameProblem(name)
@@ -43,7 +43,7 @@ export class Account {
     this.#entries.set(name, text)
   }
 
-  /** Never throws: history is not worth a failed run. Returns why the note was dropped; null: it was not. */
+  /** Never throws: history is not worth a failed run. Returns why the note was dropped; null: it was kept. */
   tell(note: unknown): string | null {
     try {
       const text = toJsonText(note, { maxBytes: MAX_NOTES_BYTES, what: 'the note' })
