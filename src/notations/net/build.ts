@@ -1,16 +1,16 @@
-/** What reading one file has come to. */
+/** The state of reading one file. */
 import type { Item } from '../../model/start.ts'
 import type { Path } from '../source/mistakes.ts'
 import type { Part, Reader } from '../source/reader.ts'
 
-/** Shared by one file: its nested nets, each built once, and where the parts of a built net came from. */
+/** Shared within one file: its nested nets, each built once, and the places of the parts of a built net. */
 export interface Build {
   readonly reader: Reader
   /** The reference (hash) of a named nested net; null: noted as a mistake. */
   child(name: string, from: Part): string | null
-  /** Of a nested net, by its reference. */
+  /** The nodes of a nested net, by its hash. */
   nodesOf(hash: string): readonly string[]
-  /** Remembers the place in the file of a part of the net now being read. */
+  /** Remembers the place in the file of a part of the current net. */
   readonly places: Map<string, Path>
   readonly items: Map<string, readonly Item[]>
 }

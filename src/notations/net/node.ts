@@ -48,12 +48,12 @@ function readUnknown(part: Part): Pick<Node, 'unknown'> {
   return unknown === null ? {} : { unknown }
 }
 
-/** The net calls every kind of work `work`. */
+/** The net has the field `work` for every kind of work. */
 function placeName(name: string): string {
   return (WORK_KINDS as readonly string[]).includes(name) ? 'work' : name
 }
 
-/** `input` is that of all arguments; `path` leads to a part of them. */
+/** `input` validates all arguments; `path` leads to a part of them. */
 function readSchema(key: string, part: Part, build: Build): NodeSchema {
   part.hasOnly(['input', 'path', 'output'], 'a schema')
   for (const name of ['input', 'output']) {

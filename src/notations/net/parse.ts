@@ -1,6 +1,6 @@
 /**
  * The net as a file: `kind: Net`. Nodes are a mapping, work is named by its kind (`run: type`), everything else has a
- * default. docs/definitions.md shows all of it.
+ * default. docs/definitions.md describes the whole notation.
  */
 
 import { newEvaluator } from '../../expr/index.ts'
@@ -163,7 +163,7 @@ function readNodes(part: Part, build: Build): readonly Node[] {
   })
 }
 
-/** Not given: the nodes nothing leads to, in the order of the file. */
+/** If not given: the nodes that nothing leads to, in the order of the file. */
 function readEntry(part: Part, nodes: readonly Node[], finals: readonly Final[], build: Build): readonly string[] {
   if (part.given) {
     build.places.set('entry', part.path)
@@ -193,14 +193,14 @@ function readFinals(part: Part, build: Build): readonly Final[] {
   })
 }
 
-/** The net's own rules (targets, cycles, joins), told in terms of the file. */
+/** The net's own rules (targets, cycles, joins), with messages in the terms of the file. */
 function checkNet(net: Net, part: Part, build: Build): void {
   const keys = net.nodes.map((n) => n.key)
   for (const { path, message } of problemsOf(net)) {
     const unknown = /^there is no node '(.*)'$/.exec(message)?.[1]
     const near = unknown === undefined ? null : closest(unknown, keys)
     const hint = unknown === undefined ? null : near === null ? `nodes: ${keys.join(', ')}` : `did you mean '${near}'?`
-    // What stands in the options of a gate has the same names in the file.
+    // The options of a gate have the same names in the file.
     const option = /\.(options(?:\..+)?)$/.exec(path)?.[1]?.split('.') ?? []
     build.reader.note({ path: [...(placeOf(path, build.places) ?? part.path), ...option], message, hint })
   }

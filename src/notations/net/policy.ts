@@ -40,7 +40,7 @@ export function readRetry(part: Part): Retry | null {
   }
 }
 
-/** `timeout: 30s` is a clock per attempt. */
+/** `timeout: 30s` applies to each attempt. */
 export function readTimeout(part: Part): Timeout | null {
   if (!part.given) return null
   if (!part.isObject) {

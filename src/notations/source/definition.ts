@@ -1,7 +1,7 @@
 import type { StartParams } from '../../model/start.ts'
 import type { LocatedMistake } from './mistakes.ts'
 
-/** What starts a definition by itself. */
+/** The trigger that starts a definition automatically. */
 export interface Trigger {
   readonly event: string | null
   readonly condition: string | null
@@ -12,13 +12,13 @@ export interface Trigger {
 export interface Definition {
   readonly dialect: string
   readonly name: string
-  /** false: its author gave it none; the name is that of its file, or of its kind. */
+  /** false: its author gave no name; the name is that of its file, or of its kind. */
   readonly named?: boolean
-  /** As its author counts them. */
+  /** The author's version. */
   readonly version?: string
   readonly trigger?: Trigger
-  /** What is valid but will cause trouble. */
+  /** Valid parts that will cause trouble. */
   readonly warnings?: readonly LocatedMistake[]
-  /** Everything an instance needs but its input and its identity. */
+  /** Everything an instance needs except its input and its identity. */
   readonly start: Omit<StartParams, 'id' | 'startKey' | 'tenant' | 'initiator'>
 }

@@ -1,4 +1,4 @@
-/** Who waits for whom, and who waits for ever. */
+/** Dependencies between steps, and those that can never be met. */
 
 export interface Waiting {
   readonly name: string
@@ -12,7 +12,7 @@ export interface Stuck {
   readonly behind: ReadonlyMap<string, string>
 }
 
-/** Dependencies on steps that are not there are left out. Linear in steps and dependencies; nothing recurses. */
+/** Dependencies on steps that do not exist are left out. Linear in steps and dependencies; nothing recurses. */
 export function findStuck(steps: readonly Waiting[]): Stuck {
   const names = new Set(steps.map((s) => s.name))
   const known = new Map(steps.map((s) => [s.name, s.dependsOn.filter((d) => names.has(d))]))
@@ -21,7 +21,7 @@ export function findStuck(steps: readonly Waiting[]): Stuck {
   const cycles: (readonly string[])[] = []
   const onCycle = new Set<string>()
   const walkOf = new Map<string, number>()
-  // Every stuck step waits for a stuck one: following these ends in a cycle, or in steps walked over before.
+  // Every stuck step waits for a stuck one: following these ends in a cycle, or in steps visited before.
   for (const [walk, start] of [...stuck].entries()) {
     const path: string[] = []
     let at = start
@@ -38,7 +38,7 @@ export function findStuck(steps: readonly Waiting[]): Stuck {
   return { cycles, behind: new Map(behind) }
 }
 
-/** What is left when everything that can run has run, in the order of the file. */
+/** The steps left when everything that can run has run, in the order of the file. */
 function neverReady(known: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const dependants = new Map<string, string[]>()
   const missing = new Map<string, number>()
@@ -64,8 +64,8 @@ function neverReady(known: ReadonlyMap<string, readonly string[]>): ReadonlySet<
 }
 
 /**
- * Who has ended before whom. Worked out when first asked, all at once, a bit for each pair: ten thousand steps take
- * 12 MB and some milliseconds, where a walk for each would take minutes. The steps have no cycle.
+ * Which steps have ended before which. Computed at the first request, all at once, a bit for each pair: ten thousand
+ * steps take 12 MB and some milliseconds, whereas a search for each would take minutes. The steps must have no cycle.
  */
 export class Ancestors {
   readonly #steps: readonly Waiting[]
@@ -109,13 +109,13 @@ export class Ancestors {
     return (this.#steps[i] as Waiting).dependsOn.map((d) => this.#index.get(d) as number)
   }
 
-  /** Each after all it depends on. */
+  /** Each after all its dependencies. */
   #inOrder(): readonly number[] {
     const after: number[][] = this.#steps.map(() => [])
     const missing = this.#steps.map((s) => s.dependsOn.length)
     for (const i of this.#steps.keys()) for (const d of this.#dependencies(i)) (after[d] as number[]).push(i)
     const order = [...this.#steps.keys()].filter((i) => missing[i] === 0)
-    // The list grows while it is walked.
+    // The list grows during the loop.
     for (const i of order) {
       for (const next of after[i] as number[]) {
         missing[next] = (missing[next] as number) - 1

@@ -1,4 +1,4 @@
-/** What can be wrong with a definition, and how it is told. Light: everything that reports errors loads it. */
+/** Mistakes in definitions, and their messages. Small, because every module that reports errors loads it. */
 
 export type Path = readonly (string | number)[]
 
@@ -7,21 +7,21 @@ export interface TextPlace {
   readonly column: number
 }
 
-/** What is wrong, where, and what would be right. */
+/** What is wrong, where, and the correct form. */
 export interface Mistake {
   readonly path: Path
   /** Points at the key itself (it should not be there) instead of at its value. */
   readonly onKey?: boolean
   readonly message: string
   readonly hint: string | null
-  /** The rule of soundness it breaks, for programs: `no_timeout`, `dead_step`. */
+  /** The identifier of the violated rule, for programs: `no_timeout`, `dead_step`. */
   readonly rule?: string
 }
 
 export interface LocatedMistake extends TextPlace {
-  /** Left out: the file that was asked for. Else one that it is made of. */
+  /** Left out: the requested file. Otherwise one that it is made of. */
   readonly file?: string
-  /** Dotted path inside the definition; '' is the whole of it. */
+  /** Dotted path inside the definition; '' is the root. */
   readonly path: string
   readonly message: string
   readonly hint: string | null

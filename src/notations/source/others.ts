@@ -1,4 +1,4 @@
-/** Definitions that the one being read is made of: found by name, read once, whoever names them. */
+/** Definitions that the one being read is made of: found by name, each read once, however often it is named. */
 import type { Tools } from '../../tools/tools.ts'
 import type { Definition } from './definition.ts'
 import { DefinitionError } from './mistakes.ts'
@@ -13,15 +13,15 @@ export interface DefinitionText {
 export type Resolve = (name: string) => DefinitionText | null | Promise<DefinitionText | null>
 
 export interface ReadOptions {
-  /** Where the definitions are that this one names. Left out: it can only be made of what stands in it. */
+  /** Finds the definitions that this one names. Left out: everything must be in the file itself. */
   readonly resolve?: Resolve
-  /** Names that could have been meant, where one is not found. */
+  /** Names to suggest when one is not found. */
   readonly names?: () => readonly string[] | Promise<readonly string[]>
-  /** What workers of playbooks can do. Left out: the tools that come with Petrel. */
+  /** The tools of playbook workers. Left out: the tools that come with Petrel. */
   readonly tools?: Tools
-  /** What is understood although it should be written otherwise is a mistake. Left out: a warning. */
+  /** true: text that is understood although it should be written differently is a mistake. Left out: a warning. */
   readonly strict?: boolean
-  /** Whose file it is: large files of one owner are read one after the other. */
+  /** The owner of the file: large files of one owner are read one after the other. */
   readonly owner?: string
 }
 
@@ -29,11 +29,11 @@ export interface ReadOptions {
 export interface Stop {
   readonly definition: string
   readonly inside: readonly string[]
-  /** Where it stands, for notations that name others by their place. */
+  /** Its file, for notations that name others by their place. */
   readonly file?: string
 }
 
-/** With its file; an error is that file's, with every mistake. */
+/** With its file; an error belongs to that file and contains every mistake. */
 export type Other =
   | { readonly file: string; readonly definition: Definition }
   | { readonly file: string; readonly error: DefinitionError }
@@ -59,7 +59,7 @@ export class Others {
     return new Others({ options, read, known: new Map() }, [])
   }
 
-  /** null: those that come with Petrel. */
+  /** null: the tools that come with Petrel. */
   get tools(): Tools | null {
     return this.#shared.options.tools ?? null
   }
@@ -72,7 +72,7 @@ export class Others {
     return Promise.resolve(this.#shared.options.names?.() ?? [])
   }
 
-  /** `here` ends with the definition that names it. Whoever asks makes sure that it is not among them. */
+  /** `here` ends with the definition that names it. The caller makes sure that the name is not among them. */
   async find(name: string, here: readonly Stop[]): Promise<Other> {
     const { known, options, read } = this.#shared
     const before = known.get(name)

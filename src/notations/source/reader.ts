@@ -1,6 +1,7 @@
 /**
- * Reads a definition or a request body part by part. A wrong part is noted with its place and what would be right, and reading goes on
- * with a stand-in, so that one pass finds every mistake; nothing read may be used if any was noted.
+ * Reads a definition or a request body part by part. A wrong part is noted with its place and the correct form, and
+ * reading continues with a stand-in, so that one pass finds every mistake; if any was noted, the result must not be
+ * used.
  */
 
 import { parseDuration, parseIsoDuration } from '../../kernel/duration.ts'
@@ -21,7 +22,7 @@ export class BodyNotes implements Notes {
     this.mistakes.push(mistake)
   }
 
-  /** The whole of a body, to be read. */
+  /** The root of a body. */
   root(value: unknown): Part {
     return new Part(this, value, [])
   }
@@ -65,7 +66,7 @@ export function once(mistakes: readonly LocatedMistake[]): readonly LocatedMista
   return [...new Map(mistakes.map((m) => [`${m.file}:${m.line}:${m.column}:${m.message}`, m])).values()]
 }
 
-/** One part of what is read: a value (undefined: not given) and the path that leads to it. */
+/** One part of the text: a value (undefined: not given) and the path that leads to it. */
 export class Part {
   readonly notes: Notes
   readonly value: unknown
@@ -98,7 +99,7 @@ export class Part {
     return this.isObject && Object.hasOwn(this.value as object, key)
   }
 
-  /** Notes every key that is not among these. False: this is no mapping at all. */
+  /** Notes every key that is not among these. false: not a mapping at all. */
   hasOnly(keys: readonly string[], what: string): boolean {
     if (!this.isObject) {
       this.wrong(`${what} is a mapping, this is ${kindOf(this.value)}`, `keys: ${keys.join(', ')}`)
@@ -172,7 +173,7 @@ export class Part {
     return null
   }
 
-  /** Milliseconds; texts carry their unit. */
+  /** Milliseconds; texts contain their unit. */
   duration(what: string): number | null {
     const ms = parseDuration(this.value)
     if (ms === null && this.given) {
@@ -228,7 +229,7 @@ export function kindOf(value: unknown): string {
   return String(value)
 }
 
-/** A single value as the one item of a list. */
+/** Shows a single value as the one item of a list. */
 function shown(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 40) : '…'
 }
@@ -238,7 +239,7 @@ function textHint(value: unknown): string {
   return value === '' ? 'leave it out, or say something' : 'write one text'
 }
 
-/** The name meant by a slip of the keyboard; null: none is near. */
+/** The word meant by a typing error; null: none is close. */
 export function closest(word: string, words: readonly string[]): string | null {
   let best: string | null = null
   let least = Math.max(1, Math.floor(word.length * 0.45)) + 1
@@ -250,7 +251,7 @@ export function closest(word: string, words: readonly string[]): string | null {
   return best
 }
 
-/** Letters left out, put in, replaced, or swapped with their neighbour. */
+/** Letters left out, inserted, replaced, or swapped with their neighbour. */
 function distance(a: string, b: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, i) => i)

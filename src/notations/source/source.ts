@@ -1,6 +1,6 @@
 /**
- * A definition file as its author wrote it: the value, and where in the text each part of it stands. JSON that is in
- * order is read as such; what is wrong with other JSON is told as of the YAML it also is.
+ * A definition file as its author wrote it: the value, and the place of each part in the text. Valid JSON is read as
+ * such; mistakes in other JSON are reported by the YAML reader.
  */
 
 import {
@@ -27,13 +27,13 @@ export interface Source {
   locate(path: Path, onKey?: boolean): TextPlace
 }
 
-/** After the first few, the parser only stumbles over its own stumbling. */
+/** Further errors usually follow from the first few. */
 const MAX_SYNTAX_ERRORS = 5
-/** Nobody reads more of them; the first ones are shown. */
+/** Further mistakes are not useful to a reader; the first ones are shown. */
 const MAX_MISTAKES = 1_000
 /** Each alias is looked up among all of them. */
 const MAX_ALIASES = 5_000
-/** Parts of the value that a file with aliases stands for: they multiply what is written once. */
+/** Parts of the value of a file after its aliases are expanded: they multiply what is written once. */
 const MAX_PARTS = 2_000_000
 
 export function readSource(file: string, text: string): Source {
@@ -78,7 +78,7 @@ export function readSource(file: string, text: string): Source {
   return source
 }
 
-/** -1: this line is the last. */
+/** -1: this is the last line. */
 function afterLine(text: string, start: number): number {
   const end = text.indexOf('\n', start)
   return end < 0 ? -1 : end + 1
@@ -100,7 +100,7 @@ export function locateMistakes(source: Source, mistakes: readonly Mistake[]): re
 function parse(file: string, text: string, lineCounter: LineCounter): Document {
   try {
     const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true, uniqueKeys: false })
-    // What exhausts the stack while a value is made of the text is only noted.
+    // A stack overflow while the parser builds a value is only noted.
     if (!document.errors.some(({ message }) => message.startsWith('Maximum call stack'))) return document
   } catch (error) {
     // The parser recurses; a file nested thousands of levels deep exhausts the stack.
@@ -123,7 +123,9 @@ function toValue(file: string, document: Document, aliases: number): unknown {
   }
 }
 
-/** `args: {{ input.x }}` is a mapping to YAML, not a template: say so instead of complaining about its odd key. */
+/**
+ * `args: {{ input.x }}` is a mapping to YAML, not a template: the message explains that instead of naming its odd key.
+ */
 function oddKeys(document: Document, at: (offset: number) => TextPlace): LocatedMistake[] {
   const found: LocatedMistake[] = []
   visit(document, {
@@ -141,10 +143,10 @@ function oddKeys(document: Document, at: (offset: number) => TextPlace): Located
   return found
 }
 
-/** Sixteen digits in a row, an exponent of three, or the words of YAML for what JSON does not have. */
+/** Sixteen digits in a row, an exponent of three, or the YAML words for values that JSON does not have. */
 const ODD_NUMBER = /\d{16}|[\d.][eE]\+?\d{3}|0x[0-9a-f]{13}|0o\d{18}|\.(inf|nan)\b/i
 
-/** Numbers that no double has, or no JSON: they would be stored as others, or as null. */
+/** Numbers that a double or JSON cannot represent: they would be stored as others, or as null. */
 function oddNumbers(document: Document, text: string, at: (offset: number) => TextPlace): LocatedMistake[] {
   if (!ODD_NUMBER.test(text)) return []
   const found: LocatedMistake[] = []
@@ -158,7 +160,7 @@ function oddNumbers(document: Document, text: string, at: (offset: number) => Te
   return found
 }
 
-/** What an alias stands for is in the value as often as it is named, though in memory only once. */
+/** The target of an alias is in the value as often as it is named, though in memory only once. */
 function countParts(value: unknown): void {
   const todo: unknown[] = [value]
   for (let parts = 1; todo.length > 0; ) {
@@ -172,7 +174,7 @@ function countParts(value: unknown): void {
   }
 }
 
-/** The parser compares each key with all before it, so it is told not to. */
+/** Instead of the parser's own check, which compares each key with all before it. */
 function keysTwice(document: Document, at: (offset: number) => TextPlace): LocatedMistake[] {
   const found: LocatedMistake[] = []
   visit(document, {
@@ -201,7 +203,7 @@ function isExact(value: number, source: string): boolean {
   return sign * BigInt(source.replace(/^[-+]/, '').replace(/^0+(?=\d)/, '')) === BigInt(value)
 }
 
-/** From the document down to the last of these. */
+/** From the document down to the last of these nodes. */
 function pathTo(nodes: readonly unknown[]): Path {
   const path: (string | number)[] = []
   for (const [i, node] of nodes.entries()) {
@@ -212,7 +214,7 @@ function pathTo(nodes: readonly unknown[]): Path {
   return path
 }
 
-/** Of nothing that came before, or inside what it stands for: an alias without an end. */
+/** Aliases without an anchor before them, or inside their own target, which would never end. */
 function oddAliases(
   document: Document,
   at: (offset: number) => TextPlace,
@@ -246,7 +248,7 @@ function oddAliases(
   return { mistakes: found, count }
 }
 
-/** What could be written only by an escape, or by an editor that has lost its way; no store keeps it. */
+/** Characters that only an escape or a broken editor produces; no store accepts them. */
 const SUSPICIOUS = /\0|\\0|\\x00|\\[uU]0000|\\u[dD][89a-fA-F]|\p{Cs}/u
 
 function refuseUnstorable(source: Source, text: string): void {
@@ -266,7 +268,7 @@ function refuseUnstorable(source: Source, text: string): void {
   if (mistakes.length > 0) throw new DefinitionError(source.file, locateMistakes(source, mistakes))
 }
 
-/** Where the parts of a document stand in its text. Each mapping is gone through once, however many places are asked for. */
+/** The places of a document's parts in its text. Each mapping is read once, however many places are requested. */
 class Offsets {
   readonly #document: Document
   readonly #pairs = new Map<YAMLMap, Map<string, Pair>>()
@@ -289,7 +291,7 @@ class Offsets {
         node = pair.value
         const last = i === path.length - 1
         offset = (last && onKey ? key : (value ?? key)) ?? offset
-        // An empty value stands where the next line begins; its key says more.
+        // An empty value begins at the next line; its key is more precise.
         if (isEmpty(pair.value) && key !== null) offset = key
       } else if (isSeq(node)) {
         node = node.items[Number(part)]

@@ -1,4 +1,4 @@
-/** The text of a definition from its bytes. What is not UTF-8 has a line, too. */
+/** The text of a definition from its bytes. Invalid UTF-8 is reported with its line, too. */
 import { DefinitionError } from './mistakes.ts'
 
 const NEWLINE = 0x0a
@@ -22,7 +22,7 @@ function firstWrong(bytes: Uint8Array): { readonly line: number; readonly column
   }
 }
 
-/** Characters before the first byte that begins none; null: all of it is UTF-8. */
+/** Characters before the first invalid byte; null: all of it is UTF-8. */
 function validLength(bytes: Uint8Array): number | null {
   const streaming = decoder()
   let characters = 0

@@ -1,6 +1,6 @@
 /**
- * `approval:` on a step, and the older convention: a step whose action begins with `GATE:`. Both make a gate. And
- * `governance:`, in the same words: the gate where people decide about what governance forbade.
+ * `approval:` on a step, and the older convention: a step whose action begins with `GATE:`. Both make a gate. Also
+ * `governance:`, with the same fields: the gate where people decide about what governance forbade.
  */
 import { checkGateOptions } from '../../../model/gates.ts'
 import type { Json } from '../../../net/net.ts'
@@ -22,7 +22,7 @@ const FIELDS = [
   'onTimeout',
 ]
 
-/** By option: what would be right, where the gate's own rules say what is wrong. */
+/** By option: the correct form, to complete the messages of the gate's own rules. */
 const OPTION_HINTS: { readonly [option: string]: string } = {
   form: 'form: { type: object, required: [amount] }',
   roles: 'roles: [manager]',
@@ -31,7 +31,7 @@ const OPTION_HINTS: { readonly [option: string]: string } = {
   escalate: 'escalate: [{ after: 4h, roles: [manager] }], before the deadline',
 }
 
-/** null: this step is no gate. */
+/** null: this step is not a gate. */
 export function readApproval(
   part: Part,
   step: Pick<Step, 'agent' | 'action' | 'timeoutMs'>,
@@ -50,7 +50,7 @@ export function readApproval(
   return readGate(part, named, step.timeoutMs, reading)
 }
 
-/** null: nothing is said. The step's timeout is that of its work, no deadline for those who are asked. */
+/** null: not given. The step's timeout is that of its work, not a deadline for the approvers. */
 export function readGovernance(part: Part, reading: Reading): Approval | null {
   if (!part.given) return null
   const plain = { timeoutMs: null, onTimeout: 'reject' } as const
@@ -69,7 +69,7 @@ function readGate(part: Part, named: Approval['options'], stepMs: number | null,
   return { options, timeoutMs, onTimeout: part.get('onTimeout').choice('onTimeout', ['approve', 'reject']) ?? 'reject' }
 }
 
-/** What is of the wrong kind is noted and left out; the rules between the options are the gate's own. */
+/** Values of the wrong kind are noted and left out; the rules between the options are the gate's own. */
 function readOptions(part: Part, reading: Reading): { readonly [key: string]: Json } {
   const options: { readonly [key: string]: Json | null } = {
     title: part.get('title').text('title'),

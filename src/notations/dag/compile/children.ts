@@ -1,4 +1,4 @@
-/** The nets of nested workflows, each compiled when a step names it, and what their instances start with. */
+/** The nets of nested workflows, each compiled when a step names it, and the starting values of their instances. */
 
 import { netHash } from '../../../kernel/hash.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
@@ -27,7 +27,7 @@ export class Children {
     return [...this.#nets.values()]
   }
 
-  /** The hash of the net that this step is. */
+  /** The hash of this step's net. */
   reference(step: Step): string {
     const target = this.#nested.targetOf(step)
     if (target === null) throw new Error(`step '${step.name}' is no workflow`)
@@ -55,7 +55,10 @@ export class Children {
     return definition.start.net
   }
 
-  /** What definitions of other notations keep beside their nets: arguments, items; and what is told about them. */
+  /**
+   * The literals that definitions of other notations store beside their nets: arguments, items; and warnings about
+   * them.
+   */
   literals(workflow: Workflow): Literals {
     const found: Record<string, Literal> = {}
     for (const step of workflow.steps) {
@@ -82,7 +85,7 @@ function startOf({ start }: Definition): ChildStart {
   }
 }
 
-/** The step's own timeout is the clock of its nested workflow, if that has no shorter one. */
+/** The step's own timeout applies to its nested workflow, unless that has a shorter one. */
 function shorter(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b)
 }

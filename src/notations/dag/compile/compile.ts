@@ -1,9 +1,11 @@
-/** A workflow as a net: a step is a node, a dependency an arc, several dependencies a count join, shared where it can be. */
+/**
+ * A workflow as a net: a step is a node, a dependency an arc, several dependencies a count join, shared where possible.
+ */
 import type { Arc, GateWork, Json, Net, Node, NodeSchema, RunWork, Timeout, Undo, Work } from '../../../net/net.ts'
 import { type Join, joinsOf } from './joins.ts'
 import type { Approval, Compensation, Step, Task, Workflow } from './workflow.ts'
 
-/** The reference of the nested workflow that is this step. */
+/** The hash of the nested workflow for a step. */
 export type ChildOf = (step: Step) => string
 
 export function compileWorkflow(workflow: Workflow, childOf: ChildOf): Net {
@@ -47,7 +49,7 @@ export function compileWorkflow(workflow: Workflow, childOf: ChildOf): Net {
   }
 }
 
-/** Hidden: whoever shows a workflow shows its steps. */
+/** Hidden: views of a workflow show only its steps. */
 function joinNode({ key }: Join, arcs: readonly Arc[]): Node {
   return {
     key,
@@ -72,7 +74,7 @@ function gateOf({ options, timeoutMs, onTimeout }: Approval): GateWork {
   return { kind: 'gate', options, timeoutMs, onTimeout }
 }
 
-/** Governance blocks and escalates: without a word about who decides, anybody may. */
+/** Governance blocks and escalates: unless it is restricted, anybody may decide. */
 function appealOf({ name, governance }: Step): GateWork {
   const gate = governance ?? { options: {}, timeoutMs: null, onTimeout: 'reject' }
   return gateOf({ ...gate, options: { title: `governance: ${name}`, ...gate.options } })
@@ -85,7 +87,7 @@ function schemaOf(step: Step): { readonly schema?: NodeSchema } {
   return { schema: { input: inputSchema === null ? null : { path, schema: inputSchema }, output: outputSchema } }
 }
 
-/** One clock from the first start over all attempts. */
+/** One timeout from the first start over all attempts. */
 function clockOf(task: Task): Timeout | null {
   return task.timeoutMs === null ? null : { ms: task.timeoutMs, per: 'node' }
 }
@@ -102,7 +104,7 @@ function runOf(task: Task, type: string, args: Json): RunWork {
   }
 }
 
-/** What the step is given. A skipped dependency is there with null; a nested workflow with the results of its steps. */
+/** The input of the step. A skipped dependency is present as null; a nested workflow with the results of its steps. */
 function inputOf(step: Step): Json {
   if (step.workflow !== null) return step.with ?? '{{ input }}'
   return {
@@ -120,7 +122,7 @@ function resultOf(step: string): string {
   return `{{ results['${step}'] }}`
 }
 
-/** What the step was given, its run knows; of a nested workflow or a gate it is rendered again. */
+/** The run has the input of its step; for a nested workflow or a gate it is rendered again. */
 function undoOf(step: Step, entry: Compensation): Undo {
   const args: Json = {
     ...toldTo(entry),

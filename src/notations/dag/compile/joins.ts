@@ -1,11 +1,11 @@
 /**
- * Joins that steps share. Where k steps wait for the very same d, each arc from every one of them to every other would
- * be d × k, and as many counts when the d end; one hidden node that waits for the d and lets the k go is d + k.
+ * Joins that steps share. Where k steps wait for exactly the same d, separate arcs would be d × k, and as many counts
+ * when the d end; one hidden node that waits for the d and starts the k needs d + k.
  */
 import type { Waiting } from '../../source/dependencies.ts'
 
 export interface Join {
-  /** No step can be called so. */
+  /** No step can have this name. */
   readonly key: string
   readonly dependsOn: readonly string[]
   readonly steps: readonly string[]
@@ -13,7 +13,7 @@ export interface Join {
 
 export interface Joins {
   readonly shared: readonly Join[]
-  /** Of a step: the names it waits for by an arc of its own. */
+  /** For a step: the names it waits for by an arc of its own. */
   readonly sourcesOf: (step: Waiting) => readonly string[]
   readonly arcs: number
 }

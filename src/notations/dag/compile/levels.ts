@@ -1,4 +1,4 @@
-/** How deep workflows stand in each other. */
+/** How deep workflows are nested. */
 
 import { netHash } from '../../../kernel/hash.ts'
 import { MAX_NESTING } from '../../../kernel/limits.ts'
@@ -7,7 +7,7 @@ import type { Definition } from '../../source/definition.ts'
 import type { Target } from './nested.ts'
 import type { Step, Workflow } from './workflow.ts'
 
-/** Exact up to the bound; one level beyond it is all that need be known. */
+/** Exact up to the bound; beyond it one level more is enough to know. */
 export function levelsOf(main: Workflow, targetOf: (step: Step) => Target | null): number {
   const known = new Map<Workflow | Definition, number>()
   // A chain of thousands must not exhaust the stack.

@@ -1,4 +1,4 @@
-/** What runs but will trouble somebody at night: told by `petrel check`, refused only with --strict. */
+/** Definitions that run but will cause trouble later: reported by `petrel check`, refused only with --strict. */
 import type { Nested, Target } from './nested.ts'
 import type { Reading } from './reading.ts'
 import type { Step, Workflow } from './workflow.ts'
@@ -50,7 +50,7 @@ function compensates(step: Step, { failurePolicy }: Workflow): boolean {
   return (step.onFailure ?? failurePolicy) === 'compensate'
 }
 
-/** A nested workflow changes something if one of its steps does; what stands in another file is not looked into. */
+/** A nested workflow changes something if one of its steps does; workflows in other files are not examined. */
 function mutates(step: Step, nested: Nested, seen: Set<Workflow>): boolean {
   if (step.readOnly || step.approval !== null) return false
   const inner = nested.targetOf(step)?.workflow ?? null
@@ -65,7 +65,7 @@ function warnOfTimeout(step: Step, workflow: Workflow, target: Target | null, re
   const inner = target === null ? null : (target.workflow?.timeoutMs ?? target.definition?.start.net.timeoutMs ?? null)
   const name = [...step.path, 'name']
   if (own === null && inner === null) {
-    // The clock of the whole is no clock of the step.
+    // The timeout of the whole workflow does not replace one for the step.
     reading.warn(name, `step '${step.name}' has no timeout: it can hang for ever`, 'timeout: 5m', 'no_timeout')
     return
   }

@@ -1,4 +1,4 @@
-/** Name, version and all that is told about a workflow without changing what it does. */
+/** Name, version and everything else that describes a workflow without changing its behaviour. */
 import type { Json } from '../../../net/net.ts'
 import { kindOf, type Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'

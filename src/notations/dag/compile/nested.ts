@@ -1,6 +1,7 @@
 /**
- * What the steps `workflow: NAME` are: workflows under `spec.workflows`, else definitions of their own, in other files.
- * Finding them finds what is wrong between them: names nobody has, workflows within themselves, too many levels.
+ * The targets of steps `workflow: NAME`: workflows under `spec.workflows`, otherwise definitions of their own, in other
+ * files. Finding them also finds mistakes between them: unknown names, workflows that contain themselves, too many
+ * levels.
  */
 import { MAX_NESTING } from '../../../kernel/limits.ts'
 import type { Definition } from '../../source/definition.ts'
@@ -14,7 +15,7 @@ import type { Reading } from './reading.ts'
 import { FLOW_FIELDS, readWorkflow } from './spec.ts'
 import type { Step, Workflow } from './workflow.ts'
 
-/** One of the file, or one that is a definition of its own. */
+/** A workflow of the file, or one that is a definition of its own. */
 export type Target =
   | { readonly workflow: Workflow; readonly definition: null }
   | { readonly workflow: null; readonly definition: Definition }
@@ -40,12 +41,12 @@ export class Nested {
     }
   }
 
-  /** All that stand in the file, the outermost first. */
+  /** All workflows in the file, the outermost first. */
   get workflows(): readonly Workflow[] {
     return [this.main, ...this.#inside.values()]
   }
 
-  /** null: the step is no workflow, or none that could be read. */
+  /** null: the step is not a workflow, or one that could not be read. */
   targetOf(step: Step): Target | null {
     if (step.workflow === null) return null
     const workflow = this.#inside.get(step.workflow)
@@ -54,7 +55,7 @@ export class Nested {
     return definition === undefined ? null : { workflow: null, definition }
   }
 
-  /** Reads the definitions that steps name, and notes what is wrong between workflows. */
+  /** Reads the definitions that steps name, and notes mistakes between workflows. */
   async find(): Promise<void> {
     const ways = this.#ways()
     for (const workflow of this.workflows) {

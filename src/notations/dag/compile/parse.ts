@@ -1,6 +1,6 @@
 /**
- * Workflows of steps that depend on each other: `apiVersion: ioa.dev/v0.2`, `kind: Workflow`. docs/dag.md shows all of
- * it. Fields nobody knows are warned of and ignored.
+ * Workflows of steps that depend on each other: `apiVersion: ioa.dev/v0.2`, `kind: Workflow`. docs/dag.md describes the
+ * whole notation. Unknown fields cause a warning and are ignored.
  */
 import type { Json } from '../../../net/net.ts'
 import type { Definition } from '../../source/definition.ts'

@@ -1,4 +1,4 @@
-/** retryPolicy: how often, how long in between, and which errors. */
+/** retryPolicy: how many attempts, the delays between them, and which errors are retried. */
 
 import { parseDuration } from '../../../kernel/duration.ts'
 import type { Retry } from '../../../net/net.ts'
@@ -6,7 +6,7 @@ import type { Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'
 import { CATEGORIES, RETRYABLE } from './workflow.ts'
 
-/** Where a step says nothing: the specification's own example. */
+/** For steps without one: the specification's own example. */
 export const DEFAULT_RETRY: Retry = {
   maxAttempts: 4,
   backoff: 'exponential',
@@ -44,7 +44,7 @@ export function readRetry(part: Part, reading: Reading): Retry {
   }
 }
 
-/** A strategy, or, as many files have it, the delay itself. */
+/** A strategy, or, as in many files, the delay itself. */
 function readBackoff(
   part: Part,
   reading: Reading,

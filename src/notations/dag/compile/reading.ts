@@ -1,4 +1,4 @@
-/** One file being read: mistakes refuse it, warnings only tell. */
+/** One file being read: mistakes refuse it, warnings do not. */
 import type { LocatedMistake, Mistake, Path } from '../../source/mistakes.ts'
 import { closest, kindOf, once, type Part, Reader } from '../../source/reader.ts'
 import { locateMistakes, type Source } from '../../source/source.ts'
@@ -26,13 +26,13 @@ export class Reading {
     this.#elsewhere.push(...warnings)
   }
 
-  /** What steps have in common is worked out once: a file has up to 10,000 of them. */
+  /** Values that steps have in common are computed once: a file has up to 10,000 steps. */
   remember<T>(key: string, make: () => T): T {
     if (!this.#remembered.has(key)) this.#remembered.set(key, make())
     return this.#remembered.get(key) as T
   }
 
-  /** Warns of every field that is not among these. False: this is no mapping at all, which is a mistake. */
+  /** Warns of every field that is not among these. false: not a mapping at all, which is a mistake. */
   fields(part: Part, names: readonly string[], what: string): boolean {
     if (!part.isObject) {
       part.wrong(`${what} is a mapping, this is ${kindOf(part.value)}`, `fields: ${names.join(', ')}`)
@@ -58,7 +58,7 @@ export function partAt(part: Part, key: string): Part {
   return Array.isArray(part.value) ? (part.items('')[Number(key)] ?? part) : part.get(key)
 }
 
-/** Milliseconds, more than 0: a clock that is over before it begins is a slip. */
+/** Milliseconds, more than 0: a timeout that has passed before it begins is a slip. */
 export function readTimeout(part: Part, what = 'timeout'): number | null {
   const ms = part.duration(what)
   if (ms !== 0) return ms

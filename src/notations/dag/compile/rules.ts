@@ -15,7 +15,7 @@ export function checkWorkflow(workflow: Workflow, reader: Reader): void {
   checkCompensation(workflow, byName, reader)
 }
 
-/** The net's own bounds, in the words of the file. */
+/** The net's own bounds, in the terms of the file. */
 function checkSize({ steps, path }: Workflow, reader: Reader): void {
   const at = [...path, 'steps']
   if (steps.length > MAX_NODES) {
@@ -124,7 +124,7 @@ function dependencyPath(step: Path, dependency: string, reader: Reader): Path {
   return at < 0 ? path : [...path, at]
 }
 
-/** A ring of thousands is shown by its beginning and its end. */
+/** Of a ring of thousands, only the beginning and the end are shown. */
 function chain(names: readonly string[]): string {
   const shown = names.length > 30 ? [...names.slice(0, 20), '…', ...names.slice(-5)] : names
   return shown.join(' → ')

@@ -1,14 +1,14 @@
-/** `inputSchema` and `outputSchema`: JSON Schemas that the engine holds a step to. */
+/** `inputSchema` and `outputSchema`: JSON Schemas that the engine validates a step against. */
 import { compileSchema } from '../../../kernel/json-schema.ts'
 import type { Json } from '../../../net/net.ts'
 import { closest, type Part } from '../../source/reader.ts'
 import { partAt, type Reading } from './reading.ts'
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
-/** As the checker words it: the place inside the schema, and what is wrong there. */
+/** The validator's message: the place inside the schema, and what is wrong there. */
 const INVALID = /^schema is invalid: data(\/[^ ]*)? ([^,]*)/
 
-/** null: none, or none that can be used. */
+/** null: none, or not a usable one. */
 export function readSchema(part: Part, what: string, reading: Reading): Json | null {
   if (!part.given) return null
   if (!part.isObject && typeof part.value !== 'boolean') {

@@ -17,7 +17,7 @@ export const FLOW_FIELDS = [
   'governance',
 ]
 
-/** `governance`: of the workflow around it, for steps that do not say. */
+/** `governance`: that of the surrounding workflow, for steps without one. */
 export function readWorkflow(
   spec: Part,
   name: string,
@@ -48,7 +48,7 @@ export function readWorkflow(
   }
 }
 
-/** The net's own rules. Its templates were checked where they stand in the file. */
+/** The net's own rules. Its templates were already checked at their places in the file. */
 export function checkNet(net: Net, workflow: Workflow, reading: Reading): void {
   try {
     compileNet(net)

@@ -1,4 +1,4 @@
-/** Steps and what undoes them. */
+/** Steps and their compensations. */
 import type { Part } from '../../source/reader.ts'
 import { readApproval, readGovernance } from './approval.ts'
 import { readRetry } from './policy.ts'
@@ -12,7 +12,7 @@ const KINDS = ['approval', 'workflow']
 const STEP_FIELDS = ['name', ...TASK_FIELDS, ...SCHEMAS, 'dependsOn', 'onFailure', 'readOnly', ...KINDS, 'governance']
 const COMPENSATION_FIELDS = ['step', ...TASK_FIELDS]
 
-/** Names go into templates and onto the command line (`name.undo`) as they are. */
+/** Names are used unescaped in templates and on the command line (`name.undo`). */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/
 
 export function readStep(part: Part, reading: Reading): Step {
@@ -62,7 +62,7 @@ function checkKind(part: Part, step: Step, reading: Reading): void {
       null,
     )
   }
-  // A check that is never made would be trusted: not a warning.
+  // Not only a warning: the author would rely on a check that is never made.
   const instead = step.workflow === null ? 'approval: { form: … } checks the answer' : 'give it to the steps inside'
   for (const field of SCHEMAS) if (part.has(field)) part.get(field).wrong(`${kind} has no ${field}`, instead)
 }

@@ -1,4 +1,7 @@
-/** What templates name: the input, and the results of what ended before. Anything else would quietly be null. */
+/**
+ * Checks the names in templates: the input, and the results of steps that ended before. Any other name would silently
+ * be null.
+ */
 import { newEvaluator } from '../../../expr/index.ts'
 import type { Evaluate } from '../../../net/facts.ts'
 import type { Json } from '../../../net/net.ts'
@@ -10,14 +13,14 @@ import type { Reading } from './reading.ts'
 import { listed } from './rules.ts'
 import type { Step, Task, Workflow } from './workflow.ts'
 
-/** Of other notations: here they are nothing. */
+/** Names of other notations, unknown here. */
 const ELSEWHERE = ['ctx', 'args', 'event', 'item']
 const ROOTS = ['input', 'results']
 
-/** One template: whose it is, and where. */
+/** The place of a template: its step, and the path. */
 interface Spot {
   readonly step: Step
-  /** What undoes a step may name the step itself. */
+  /** The compensation of a step may name the step itself. */
   readonly undo: boolean
   readonly path: Path
 }
@@ -27,7 +30,7 @@ interface Problem {
   readonly near: string | null
 }
 
-/** The steps are known, and none waits for itself. */
+/** Assumes that the steps are known, and none waits for itself. */
 export function checkTemplates(workflow: Workflow, nested: Nested, reading: Reading): void {
   new Templates(workflow, nested, reading).check()
 }
@@ -98,7 +101,7 @@ class Templates {
     return null
   }
 
-  /** `inner`: what is read of its result. That of a nested workflow is known: it has its steps. */
+  /** `inner`: the key read from its result. The keys for a nested workflow are known: its steps. */
   #ofStep(name: string, inner: string | undefined, spot: Spot): Problem | null {
     const own = spot.undo && name === spot.step.name
     if (!own && !spot.step.dependsOn.includes(name) && !this.#ancestors.has(spot.step.name, name)) {
@@ -109,7 +112,7 @@ class Templates {
     return { message: `the workflow '${name}' has no step '${inner}'`, near: closest(inner, [...steps]) }
   }
 
-  /** null: the step is no workflow, or its result may have any keys. */
+  /** null: the step is not a workflow, or its result may have any keys. */
   #stepsIn(name: string): ReadonlySet<string> | null {
     const known = this.#inner.get(name)
     if (known !== undefined) return known

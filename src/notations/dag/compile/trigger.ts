@@ -1,4 +1,6 @@
-/** What starts a workflow by itself. Carried with the definition; whoever registers it obeys. */
+/**
+ * The trigger that starts a workflow automatically. Carried with the definition; registering it sets up the trigger.
+ */
 
 import { newEvaluator } from '../../../expr/index.ts'
 import { nextAfter } from '../../../kernel/cron.ts'
@@ -9,7 +11,7 @@ import type { Reading } from './reading.ts'
 
 const FIELDS = ['event', 'condition', 'schedule', 'timezone']
 
-/** null: only started by hand. */
+/** null: only started explicitly. */
 export function readTrigger(part: Part, reading: Reading): Trigger | null {
   if (!part.given || !reading.fields(part, FIELDS, 'a trigger')) return null
   const trigger: Trigger = {

@@ -1,10 +1,10 @@
-/** A workflow as its author wrote it: checked part by part, not yet a net. Every part knows its place in the file. */
+/** A workflow as its author wrote it: checked part by part, not yet a net. Every part has its place in the file. */
 import type { Json, Retry } from '../../../net/net.ts'
 import type { Path } from '../../source/mistakes.ts'
 
-/** What can go wrong with a step. An error that does not say counts as `agent`. */
+/** The categories of a step's error. An error without one counts as `agent`. */
 export const CATEGORIES = ['transient', 'agent', 'timeout', 'validation', 'external', 'governance'] as const
-/** Those a policy may name: trying the others again would give the same answer. */
+/** The categories that a policy may name: another attempt would not change the others. */
 export const RETRYABLE = ['transient', 'agent', 'external'] as const
 
 export interface Workflow {
@@ -13,7 +13,7 @@ export interface Workflow {
   readonly compensation: readonly Compensation[]
   readonly timeoutMs: number | null
   readonly failurePolicy: FailurePolicy
-  /** For steps that do not say. */
+  /** For steps without one. */
   readonly governance: Approval | null
   readonly path: Path
 }
@@ -21,7 +21,7 @@ export interface Workflow {
 export const FAILURE_POLICIES = ['abort', 'compensate', 'retry'] as const
 export type FailurePolicy = (typeof FAILURE_POLICIES)[number]
 
-/** Who does it and what it is told: the same for a step and for what undoes it. */
+/** The agent and its instructions: the same for a step and for its compensation. */
 export interface Task {
   readonly agent: string | null
   readonly action: string | null
@@ -36,22 +36,22 @@ export interface Task {
 export interface Step extends Task {
   readonly name: string
   readonly dependsOn: readonly string[]
-  /** null: as the workflow says. */
+  /** null: as in the workflow. */
   readonly onFailure: 'abort' | 'skip' | 'compensate' | null
   readonly readOnly: boolean
   readonly approval: Approval | null
-  /** Who is asked when governance forbids the step; null: anybody. */
+  /** The approvers when governance forbids the step; null: anybody. */
   readonly governance: Approval | null
-  /** Of `with`, or of the workflow's input where there is none. */
+  /** Validates `with`, or the workflow's input if there is none. */
   readonly inputSchema: Json | null
   readonly outputSchema: Json | null
-  /** The nested workflow that is this step. */
+  /** The nested workflow for this step. */
   readonly workflow: string | null
   readonly path: Path
 }
 
 export interface Approval {
-  /** As src/model/gates.ts reads them. */
+  /** In the format of src/model/gates.ts. */
   readonly options: { readonly [key: string]: Json }
   readonly timeoutMs: number | null
   readonly onTimeout: 'approve' | 'reject'

@@ -1,6 +1,6 @@
 /**
- * What a state of seven words does not say: that a completed workflow was rolled back, a failed one cancelled, timed out
- * or rolled back in part, and whom a blocked one waits for. A condition is there while it has something to say.
+ * What the seven states do not express: that a completed workflow was rolled back, a failed one cancelled, timed out or
+ * partly rolled back, and whom a blocked one waits for. A condition exists only while it has something to report.
  */
 
 import type { InstanceRow } from '../../../model/rows.ts'
@@ -9,14 +9,14 @@ import type { StepView } from '../../../views/steps.ts'
 
 export interface Condition {
   readonly type: 'Blocked' | 'TimedOut' | 'Cancelled' | 'RolledBack' | 'PartiallyRolledBack'
-  /** Unknown: on its way. */
+  /** Unknown: in progress. */
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string
   readonly message: string
   readonly lastTransitionTime: string
 }
 
-/** Names given in one message. */
+/** The most names in one message. */
 const MOST_NAMED = 10
 
 export interface Circumstances {
@@ -24,7 +24,7 @@ export interface Circumstances {
   readonly steps: readonly StepView[]
   readonly error: (Failure & { readonly node?: string | null }) | null
   readonly undoError: (Failure & { readonly node?: string | null }) | null
-  /** When a cancel was asked for. */
+  /** When a cancel was requested. */
   readonly cancelledAt: number | null
 }
 
@@ -71,13 +71,13 @@ export function conditionsOf(c: Circumstances): readonly Condition[] {
   return found
 }
 
-/** Steps that were undone, in that order, and completed ones that something undoes but that were not. */
+/** Steps that were undone, in that order, and completed ones that have a compensation but were not undone. */
 export function rollback(steps: readonly StepView[]): {
   readonly undone: readonly string[]
   readonly left: readonly string[]
 } {
   const done = steps.filter(({ undo }) => undo?.status === 'succeeded')
-  // One at a time, so in the order in which they were made; ids tell that within a millisecond too.
+  // One at a time, so in the order of creation, which ids show even within a millisecond.
   done.sort((a, b) => ((a.undo?.id ?? '') < (b.undo?.id ?? '') ? -1 : 1))
   const left = steps.filter(
     ({ node, state, undo }) => state === 'completed' && node.undo !== null && undo?.status !== 'succeeded',
@@ -90,7 +90,7 @@ function failedAt({ error }: Circumstances): string {
   return error.node == null ? error.message : `${error.node} failed: ${error.message}`
 }
 
-/** The last thing that is known to have happened in it. */
+/** The time of the last known change. */
 function lastMove({ instance, steps }: Circumstances): number {
   const times = steps.flatMap(({ gate, endedAt, undo }) => [gate?.createdAt ?? 0, endedAt ?? 0, undo?.createdAt ?? 0])
   return times.reduce((latest, at) => Math.max(latest, at), instance.createdAt)

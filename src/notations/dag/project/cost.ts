@@ -1,15 +1,15 @@
-/** What the steps have cost, as their results tell: `usage: { tokens, cost, currency }`. */
+/** The cost of the steps, from their results: `usage: { tokens, cost, currency }`. */
 import type { JsonText } from '../../../model/rows.ts'
 
 export interface Cost {
   readonly tokens: number
-  /** null: in several currencies, of which there is no sum. */
+  /** null: in several currencies, which cannot be added. */
   readonly cost: number | null
-  /** null: none was named, or several were. */
+  /** null: none was given, or several were. */
   readonly currency: string | null
 }
 
-/** Numbers that are none are passed over: a handler's mistake in its bill must not spoil the others'. */
+/** Invalid numbers are skipped: one handler's mistake must not spoil the others' costs. */
 export function costOf(usages: readonly JsonText[]): Cost {
   let tokens = 0
   const sums = new Map<string | null, number>()

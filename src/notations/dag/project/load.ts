@@ -1,4 +1,4 @@
-/** What the status of an instance is made of, read in a few statements. */
+/** Loads the rows for the status of an instance in a few statements. */
 import type { EngineApi } from '../../../engine/api.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
 import { indexNet } from '../../../net/compile.ts'
@@ -7,7 +7,7 @@ import { SLOT, slotValue } from '../../../net/slots.ts'
 import { loadSteps } from '../../../views/steps.ts'
 import { type DagStatus, dagStatus } from './status.ts'
 
-/** Nested workflows whose costs are added. */
+/** The most nested workflows whose costs are added. */
 export const MOST_NESTED = 2_000
 const MOST_EVENTS = 10_000
 const EVERY_ITEM = { from: 0, count: 1_000_000_000 }
@@ -41,13 +41,13 @@ export async function loadStatus(engine: EngineApi, instance: InstanceRow): Prom
   })
 }
 
-/** Of an instance and what is nested in it. */
+/** The ids of an instance and everything nested in it. */
 export async function nestedIds(engine: EngineApi, instanceId: string, limit: number): Promise<readonly string[]> {
   const rows = await engine.queries.trees.below({ windows: [{ instanceId, ...EVERY_ITEM }], limit })
   return rows.map(({ id }) => id)
 }
 
-/** The steps. Joins that the compiler puts between them do nothing and have no name in the file. */
+/** The nodes of the steps. Joins that the compiler inserts between them do no work and have no name in the file. */
 export function dagNodes(net: Net): readonly Node[] {
   return net.nodes.filter(({ work }) => work.kind !== 'pass')
 }

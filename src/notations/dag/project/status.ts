@@ -8,7 +8,7 @@ import { type DagState, dagState, transitionsOf } from './transitions.ts'
 
 export interface DagStatus {
   readonly state: DagState
-  /** The step at work; of several the one that began first. null: none is. */
+  /** The active step; of several the one that began first. null: none is active. */
   readonly currentStep: string | null
   /** In the order in which they completed. */
   readonly completedSteps: readonly string[]
@@ -16,9 +16,9 @@ export interface DagStatus {
   readonly skippedSteps: readonly string[]
   readonly startedAt: string | null
   readonly completedAt: string | null
-  /** Executions of steps that were tried again. */
+  /** Executions of steps that were retried. */
   readonly retries: number
-  /** From the start to the end, or until now; as a duration is written in the file. */
+  /** From the start to the end, or until now, in the duration format of files. */
   readonly latency: string | null
   readonly costAccumulated: Cost
   readonly conditions: readonly Condition[]
@@ -36,7 +36,7 @@ export function dagStatus(facts: StatusFacts): DagStatus {
   const { instance, steps, now } = facts
   const path = transitionsOf({ events: facts.events, state: instance.state, compensates: facts.compensates })
   const executing = path.find(({ state }) => state === 'executing')?.at ?? null
-  // Whoever never began has no latency, though it passed through executing on its way to its end.
+  // An instance that never began has no latency, though it passed through executing on its way to its end.
   const startedAt = instance.startedAt ?? (steps.some(({ state }) => state !== 'pending') ? executing : null)
   return {
     state: dagState(instance.state),

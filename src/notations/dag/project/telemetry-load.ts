@@ -1,4 +1,4 @@
-/** Stored events as telemetry. Few statements, however many events; more only for those that sum something up. */
+/** Stored events as telemetry. Few statements, however many events; more only for events with a summary. */
 import type { EngineApi } from '../../../engine/api.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import { type CompiledNet, indexNet } from '../../../net/compile.ts'
@@ -17,7 +17,7 @@ interface About {
   } | null
 }
 
-/** In the order given; what is of another notation, or says nothing, is left out. */
+/** In the given order; events of other notations, or without telemetry, are left out. */
 export async function loadTelemetry(
   engine: EngineApi,
   events: readonly StoredEvent[],
@@ -28,7 +28,7 @@ export async function loadTelemetry(
   const rows = new Map(around.map((row) => [row.id, row]))
   const ours = events.filter(({ instanceId }) => rows.get(instanceId ?? '')?.dialect === 'dag')
   const gated = ours.filter(({ type, node }) => node !== null && type.startsWith('gate.'))
-  const ended = ours.filter(({ type }) => TELLS_WHY.has(type))
+  const ended = ours.filter(({ type }) => NEEDS_REASON.has(type))
   const [runs, gates, nets, executions, slots] = await Promise.all([
     queries.trees.briefs({ ids: [...new Set(ours.flatMap(({ runId }) => runId ?? []))], maxBytes: 0 }),
     queries.steps.gatesAt(gated.map(({ instanceId, node }) => ({ instanceId: instanceId ?? '', node: node ?? '' }))),
@@ -40,12 +40,12 @@ export async function loadTelemetry(
   ])
   const kept = new Map(slots.map(({ instanceId, key, value }) => [`${instanceId}/${key}`, value]))
   const failureAt = (event: StoredEvent, key: SlotKey): StepFailure | null => {
-    const text = TELLS_WHY.has(event.type) ? kept.get(`${event.instanceId}/${key}`) : undefined
+    const text = NEEDS_REASON.has(event.type) ? kept.get(`${event.instanceId}/${key}`) : undefined
     return text === undefined ? null : (JSON.parse(text) as StepFailure)
   }
   const byRun = new Map(runs.map((run) => [run.id, run]))
   const byGate = new Map(gates.map((gate) => [`${gate.instanceId}/${gate.node}`, gate]))
-  const told: TelemetryEvent[] = []
+  const telemetry: TelemetryEvent[] = []
   for (const event of ours) {
     const instance = rows.get(event.instanceId ?? '') as InstanceRow
     const net = nets.get(instance.netHash)
@@ -64,13 +64,13 @@ export async function loadTelemetry(
       cost: ENDS_WELL.has(event.type) ? await costBelow(engine, instance) : null,
       compensationSteps: event.type === 'instance.draining' ? await undoneSteps(engine, net, instance) : [],
     })
-    told.push(...lines)
+    telemetry.push(...lines)
   }
-  return told
+  return telemetry
 }
 
-/** What is told of these depends on why the instance failed. */
-const TELLS_WHY: ReadonlySet<string> = new Set(['instance.failed', 'instance.cancelled', 'instance.resumed'])
+/** The telemetry of these depends on why the instance failed. */
+const NEEDS_REASON: ReadonlySet<string> = new Set(['instance.failed', 'instance.cancelled', 'instance.resumed'])
 const ENDS_WELL: ReadonlySet<string> = new Set(['instance.completed', 'instance.compensated'])
 const indexed = new WeakMap<Net, CompiledNet>()
 
@@ -90,7 +90,7 @@ async function netsOf(
   return nets
 }
 
-/** By root: what is said at the start of the outermost workflow holds for all that is nested in it. */
+/** By root: the values at the start of the outermost workflow apply to everything nested in it. */
 async function executionsOf(engine: EngineApi, rows: readonly InstanceRow[]): Promise<ReadonlyMap<string, Execution>> {
   const roots = rows.filter((row) => row.id === row.rootId)
   const slots =
@@ -118,7 +118,7 @@ async function costBelow(engine: EngineApi, instance: InstanceRow): Promise<Cost
   return costOf(await engine.queries.steps.usages({ instanceIds: ids }))
 }
 
-/** The last completed first. What was active when it began to stop, and ended well, is among them. */
+/** The last completed first. Steps that were active when it began to stop, and succeeded, are included. */
 async function undoneSteps(engine: EngineApi, net: CompiledNet, instance: InstanceRow): Promise<readonly string[]> {
   const nodes = net.net.nodes.filter(({ undo }) => undo !== null)
   const steps = (await loadSteps(engine.store.read, net, instance, nodes)).filter(({ state }) => state === 'completed')

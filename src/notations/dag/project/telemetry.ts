@@ -1,13 +1,13 @@
 /**
  * The history of workflows of steps as telemetry: `<domain>.workflow_started` and so on, with the payloads that the
- * schemas of the notation ask for. Nothing is stored for it: every reader reads the same.
+ * schemas of the notation require. Derived from the stored events, so every reader gets the same.
  *
- * Names of the notation: started, step_completed, step_failed, completed, failed, compensating. Names beside those, so
- * that there is an event for every change of state: idle, queued, blocked, resumed, step_queued, step_started, step_blocked,
+ * Names of the notation: started, step_completed, step_failed, completed, failed, compensating. Additional names, so
+ * that every change of state has an event: idle, queued, blocked, resumed, step_queued, step_started, step_blocked,
  * step_retried, step_skipped, step_compensated, step_compensation_failed.
  *
- * A line gives one event for each change of state it records. To keep writes few, the line that ends an execution of a step
- * also records its start, and the creation of a workflow that need not wait also records idle and queued.
+ * A line gives one event for each change of state it records. To save writes, the line that ends an execution of a
+ * step also records its start, and the creation of a workflow that need not wait also records idle and queued.
  */
 
 import type { RunBrief } from '../../../model/queries/trees.ts'
@@ -16,7 +16,7 @@ import type { Failure } from '../../../net/marking.ts'
 import type { Json, Net, Node } from '../../../net/net.ts'
 import type { Cost } from './cost.ts'
 
-/** What all events of one execution share: the outermost workflow and everything nested in it. */
+/** Shared by all events of one execution: the outermost workflow and everything nested in it. */
 export interface Execution {
   readonly domain: string
   readonly domainsInvolved: readonly string[]
@@ -24,30 +24,30 @@ export interface Execution {
   readonly correlationId: string
 }
 
-/** What the events of one call are about. */
+/** The rows that the events of one call are made from. */
 export interface TelemetryFacts {
   readonly event: StoredEvent
   readonly instance: InstanceRow
   readonly net: Net
   readonly node: Node | null
   readonly execution: Execution
-  /** Of a run's event. */
+  /** For a run's event. */
   readonly run: RunBrief | null
-  /** The latest at the event's node. */
+  /** The latest gate at the event's node. */
   readonly gate: GateRow | null
-  /** Why it stopped, and why its rollback did; told when it has failed. */
+  /** Why it stopped, and why its rollback did; included when it has failed. */
   readonly error: StepFailure | null
   readonly undoError: StepFailure | null
-  /** Of the whole tree; told when it completes. */
+  /** The cost of the whole tree; included when it completes. */
   readonly cost: Cost | null
-  /** What is undone, the last completed first; told when it compensates. */
+  /** The steps to undo, the last completed first; included when it compensates. */
   readonly compensationSteps: readonly string[]
 }
 
 export type StepFailure = Failure & { readonly node?: string | null }
 
 export interface TelemetryEvent {
-  /** Of the stored line it comes from; if it comes before the last event of that line, with its place behind a dot. */
+  /** The id of its stored line; if it comes before the last event of that line, followed by a dot and its position. */
   readonly id: string
   readonly type: string
   readonly time: string
@@ -57,7 +57,7 @@ export interface TelemetryEvent {
 }
 
 /** `at`: when it happened, if that was before the line was written. */
-type Told = readonly [name: string, payload: { readonly [key: string]: Json }, at?: number]
+type EventDraft = readonly [name: string, payload: { readonly [key: string]: Json }, at?: number]
 type Data = { readonly [key: string]: Json | undefined }
 
 /** Lines that may give an event. */
@@ -91,10 +91,10 @@ export const TELEMETRY_TYPES: readonly string[] = [
 export function telemetryOf(facts: TelemetryFacts): readonly TelemetryEvent[] {
   const { event, instance, execution } = facts
   const data = (event.data === null ? {} : JSON.parse(event.data)) as Data
-  const told = event.runId === null ? ofInstance(facts, data) : ofRun(facts, data)
+  const drafts = event.runId === null ? ofInstance(facts, data) : ofRun(facts, data)
   const { correlationId } = execution
-  return told.map(([name, payload, at = event.at], i) => ({
-    id: i === told.length - 1 ? String(event.id) : `${event.id}.${i + 1}`,
+  return drafts.map(([name, payload, at = event.at], i) => ({
+    id: i === drafts.length - 1 ? String(event.id) : `${event.id}.${i + 1}`,
     type: `${execution.domain}.workflow_${name}`,
     time: new Date(Math.min(at, event.at)).toISOString(),
     correlationId,
@@ -103,14 +103,14 @@ export function telemetryOf(facts: TelemetryFacts): readonly TelemetryEvent[] {
   }))
 }
 
-function ofRun(facts: TelemetryFacts, data: Data): readonly Told[] {
+function ofRun(facts: TelemetryFacts, data: Data): readonly EventDraft[] {
   const { event, run, node } = facts
   if (run === null || node === null || run.item >= 0) return []
   const step = { stepName: node.key, agent: agentOf(node, run) }
   const error = (data['error'] ?? null) as Json
   if (run.role === 'undo') return ofUndo(facts, step, data)
   const onFailure = onFailureOf(facts.net, node)
-  const start: Told = ['step_started', step, startOf(event, data, run)]
+  const start: EventDraft = ['step_started', step, startOf(event, data, run)]
   switch (event.type) {
     case 'created':
     case 'redriven':
@@ -123,14 +123,14 @@ function ofRun(facts: TelemetryFacts, data: Data): readonly Told[] {
     }
     case 'cancelled':
       if (error !== null) break
-      // Without an error nobody held it: it had not begun, or waited for its next try.
+      // Without an error no worker held it: it had not begun, or waited for its next attempt.
       return run.firstStartedAt === null ? [] : [['step_failed', { ...step, error: STOPPED, onFailure }]]
     case 'failed':
-      // Done once more by policy: a step that has failed stays failed, so this one has not.
+      // To be repeated by policy: a failed step stays failed, so this one has not failed yet.
       if (data['rerun'] === true) return [start, again(step, error)]
-      // Its time ran out while it waited for its next try.
+      // It timed out while it waited for its next attempt.
       if (betweenTries(data, run)) return [['step_failed', { ...step, error, onFailure }]]
-      // Forbidden by governance, and a person is asked: it has not failed yet.
+      // Forbidden by governance, and approval is pending: it has not failed yet.
       if (node.appeal !== undefined && (error as Failure | null)?.category === 'governance') return [start]
       break
     default:
@@ -141,18 +141,22 @@ function ofRun(facts: TelemetryFacts, data: Data): readonly Told[] {
 
 const STOPPED = { code: 'cancelled', message: 'the workflow stopped before it was tried again' }
 
-/** The whole step once more, by the policy of the workflow. */
-function again(step: { readonly [key: string]: Json }, error: Json): Told {
+/** The whole step again, by the policy of the workflow. */
+function again(step: { readonly [key: string]: Json }, error: Json): EventDraft {
   return ['step_retried', { ...step, error, attempt: null, retryAt: null }]
 }
 
-/** It has begun before, and no execution ends with this line. */
+/** true: it has begun before, and no execution ends with this line. */
 function betweenTries(data: Data, { startedAt, firstStartedAt }: RunBrief): boolean {
   const held = data['started_at'] ?? data['leased_at'] ?? startedAt
   return held === null && firstStartedAt !== null
 }
 
-function ofUndo({ event, run }: TelemetryFacts, step: { readonly [key: string]: Json }, data: Data): readonly Told[] {
+function ofUndo(
+  { event, run }: TelemetryFacts,
+  step: { readonly [key: string]: Json },
+  data: Data,
+): readonly EventDraft[] {
   const error = data['error'] ?? null
   switch (event.type) {
     case 'succeeded':
@@ -170,7 +174,7 @@ function ofUndo({ event, run }: TelemetryFacts, step: { readonly [key: string]: 
   }
 }
 
-function ofInstance(facts: TelemetryFacts, data: Data): readonly Told[] {
+function ofInstance(facts: TelemetryFacts, data: Data): readonly EventDraft[] {
   const { event, instance, net, node, execution } = facts
   const error = (data['error'] ?? facts.error) as StepFailure | null
   const policy = { failurePolicy: net.onFailure }
@@ -212,14 +216,14 @@ function ofInstance(facts: TelemetryFacts, data: Data): readonly Told[] {
   return node === null ? [] : ofNode(facts, node, data)
 }
 
-function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly Told[] {
+function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly EventDraft[] {
   const { event, gate, net } = facts
   const step = { stepName: node.key }
   const onFailure = onFailureOf(net, node)
   const appeal = node.work.kind !== 'gate'
   const agent = data['name'] ?? ''
   const durationMs = data['duration_ms'] ?? 0
-  const start: Told = ['step_started', { ...step, agent }, event.at - Number(durationMs)]
+  const start: EventDraft = ['step_started', { ...step, agent }, event.at - Number(durationMs)]
   switch (event.type) {
     case 'node.skipped':
       return [['step_skipped', { ...step, error: event.data === null ? null : (JSON.parse(event.data) as Json) }]]
@@ -254,7 +258,10 @@ function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly Told[] 
 
 const CLOSED = { code: 'closed', message: 'the workflow stopped before anybody decided' }
 
-/** It neither was idle nor had to wait: its creation was its start. One that was cancelled idle never started. */
+/**
+ * true: it neither was idle nor had to wait, so its creation was its start. One that was cancelled while idle never
+ * started.
+ */
 function beganAtOnce(instance: InstanceRow): boolean {
   return instance.queuedAt === null && instance.state !== 'idle' && !endedUnbegun(instance)
 }
@@ -263,27 +270,30 @@ function endedUnbegun({ endedAt, fires }: InstanceRow): boolean {
   return endedAt !== null && fires === 0
 }
 
-/** The way of what is cancelled or runs out of time before it begins: the table of states has no shorter one (transitions.ts). */
-function unbegun(instance: InstanceRow, execution: Execution): readonly Told[] {
+/**
+ * The states of an instance that is cancelled or times out before it begins: the table of states has no shorter way
+ * (transitions.ts).
+ */
+function unbegun(instance: InstanceRow, execution: Execution): readonly EventDraft[] {
   if (!endedUnbegun(instance)) return []
-  const queued: Told = ['queued', { slot: null }]
+  const queued: EventDraft = ['queued', { slot: null }]
   return [...(instance.queuedAt === null ? [queued] : []), started(instance, execution)]
 }
 
-/** Time ran out while it was blocked: nobody gave any input, so it did not go on before it failed. */
+/** It timed out while it was blocked: no input came, so it did not resume before it failed. */
 function failedByClock({ event, instance, error }: TelemetryFacts): boolean {
   if (instance.state !== 'failed' || instance.endedAt !== event.at) return false
   return instance.reason === 'deadline' || (error?.code === 'rejected' && !error.message.startsWith('rejected by '))
 }
 
-function started({ parentId }: InstanceRow, { trigger, domainsInvolved }: Execution): Told {
+function started({ parentId }: InstanceRow, { trigger, domainsInvolved }: Execution): EventDraft {
   return [
     'started',
     { trigger: parentId === null ? trigger : { kind: 'workflow', instance: parentId }, domainsInvolved },
   ]
 }
 
-/** Who is told to do it; a step that names only a type is done by whoever takes that type. */
+/** The agent of the step; if only a type is given, the worker that took it. */
 function agentOf(node: Node, run: RunBrief): string {
   const work = run.role === 'undo' ? node.undo?.work : node.work
   const args = work?.kind === 'run' ? work.args : null
@@ -292,19 +302,19 @@ function agentOf(node: Node, run: RunBrief): string {
 }
 
 /**
- * When the execution that this line ends began. The line of a session's lease has it. Of the other leases the run has the
- * first start, and the last when it has ended.
+ * When the execution that this line ends began. The line has it if the lease was held by a session. For other leases
+ * the run has the first start, and the last one once it has ended.
  */
 function startOf(event: StoredEvent, data: Data, run: RunBrief): number {
-  const told = data['started_at'] ?? data['leased_at']
-  if (typeof told === 'string') return Date.parse(told)
+  const recorded = data['started_at'] ?? data['leased_at']
+  if (typeof recorded === 'string') return Date.parse(recorded)
   const known = event.type === 'retried' ? (data['attempt'] === 1 ? run.firstStartedAt : null) : run.startedAt
   return known ?? event.at
 }
 
 function lasted(event: StoredEvent, data: Data, run: RunBrief): number {
-  const told = typeof data['started_at'] === 'string' ? Date.parse(data['started_at']) : null
-  return Math.max(0, event.at - (run.firstStartedAt ?? told ?? event.at))
+  const recorded = typeof data['started_at'] === 'string' ? Date.parse(data['started_at']) : null
+  return Math.max(0, event.at - (run.firstStartedAt ?? recorded ?? event.at))
 }
 
 function onFailureOf(net: Net, node: Node): string {

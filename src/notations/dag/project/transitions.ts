@@ -1,5 +1,5 @@
 /**
- * The seven states of a workflow of steps, and which may follow which: the specification's own table, nothing beside it.
+ * The seven states of a workflow of steps, and which may follow which: exactly the specification's own table.
  *
  *   idle ──► queued ──► executing ──► completed, failed, compensating
  *                        ▲   │
@@ -7,8 +7,8 @@
  *                       blocked ──► failed
  *   compensating ──► completed (rolled back), failed (in part)
  *
- * The engine knows ten states. A cancelled instance is failed here, a compensated one completed; conditions tell them
- * apart (conditions.ts). While a cancel waits for active steps the workflow still executes.
+ * The engine has ten states. A cancelled instance is failed here, a compensated one completed; conditions distinguish
+ * them (conditions.ts). While a cancel waits for active steps the workflow is still executing.
  */
 
 import type { StoredEvent } from '../../../model/rows.ts'
@@ -54,11 +54,11 @@ export interface Transition {
 }
 
 export interface Life {
-  /** Of one instance, oldest first; those that say nothing of its state are passed over. */
+  /** The events of one instance, oldest first; those that do not concern its state are skipped. */
   readonly events: readonly StoredEvent[]
-  /** As it stands. */
+  /** The current state. */
   readonly state: InstanceState
-  /** The failure policy is compensate: then a deadline undoes what was done. */
+  /** The failure policy is compensate: then a deadline undoes completed steps. */
   readonly compensates: boolean
 }
 
@@ -69,7 +69,7 @@ const ENDS: { readonly [type: string]: DagState } = {
   'instance.cancelled': 'failed',
 }
 
-/** The states an instance has been in, each with the moment it was entered. */
+/** The states an instance has been in, each with the time it was entered. */
 export function transitionsOf({ events, state, compensates }: Life): readonly Transition[] {
   const path = new Path()
   for (const event of events) {
@@ -99,14 +99,14 @@ function reasonOf(event: StoredEvent): unknown {
 
 class Path {
   readonly steps: Transition[] = []
-  /** When time decided something last. */
+  /** When a deadline last decided something. */
   clockAt: number | null = null
 
   get #last(): Transition | undefined {
     return this.steps.at(-1)
   }
 
-  /** An instance that never had to wait tells only its creation: it went through the queue at that very moment. */
+  /** An instance that never had to wait only records its creation: it went through the queue at that very moment. */
   begin(at = this.#last?.at ?? 0): void {
     if (this.#last?.state === 'idle') this.steps.push({ state: 'queued', at })
     if (this.#last?.state === 'queued') this.steps.push({ state: 'executing', at })
@@ -116,11 +116,11 @@ class Path {
     if (this.#last === undefined || state === 'queued') return this.#push(state, at)
     if (state === 'executing') return this.#last.state === 'queued' ? this.#push(state, at) : this.#resume(at)
     /*
-     * A cancel or a deadline may end what never began. The table has no way from idle or queued to failed, and a
-     * reader that knows only the table must not meet one: it passes through executing, in no time.
+     * A cancel or a deadline may end an instance that never began. The table has no way from idle or queued to failed,
+     * and a reader that knows only the table must not see one: it passes through executing, in no time.
      */
     this.begin(state === 'failed' ? at : this.#last.at)
-    // Whoever rejected a gate has given his input: blocked → executing, and only then on to what follows from it.
+    // Rejecting a gate is an input: blocked → executing, and only then to the state that follows.
     if (this.#last.state === 'blocked' && state !== 'failed') this.#push('executing', at)
     if (state === 'failed') this.#forgetResumption(at)
     this.#push(state, at)
@@ -131,7 +131,7 @@ class Path {
     if (this.#last?.state === 'blocked') this.#push('executing', at)
   }
 
-  /** Time ran out while it was blocked: nobody gave any input, so it did not go on before it failed. */
+  /** It timed out while it was blocked: no input came, so it did not resume before it failed. */
   #forgetResumption(at: number): void {
     const before = this.steps.at(-2)?.state
     const resumed = before === 'blocked' && this.#last?.state === 'executing' && this.#last.at === at

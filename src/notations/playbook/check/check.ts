@@ -1,4 +1,4 @@
-/** What must hold between the parts of a playbook: names, where arcs and jumps lead, kinds, entry and final step. */
+/** What must hold between the parts of a playbook: names, targets of arcs and jumps, kinds, entry and final step. */
 import { MAX_SUGGESTIONS } from '../../../kernel/limits.ts'
 import type { Tool } from '../../../tools/tool.ts'
 import type { Path } from '../../source/mistakes.ts'
@@ -6,7 +6,7 @@ import { closest } from '../../source/reader.ts'
 import type { Playbook, Step, Task } from '../read/playbook.ts'
 import type { Reading } from '../read/reading.ts'
 
-/** Kinds that the notation knows and nobody does here. */
+/** Kinds that the notation has and Petrel does not support. */
 const UNSUPPORTED = [
   'agent',
   'artifact',
@@ -169,7 +169,7 @@ export class Check {
   #checkKind(task: Task): void {
     const { kind, config, places, path } = task
     if (kind === '' || kind === 'playbook' || kind === 'workbook' || this.#checked.has(config)) return
-    // A task of the workbook stands in many steps.
+    // Several steps may use the same task of the workbook.
     this.#checked.add(config)
     const tool = this.#tools.find(kind)
     if (tool === null) {
@@ -197,7 +197,7 @@ export class Check {
   }
 }
 
-/** Of a task of the workbook: there, beside its fields. */
+/** For a task of the workbook: there, beside its fields. */
 function kindPath({ places, path }: Task): Path {
   const field = Object.values(places)[0]
   const spec = field?.lastIndexOf('spec') ?? -1

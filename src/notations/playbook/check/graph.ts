@@ -20,7 +20,7 @@ export class Graph {
     return this.#arcs.get(step) ?? []
   }
 
-  /** Where tokens of a step can go, the final step left out. */
+  /** The steps that a step's tokens can reach next, without the final step. */
   targets(step: string): readonly string[] {
     return this.arcs(step)
       .map((arc) => arc.to)
@@ -41,7 +41,7 @@ export class Graph {
     return seen
   }
 
-  /** Whether one of these can be reached. Near ones are found without looking at the rest. */
+  /** Whether one of these can be reached. Near ones are found without visiting the rest. */
   leads(from: string, to: ReadonlySet<string>, next: (step: string) => readonly string[]): boolean {
     const seen = new Set([from])
     for (const step of seen) {
@@ -51,7 +51,9 @@ export class Graph {
     return false
   }
 
-  /** Everything that can be reached from the entry, each step before those it leads to; steps of a cycle anyhow. */
+  /**
+   * Everything that can be reached from the entry, each step before those it leads to; steps of a cycle in any order.
+   */
   ordered(): readonly string[] {
     const left: string[] = []
     const seen = new Set([this.entry])
@@ -71,8 +73,8 @@ export class Graph {
 }
 
 /**
- * Sets of nodes that all lead to each other (Tarjan); only those in which there is a cycle. In the order in which they
- * were found.
+ * Sets of nodes that all lead to each other (Tarjan); only those that contain a cycle. In the order in which they were
+ * found.
  */
 export function ringsOf(
   nodes: readonly string[],

@@ -1,4 +1,6 @@
-/** Which names a step's templates and conditions read, and where each stands. Whatever does not parse is noted here. */
+/**
+ * The names that a step's templates and conditions read, each with its place. Texts that do not parse are noted here.
+ */
 import { compileExpression, compileTemplate, type Name, namesIn } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Path } from '../../source/mistakes.ts'
@@ -6,7 +8,7 @@ import type { Step, Task, Templates } from '../read/playbook.ts'
 import type { Reading } from '../read/reading.ts'
 
 /**
- * Who reads a name. The engine: at admission, when a list opens, when a child is born, when a step has ended. The
+ * What reads a name. The engine: at admission, when a list opens, when a child is created, when a step has ended. The
  * worker: the step's input, the fields of a tool, the rules and sets of a task.
  */
 export type Reader = 'admit' | 'loop' | 'child' | 'ended' | 'input' | 'field' | 'rule'
@@ -17,7 +19,7 @@ export interface Mention {
   readonly path: Path
 }
 
-/** Fields of a kind that its tool is given as they are written. */
+/** Fields of a kind that its tool receives unrendered. */
 export type Verbatim = (kind: string) => readonly string[]
 
 export function isWorkers({ reader }: Mention): boolean {
@@ -51,7 +53,7 @@ export function mentionsOf(step: Step, verbatim: Verbatim, reading: Reading): re
 
 function ofTask(task: Task, verbatim: readonly string[], found: Collector): void {
   const child = task.kind === 'playbook'
-  // What a noop is given is its result.
+  // The input of a noop is its result.
   const reader = child ? 'child' : task.kind === 'noop' ? 'rule' : 'field'
   found.templates(task.input, reader, task.inputPath)
   if (!child) {
@@ -79,7 +81,7 @@ class Collector {
     if (source !== null) this.#names(() => namesIn(compileExpression(source)), reader, path)
   }
 
-  /** Each text on its own, so that each mistake has its line. */
+  /** Each text separately, so that each mistake has its line. */
   template(value: Json, reader: Reader, path: Path): void {
     if (typeof value === 'string') {
       if (!value.includes('{{') && !value.includes('{%')) return
@@ -95,7 +97,7 @@ class Collector {
     if (values !== null) this.template(values, reader, path)
   }
 
-  /** Targets may be written in several ways: what stands in the file is looked for. */
+  /** Targets may be written in several ways: the one in the file is searched for. */
   sets(values: Templates | null, reader: Reader, path: Path): void {
     for (const [target, value] of Object.entries(values ?? {})) {
       this.template(value, reader, setPath(path, target, this.#reading))
@@ -121,18 +123,18 @@ function setPath(path: Path, target: string, reading: Reading): Path {
     [`set_${scope}`, name],
     ['set', scope, name],
   ]
-  return [...path, ...(ways.find((way) => stands([...path, ...way], reading)) ?? [])]
+  return [...path, ...(ways.find((way) => exists([...path, ...way], reading)) ?? [])]
 }
 
 function given(path: Path, older: Path, reading: Reading): Path {
-  return stands(older, reading) && !stands(path, reading) ? older : path
+  return exists(older, reading) && !exists(path, reading) ? older : path
 }
 
 function mostPath(loop: Path, reading: Reading): Path {
   return given([...loop, 'spec', 'max_in_flight'], [...loop, 'max_in_flight'], reading)
 }
 
-function stands(path: Path, { reader }: Reading): boolean {
+function exists(path: Path, { reader }: Reading): boolean {
   let value: unknown = reader.source.value
   for (const part of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return false

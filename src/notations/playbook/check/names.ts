@@ -1,4 +1,7 @@
-/** What templates name: things that are there. A name that can be nothing is quietly undefined, so it is told here. */
+/**
+ * Checks that the names in templates exist. A name without a meaning would silently be undefined, so it is reported
+ * here.
+ */
 import { closest } from '../../source/reader.ts'
 import { WORKERS_OWN } from '../compile/payload.ts'
 import { authEntry } from '../compile/program.ts'
@@ -9,7 +12,7 @@ import type { Mention, Reader } from './mentions.ts'
 const COMMON = ['workload', 'ctx', 'args', 'input', 'execution_id', 'job']
 const ITEM = ['iter', 'loop', 'loop_index']
 const ENDED = ['event', 'output', 'outcome']
-/** A step called like one of these can run, but not be read by its name. */
+/** A step with one of these names can run, but its result cannot be read by its name. */
 const HIDING = [...new Set([...COMMON, ...ITEM, ...ENDED, 'results', 'keychain', 'true', 'false', 'none'])]
 
 export function checkNames(
@@ -27,7 +30,7 @@ class Names {
   readonly #secrets: ReadonlyMap<string, Secret>
   /** Args of the arcs to a step. */
   readonly #given = new Map<string, Set<string>>()
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
 
   constructor(playbook: Playbook, reading: Reading) {
     this.#playbook = playbook
@@ -60,7 +63,7 @@ class Names {
     }
   }
 
-  /** What only the tasks of a step can name: each other, the item, and what they and the step are given. */
+  /** Names that only the tasks of a step know: each other, the item, and the inputs of task and step. */
   #ownOf(step: Step): ReadonlySet<string> {
     return new Set([
       ...step.tasks.flatMap((task) => [task.label, ...Object.keys(task.input ?? {})]),
@@ -88,7 +91,7 @@ class Names {
     return near === null ? standard(reader) : `did you mean '${near}'?`
   }
 
-  /** The workload given at the start may have more keys; one that is nearly that of the file is a slip. */
+  /** The workload given at the start may have more keys; one that nearly matches a key of the file is a slip. */
   #checkWorkload(key: string | undefined, mention: Mention): void {
     const { workload } = this.#playbook
     if (key === undefined || Object.hasOwn(workload, key)) return
@@ -119,8 +122,8 @@ class Names {
   }
 
   #checkKind({ name, kind, path }: Secret): void {
-    if (kind !== null || this.#told.has(`kind of ${name}`)) return
-    this.#told.add(`kind of ${name}`)
+    if (kind !== null || this.#reported.has(`kind of ${name}`)) return
+    this.#reported.add(`kind of ${name}`)
     this.#reading.wrong(
       [...path, 'kind'],
       `entry '${name}' is of a kind that is not supported`,
@@ -130,8 +133,8 @@ class Names {
 
   #warn({ path }: Mention, message: string, hint: string): void {
     const once = `${path.join('/')} ${message}`
-    if (this.#told.has(once)) return
-    this.#told.add(once)
+    if (this.#reported.has(once)) return
+    this.#reported.add(once)
     this.#reading.warn(path, message, hint, 'unknown_name')
   }
 }
@@ -148,7 +151,7 @@ function rootsFor(reader: Reader, step: Step): readonly string[] {
 }
 
 const IN_LOOP: readonly string[] = [...COMMON, ...WORKERS_OWN]
-/** `iter` is there for what tasks put into it. */
+/** `iter` exists for the values that tasks put into it. */
 const NOT_IN_LOOP: readonly string[] = IN_LOOP.filter((name) => name !== 'loop' && name !== 'loop_index')
 
 function standard(reader: Reader): string {
@@ -169,7 +172,7 @@ function contextOf(step: Step): readonly string[] {
   ]
 }
 
-/** One letter more, less, other, or swapped. */
+/** One letter added, missing, replaced, or swapped. */
 function slip(known: string, written: string): boolean {
   return Math.abs(known.length - written.length) <= 1 && known.length > 3 && closest(written, [known]) !== null
 }

@@ -1,4 +1,4 @@
-/** What becomes of a task: its policy's rules, the first that holds decides. */
+/** The rules of a task's policy: the first that holds decides. */
 import { kindOf, type Part } from '../../source/reader.ts'
 import { readWhen } from '../read/guard.ts'
 import { ACTIONS, type Rule } from '../read/playbook.ts'

@@ -1,6 +1,6 @@
 /**
- * What a playbook can never do, found without running it. Any guard may hold and may not, unless it is a constant: what
- * is told here is so whatever the data. Nothing of it refuses a playbook.
+ * What a playbook can never do, found without running it. Any guard may hold or not, unless it is a constant: every
+ * finding is true whatever the data. None of them refuses a playbook.
  */
 
 import { type Joins, meetingsAt } from '../read/joins.ts'
@@ -26,7 +26,7 @@ class Soundness {
   readonly #shape: Shape
   readonly #reading: Reading
   readonly #ways = new Map<string, readonly string[]>()
-  /** Steps that a token can come to. */
+  /** Steps that a token can reach. */
   readonly #live: ReadonlySet<string>
 
   constructor(shape: Shape, reading: Reading) {
@@ -100,7 +100,7 @@ class Soundness {
     }
   }
 
-  /** Where tokens can go: not along arcs that are never taken, and on from nowhere that nothing is admitted to. */
+  /** Where tokens can go: not along arcs that are never taken, and not from steps that admit nothing. */
   #taken(name: string): readonly string[] {
     let known = this.#ways.get(name)
     if (known === undefined) {
@@ -135,7 +135,7 @@ class Soundness {
     })
   }
 
-  /** A step that puts together what several branches gave, and runs once for each of them. */
+  /** A step that combines the results of several branches, and runs once for each of them. */
   #checkMeetings(): void {
     const { playbook, graph, joins } = this.#shape
     const named = new Map<string, readonly string[]>()
@@ -252,7 +252,7 @@ function inOrder(ring: readonly string[], steps: readonly Step[]): readonly Step
   return steps.filter((s) => inside.has(s.name))
 }
 
-/** One way round, as a → b → a; a ring of many is shown by its beginning. */
+/** One way round, as a → b → a; of a long ring only the beginning is shown. */
 function wayRound(
   first: string,
   ring: readonly string[],

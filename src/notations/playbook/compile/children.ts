@@ -1,6 +1,6 @@
 /**
- * The playbooks that steps are (`kind: playbook`): definitions of their own, found by their path. Finding them finds what
- * is wrong between them: paths where nothing is, playbooks within themselves, too many levels.
+ * Steps that are playbooks (`kind: playbook`): definitions of their own, found by their path. Finding them also finds
+ * mistakes between them: paths that lead nowhere, playbooks that contain themselves, too many levels.
  */
 
 import { normalize } from 'node:path'
@@ -18,7 +18,7 @@ import { type Reading, readSeconds } from '../read/reading.ts'
 
 const FIELDS = ['path', 'return_step', 'timeout', 'payload', 'name']
 
-/** A playbook that is met on the way to itself: told where it is named. */
+/** A playbook that contains itself, directly or not: reported where it is named. */
 export class ContainsItself extends DefinitionError {
   readonly ring: string
   constructor(file: string, ring: string) {
@@ -58,7 +58,7 @@ export class Children {
     }
   }
 
-  /** The engine makes a child; no worker could apply rules to it. */
+  /** The engine creates the child, so no worker could apply rules to it. */
   #checkAlone(step: Step, task: Task): void {
     if (step.tasks.length > 1) {
       this.#wrong(task, [], `a playbook stands alone in its step`, 'make a step of its own of this task')
@@ -86,7 +86,7 @@ export class Children {
     }
   }
 
-  /** null: a mistake that was noted. A path that names the workload is what the file says it is. */
+  /** null: a mistake that was noted. A path that reads the workload is resolved with the workload of the file. */
   #pathOf(task: Task): string | null {
     const { path } = task.config
     if (typeof path !== 'string' || path.trim() === '') {
@@ -201,7 +201,9 @@ export class Children {
     )
   }
 
-  /** Without return_step nobody waits for it; an item of a loop, or the last step of all, has to be waited for. */
+  /**
+   * Without return_step the parent does not wait for it; but an item of a loop, and the last step, must be waited for.
+   */
   #warnOfWaiting(step: Step, task: Task): void {
     const final = step.name === this.#playbook.executor.final
     if (step.loop === null && !final) return
@@ -213,7 +215,7 @@ export class Children {
     )
   }
 
-  /** No worker holds an item that is a playbook: what it sets would be written by nobody before the loop has ended. */
+  /** No worker executes an item that is a playbook, so its sets would only be written when the loop has ended. */
   #warnOfSet(task: Task): void {
     this.#reading.warn(
       task.places['set'] ?? task.path,
@@ -223,7 +225,7 @@ export class Children {
     )
   }
 
-  /** The hash of the net that this step is, under the shorter of both clocks. */
+  /** The hash of this step's net, with the shorter of both timeouts. */
   reference(step: Step): string {
     const task = step.tasks[0] as Task
     const { start } = this.#found.get(step.name) as Definition
@@ -253,7 +255,7 @@ export class Children {
     return [...this.#nets.values()]
   }
 
-  /** What definitions keep beside their nets: arguments, items; and what is told about them. */
+  /** The literals that definitions store beside their nets: arguments, items, and warnings about them. */
   literals(): { readonly [step: string]: Literal } {
     const found: Record<string, Literal> = {}
     for (const step of this.#playbook.steps) {
@@ -276,7 +278,7 @@ export class Children {
   }
 }
 
-/** As it is written, without an ending, and the last part of it alone. */
+/** The path as written, without its ending, and its last part alone. */
 function namesFor(path: string): readonly string[] {
   const plain = path.replace(/\.(ya?ml|json)$/, '')
   const last = plain.slice(plain.lastIndexOf('/') + 1)

@@ -24,10 +24,10 @@ import { programOf } from './program.ts'
 
 const QUEUE = 'playbook'
 
-/** Where arcs to the final step lead: it comes by itself. No step can be called so. */
+/** The target of arcs to the final step, which comes by itself. No step can have this name. */
 const END = '#end'
 
-/** For workers that are lost. What the pipeline itself decided is final. */
+/** For lost workers. The pipeline's own decisions are final. */
 const RETRY: Retry = {
   maxAttempts: 5,
   backoff: 'constant',
@@ -44,7 +44,7 @@ export interface Parts {
   readonly playbook: Playbook
   readonly graph: Graph
   readonly joins: Joins
-  /** Steps that no arc leads to are no part of the net. */
+  /** Steps that no arc leads to are not part of the net. */
   readonly reached: ReadonlySet<string>
   readonly mentions: ReadonlyMap<string, readonly Mention[]>
   readonly children: Children
@@ -80,13 +80,13 @@ export function compilePlaybook(parts: Parts): Net {
   }
 }
 
-/** Steps that do nothing but route need no worker; in a ring of such steps they do, or it would spin in one place. */
+/** Steps that only route need no worker; but in a ring of such steps they do, or it would spin without end. */
 export function spinning(steps: readonly Step[], graph: Graph): ReadonlySet<string> {
   const idle = new Set(steps.filter((s) => isPass(s) || startsChild(s)).map((s) => s.name))
   return new Set(ringsOf([...idle], (s) => graph.targets(s).filter((to) => idle.has(to))).flat())
 }
 
-/** No tool, or one that does nothing, and nothing that a worker would have to work out. */
+/** No tool, or one that does nothing, and nothing that a worker would have to compute. */
 export function isPass({ tasks, loop }: Step): boolean {
   if (loop !== null) return false
   if (tasks.length !== 1) return tasks.length === 0
@@ -137,7 +137,7 @@ class Compiler {
     }
   }
 
-  /** What a task that is a child writes, it writes like its step: no worker sees it. */
+  /** If a task is a child, its sets become those of the step, because no worker executes it. */
   #set(step: Step): { readonly set?: { readonly [name: string]: Json } } {
     const [task] = step.tasks
     const own = task?.kind === 'playbook' ? Object.entries(task.set ?? {}) : []
@@ -224,7 +224,7 @@ function admissionOf({ rules, onDeny }: NonNullable<Step['admit']>): NonNullable
   return { rules: rules.map(({ when, allow }) => ({ when, allow })), onDeny }
 }
 
-/** One clock from the first start over all attempts, postponed retries included. */
+/** One timeout from the first start over all attempts, postponed retries included. */
 function clockOf({ timeoutMs }: Step): Timeout | null {
   return timeoutMs === null ? null : { ms: timeoutMs, per: 'node' }
 }
@@ -243,7 +243,7 @@ function endNode(): Node {
   }
 }
 
-/** A list that stands in the file, as an expression; texts in it may be templates of one value. */
+/** A list written in the file, as an expression; texts in it may be templates of one value. */
 export function listExpression(items: readonly Json[]): string {
   return `{{ [${items.map(literal).join(', ')}] }}`
 }

@@ -1,13 +1,13 @@
 /**
- * What a run of a step is given: of the workload, the context and the results, what its templates name; all of it where
- * they name it whole. What is not there is left out, so that `default` and `is defined` still see that it is missing.
+ * The payload of a step's run: the parts of the workload, the context and the results that its templates name, or all
+ * where they name the whole. Missing values are left out, so that `default` and `is defined` still see that they are.
  */
 import type { Json } from '../../../net/net.ts'
 import { isWorkers, type Mention } from '../check/mentions.ts'
 import type { Step, Task } from '../read/playbook.ts'
 import { contextEntry } from '../runtime/assign.ts'
 
-/** Names that a worker has without being given them, or that are always given. */
+/** Names that a worker has by itself, or that are always in the payload. */
 export const WORKERS_OWN: readonly string[] = [
   'args',
   'input',
@@ -30,7 +30,7 @@ export const WORKERS_OWN: readonly string[] = [
 type Keys = Set<string> | null
 
 export interface StepGiven {
-  /** Of a loop: what all items share, as it is when the loop begins. */
+  /** For a loop: what all items share, as it is when the loop begins. */
   readonly payload: Json
   /** Entries of the context as they are when an item begins, since items before it may have written them. */
   readonly itemContext: Json
@@ -45,11 +45,11 @@ export function payloadOf(
 ): StepGiven {
   let workload: Keys = new Set()
   let ctx: Keys = new Set()
-  /** true: of a loop, only its numbers. Its results are as long as all its items together. */
+  /** true: for a loop, only its numbers. Its results are as long as all its items together. */
   const results = new Map<string, boolean>()
   if (step.tasks.some(readsContext)) {
     ;[workload, ctx] = [null, null]
-    // Of a loop its numbers: whoever wants its results names them in a template.
+    // For a loop its numbers: an author who needs the results names them in a template.
     for (const name of steps) results.set(name, loops.has(name))
   }
   for (const { name } of mentions.filter(isWorkers)) {
@@ -58,7 +58,7 @@ export function payloadOf(
       if (key === undefined) workload = null
       else workload?.add(key)
     } else if (root === 'ctx') {
-      // What the context has not is looked for in the workload.
+      // Names missing in the context are looked up in the workload.
       if (key === undefined) [workload, ctx] = [null, null]
       else ctx?.add(key)
     } else if (WORKERS_OWN.includes(root) || root.startsWith('$') || root === step.loop?.iterator) continue
@@ -81,12 +81,12 @@ export function payloadOf(
   }
 }
 
-/** Of a loop; nothing of one that has not run. */
+/** The numbers of a loop; none if it has not run. */
 function numbersOf(step: string): string {
   return `given({"stats": ${step}.stats}) if ${step}.stats is defined`
 }
 
-/** Of what items are given of the context, what an earlier item of a sequential loop may have written; null: all of it. */
+/** The entries of an item's context that an earlier item of a sequential loop may have written; null: all of them. */
 function changingIn({ loop, tasks }: Step, ctx: Keys): Keys {
   if (loop?.maxInFlight !== 1) return new Set()
   const sets = tasks.flatMap((task) => [task.set, ...task.rules.map((rule) => rule.set)])
@@ -99,7 +99,7 @@ function without(keys: ReadonlySet<string>, others: ReadonlySet<string>): Keys {
   return new Set([...keys].filter((key) => !others.has(key)))
 }
 
-/** The item of a loop, given besides what all of them share. */
+/** The item of a loop, added to what all items share. */
 export function itemOf(iterator: string, ctx: Json): Json {
   const place = { value: `{{ iter.${iterator} }}`, index: '{{ iter.index }}', total: '{{ loop.length }}' }
   return { item: isEmpty(ctx) ? place : { ...place, ctx } }
@@ -120,7 +120,7 @@ function given(entries: readonly (readonly [key: string, source: string])[]): Js
   return `{{ given({${sorted.join(', ')}}) }}`
 }
 
-/** Code that names `context` may read anything in it; code from elsewhere may do so too. */
+/** Code that contains `context` may read anything in it; code from a file may do so too. */
 function readsContext({ kind, config }: Task): boolean {
   if (kind !== 'python' && kind !== 'javascript') return false
   if (config['script'] !== undefined && config['script'] !== null) return true

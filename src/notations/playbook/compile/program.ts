@@ -1,4 +1,4 @@
-/** A step as the worker is to do it. */
+/** A step as a program for the worker. */
 
 import type { Mention } from '../check/mentions.ts'
 import type { Rule, Secret, Step, Task } from '../read/playbook.ts'
@@ -21,7 +21,7 @@ export function programOf(
   }
 }
 
-/** A step without a tool that has to be a run all the same: in a cycle of steps that do nothing else. */
+/** A step without a tool that must be a run nevertheless: in a cycle of steps that only route. */
 function standIn(step: Step): Task {
   return {
     label: `${step.name}_task`,

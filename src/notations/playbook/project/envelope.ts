@@ -1,6 +1,6 @@
 /**
- * The event log of an execution in the notation's own words. Every event stands on a line of the history, or on a
- * note that a worker sent along with it: reading again gives the same events, under the same ids, in the same order.
+ * The event log of an execution in the notation's own terms. Every event comes from a line of the history, or from a
+ * note that a worker sent with it: reading again gives the same events, under the same ids, in the same order.
  */
 import type { Json } from '../../../net/net.ts'
 
@@ -50,13 +50,13 @@ export interface ExecutionEvent {
   readonly entity_type: 'playbook' | 'workflow' | 'step' | 'loop' | 'iteration' | 'task'
   readonly entity_id: string
   readonly parent_id: string | null
-  /** Of the line of the history it comes from: grows, but several events may share one. */
+  /** The sequence number of its line of the history: grows, but several events may share one. */
   readonly seq: number
   readonly step: string | null
   /** One firing of a step: all its iterations and attempts. */
   readonly step_run_id: string | null
   readonly task_run_id: string | null
-  /** The run that a worker held. */
+  /** The run that a worker executed. */
   readonly run_id: string | null
   readonly iteration: number | null
   /** From 1. */
@@ -65,7 +65,7 @@ export interface ExecutionEvent {
   readonly payload: { readonly [name: string]: Json }
 }
 
-/** Where in the log an event stands: the n-th of its line, from 1. */
+/** The position of an event in the log: the n-th of its line, from 1. */
 export interface LogPlace {
   readonly seq: number
   readonly n: number
@@ -75,11 +75,11 @@ export function eventId({ seq, n }: LogPlace): string {
   return `${seq}.${n}`
 }
 
-/** null: no place of a log. */
+/** null: not a valid place. */
 export function parsePlace(text: string): LogPlace | null {
   const found = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(text)
   if (found === null) return null
-  // A bare number names the whole line: whatever stands on it has been read.
+  // A bare number names the whole line, all of whose events have been read.
   return { seq: Number(found[1]), n: found[2] === undefined ? Number.MAX_SAFE_INTEGER : Number(found[2]) }
 }
 

@@ -1,4 +1,4 @@
-/** The event log of an execution, page by page: a page reads what it shows, however long the log. */
+/** The event log of an execution, page by page: a page costs what it shows, however long the log is. */
 import type { EngineApi } from '../../../engine/api.ts'
 import { unscopedName } from '../../../kernel/scoped-names.ts'
 import type { StepRun } from '../../../model/queries/steps.ts'
@@ -8,7 +8,7 @@ import { type ExecutionEvent, eventId, isBehind, type LogPlace } from './envelop
 import { envelope, logOf, started, unfold } from './unfold.ts'
 import { isStep } from './words.ts'
 
-/** Lines of the history looked at for one page: a filter that little matches must not read a whole log at once. */
+/** Lines of the history read for one page: a filter that matches little must not read a whole log at once. */
 const MOST_LINES = 5_000
 const LEAST = 50
 const MOST = 500
@@ -26,7 +26,7 @@ export interface EventsPage {
   readonly events: readonly ExecutionEvent[]
   readonly next_after: string
   readonly has_more: boolean
-  /** Begun and not ended, on the last page: events that the log tells, under the same ids, when their work ends. */
+  /** Begun and not ended, on the last page: the log repeats these events, under the same ids, when their work ends. */
   readonly in_flight: readonly ExecutionEvent[]
 }
 
@@ -42,7 +42,7 @@ export async function loadEvents(
   const events: ExecutionEvent[] = []
   let place = asked.after
   for (let read = 0; read < MOST_LINES; ) {
-    // The line a page ended in is read once more: there may be more on it.
+    // The line that a page ended in is read again: it may have more events.
     const afterSeq = Math.max(0, place.n === Number.MAX_SAFE_INTEGER ? place.seq : place.seq - 1)
     const lines = await engine.queries.instanceEvents({ instanceId: instance.id, afterSeq, limit: portion })
     read += lines.length
@@ -99,14 +99,14 @@ async function inFlight(
     if (leasedAt !== null && startedAt < leasedAt) continue
     const payload = leasedBy === null ? {} : { worker: unscopedName(leasedBy) }
     const at = Math.max(startedAt, run.createdAt)
-    const said = started(run, node, { attempt: run.attempt + 1, at, payload })
-    const event = envelope(instance, said, { seq: instance.eventSeq, id: '', at })
+    const fields = started(run, node, { attempt: run.attempt + 1, at, payload })
+    const event = envelope(instance, fields, { seq: instance.eventSeq, id: '', at })
     if (types === null || types.has(event.event_type)) open.push(event)
   }
   return open
 }
 
-/** Of steps the latest runs, of loops what is under way: never all that a loop of thousands has done. */
+/** The latest runs of steps, and the active runs of loops: never all the finished items of a loop. */
 async function openRuns(engine: EngineApi, { id }: InstanceRow, net: Net): Promise<readonly StepRun[]> {
   const { steps } = engine.queries
   const at = net.nodes.filter(({ work }) => work.kind === 'run').map(({ key }) => ({ instanceId: id, node: key }))

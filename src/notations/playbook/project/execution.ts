@@ -1,4 +1,4 @@
-/** An execution in the words of its notation: how it ended or where it stands. A pure function of rows. */
+/** An execution in the terms of its notation: how it ended, or its current state. A pure function of rows. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
@@ -15,15 +15,15 @@ export interface Execution {
   readonly status: ExecutionStatus
   readonly entry_step: string | null
   readonly final_step: { readonly step: string; readonly state: StepView['state'] } | null
-  /** At work now. */
+  /** Currently executing. */
   readonly current_steps: readonly string[]
   readonly started_at: string | null
   readonly ended_at: string | null
   readonly duration_ms: number | null
   readonly counts: Counts
-  /** Tokens that no admission rule let in: held, or left over when it completed without them. */
+  /** Tokens that no admission rule let pass: held, or discarded when it completed. */
   readonly blocked_tokens: readonly BlockedToken[]
-  /** The first hundred. */
+  /** At most a hundred. */
   readonly failures: readonly NotedFailure[]
   readonly error: (Failure & { readonly node?: string | null }) | null
 }
@@ -31,12 +31,12 @@ export interface Execution {
 export interface Counts {
   /** Steps that began at least once. */
   readonly steps: number
-  /** Steps, and iterations of loops, that ended well; that failed. */
+  /** Steps, and iterations of loops, that succeeded, and that failed. */
   readonly succeeded: number
   readonly failed: number
   /** Failures that no arc with a condition took. */
   readonly unhandled: number
-  /** Branches that came to their end. */
+  /** Branches that ended. */
   readonly branches: number | null
   readonly open: number
   readonly held: number
@@ -46,7 +46,7 @@ export interface BlockedToken {
   readonly step: string
   readonly tokens: number
   readonly state: 'held' | 'discarded'
-  /** In their order: the first that holds decides, and none holding means no. */
+  /** In order: the first that holds decides; if none holds, the token is not admitted. */
   readonly rules: Admission['rules']
 }
 
@@ -91,7 +91,7 @@ export function executionOf(facts: ExecutionFacts): Execution {
   }
 }
 
-/** Firings of steps that only route: no row tells of them, and none can fail. */
+/** Firings of steps that only route: they leave no row, and none can fail. */
 function routed({ net, noted }: ExecutionFacts): number {
   const fired = net.nodes.map(({ key, work }) => (work.kind === 'pass' ? (noted?.fired.get(key) ?? 0) : 0))
   return fired.reduce((sum, times) => sum + times, 0)

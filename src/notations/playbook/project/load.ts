@@ -1,4 +1,4 @@
-/** What an execution is shown from, read in a few statements. */
+/** Loads the rows of an execution in a few statements. */
 import type { EngineApi } from '../../../engine/api.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
 import { SLOT } from '../../../net/slots.ts'

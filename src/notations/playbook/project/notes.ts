@@ -1,9 +1,9 @@
 /**
- * What a worker notes of a pipeline: one note per attempt of a task. They travel with the outcome of the run, so a
- * worker that dies takes the notes of that execution along; what they tell was never promised to have happened once.
+ * The notes of a worker about a pipeline: one per attempt of a task. They are sent with the outcome of the run, so a
+ * worker that dies loses the notes of that execution, and its attempts may happen again.
  */
 import type { Json } from '../../../net/net.ts'
-import type { Saying } from './unfold.ts'
+import type { Emit } from './unfold.ts'
 
 export interface Note {
   readonly task: string
@@ -24,11 +24,11 @@ export interface Note {
     readonly delay_s?: number
   }
   readonly http?: { readonly status: number }
-  /** The task is over with it. */
+  /** The attempt that finished the task. */
   readonly last: boolean
 }
 
-/** Those of one line that are understood; a foreign worker may have written anything there. */
+/** The valid notes of one line; a foreign worker may have written anything there. */
 export function notesIn(data: { readonly [name: string]: Json | undefined }): readonly Note[] {
   const { notes } = data
   return Array.isArray(notes) ? notes.filter(isNote) : []
@@ -40,13 +40,13 @@ function isNote(value: unknown): value is Note {
   return typeof task === 'string' && [visit, attempt, at, ms].every((n) => Number.isFinite(n))
 }
 
-/** An execution that goes on where one before it stopped says so first. */
+/** An execution that continues an earlier one has this as its first note. */
 export function isResumed(data: { readonly [name: string]: Json | undefined }): boolean {
   const { notes } = data
   return Array.isArray(notes) && notes.some((note) => eventOf(note) === 'pipeline.resumed')
 }
 
-/** Attempts that nobody can tell any more: there were too many of them. */
+/** How many attempts were not recorded, because there were too many of them. */
 export function omittedIn(data: { readonly [name: string]: Json | undefined }): number {
   const { notes, notes_dropped } = data
   const counts = (Array.isArray(notes) ? notes : []).map((note) =>
@@ -62,7 +62,7 @@ function eventOf(note: Json): Json | undefined {
 export function taskEvents(p: {
   readonly notes: readonly Note[]
   readonly own: { readonly step: string; readonly stepRun: string; readonly run: string; readonly iteration?: number }
-  readonly say: Saying
+  readonly emit: Emit
 }): void {
   for (const note of p.notes) {
     const own = { ...p.own, task: note.task, taskRun: `${p.own.run}/${note.visit}`, source: 'worker' as const }
@@ -70,8 +70,8 @@ export function taskEvents(p: {
     const end = note.at + note.ms
     const attempt = note.attempt
     const about = { task: note.task, kind: note.kind }
-    if (attempt === 1) p.say({ ...own, type: 'task.started', status: 'in_progress', at, payload: about })
-    p.say({ ...own, type: 'task.attempt.started', status: 'in_progress', at, attempt, payload: about })
+    if (attempt === 1) p.emit({ ...own, type: 'task.started', status: 'in_progress', at, payload: about })
+    p.emit({ ...own, type: 'task.attempt.started', status: 'in_progress', at, attempt, payload: about })
     const ok = note.status === 'ok'
     const outcome = {
       ...about,
@@ -80,10 +80,10 @@ export function taskEvents(p: {
       ...(note.error === undefined ? {} : { error: note.error }),
     }
     const attempted = ok ? 'task.attempt.done' : 'task.attempt.failed'
-    p.say({ ...own, type: attempted, status: ok ? 'success' : 'error', at: end, attempt, payload: outcome })
+    p.emit({ ...own, type: attempted, status: ok ? 'success' : 'error', at: end, attempt, payload: outcome })
     if (note.rule !== undefined) {
       const rule = note.rule as unknown as { readonly [name: string]: Json }
-      p.say({
+      p.emit({
         ...own,
         type: 'policy.task.evaluated',
         status: 'success',
@@ -93,9 +93,9 @@ export function taskEvents(p: {
       })
     }
     if (!note.last) continue
-    // A rule may let an error pass, or fail what went well: it has the last word.
+    // A rule may let an error pass, or fail a success: it decides.
     const failed = note.rule === undefined ? !ok : note.rule.do === 'fail' || note.rule.do === 'retry'
     const type = failed ? 'task.failed' : 'task.done'
-    p.say({ ...own, type, status: failed ? 'error' : 'success', at: end, attempt, payload: outcome })
+    p.emit({ ...own, type, status: failed ? 'error' : 'success', at: end, attempt, payload: outcome })
   }
 }

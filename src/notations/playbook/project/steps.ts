@@ -1,6 +1,6 @@
 /**
- * Where each step of an execution stands. As for any net, but loops tell their own numbers, which say more than the
- * rows of their items could within bounds, and a step that leaves no row is known from what the engine noted.
+ * The state of each step of an execution. As for any net, but loops have their own numbers, which are more precise than
+ * the bounded rows of their items, and the state of a step that leaves no row comes from the engine's notes.
  */
 
 import type { InstanceRow, SlotRow } from '../../../model/rows.ts'
@@ -23,11 +23,11 @@ export interface LoopCounts {
 export interface PlaybookStep extends StepView {
   /** null: it is no loop, or has not begun. */
   readonly loop: LoopCounts | null
-  /** Tokens that its admission rules hold back. */
+  /** Tokens that its admission rules hold. */
   readonly held: number
 }
 
-/** Slots that tell of steps; errors and leftovers of the whole besides. */
+/** Slots with facts about steps, and with errors and leftovers of the whole. */
 export const STEP_SLOTS = [
   SLOT.scope.prefix,
   SLOT.closedList.prefix,
@@ -38,7 +38,7 @@ export const STEP_SLOTS = [
 ] as const
 
 export interface Marks {
-  /** What the engine notes while a net says `summary`; null: nothing yet. */
+  /** What the engine notes in a net with `summary`; null: nothing yet. */
   readonly noted: Noted | null
   readonly loops: ReadonlyMap<string, LoopCounts & { readonly running: boolean }>
   readonly held: ReadonlyMap<string, number>
@@ -117,7 +117,7 @@ function stateOf(
   const { work } = node
   if (work.kind === 'each') {
     if (loop === null) return hasFired(marks, node) ? 'completed' : 'pending'
-    // Stopped half way with its execution: not every item was begun.
+    // The execution stopped half way: not every item was begun.
     if (loop.running) return instance.endedAt === null ? 'running' : 'failed'
     return loop.failed > 0 && work.tolerant !== true ? 'failed' : 'completed'
   }

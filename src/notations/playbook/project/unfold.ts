@@ -1,6 +1,6 @@
 /**
- * One line of an execution's history as the events it stands for. The line that ends a lease tells the whole lease, and
- * the notes its worker sent along: step.started, what the tasks did, and the end of the step.
+ * Converts one line of an execution's history to events. The line that ends a lease covers the whole lease, and the
+ * notes its worker sent with it: step.started, the attempts of its tasks, and the end of the step.
  *
  *   created            step.scheduled            (an item of a loop: loop.iteration.scheduled, and so on)
  *   end of a lease     step.started, tasks, then step.done | step.failed | step.retried
@@ -11,7 +11,7 @@
  *   node.item_ended    loop.iteration.done | failed   of such an item
  *   node.routed        their step.done | step.failed; next.evaluated, if there are arcs
  *
- * A pure function: what a line does not tell itself comes from the rows around it, which only ever gain.
+ * A pure function: facts missing in a line come from the rows around it, which are only ever added to.
  */
 
 import type { RunBrief } from '../../../model/queries/trees.ts'
@@ -40,8 +40,8 @@ export function logOf(instance: InstanceRow, net: Net, runs: readonly RunBrief[]
 
 type Data = { readonly [name: string]: Json | undefined }
 
-/** What an event says beyond what its line gives it. */
-export interface Said {
+/** The fields of an event that its line does not have. */
+export interface EventFields {
   readonly type: ExecutionEventType
   readonly status: EventStatus
   readonly at?: number
@@ -58,92 +58,93 @@ export interface Said {
 }
 
 /** An event without a place in the log yet. */
-export type Saying = (said: Said) => void
+export type Emit = (fields: EventFields) => void
 
 export function unfold(log: Log, line: StoredEvent): readonly ExecutionEvent[] {
   const events: ExecutionEvent[] = []
-  // Workers have clocks of their own: what they tell lies between the creation of the run and this line, in order.
+  // Workers have clocks of their own: the times they report are kept between the creation of the run and this line, in
+  // order.
   let before = log.runs.get(line.runId ?? '')?.createdAt ?? line.at
-  const say: Saying = (said) => {
+  const emit: Emit = (fields) => {
     const place = { seq: line.seq ?? 0, n: events.length + 1 }
-    before = Math.min(line.at, Math.max(before, said.at ?? line.at))
-    events.push(envelope(log.instance, { ...said, at: before }, { seq: place.seq, id: eventId(place), at: line.at }))
+    before = Math.min(line.at, Math.max(before, fields.at ?? line.at))
+    events.push(envelope(log.instance, { ...fields, at: before }, { seq: place.seq, id: eventId(place), at: line.at }))
   }
   const data = (line.data === null ? {} : (JSON.parse(line.data) as Data | null)) ?? {}
   if (line.node !== null && !isStep(line.node)) return events
-  if (line.runId !== null) ofRun(log, line, data, say)
-  else if (line.node === null) ofExecution(log, line, data, say)
-  else ofNode(log, line, line.node, data, say)
+  if (line.runId !== null) ofRun(log, line, data, emit)
+  else if (line.node === null) ofExecution(log, line, data, emit)
+  else ofNode(log, line, line.node, data, emit)
   return events
 }
 
 export function envelope(
   instance: InstanceRow,
-  said: Said,
+  fields: EventFields,
   line: { readonly seq: number; readonly id: string; readonly at: number },
 ): ExecutionEvent {
-  const [entity] = said.type.split('.') as [string]
-  const [type, id, parent] = entityOf(instance, entity, said)
+  const [entity] = fields.type.split('.') as [string]
+  const [type, id, parent] = entityOf(instance, entity, fields)
   return {
-    event_id: said.id ?? line.id,
-    event_type: said.type,
-    timestamp: new Date(said.at ?? line.at).toISOString(),
+    event_id: fields.id ?? line.id,
+    event_type: fields.type,
+    timestamp: new Date(fields.at ?? line.at).toISOString(),
     execution_id: instance.id,
-    source: said.source ?? 'server',
+    source: fields.source ?? 'server',
     entity_type: type,
     entity_id: id,
     parent_id: parent,
     seq: line.seq,
-    step: said.step ?? null,
-    step_run_id: said.stepRun ?? null,
-    task_run_id: said.taskRun ?? null,
-    run_id: said.run ?? null,
-    iteration: said.iteration ?? null,
-    attempt: said.attempt ?? null,
-    status: said.status,
-    payload: said.payload ?? {},
+    step: fields.step ?? null,
+    step_run_id: fields.stepRun ?? null,
+    task_run_id: fields.taskRun ?? null,
+    run_id: fields.run ?? null,
+    iteration: fields.iteration ?? null,
+    attempt: fields.attempt ?? null,
+    status: fields.status,
+    payload: fields.payload ?? {},
   }
 }
 
 type Entity = readonly [ExecutionEvent['entity_type'], string, string | null]
 
-function entityOf(instance: InstanceRow, word: string, said: Said): Entity {
-  const step = said.step
+function entityOf(instance: InstanceRow, word: string, fields: EventFields): Entity {
+  const step = fields.step
   if (step === undefined) {
     return word === 'workflow'
       ? ['workflow', instance.id, instance.id]
       : ['playbook', instance.id, instance.parentId ?? null]
   }
-  if (said.task !== undefined) return ['task', `${step}.${said.task}`, said.stepRun ?? null]
-  if (said.iteration !== undefined) return ['iteration', `${step}[${said.iteration}]`, said.stepRun ?? null]
-  return word === 'loop' ? ['loop', step, said.stepRun ?? null] : ['step', step, instance.id]
+  if (fields.task !== undefined) return ['task', `${step}.${fields.task}`, fields.stepRun ?? null]
+  if (fields.iteration !== undefined) return ['iteration', `${step}[${fields.iteration}]`, fields.stepRun ?? null]
+  return word === 'loop' ? ['loop', step, fields.stepRun ?? null] : ['step', step, instance.id]
 }
 
-function ofExecution({ instance }: Log, line: StoredEvent, data: Data, say: Saying): void {
+function ofExecution({ instance }: Log, line: StoredEvent, data: Data, emit: Emit): void {
   const actor = line.actor ?? data['actor'] ?? null
   const by = actor === null ? {} : { actor }
   const began = (): void => {
-    say({ type: 'playbook.started', status: 'in_progress', payload: { name: instance.name } })
-    say({ type: 'workflow.started', status: 'in_progress' })
+    emit({ type: 'playbook.started', status: 'in_progress', payload: { name: instance.name } })
+    emit({ type: 'workflow.started', status: 'in_progress' })
   }
   switch (line.type) {
     case 'instance.created':
-      say({
+      emit({
         type: 'playbook.execution.requested',
         status: 'in_progress',
         payload: { name: instance.name, ...by, ...(instance.retryOf === null ? {} : { retry_of: instance.retryOf }) },
       })
-      // One that had to be queued tells when it left the queue.
+      // An instance that had to be queued reports when it left the queue.
       if (instance.queuedAt === null && hasBegun(instance)) began()
       return
     case 'instance.dequeued':
       return began()
     case 'instance.waiting':
-      return say({ type: 'playbook.paused', status: 'paused' })
+      return emit({ type: 'playbook.paused', status: 'paused' })
     case 'instance.resumed':
-      return say({ type: 'playbook.resumed', status: 'in_progress' })
+      return emit({ type: 'playbook.resumed', status: 'in_progress' })
     case 'instance.patched':
-      return say({ type: 'ctx.updated', status: 'success', payload: { ...by, ...namesIn(data) } })
+      return emit({ type: 'ctx.updated', status: 'success', payload: { ...by, ...namesIn(data) } })
     case 'instance.completed':
     case 'instance.failed':
     case 'instance.cancelled':
@@ -152,8 +153,8 @@ function ofExecution({ instance }: Log, line: StoredEvent, data: Data, say: Sayi
       const outcome = status === 'success' ? 'success' : status === 'cancelled' ? 'skipped' : 'error'
       const { error } = data
       const payload = { status, ...(error === undefined ? {} : { error }) }
-      say({ type: 'workflow.finished', status: outcome, payload })
-      return say({ type: 'playbook.finished', status: outcome, payload })
+      emit({ type: 'workflow.finished', status: outcome, payload })
+      return emit({ type: 'playbook.finished', status: outcome, payload })
     }
   }
 }
@@ -162,13 +163,13 @@ function namesIn({ set }: Data): { readonly [name: string]: Json } {
   return Array.isArray(set) ? { names: set } : {}
 }
 
-/** Idle, queued, or cancelled before it did anything: not. */
+/** false: idle, queued, or cancelled before it did anything. */
 function hasBegun({ state, fires, live, held, open }: InstanceRow): boolean {
   if (fires + live + held + open > 0) return true
   return state !== 'idle' && state !== 'queued' && !TERMINAL.has(state)
 }
 
-function ofNode(log: Log, line: StoredEvent, step: string, data: Data, say: Saying): void {
+function ofNode(log: Log, line: StoredEvent, step: string, data: Data, emit: Emit): void {
   const fire = typeof data['fire'] === 'number' ? data['fire'] : null
   const kind = log.nodes.get(step)?.work.kind ?? 'run'
   const stepRun = fire === null ? {} : { stepRun: stepRunOf(step, fire) }
@@ -176,21 +177,26 @@ function ofNode(log: Log, line: StoredEvent, step: string, data: Data, say: Sayi
   const iteration = typeof data['item'] === 'number' ? { iteration: data['item'] } : {}
   const begin = (): void => {
     const words = 'iteration' in iteration ? OF_ITEM : OF_STEP
-    say({ ...own, ...iteration, type: words.scheduled, status: 'in_progress' })
-    say({ ...own, ...iteration, type: words.started, status: 'in_progress' })
+    emit({ ...own, ...iteration, type: words.scheduled, status: 'in_progress' })
+    emit({ ...own, ...iteration, type: words.started, status: 'in_progress' })
   }
   switch (line.type) {
     case 'node.admitted':
-      return say({ ...own, type: 'policy.admit.evaluated', status: 'success', payload: { allow: true, ...rule(data) } })
+      return emit({
+        ...own,
+        type: 'policy.admit.evaluated',
+        status: 'success',
+        payload: { allow: true, ...rule(data) },
+      })
     case 'node.held':
-      return say({
+      return emit({
         ...own,
         type: 'policy.admit.evaluated',
         status: 'paused',
         payload: { allow: false, token: 'held', ...rule(data) },
       })
     case 'node.discarded':
-      return say({
+      return emit({
         ...own,
         type: 'policy.admit.evaluated',
         status: 'skipped',
@@ -200,51 +206,51 @@ function ofNode(log: Log, line: StoredEvent, step: string, data: Data, say: Sayi
       return begin()
     case 'each.opened':
       begin()
-      return say({
+      return emit({
         ...own,
         type: 'loop.started',
         status: 'in_progress',
         payload: { total: data['total'] ?? null, max_in_flight: data['max'] ?? null },
       })
     case 'each.closed':
-      return closed(log, own, data, say)
+      return closed(log, own, data, emit)
     case 'node.item_ended': {
       const ok = data['status'] === 'succeeded'
       const type = ok ? OF_ITEM.done : OF_ITEM.failed
-      return say({ ...own, ...iteration, type, status: ok ? 'success' : 'error' })
+      return emit({ ...own, ...iteration, type, status: ok ? 'success' : 'error' })
     }
     case 'node.routed':
-      if (kind === 'pass' || kind === 'child' || kind === 'gate') ended(own, data, say)
-      return routed(own, data, say)
+      if (kind === 'pass' || kind === 'child' || kind === 'gate') ended(own, data, emit)
+      return routed(own, data, emit)
   }
 }
 
 type Own = { readonly step: string; readonly stepRun?: string }
 
-function closed(log: Log, own: Own, data: Data, say: Saying): void {
+function closed(log: Log, own: Own, data: Data, emit: Emit): void {
   const { work } = log.nodes.get(own.step) ?? {}
   const { total = null, success = null, failed = null } = data
   const stats = { total, success, failed }
   const tolerant = work?.kind === 'each' && work.tolerant === true
   if (typeof failed === 'number' && failed > 0 && !tolerant) {
     const error = { code: 'items_failed', message: `${failed} of ${total} iterations failed` }
-    return say({ ...own, type: 'step.failed', status: 'error', payload: { stats, error } })
+    return emit({ ...own, type: 'step.failed', status: 'error', payload: { stats, error } })
   }
-  say({ ...own, type: 'loop.done', status: 'success', payload: { stats } })
-  say({ ...own, type: 'step.done', status: 'success', payload: { stats } })
+  emit({ ...own, type: 'loop.done', status: 'success', payload: { stats } })
+  emit({ ...own, type: 'step.done', status: 'success', payload: { stats } })
 }
 
-function ended(own: Own, data: Data, say: Saying): void {
+function ended(own: Own, data: Data, emit: Emit): void {
   const { error } = data
-  if (data['status'] !== 'failed') return say({ ...own, type: 'step.done', status: 'success' })
-  say({ ...own, type: 'step.failed', status: 'error', payload: error === undefined ? {} : { error } })
+  if (data['status'] !== 'failed') return emit({ ...own, type: 'step.done', status: 'success' })
+  emit({ ...own, type: 'step.failed', status: 'error', payload: error === undefined ? {} : { error } })
 }
 
-function routed(own: Own, data: Data, say: Saying): void {
+function routed(own: Own, data: Data, emit: Emit): void {
   const { mode, arcs, taken, to, handled } = data
   if (arcs === 0) return
   const to_ = Array.isArray(to) ? to : []
-  say({
+  emit({
     ...own,
     type: 'next.evaluated',
     status: to_.length === 0 ? 'skipped' : 'success',
@@ -267,7 +273,7 @@ export function stepRunOf(step: string, fire: number): string {
   return `${step}#${fire}`
 }
 
-/** The words of a step, or of one item of a loop. */
+/** The event types of a step, or of one item of a loop. */
 const OF_STEP = {
   scheduled: 'step.scheduled',
   started: 'step.started',
@@ -283,7 +289,7 @@ const OF_ITEM = {
   failed: 'loop.iteration.failed',
 } as const
 
-function ofRun(log: Log, line: StoredEvent, data: Data, say: Saying): void {
+function ofRun(log: Log, line: StoredEvent, data: Data, emit: Emit): void {
   const run = line.runId === null ? undefined : log.runs.get(line.runId)
   const step = line.node
   if (run === undefined || step === null) return
@@ -292,14 +298,14 @@ function ofRun(log: Log, line: StoredEvent, data: Data, say: Saying): void {
   const attempt = attemptAt(line, data, run)
   if (line.type === 'created') {
     const taken = data['taken_over'] === true ? { taken_over: true } : {}
-    return say({ ...own, type: words.scheduled, status: 'in_progress', payload: taken })
+    return emit({ ...own, type: words.scheduled, status: 'in_progress', payload: taken })
   }
   const startedAt = startOf(line, data, run, attempt)
   if (startedAt !== null && !isResumed(data)) {
     const by = data['leased_by']
-    say(started(run, step, { attempt, at: startedAt, payload: typeof by === 'string' ? { worker: by } : {} }))
+    emit(started(run, step, { attempt, at: startedAt, payload: typeof by === 'string' ? { worker: by } : {} }))
   }
-  taskEvents({ notes: notesIn(data), own, say })
+  taskEvents({ notes: notesIn(data), own, emit })
   const error = data['error'] as unknown as Failure | undefined
   const payload: { [name: string]: Json } = {
     ...(error === undefined ? {} : { error: errorJson(error) }),
@@ -307,13 +313,13 @@ function ofRun(log: Log, line: StoredEvent, data: Data, say: Saying): void {
   }
   switch (line.type) {
     case 'succeeded':
-      return say({ ...own, type: words.done, status: 'success', attempt, payload })
+      return emit({ ...own, type: words.done, status: 'success', attempt, payload })
     case 'failed':
-      return say({ ...own, type: words.failed, status: 'error', attempt, payload })
+      return emit({ ...own, type: words.failed, status: 'error', attempt, payload })
     case 'cancelled':
-      return say({ ...own, type: words.failed, status: 'skipped', payload: { ...payload, cancelled: true } })
+      return emit({ ...own, type: words.failed, status: 'skipped', payload: { ...payload, cancelled: true } })
     case 'retried':
-      return say({
+      return emit({
         ...own,
         type: words.retried,
         status: 'error',
@@ -323,12 +329,12 @@ function ofRun(log: Log, line: StoredEvent, data: Data, say: Saying): void {
   }
 }
 
-/** What a worker has begun, with an id that stays when the log tells it later. */
+/** The start of a run in progress, with an id that stays when the log contains it later. */
 export function started(
   run: Pick<LogRun, 'id' | 'fire' | 'item'>,
   step: string,
   how: { readonly attempt: number; readonly at: number; readonly payload: { readonly [name: string]: Json } },
-): Said {
+): EventFields {
   const type = (run.item < 0 ? OF_STEP : OF_ITEM).started
   return { ...runOwn(run, step), ...how, type, status: 'in_progress', source: 'worker', id: `${run.id}.${how.attempt}` }
 }
@@ -338,7 +344,10 @@ function runOwn(run: Pick<LogRun, 'id' | 'fire' | 'item'>, step: string) {
   return run.item < 0 ? own : { ...own, iteration: run.item }
 }
 
-/** The line tells it, unless the lease was one of its own: then the row does. What was only given back never began. */
+/**
+ * The line has the time, unless the lease was one of its own: then the row has it. A run that was only handed back
+ * never began.
+ */
 function startOf(line: StoredEvent, data: Data, run: LogRun, attempt: number): number | null {
   if (typeof data['started_at'] === 'string') return Date.parse(data['started_at'])
   if (!['succeeded', 'failed', 'retried', 'cancelled'].includes(line.type)) return null

@@ -1,4 +1,4 @@
-/** The states of an instance in the words of the notation. */
+/** The states of an instance in the terms of the notation. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { InstanceState } from '../../../net/marking.ts'
@@ -32,7 +32,7 @@ export function executionStatus({ state, outcome }: Pick<InstanceRow, 'state' | 
   return state === 'completed' && outcome === 'partial' ? 'partial' : WORDS[state]
 }
 
-/** Nodes that the compiler adds for itself begin with a # and are no business of the author's. */
+/** Nodes that the compiler adds have keys beginning with #; the author does not know them. */
 export function isStep(node: string): boolean {
   return !node.startsWith('#')
 }

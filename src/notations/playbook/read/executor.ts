@@ -1,4 +1,4 @@
-/** Which step begins, which comes last, and what counts as success. */
+/** The first step, the final step, and the condition for success. */
 import type { Part } from '../../source/reader.ts'
 import type { Executor } from './playbook.ts'
 import { type Reading, readSeconds } from './reading.ts'
@@ -7,7 +7,7 @@ const FIELDS = ['profile', 'kind', 'version', 'requires', 'spec']
 const SPEC = ['entry_step', 'final_step', 'no_next_is_error', 'queue', 'timeout', 'policy']
 const POLICY = ['failed_on', 'partial', 'pending', 'final_step_failure', 'join', 'limits', 'defaults', 'results']
 
-/** Longer arguments are kept aside and passed as references. */
+/** Longer arguments are stored out of line and passed as references. */
 const MAX_PAYLOAD_BYTES = 65_536
 
 export function readExecutor(part: Part, reading: Reading): Executor {
@@ -41,7 +41,7 @@ export function readExecutor(part: Part, reading: Reading): Executor {
   }
 }
 
-/** Layers of defaults exist in the notation's documents only; a timeout that is not kept would be trusted. */
+/** Layers of defaults exist only in the notation's documents; an author would rely on a timeout that has no effect. */
 function warnOfDefaults(part: Part, reading: Reading): void {
   if (!part.isObject) return
   for (const key of Object.keys(part.value as object)) {
@@ -49,7 +49,7 @@ function warnOfDefaults(part: Part, reading: Reading): void {
   }
 }
 
-/** Kinds of tools that workers bring. */
+/** Kinds of tools that workers provide. */
 function readRequired(part: Part): readonly string[] {
   return part.items('tools').flatMap((item) => item.text('the kind of a tool') ?? [])
 }

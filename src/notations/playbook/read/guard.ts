@@ -2,7 +2,7 @@
 import { kindOf, type Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'
 
-/** null: it always holds. A constant is kept as an expression, so that what can never hold is never taken. */
+/** null: it always holds. A constant is kept as an expression, so that a guard that never holds is never taken. */
 export function readWhen(part: Part, reading: Reading): string | null {
   const { value } = part
   if (value === undefined) return null

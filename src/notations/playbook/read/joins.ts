@@ -1,13 +1,13 @@
 /**
  * Which forks a joining step (`spec.join: all`) waits for. A net joins by scopes: a fork opens one, and the step that
- * continues it fires once, when every token made inside has either come there or ended.
+ * continues it fires once, when every token made inside has either arrived there or ended.
  *
- * A fork is a step whose router is inclusive and has at least two arcs: each begins a branch. A joining step to which
- * two of them lead is one where they meet: the fork opens its scope, and what comes out of it is one branch from there
- * on. A joining step to which only one leads lies within that branch. Of two where branches meet, the one that leads to
- * the other is farther in: its scope is opened inside.
+ * A fork is a step whose router is inclusive and has at least two arcs: each begins a branch. A joining step that two
+ * of them lead to is one where they meet: the fork opens its scope, and what leaves it is one branch from then on. A
+ * joining step that only one leads to is within that branch. Of two where branches meet, the one that leads to the
+ * other is farther in: its scope is opened inside.
  *
- * - Forks inside forks: tokens come to the innermost scope of their join; when it closes, one goes on to the outer.
+ * - Forks inside forks: tokens move to the innermost scope of their join; when it closes, one moves on to the outer.
  * - Cycles: a branch that comes back to the fork opens scopes inside those it is in.
  * - A join where the branches of no fork meet has nothing to wait for, and fires for each token.
  */
@@ -17,7 +17,7 @@ import type { Playbook } from './playbook.ts'
 export interface Joins {
   /** Outermost first. */
   readonly scopes: ReadonlyMap<string, readonly string[]>
-  /** Steps that say that they join, or that policy makes join. */
+  /** Steps declared as joins, by themselves or by policy. */
   readonly asked: ReadonlySet<string>
   /** Those among them that a fork waits for. */
   readonly joined: ReadonlySet<string>
@@ -37,7 +37,7 @@ export function joinsOf(playbook: Playbook, graph: Graph, reached: ReadonlySet<s
   return { scopes, asked, joined: new Set([...scopes.values()].flat()) }
 }
 
-/** Steps where branches of a fork meet, though they do not say that they join; with the fork. */
+/** Steps where branches of a fork meet although they are not declared as joins, each with the fork. */
 export function meetingsAt(playbook: Playbook, graph: Graph, steps: ReadonlySet<string>): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   if (steps.size === 0) return found
@@ -61,7 +61,10 @@ function askedIn({ steps, executor }: Playbook, graph: Graph, reached: ReadonlyS
 const NONE = 0
 const SEVERAL = -1
 
-/** Steps by number, each before those it leads to, cycles aside: one look at all of them, in order, follows a fork to its ends. */
+/**
+ * Steps by number, each before those it leads to, cycles aside: one pass over all of them, in order, follows a fork to
+ * its ends.
+ */
 class Meetings {
   readonly #names: readonly string[]
   readonly #numbers: ReadonlyMap<string, number>
@@ -83,7 +86,7 @@ class Meetings {
   /** Where its branches meet, the innermost first. */
   of(fork: string): string[] {
     const met = new Set<number>()
-    // Of each step, the branch that leads there.
+    // For each step, the branch that leads there.
     const branches = new Int32Array(this.#names.length)
     const first = this.#targets[this.#numbers.get(fork) as number] ?? []
     for (const [i, to] of first.entries()) lead(branches, to, this.#names.length + 1 + i)
@@ -103,7 +106,7 @@ class Meetings {
   }
 }
 
-/** False: nothing new. */
+/** false: nothing new. */
 function lead(branches: Int32Array, to: number, branch: number): boolean {
   const before = branches[to]
   if (before === branch || before === SEVERAL) return false

@@ -1,4 +1,4 @@
-/** Which secrets a playbook may read, and where they come from. What they are is never in the file. */
+/** Which secrets a playbook may read, and their sources. Their values are never in the file. */
 import { kindOf, type Part } from '../../source/reader.ts'
 import type { Secret } from './playbook.ts'
 import type { Reading } from './reading.ts'

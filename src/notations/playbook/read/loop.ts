@@ -1,4 +1,4 @@
-/** `loop` of a step: over which list, what an item is called, how many at a time. */
+/** `loop` of a step: its list, the name of an item, and how many items run at a time. */
 import type { Json } from '../../../net/net.ts'
 import { kindOf, type Part } from '../../source/reader.ts'
 import type { Loop } from './playbook.ts'
@@ -63,7 +63,7 @@ export function readLoop(part: Part, reading: Reading): Loop | null {
   }
 }
 
-/** Where items run is a matter of queues and workers: the notation's word for it is a hint that needs no answer. */
+/** Where items run is decided by queues and workers: the notation's field for it is a hint without effect. */
 function readHint(policy: Part, reading: Reading): void {
   if (!policy.given) return
   const failure = 'spec: { policy: { failure: { mode: … } } } of the step'

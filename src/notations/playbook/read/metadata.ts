@@ -1,4 +1,4 @@
-/** Name, version and all that is told about a playbook without changing what it does. */
+/** Name, version and everything else that describes a playbook without changing its behaviour. */
 import type { Json } from '../../../net/net.ts'
 import { kindOf, type Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'
@@ -10,8 +10,17 @@ export interface Metadata {
   readonly about: { readonly [key: string]: Json }
 }
 
-const TOLD = ['path', 'description', 'tags', 'labels']
-const FIELDS = ['name', 'version', ...TOLD, 'exposed_in_ui', 'exposes_as_mcp', 'agent', 'capabilities', 'annotations']
+const DESCRIPTIVE = ['path', 'description', 'tags', 'labels']
+const FIELDS = [
+  'name',
+  'version',
+  ...DESCRIPTIVE,
+  'exposed_in_ui',
+  'exposes_as_mcp',
+  'agent',
+  'capabilities',
+  'annotations',
+]
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/ -]{0,127}$/
 
 export function readMetadata(part: Part, reading: Reading): Metadata {
@@ -30,11 +39,11 @@ export function readMetadata(part: Part, reading: Reading): Metadata {
     )
   }
   const version = readVersion(part.get('version'))
-  const told = TOLD.filter((key) => part.get(key).given).map((key) => [key, part.get(key).json()] as const)
+  const described = DESCRIPTIVE.filter((key) => part.get(key).given).map((key) => [key, part.get(key).json()] as const)
   return {
     name: text ?? '?',
     version,
-    about: { ...(version === null ? {} : { version }), ...Object.fromEntries(told) },
+    about: { ...(version === null ? {} : { version }), ...Object.fromEntries(described) },
   }
 }
 

@@ -48,7 +48,7 @@ export function readNext(part: Part, reading: Reading): Router {
   }
 }
 
-/** Without any condition the older notation went on to all of them; with one, to the first that holds. */
+/** Without any condition the older notation continued at all of them; with one, at the first that holds. */
 function readList(part: Part, reading: Reading): Router {
   const arcs = part.items('next').flatMap((item) => {
     return typeof item.value === 'string' && item.value !== '' ? [bare(item)] : readArc(item, reading)

@@ -1,6 +1,6 @@
 /**
  * Playbooks: `apiVersion: noetl.io/v2` (or v10), `kind: Playbook`, in both spellings of that version. docs/playbook.md
- * shows all of it.
+ * describes the whole notation.
  */
 import { compileNet, NetError } from '../../../net/compile.ts'
 import type { Net } from '../../../net/net.ts'
@@ -72,7 +72,7 @@ export async function parsePlaybook(source: Source, others: Others): Promise<Def
   }
 }
 
-/** What the root does not know could have been meant to do something: it is refused, not ignored. */
+/** An unknown key of the root could have been meant to do something: it is refused, not ignored. */
 function checkRoot(root: Part, reading: Reading): void {
   for (const key of Object.keys(root.value as object)) {
     if (ROOT.includes(key)) continue
@@ -100,7 +100,7 @@ function readSteps(part: Part, workbook: Workbook, reading: Reading): readonly S
   return part.items('workflow').flatMap((item) => readStep(item, workbook, reading) ?? [])
 }
 
-/** The net's own rules, in case the notation's did not cover them. Templates were checked where they stand. */
+/** The net's own rules, in case the notation's did not cover them. Templates were already checked at their places. */
 function checkNet(net: Net, reading: Reading): void {
   try {
     compileNet(net)

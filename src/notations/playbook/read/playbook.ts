@@ -1,6 +1,6 @@
 /**
- * A playbook in one form, however it was spelled. `path` is where in the file a part stands, for whoever finds fault
- * with it later.
+ * A playbook in one form, whatever its spelling. `path` is the place of a part in the file, for mistakes that are found
+ * later.
  */
 import type { Json } from '../../../net/net.ts'
 import type { Path } from '../../source/mistakes.ts'
@@ -28,7 +28,7 @@ export interface Executor {
   /** all: every step that several arcs lead to waits for all tokens of the fork. */
   readonly join: 'each' | 'all'
   readonly maxPayloadBytes: number
-  /** Kinds of tools that workers bring: their fields are not known here. */
+  /** Kinds of tools that workers provide: their fields are not known here. */
   readonly requires: readonly string[]
   readonly path: Path
 }
@@ -45,20 +45,20 @@ export interface Secret {
 
 export interface Step {
   readonly name: string
-  /** Rendered by the worker when a run starts; what the arc gave wins. */
+  /** Rendered by the worker when a run starts; the arc's arguments take precedence. */
   readonly input: Templates | null
   readonly loop: Loop | null
-  /** None: the step only routes. */
+  /** Empty: the step only routes. */
   readonly tasks: readonly Task[]
   /** Context entries written when the step has succeeded. */
   readonly set: Templates | null
   readonly next: Router
   readonly admit: Admit | null
-  /** null: as the executor's policy says. */
+  /** null: according to the executor's policy. */
   readonly join: 'each' | 'all' | null
   readonly queue: string | null
   readonly timeoutMs: number | null
-  /** What becomes of a loop when an item fails. */
+  /** How a loop reacts when an item fails. */
   readonly failureMode: 'fail_fast' | 'best_effort'
   readonly path: Path
 }
@@ -66,7 +66,7 @@ export interface Step {
 export interface Loop {
   /** An expression; null: a mistake that was noted. */
   readonly in: string | null
-  /** The list itself, where the author wrote one. */
+  /** The list itself, if the author wrote one. */
   readonly literal: readonly Json[] | null
   readonly iterator: string
   /** null: all at once. A text: an expression. */
@@ -79,7 +79,7 @@ export interface Task {
   readonly kind: string
   /** The tool's own fields. */
   readonly config: Templates
-  /** Where each field stands: some authors put them into `spec`. */
+  /** The place of each field: some authors put them into `spec`. */
   readonly places: { readonly [field: string]: Path }
   readonly input: Templates | null
   readonly inputPath: Path
@@ -101,9 +101,9 @@ export interface Rule {
   readonly delayS: number | string
   readonly to: string | null
   readonly set: Templates | null
-  /** Where `when` stands, or the rule if it has none. */
+  /** The place of `when`, or of the rule if it has none. */
   readonly path: Path
-  /** Where what is to be done stands. */
+  /** The place of the action. */
   readonly thenPath: Path
 }
 
@@ -119,7 +119,7 @@ export interface Arc {
   readonly args: Templates | null
   readonly set: Templates | null
   readonly path: Path
-  /** Where the name of the step stands. */
+  /** The place of the step's name. */
   readonly toPath: Path
 }
 
@@ -129,7 +129,7 @@ export interface Admit {
   readonly path: Path
 }
 
-/** Whether a guard says the same whatever happened; null: it does not. */
+/** The value of a guard that does not depend on anything; null: it does. */
 export function constantOf(when: string | null): boolean | null {
   if (when === null) return true
   const word = /^(?:\{\{-?)?\s*(true|false|1|0)\s*(?:-?\}\})?$/i.exec(when.trim())?.[1]?.toLowerCase()

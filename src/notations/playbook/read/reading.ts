@@ -1,6 +1,6 @@
 /**
- * One playbook being read. What is understood although it should be written otherwise is a leniency: a warning that
- * says what would be right, a mistake if the reader was asked to be strict.
+ * One playbook being read. Text that is understood although it should be written differently is a leniency: a warning
+ * that shows the correct form, or a mistake if the reader is strict.
  */
 import { parseDuration } from '../../../kernel/duration.ts'
 import type { LocatedMistake, Mistake, Path } from '../../source/mistakes.ts'
@@ -42,7 +42,7 @@ export class Reading {
     else this.#warnings.push(mistake)
   }
 
-  /** A field that is known and does nothing here. */
+  /** A known field that has no effect here. */
   idle(part: Part, why: string, hint: string): void {
     if (part.value !== undefined) {
       this.lenient(part.path, `'${part.path.at(-1)}' has no effect: ${why}`, hint, true)
@@ -53,7 +53,7 @@ export class Reading {
     return this.reader.source.locate(path).line
   }
 
-  /** Fields nobody knows are leniencies: they are ignored. False: this is no mapping at all. */
+  /** Unknown fields are leniencies: they are ignored. false: not a mapping at all. */
   fields(part: Part, names: readonly string[], what: string, forbidden: Forbidden = {}): boolean {
     if (!part.isObject) {
       part.wrong(`${what} is a mapping, this is ${kindOf(part.value)}`, `fields: ${names.join(', ')}`)
@@ -74,7 +74,7 @@ export class Reading {
     return true
   }
 
-  /** The one of two names that is given: the notation has renamed some of its fields. */
+  /** The given one of two names: the notation has renamed some of its fields. */
   either(part: Part, name: string, older: string): Part {
     const [one, other] = [part.get(name), part.get(older)]
     if (one.given && other.given) {
@@ -84,7 +84,7 @@ export class Reading {
   }
 }
 
-/** Fields of other versions of the notation that would change what happens, and what to write instead. */
+/** Fields of other versions of the notation that would change the behaviour, and what to write instead. */
 export type Forbidden = { readonly [field: string]: string }
 
 export function templatesOf(part: Part, what: string): Templates | null {
@@ -94,7 +94,7 @@ export function templatesOf(part: Part, what: string): Templates | null {
   return null
 }
 
-/** Milliseconds, more than 0. A bare number is seconds; texts carry their unit. */
+/** Milliseconds, more than 0. A bare number is seconds; texts contain their unit. */
 export function readSeconds(part: Part, what: string): number | null {
   if (!part.given) return null
   const { value } = part

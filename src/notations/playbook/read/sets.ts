@@ -1,4 +1,4 @@
-/** What is written into the context (`ctx.x`), an iteration (`iter.x`) or a step-run (`step.x`), in both spellings. */
+/** Values written to the context (`ctx.x`), an iteration (`iter.x`) or a step-run (`step.x`), in both spellings. */
 import type { Json } from '../../../net/net.ts'
 import { kindOf, type Part } from '../../source/reader.ts'
 import type { Templates } from './playbook.ts'
@@ -9,7 +9,7 @@ export const SET_FIELDS = ['set', 'set_ctx', 'set_iter']
 const TARGET = /^(ctx|iter|step)\.([^.\s]+)$/
 const SCOPES = ['ctx', 'iter', 'step']
 
-/** Of a task or a rule: every target. */
+/** For a task or a rule: every target. */
 export function readSets(part: Part, reading: Reading): Templates | null {
   const found = new Map<string, Json>()
   const add = (target: string, value: Part): void => {
@@ -29,7 +29,7 @@ export function readSets(part: Part, reading: Reading): Templates | null {
   return found.size === 0 ? null : Object.fromEntries(found)
 }
 
-/** Of a step or an arc: entries of the context, by their names. */
+/** For a step or an arc: entries of the context, by their names. */
 export function readContextSet(part: Part, reading: Reading): Templates | null {
   const sets = readSets(part, reading)
   if (sets === null) return null

@@ -1,4 +1,4 @@
-/** Steps. None has a reserved name. */
+/** Reads steps. No name is reserved. */
 import { kindOf, type Part } from '../../source/reader.ts'
 import { readAdmit } from './admit.ts'
 import { readLoop } from './loop.ts'

@@ -1,4 +1,4 @@
-/** One task of a pipeline: a tool, what it is given, and what becomes of its outcome. */
+/** One task of a pipeline: a tool, its input, and the rules for its outcome. */
 import type { Json } from '../../../net/net.ts'
 import type { Path } from '../../source/mistakes.ts'
 import { kindOf, type Part } from '../../source/reader.ts'
@@ -7,7 +7,7 @@ import type { Task } from './playbook.ts'
 import { type Forbidden, type Reading, readSeconds, templatesOf } from './reading.ts'
 import { readSets, SET_FIELDS } from './sets.ts'
 
-/** Of every task; any other field is the tool's own. */
+/** The fields of every task; any other field is the tool's own. */
 const COMMON = ['name', 'kind', 'input', 'spec', 'output', 'desc', 'description', 'title', 'assert', ...SET_FIELDS]
 const SPEC = ['policy', 'timeout', 'result']
 const IDLE = {
@@ -66,7 +66,7 @@ function readKind(part: Part): string {
   return kind.text('kind') ?? ''
 }
 
-/** Some tools have an `args` of their own: a list of them is the tool's, a mapping is the input. */
+/** Some tools have an `args` field of their own: a list belongs to the tool, a mapping is the input. */
 function readInput(part: Part, spec: Part, fields: Fields, reading: Reading): Part {
   const own = Array.isArray(part.get('args').value) ? part.get('input') : reading.either(part, 'input', 'args')
   const inner = ['input', 'args'].find((name) => spec.get(name).given)
@@ -76,7 +76,7 @@ function readInput(part: Part, spec: Part, fields: Fields, reading: Reading): Pa
   return own.given ? own : spec.get(inner)
 }
 
-/** Seconds; or how long to connect and how long to read, which together is how long it may take. */
+/** Seconds; or the time limits to connect and to read, whose sum is the limit. */
 function readTimeout(part: Part, reading: Reading): number | null {
   if (!part.isObject) return readSeconds(part, 'timeout')
   reading.fields(part, ['connect', 'read'], 'timeout')

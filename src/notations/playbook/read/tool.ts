@@ -36,7 +36,7 @@ function readOne(part: Part, standard: string, workbook: Workbook, reading: Read
   return workbook.resolve(readTask(part, label, reading), part)
 }
 
-/** `{ label: { kind, … } }`; null: it is no such thing. */
+/** `{ label: { kind, … } }`; null: another form. */
 function labelled(part: Part): Part | null {
   const keys = Object.keys(part.value as object)
   const [only] = keys

@@ -1,4 +1,7 @@
-/** Tasks written once and named by steps: `kind: workbook`. Each is put where it is named, with the step's own input over its. */
+/**
+ * Tasks written once and named by steps: `kind: workbook`. A task is copied to where it is named; the step's own input
+ * overrides its.
+ */
 import type { Json } from '../../../net/net.ts'
 import { closest, kindOf, type Part } from '../../source/reader.ts'
 import type { Task } from './playbook.ts'
@@ -64,7 +67,7 @@ export class Workbook {
     } else this.#tasks.set(name, task)
   }
 
-  /** A task of kind workbook becomes the one it names; any other stays what it is. */
+  /** A task of kind workbook becomes the one it names; any other is returned unchanged. */
   resolve(task: Task, part: Part): Task {
     if (task.kind !== 'workbook') return task
     const { task: named, ...rest } = task.config as { readonly task?: Json }

@@ -5,7 +5,7 @@ import type { Fields, State } from './state.ts'
 
 type Area = 'ctx' | 'iter' | 'step'
 
-/** `known`: the entries of the context as they are now, for targets below one of them. */
+/** `known`: the current entries of the context, for targets below one of them. */
 export function assign(state: State, values: Fields, known: Fields): State {
   let next = state
   for (const [target, value] of Object.entries(values)) next = assignOne(next, target, value, known)
@@ -22,7 +22,7 @@ function assignOne(state: State, target: string, value: Json, known: Fields): St
   }
 }
 
-/** The entry of the context that a target writes; null: it writes none. */
+/** The entry of the context that a target writes; null: another area. */
 export function contextEntry(target: string): string | null {
   const { area, path } = readTarget(target)
   return area === 'ctx' ? (path[0] as string) : null

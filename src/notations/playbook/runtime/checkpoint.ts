@@ -1,4 +1,4 @@
-/** What is saved of a pipeline that rests for long: where it stands, and until when it rests. */
+/** The saved state of a pipeline during a long rest: its position, and the end of the rest. */
 import { longestDelayMs } from './delay.ts'
 import type { Program } from './program.ts'
 import { type Fields, readState, type State } from './state.ts'
@@ -14,15 +14,15 @@ export interface Checkpoint {
   readonly state: State
 }
 
-/** Of a pipeline that failed: done again, by whoever decides that, it begins anew. */
+/** For a pipeline that failed: if it is executed again, it begins from the start. */
 export const VOID_CHECKPOINT = { void: true }
 
-/** Programs that never rest for long never save anything, and are spared the look for it. */
+/** Programs that never rest for long never save anything, and need no lookup. */
 export function mayCheckpoint(program: Program, longRestMs: number): boolean {
   return program.tasks.some(({ rules }) => rules.some((rule) => longestDelayMs(rule) >= longRestMs))
 }
 
-/** null: there is nothing to go on from. `unreadable`: there was something, by another version or damaged. */
+/** null: no checkpoint to continue from. `unreadable`: there is one, by another version or damaged. */
 export function readCheckpoint(saved: unknown, program: Program): Checkpoint | 'unreadable' | null {
   if (saved === null || saved === undefined) return null
   if (typeof saved !== 'object') return 'unreadable'

@@ -1,6 +1,6 @@
 import type { Rule } from './program.ts'
 
-/** Doubling has no end of its own: no wait is longer than a week. */
+/** Doubling is unlimited, so no wait is longer than a week. */
 export const LONGEST_DELAY_MS = 7 * 86_400_000
 
 /** How long to wait after the n-th failed try. */
@@ -9,7 +9,7 @@ export function delayMs(backoff: Rule['backoff'], delayS: number, n: number): nu
   return Math.min(Math.round(delayS * factor * 1000), LONGEST_DELAY_MS)
 }
 
-/** How long a rule may make a pipeline wait, at the worst; a template may give anything. */
+/** The longest time that a rule may make a pipeline wait; a template may give anything. */
 export function longestDelayMs({ do: action, backoff, delayS, attempts }: Rule): number {
   if (action !== 'retry' || attempts < 2) return 0
   return typeof delayS === 'string' ? LONGEST_DELAY_MS : delayMs(backoff, delayS, attempts - 1)

@@ -1,4 +1,4 @@
-/** JSON that nobody can change any more. What is frozen already is frozen all the way down. */
+/** Makes JSON immutable. A value that is already frozen is frozen at every level. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const item of Object.values(value)) deepFreeze(item)

@@ -1,4 +1,6 @@
-/** The handler of steps: runs of type `playbook.step`, whose program is in their net and whose payload says the rest. */
+/**
+ * The handler of steps: runs of type `playbook.step`, whose program is in their net and whose data is in the payload.
+ */
 import type { Logger } from '../../../kernel/logger.ts'
 import type { Json } from '../../../net/net.ts'
 import type { Tools } from '../../../tools/tools.ts'
@@ -16,17 +18,17 @@ export interface StepHandlerOptions {
   readonly tools: Tools
   /** Default: the run's own. */
   readonly logger?: Logger
-  /** What keychains may read. Default: nothing but what PETREL_SECRETS_ENV and PETREL_SECRETS_DIR allow. */
+  /** What keychains may read. Default: only what PETREL_SECRETS_ENV and PETREL_SECRETS_DIR allow. */
   readonly secrets?: SecretSources
-  /** Shorter rests are waited for in place; for longer ones the run is given back meanwhile. Default 5,000. */
+  /** Shorter rests are waited for in place; during longer ones the run is handed back. Default 5,000. */
   readonly longRestMs?: number
   /** Tries of tasks in one pipeline. Default 1,000,000. */
   readonly mostExecutions?: number
 }
 
 /**
- * A run whose type does not name the tools it needs goes to any worker. One that lacks some gives it back, due this much later, so
- * that another can take it.
+ * A run whose type does not name the tools it needs goes to any worker. A worker that lacks some hands it back, due
+ * this much later, so that another can take it.
  */
 const LACKING_MS = 2_000
 
@@ -76,7 +78,7 @@ export function makeStepHandler(options: StepHandlerOptions): Handler {
   return handle as Handler
 }
 
-/** Its compiler made it: only what would make no sense at all is refused. */
+/** The program was made by its compiler: only a program of the wrong shape is refused. */
 function readProgram(program: Json | null): Program | null {
   if (typeof program !== 'object' || program === null || Array.isArray(program)) return null
   const { step, tasks, keychain } = program as unknown as Partial<Program>

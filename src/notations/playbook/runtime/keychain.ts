@@ -1,7 +1,7 @@
 /**
- * Secrets of a step, read from the worker's own surroundings when a run starts, as far as its operator allows
- * (secret-sources.ts). They exist in this process only, are given to the fields of tools and to nothing else, and no message about
- * them holds a value.
+ * Secrets of a step, read from the worker's own environment when a run starts, as far as its operator allows
+ * (secret-sources.ts). They exist in this process only, are passed to the fields of tools and to nothing else, and no
+ * message about them contains a value.
  */
 import { extname } from 'node:path'
 import { parse as parseYaml } from 'yaml'
@@ -30,7 +30,7 @@ export class KeychainError extends Error {
   }
 }
 
-/** `tenant`: whose run asks. */
+/** `tenant`: of the run that asks. */
 export async function openKeychain(
   entries: readonly KeychainEntry[],
   secrets: Secrets,
@@ -113,7 +113,7 @@ async function textOf(
   }
 }
 
-/** By the file's name, never by a look at its content. A text file is its text without the newline at its end. */
+/** Decided by the file's name, never by its content. A text file is its text without the newline at its end. */
 function parsed(name: string, ref: string, text: string): Json {
   const kind = extname(ref).toLowerCase()
   if (!['.json', '.yaml', '.yml'].includes(kind)) return text.replace(/\r?\n$/, '')

@@ -18,7 +18,7 @@ import type { Fields, State } from './state.ts'
 /** More than the engine allows in a transaction: a worker's template may print a whole result into a statement. */
 const BUDGET = { steps: 50_000, bytes: 8 * 1024 * 1024 }
 
-/** Compiled when it is first needed: a mistake in a task that is never reached fails nothing. */
+/** Compiled when it is first needed: a mistake in a task that is never reached has no effect. */
 class Compiled<T> {
   readonly #make: () => T
   #made: T | undefined
@@ -35,7 +35,7 @@ class Compiled<T> {
 
 interface CompiledTask {
   readonly config: Compiled<Template>
-  /** Fields that the tool wants as they were written. */
+  /** Fields that the tool receives unrendered. */
   readonly verbatim: Fields
   readonly input: Compiled<Template>
   readonly set: Compiled<Template>
@@ -53,7 +53,7 @@ export interface CompiledProgram {
   readonly tasks: readonly CompiledTask[]
 }
 
-/** `verbatim`: the fields that tools of a kind want as they were written. */
+/** `verbatim`: the fields that tools of a kind receive unrendered. */
 export function compileProgram(program: Program, verbatim: (kind: string) => readonly string[]): CompiledProgram {
   const template = (value: Json | null) => new Compiled(() => compileTemplate(value ?? {}))
   return {
@@ -89,7 +89,7 @@ export class Language implements Judge {
     this.#compiled = compiled
   }
 
-  /** The own input of the task that is tried, and its tool's fields. */
+  /** The own input of the task being tried, and its tool's fields. */
   call(state: State, keychain: Fields): { readonly input: Fields; readonly config: Fields } {
     const { input, config, verbatim } = this.#compiled.tasks[state.at]!
     const moment = { state, task: this.#label(state), keychain }
@@ -116,11 +116,11 @@ export class Language implements Judge {
   delayS(rule: number, state: State, outcome: Outcome): number {
     const value = this.#render(this.#rule(rule, state).delayS.get(), this.#judging(state, outcome, 'envelope'))
     if (typeof value === 'number' && value >= 0) return value
-    const said =
+    const shown =
       typeof value === 'string'
         ? `the text '${value.slice(0, 80)}': convert it, as in \`| float\``
         : JSON.stringify(value)
-    throw new Error(`a delay is a number of seconds from 0, not ${said}`)
+    throw new Error(`a delay is a number of seconds from 0, not ${shown}`)
   }
 
   #rule(rule: number, { at }: State): CompiledRule {

@@ -6,21 +6,27 @@
  *              ▲                  │             ├─► done    after the last task; break
  *              └── rested ◄── rest┘ retry       └─► failed  fail; tries used up; something that cannot be evaluated
  *
- * run     The effect asks for the task `state.at` to be tried once. Tasks come in the order they are written. What comes back is
- *         `ended` with the outcome, or `broken`: the task could not even be asked for (a template, an unknown kind), which
- *         no rule can handle.
- * judged  The first rule that holds decides; a rule without a condition always holds. Without rules, or if none holds: ok goes
- *         on, an error fails (or goes on, by `onUnmatched`). A condition that cannot be evaluated fails the pipeline.
- * set     What the task sets, if it ended well and is left, then what the rule sets; all of it rendered against the state
- *         at the start of the task and the new outcome, so that no value depends on the order of the lines, and written before
- *         anything else happens. A failed pipeline keeps what it has set.
- * left    By continue, jump or break a visit of the task is over. If it ended well, its result is `_prev` and the result under its
- *         label from then on; after an error both stay as they were.
- * retry   The same visit once more, after a rest. `attempts` are all tries of a visit; when they are used up the pipeline fails with
- *         the last error. The count belongs to the visit: a task that is jumped to a hundred times has its tries each time.
+ * run     The effect requests one try of the task `state.at`. Tasks are executed in the order they are written. The
+ * reply
+ *         is `ended` with the outcome, or `broken`: the task could not even be requested (a template, an unknown kind),
+ *         which no rule can handle.
+ * judged  The first rule that holds decides; a rule without a condition always holds. Without rules, or if none holds:
+ * ok
+ *         continues, an error fails (or continues, by `onUnmatched`). A condition that cannot be evaluated fails the
+ *         pipeline.
+ * set     What the task sets, if it succeeded and is left, then what the rule sets; all of it rendered against the
+ * state
+ *         at the start of the task and the new outcome, so that no value depends on the order of the lines, and written
+ *         before anything else happens. A failed pipeline keeps what it has set.
+ * left    By continue, jump or break a visit of the task is over. If it succeeded, its result is `_prev` and the result
+ *         under its label from then on; after an error both stay as they were.
+ * retry   The same visit again, after a rest. `attempts` counts all tries of a visit; when they are used up the
+ * pipeline
+ *         fails with the last error. The count belongs to the visit: a task that is the target of a hundred jumps has
+ *         its tries each time.
  * break   Done, as after the last task. The result is `_prev`.
  *
- * A pipeline tries tasks at most so many times in all: a jump that never ends is a failure with a name.
+ * The number of tries in a pipeline is limited: a jump that never ends becomes a failure with a name.
  */
 import type { Json } from '../../../net/net.ts'
 import type { ToolError } from '../../../tools/tool.ts'
@@ -51,13 +57,13 @@ export interface Verdict {
 export interface Move {
   readonly state: State
   readonly effect: Effect
-  /** null: there was nothing to decide. */
+  /** null: there was no decision to make. */
   readonly verdict: Verdict | null
 }
 
 /**
- * Evaluates what the author wrote of the task that was tried; throws where it cannot be done. `state` is that at the start of the
- * task, `rule` the index of one of its rules, `next` the state to write into.
+ * Evaluates the author's templates and conditions for the task that was tried; throws if that is impossible. `state` is
+ * the one at the start of the task, `rule` the index of one of its rules, `next` the state to write into.
  */
 export interface Judge {
   holds(rule: number, state: State, outcome: Outcome): boolean
@@ -92,7 +98,7 @@ class Decision {
   readonly #state: State
   readonly #outcome: Outcome
   readonly #task: Task
-  /** With what has been set. */
+  /** The state including what has been set. */
   #next: State
 
   constructor(machine: Machine, state: State, outcome: Outcome) {
@@ -193,7 +199,9 @@ class Decision {
     throw new Unevaluable('JUMP_ERROR', `the rule on line ${line} jumps to '${to}', but ${where}`)
   }
 
-  /** The outcome's own error. A rule may also fail a task that ended well, or try it until it gives up. */
+  /**
+   * The outcome's own error. A rule may also fail a task that succeeded, or retry it until its attempts are used up.
+   */
   #failure(rule: Rule | null): StepError {
     const { label } = this.#task
     const { error, status } = this.#outcome

@@ -1,6 +1,7 @@
 /**
- * What is told of a pipeline: one note per try of a task, from which its history is made. A pipeline may try tasks a million times, and
- * an event must stay small: of one execution the first and the last notes are kept, and how many were left out between.
+ * The notes about a pipeline: one per try of a task, from which its history is made. A pipeline may try tasks a million
+ * times, and an event must stay small: for one execution the first and the last notes are kept, and the number of those
+ * left out between.
  */
 import type { Json } from '../../../net/net.ts'
 import type { ToolError } from '../../../tools/tool.ts'
@@ -33,7 +34,7 @@ export class Notes {
   readonly #first: Json[] = []
   #firstBytes = 0
   #firstIsFull = false
-  /** The last ones, and for a while some before them. */
+  /** The last notes, and temporarily some before them. */
   #last: Json[] = []
   #omitted = 0
 
@@ -48,11 +49,11 @@ export class Notes {
       }
     }
     this.#last.push(note)
-    // Cut in portions: shifting an array for every note is slow.
+    // Trimmed in portions: shifting an array for every note is slow.
     if (this.#last.length >= 4 * MOST_AT_EITHER_END) this.#trim(MOST_AT_EITHER_END)
   }
 
-  /** In order; the count of what was left out stands where it was. */
+  /** In order; the number of the notes left out is in their place. */
   all(): readonly Json[] {
     this.#trim(MOST_AT_EITHER_END)
     while (this.#last.length > 1 && sizeOf(this.#last) > BYTES_AT_EITHER_END) this.#trim(this.#last.length - 1)

@@ -1,6 +1,6 @@
 /**
- * What became of one try of a task. It is an error if, and only if, the tool's envelope says so: a result such as
- * `{"status": "error"}` is data that an author may look at in a rule. (Another engine turns it into an error, and so fails
+ * The outcome of one try of a task. It is an error if, and only if, the tool's envelope is one: a result such as
+ * `{"status": "error"}` is data that an author may test in a rule. (Another engine treats it as an error, and so fails
  * steps whose service merely has a field of that name.)
  */
 import type { Failure } from '../../../net/marking.ts'
@@ -14,13 +14,16 @@ export interface Outcome extends Envelope {
 
 /** Why a step failed. */
 export interface StepError {
-  /** null: none of its tasks was at fault. */
+  /** null: no task of the step was at fault. */
   readonly task: string | null
   readonly error: ToolError
   readonly outcome: Outcome | null
 }
 
-/** The outcome as rules read it: `output` with data, `outcome` with result. What a tool has not is left out. */
+/**
+ * The outcome as rules read it: `output` with data, `outcome` with result. Fields that the tool did not give are left
+ * out.
+ */
 export function envelopeFields(outcome: Outcome, holds: 'data' | 'result'): Fields {
   const { status, result, error, meta } = outcome
   return {
@@ -33,7 +36,7 @@ export function envelopeFields(outcome: Outcome, holds: 'data' | 'result'): Fiel
   }
 }
 
-/** What the pipeline decided is final: only the run's own loss is a reason to do it again. */
+/** The pipeline's decision is final: only the loss of the run is a reason to repeat it. */
 export function stepFailure({ task, error, outcome }: StepError): Failure {
   return {
     code: error.kind,

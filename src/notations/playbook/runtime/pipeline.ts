@@ -1,9 +1,9 @@
 /**
- * One execution of a step's tasks: carries the moves of the machine to tools, clock and worker.
+ * One execution of a step's tasks: executes the effects of the machine with tools, clock and worker.
  *
- * A long rest gives the run back: the state is saved, and the execution that follows begins where this one stopped. If that
- * execution has the same number, the rest is over; another number means that this one was lost in between, and what is
- * left of the rest is waited for by the machine's clock.
+ * For a long rest the run is handed back: the state is saved, and the next execution continues where this one stopped.
+ * If that execution has the same number, the rest is over; another number means that this one was lost in between, and
+ * the remaining rest is waited for by the machine's clock.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Logger } from '../../../kernel/logger.ts'
@@ -37,7 +37,7 @@ export interface PipelineSetup {
   readonly mostExecutions: number
 }
 
-/** Tasks that end at once would never let the event loop turn. */
+/** Tasks that end at once would block the event loop. */
 const TURN_MS = 15
 
 type Ended = Exclude<Happening, { readonly kind: 'begin' | 'rested' }>
@@ -49,7 +49,7 @@ export class Pipeline {
   readonly #signal: AbortSignal
   readonly #notes = new Notes()
   #state: State = freshState()
-  /** The step's input, under what the arc gave. Set before anything else. */
+  /** The step's input, overridden by the arc's arguments. Set before anything else. */
   #input: Fields = {}
   /** A later execution of this run would find a checkpoint. */
   #isSaved = false
@@ -62,7 +62,7 @@ export class Pipeline {
     this.#signal = ctx.signal
   }
 
-  /** The step's result, or the wish to go on later. Fails through the context. */
+  /** The step's result, or a request to continue later. Fails through the context. */
   async execute(): Promise<Json | Later> {
     try {
       return await this.#run()
@@ -107,7 +107,7 @@ export class Pipeline {
 
   // ── tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Tries the task it stands at, and says what follows. */
+  /** Tries the current task, and returns the next move. */
   async #tried(machine: Machine, given: Given, language: Language): Promise<Move> {
     if (performance.now() - this.#turnBegan > TURN_MS) {
       await turn()
@@ -139,7 +139,7 @@ export class Pipeline {
     return next
   }
 
-  /** What became of the try: an outcome, or why there could be none. */
+  /** The end of the try: an outcome, or why there could be none. */
   async #ended(given: Given, language: Language): Promise<Ended> {
     const { tools, keychain, redactor, logger, program } = this.#setup
     const state = this.#state
@@ -170,7 +170,7 @@ export class Pipeline {
     return { kind: 'ended', outcome }
   }
 
-  /** The same for every try of a visit, in whichever execution; another for the next page. */
+  /** The same for every try of a visit, in any execution; different for the next visit. */
   #key(label: string): string {
     const visits = this.#state.visits[label] ?? 1
     return visits === 1 ? `${this.#ctx.key}:${label}` : `${this.#ctx.key}:${label}:${visits}`
@@ -192,7 +192,7 @@ export class Pipeline {
 
   // ── resting ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** null: its state cannot be saved, so it rests where it is. */
+  /** null: its state cannot be saved, so it waits in place. */
   async #postpone(ms: number): Promise<Later | null> {
     const checkpoint: Checkpoint = {
       execution: this.#ctx.attempt,
@@ -214,7 +214,7 @@ export class Pipeline {
     return this.#ctx.later(ms)
   }
 
-  /** Goes on from what an earlier execution saved; null: there is nothing of the kind. */
+  /** The move to continue with from an earlier execution's checkpoint; null: there is none. */
   async #load(): Promise<Move | null> {
     const read = readCheckpoint(await this.#ctx.loadCheckpoint(), this.#setup.program)
     if (read === null) return null
@@ -255,7 +255,7 @@ export class Pipeline {
     return this.#ctx.fail(this.#setup.redactor.json(stepFailure(error) as unknown as Json) as never)
   }
 
-  /** What it throws: the reason it was stopped for, its failure, or something nobody has thought of. */
+  /** What it throws: the reason why it was stopped, its failure, or an unexpected error. */
   #clean(problem: unknown): unknown {
     if (this.#signal.aborted) {
       this.#tryWriteContext()
@@ -279,7 +279,7 @@ export class Pipeline {
 
   /**
    * Once, with the last values: a loop over pages sets the same entry a thousand times. Entries written before a long
-   * rest are given again: whoever takes over the outcome of this run takes them with it.
+   * rest are written again, because they belong to the outcome of this run.
    */
   #writeContext(): void {
     for (const [name, value] of Object.entries(this.#state.ctx)) {

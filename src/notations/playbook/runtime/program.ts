@@ -1,21 +1,24 @@
 /**
- * What one step does: its tasks in order, with their rules. Compiled from a notation, kept in the net as the opaque
- * `program` of a run's work, and read by the worker. Templates and conditions are the author's text; a field named by a
- * rule or a task has its default filled in already.
+ * The program of one step: its tasks in order, with their rules. Compiled from a notation, stored in the net as the
+ * opaque `program` of a run's work, and read by the worker. Templates and conditions are the author's text; defaults of
+ * rules and tasks are already filled in.
  */
 
 import { filterOfTools, typeOfTools, typeWithTools } from '../../../kernel/type-filters.ts'
 import type { Json } from '../../../net/net.ts'
 
-/** Of the runs that execute programs; the tools that a program needs follow it (kernel/type-filters.ts). */
+/** The type of runs that execute programs; the tools that a program needs follow it (kernel/type-filters.ts). */
 export const STEP_TYPE = 'playbook.step'
 
-/** Of a program whose tasks are of these kinds. */
+/** The type for a program whose tasks are of these kinds. */
 export function stepType(kinds: Iterable<string>): string {
   return typeWithTools(STEP_TYPE, kinds) ?? STEP_TYPE
 }
 
-/** Of a worker with tools of these kinds. Runs of the bare type were made before types named tools, or need very many. */
+/**
+ * The types for a worker with tools of these kinds. Runs of the bare type are older than types with tools, or need very
+ * many.
+ */
 export function stepTypes(kinds: Iterable<string>): readonly string[] {
   return [STEP_TYPE, filterOfTools(STEP_TYPE, kinds)]
 }
@@ -26,9 +29,9 @@ export function isStepType(type: string): boolean {
 
 export interface Program {
   readonly step: string
-  /** What an item is called (`loop.iterator`); null: the step is no loop. */
+  /** The name of an item (`loop.iterator`); null: the step is not a loop. */
   readonly iterator: string | null
-  /** The step's own input: templates, rendered when the run starts. What the arc gave wins over it. */
+  /** The step's own input: templates, rendered when the run starts. The arc's arguments take precedence. */
   readonly input: { readonly [name: string]: Json } | null
   readonly tasks: readonly Task[]
   /** Only the entries that the tasks name. */
@@ -41,11 +44,13 @@ export interface Task {
   /** The tool's own fields (url, method, code, cmds …), unrendered; not name, kind, input, set or policy. */
   readonly config: { readonly [field: string]: Json }
   readonly input: { readonly [name: string]: Json } | null
-  /** None: ok continues, an error fails. */
+  /** Empty: ok continues, an error fails. */
   readonly rules: readonly Rule[]
-  /** Of an error that no rule matched. An ok outcome always continues. */
+  /** For an error that no rule matched. An ok outcome always continues. */
   readonly onUnmatched: 'fail' | 'continue'
-  /** Of the task, after it: `output` there is the raw result. Targets: `ctx.x`, `iter.x`, `step.x`. */
+  /**
+   * The sets of the task, evaluated after it, when `output` is the raw result. Targets: `ctx.x`, `iter.x`, `step.x`.
+   */
   readonly set: { readonly [target: string]: Json } | null
   readonly timeoutMs: number | null
   readonly line: number
@@ -75,17 +80,17 @@ export interface KeychainEntry {
   readonly ref: string | null
 }
 
-/** What varies from run to run. References to large parts are resolved before a handler sees it. */
+/** The part that varies from run to run. References to large parts are resolved before a handler receives it. */
 export interface StepPayload {
   readonly execution_id: string
   /** Only the keys that are used, or all where it is used whole. */
   readonly workload: { readonly [key: string]: Json }
   readonly ctx: { readonly [key: string]: Json }
-  /** Raw results of the steps that are named. */
+  /** Raw results of the steps that the program names. */
   readonly steps: { readonly [step: string]: Json }
   /** Of the token; in a final step: the summary. */
   readonly args: { readonly [key: string]: Json } | null
-  /** In a loop. `ctx`: entries that items before this one may have written, as they were when it began. */
+  /** In a loop. `ctx`: entries that earlier items may have written, as they were when this item began. */
   readonly item?: {
     readonly value: Json
     readonly index: number

@@ -1,39 +1,39 @@
 /**
- * Takes secrets out of whatever leaves a pipeline. Searched for in every text and key: the secret as it is, as JSON escapes it,
- * as URLs and forms write it, in base64 (also as part of something longer, such as `user:secret`), and, of a secret of
- * several lines, each line. A number is a secret only if it is one from end to end. Where a long text ends in the middle of a
- * secret, or begins there, it was cut before it came here: the piece is taken out too.
+ * Removes secrets from everything that leaves a pipeline. Every text and key is searched for the secret as it is, as
+ * JSON escapes it, as URLs and forms write it, in base64 (also as part of something longer, such as `user:secret`),
+ * and, if it has several lines, for each line. A number is a secret only if it is one from end to end. A long text that
+ * ends in the middle of a secret, or begins there, was cut before it was passed in: that piece is removed too.
  *
- * Most values hold no secret: they are told by looking through their JSON text once per form, which takes a fraction of a
- * millisecond per megabyte, and are handed back as they are.
+ * Most values contain no secret: that is determined by searching their JSON text once per form, which takes a fraction
+ * of a millisecond per megabyte, and they are returned unchanged.
  */
 import type { Logger } from '../../../kernel/logger.ts'
 import type { Json } from '../../../net/net.ts'
 
 export const REDACTED = '***'
 
-/** Shorter texts are found in anything. */
+/** Shorter texts occur in anything. */
 const SHORTEST = 4
 const SHORTEST_LINE = 8
-/** Of a piece of base64: enough that no ordinary text has it by accident. */
+/** Shortest piece of base64: long enough that no ordinary text contains it by accident. */
 const SHORTEST_PIECE = 6
 const SHORTEST_NUMBER = 6
-/** Of a secret that was cut, and of the texts that are looked at for it: nobody cuts shorter ones. */
+/** Shortest piece of a cut secret, and of the texts searched for one: no code cuts shorter ones. */
 const SHORTEST_CUT = 6
 const SHORTEST_CUT_TEXT = 100
 const DEEPEST_LOG = 6
 
 interface Form {
   readonly text: string
-  /** As it stands within JSON text. */
+  /** The form within JSON text. */
   readonly escaped: string
-  /** Within JSON text: how it begins and ends. null: pieces of it are not looked for. */
+  /** Within JSON text: its beginning and its end. null: pieces of it are not searched for. */
   readonly edges: readonly [begin: string, end: string] | null
 }
 
 export class Redactor {
   readonly #secrets = new Set<string>()
-  /** The longest first: what remains of a secret after a shorter one was cut out of it would tell the rest. */
+  /** The longest first: the rest of a secret after a shorter one was cut out of it would reveal it. */
   #forms: readonly Form[] = []
   #numbers: ReadonlySet<string> = new Set()
 
@@ -41,7 +41,7 @@ export class Redactor {
     this.hide(...secrets)
   }
 
-  /** Secrets that came to be known later; what was handed out before may hold them. */
+  /** Secrets that became known later; values returned before may contain them. */
   hide(...secrets: readonly string[]): void {
     const before = this.#secrets.size
     for (const secret of secrets) this.#secrets.add(secret)
@@ -59,7 +59,7 @@ export class Redactor {
     return cut(text, this.#forms)
   }
 
-  /** The same value if nothing was found in it. `text`: its JSON text, where the caller has it already. */
+  /** Returns the same value if it contains no secret. `text`: its JSON text, if the caller has it already. */
   json<T extends Json>(value: T, text?: string): T {
     if (this.#forms.length === 0) return value
     if (typeof value === 'string') return this.text(value) as T
@@ -73,7 +73,7 @@ export class Redactor {
     return found.length === 0 && !numbers ? value : (this.#walk(value, found) as T)
   }
 
-  /** Lines of a log: what a program hands to its logger is any value, errors among them. */
+  /** Lines of a log: a program may pass any value to its logger, errors among them. */
   logger(logger: Logger): Logger {
     const line = (level: keyof Logger) => (context: object, message: string) =>
       logger[level](this.#logged(context, 0) as object, this.text(message))
@@ -92,7 +92,7 @@ export class Redactor {
     const clean = new Map<string, Json>()
     for (const [key, item] of Object.entries(value)) {
       const name = cut(key, forms)
-      // Two keys that become one must not lose a value.
+      // Two keys that become equal must not lose a value.
       const free = clean.has(name) ? `${name} (${clean.size + 1})` : name
       clean.set(free, this.#walk(item, forms))
     }
@@ -124,7 +124,7 @@ function cut(text: string, forms: readonly Form[]): string {
   return clean.length < SHORTEST_CUT_TEXT ? clean : forms.reduce(withoutPieces, clean)
 }
 
-/** Without the end of the secret that the text begins with, and the beginning that it ends with. */
+/** Without the end of a secret at the beginning of the text, and the beginning of one at its end. */
 function withoutPieces(text: string, { text: secret, edges }: Form): string {
   if (edges === null) return text
   const head = endOfPiece(text, secret)
@@ -157,7 +157,7 @@ function edgesOf(secret: string): Form['edges'] {
   return [jsonEscaped(secret.slice(0, SHORTEST_CUT)), jsonEscaped(secret.slice(-SHORTEST_CUT))]
 }
 
-/** What of a secret is one by itself. */
+/** The parts of a secret that are secrets by themselves. */
 function partsOf(secret: string): readonly string[] {
   const lines = secret.includes('\n') ? secret.split(/\r?\n/).filter((line) => line.trim().length >= SHORTEST_LINE) : []
   return [secret, ...lines].filter((text) => text.length >= SHORTEST)
@@ -192,7 +192,7 @@ function encoded(text: string): string {
   }
 }
 
-/** As a URL is written after it was parsed, which escapes less: whoever put the text in did not escape it at all. */
+/** As a parsed URL is written, which escapes less: the text may have been inserted without any escaping. */
 function asParsed(text: string): readonly string[] {
   const { search } = new URL(`http://h/?${text.replaceAll('#', '%23')}`)
   const { pathname } = new URL(`http://h/${text.replaceAll('#', '%23').replaceAll('?', '%3F')}`)
@@ -204,8 +204,8 @@ function lowerEscapes(url: string): string {
 }
 
 /**
- * Base64 writes three bytes as four characters, so a text within a longer one may begin at any of three positions. Of each: the
- * characters that no neighbour has a part in.
+ * Base64 writes three bytes as four characters, so a text within a longer one may begin at any of three positions. For
+ * each: the characters that depend on no neighbour.
  */
 function base64Of(text: string): readonly string[] {
   const bytes = Buffer.from(text)

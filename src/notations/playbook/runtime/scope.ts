@@ -1,10 +1,10 @@
 /**
- * What the names in a task's templates and rules mean.
+ * The meaning of the names in a task's templates and rules.
  *
- * Names of the notation come first: workload, ctx, args and input (one map), iter, loop, step, output, outcome, results, execution_id,
- * job, _prev, _task, _attempt, and keychain in the fields of a tool. Any other name is, in this order: a key of the task's own
- * input (in the fields of the tool), the loop's item, the result of a task, of a step, an entry of the context, a key of the
- * workload, a key of what the step was given.
+ * Names of the notation come first: workload, ctx, args and input (one map), iter, loop, step, output, outcome,
+ * results, execution_id, job, _prev, _task, _attempt, and keychain in the fields of a tool. Any other name is, in this
+ * order: a key of the task's own input (in the fields of the tool), the loop's item, the result of a task, of a step,
+ * an entry of the context, a key of the workload, a key of the step's input.
  */
 import { Alias, type Face, NOW } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
@@ -13,15 +13,15 @@ import { envelopeFields, type Outcome } from './outcome.ts'
 import type { Program, StepPayload } from './program.ts'
 import type { Fields, State } from './state.ts'
 
-/** What does not change while the pipeline runs. */
+/** Constant while the pipeline runs. */
 export interface Given {
   readonly program: Program
   readonly payload: StepPayload
-  /** The step's input, under what the arc gave. */
+  /** The step's input, overridden by the arc's arguments. */
   readonly input: Fields
 }
 
-/** What a template may look at, at one moment. */
+/** What a template may read at one moment. */
 export interface Moment {
   readonly state: State
   /** null: before the first task. */
@@ -30,14 +30,16 @@ export interface Moment {
   readonly outcome?: { readonly of: Outcome; readonly as: 'envelope' | 'raw' }
   /** The task's own input, rendered. */
   readonly own?: Fields
-  /** Only where a tool's fields are rendered. */
+  /** Only when a tool's fields are rendered. */
   readonly keychain?: Fields
 }
 
 export class TaskScope extends Alias {
   readonly #given: Given
   readonly #moment: Moment
-  /** Made when it is first read: a loop in a template reads a name many times, and some are put together of many entries. */
+  /**
+   * Created when first read: a loop in a template reads a name many times, and some are assembled from many entries.
+   */
   readonly #made = new Map<string, Face>()
 
   constructor(given: Given, moment: Moment) {
@@ -104,7 +106,7 @@ export class TaskScope extends Alias {
     if (Object.hasOwn(state.results, name)) return stepResult(state.results[name]!)
     if (Object.hasOwn(payload.steps, name)) return stepResult(payload.steps[name]!)
     for (const fields of [contextOf(this.#given, state), payload.workload, input]) {
-      // An entry set to null is removed: what is below it shows.
+      // An entry set to null is removed: the value below it becomes visible.
       if (Object.hasOwn(fields, name) && fields[name] !== null) return fields[name]
     }
     return Object.hasOwn(payload.workload, name) ? null : undefined
@@ -123,12 +125,12 @@ export class TaskScope extends Alias {
   }
 }
 
-/** The entries of the context as this pipeline sees them: what it was given, and what it has set since. */
+/** The entries of the context as this pipeline sees them: the given ones, and those it has set since. */
 export function contextOf({ payload }: Given, state: State): Fields {
   return { ...payload.ctx, ...payload.item?.ctx, ...state.ctx }
 }
 
-/** What a tool is told of its surroundings. Nothing secret is among it. */
+/** The context that a tool receives. It contains no secrets. */
 export function toolContext(given: Given, { state, task }: Moment): Fields {
   const { program, payload, input } = given
   const names = payload.item === undefined ? null : iterNames(program.iterator, payload.item)

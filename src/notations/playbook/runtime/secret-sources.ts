@@ -1,6 +1,7 @@
 /**
- * What keychains may read where the worker runs. Playbooks name variables and files, and the operator decides which of them a
- * worker gives out: by default none, since the environment and the files of a worker hold more than the secrets of playbooks.
+ * What keychains may read on the worker's machine. Playbooks name variables and files, and the operator decides which
+ * of them a worker may read: by default none, since the environment and the files of a worker contain more than the
+ * secrets of playbooks.
  */
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -17,19 +18,19 @@ export interface SecretSources {
    * file, from where the process runs. Default: the environment variable PETREL_SECRETS_DIR; without it none.
    */
   readonly dir?: string | true
-  /** Where variables are looked up. Default: the environment of the process. */
+  /** Where variables are read. Default: the environment of the process. */
   readonly variables?: Variables
 }
 
 type Variables = { readonly [variable: string]: string | undefined }
 
 interface Rule {
-  /** null: of every run. */
+  /** null: any run. */
   readonly tenant: string | null
   readonly matches: RegExp
 }
 
-/** Why a file is not given out; the operator's option follows in the message. */
+/** Why a file is refused; the message also names the operator's option. */
 export type Place = { readonly root: string | null; readonly path: string } | { readonly refused: string }
 
 export class Secrets {
@@ -46,7 +47,7 @@ export class Secrets {
     this.#dir = dir ?? (process.env['PETREL_SECRETS_DIR'] || null)
   }
 
-  /** For the one who started the worker. */
+  /** For the log at the start of the worker. */
   summary(): string {
     const rules = this.#rules === true ? ['any variable'] : this.#texts
     const files = this.#dir === true ? ['any file'] : this.#dir === null ? [] : [`files below ${this.#dir}`]
@@ -64,7 +65,7 @@ export class Secrets {
     if (this.#dir === true) return { root: null, path: resolve(ref) }
     if (this.#dir === null) return { refused: 'this worker gives out no files' }
     if (tenant === null) return { root: this.#dir, path: resolve(this.#dir, ref) }
-    // By the listing: where the file system ignores case, ACME would find the directory of acme.
+    // By listing the directory: where the file system ignores case, ACME would find the directory of acme.
     const names: readonly string[] = await readdir(this.#dir).catch(() => [])
     if (!names.includes(tenant))
       return { refused: `the directory of secrets has no subdirectory for tenant '${tenant}'` }
@@ -73,7 +74,7 @@ export class Secrets {
   }
 }
 
-/** Refuses what cannot be meant, before a run asks. */
+/** Refuses settings that make no sense, at the start of the worker. */
 export function checkSecrets(sources: SecretSources): void {
   new Secrets(sources)
 }

@@ -1,4 +1,4 @@
-/** Where a pipeline stands: plain JSON, so that it can be put down as a checkpoint and taken up by another process. */
+/** The state of a pipeline: plain JSON, so that it can be saved as a checkpoint and continued by another process. */
 import type { Json } from '../../../net/net.ts'
 import type { Program } from './program.ts'
 
@@ -6,7 +6,7 @@ export interface Fields {
   readonly [name: string]: Json
 }
 
-/** Of the form below. A checkpoint of any other version is not read: the pipeline begins anew. */
+/** Version of the form below. A checkpoint of any other version is not read: the pipeline begins from the start. */
 export const STATE_VERSION = 1
 
 export interface State {
@@ -17,15 +17,15 @@ export interface State {
   readonly attempt: number
   /** Visits of tasks so far, this one included; a retry is no new visit. */
   readonly visit: number
-  /** Visits by label: what tells the second page's idempotency key from the first's. */
+  /** Visits by label: makes the idempotency key of a second visit differ from the first's. */
   readonly visits: { readonly [label: string]: number }
   /** Tries of tasks so far, all together. */
   readonly executions: number
-  /** Result of the task that last ended well. */
+  /** Result of the task that last succeeded. */
   readonly prev: Json
-  /** Results by label, of tasks that ended well. */
+  /** Results by label, of tasks that succeeded. */
   readonly results: Fields
-  /** What it has set, over what it was given. */
+  /** The entries it has set, which override the given ones. */
   readonly ctx: Fields
   readonly iter: Fields
   readonly step: Fields
@@ -47,7 +47,7 @@ export function freshState(): State {
   }
 }
 
-/** What a saved value says, if it is a state of this program; null: it cannot be read. */
+/** The saved value, if it is a state of this program; null: it cannot be read. */
 export function readState(saved: unknown, program: Program): State | null {
   if (!isFields(saved) || saved['version'] !== STATE_VERSION) return null
   const { at, attempt, visit, executions, visits, prev, results, ctx, iter, step } = saved

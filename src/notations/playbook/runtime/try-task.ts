@@ -1,6 +1,6 @@
 /**
- * One try of a task: its tool is called once and its answer made into an outcome. It ends when the tool answers, when the
- * task's time is up, or when the run is told to stop; a tool that then does not mind its signal is left to itself.
+ * One try of a task: its tool is called once and its answer converted to an outcome. It ends when the tool answers,
+ * when the task's time limit has passed, or when the run is stopped; a tool that then ignores its signal is abandoned.
  */
 import { MAX_TIMER_MS } from '../../../kernel/limits.ts'
 import { inOrder } from '../../../net/json.ts'
@@ -10,9 +10,9 @@ import { toJsonText } from '../../../worker/json.ts'
 import { type Outcome, ownError } from './outcome.ts'
 import type { Redactor } from './redactor.ts'
 
-/** How long a tool may take to end after it was told to: time to kill a process and to say what it left. */
+/** How long a tool may take to end after its signal was aborted: time to kill a process and to report its output. */
 const STOP_GRACE_MS = 500
-/** Larger than what a step may give: tasks in between may fetch much and keep little. */
+/** Larger than the limit for a step: intermediate tasks may fetch much and keep little. */
 const LARGEST_RESULT = 16 * 1024 * 1024
 
 export interface Try {
@@ -20,7 +20,7 @@ export interface Try {
   readonly call: Omit<ToolCall, 'signal'>
   readonly attempt: number
   readonly redactor: Redactor
-  /** Of the run: aborted, the try throws its reason. */
+  /** The run's signal: if it is aborted, the try throws its reason. */
   readonly signal: AbortSignal
 }
 
@@ -34,7 +34,7 @@ export async function tryTask({ tool, call, attempt, redactor, signal }: Try): P
 async function answer(tool: Tool, call: Try['call'], signal: AbortSignal): Promise<Envelope> {
   signal.throwIfAborted()
   const own = new AbortController()
-  // Before the tool is asked: what it does at once may stop the run.
+  // Before the tool is called: its synchronous part may stop the run.
   const end = new End(signal, call.timeoutMs)
   const running = asked(tool, { ...call, signal: own.signal })
   const first = await Promise.race([running, end.reached])
@@ -81,7 +81,7 @@ async function atMost<T>(promise: Promise<T>, ms: number): Promise<T | null> {
   }
 }
 
-/** Whatever a tool does wrong is an error of its own. */
+/** Any exception of a tool becomes an error of that tool. */
 async function asked(tool: Tool, call: ToolCall): Promise<Envelope> {
   try {
     const envelope: unknown = await tool.run(call)
@@ -99,21 +99,21 @@ function isEnvelope(value: unknown): value is Envelope {
   return status === 'ok' || (status === 'error' && typeof error?.kind === 'string')
 }
 
-/** What the tool says of its own lateness is kept: it may know what was done by then. */
-function tooLate(timeoutMs: number, said: Envelope | null): Envelope {
-  if (said?.error?.kind === 'timeout') return said
+/** The tool's own report about its timeout is kept: it may contain what was done by then. */
+function tooLate(timeoutMs: number, answer: Envelope | null): Envelope {
+  if (answer?.error?.kind === 'timeout') return answer
   const message = `the task took longer than its timeout of ${timeoutMs} ms`
   return faulty({ ...ownError('timeout', 'TASK_TIMEOUT', message), retryable: true })
 }
 
-/** Holds an answer to what can be stored, and takes the secrets out of it before anything else sees it. */
+/** Checks that an answer can be stored, and removes secrets before any other code reads it. */
 function storable(envelope: Envelope, redactor: Redactor): Envelope {
   const { status, result = null, error = null, http, pg, py } = envelope
   const rest = { error, ...(http && { http }), ...(pg && { pg }), ...(py && { py }) }
   try {
     const text = toJsonText(result, { maxBytes: LARGEST_RESULT, what: 'the result' })
     const restText = toJsonText(rest, { maxBytes: LARGEST_RESULT, what: 'the error' })
-    // Read back where it was no plain JSON: what is judged must be what would be stored.
+    // Read back if it was not plain JSON: rules must judge what would be stored.
     const plain = typeof result === 'object' ? inOrder(JSON.parse(text) as Json) : result
     return { status, result: redactor.json(plain, text), ...redactor.json(JSON.parse(restText), restText) }
   } catch (problem) {

@@ -1,4 +1,4 @@
-/** Waits so long; told to stop, it throws the signal's reason at once. */
+/** Waits this long; if the signal is aborted, it throws the signal's reason at once. */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)

@@ -1,4 +1,4 @@
-/** The event at the end of a step, which its arcs look at, with what the step gave. */
+/** The event at the end of a step, which its arcs read, with the step's result. */
 
 import { type Face, ownKey } from '../../../expr/evaluate/alias.ts'
 import type { Json } from '../../../net/net.ts'
@@ -12,16 +12,16 @@ export interface BoundaryEvent {
   readonly outcome: Face
 }
 
-/** As the net tells it: node, kind, status, error, result. */
+/** The event as the net records it: node, kind, status, error, result. */
 export function boundaryEvent(happened: Json): BoundaryEvent {
-  const told = (name: string): Json => ownKey(happened, name) ?? null
-  const failed = told('status') === 'failed'
-  const error = failed ? errorOf(told('error')) : null
+  const field = (name: string): Json => ownKey(happened, name) ?? null
+  const failed = field('status') === 'failed'
+  const error = failed ? errorOf(field('error')) : null
   const status = failed ? 'error' : 'ok'
-  const result = told('result')
-  const name = failed ? 'step.failed' : told('kind') === 'each' ? 'loop.done' : 'step.done'
-  const step = told('node')
-  const found = extras(told('error'))
+  const result = field('result')
+  const name = failed ? 'step.failed' : field('kind') === 'each' ? 'loop.done' : 'step.done'
+  const step = field('node')
+  const found = extras(field('error'))
   const outcome = outcomeOf({ status, result, error, ...found })
   const payload = { status, result, error }
   return {
@@ -43,7 +43,7 @@ function errorOf(failure: Json): Json {
   return { kind: code, retryable: false, code, message }
 }
 
-/** What the tool's protocol said of a failure. */
+/** The details of a failure in the tool's protocol. */
 function extras(failure: Json): Fields {
   const details = ownKey(failure, 'details') ?? null
   const kept: Record<string, Json> = {}

@@ -1,4 +1,4 @@
-/** What playbooks call things. The pieces are for scopes made elsewhere, so that a name means the same everywhere. */
+/** The names of playbooks. The pieces are exported for other scopes, so that a name has the same meaning everywhere. */
 export { group, layers } from './group.ts'
 export { iterNames } from './iter.ts'
 export { outcomeOf, outputOf } from './output.ts'

@@ -1,4 +1,4 @@
-/** What an item of a loop is called. Positions count from 0. */
+/** The names for an item of a loop. Positions count from 0. */
 import type { Json } from '../../../net/net.ts'
 
 export interface Item {

@@ -1,6 +1,6 @@
 /**
- * What became of a step or task: `output` in the newer spelling, with `data`; `outcome` in the older, with `result`.
- * Keys that are not its own are looked for in the result, so that `output.rows` is `output.data.rows`.
+ * The outcome of a step or task: `output` in the newer spelling, with `data`; `outcome` in the older, with `result`.
+ * Keys that are not its own are looked up in the result, so that `output.rows` is `output.data.rows`.
  */
 
 import { Alias, type Face, ownKey, plainOf } from '../../../expr/evaluate/alias.ts'

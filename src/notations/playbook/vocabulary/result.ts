@@ -1,6 +1,6 @@
 /**
- * The result of a step or task. It is what the tool gave; besides, `.data` names the result itself where it has no
- * such key, and what an HTTP result lacks is looked for in the body of the answer.
+ * The result of a step or task, as the tool gave it. In addition, `.data` names the result itself if it has no such
+ * key, and keys that an HTTP result does not have are looked up in the body of the answer.
  */
 
 import { Alias, type Face, ownKey } from '../../../expr/evaluate/alias.ts'
@@ -27,7 +27,7 @@ class StepResult extends Alias {
   }
 }
 
-/** The body of an HTTP answer; undefined: it is none. */
+/** The body of an HTTP answer; undefined: not an HTTP answer. */
 function bodyOf(result: Json): Json | undefined {
   if (ownKey(result, 'status_code') === undefined || ownKey(result, 'headers') === undefined) return undefined
   return ownKey(result, 'body') ?? ownKey(result, 'data')

@@ -1,5 +1,5 @@
 /**
- * The names playbooks use in guards, admission rules, sets, arc arguments and loops, made of what a net knows.
+ * The names playbooks use in guards, admission rules, sets, arc arguments and loops, made from the net's scope.
  *
  * A bare name is, in this order: the loop's item, the result of a step, an entry of the context, a key of the workload.
  */
@@ -38,8 +38,8 @@ const MADE_OF: ReadonlyMap<string, readonly Name[]> = new Map([
   ['job', [PLACE]],
 ])
 
-/** Of what happened, what is told without its result: that of a loop is as long as all its items together. */
-const TOLD: ReadonlyMap<string, readonly string[]> = new Map([
+/** The parts of the event that exclude its result: that of a loop is as long as all its items together. */
+const WITHOUT_RESULT: ReadonlyMap<string, readonly string[]> = new Map([
   ['event', ['name', 'step', 'status', 'error']],
   ['output', ['status', 'error']],
   ['outcome', ['status', 'error']],
@@ -55,13 +55,13 @@ export const playbookVocabulary: Vocabulary = {
     }
     if (root === 'ctx') return [key === undefined ? ['ctx'] : ['ctx', key], WORKLOAD]
     if (root === 'results' && key !== undefined) return [['results', key, ...numbers(below)]]
-    if (key !== undefined && TOLD.get(root)?.includes(key) === true) return [EVENT]
+    if (key !== undefined && WITHOUT_RESULT.get(root)?.includes(key) === true) return [EVENT]
     return MADE_OF.get(root) ?? madeOfBareName(root, key)
   },
   scope: (found) => new PlaybookScope(found),
 }
 
-/** `item` is what nets call the item of any list: only the workload tells a key of that name. */
+/** `item` is the net's name for the item of any list: only the workload defines a key of that name. */
 function madeOfBareName(name: string, key: string | undefined): readonly Name[] {
   return [
     PLACE,
@@ -76,7 +76,7 @@ function numbers(key: string | undefined): readonly string[] {
   return key === 'stats' ? [key] : []
 }
 
-/** A name is made when it is first read: most evaluations read one or two, a loop reads one many times. */
+/** A name is resolved when it is first read: most evaluations read one or two, a loop reads one many times. */
 class PlaybookScope extends Alias {
   readonly #found: Found
   #happened: BoundaryEvent | null = null
@@ -95,12 +95,12 @@ class PlaybookScope extends Alias {
   key(name: string): Face {
     switch (name) {
       case 'workload':
-        return this.#told('input')
+        return this.#fact('input')
       case 'ctx':
-        return (this.#ctx ??= layers(this.#told('ctx') ?? null, this.#told('input') ?? null))
+        return (this.#ctx ??= layers(this.#fact('ctx') ?? null, this.#fact('input') ?? null))
       case 'args':
       case 'input':
-        return this.#told('args')
+        return this.#fact('args')
       case 'event':
       case 'output':
       case 'outcome':
@@ -121,16 +121,16 @@ class PlaybookScope extends Alias {
     }
   }
 
-  #told(name: string): Json | undefined {
+  #fact(name: string): Json | undefined {
     return Object.hasOwn(this.#found, name) ? this.#found[name] : undefined
   }
 
   #place(name: string): Json | undefined {
-    return ownKey(this.#told('$place'), name)
+    return ownKey(this.#fact('$place'), name)
   }
 
   #boundary(): BoundaryEvent | undefined {
-    const happened = this.#told('event')
+    const happened = this.#fact('event')
     if (happened === undefined || happened === null) return undefined
     this.#happened ??= boundaryEvent(happened)
     return this.#happened
@@ -141,24 +141,24 @@ class PlaybookScope extends Alias {
     const total = this.#place('total')
     if (typeof index !== 'number' || typeof total !== 'number') return undefined
     const as = this.#place('as')
-    return iterNames(typeof as === 'string' ? as : null, { value: this.#told('item') ?? null, index, total })
+    return iterNames(typeof as === 'string' ? as : null, { value: this.#fact('item') ?? null, index, total })
   }
 
   #allResults(): Face {
-    const results = this.#told('results')
+    const results = this.#fact('results')
     if (results === undefined) return undefined
     const known = Object.entries(results as Found).map(([step, result]) => [step, resultFace(result)] as const)
     return group(Object.fromEntries(known), results as Found)
   }
 
   #bare(name: string): Face {
-    if (this.#place('as') === name) return this.#told(name) ?? this.#told('item')
-    const result = ownKey(this.#told('results'), name)
+    if (this.#place('as') === name) return this.#fact(name) ?? this.#fact('item')
+    const result = ownKey(this.#fact('results'), name)
     if (result !== undefined && result !== null) return stepResult(result)
-    const entry = ownKey(this.#told('ctx'), name)
+    const entry = ownKey(this.#fact('ctx'), name)
     if (entry !== undefined) return entry
-    const key = name === 'item' ? ownKey(this.#told('input'), name) : this.#told(name)
-    // A step without a result has not run: it is as undefined as a name that is not there at all.
+    const key = name === 'item' ? ownKey(this.#fact('input'), name) : this.#fact(name)
+    // A step without a result has not run: it is as undefined as an unknown name.
     return key === null && result === null ? undefined : key
   }
 }
