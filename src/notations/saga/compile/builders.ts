@@ -1,17 +1,17 @@
-/** What the bodies of commands are made by: code that a process registered, or templates of the definition. */
+/** The builders of message bodies: code that a process registered, or templates of the definition. */
 import { newEvaluator } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
 import type { SagaProgram } from './program.ts'
 
 export type Results = { readonly [step: string]: Json }
 
-/** What a command is built from. */
+/** The input for a command. */
 export interface Forward {
   readonly request: Json
   readonly results: Results
 }
 
-/** What a compensation is built from: the command as it was stored, and what the service answered. */
+/** The input for a compensation: also the command as it was stored, and the service's answer. */
 export interface Backward extends Forward {
   readonly command: Json
   readonly result: Json
@@ -22,7 +22,7 @@ export interface Builders {
   compensation(program: SagaProgram, given: Backward): unknown
 }
 
-/** Without a template the command is the request, the compensation what the service had answered. */
+/** Without a template the command is the request, and the compensation is the service's answer. */
 export function templateBuilders(): Builders {
   const evaluator = newEvaluator()
   const render = (body: Json, given: object): Json => evaluator.at(Date.now()).render(body, given as Results)

@@ -1,10 +1,10 @@
-/** What no single part shows: names used twice, steps that are not there, circles. */
+/** Checks that concern several parts: names used twice, unknown steps, cycles. */
 import { findStuck } from '../../source/dependencies.ts'
 import { closest, type Reader } from '../../source/reader.ts'
 import { orderOf } from './order.ts'
 import type { Saga } from './saga.ts'
 
-/** The net keeps a mark for each step; nobody reads a longer one. */
+/** The net stores a mark for each step, and longer sagas cannot be read by people. */
 const MOST_STEPS = 1000
 
 export function checkSaga(saga: Saga, reader: Reader): void {

@@ -1,14 +1,14 @@
 /**
  * A saga as a net. A step is a node whose run builds a command and is then deferred until the service answers; its undo
- * is another such run. What is answered as failed is not tried again unless the step says so; a process that died while
- * it built a command is.
+ * is another such run. An answered failure is not retried unless the step is configured to; the death of a process
+ * that builds a command is.
  */
 import type { Arc, Json, Net, Node, Retry, RunWork, Timeout, Undo } from '../../../net/net.ts'
 import { orderOf } from './order.ts'
 import { codeType, SAGA_QUEUE, type SagaProgram, TEMPLATE_TYPE } from './program.ts'
 import type { Message, Saga, Step } from './saga.ts'
 
-/** Processes that may die one after the other while they build the same command. */
+/** How many processes may die one after the other while they build the same command. */
 const MOST_DEATHS = 20
 
 export function compileSaga(saga: Saga): Net {
@@ -73,7 +73,7 @@ function retryOf({ retries }: Message): Retry {
     maxMs: retries.maxDelayMs,
     jitter: 0.1,
     nonRetryable: [],
-    // What a service answers has no category, which counts as `agent`.
+    // A service's answer has no category, which counts as `agent`.
     retryOn: retries.max === 0 ? ['transient'] : ['transient', 'agent'],
     deadLetter: false,
   }

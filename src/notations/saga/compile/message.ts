@@ -1,4 +1,4 @@
-/** Where a command goes, what it says, and how long it may take. */
+/** The subject, body and deadline of a command. */
 import { kindOf, type Part } from '../../source/reader.ts'
 import { DEADLINE_MS, type Message, RESEND_MS, type Retries } from './saga.ts'
 import { subjectProblem } from './subject.ts'
@@ -7,7 +7,7 @@ const FIELDS = ['subject', 'body', 'deadline', 'resend', 'retry']
 const RETRY_FIELDS = ['max', 'delay', 'maxDelay']
 const NO_RETRIES: Retries = { max: 0, delayMs: 1000, maxDelayMs: 60_000 }
 
-/** Said once for all steps. */
+/** Given once for all steps. */
 export interface Pace {
   readonly deadlineMs: number
   readonly resendMs: number
@@ -20,7 +20,7 @@ export function readPace(part: Part): Pace {
   }
 }
 
-/** `code`: its body is built by a program, so it has none here. */
+/** `code`: its body is built by a program, so none may be given here. */
 export function readMessage(part: Part, what: string, pace: Pace, code: boolean): Message | null {
   if (!part.given) return null
   if (!part.hasOnly(FIELDS, what)) return null

@@ -1,4 +1,4 @@
-/** Who waits for whom: if no step says so, each waits for the one before it. */
+/** Dependencies: if no step has any, each waits for the one before it. */
 import type { Waiting } from '../../source/dependencies.ts'
 import type { Saga } from './saga.ts'
 

@@ -1,4 +1,4 @@
-/** Sagas: `kind: Saga`, steps that are commands to services. docs/saga.md shows all of it. */
+/** Sagas: `kind: Saga`, steps that are commands to services. docs/saga.md describes the whole notation. */
 import { compileNet, NetError } from '../../../net/compile.ts'
 import type { Definition } from '../../source/definition.ts'
 import { kindOf, type Part, Reader } from '../../source/reader.ts'
@@ -69,7 +69,7 @@ function readMetadata(part: Part): Metadata {
   }
 }
 
-/** YAML reads 1 as a number; 1.10 as 1.1, which nobody means. */
+/** YAML reads 1 as a number, and 1.10 as 1.1, which no author means. */
 function readVersion(part: Part): string {
   const { value } = part
   if (typeof value === 'number' && Number.isInteger(value)) return String(value)

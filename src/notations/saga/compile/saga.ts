@@ -4,7 +4,7 @@ import type { Path } from '../../source/mistakes.ts'
 
 export const API_VERSION = 'petrel.dev/v1'
 
-/** Work unanswered for so long: is it still wanted? */
+/** After this long without an answer, the work may no longer be wanted. */
 export const DEADLINE_MS = 15 * 60_000
 /** A command that was published and not answered is published again after this. */
 export const RESEND_MS = 30_000
@@ -15,9 +15,9 @@ export const SILENCE_POLICIES = ['stop', 'compensate'] as const
 export interface Saga {
   readonly name: string
   readonly version: string
-  /** code: bodies are built by the process that registered this version. template: they stand in the definition. */
+  /** code: bodies are built by the process that registered this version. template: they are in the definition. */
   readonly build: 'code' | 'template'
-  /** compensate: what was done is undone. stop: it stays, and an operator resumes at the failed step. */
+  /** compensate: completed steps are undone. stop: they stay, and an operator resumes at the failed step. */
   readonly onFailure: (typeof FAILURE_POLICIES)[number]
   readonly timeoutMs: number | null
   readonly steps: readonly Step[]
@@ -26,9 +26,9 @@ export interface Saga {
 export interface Step {
   readonly name: string
   readonly command: Message
-  /** null: there is nothing to undo. */
+  /** null: nothing is undone. */
   readonly compensation: Message | null
-  /** null: as every step of this saga, the one before it. */
+  /** null: the previous step, as for every step of this saga. */
   readonly dependsOn: readonly string[] | null
   readonly onSilence: (typeof SILENCE_POLICIES)[number]
   readonly path: Path
@@ -36,18 +36,18 @@ export interface Step {
 
 export interface Message {
   readonly subject: string
-  /** A template; undefined: built by code, or the whole request (of a compensation: the whole result). */
+  /** A template; undefined: built by code, or the whole request (for a compensation: the whole result). */
   readonly body: Json | undefined
   /** How long it may stay unanswered. */
   readonly deadlineMs: number
   readonly resendMs: number
-  /** Failures that are answered by sending the command again. */
+  /** Retries: the command is sent again after a failure. */
   readonly retries: Retries
   readonly path: Path
 }
 
 export interface Retries {
-  /** Times it is sent again, beside the first. */
+  /** How many times it is sent again after the first. */
   readonly max: number
   readonly delayMs: number
   readonly maxDelayMs: number

@@ -1,4 +1,6 @@
-/** What the bodies name: the request and results of steps that have ended by then. Anything else would quietly be null. */
+/**
+ * The names in bodies: the request and results of steps that have ended by then. Any other name would silently be null.
+ */
 import { newEvaluator } from '../../../expr/index.ts'
 import type { Evaluate } from '../../../net/facts.ts'
 import { Ancestors } from '../../source/dependencies.ts'
@@ -7,7 +9,7 @@ import { closest, type Reader } from '../../source/reader.ts'
 import { orderOf } from './order.ts'
 import type { Message, Saga } from './saga.ts'
 
-/** Steps are known, and none waits for itself. */
+/** Assumes that the steps are known, and none waits for itself. */
 export function checkTemplates(saga: Saga, reader: Reader): void {
   const evaluate = newEvaluator()
   const ancestors = new Ancestors(orderOf(saga))

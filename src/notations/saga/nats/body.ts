@@ -1,4 +1,4 @@
-/** Reads what somebody else wrote: every part by its type, or a Refusal that says which part is wrong. */
+/** Reads untrusted messages: every part by its type, or a Refusal that names the wrong part. */
 
 import { INEXACT_HINT, inexactNumber, inexactText } from '../../../kernel/exact-numbers.ts'
 import { isId } from '../../../kernel/ids.ts'
@@ -25,7 +25,7 @@ export function readBody(data: Uint8Array, maxBytes: number): Fields {
   return value as Fields
 }
 
-/** undefined: it says nothing. */
+/** undefined: not given. */
 export function textOf(fields: Fields, name: string, longest = 10_000): string | undefined {
   const value = fields[name] ?? undefined
   if (value === undefined) return undefined
@@ -66,7 +66,7 @@ export function wholeOf(
   return value as number
 }
 
-/** JSON as a text, as the protocol has it, or as it is. Nothing, null and '' are null. */
+/** JSON as a text, as in the protocol, or as a value. Missing, null and '' are null. */
 export function jsonOf(fields: Fields, name: string): Json {
   const value = fields[name] ?? null
   if (typeof value !== 'string') return value
@@ -89,7 +89,7 @@ export function kind(value: unknown): string {
 }
 
 function parseJson(text: string, name: string): Json {
-  // Before it is parsed: whoever walks it later would run out of stack.
+  // Before it is parsed: code that walks it later would overflow the stack.
   if (depthOf(text) > MAX_JSON_DEPTH)
     throw new Refusal('invalid_json', `${name} is nested more than ${MAX_JSON_DEPTH} levels deep`)
   let value: Json

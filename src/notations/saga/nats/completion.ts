@@ -1,4 +1,7 @@
-/** What a service says about a step: { workflow_instance_id, step_id, success, result_json, error_message, outcome?, log? }. */
+/**
+ * A service's report about a step: { workflow_instance_id, step_id, success, result_json, error_message, outcome?, log?
+ * }.
+ */
 import type { Completion } from '../../../model/commands.ts'
 import type { Json } from '../../../net/net.ts'
 import { choiceOf, type Fields, flagOf, idOf, jsonOf, kind, need, textOf, wrong } from './body.ts'
@@ -35,7 +38,7 @@ export function readCompletion(fields: Fields): Completion & { readonly instance
   return { ...about, outcome: { kind: 'failed', error } }
 }
 
-/** `success` is the protocol's; `outcome` says more. Both may be given if they agree. */
+/** `success` is the protocol's; `outcome` is more precise. Both may be given if they agree. */
 function readOutcome(fields: Fields): StepOutcome {
   const success = flagOf(fields, 'success')
   const outcome = choiceOf(fields, 'outcome', OUTCOMES)

@@ -1,13 +1,13 @@
 /**
- * A completion that came in is recorded, or refused; either way that is committed before it is acknowledged.
+ * An incoming completion is recorded, or refused; either way that is committed before the message is acknowledged.
  *
  *   recorded                                  done
  *   unreadable, unknown step, mismatch, late  noted as refused, done
  *   duplicate                                 the same; redelivered, it is most likely the one we recorded, whose
  *                                             acknowledgement was lost: done, nothing noted
- *   early (its command is not stored yet)     comes again; after a while noted as refused: the command will be answered
- *                                             again when it is sent again
- *   the store does not answer                 comes again
+ *   early (its command is not stored yet)     delivered again; after a while noted as refused: the command will be
+ *                                             answered again when it is sent again
+ *   the store does not answer                 delivered again
  */
 import type { EngineApi } from '../../../engine/api.ts'
 import type { Logger } from '../../../kernel/logger.ts'
@@ -23,7 +23,7 @@ export interface CompletionsParams {
   readonly maxBytes: number
 }
 
-/** With the pauses in between about two minutes. */
+/** About two minutes, including the pauses in between. */
 const MOST_EARLY = 20
 
 export async function takeCompletion(params: CompletionsParams, message: Message): Promise<Verdict> {
@@ -39,7 +39,7 @@ export async function takeCompletion(params: CompletionsParams, message: Message
     if (refused === null) throw error
     if (refused.code === 'early' && message.deliveries < MOST_EARLY) return again(message)
     const context = { ...about, code: refused.code, deliveries: message.deliveries }
-    // Services that are asked again answer again: no reason to worry anybody.
+    // A service that gets a command again answers it again: not worth a warning.
     const level = refused.code === 'duplicate' ? 'info' : 'warn'
     logger?.[level](context, `a completion was refused: ${refused.message}`)
     if (refused.code !== 'duplicate' || message.deliveries === 1) await noteRefused(engine, message, refused, about)
@@ -48,9 +48,9 @@ export async function takeCompletion(params: CompletionsParams, message: Message
 }
 
 function saysOfItself(fields: Fields): About {
-  const said = (name: string): string | null => {
+  const field = (name: string): string | null => {
     const value = fields[name]
     return typeof value === 'string' ? value : value == null ? null : JSON.stringify(value)
   }
-  return { instanceId: said('workflow_instance_id'), stepId: said('step_id') }
+  return { instanceId: field('workflow_instance_id'), stepId: field('step_id') }
 }

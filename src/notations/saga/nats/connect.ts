@@ -1,4 +1,4 @@
-/** From an address to an open connection, however long that takes. */
+/** Opens a connection to an address, however long that takes. */
 import { readFileSync } from 'node:fs'
 import { connect, credsAuthenticator, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
 import { PetrelError } from '../../../kernel/errors.ts'
@@ -6,16 +6,16 @@ import type { Logger } from '../../../kernel/logger.ts'
 import { sleep } from '../../../kernel/sleep.ts'
 
 export interface Address {
-  /** nats://host:4222, tls://…; several by comma. A user and password, or a token, may stand before the first host. */
+  /** nats://host:4222, tls://…; several separated by commas. The first may contain a user and password, or a token. */
   readonly url: string
   /** File with the credentials of a user (.creds). */
   readonly credentials?: string
 }
 
-/** Shown among the connections of the server. */
+/** Shown in the server's list of connections. */
 const CLIENT_NAME = 'petrel'
 const CONNECT_MS = 5_000
-/** A connection that is half dead is noticed after three of these; the relay waits no longer than its hold. */
+/** A broken connection is noticed after three of these; the relay waits no longer than its hold. */
 const PING_MS = 10_000
 const RECONNECT_MS = 250
 const MOST_PAUSE_MS = 5_000
@@ -30,7 +30,7 @@ export function connectionOptions({ url, credentials }: Address): NodeConnection
   if (first === undefined)
     throw new PetrelError('invalid_request', 'an address of NATS is missing: nats://127.0.0.1:4222')
   return {
-    // The client looks for no user in an address, and takes a password's digits for the port.
+    // The client ignores a user in an address, and takes a password's digits for the port.
     servers: parsed.map(({ host }) => host),
     ...identity(first, credentials),
     ...(parsed.some(({ protocol }) => protocol === 'tls:') ? { tls: {} } : {}),
@@ -40,7 +40,7 @@ export function connectionOptions({ url, credentials }: Address): NodeConnection
     maxPingOut: 2,
     reconnectTimeWait: RECONNECT_MS,
     maxReconnectAttempts: -1,
-    // Credentials may be replaced while we live: what was refused is tried again.
+    // Credentials may be replaced at run time, so refused ones are tried again.
     ignoreAuthErrorAbort: true,
   }
 }
@@ -57,7 +57,7 @@ export async function connectPersistently(
       if (!signal.aborted) return nc
       await nc.close()
     } catch (error) {
-      // Told at once, then ever more rarely.
+      // Logged at once, then less and less often.
       if ((tries & (tries - 1)) === 0) {
         logger?.warn({ err: error, servers: options.servers }, 'NATS does not answer; trying again')
       }
@@ -87,7 +87,7 @@ function parse(text: string): Server {
 }
 
 function identity({ user, password }: Server, credentials: string | undefined): NodeConnectionOptions {
-  // Read anew at every connect.
+  // Read again at every connect.
   if (credentials !== undefined) return { authenticator: credsAuthenticator(() => readFileSync(credentials)) }
   if (password !== '') return { user, pass: password }
   return user === '' ? {} : { token: user }

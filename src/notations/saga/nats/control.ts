@@ -22,7 +22,7 @@ type Answer = { readonly [key: string]: unknown }
 
 const MOST_LISTED = 200
 
-/** Whose sagas a request reaches: those without a tenant. null: everybody's. */
+/** A request reaches the sagas of this tenant: those without one. null: all sagas. */
 export const NO_TENANT = ''
 
 type Act = (engine: EngineApi, fields: Fields, reach: string | null) => Promise<Answer>
@@ -74,7 +74,7 @@ async function list(engine: EngineApi, fields: Fields, reach: string | null): Pr
   return { sagas: shown.map(sagaWire), next_after: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
 }
 
-/** A tenant that is named must be the saga's, and within reach. */
+/** If a tenant is named, it must be the saga's, and within reach. */
 async function find(engine: EngineApi, fields: Fields, reach: string | null): Promise<SagaRow> {
   const id = need(idOf(fields, 'workflow_instance_id'), 'workflow_instance_id')
   const tenant = textOf(fields, 'tenant_id') ?? null

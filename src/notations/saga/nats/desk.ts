@@ -1,4 +1,4 @@
-/** Listens to requests about sagas; of all processes one answers each. */
+/** Answers requests about sagas; each request is answered by one of all the processes. */
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import { jsonText } from '../../../wire/json-text.ts'
 import { answerControl, type ControlParams, NO_TENANT } from './control.ts'
@@ -34,7 +34,7 @@ export class Desk {
     }
   }
 
-  /** The subject is what NATS protects, so it says whose sagas are meant; null: everybody's. */
+  /** NATS protects subjects, so the subject decides whose sagas are meant; null: all. */
   #tenantOf(what: Control, { subject }: Msg): string | null {
     const { names, reach } = this.#params
     if (subject === names.control(what)) return reach === 'all' ? null : NO_TENANT

@@ -1,4 +1,4 @@
-/** What an error says about the message that met it. */
+/** Decides from an error whether to refuse the message that caused it. */
 
 import { PetrelError } from '../../../kernel/errors.ts'
 import { StoreDataError, StoreUnavailableError } from '../../../kernel/store-errors.ts'
@@ -7,12 +7,12 @@ import type { Message } from './message.ts'
 import { Refusal } from './refusal.ts'
 
 export interface Refused {
-  /** Stable word for what was wrong. */
+  /** Stable code for what was wrong. */
   readonly code: string
   readonly message: string
 }
 
-/** A fault of ours may pass; a message that meets it so often is set aside. */
+/** An error of ours may be temporary; a message that causes it this often is refused. */
 const MOST_FAULTS = 20
 
 /** Why it is refused; null: it is worth another try. */

@@ -4,8 +4,8 @@
  *
  *   missing ──(made)──▶ consuming ──(deleted, or a new connection)──▶ missing
  *
- * What is handed out and never acknowledged, because a process or the connection died, is handed out again after the
- * consumer's ack wait. A message that `handle` throws about comes again, ever later; it holds nobody up.
+ * A message that is handed out and never acknowledged, because a process or the connection died, is delivered again
+ * after the consumer's ack wait. A message whose `handle` throws comes again after growing pauses; it delays no other.
  */
 import { type ConsumerMessages, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { Logger } from '../../../kernel/logger.ts'
@@ -22,12 +22,12 @@ export interface InletParams {
   readonly inflow: Inflow
   readonly logger: Logger | null
   readonly missing: JetStreamMissing
-  /** Messages that are worked on at the same time. */
+  /** Messages processed at the same time. */
   readonly atOnce: number
   handle(message: Message): Promise<Verdict>
 }
 
-/** A pull lasts so long; the server says in between that it is alive. Two beats missed: is the consumer still there? */
+/** Duration of a pull; the server sends heartbeats in between. After two missed ones the consumer is checked. */
 const PULL_MS = 10_000
 const BEAT_MS = 1_000
 const LEAST_PAUSE_MS = 100
@@ -40,7 +40,7 @@ export class Inlet {
   #messages: ConsumerMessages | null = null
   #looping: Promise<void> | null = null
   #opened: (() => void) | null = null
-  /** The consumer was there once, and messages are being fetched. */
+  /** The consumer exists, and messages are being fetched. */
   readonly opened: Promise<void>
 
   constructor(params: InletParams) {
@@ -54,7 +54,7 @@ export class Inlet {
     this.#looping ??= this.#loop()
   }
 
-  /** What has begun is decided; what was only fetched goes back for others. */
+  /** Messages that have begun are decided; those only fetched go back to the others. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#messages?.stop()
@@ -64,7 +64,7 @@ export class Inlet {
 
   async #loop(): Promise<void> {
     const { link, inflow, logger, missing } = this.#params
-    // After a restart the server may have forgotten the consumer, or us.
+    // After a restart the server may have lost the consumer, or our subscription.
     const undo = link.onBack(() => this.#messages?.stop())
     let tries = 0
     while (!this.#stopping.signal.aborted) {
@@ -129,7 +129,7 @@ export class Inlet {
       if (verdict === 'done') message.ack()
       else message.nak(verdict.againInMs)
     } catch (error) {
-      // The connection is gone: it comes again after the ack wait, and is then told from a new one.
+      // The connection is lost: the message comes again after the ack wait, and is then recognised as redelivered.
       logger?.debug({ err: error }, 'a message could not be acknowledged')
     }
   }

@@ -1,4 +1,4 @@
-/** A NATS server without JetStream keeps neither starts nor completions. That is reported once, until it is mended. */
+/** A NATS server without JetStream stores neither starts nor completions. That is reported once, until it is fixed. */
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { NoRespondersError, RequestError } from '@nats-io/transport-node'
 import type { Logger } from '../../../kernel/logger.ts'
@@ -15,7 +15,7 @@ export class JetStreamMissing {
     this.#logger = logger
   }
 
-  /** true: this is why, and it has been reported. */
+  /** true: this is the reason, and it has been reported. */
   explains(error: unknown): boolean {
     if (!isMissing(error)) return false
     if (this.problem === null) this.#logger?.error({ code: 'jetstream_missing' }, PROBLEM)

@@ -1,4 +1,7 @@
-/** An open connection and whether somebody is at its other end just now. It reconnects by itself; this says when. */
+/**
+ * An open connection and whether it is currently connected. It reconnects by itself, and notifies listeners when it
+ * has.
+ */
 import type { NatsConnection, Status } from '@nats-io/transport-node'
 import type { Logger } from '../../../kernel/logger.ts'
 
@@ -18,7 +21,7 @@ export class Link {
     return this.#connected && !this.nc.isClosed()
   }
 
-  /** Calls whenever it is connected again. Returns what undoes it. */
+  /** Calls the listener at every reconnect. Returns a function that removes it. */
   onBack(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -38,7 +41,7 @@ export class Link {
       this.#logger?.info({ server: status.server }, 'NATS is back')
       for (const listener of this.#listeners) listener()
     } else if (status.type === 'error') {
-      // What the server forbids us shows here alone: a publish has no answer.
+      // A permission violation only shows here: a publish has no answer.
       this.#logger?.error({ err: status.error }, 'NATS refused something')
     }
   }

@@ -1,4 +1,4 @@
-/** Names on the wire. docs/nats.md is the contract that they are part of. */
+/** Names on the wire, part of the contract in docs/nats.md. */
 import { PetrelError } from '../../../kernel/errors.ts'
 
 export const HEADERS = {
@@ -11,9 +11,12 @@ export const HEADERS = {
 export const CONTROLS = ['status', 'list', 'retry', 'cancel'] as const
 export type Control = (typeof CONTROLS)[number]
 
-/** All engine processes are one: each request is answered by one of them. */
+/** All engine processes share a group: each request is answered by one of them. */
 export const CONTROL_GROUP = 'petrel'
-/** What the requests of a transport reach: nothing; a tenant's own by its subject, and those without a tenant; everything. */
+/**
+ * What the requests of a transport reach: nothing; a tenant's own by its subject, and those without a tenant;
+ * everything.
+ */
 export const CONTROL_REACHES = ['none', 'tenant', 'all'] as const
 export type ControlReach = (typeof CONTROL_REACHES)[number]
 
@@ -24,18 +27,18 @@ export interface Names {
   readonly stream: string
   readonly start: string
   readonly completed: string
-  /** Of one's own subject, such as that of a command. */
+  /** A custom subject, such as that of a command, with the prefix. */
   under(subject: string): string
   control(what: Control): string
   /** The same, for one tenant; `*` for each. */
   tenantControl(tenant: string, what: Control): string
-  /** Whoever relays commands answers here: a process that starts asks whether it is the only one. */
+  /** Running relays answer here: a process that starts asks whether it is the only one. */
   readonly engines: string
 }
 
 const PREFIX = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
 
-/** `prefix`: keeps deployments apart that share one NATS account; null: none. */
+/** `prefix`: separates deployments that share one NATS account; null: none. */
 export function namesUnder(prefix: string | null): Names {
   if (prefix !== null && !PREFIX.test(prefix)) {
     throw new PetrelError('invalid_request', `'${prefix}' is no prefix of subjects: tokens of letters, digits, - and _`)

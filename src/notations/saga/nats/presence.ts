@@ -1,6 +1,6 @@
 /**
- * Whether other engines run on this road. NATS knows at once when a process has died, which no heartbeat in the
- * database does. Each engine listens on one subject; one that starts asks there before it listens itself.
+ * Whether other engines use this NATS. NATS notices at once when a process has died, faster than any heartbeat in the
+ * database. Each engine listens on one subject; one that starts asks there before it listens itself.
  */
 import { NoRespondersError, RequestError, type Subscription, TimeoutError } from '@nats-io/transport-node'
 import type { Logger } from '../../../kernel/logger.ts'
@@ -32,20 +32,20 @@ export class Presence {
     this.#subscription?.unsubscribe()
   }
 
-  /** As it was when this one started. */
+  /** Whether it was alone when it started. */
   alone(): Promise<boolean> {
     this.#alone ??= this.#ask().finally(() => this.#listen())
     return this.#alone
   }
 
-  /** Where it may not ask, it is taken not to be: commands are then sent again after their interval. */
+  /** Without permission to ask, it assumes that it is not: commands are then sent again after their interval. */
   async #ask(): Promise<boolean> {
     const { link, names, logger } = this.#params
     try {
       await link.nc.request(names.engines, '', { timeout: ANSWERED_MS })
       return false
     } catch (error) {
-      // Nobody listens; or the machine of whoever does is gone, and NATS has not noticed.
+      // No engine listens; or the machine of one is gone, and NATS has not noticed.
       if (isUnheard(error) || error instanceof TimeoutError) return true
       logger?.warn({ err: error, subject: names.engines }, 'other engines could not be asked for')
       return false

@@ -1,8 +1,8 @@
-/** What is refused is kept where an operator can see it. */
+/** Refused messages are stored where an operator can see them. */
 import type { EngineApi } from '../../../engine/api.ts'
 import type { Message } from './message.ts'
 
-/** A message that says nothing we could act on, now or ever. */
+/** A message that can never be processed. */
 export class Refusal extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -11,7 +11,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What it said of itself. */
+/** The message's own fields. */
 export interface About {
   readonly instanceId: string | null
   readonly stepId: string | null
@@ -39,7 +39,7 @@ export async function noteRefused(
   })
 }
 
-/** Postgres keeps no NUL, and no half of a pair. */
+/** Postgres stores no NUL, and no half of a surrogate pair. */
 function storable(text: string, most: number): string {
   return text.slice(0, most).replaceAll('\0', '\uFFFD').toWellFormed()
 }

@@ -1,13 +1,13 @@
 /**
- * Takes due commands out of the store and publishes them. Any number of processes do so: what one took is nobody else's
- * until its hold runs out.
+ * Takes due commands out of the store and publishes them. Any number of processes do so: a command that one has taken
+ * is left alone by the others until its hold runs out.
  *
- *   idle ──(told of new ones, or one is due)──▶ take ──▶ publish ──▶ flush ──▶ confirm ──▶ take …
+ *   idle ──(notified, or a command is due)──▶ take ──▶ publish ──▶ flush ──▶ confirm ──▶ take …
  *
- * Confirmed is what the server has acknowledged to have got: a PONG that came behind it. Whatever goes wrong before
- * that, here or there, leaves the command held; it is due again when the hold runs out, here or elsewhere. So a command
- * is published at least once, always under the id of its run. While NATS is away nothing is taken: another process may
- * have a connection.
+ * Confirmed means that the server has acknowledged receipt: a PONG came after the command. If anything goes wrong
+ * before that, the command stays held; it is due again when the hold runs out, in this process or another. So a command
+ * is published at least once, always under the id of its run. While NATS is unavailable nothing is taken: another
+ * process may have a connection.
  */
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 import type { EngineApi } from '../../../engine/api.ts'
@@ -22,11 +22,11 @@ export interface RelayParams {
   readonly link: Link
   readonly names: Names
   readonly logger: Logger | null
-  /** How long others leave alone what we took. */
+  /** How long the others leave commands alone that this process took. */
   readonly holdMs: number
-  /** Backstop of every wake-up. */
+  /** Interval of the poll behind every wake-up. */
   readonly pollMs: number
-  /** Whether no other engine runs on this road. */
+  /** Whether no other engine uses this NATS. */
   readonly alone: () => Promise<boolean>
 }
 
@@ -39,8 +39,8 @@ export class Relay {
   readonly #params: RelayParams
   readonly #stopping = new AbortController()
   #looping: Promise<void> | null = null
-  /** Told of new ones since the last look. */
-  #told = true
+  /** Notified of new commands since the last look. */
+  #notified = true
   #wake: AbortController | null = null
 
   constructor(params: RelayParams) {
@@ -51,7 +51,7 @@ export class Relay {
     this.#looping ??= this.#loop()
   }
 
-  /** What is being published is confirmed before it resolves; the rest waits for others, or for the next start. */
+  /** Commands being published are confirmed before it resolves; the rest waits for others, or for the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#wake?.abort()
@@ -61,7 +61,7 @@ export class Relay {
   async #loop(): Promise<void> {
     const { engine, link, pollMs, logger } = this.#params
     const nudge = (): void => {
-      this.#told = true
+      this.#notified = true
       this.#wake?.abort()
     }
     const undo = [engine.commands.onStored(nudge), link.onBack(nudge)]
@@ -73,35 +73,35 @@ export class Relay {
           begun = true
         }
         const idleMs = link.connected ? await this.#look() : pollMs
-        // While NATS is away, being told of commands is no reason to look.
-        if (idleMs > 0 && !(this.#told && link.connected)) await this.#sleep(idleMs)
+        // While NATS is unavailable, new commands are no reason to look.
+        if (idleMs > 0 && !(this.#notified && link.connected)) await this.#sleep(idleMs)
       } catch (error) {
         logger?.warn({ err: error }, 'commands could not be published; trying again')
         await sleep(AFTER_ERROR_MS, this.#stopping.signal)
-        this.#told = true
+        this.#notified = true
       }
     }
     for (const stop of undo) stop()
   }
 
-  /** The engine has started. What its predecessor published and nobody answered is published again at once. */
+  /** The engine has started. Unanswered commands that its predecessor published are published again at once. */
   async #begin(): Promise<void> {
     const { engine, alone } = this.#params
     if (await alone()) await engine.commands.renew()
   }
 
-  /** Publishes what is due. Gives how long nothing is. */
+  /** Publishes due commands. Returns how long none will be due. */
   async #look(): Promise<number> {
     const { engine, pollMs, holdMs } = this.#params
-    if (!this.#told) {
+    if (!this.#notified) {
       const waitMs = await this.#untilDue()
       if (waitMs > 0) return Math.min(waitMs, pollMs)
     }
-    this.#told = false
+    this.#notified = false
     const rows = await engine.commands.take({ limit: PORTION, holdMs })
     if (rows.length > 0) await this.#publish(rows)
-    if (rows.length === PORTION) this.#told = true
-    return this.#told || rows.length > 0 ? 0 : pollMs
+    if (rows.length === PORTION) this.#notified = true
+    return this.#notified || rows.length > 0 ? 0 : pollMs
   }
 
   async #untilDue(): Promise<number> {
@@ -116,7 +116,7 @@ export class Relay {
     for (const row of rows) if (await this.#send(row)) sent.push(row.runId)
     if (sent.length === 0) return
     await this.#flushed()
-    // Lost on the way by a disconnect: the flush would have failed with it.
+    // Lost in a disconnect, in which the flush would have failed too.
     if (!link.connected) throw new Error('the connection was lost before the server answered')
     await engine.commands.confirm({ runIds: sent })
   }
@@ -128,7 +128,7 @@ export class Relay {
     const timeout = sleep(holdMs, late.signal).then(() => {
       if (!late.signal.aborted) throw new Error(`the server did not answer within ${holdMs} ms`)
     })
-    // Whichever loses may still fail, unheard.
+    // The one that loses the race may still fail later.
     flush.catch(() => {})
     timeout.catch(() => {})
     try {
@@ -150,11 +150,11 @@ export class Relay {
     }
   }
 
-  /** It can never be published: too large, a header that is none. */
+  /** It can never be published: too large, or an invalid header. */
   async #giveUp({ runId, instanceId, subject, body, publishes }: CommandRow, error: Error): Promise<void> {
     const { engine, link, logger } = this.#params
     logger?.error({ err: error, run: runId, instance: instanceId, subject }, 'a command cannot be published')
-    // Nobody ever got it, so the work has not been done. One that was published before is only not sent again.
+    // No service ever got it, so the work has not been done. A command published before is only not sent again.
     if (publishes > 0) return
     const tooLarge =
       Buffer.byteLength(body) > (link.nc.info?.max_payload ?? Number.POSITIVE_INFINITY) - MOST_HEADER_BYTES

@@ -1,6 +1,6 @@
 /**
- * workflow.v1.start: { type, version?, request_json, instance_id?, correlation_id?, tenant_id?, created_by? }. Whoever
- * names an X-Reply-To subject is answered there; the message's own reply belongs to JetStream.
+ * workflow.v1.start: { type, version?, request_json, instance_id?, correlation_id?, tenant_id?, created_by? }. A sender
+ * that names an X-Reply-To subject is answered there; the message's own reply belongs to JetStream.
  */
 
 import type { EngineApi } from '../../../engine/api.ts'

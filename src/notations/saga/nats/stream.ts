@@ -1,9 +1,9 @@
 /**
- * The stream that keeps starts and completions until they are worked on, and its durable consumers. Whatever is missing
- * is made; what is there is taken as it is, so that an operator may give it replicas or limits of his own.
+ * The stream that stores starts and completions until they are processed, and its durable consumers. Missing ones are
+ * created; existing ones are used unchanged, so that an operator may configure replicas or limits.
  *
- * Retention is that of a work queue: what was acknowledged is gone, and a consumer that was lost and made again gets
- * what nobody acknowledged, not everything that ever happened. NATS 2.9 knows all that is asked for here.
+ * The retention is that of a work queue: acknowledged messages are removed, and a consumer that was lost and created
+ * again gets the unacknowledged ones, not everything that ever happened. All settings are supported by NATS 2.9.
  */
 import {
   AckPolicy,
@@ -19,15 +19,17 @@ import type { Names } from './names.ts'
 export interface Inflow {
   readonly subject: string
   readonly consumer: string
-  /** What was handed out and not acknowledged for so long is handed out again. */
+  /** After this long, an unacknowledged message is delivered again. */
   readonly ackWaitMs: number
 }
 
-/** More than this unacknowledged, over all processes, and the server waits. Those that come again later count, too. */
+/**
+ * The server stops delivering beyond this many unacknowledged messages, over all processes, including postponed ones.
+ */
 const MOST_UNACKNOWLEDGED = 20_000
 const NOT_FOUND = 404
 
-/** Gives the stream that the subject belongs to. */
+/** Returns the stream that the subject belongs to. */
 export async function ensureConsumer(jsm: JetStreamManager, names: Names, inflow: Inflow): Promise<string> {
   const stream = await ensureStream(jsm, names, inflow.subject)
   const there = await orNull(jsm.consumers.info(stream, inflow.consumer))
@@ -45,7 +47,7 @@ export async function ensureConsumer(jsm: JetStreamManager, names: Names, inflow
   return stream
 }
 
-/** Somebody may keep these subjects in a stream of his own: then that is the one. */
+/** These subjects may already belong to an operator's own stream, which is then used. */
 async function ensureStream(jsm: JetStreamManager, names: Names, subject: string): Promise<string> {
   const there = await orNull(jsm.streams.find(subject))
   if (there !== null) return there

@@ -1,8 +1,9 @@
 /**
- * Sagas on NATS: commands go out, starts and completions come in, requests are answered. The store is the truth, NATS is
- * the road: whatever is lost on it is sent again. Any number of engine processes may have a transport; none is special.
+ * Sagas on NATS: commands go out, starts and completions come in, requests are answered. The store is the source of
+ * truth and NATS only carries messages: whatever is lost on the way is sent again. Any number of engine processes may
+ * have a transport; none is special.
  *
- * A connection that is lost comes back by itself; one that was closed for good is opened anew.
+ * A lost connection comes back by itself; one that was closed for good is opened again.
  */
 
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -26,7 +27,7 @@ const MAX_BYTES = MAX_JSON_BYTES + 64 * 1024
 const RECONNECT_MS = 1_000
 const CLOSING_GRACE_MS = 5_000
 
-/** All that works on one connection. */
+/** Everything that uses one connection. */
 interface Lines {
   readonly opened: Promise<unknown>
   stop(): Promise<void>
@@ -57,7 +58,7 @@ export class Transport implements SagaTransport {
     this.#names = namesUnder(prefix ?? null)
     this.#reach = options.control ?? 'tenant'
     this.#address = url === undefined ? null : { url, ...(credentials === undefined ? {} : { credentials }) }
-    // Wrong ones are refused here, not in the background.
+    // A wrong address is refused here, not in the background.
     if (this.#address !== null) connectionOptions(this.#address)
     this.ready = new Promise((resolve) => {
       this.#isReady = resolve
@@ -103,7 +104,7 @@ export class Transport implements SagaTransport {
     const link = new Link(nc, logger)
     const shared = { engine, logger, maxBytes }
     const presence = new Presence({ link, names, logger })
-    // Only when the process has started: what was published on an earlier connection has its interval.
+    // Only when the process has started: commands published on an earlier connection have their interval.
     const alone = this.#served ? async () => false : () => presence.alone()
     this.#served = true
     const relay = new Relay({ engine, link, names, logger, holdMs, pollMs, alone })
@@ -134,18 +135,18 @@ export class Transport implements SagaTransport {
     return {
       opened: Promise.all([completions.opened, starts.opened]),
       stop: async () => {
-        // What waits for a store that is away is given up: unacknowledged, it comes again.
+        // Messages that wait for an unavailable store are given up: unacknowledged, they are delivered again.
         const late = new AbortController()
         await Promise.race([Promise.all(parts.map((part) => part.stop())), sleep(CLOSING_GRACE_MS, late.signal)])
         late.abort()
-        // Acknowledgements and answers are on their way.
+        // Acknowledgements and answers are still on their way.
         if (link.connected) await nc.flush().catch(() => {})
       },
     }
   }
 }
 
-/** To whom it says: not to be trusted. Nothing that it could be is worth a message that comes again. */
+/** The sender chose the reply subject, which cannot be trusted: an invalid one must not cause a redelivery. */
 function reply(nc: NatsConnection, subject: string, answer: unknown, logger: Logger | null): void {
   try {
     if (/[*>\s]/.test(subject) || subject.startsWith('$')) throw new Error('no subject to answer on')

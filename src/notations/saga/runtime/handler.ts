@@ -1,6 +1,6 @@
 /**
- * Runs of sagas: build the command, and leave the run open until the service answers. The command is stored by the very
- * settle that leaves it open; whoever relays commands finds it there.
+ * Runs of sagas: build the command, and leave the run open until the service answers. The command is stored by the same
+ * settle that leaves the run open; the relay finds it there.
  */
 
 import { StoreUnavailableError } from '../../../kernel/store-errors.ts'
@@ -12,7 +12,7 @@ import type { Builders, Results } from '../compile/builders.ts'
 import type { SagaProgram } from '../compile/program.ts'
 import { subjectProblem } from '../compile/subject.ts'
 
-/** Of an instance: the commands that were stored for its steps. */
+/** The stored commands of an instance's steps. */
 export type CommandsOf = (
   instanceId: string,
 ) => Promise<readonly { readonly node: string; readonly role: string; readonly body: string }[]>
@@ -23,32 +23,32 @@ export interface SagaHandlerOptions {
   readonly maxBytes: number
 }
 
-/** What the run of an undo is given. */
+/** The input of an undo's run. */
 interface UndoArgs {
   readonly request: Json
   readonly result: Json
 }
 
-/** All that is read has been. */
+/** Everything that had to be loaded. */
 interface Prepared {
   readonly program: SagaProgram
   readonly build: () => unknown
 }
 
-/** Before a store that did not answer is asked again. */
+/** Pause before an unavailable store is asked again. */
 const AWAY_MS = 500
 
 export function makeSagaHandler({ builders, commandsOf, maxBytes }: SagaHandlerOptions) {
   return async (args: Json, ctx: Context): Promise<Deferred | Later> => {
     const prepared = await prepare(args, ctx).catch((error: unknown) => {
-      // Nothing has been asked of anybody: no reason for the saga to fail.
+      // No command has been sent yet, so the saga has no reason to fail.
       if (error instanceof StoreUnavailableError) return null
       throw error
     })
     if (prepared === null) return ctx.later(AWAY_MS)
     const { program, build } = prepared
     const { subject, resendMs } = program
-    // Any net can name this type and bring a program along, and what is published here is in the name of the engine.
+    // Any net can name this type and bring its own program, and commands are published with the engine's permissions.
     const problem = subjectProblem(String(subject))
     if (problem !== null) return ctx.fail({ code: 'command_failed', message: problem.message, retryable: false })
     return ctx.defer({ command: { subject, resendMs, body: await text(program, ctx, build) } })
@@ -73,7 +73,7 @@ export function makeSagaHandler({ builders, commandsOf, maxBytes }: SagaHandlerO
     return () => builders.compensation(program, { request, results: results as Results, command, result })
   }
 
-  /** Only what the author wrote is his mistake: a store that is away is tried again. */
+  /** Only the author's templates and code can be at fault: an unavailable store is asked again. */
   async function text({ step }: SagaProgram, ctx: Context, build: () => unknown): Promise<string> {
     const what = ctx.role === 'undo' ? `the compensation of step '${step}'` : `the command of step '${step}'`
     try {

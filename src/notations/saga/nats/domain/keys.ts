@@ -1,12 +1,12 @@
 /**
- * A command may come more than once; its effect must not. The step id is stored in the transaction that has the effect, so
- * there are both or neither; the answer is stored with it, to be given again. What failed leaves no key: the command may
- * come again, and then it is another try.
+ * A command may come more than once; its effect must not. The step id is stored in the transaction that has the effect,
+ * so both exist or neither; the answer is stored with it, to be repeated. A failure leaves no key: the command may come
+ * again, which is another try.
  */
 
 import type { StepLogLine } from '../completion.ts'
 
-/** What a step answered. `accepted`: the work goes on elsewhere, and its answer comes later. */
+/** The answer to a step. `accepted`: the work continues elsewhere, and its answer comes later. */
 export interface StepAnswer {
   readonly outcome: 'completed' | 'completed_with_warnings' | 'accepted'
   readonly result: unknown
@@ -15,19 +15,19 @@ export interface StepAnswer {
 
 export interface Once {
   readonly answer: StepAnswer
-  /** It had been done before; `effect` was not called. */
+  /** true: it had been done before; `effect` was not called. */
   readonly repeated: boolean
 }
 
-/** `Tx` is what an effect works with: a client in a transaction, a database in one. */
+/** `Tx` is the transaction that an effect works with: a client in a transaction, a database in one. */
 export interface StepKeys<Tx> {
   /**
-   * Calls `effect` unless this step is done; of several at the same time one does it, the others wait for it and get its
-   * answer. An effect that throws is rolled back, and the error is thrown as EffectFailed; anything else that goes wrong is
-   * thrown as it is: then nobody knows, and the next time tells.
+   * Calls `effect` unless this step is done; of several concurrent calls one does it, the others wait for it and get
+   * its answer. An effect that throws is rolled back, and the error is thrown as EffectFailed; any other error is
+   * thrown as it is: the outcome is then unknown, and the next call finds out.
    */
   once(stepId: string, effect: (tx: Tx) => StepAnswer | Promise<StepAnswer>): Promise<Once>
-  /** The final answer of work that was only accepted; null: it failed, and leaves no key. */
+  /** The final answer of accepted work; null: it failed, and leaves no key. */
   answer(stepId: string, answer: StepAnswer | null): Promise<void>
 }
 

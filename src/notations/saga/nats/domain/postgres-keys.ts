@@ -9,26 +9,26 @@ import {
   type StepKeys,
 } from './keys.ts'
 
-/** A `pg` client, as far as it is needed here. */
+/** The required part of a `pg` client. */
 export interface SqlClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: { readonly [column: string]: unknown }[] }>
 }
 
-/** A `pg` pool, as far as it is needed here. */
+/** The required part of a `pg` pool. */
 export interface SqlPool<Client extends SqlClient = SqlClient> {
   connect(): Promise<Client & { release(destroy?: boolean): void }>
 }
 
 export function postgresKeys<Client extends SqlClient>(options: {
   readonly pool: SqlPool<Client>
-  /** Default petrel_step; made if it is not there. */
+  /** Default petrel_step; created if it does not exist. */
   readonly table?: string
 }): StepKeys<Client> {
   const { pool } = options
   const table = checkTable(options.table ?? DEFAULT_TABLE)
   let made: Promise<void> | null = null
 
-  /** One that could not be made is tried again by the next. */
+  /** If the table could not be created, the next call tries again. */
   function ready(): Promise<void> {
     made ??= withClient(pool, (client) => makeTable(client, table)).catch((error: unknown) => {
       made = null
@@ -54,8 +54,8 @@ export function postgresKeys<Client extends SqlClient>(options: {
 }
 
 /**
- * The key comes first: whoever comes second with the same waits at its INSERT until the first has committed, and then
- * inserts nothing, or has failed, and then is the first.
+ * The key comes first: a second transaction with the same key waits at its INSERT until the first has committed, and
+ * then inserts nothing, or until the first has failed, and then takes its place.
  */
 async function once<Client extends SqlClient>(
   client: Client,
@@ -94,7 +94,7 @@ async function withClient<Client extends SqlClient, T>(
     broken = false
     return result
   } catch (error) {
-    // It was rolled back and told: the client is as good as before.
+    // The transaction was rolled back, so the client can be used again.
     broken = !(error instanceof EffectFailed)
     throw error
   } finally {
@@ -103,7 +103,7 @@ async function withClient<Client extends SqlClient, T>(
   }
 }
 
-/** Two that make it at once would meet in the catalog. */
+/** Two processes that create it at once would conflict in the catalog. */
 async function makeTable(client: SqlClient, table: string): Promise<void> {
   await client.query('BEGIN')
   await client.query(`SELECT pg_advisory_xact_lock(hashtext($1))`, [`petrel ${table}`])

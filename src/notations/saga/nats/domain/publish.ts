@@ -1,4 +1,4 @@
-/** What a service tells the engine about a step. It needs no engine, store or definition: only NATS. */
+/** A service's report about a step to the engine. It needs no engine, store or definition: only NATS. */
 import { randomUUID } from 'node:crypto'
 import { jetstream } from '@nats-io/jetstream'
 import {
@@ -19,7 +19,7 @@ export interface StepCompletion {
   readonly stepId: string
   /** Default completed. */
   readonly outcome?: StepOutcome
-  /** Any JSON: what later steps, and the compensation of this one, are given. */
+  /** Any JSON: the input of later steps, and of the compensation of this one. */
   readonly result?: unknown
   /** Why it failed. */
   readonly error?: string
@@ -27,9 +27,9 @@ export interface StepCompletion {
 }
 
 export interface PublishOptions {
-  /** As the engine has it. */
+  /** The same as the engine's. */
   readonly prefix?: string
-  /** Default 120,000. A completion that never arrived is asked for again: the command comes again. */
+  /** Default 120,000. If a completion never arrives, the engine sends the command again. */
   readonly giveUpMs?: number
   readonly signal?: AbortSignal
 }
@@ -38,12 +38,12 @@ const GIVE_UP_MS = 120_000
 const ACK_MS = 2_000
 const LEAST_PAUSE_MS = 50
 const MOST_PAUSE_MS = 2_000
-/** Time does not heal these. */
+/** These do not pass with time. */
 const HOPELESS = [ClosedConnectionError, DrainingConnectionError, InvalidArgumentError, PermissionViolationError]
 
 /**
- * Resolves when the stream has the completion. Tries again while NATS or the stream is away; rejects if it stays so, or the
- * connection was closed for good.
+ * Resolves when the stream has the completion. Tries again while NATS or the stream is unavailable; rejects if that
+ * does not change, or the connection was closed for good.
  */
 export async function publishStepCompletion(
   nc: NatsConnection,
@@ -53,7 +53,8 @@ export async function publishStepCompletion(
   const { prefix = null, giveUpMs = GIVE_UP_MS, signal = new AbortController().signal } = options
   const subject = namesUnder(prefix).completed
   const body = completionBody(completion)
-  // Of this call, not of the step: a step that failed and is tried again answers a second time, with the same step id.
+  // For this call, not for the step: a step that failed and is tried again answers a second time, with the same step
+  // id.
   const msgID = randomUUID()
   const giveUpAt = performance.now() + giveUpMs
   for (let tries = 0; ; tries++) {
@@ -76,7 +77,7 @@ export function completionBody(completion: StepCompletion): string {
     success: outcome !== 'failed',
     result_json: result === null ? '' : JSON.stringify(result),
     error_message: error,
-    // Beyond what every engine of this protocol understands: only if there is something to say.
+    // Not understood by every engine of this protocol: only sent if needed.
     ...(outcome === 'completed_with_warnings' ? { outcome } : {}),
     ...(log.length === 0 ? {} : { log }),
   })

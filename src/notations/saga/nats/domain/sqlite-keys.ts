@@ -9,7 +9,7 @@ import {
   type StepKeys,
 } from './keys.ts'
 
-/** `node:sqlite`, `@photostructure/sqlite` or `better-sqlite3`, as far as it is needed here. */
+/** The required part of `node:sqlite`, `@photostructure/sqlite` or `better-sqlite3`. */
 export interface SyncDatabase {
   exec(sql: string): unknown
   prepare(sql: string): { get(...values: string[]): unknown; run(...values: string[]): unknown }
@@ -17,7 +17,7 @@ export interface SyncDatabase {
 
 export function sqliteKeys<Database extends SyncDatabase>(options: {
   readonly database: Database
-  /** Default petrel_step; made if it is not there. */
+  /** Default petrel_step; created if it does not exist. */
   readonly table?: string
 }): StepKeys<Database> {
   const { database } = options
@@ -27,7 +27,7 @@ export function sqliteKeys<Database extends SyncDatabase>(options: {
   )`)
   return {
     async once(stepId, effect) {
-      // Nothing else of this process comes between: from BEGIN to COMMIT nothing is awaited.
+      // Nothing else in this process can interfere: from BEGIN to COMMIT nothing is awaited.
       database.exec('BEGIN IMMEDIATE')
       try {
         const done = answered(database, table, stepId, effect)
@@ -45,7 +45,7 @@ export function sqliteKeys<Database extends SyncDatabase>(options: {
   }
 }
 
-/** A disk that is full has rolled back already. */
+/** When the disk is full, SQLite has already rolled back. */
 function rollBack(database: SyncDatabase): void {
   try {
     database.exec('ROLLBACK')
@@ -72,7 +72,7 @@ function attempt<Database>(database: Database, effect: (tx: Database) => StepAns
   } catch (error) {
     throw new EffectFailed(error)
   }
-  // It would go on after the transaction has ended.
+  // The effect would continue after the transaction has ended.
   if (answer instanceof Promise) {
     answer.catch(() => {})
     throw new EffectFailed(new TypeError('an effect on SQLite is synchronous: it returns its answer, not a promise'))

@@ -1,12 +1,12 @@
 /**
- * A domain service: does what commands ask, once, and says so. Which of these happens to a command is all there is:
+ * A domain service: executes commands, once each, and reports the outcome. One of these happens to every command:
  *
  *   done for the first time    its key and answer are committed with the effect; then the completion is published
  *   done before                the same completion is published again
  *   accepted                   its key is committed; the completion comes when `complete` is called
- *   the handler throws         rolled back, no key; a completion says that it failed
+ *   the handler throws         rolled back, no key; a completion reports that it failed
  *   the handler throws NoAnswer, or the database is away
- *                              rolled back or unknown; nothing is said, and the command comes again
+ *                              rolled back or unknown; nothing is reported, and the command comes again
  */
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Logger } from '../../../../kernel/logger.ts'
@@ -17,7 +17,7 @@ import { publishStepCompletion, type StepCompletion } from './publish.ts'
 
 export interface StepCommand<Tx, Body = unknown> {
   readonly body: Body
-  /** The transaction that the key is stored in. What is done elsewhere is not undone if it fails. */
+  /** The transaction that stores the key. Effects outside it are not undone if it fails. */
   readonly tx: Tx
   readonly stepId: string
   readonly instanceId: string
@@ -25,30 +25,30 @@ export interface StepCommand<Tx, Body = unknown> {
   readonly subject: string
 }
 
-/** biome-ignore lint/suspicious/noExplicitAny: what a command holds is known to whoever handles it */
+/** biome-ignore lint/suspicious/noExplicitAny: only the author of a handler knows the fields of its command */
 export type StepHandler<Tx> = (command: StepCommand<Tx, any>) => unknown
 
 export interface StepConsumerOptions<Tx> {
   readonly keys: StepKeys<Tx>
-  /** By subject. What one returns is the step's result. */
+  /** By subject. The return value of a handler is the step's result. */
   readonly handlers: { readonly [subject: string]: StepHandler<Tx> }
   /** Processes of one service share a group: each command goes to one of them. Default: the service's name, the first part of the subject. */
   readonly group?: string
-  /** As the engine has it. */
+  /** The same as the engine's. */
   readonly prefix?: string
-  /** Commands worked on at the same time. Default 16. */
+  /** Commands executed at the same time. Default 16. */
   readonly atOnce?: number
   readonly logger?: Logger
 }
 
 export interface StepConsumer {
-  /** Work that was only accepted has ended. */
+  /** Reports the end of accepted work. */
   complete(completion: StepCompletion): Promise<void>
-  /** Takes no more commands; resolves when those that have begun are answered. */
+  /** Accepts no more commands; resolves when those that have begun are answered. */
   stop(): Promise<void>
 }
 
-/** Thrown by a handler: nothing happened and nothing is said; the command comes again after its resend interval. */
+/** Thrown by a handler: nothing happened and nothing is reported; the command comes again after its resend interval. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
@@ -64,12 +64,12 @@ class Warned {
 
 const ACCEPTED = Symbol('accepted')
 
-/** Returned by a handler: done, but somebody should read this. */
+/** Returned by a handler: done, with warnings that a person should read. */
 export function withWarnings(result: unknown, log: readonly StepLogLine[]): unknown {
   return new Warned(result, log)
 }
 
-/** Returned by a handler: the work goes on; `complete` tells its end. */
+/** Returned by a handler: the work continues; `complete` reports its end. */
 export function accepted(): unknown {
   return ACCEPTED
 }
@@ -146,7 +146,7 @@ class Consumer<Tx> implements StepConsumer {
     if (completion !== null) await publishStepCompletion(this.#nc, completion, this.#how)
   }
 
-  /** null: there is nothing to say, yet or at all. */
+  /** null: there is nothing to report, yet or at all. */
   async #do(
     { stepId, instanceId, subject }: { readonly stepId: string; readonly instanceId: string; readonly subject: string },
     handle: (tx: Tx) => unknown,
