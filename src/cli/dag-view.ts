@@ -9,7 +9,7 @@ import { loadSteps, nodesBefore, type StepView } from '../views/steps.ts'
 import { harmless, type Terminal } from './terminal/terminal.ts'
 import { brief, paintState, span } from './terminal/words.ts'
 
-/** Lines of steps; of more, those that have not simply completed come first. */
+/** The most lines of steps; if there are more, those that have not simply completed come first. */
 const MOST_STEPS = 200
 
 export interface DagView {
@@ -28,7 +28,7 @@ export async function dagView(engine: EngineApi, instance: InstanceRow): Promise
   return { status, steps, before: (key) => nodesBefore(compiled, key) }
 }
 
-/** `completed (RolledBack)`: the state, and what it does not say. */
+/** `completed (RolledBack)`: the state, and conditions that it does not express. */
 export function printDagState(terminal: Terminal, { status }: DagView): string {
   const told = status.conditions.filter(({ status, type }) => status === 'True' && type !== 'Blocked')
   const more = told.length === 0 ? '' : ` (${told.map(({ type }) => type).join(', ')})`

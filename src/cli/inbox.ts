@@ -1,10 +1,10 @@
-/** What commands share that ask what the HTTP API is asked. */
+/** Shared by commands whose requests have the rules of the HTTP API. */
 import { InvalidArgumentError } from 'commander'
 import { RequestError } from '../http/request-error.ts'
 import { ERRORS, type ErrorCode, PetrelError } from '../kernel/errors.ts'
 import { CliError } from './terminal/failure.ts'
 
-/** The rules are those of the HTTP API; what they say would be right is worth a line here, too. */
+/** The rules are those of the HTTP API; its hints about the correct form are printed here, too. */
 export async function correct<T>(command: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
@@ -18,7 +18,7 @@ export async function correct<T>(command: string, work: () => T | Promise<T>): P
   }
 }
 
-/** Words of HTTP that the shell has none for are mistakes in what was asked. */
+/** Codes that only HTTP has become usage errors. */
 function codeOf({ code }: RequestError): ErrorCode {
   if (code === 'QUEUE_FULL') return 'unavailable'
   return Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'invalid_request'

@@ -1,4 +1,4 @@
-/** Ids given on the command line, and a clear answer when there is nothing behind one. */
+/** Finds ids given on the command line, and reports clearly when one does not exist. */
 
 import type { EngineApi } from '../engine/api.ts'
 import { isId } from '../http/query.ts'

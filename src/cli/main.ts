@@ -1,4 +1,4 @@
-/** `petrel`: reads the arguments and hands over to one command. Only what that command needs is loaded. */
+/** `petrel`: reads the arguments and runs one command. Only what that command needs is loaded. */
 import { Command, CommanderError } from 'commander'
 import { COMMANDS } from './commands.ts'
 import { EXIT } from './terminal/failure.ts'
@@ -12,7 +12,7 @@ function program(): Command {
   const root = new Command('petrel')
     .description('A durable workflow engine.')
     .version(packageVersion(), '-V, --version')
-    // Behind a command, --version is the command's own.
+    // After a command, --version belongs to the command.
     .enablePositionalOptions()
     .helpCommand(false)
     .addHelpText('after', HELP)
@@ -27,7 +27,7 @@ function program(): Command {
   return root
 }
 
-/** Wrong usage: what is wrong, then what would be right. */
+/** Wrong usage: what is wrong, then the correct form. */
 function complain(error: CommanderError, argv: readonly string[]): number {
   if (error.exitCode === 0) return EXIT.ok
   if (error.code === 'commander.help') return EXIT.usage
@@ -41,7 +41,7 @@ function complain(error: CommanderError, argv: readonly string[]): number {
   return EXIT.usage
 }
 
-// `petrel ls | head` closes our output early: that is no error.
+// `petrel ls | head` closes our output early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit()
   throw error

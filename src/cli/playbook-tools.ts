@@ -1,8 +1,8 @@
-/** What the steps of playbooks are made of, read off their nodes. */
+/** The tools in the steps of playbooks, from their nodes. */
 import type { Node, Work } from '../net/net.ts'
 import type { Program } from '../notations/playbook/runtime/program.ts'
 
-/** `http, python`; a loop of them, a sub-playbook, or nothing but routing. */
+/** `http, python`; a loop of them, a sub-playbook, or only routing. */
 export function toolsOf(node: Node): string {
   const kinds = kindsAt(node).join(', ')
   return node.work.kind === 'each' ? `loop of ${kinds}` : kinds

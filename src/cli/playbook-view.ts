@@ -1,4 +1,4 @@
-/** A playbook as `petrel show`, `run` and `watch` print it: how it stands, its steps, what it waits for, its events. */
+/** A playbook as `petrel show`, `run` and `watch` print it: its state, its steps, what it waits for, its events. */
 
 import type { EngineApi } from '../engine/api.ts'
 import type { InstanceRow } from '../model/rows.ts'
@@ -43,7 +43,7 @@ export function printPlaybook(terminal: Terminal, { execution, steps }: Playbook
   if (shown.length < steps.length) terminal.print(`and ${steps.length - shown.length} more steps`)
 }
 
-/** What holds tokens back, and what would let them in. */
+/** The rules that hold tokens, and the context that would admit them. */
 function blockedLines({ execution_id: id, blocked_tokens: blocked }: Execution): readonly string[] {
   return blocked.flatMap((token) => {
     const tokens = count(token.tokens, 'token')
@@ -122,7 +122,7 @@ function noteOf(step: PlaybookStep, now: number): string {
 }
 
 /**
- * The event log as a table: when, what, where, and what it says. By time: the log itself tells a step's beginning
+ * The event log as a table: time, event, place, and details. By time: the log itself has a step's beginning together
  * with its end.
  */
 export function printEvents(terminal: Terminal, log: readonly ExecutionEvent[], since: number): void {

@@ -41,7 +41,7 @@ export function isPublic(address: string): boolean {
   return version === 6 && GLOBAL.check(address, 'ipv6') && !CLOSED.check(address, 'ipv6')
 }
 
-/** The host of a URL if it is an address and not a name: no look-up will judge it later. */
+/** The host of a URL if it is an address and not a name: no lookup will check it later. */
 export function literalAddress(url: URL): string | null {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   return isIP(host) === 0 ? null : host

@@ -11,7 +11,7 @@ export function nextAfter(name: string, expression: string, timezone: string, af
   try {
     const cron = new Cron(expression, { timezone, paused: true })
     let next = cron.nextRun(new Date(after))
-    // A time that the clocks jump over is given as the moment after the jump, which the expression does not name.
+    // If the clocks jump over a time, croner returns the time after the jump, which the expression does not name.
     while (next !== null && !cron.match(next)) next = cron.nextRun(next)
     return next?.getTime() ?? null
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Lengths of time as authors and clients write them, in milliseconds. */
+/** Durations as authors and clients write them, in milliseconds. */
 
 /** 100 years: beyond it no clock is right, and databases run out of dates. */
 export const LONGEST_MS = 36_525 * 86_400_000
@@ -6,7 +6,10 @@ export const LONGEST_MS = 36_525 * 86_400_000
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const ISO = /^P(?=[\dT])(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$/
 
-/** For hands: `500ms`, `30s`, `5m`, `2h`, `1d`, ISO 8601, or a bare number of milliseconds. null: none of these. */
+/**
+ * The formats for people: `500ms`, `30s`, `5m`, `2h`, `1d`, ISO 8601, or a bare number of milliseconds. null: none of
+ * these.
+ */
 export function parseDuration(value: unknown): number | null {
   if (typeof value === 'number') return value >= 0 ? bounded(value) : null
   if (typeof value !== 'string') return null

@@ -9,7 +9,7 @@ interface ErrorKind {
   readonly exit: number
   readonly retryable: boolean
   readonly hint: string
-  /** At a shell the hint of HTTP is of no use. Without one a command prints none. */
+  /** Replaces the hint of HTTP, which does not help at a shell. Without one a command prints none. */
   readonly shellHint?: string
 }
 
@@ -188,19 +188,19 @@ export type ErrorCode = keyof typeof ERRORS
 export type Subject = 'run' | 'instance' | 'gate' | 'worker' | 'schedule' | 'definition' | 'saga'
 
 /**
- * Facts about an error, in the words of the engine. What callers read is worded by the adapter that answers them:
+ * Facts about an error, in the engine's terms. Adapters word the text for their callers:
  * wire/error-details.ts for /v1 and `--json`, notations/ojs/http/jobs/job-problem.ts for jobs.
  */
 export interface ErrorDetails {
   readonly kind?: Subject
   readonly id?: string
-  /** Where it stands. */
+  /** The current status. */
   readonly status?: string
-  /** Where it would have to stand. */
+  /** The required status. */
   readonly expected?: string
-  /** Of input: where the mistake is. */
+  /** For input: the place of the mistake. */
   readonly path?: string
-  /** The message without its subject: an adapter that calls the subject something else puts its own name before it. */
+  /** The message without its subject: an adapter with another name for the subject puts that in front. */
   readonly problem?: string
   readonly [more: string]: unknown
 }
@@ -225,12 +225,12 @@ export function missing(kind: Subject, id: string): PetrelError {
   return new PetrelError('not_found', `there is no ${kind} ${id}`, { kind, id })
 }
 
-/** About one part of what was given. */
+/** About one part of the input. */
 export function inputError(code: ErrorCode, path: string, problem: string, facts: ErrorDetails = {}): PetrelError {
   return new PetrelError(code, `${path}: ${problem}`, { ...facts, path, problem })
 }
 
-/** Lists in `known` what there is instead of the name that was not found. */
+/** Lists the names in `known`, for a name that was not found. */
 export function knownHint({ known, kind }: ErrorDetails): string | null {
   if (!Array.isArray(known)) return null
   if (known.length === 0)

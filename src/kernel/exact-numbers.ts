@@ -1,11 +1,11 @@
 /**
- * Numbers in JSON text that a double cannot hold: beyond its range, or whole numbers that it would round. Whoever sent
- * them would get others back, so texts from outside are refused that have one.
+ * Numbers in JSON text that a double cannot hold: beyond its range, or integers that it would round. The sender would
+ * get a different number back, so texts from outside that contain one are refused.
  */
 
 export interface InexactNumber {
   readonly path: readonly (string | number)[]
-  /** As it stands in the text. */
+  /** As written in the text. */
   readonly text: string
 }
 
@@ -16,7 +16,7 @@ const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y
 /** The first one; null: there is none. `text` is valid JSON. One pass, no recursion. */
 export function inexactNumber(text: string): InexactNumber | null {
   if (!SUSPICIOUS.test(text)) return null
-  // Of each list its index, of each object the place of its key, counted down from -1.
+  // For each list its index, for each object the place of its key, counted down from -1.
   const at: number[] = []
   let key = false
   for (let i = 0; i < text.length; i++) {
@@ -51,7 +51,7 @@ function keyAt(text: string, from: number): string {
   return JSON.parse(text.slice(from, endOfText(text, from) + 1)) as string
 }
 
-/** What is wrong with it, for a message. */
+/** The problem, for a message. */
 export function inexactText({ text }: InexactNumber): string {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text
   return `${shown} is not a number that can be kept exactly`

@@ -7,11 +7,11 @@ import { randomFillSync } from 'node:crypto'
 import { sha256 } from './hash.ts'
 
 const pool = Buffer.alloc(4096)
-/** The same bytes in hex, 16 digits an id: a piece of a text is had for less than a piece of a buffer. */
+/** The same bytes in hex, 16 digits an id: a piece of a text is cheaper than a piece of a buffer. */
 let hex = ''
 let used = 0
 let lastMs = 0
-/** `lastMs` as an id begins with it. */
+/** `lastMs` in the form in which an id begins with it. */
 let time = ''
 /** 12 bits after the time: a counter within one millisecond. */
 let sequence = 0
@@ -30,7 +30,7 @@ export function newId(): string {
 
 function refill(): void {
   randomFillSync(pool)
-  // The variant: two fixed bits in front of what is random.
+  // The variant: two fixed bits in front of the random ones.
   for (let at = 0; at < pool.length; at += 8) pool[at] = ((pool[at] as number) & 0x3f) | 0x80
   hex = pool.toString('hex')
   used = 0
@@ -50,7 +50,7 @@ export function isId(text: string): boolean {
   return SHAPE.test(text)
 }
 
-/** The id that stands for a name of somebody's own choice: a UUIDv8 made of its hash, the same every time. */
+/** The id for a name chosen by a caller: a UUIDv8 made of its hash, the same every time. */
 export function idOfName(name: string): string {
   const hex = sha256(name)
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)

@@ -1,7 +1,9 @@
-/** Many at once, and the one that makes them fail found by halving. */
+/** Processes many items at once, and finds a failing one by halving. */
 import { isStoreAway } from './store-errors.ts'
 
-/** In the order of the items. `alone`: what stands for an item that fails by itself. A store that is away fails them all. */
+/**
+ * In the order of the items. `alone`: the result for an item that fails by itself. An unavailable store fails them all.
+ */
 export async function isolated<T, R>(
   items: readonly T[],
   together: (items: readonly T[]) => Promise<readonly R[]>,

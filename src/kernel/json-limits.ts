@@ -1,4 +1,6 @@
-/** JSON from outside, checked before it meets a batch: what one store could not hold must not fail its neighbours. */
+/**
+ * JSON from outside, checked before it joins a batch: a value that a store cannot hold must not fail its neighbours.
+ */
 
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
@@ -10,7 +12,7 @@ const LEAST_PAYLOAD_BYTES = 64 * 1024
 /** Behind an even number of backslashes. */
 const ESCAPED_NUL = /(^|[^\\])(\\\\)*\\u0000/
 
-/** How large a payload may be, given how large an operator wants them to be. */
+/** The limit for a payload, from the operator's setting. */
 export function payloadLimit(maxPayloadBytes: number = MAX_JSON_BYTES): number {
   if (maxPayloadBytes >= LEAST_PAYLOAD_BYTES) return maxPayloadBytes
   throw new PetrelError(
@@ -19,7 +21,7 @@ export function payloadLimit(maxPayloadBytes: number = MAX_JSON_BYTES): number {
   )
 }
 
-/** null: storable. `text` is JSON already. */
+/** null: storable. `text` is valid JSON. */
 export function unstorable(text: string, maxBytes: number): Failure | null {
   if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
     const message = `${Buffer.byteLength(text)} bytes; at most ${maxBytes} are stored: keep large results elsewhere and return a reference`
@@ -43,7 +45,7 @@ export function unstorable(text: string, maxBytes: number): Failure | null {
   return null
 }
 
-/** A value from outside as the text that is stored. `place`: how its giver calls it, for the message. */
+/** A value from outside as the text that is stored. `place`: the caller's name for it, for the message. */
 export function storableText(
   value: unknown,
   place: string,
@@ -60,9 +62,9 @@ export function storableText(
 }
 
 /**
- * Stored values that are nested more deeply are neither shown nor given out. They come from before there was a limit.
- * `JSON.stringify` takes time by the square of the depth, and ends a few thousand levels down; readers in other languages
- * end at about this depth, with everything else that is in the same reply.
+ * Stored values that are nested more deeply are neither shown nor returned. They are older than the limit.
+ * `JSON.stringify` takes time by the square of the depth, and fails a few thousand levels down; readers in other
+ * languages fail at about this depth, with everything else that is in the same reply.
  */
 const MOST_READ = 1_000
 
@@ -72,13 +74,13 @@ export function readStored(text: string): Json {
   return JSON.parse(text) as Json
 }
 
-/** The same for a reply that goes on without it. */
+/** The same for a reply that continues without it. */
 export function shownStored(text: string): Json {
   if (!isTooDeep(text)) return JSON.parse(text) as Json
   return { error: { code: 'unreadable', message: `this value is nested more than ${MOST_READ} levels deep` } }
 }
 
-/** Costs a look at the length for most, and one pass over the text for the others. */
+/** Most texts cost only a look at the length, the others one pass over the text. */
 export function isTooDeep(text: string): boolean {
   return text.length > 2 * MOST_READ && depthOf(text) > MOST_READ
 }
@@ -89,8 +91,8 @@ export function depthOf(text: string): number {
 }
 
 /**
- * One pass over the text: how deep it is nested, and whether it is plain, with no NUL, half of a surrogate pair or escape
- * that could be one. Most texts are, and need no second look.
+ * One pass over the text: how deep it is nested, and whether it is plain, with no NUL, half of a surrogate pair or
+ * escape that could be one. Most texts are plain, and need no second pass.
  */
 function scan(text: string): { readonly depth: number; readonly plain: boolean } {
   let depth = 0

@@ -1,10 +1,10 @@
 /**
- * JSON Schemas. Draft 2020-12 if a schema says so or has `prefixItems`, else draft 7. `format` is not checked, and
- * nothing is loaded from elsewhere: a `$ref` leads to another part of the same schema.
+ * JSON Schemas. Draft 2020-12 if a schema declares it or has `prefixItems`, otherwise draft 7. `format` is not checked,
+ * and nothing is loaded from elsewhere: a `$ref` leads to another part of the same schema.
  *
- * A check runs where everything waits for it, and a schema can be written so that it never ends (nested repeats in a
- * `pattern`, references that multiply, `uniqueItems` over a long list). So those that could are given a time, after
- * which the value counts as one that does not fit.
+ * A check blocks everything else, and a schema can be written so that it never ends (nested repeats in a `pattern`,
+ * references that multiply, `uniqueItems` over a long list). So those that could are given a time limit, after which
+ * the value counts as one that does not fit.
  */
 import { createRequire } from 'node:module'
 import vm from 'node:vm'
@@ -17,19 +17,19 @@ const MOST_TOLD = 20
 const LONGEST_PATH = 200
 const MOST_CHARACTERS = 65_536
 const LONGEST_CHECK_MS = 250
-/** Kept at a time; together at most 16 MB of schema text. */
+/** Number of compiled schemas kept; together at most 16 MB of schema text. */
 const MOST_KEPT = 250
 const COULD_TAKE_LONG = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/
-/** The checker is loaded with the first schema: most processes never meet one, and nets are checked in one go. */
+/** The validator is loaded with the first schema: most processes never need it, and nets are checked synchronously. */
 const load = createRequire(import.meta.url)
 
-/** Says of a value whether it fits, and what does not. */
+/** Decides whether a value fits, and reports what does not. */
 export interface Check {
   (value: unknown): boolean
   errors?: ValidateFunction['errors']
 }
 
-/** Throws if it is no JSON Schema. */
+/** Throws if it is not a JSON Schema. */
 export function compileSchema(schema: unknown): Check {
   const text = JSON.stringify(schema) ?? ''
   if (text.length > MOST_CHARACTERS) throw new Error(`${text.length} characters; at most ${MOST_CHARACTERS}`)
@@ -38,7 +38,7 @@ export function compileSchema(schema: unknown): Check {
   const Checker: new (options: typeof OPTIONS) => Pick<Ajv, 'compile'> = draft2020
     ? (load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')).Ajv2020
     : (load('ajv') as typeof import('ajv')).Ajv
-  // One of its own for each: schemas must not meet under the same $id.
+  // A validator for each: schemas must not meet under the same $id.
   const check = new Checker(OPTIONS).compile(typeof schema === 'boolean' ? schema : rest) as Check
   return COULD_TAKE_LONG.test(text) ? timed(check) : check
 }
@@ -70,7 +70,7 @@ function timed(check: Check): Check {
 
 const kept = new Map<string, Check>()
 
-/** The same, compiled once for as long as it is among the latest. */
+/** The same, compiled once while it is among the most recent. */
 export function checkOf(schema: Json): Check {
   const text = JSON.stringify(schema)
   let check = kept.get(text)
@@ -82,7 +82,7 @@ export function checkOf(schema: Json): Check {
   return check
 }
 
-/** What is wrong with a schema; null: nothing. */
+/** What is wrong with a schema; null: it is valid. */
 export function schemaProblem(schema: Json): string | null {
   if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
     return 'a JSON Schema: an object, or true'
@@ -100,7 +100,7 @@ export interface Misfit {
   readonly message: string
 }
 
-/** Where a value does not fit, each path beginning with `at`; empty: it fits. */
+/** The places where a value does not fit, each path beginning with `at`; empty: it fits. */
 export function misfitsOf(check: Check, value: unknown, at: string): readonly Misfit[] {
   if (check(value)) return []
   return (check.errors ?? []).slice(0, MOST_TOLD).map((error) => ({

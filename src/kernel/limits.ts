@@ -2,7 +2,7 @@
 
 const MIB = 1024 * 1024
 
-/** Nesting of a JSON value. The triggers of both stores hold plain SQL to this limit and the next. */
+/** Nesting of a JSON value. The triggers of both stores enforce this limit and the next for plain SQL. */
 export const MAX_JSON_DEPTH = 200
 /** One JSON value, unless an engine is opened with `maxPayloadBytes`. */
 export const MAX_JSON_BYTES = MIB

@@ -1,4 +1,4 @@
-/** What the parts of Petrel log to; pino's loggers have this shape. */
+/** The logger that the parts of Petrel use; pino's loggers have this interface. */
 export interface Logger {
   debug(context: object, message: string): void
   info(context: object, message: string): void

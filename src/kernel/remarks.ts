@@ -1,4 +1,4 @@
-/** What may go with a report besides its outcome: context entries and notes for the history. */
+/** What a report may contain besides its outcome: context entries and notes for the history. */
 
 /** Notes of one execution, in bytes of JSON. */
 export const MAX_NOTES_BYTES = 65_536

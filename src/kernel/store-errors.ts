@@ -1,4 +1,4 @@
-/** Errors a store raises. The class is the policy: Busy may be tried again, Data concerns one row, Closed ends it. */
+/** Errors a store raises. The class is the policy: Busy may be retried, Data concerns one row, Closed ends it. */
 
 export class StoreError extends Error {
   readonly code: string
@@ -12,18 +12,18 @@ export class StoreError extends Error {
 /** The database refused a value (bad JSON, unrepresentable text, out of range). Bisect the batch to find it. */
 export class StoreDataError extends StoreError {}
 
-/** A unique key was taken between load and write: load again and decide anew. */
+/** A unique key was taken between load and write: load and decide again. */
 export class StoreConflictError extends StoreError {}
 
-/** Connection lost or database locked for too long; nothing was written, or the outcome of the commit is not known. */
+/** Connection lost or database locked for too long; nothing was written, or the outcome of the commit is unknown. */
 export class StoreUnavailableError extends StoreError {}
 
-/** Who holds a locked row, as far as the database tells. */
+/** The holder of a locked row, as far as the database reveals it. */
 export interface LockHolder {
   readonly pid: number
-  /** What the connection calls itself; empty: nothing. */
+  /** The application name of the connection; empty: none. */
   readonly application: string
-  /** When its transaction began, in ms; null: the database does not tell us. */
+  /** When its transaction began, in ms; null: hidden from this role. */
   readonly since: number | null
 }
 
@@ -36,7 +36,7 @@ export interface LockedRow {
 
 /**
  * Another transaction holds rows that this one needs, and has held them for longer than a transaction of ours takes.
- * Nothing was written. `rows`: which, as far as known; none: it is only known that there are some.
+ * Nothing was written. `rows`: the known ones; empty: it is only known that there are some.
  */
 export class StoreLockedError extends StoreUnavailableError {
   readonly rows: readonly LockedRow[]
@@ -61,7 +61,7 @@ export function lockMessage(rows: readonly LockedRow[]): string {
 /** The database itself cannot be used: newer schema, changed migration, corrupt file, unknown URL. */
 export class StoreUnusableError extends StoreError {}
 
-/** The store does not answer: that concerns everything, and no single row. */
+/** The store does not answer: that concerns all rows. */
 export function isStoreAway(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return !OF_THE_ROWS.has(error.code)
   return error instanceof StoreUnusableError

@@ -1,14 +1,14 @@
 /**
- * Which types a worker takes, as it writes them: names, and prefixes such as `billing.%`.
+ * The types that a worker takes, as it writes them: names, and prefixes such as `billing.%`.
  *
- * A text without `%` is a name, taken as it is. In a text with `%`, one at the end makes a prefix of what stands before
- * it, and `\%`, `\_` and `\\` stand for the second character: `100\%.%` is everything that begins with `100%.`, `100\%` is the
- * name `100%`. An underscore is an underscore, written `_` or `\_`. Anything else would mean one thing here and another to
+ * A text without `%` is a name, taken literally. In a text with `%`, one at the end makes the text before it a prefix,
+ * and `\%`, `\_` and `\\` represent the second character: `100\%.%` is everything that begins with `100%.`, `100\%` is
+ * the name `100%`. An underscore is an underscore, written `_` or `\_`. Anything else would have a different meaning in
  * LIKE, so it is refused.
  *
- * A type may end in the tools that its worker must have, `playbook.step:tools=http+python`, sorted, each once. Their filter is
- * `playbook.step:tools=%{http,noop,python}`: all such types that need no other tools. So a run goes only to a worker that
- * can do it, and the claim passes over all runs of such a type at once, by the index of types.
+ * A type may end in the tools that its worker must have, `playbook.step:tools=http+python`, sorted, each once. Their
+ * filter is `playbook.step:tools=%{http,noop,python}`: all such types that need no other tools. So a run goes only to a
+ * worker that can do it, and the claim skips all runs of such a type at once, by the index of types.
  */
 
 import { inputError } from './errors.ts'
@@ -35,7 +35,7 @@ export function filterOfTools(type: string, tools: Iterable<string>): string {
   return `${type}${TOOLS}%{${[...new Set(tools)].map(encodeURIComponent).sort().join(',')}}`
 }
 
-/** What a type says its worker must have; none: nothing. */
+/** The tools that a type requires of its worker; empty: none. */
 export function toolsOfType(type: string): readonly string[] {
   const at = type.indexOf(TOOLS)
   return at < 0
@@ -71,7 +71,7 @@ export function takes({ before, tools }: ToolsFilter, type: string): boolean {
   )
 }
 
-/** Says what is wrong with a filter and how to write it; whoever took the filter from outside says where it stood. */
+/** What is wrong with a filter and how to write it; code that received the filter from outside adds its place. */
 export class TypeFilterError extends Error {}
 
 const ESCAPED = new Set(['%', '_', '\\'])
@@ -121,7 +121,7 @@ export function splitTypeFilters(types: readonly string[] | null): {
   return { exact, prefixes, withTools }
 }
 
-/** Whether a type is among those named; null: every one is. */
+/** Whether a type is among the named ones; null: every one is. */
 export function typeMatcher(types: readonly string[] | null): (type: string) => boolean {
   if (types === null) return () => true
   const { exact, prefixes, withTools } = splitTypeFilters(types)
@@ -134,7 +134,7 @@ function shown(text: string): string {
   return `'${text.length > 100 ? `${text.slice(0, 100)}…` : text}'`
 }
 
-/** A type or prefix from outside. `place`: how whoever wrote it calls it, such as `types[0]`. */
+/** A type or prefix from outside. `place`: the caller's name for it, such as `types[0]`. */
 export function readTypeFilter(text: string, place: string): TypeFilter {
   try {
     return parseTypeFilter(text)

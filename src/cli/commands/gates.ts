@@ -1,4 +1,4 @@
-/** gates ls | show: what waits for people. link: a signed link by which one person decides. */
+/** gates ls | show: pending approvals. link: a signed link by which one person decides. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isId } from '../../http/query.ts'

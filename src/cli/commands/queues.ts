@@ -1,4 +1,4 @@
-/** queues, dead, redrive: work as it lies in the table. */
+/** queues, dead, redrive: the state of the queues, and dead letters. */
 import type { Command } from 'commander'
 import { isId } from '../../http/query.ts'
 import { runWire } from '../../wire/run.ts'

@@ -17,7 +17,7 @@ import { count, span } from '../terminal/words.ts'
 interface RunOptions extends Shared, ToolOptions, NatsOptions {
   readonly input?: string
   readonly handlers?: string
-  /** true: without a file. */
+  /** true: without an outcomes file. */
   readonly mock?: string | true
   readonly wait?: boolean
 }
@@ -52,7 +52,7 @@ const INPUT_EXAMPLE = `for example --input '{"order": 1}' or --input @order.json
 
 async function run(terminal: Terminal, options: RunOptions, file: string): Promise<number> {
   const module = await (await import('../run/handlers.ts')).loadModule(options.handlers)
-  // Tools are loaded where something needs them: most definitions have no steps of that kind.
+  // Tools are only loaded if needed: most definitions have no steps of that kind.
   const own = module.tools.length === 0 ? undefined : await makeTools(options, module.tools)
   const definition = await readDefinitionFile(file, own === undefined ? {} : { tools: own })
   const input = options.input === undefined ? null : jsonArgument(options.input, '--input', INPUT_EXAMPLE)
@@ -74,7 +74,7 @@ async function run(terminal: Terminal, options: RunOptions, file: string): Promi
   }
 }
 
-/** Whether some of it, or of what is nested in it, is done by tools. */
+/** Whether any of its steps, including those of nested workflows, uses tools. */
 async function hasSteps(definition: Definition): Promise<boolean> {
   const { namesOf } = await import('../run/names.ts')
   return [...namesOf(definition).types].some(isStepType)
@@ -99,7 +99,7 @@ async function runLive(terminal: Terminal, given: Given, options: RunOptions): P
   const engine = await connect(options, { create: true })
   const sagas = isSaga ? await serveSagas(engine, options, { sagas: [], logger: null }) : null
   try {
-    // All that a saga does is wait for services.
+    // A saga does nothing but wait for services.
     const wait = isSaga || options.wait === true
     const { id, waits } = await liveRun({ engine, terminal, ...given, wait })
     return await end(terminal, engine, id, { waits, note: '', trace: null, interrupted: given.signal.aborted })

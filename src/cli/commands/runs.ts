@@ -1,4 +1,4 @@
-/** runs ls | show | events | cancel | delete: what lies in the inbox, and what became of it. */
+/** runs ls | show | events | cancel | delete: the runs in the inbox, and their outcomes. */
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
 import { isId } from '../../http/query.ts'

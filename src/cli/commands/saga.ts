@@ -1,4 +1,4 @@
-/** saga ls | show | retry | cancel | refused: workflows across services, in their own words. */
+/** saga ls | show | retry | cancel | refused: workflows across services, in the terms of sagas. */
 import { type Command, Option } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
 import type { RefusedRow } from '../../model/commands.ts'

@@ -16,7 +16,7 @@ import { brief, clock, instanceState, ownState, paintState, placeOf, runState, s
 
 interface ShowOptions extends Shared {
   readonly events?: boolean
-  /** Where a page of events goes on. */
+  /** Where a page of events continues. */
   readonly after?: string
   readonly result?: string
 }
@@ -74,7 +74,7 @@ async function showInstance(
   if (instance.retryOf !== null) terminal.print(`retry of ${instance.retryOf}`)
   if (view.error !== null) terminal.print(`error    ${view.error.code}: ${brief(view.error.message, 200)}`)
   if (view.undoError !== null) terminal.print(`undo     ${view.undoError.code}: ${brief(view.undoError.message, 200)}`)
-  // What a playbook holds back is told with its steps.
+  // Held tokens of a playbook are shown with its steps.
   for (const wait of waits.filter(({ kind }) => playbook === null || kind !== 'held'))
     terminal.print(`waits    ${wait.text}`)
   if (dag !== null) printDag(terminal, dag, now)
@@ -102,7 +102,7 @@ function stateText(terminal: Terminal, instance: InstanceRow): string {
   return `${paintState(terminal, instance.state)}${instanceState(instance).slice(instance.state.length)}`
 }
 
-/** One result as it is stored: what a reference in a summary leads to. */
+/** A stored result, to which a reference in a summary leads. */
 async function showResult(
   terminal: Terminal,
   engine: EngineApi,

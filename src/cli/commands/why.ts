@@ -1,4 +1,4 @@
-/** why: what an instance or a run waits for, for whoever is on call. */
+/** why: what an instance or a run waits for, for the person on call. */
 
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
@@ -98,7 +98,7 @@ function nameOf({ node, item, role }: Wait): string {
   return harmless(placeOf({ node, item: item ?? -1, role }))
 }
 
-/** What would help, where a command does. */
+/** Commands that would help. */
 function hints(reason: Reason): readonly string[] {
   switch (reason.kind) {
     case 'admission':
@@ -119,7 +119,7 @@ function aboutHints(reason: InstanceReason, { id }: InstanceRow): readonly strin
   return reason.kind === 'ended' && reason.state !== 'completed' ? [`petrel show ${id}`, `petrel retry ${id}`] : []
 }
 
-/** In the words of its notation. */
+/** In the terms of its notation. */
 export function stateOf(instance: InstanceRow): string {
   if (instance.dialect === 'dag') return dagState(instance.state)
   return instance.dialect === 'playbook' ? executionStatus(instance) : instance.state
@@ -133,7 +133,7 @@ function moments(now: number): Moments {
   return { when, since: (at) => `for ${span(Math.max(0, now - at))}`, span }
 }
 
-/** The day too, where it is another one than today. */
+/** With the date, unless it is today. */
 function clockTime(at: number): string {
   const text = new Date(at).toISOString()
   const today = new Date().toISOString().slice(0, 10)

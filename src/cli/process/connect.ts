@@ -1,4 +1,4 @@
-/** From --store, --data and the environment to an open engine. */
+/** Opens an engine from --store, --data and the environment. */
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { EngineApi, EngineOptions } from '../../engine/api.ts'
@@ -10,13 +10,13 @@ export function storeUrl(options: Shared): string {
   return options.store ?? `sqlite:${join(options.data ?? '.petrel', 'petrel.db')}`
 }
 
-/** The URL as it may be shown: without a password. */
+/** The URL without its password, for display. */
 export function shownUrl(url: string): string {
   return url.replace(/^(postgres(?:ql)?:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 
 export interface ConnectHow {
-  /** true: make the database if there is none and bring it up to date. false: it must be there. */
+  /** true: create the database if it does not exist, and migrate it. false: it must exist. */
   readonly create: boolean
   readonly engine?: Omit<EngineOptions, 'store'>
 }
@@ -50,7 +50,10 @@ export async function connectStore(
   return store
 }
 
-/** For its owner alone. Of those that exist, only one of our own name is changed: another may be there for others, too. */
+/**
+ * Accessible to its owner only. An existing folder is only changed if it has our default name: another may be shared on
+ * purpose.
+ */
 function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (basename(folder) !== '.petrel' || (statSync(folder).mode & 0o077) === 0) return
@@ -77,7 +80,7 @@ export async function connect(options: Shared, how: ConnectHow): Promise<EngineA
   }
 }
 
-/** Opens, lets the body work, closes; a command that only looks or changes one thing does not sweep. */
+/** Opens, runs the body, closes; a command that only reads or changes one thing does not sweep. */
 export async function withEngine<T>(options: Shared, body: (engine: EngineApi) => Promise<T>): Promise<T> {
   const engine = await connect(options, { create: false, engine: { sweep: false } })
   try {

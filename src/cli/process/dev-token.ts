@@ -1,6 +1,7 @@
 /**
- * The token of `petrel dev`, which runs commands for whoever may ask it: kept in the data directory, readable by its owner only, so
- * that another user of the machine, or a page in a browser, has no shell by it. The same at every start.
+ * The token of `petrel dev`, which executes commands for any client that has it: stored in the data directory, readable
+ * by its owner only, so that neither another user of the machine nor a page in a browser gets a shell. The same at
+ * every start.
  */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Sagas on NATS, for processes that stay and for `run`. */
+/** Sagas on NATS, for long-running processes and for `run`. */
 import { type Command, Option } from 'commander'
 import type { Saga } from '../../client/saga.ts'
 import type { EngineApi } from '../../engine/api.ts'
@@ -29,7 +29,7 @@ export function natsOptions(command: Command): Command {
     )
 }
 
-/** As it may be shown: without user and password. null: there is none. */
+/** For display: without user and password. null: there is none. */
 export function shownNats({ nats }: NatsOptions): string | null {
   return nats === undefined ? null : nats.replace(/\/\/[^@/,]*@/g, '//***@')
 }
@@ -42,21 +42,21 @@ export async function sagasLine(options: NatsOptions, sagas: SagaService | null)
 }
 
 export interface SagaService {
-  /** Whether NATS is there: known as soon as it is, or after a moment. */
+  /** Whether NATS is connected: resolves as soon as it is, or after a moment. */
   connected(): Promise<boolean>
-  /** What is known to be wrong with it, in a sentence. */
+  /** The known problem, in a sentence. */
   problem(): string | null
   stop(params: { readonly graceMs: number }): Promise<void>
 }
 
-/** NATS may come later; whoever starts a process should not wait for that. */
+/** NATS may become available later; starting a process should not wait for it. */
 const SOON_MS = 2_000
-/** Commands built at the same time: each takes a moment, and then nobody waits for it. */
+/** Commands built at the same time: building one takes a moment, and waiting for its answer takes no slot. */
 const CONCURRENCY = 50
 
 /**
- * Carries commands and answers, and builds the commands: of deployed files, and of the sagas that a module brings along.
- * null: there is neither NATS nor a saga.
+ * Transports commands and answers, and builds the commands: of deployed files, and of the sagas in a module. null:
+ * there is neither NATS nor a saga.
  */
 export async function serveSagas(
   engine: EngineApi,

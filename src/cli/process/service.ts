@@ -1,7 +1,7 @@
 /**
- * A process that stays: engine, perhaps a server, perhaps a worker, until SIGINT or SIGTERM. Going down, the server
- * stops answering first, then the worker lets what it holds end, then engine and store close: whatever was not
- * recorded by then is handed out again by whoever is left, or at the next start.
+ * A long-running process: engine, perhaps a server, perhaps a worker, until SIGINT or SIGTERM. At shutdown, the server
+ * stops answering first, then the worker lets its runs end, then engine and store close: runs without a recorded
+ * outcome are handed out again by the remaining processes, or at the next start.
  */
 import type { Saga } from '../../client/saga.ts'
 import type { EngineApi } from '../../engine/api.ts'
@@ -29,9 +29,9 @@ export interface ServiceOptions {
     readonly tenant?: string
     readonly runtime?: string
   } | null
-  /** Whose commands are built here, beside those of deployed files. */
+  /** Sagas whose commands are built here, in addition to deployed files. */
   readonly sagas?: readonly Saga[]
-  /** Where a process without a server shows its metrics; null: nowhere. */
+  /** The address for metrics of a process without a server; null: none. */
   readonly metrics?: { readonly host: string; readonly port: number } | null
   readonly graceMs: number
 }
@@ -50,7 +50,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const logger = await serviceLogger()
   const serverModule = http === null ? null : import('../../server/server.ts')
   const workerModule = work === null ? null : import('../../worker/worker.ts')
-  // Fails here, if at all; told where it is awaited.
+  // A failure occurs here, but is reported where it is awaited.
   serverModule?.catch(() => {})
   const engine = await connect(shared, { create: true, engine: { logger } })
   let server: Server | null = null

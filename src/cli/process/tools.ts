@@ -1,4 +1,4 @@
-/** Tools of playbooks, for commands whose own process works on their steps. */
+/** Tools of playbooks, for commands whose own process executes their steps. */
 import type { Command } from 'commander'
 import { STEP_TYPE, stepTypes } from '../../notations/playbook/runtime/program.ts'
 import { checkSecrets, type SecretSources } from '../../notations/playbook/runtime/secret-sources.ts'
@@ -47,7 +47,7 @@ export const byComma = (text: string): readonly string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
-/** The tools that come with Petrel, and `own` over them; `kinds`: only these. */
+/** The tools that come with Petrel, overridden by `own`; `kinds`: only these. */
 export async function makeTools(
   { httpAllow, duckdbAllow, postgresAllow }: ToolOptions,
   own: readonly Tool[],
@@ -72,7 +72,7 @@ export async function makeTools(
   return some
 }
 
-/** What the options allow keychains to read; the environment says the rest. */
+/** The secrets that the options allow keychains to read; the environment decides the rest. */
 export function givenSecrets({ secretsEnv, secretsDir }: ToolOptions): SecretSources {
   return {
     ...(secretsEnv === undefined ? {} : { env: secretsEnv }),
@@ -80,7 +80,7 @@ export function givenSecrets({ secretsEnv, secretsDir }: ToolOptions): SecretSou
   }
 }
 
-/** For a process that works for the one who started it: everything, unless something is said. */
+/** For a process that works for the user who started it: everything, unless it is restricted. */
 export function ownSecrets(options: ToolOptions): SecretSources {
   return {
     ...(process.env['PETREL_SECRETS_ENV'] === undefined ? { env: true } : {}),
@@ -99,7 +99,7 @@ export function withSteps(own: Handlers | null, tools: Tools, secrets: SecretSou
     return handlers
   }
   checkSecrets(secrets)
-  // Loaded meanwhile: a process that serves is ready without it.
+  // Loaded in the background: a process that serves is ready without it.
   const made = import('../../notations/playbook/runtime/handler.ts').then(({ makeStepHandler }) =>
     makeStepHandler({ tools, secrets }),
   )

@@ -1,6 +1,6 @@
 /**
- * A clock that skips what nobody needs to wait for: it stands on the store's clock and jumps to the next moment at
- * which anything happens. Stand-ins sleep on it.
+ * A clock that skips idle time: it is based on the store's clock and jumps to the next time at which anything happens.
+ * Stand-ins sleep on it.
  */
 import type { Store } from '../../store/store.ts'
 
@@ -22,7 +22,7 @@ export class SkippedClock {
     return this.#store.now()
   }
 
-  /** `who` names the execution that sleeps, so that the dry run can tell a sleeping lease from one at work. */
+  /** `who` names the sleeping execution, so that the dry run can distinguish a sleeping lease from an active one. */
   async sleep(who: string, ms: number, signal: AbortSignal): Promise<void> {
     const at = (await this.now()) + ms
     await new Promise<void>((resolve, reject) => {
@@ -68,8 +68,8 @@ export class SkippedClock {
   }
 
   /**
-   * Wakes whoever has slept enough. A timeout due at the same moment or before it comes first: work that would have
-   * been stopped must not report in time.
+   * Wakes the executions whose sleep is over. A timeout due at the same time or before it comes first: work that would
+   * have been stopped must not report in time.
    */
   async wakeDue(): Promise<boolean> {
     const now = await this.now()

@@ -1,4 +1,4 @@
-/** How a run of one definition ends for the shell: the exit code, the summary, the projection. */
+/** The result of running one definition, for the shell: the exit code, the summary, the projection. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
@@ -11,7 +11,7 @@ import { brief, ownState, paintState, placeOf, span } from '../terminal/words.ts
 
 import type { Wait } from './waits.ts'
 
-/** Only a whole success is one: partial, cancelled and compensated work did not do what was asked. */
+/** Only a complete success counts: partial, cancelled and compensated work did not do what was asked. */
 export function exitOf(row: InstanceRow): number {
   return row.state === 'completed' && row.outcome === 'success' ? EXIT.ok : EXIT.failed
 }

@@ -1,6 +1,6 @@
 /**
- * Follows an instance until it ends: on a terminal as a block that redraws itself, else as one line per step, with
- * --json as one event per line. Children are followed too, as far as a person could.
+ * Follows an instance until it ends: on a terminal as a block that redraws itself, otherwise as one line per step, with
+ * --json as one event per line. Children are followed too, as far as a person could read them.
  */
 
 import type { EngineApi } from '../../engine/api.ts'
@@ -22,11 +22,11 @@ export interface Following {
   readonly terminal: Terminal
   readonly id: string
   readonly signal: AbortSignal
-  /** Events are told as JSON records; without it, --json prints nothing under way. */
+  /** Events are printed as JSON records; without it, --json prints nothing until the end. */
   readonly records?: boolean
 }
 
-/** Returns the row as it ended, or as it was when the signal came. */
+/** Returns the row as it ended, or as it was at the signal. */
 export async function follow(params: Following): Promise<InstanceRow> {
   const { engine, id } = params
   const first = await engine.queries.instance(id)
@@ -70,7 +70,7 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
     else for (const step of await tracer.steps(events)) terminal.print(traceLine(terminal, step))
   }
   for (;;) {
-    // Looked at before its events are read: what comes after an end is then already told.
+    // Read before its events: events that come after the end have then been printed.
     for (const one of followed.filter((f) => !f.ended)) {
       const row = await engine.queries.instance(one.id)
       await tellNew(engine, one, tell)
@@ -82,7 +82,7 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
   }
 }
 
-/** Of a playbook in its own words: one line of the history may be several events, or none. */
+/** For a playbook in its own terms: one line of the history may be several events, or none. */
 async function records(engine: EngineApi, events: readonly StoredEvent[]): Promise<readonly object[]> {
   const id = events[0]?.instanceId ?? null
   const row = id === null ? null : await engine.queries.instance(id)

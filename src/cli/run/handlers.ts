@@ -16,7 +16,7 @@ const SAGA_EXAMPLE = 'write: export const sagas = [saga({ name: "import", steps:
 const TOOL_EXAMPLE = 'write: export const tools = [{ kind: "greet", check: () => [], run: async (task) => … }]'
 
 export interface HandlersModule {
-  /** Empty where the module has only tools or sagas. */
+  /** Empty if the module has only tools or sagas. */
   readonly handlers: Handlers
   readonly tools: readonly Tool[]
   readonly sagas: readonly Saga[]

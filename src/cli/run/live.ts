@@ -1,4 +1,6 @@
-/** One definition on a real store, with the handlers of a module working in this process until it ends or only waits. */
+/**
+ * One definition on a real store, with the handlers of a module executed in this process until it ends or only waits.
+ */
 
 import type { EngineApi } from '../../engine/api.ts'
 import type { Json } from '../../net/net.ts'
@@ -17,7 +19,7 @@ export interface LiveRun {
   readonly definition: Definition
   readonly input: Json | null
   readonly handlers: Handlers | null
-  /** true: stays while it only waits. */
+  /** true: continues while it only waits. */
   readonly wait: boolean
   readonly signal: AbortSignal
 }
@@ -50,7 +52,7 @@ export async function liveRun(params: LiveRun): Promise<LiveEnd> {
   }
 }
 
-/** Two looks that agree: between two reads of the first an outcome may have been recorded. */
+/** Two looks must agree: between two reads of the first an outcome may have been recorded. */
 async function untilItOnlyWaits(engine: EngineApi, id: string, signal: AbortSignal): Promise<readonly Wait[] | null> {
   let before: string | null = null
   while (!signal.aborted) {

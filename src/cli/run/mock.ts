@@ -1,9 +1,9 @@
 /**
- * A dry run: in memory, with stand-ins for the types nobody handles, on a clock that skips every wait.
+ * A dry run: in memory, with stand-ins for the types without a handler, on a clock that skips every wait.
  *
- *   at work  a handler runs, an outcome is being recorded, something is claimable or overdue: look again soon
- *   idle     else. Whoever slept enough wakes; gates whose time has come are answered; if neither, the clock jumps to
- *            the next moment anything is due; if nothing ever is, the instance waits for something from outside
+ *   active   a handler runs, an outcome is being recorded, something is claimable or overdue: look again soon
+ *   idle     otherwise. Executions whose sleep is over wake; due gates are answered; if there are neither, the clock
+ *            jumps to the next due time; if there is none, the instance waits for something external
  *   ended    the instance has its verdict
  */
 
@@ -22,10 +22,10 @@ import { Services } from './services.ts'
 import { StandIns } from './stand-ins.ts'
 import { Tracer, type TraceStep } from './trace.ts'
 
-/** Stand-ins only sleep; a slot each costs nothing. */
+/** Stand-ins only sleep; a slot for each costs nothing. */
 const CONCURRENCY = 10_000
 const LOOK_MS = 2
-/** Something overdue that no sweep takes up must not stop the dry run for ever. */
+/** An overdue row that no sweep takes up must not stop the dry run forever. */
 const OVERDUE_LOOKS = 500
 const PORTION = 1000
 
@@ -51,7 +51,7 @@ export async function dryRun(params: DryRun): Promise<DryRunEnd> {
   const { Worker } = await import('../../worker/worker.ts')
   const store = await openStore('sqlite::memory:')
   await store.migrate()
-  // A session must outlive any jump; half of the jitter's range makes it exact.
+  // A session must outlive any jump; with half of the jitter's range the delay is exact.
   const engine = await Engine.open({
     vocabularies: VOCABULARIES,
     store,
@@ -138,13 +138,13 @@ class Pilot {
     if (clock.sleeping < CONCURRENCY && runs.some((r) => r.status === 'pending' && r.runAt <= now)) return false
     const held = runs.filter((r) => r.status === 'leased' && !r.deferred)
     if (!held.every((r) => clock.sleeps(`${r.id}/${r.attempt + 1}`))) return false
-    // The clock of a timeout begins with the report of the start, which a worker makes only after some real time.
+    // A timeout begins with the report of the start, which a worker only sends after some real time.
     const untold = held.filter((r) => r.timeoutMs !== null && r.startedAt === null)
     if (untold.length > 0) await sweep.started({ runs: untold.map((r) => ({ id: r.id, epoch: r.epoch, at: now })) })
     return untold.length === 0
   }
 
-  /** True: a gate was answered. Each gate is answered once its time has come, in the order they opened. */
+  /** true: a gate was answered. Each gate is answered once, when its time has come, in the order they opened. */
   async #answerGates(): Promise<boolean> {
     const { engine, clock, standIns } = this.#flight
     const now = await clock.now()

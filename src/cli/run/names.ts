@@ -10,9 +10,9 @@ import { kindsAt } from '../playbook-tools.ts'
 export interface Names {
   readonly nodes: ReadonlySet<string>
   readonly types: ReadonlySet<string>
-  /** Kinds of the tasks that steps of playbooks are made of. */
+  /** Kinds of the tasks in the steps of playbooks. */
   readonly tools: ReadonlySet<string>
-  /** Where sagas send their commands. */
+  /** The subjects of a saga's commands. */
   readonly subjects: ReadonlySet<string>
 }
 
@@ -34,7 +34,7 @@ export function namesOf(definition: Definition): Names {
 
 function addNet(net: Net, nodes: Set<string>, types: Set<string>): void {
   for (const { key, work, undo } of net.nodes) {
-    // The joins that steps share are no business of their author.
+    // The author does not know the joins that steps share.
     if (net.dialect === 'dag' && work.kind === 'pass') continue
     if (net.dialect === 'playbook' && !isStep(key)) continue
     nodes.add(key)

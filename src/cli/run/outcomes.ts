@@ -1,7 +1,7 @@
 /**
- * The outcomes file of a dry run: what stand-ins answer, by node key (`pay`, one item of an each `ship[2]`, an undo
- * `pay.undo`, what people say where governance forbids it `pay.governance`) or by type. A list gives one answer per
- * execution; after its end, and for whatever the file does not name, a stand-in returns its input.
+ * The outcomes file of a dry run: the answers of stand-ins, by node key (`pay`, one item of an each `ship[2]`, an undo
+ * `pay.undo`, the decision of people if governance forbids it `pay.governance`) or by type. A list has one answer per
+ * execution; after its end, and for names missing in the file, a stand-in returns its input.
  */
 
 import type { Failure } from '../../net/marking.ts'
@@ -13,12 +13,12 @@ import { readSource } from '../../notations/source/source.ts'
 export interface RunAnswer {
   readonly delayMs: number
   readonly error: Failure | null
-  /** undefined: the input. */
+  /** undefined: the input is the result. */
   readonly result: Json | undefined
 }
 
 export interface GateAnswer {
-  /** null: nobody answers; its timeout decides, if it has one. */
+  /** null: no answer; its timeout decides, if it has one. */
   readonly approved: boolean | null
   readonly afterMs: number
   readonly answer: Json | null
@@ -30,7 +30,7 @@ export interface Execution {
   readonly item: number
   readonly role: 'work' | 'undo' | 'final'
   readonly type: string
-  /** How often the run was executed, this time included: from 1, and on when it is sent back to work. */
+  /** Number of executions of the run, including this one: from 1, and counting on when it is made active again. */
   readonly times: number
 }
 
@@ -54,7 +54,7 @@ export class Outcomes {
     this.#answers = answers
   }
 
-  /** What an answer that stands alone says about governance is overruled by an approval: it holds for the first time. */
+  /** A single answer that fails with a governance error applies only the first time, since an approval overrules it. */
   run(execution: Execution): RunAnswer {
     const found = this.#find(namesOf(execution), execution.times)
     if (found === null) return PLAIN
@@ -67,7 +67,7 @@ export class Outcomes {
     return this.#find([node], times + 1)?.answer ?? PLAIN
   }
 
-  /** How the gate is answered that asks about this execution: in the words beside its error, or apart. */
+  /** The answer to the gate about this execution: given with its error, or separately. */
   appeal(execution: Execution, times: number): GateAnswer {
     const apart = this.#find([`${execution.node}.governance`], times + 1)
     return (apart ?? this.#find(namesOf(execution), execution.times))?.answer ?? PLAIN
@@ -89,8 +89,8 @@ function namesOf({ node, item, role, type }: Execution): readonly string[] {
 }
 
 /**
- * `known`: node keys and types of the definition; a name beyond them is a slip of the keyboard. `dialect`: steps have
- * fixed categories of errors, other notations any.
+ * `known`: node keys and types of the definition; any other name is a typing error. `dialect`: steps have fixed
+ * categories of errors, other notations any.
  */
 export function readOutcomes(file: string, text: string, known: ReadonlySet<string>, dialect = ''): Outcomes {
   const reader = new Reader(readSource(file, text))
@@ -117,7 +117,7 @@ const WORDS = ['ok', 'approved', 'rejected', 'timeout'] as const
 /** Longer than any timeout; a session lives longer. */
 export const NEVER_MS = 10 * 365 * 86_400_000
 
-/** A word is a short answer: `approved` and `rejected` of a gate, `ok` of a run, `timeout` of both: nothing comes. */
+/** A word is a short answer: `approved` and `rejected` of a gate, `ok` of a run, `timeout` of both: no answer. */
 function readAnswer(part: Part, dialect: string): Answer {
   if (typeof part.value === 'string') {
     const word = part.choice('an outcome', WORDS)

@@ -1,4 +1,4 @@
-/** An instance as a block of lines that is drawn again and again: what `watch`, `run` and `dev` show on a terminal. */
+/** An instance as a block of lines that is redrawn: what `watch`, `run` and `dev` show on a terminal. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
@@ -65,7 +65,7 @@ async function linesOf(
   return lines
 }
 
-/** One line for each step that has begun, or is held back. */
+/** One line for each step that has begun, or is held. */
 async function linesOfPlaybook(
   terminal: Terminal,
   engine: EngineApi,
@@ -100,7 +100,7 @@ function createdAt(entry: RunRow | InstanceRow | string): number {
   return typeof entry === 'string' ? 0 : entry.createdAt
 }
 
-/** Large fan-outs are told in numbers, with those that failed or are being tried again named. */
+/** Large fan-outs are summarised in numbers, with the failed and retried runs named. */
 function summarised(runs: readonly RunRow[]): readonly (RunRow | string)[] {
   if (runs.length <= SHOWN_RUNS) return runs
   const told = runs

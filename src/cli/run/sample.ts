@@ -1,10 +1,10 @@
-/** A value that fits a JSON Schema, for stand-ins: small, and only as clever as schemas of results are. */
+/** A value that fits a JSON Schema, for stand-ins: small, and only as elaborate as schemas of results usually are. */
 import { compileSchema } from '../../kernel/json-schema.ts'
 import type { Json } from '../../net/net.ts'
 
 type Schema = { readonly [keyword: string]: Json | undefined }
 
-/** `otherwise`: if it fits, or if nothing that fits was found. */
+/** `otherwise`: returned if it fits, or if no fitting value was found. */
 export function sampleOf(schema: Json, otherwise: Json): Json {
   const fits = compileSchema(schema)
   if (fits(otherwise)) return otherwise

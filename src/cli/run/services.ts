@@ -1,7 +1,7 @@
 /**
- * Services of a dry run: they take the commands that a saga stores, as the relay does, and answer each as the outcomes
- * file says, on the skipped clock. The saga itself runs on the engine's own path: the same handler builds its commands,
- * the same transactions store, answer and undo them. An answer that comes after the deadline of its step comes late.
+ * Services of a dry run: they take the commands that a saga stores, as the relay does, and answer each according to the
+ * outcomes file, on the skipped clock. The saga itself runs on the engine's own path: the same handler builds its
+ * commands, the same transactions store, answer and undo them. An answer after the deadline of its step is late.
  */
 
 import type { EngineApi } from '../../engine/api.ts'
@@ -16,11 +16,11 @@ import type { Handler } from '../../worker/handlers.ts'
 import type { SkippedClock } from './clock.ts'
 import { NEVER_MS, type Outcomes } from './outcomes.ts'
 
-/** Longer than a dry run: what was taken is not offered again unless it is sent anew. */
+/** Longer than a dry run: a taken command is only offered again when it is sent again. */
 const HOLD_MS = 1e12
 const AT_ONCE = 1000
 
-/** Bodies that a program builds are not at hand: the services are given what they are built from. */
+/** Bodies built by a program are not available: the services receive the builder's input instead. */
 const STAND_IN: Builders = {
   command: (_, { request }) => request as unknown,
   compensation: (_, { result }) => result as unknown,
@@ -32,7 +32,7 @@ export class Services {
   readonly #clock: SkippedClock
   readonly #times = new Map<string, number>()
   readonly #late = new AbortController()
-  /** Answers on their way; those that sleep are not. */
+  /** Answers being sent, without the sleeping ones. */
   busy = 0
 
   constructor(engine: EngineApi, outcomes: Outcomes, clock: SkippedClock) {
@@ -41,7 +41,7 @@ export class Services {
     this.#clock = clock
   }
 
-  /** What builds the commands of this net, by type; none: it is not a saga. */
+  /** The builder of this net's commands, by type; none: it is not a saga. */
   handlers(net: Net): readonly (readonly [string, Handler])[] {
     if (net.dialect !== 'saga') return []
     const types = new Set(net.nodes.flatMap(({ work }) => (work.kind === 'run' ? [work.type] : [])))
@@ -52,7 +52,7 @@ export class Services {
     })
   }
 
-  /** Takes what has been sent. true: there was something. */
+  /** Takes the commands that have been sent. true: there were some. */
   async take(): Promise<boolean> {
     const rows = await this.#engine.commands.take({ limit: AT_ONCE, holdMs: HOLD_MS })
     for (const row of rows) {
@@ -88,7 +88,7 @@ export class Services {
           : { kind: 'failed' as const, error }
       await this.#engine.complete({ runId, outcome })
     } catch (refused) {
-      // Too late, or the dry run is over: as a real service would find out.
+      // Too late, or the dry run is over: a real service would get the same refusal.
       if (!(refused instanceof PetrelError) && !this.#late.signal.aborted) throw refused
     }
   }

@@ -1,4 +1,7 @@
-/** Stand-ins of a dry run: they answer as the outcomes file says, else with the input, or what a schema asks for. */
+/**
+ * Stand-ins of a dry run: they answer according to the outcomes file, otherwise with the input, or a value that fits
+ * the schema.
+ */
 
 import type { GateRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
@@ -12,19 +15,19 @@ import type { SkippedClock } from './clock.ts'
 import type { Execution, GateAnswer, Outcomes } from './outcomes.ts'
 import { sampleOf } from './sample.ts'
 
-/** A gate that is asked again and again has nobody who says no: the dry run would never end. */
+/** A gate that is always approved and always opened again: without a limit the dry run would never end. */
 const MOST_APPROVALS = 20
 
 export class StandIns {
   readonly #outcomes: Outcomes
   readonly #clock: SkippedClock
-  /** Results that steps must have, by the schema of their node. */
+  /** The schemas of results, by node. */
   readonly #schemas: ReadonlyMap<string, Json>
-  /** By run: a run sent back to work counts its attempts anew, the outcomes file does not. */
+  /** By run: the attempts of a run that is made active again start at 1, the outcomes file counts on. */
   readonly #executions = new Map<string, Execution>()
   readonly #gates = new Map<string, number>()
   readonly #gatesAt = new Map<string, number>()
-  /** Handlers at work, own or stand-in, asleep or not. */
+  /** Handlers under way, own or stand-in, asleep or not. */
   running = 0
 
   constructor(definition: Definition, outcomes: Outcomes, clock: SkippedClock) {
@@ -35,7 +38,7 @@ export class StandIns {
     this.#schemas = new Map(nodes.flatMap(({ key, schema }) => (schema?.output ? [[key, schema.output] as const] : [])))
   }
 
-  /** The handlers given, counted, and a stand-in for every other type. */
+  /** The given handlers, counted, and a stand-in for every other type. */
   handlers(own: Handlers | null): Handlers {
     const handlers = new Handlers()
     for (const [type, handler] of own?.entries() ?? []) handlers.add(type, this.#counted(handler))
@@ -61,7 +64,7 @@ export class StandIns {
     const { delayMs, error, result } = this.#outcomes.run(this.#executions.get(ctx.runId) as Execution)
     if (delayMs > 0) await this.#clock.sleep(`${ctx.runId}/${ctx.attempt}`, delayMs, ctx.signal)
     const step = isStepType(ctx.type)
-    // What the tasks of a step decide is final: only a lost worker is tried again.
+    // The outcome of a step's tasks is final: only a lost worker causes a retry.
     if (error !== null) throw mocked(step && error.retryable === undefined ? { ...error, retryable: false } : error)
     if (result !== undefined) return result
     if (step) return inputOf(args)
@@ -69,7 +72,7 @@ export class StandIns {
     return schema === undefined ? args : sampleOf(schema, args)
   }
 
-  /** How people answer a gate: one of a step, or one where governance forbade a run. */
+  /** The decision for a gate: one of a step, or one where governance forbade a run. */
   gate(gate: GateRow): GateAnswer {
     let times = this.#gates.get(gate.id)
     if (times === undefined) {
@@ -85,7 +88,7 @@ export class StandIns {
   }
 }
 
-/** What a step of a playbook was given by its author: its item, or its args. */
+/** The author's input of a playbook's step: its item, or its args. */
 function inputOf(payload: StepPayload): Json {
   return payload.item === undefined ? (payload.args ?? {}) : payload.item.value
 }

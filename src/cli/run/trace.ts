@@ -1,4 +1,4 @@
-/** Events of an instance and its children as lines a person follows: node, attempt, outcome, when. */
+/** Events of an instance and its children as readable lines: node, attempt, outcome, time. */
 
 import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
@@ -55,7 +55,7 @@ const OTHER_EVENTS: { readonly [type: string]: string } = {
   'instance.compensated': 'compensated',
 }
 
-/** What a playbook calls the same, and what only it tells. */
+/** Events that a playbook shares with other notations, and those that only it has. */
 const PLAYBOOK_EVENTS: { readonly [type: string]: string } = {
   ...OTHER_EVENTS,
   succeeded: 'done',
@@ -66,7 +66,7 @@ const PLAYBOOK_EVENTS: { readonly [type: string]: string } = {
   'instance.waiting': 'waiting',
 }
 
-/** Items of longer loops are told in numbers, and one by one only where something went wrong. */
+/** Items of longer loops are summarised in numbers, and shown one by one only if something went wrong. */
 const TOLD_ITEMS = 100
 
 interface EventData {
@@ -95,7 +95,7 @@ export class Tracer {
     this.#names.set(root.id, root.name)
   }
 
-  /** Steps worth a line, in the order they happened. */
+  /** Steps worth a line, in the order in which they happened. */
   async steps(events: readonly StoredEvent[]): Promise<readonly TraceStep[]> {
     const told = (type: string): boolean => RUN_EVENTS[type] !== undefined || type === 'returned'
     const ids = events.filter((e) => e.runId !== null && told(e.type)).map((e) => e.runId as string)
@@ -164,7 +164,7 @@ function playbookOf(net: Net): Playbook {
   return { tools: new Map(net.nodes.map((node) => [node.key, toolsOf(node)])), loops: new Map() }
 }
 
-/** In its own words; undefined: not worth a line. */
+/** In the notation's own terms; undefined: not worth a line. */
 function playbookOutcome(
   event: StoredEvent,
   data: EventData,
@@ -175,7 +175,7 @@ function playbookOutcome(
   if (node !== null && !isStep(node)) return undefined
   if (type === 'each.opened' && node !== null) loops.set(node, data.total ?? 0)
   if (type === 'node.fired' && data.kind !== 'pass') return undefined
-  // Its first run began; that it was started is clear from its first line.
+  // Its first run has begun; its first line shows that it was started.
   if (type === 'instance.started') return undefined
   if (type === 'returned' && data.run_at === undefined) return undefined
   if (type === 'instance.completed') return data.outcome === 'partial' ? 'partial' : 'success'

@@ -1,4 +1,4 @@
-/** What an instance waits for when nothing in it moves by itself any more. */
+/** What an instance waits for when nothing in it can continue by itself. */
 import type { EngineApi } from '../../engine/api.ts'
 import { toolsOfType, typeMatcher } from '../../kernel/type-filters.ts'
 import type { RuntimeRow } from '../../model/registry.ts'
@@ -12,17 +12,17 @@ import { brief, placeOf } from '../terminal/words.ts'
 
 export interface Wait {
   readonly kind: 'gate' | 'held' | 'completion' | 'worker' | 'queue' | 'registry'
-  /** What to name when answering it: a gate, a run, a node, a type or a queue. */
+  /** The name to use when answering it: a gate, a run, a node, a type or a queue. */
   readonly id: string
   readonly instance: string
   readonly node: string | null
   readonly text: string
 }
 
-/** Instances and runs looked at per question: enough to name what holds up a person's workflow. */
+/** Instances and runs read per query: enough to find what holds up one workflow. */
 const LOOKED_AT = 500
 
-/** null: something still moves (a run is being worked on, is due, or will be). */
+/** null: something still moves (a run is active, is due, or will be). */
 export async function waitsOf(engine: EngineApi, rootId: string): Promise<readonly Wait[] | null> {
   const { queries } = engine
   const now = await engine.queries.now()

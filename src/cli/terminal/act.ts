@@ -12,7 +12,7 @@ export interface Shared {
 /** A file in commands/ adds itself to the program. The table in commands.ts lists them. */
 export type DefineCommand = (program: Command) => void
 
-/** Runs the body and turns its answer, or its error, into the exit code of the process. */
+/** Runs the body and turns its result, or its error, into the exit code of the process. */
 export function act<O extends Shared, A extends readonly unknown[] = readonly string[]>(
   body: (terminal: Terminal, options: O, ...args: A) => Promise<number> | number,
 ): (...given: unknown[]) => Promise<void> {
@@ -26,7 +26,7 @@ export function act<O extends Shared, A extends readonly unknown[] = readonly st
     } catch (error) {
       process.exitCode = reportFailure(terminal, error)
     }
-    // A handle that someone forgot to close must not keep a finished command from ending.
+    // A handle that was not closed must not keep a finished command from ending.
     setTimeout(() => process.exit(), 2000).unref()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How a command fails: one line says what is wrong, one what would be right, and the exit code comes from the table of
- * error codes. A stack is shown only with PETREL_DEBUG=1.
+ * How a command fails: one line with the problem, one with the correct form, and the exit code from the table of error
+ * codes. A stack is shown only with PETREL_DEBUG=1.
  */
 
 import { ERRORS, type ErrorCode, knownHint, PetrelError, shellHintOf } from '../../kernel/errors.ts'
@@ -12,7 +12,7 @@ import { harmless, type Terminal } from './terminal.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, denied: 4 } as const
 
-/** A mistake the person at the shell can put right. */
+/** A mistake that the user of the shell can correct. */
 export class CliError extends PetrelError {
   readonly hint: string
   constructor(code: ErrorCode, message: string, hint: string, details: Readonly<Record<string, unknown>> = {}) {
@@ -68,7 +68,7 @@ export function reportFailure(terminal: Terminal, error: unknown): number {
   return exit
 }
 
-/** `file:line:column: what is wrong`, and below it what would be right. */
+/** `file:line:column: what is wrong`, and below it the correct form. */
 export function problemLines(error: Pick<DefinitionError, 'file' | 'problems'>, kind = ''): readonly string[] {
   const more = error.problems.length - MAX_LISTED_MISTAKES
   const lines = error.problems.slice(0, MAX_LISTED_MISTAKES).flatMap((p) => {

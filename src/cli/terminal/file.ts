@@ -22,7 +22,7 @@ export function readText(file: string): string {
   }
 }
 
-/** Of a definition: its mistakes are told like all others in it. */
+/** For a definition: problems with the file are reported like mistakes in it. */
 export function readDefinitionText(file: string): string {
   return definitionText(file === '-' ? 'stdin' : file, readBytes(file))
 }
@@ -44,13 +44,13 @@ function readBytes(file: string): Buffer {
 }
 
 export interface FileOptions {
-  /** What steps of playbooks may be made of. */
+  /** The tools for steps of playbooks. */
   readonly tools?: Tools
-  /** Where definitions that it names are looked for when they are not beside it. */
+  /** Finds definitions that it names if they are not in the same folder. */
   readonly deployed?: Required<Pick<ReadOptions, 'resolve' | 'names'>>
 }
 
-/** Definitions that it names are looked for beside it. */
+/** Definitions that it names are searched for in the same folder. */
 export async function readDefinitionFile(file: string, { tools, deployed }: FileOptions = {}): Promise<Definition> {
   const text = readDefinitionText(file)
   const { readDefinition } = await import('../../operations/definitions/read.ts')

@@ -1,6 +1,6 @@
-/** Commands that would help, as they are printed below what waits. */
+/** Commands that would help, printed below a wait. */
 
-/** How to write what an admission rule asks for. */
+/** The command to write the context that an admission rule requires. */
 export function contextHint(instance: string, names: readonly string[]): string {
   const entries = names.map((name) => `${name}=true`).join(' ')
   return `petrel context ${instance} ${entries === '' ? 'NAME=JSON' : entries}`

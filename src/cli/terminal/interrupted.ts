@@ -1,4 +1,4 @@
-/** SIGINT and SIGTERM as an AbortSignal. The second one ends the process at once: someone is out of patience. */
+/** SIGINT and SIGTERM as an AbortSignal. The second one ends the process at once. */
 
 export interface Interruption {
   readonly signal: AbortSignal
@@ -29,7 +29,7 @@ export function interrupted(): Interruption {
   }
 }
 
-/** Resolves when the signal came. */
+/** Resolves when the signal is aborted. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -1,4 +1,4 @@
-/** JSON given on the command line: as it is, from a file (`@FILE`), or from standard input (`-`). */
+/** JSON given on the command line: directly, from a file (`@FILE`), or from standard input (`-`). */
 import { INEXACT_HINT, inexactNumber, inexactText } from '../../kernel/exact-numbers.ts'
 import type { Json } from '../../net/net.ts'
 import { CliError } from './failure.ts'

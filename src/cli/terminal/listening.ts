@@ -1,4 +1,4 @@
-/** A port that cannot be listened on, as what would be right. */
+/** Reports a port that cannot be listened on, with the correct form. */
 import { PetrelError } from '../../kernel/errors.ts'
 import { CliError } from './failure.ts'
 

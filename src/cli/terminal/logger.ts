@@ -1,4 +1,4 @@
-/** The log of a process that stays: JSON lines on stderr, from `warn` up; PETREL_LOG names another level. */
+/** The log of a long-running process: JSON lines on stderr, from `warn` up; PETREL_LOG sets another level. */
 import type { Logger } from '../../kernel/logger.ts'
 
 export async function serviceLogger(): Promise<Logger> {

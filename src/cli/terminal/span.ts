@@ -1,4 +1,4 @@
-/** How long something is good for, as it is given on the command line. */
+/** A duration given on the command line. */
 import { InvalidArgumentError } from 'commander'
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000 }

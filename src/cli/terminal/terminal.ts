@@ -1,5 +1,5 @@
 /**
- * Where a command prints. On a terminal: colour and lines that redraw themselves. Piped, or with NO_COLOR: plain
+ * The output of a command. On a terminal: colour and lines that redraw themselves. Piped, or with NO_COLOR: plain
  * lines, never an escape code. With --json: one JSON value on stdout and nothing else there.
  */
 import { stripVTControlCharacters } from 'node:util'
@@ -45,7 +45,7 @@ export class Terminal {
     return this.#out.columns || 100
   }
 
-  /** A line for people; nothing with --json. */
+  /** A line for people; not printed with --json. */
   print(line = ''): void {
     if (!this.json) this.#out.write(`${line}\n`)
   }
@@ -55,7 +55,7 @@ export class Terminal {
     this.#out.write(`${JSON.stringify(value, null, 2)}\n`)
   }
 
-  /** One JSON value per line: what a command tells while it goes on. */
+  /** One JSON value per line: intermediate output of a command. */
   record(value: unknown): void {
     this.#out.write(`${JSON.stringify(value)}\n`)
   }
@@ -107,13 +107,13 @@ export class Redraw {
 
   draw(lines: readonly string[]): void {
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
-    // A line that wraps would throw the count of lines off.
+    // A line that wraps would make the count of lines wrong.
     const body = lines.map((line) => `\u001b[2K${cutTo(line, this.#columns())}\n`).join('')
     this.#out.write(`${up}\r\u001b[J${body}`)
     this.#drawn = lines.length
   }
 
-  /** Leaves what was drawn and goes on below it. */
+  /** Keeps the drawn block and continues below it. */
   keep(): void {
     this.#drawn = 0
   }
@@ -132,7 +132,7 @@ function cutTo(line: string, columns: number): string {
   return `${[...stripVTControlCharacters(line)].slice(0, columns - 2).join('')}…`
 }
 
-/** Text that came from outside must not steer the terminal. */
+/** Text from outside must not control the terminal. */
 export function harmless(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '�')
 }

@@ -1,4 +1,4 @@
-/** How times, states and values read on a terminal. */
+/** Times, states and values as text on a terminal. */
 
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { executionStatus } from '../../notations/playbook/project/words.ts'
@@ -36,18 +36,18 @@ export function paintState(terminal: Terminal, word: string): string {
   return colour === undefined ? word : terminal.paint(colour, word)
 }
 
-/** `completed (partial)`: the outcome where it says more than the state. */
+/** `completed (partial)`: with the outcome if it is more precise than the state. */
 export function instanceState(row: InstanceRow): string {
   const plain = row.outcome === null || ['success', 'failed', 'cancelled', 'rolled_back'].includes(row.outcome)
   return plain ? row.state : `${row.state} (${row.outcome})`
 }
 
-/** In the word of its notation, where that has one of its own for the whole. */
+/** The notation's own term for the state of the whole, if it has one. */
 export function ownState(row: InstanceRow): string {
   return row.dialect === 'playbook' ? executionStatus(row) : instanceState(row)
 }
 
-/** One word for where a run stands. */
+/** One word for the state of a run. */
 export function runState(row: RunRow, now: number): string {
   if (row.status === 'leased') return row.deferred ? 'deferred' : row.startedAt === null ? 'leased' : 'running'
   if (row.status === 'pending' && row.runAt > now) return row.attempt > 0 ? 'retrying' : 'scheduled'
@@ -59,7 +59,7 @@ export function placeOf(run: { readonly node: string | null; readonly item: numb
   return `${run.role === 'undo' ? 'undo ' : ''}${run.node ?? ''}${item}`
 }
 
-/** A span in the largest units that say something. */
+/** A duration in its largest units. */
 export function span(ms: number): string {
   if (ms < 0) return `-${span(-ms)}`
   if (ms < 1000) return `${Math.round(ms)} ms`

@@ -39,7 +39,7 @@ export function httpOptions(command: Command): Command {
     )
 }
 
-/** The options of the command line as the server takes them. */
+/** The command-line options in the server's form. */
 export function httpParams(options: HttpOptions): HttpParams {
   const auth = options.insecure === true ? 'insecure' : options.requireKey === true ? 'required' : undefined
   return {

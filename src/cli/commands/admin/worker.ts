@@ -104,7 +104,7 @@ export function defineWorker(program: Command): void {
 interface Work {
   readonly handlers: Handlers
   readonly sagas: readonly Saga[]
-  /** Of its tools; null: it works on no steps of playbooks. */
+  /** The kinds of its tools; null: it executes no steps of playbooks. */
   readonly kinds: readonly string[] | null
 }
 
@@ -119,7 +119,7 @@ async function workOf(options: WorkerOptions): Promise<Work> {
   const { loadModule } = await import('../../run/handlers.ts')
   const module = await loadModule(options.handlers)
   const only = options.types ?? null
-  // A module that brings tools of its own means to use them.
+  // A module with tools of its own is given in order to use them.
   if (options.tools === undefined && module.tools.length === 0) {
     const none = module.handlers.types().length === 0 && (options.nats !== undefined || module.sagas.length > 0)
     return { handlers: none ? module.handlers : module.handlers.select(only), kinds: null, sagas: module.sagas }

@@ -1,4 +1,4 @@
-/** definitions ls | show | retire: what has been deployed. */
+/** definitions ls | show | retire: the deployed definitions. */
 import type { Command } from 'commander'
 import type { EngineApi } from '../../../engine/api.ts'
 import type { DefinitionHead, DefinitionRow } from '../../../model/definitions.ts'
@@ -152,7 +152,7 @@ async function print(terminal: Terminal, engine: EngineApi, row: DefinitionRow):
   )
 }
 
-/** '' if nothing but a person starts it. */
+/** '' if it is only started explicitly. */
 export function triggerText(trigger: string | null): string {
   const {
     event = null,

@@ -39,7 +39,7 @@ async function deploy(terminal: Terminal, options: Shared, files: readonly strin
   }
 }
 
-/** Files may be made of one another, in any order: what failed is tried again as long as others get through. */
+/** Files may refer to one another, in any order: failed ones are retried as long as others succeed. */
 async function deployAll(
   catalog: Catalog,
   texts: readonly { readonly file: string; readonly text: string }[],

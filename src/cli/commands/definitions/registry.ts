@@ -1,4 +1,4 @@
-/** registry ls | set | enable | disable | rm: which runtime executes a type, and whether anybody may. */
+/** registry ls | set | enable | disable | rm: which runtime executes a type, and whether any may. */
 
 import type { Command } from 'commander'
 import type { RuntimeRow, TypeRegistry } from '../../../model/registry.ts'

@@ -1,4 +1,4 @@
-/** schedules ls | add | pause | resume | rm: runs that are submitted by the clock. */
+/** schedules ls | add | pause | resume | rm: runs that are submitted on a schedule. */
 
 import type { Command } from 'commander'
 import type { EngineApi } from '../../../engine/api.ts'
