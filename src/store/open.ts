@@ -1,4 +1,4 @@
-/** Opens the store a URL names. Each kind is loaded only when asked for: an embedded program never loads `pg`. */
+/** Opens the store that a URL names. Each kind is loaded only on request: an embedded program never loads `pg`. */
 import { StoreUnusableError } from '../kernel/store-errors.ts'
 import type { Store } from './store.ts'
 
@@ -7,7 +7,7 @@ export interface StoreOptions {
   readonly probe?: (point: 'before-commit' | 'after-commit') => void
   /** Postgres only: transactions in flight at the same time. */
   readonly connections?: number
-  /** Postgres only, behind a transaction pooler: no LISTEN, other processes' commits are found by polling. */
+  /** Postgres only, behind a transaction pooler: no LISTEN, so other processes' commits are found by polling. */
   readonly pollOnly?: boolean
 }
 

@@ -2,11 +2,12 @@
  * The files that make the schema of a store.
  *
  * Numbered migrations (migrations/0001_name.sql) are applied once each, in order, and never change after their release.
- * Repeatable files (repeatable/10_name.sql) hold the current text of all views, triggers and functions. One is applied as a
- * whole when the database has another text of it, and all of them, in order, after any numbered migration.
+ * Repeatable files (repeatable/10_name.sql) contain the current text of all views, triggers and functions. A file is
+ * applied when the database has another text of it, and all of them, in order, after any numbered migration.
  *
- * The first line of a repeatable file is its revision. A database that knows a higher number or revision, or a file that this
- * build lacks, was migrated by a newer build and is refused: an old process would put its own text back (decision 031).
+ * The first line of a repeatable file is its revision. A database with a higher number or revision, or with a file that
+ * this build lacks, was migrated by a newer build and is refused: an old process would restore its own text (decision
+ * 031).
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { codeFile } from '../files.ts'
@@ -32,7 +33,7 @@ export interface SchemaFiles {
   readonly repeatables: readonly Repeatable[]
 }
 
-/** What a database has recorded: rows of workflow_migration and workflow_repeatable. */
+/** The migrations recorded in a database: rows of workflow_migration and workflow_repeatable. */
 export type AppliedMigration = Pick<Migration, 'version' | 'name' | 'checksum'>
 export type AppliedRepeatable = Pick<Repeatable, 'name' | 'revision' | 'checksum'>
 
@@ -41,7 +42,7 @@ export interface Migrated {
   readonly applied: readonly string[]
   /** Repeatable files that were applied because they are new, have changed, or follow a numbered migration. */
   readonly repeatables: readonly string[]
-  /** Of the newest numbered migration. */
+  /** The number of the newest numbered migration. */
   readonly version: number
 }
 
@@ -130,7 +131,7 @@ export function changedRepeatables(
   return repeatables.filter((file) => checksums.get(file.name) !== file.checksum)
 }
 
-/** As `Migrated` and the command `migrate` list it. */
+/** The form in which `Migrated` and the command `migrate` list it. */
 export function titleOf(migration: AppliedMigration): string {
   return `${String(migration.version).padStart(4, '0')}_${migration.name}`
 }

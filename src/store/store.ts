@@ -1,7 +1,7 @@
 /**
- * What the engine asks of a database. Every change of state is one `transact`: lock, load, decide, write, commit.
+ * The engine's interface to a database. Every change of state is one `transact`: lock, load, decide, write, commit.
  * `decide` is synchronous and may be called again (after a deadlock, a serialization failure or a lost connection
- * before commit), so it must depend on nothing but what was loaded. No SQL exists outside the two stores.
+ * before commit), so it must depend only on what was loaded. No SQL exists outside the two stores.
  */
 
 import type { Commands, NewCommand } from '../model/commands.ts'
@@ -36,27 +36,30 @@ export interface Store {
   /** Applies missing migrations and changed repeatable files under a lock; refuses a database with a newer schema. */
   migrate(): Promise<Migrated>
   close(): Promise<void>
-  /** Callers will list and count here: reads that may take long are to leave the event loop to the engine. */
+  /** Announces that callers will list and count: from now on reads that may take long run outside the event loop. */
   offload(): void
   /** The store's clock. */
   now(): Promise<number>
-  /** Writes as much as a step with a large result would, and takes it back. Throws if the store takes no writes. */
+  /** Writes as much as a step with a large result would, and takes it back. Throws if the store accepts no writes. */
   probeWrite(): Promise<void>
   /** Moves the store's clock relative to the machine's, for every process on this store (tests, dry runs). */
   moveClock(offsetMs: number): Promise<void>
 
   /**
-   * The one way anything changes. Locks the roots (ordered by id), loads the need, lets `decide` ask for more until it
-   * gives a delta, writes it, commits. Lock order: root instances → runs → limits → unique keys, each ordered.
+   * The only way to change state. Locks the roots (ordered by id), loads the need, lets `decide` ask for more until it
+   * returns a delta, writes it, commits. Lock order: root instances → runs → limits → unique keys, each ordered.
    */
   transact<T>(params: Transaction<T>): Promise<T>
 
-  /** Called after other processes' commits that may interest us; see Wake. Returns an unsubscribe function. */
+  /** Calls the listener after relevant commits of other processes; see Wake. Returns an unsubscribe function. */
   onWake(listener: (wake: Wake) => void): () => void
-  /** Tells other processes; coalesced, after commit, never inside a transaction. */
+  /** Notifies other processes; coalesced, after commit, never inside a transaction. */
   wake(wake: Wake): void
 
-  /** For tests: empties every table but migrations, settings, keys, and nets (named by their content, so never wrong). */
+  /**
+   * For tests: empties every table except migrations, settings, keys, and nets (identified by their content, so never
+   * wrong).
+   */
   reset(): Promise<void>
 
   readonly read: Queries
@@ -74,15 +77,15 @@ export interface Transaction<T> {
   /** Root instances to lock FOR UPDATE. */
   readonly roots: readonly string[]
   /**
-   * true: wait for locked rows, without keeping others waiting; in the end a StoreLockedError. false: locked roots are
-   * skipped and missing from `loaded.locked`; other rows that stay locked are a StoreLockedError at once.
+   * true: wait for locked rows, without delaying other transactions; in the end a StoreLockedError. false: locked roots
+   * are skipped and missing from `loaded.locked`; other rows that stay locked are a StoreLockedError at once.
    */
   readonly wait: boolean
   readonly need: Need
   decide(loaded: Loaded): { readonly need: Need } | { readonly delta: Delta; readonly result: T }
 }
 
-/** What to load. Each part may be left out. Asking again for something already loaded is harmless. */
+/** What to load. Each part may be left out. Requesting something that is already loaded is harmless. */
 export interface Need extends FiringNeed {
   /** Locked FOR UPDATE, ordered by id. */
   readonly runs?: readonly string[]
@@ -100,7 +103,7 @@ export interface Need extends FiringNeed {
     readonly held: 'all' | 'unattended'
     readonly limit: number
   }[]
-  /** Attached children that are not ending already (phase forward or final). */
+  /** Attached children that are not already ending (phase forward or final). */
   readonly openChildren?: readonly { readonly instanceId: string; readonly limit: number }[]
   readonly gates?: readonly string[]
   readonly openGates?: readonly { readonly instanceId: string; readonly limit: number }[]
@@ -112,7 +115,7 @@ export interface Need extends FiringNeed {
     readonly from: number
     readonly count: number
   }[]
-  /** Result of the latest succeeded work of a node (item −1: of a node that is no `each`; item null: all items). */
+  /** Result of the latest succeeded work of a node (item −1: of a node that is not an `each`; item null: all items). */
   readonly results?: readonly { readonly instanceId: string; readonly node: string }[]
   /** Latest `work` run of a node (and item; −1: none), whatever its state. */
   readonly places?: readonly { readonly instanceId: string; readonly node: string; readonly item: number }[]
@@ -123,17 +126,17 @@ export interface Need extends FiringNeed {
   /** Locked FOR UPDATE, ordered by key. */
   readonly limits?: readonly string[]
   /**
-   * The same, after those; held even where there is no row: an unlimited one is made. Two that bring the same new limit
-   * come one after the other.
+   * The same, after those; held even if there is no row: an unlimited one is created. Two transactions with the same
+   * new limit are serialised.
    */
   readonly heldLimits?: readonly string[]
-  /** Slot keys: is any instance queued under them? */
+  /** Slot keys: whether an instance is queued under them. */
   readonly queuedUnder?: readonly string[]
   /** The best claimable runs, best first, locked FOR UPDATE SKIP LOCKED. */
   readonly candidates?: Candidates
   /** Smallest priority among claimable runs that this filter matches. Reads only. */
   readonly urgency?: readonly ClaimFilter[]
-  /** The same for the next transaction: answered by the commit, not always by the time this one is decided. */
+  /** The same for the next transaction: answered by the commit, not always before this one is decided. */
   readonly nextUrgency?: readonly ClaimFilter[]
   /** Existing runs with these idempotency keys. */
   readonly idempotencyKeys?: readonly string[]
@@ -143,36 +146,41 @@ export interface Need extends FiringNeed {
   readonly uniques?: readonly string[]
   readonly sessions?: readonly string[]
   readonly schedules?: readonly string[]
-  /** All versions of these names; the names are locked, whether or not there are any. */
+  /** All versions of these names; the names are locked, even if there are none. */
   readonly definitions?: readonly DefinitionName[]
-  /** Leased runs handed to a session by a report: answers a repeated report. */
+  /** Leased runs handed to a session in reply to a report: answers a repeated report. */
   readonly handedBy?: readonly { readonly sessionId: string; readonly reportId: string }[]
 }
 
-/** Which runs a worker may take. Queues are exact names, types as type-filter.ts reads them; null: any. */
+/** Which runs a worker may take. Queues are exact names, types are in the format of type-filter.ts; null: any. */
 export interface ClaimFilter {
   readonly queues: readonly string[] | null
   readonly types: readonly string[] | null
   readonly tenant: string | null
-  /** Types that the registry binds to another runtime are left out; null: all that it binds to any. */
+  /** Types that the registry binds to another runtime are left out; null: all types that it binds to any. */
   readonly runtime: string | null
 }
 
 export interface Candidates extends ClaimFilter {
   readonly limit: number
-  /** Queues and limit keys found full in this transaction: their runs are passed over. */
+  /** Queues and limit keys found full in this transaction: their runs are skipped. */
   readonly skipQueues: readonly string[]
   readonly skipLimitKeys: readonly string[]
   /** true: a queue named earlier comes first, whatever the priorities; needs `queues`. */
   readonly inOrder?: boolean
-  /** Of their payloads together: the first run that goes beyond it is the last. */
+  /** Limit for all payloads together: the first run that exceeds it is the last. */
   readonly maxBytes?: number
 }
 
-/** Everything loaded so far. Absent things are known absent: `slots.get(k)` is null, not undefined, once asked for. */
+/**
+ * Everything loaded so far. Missing rows are known to be missing: `slots.get(k)` is null, not undefined, once
+ * requested.
+ */
 export interface Loaded extends FiringsLoaded {
   readonly now: number
-  /** What the registry says of a type; null: nothing. Need not be asked for: whoever hands out work must know it. */
+  /**
+   * The registry's entry for a type; null: none. Need not be requested: every transaction that hands out work uses it.
+   */
   listing(type: string): Listing | null
   readonly locked: ReadonlySet<string>
   readonly runs: ReadonlyMap<string, RunRow>
@@ -191,7 +199,7 @@ export interface Loaded extends FiringsLoaded {
   readonly items: ReadonlyMap<string, string>
   /** Key: `${instanceId}/${node}`; value: JSON text, null: no result. For an `each`: an object keyed by item index. */
   readonly results: ReadonlyMap<string, string | null>
-  /** Of which firing they are; no entry: of none. */
+  /** The firing that each result belongs to; no entry: none. */
   readonly resultFires: ReadonlyMap<string, number>
   /** Key: `${instanceId}/${node}/${item}`; null: none. */
   readonly places: ReadonlyMap<string, RunRow | null>
@@ -199,7 +207,7 @@ export interface Loaded extends FiringsLoaded {
   readonly nets: ReadonlyMap<string, NetRow>
   readonly queues: ReadonlyMap<string, QueueRow>
   readonly limits: ReadonlyMap<string, LimitRow>
-  /** Asked for, but held by a transaction elsewhere: there is no room under them, and none can be given back. */
+  /** Requested, but held by a transaction elsewhere: there is no room under them, and none can be returned. */
   readonly lockedLimits?: ReadonlySet<string>
   readonly queuedUnder: ReadonlyMap<string, boolean>
   readonly candidates: readonly RunRow[]
@@ -208,7 +216,7 @@ export interface Loaded extends FiringsLoaded {
   /** In the order of `need.nextUrgency`. Not for `decide`: a store may ask together with the writes. */
   readonly nextUrgency: readonly (number | null)[]
   readonly idempotencyKeys: ReadonlyMap<string, RunRow>
-  /** Asked-for idempotency keys whose run retention has removed: key → id of that run. Still taken. */
+  /** Requested idempotency keys whose run retention has removed: key → id of that run. Still taken. */
   readonly keptKeys?: ReadonlyMap<string, string>
   readonly startKeys: ReadonlyMap<string, InstanceRow>
   readonly uniques: ReadonlyMap<string, UniqueRow>
@@ -236,11 +244,11 @@ export interface Delta {
   readonly items?: readonly ItemChunk[]
   /**
    * Instances whose leased runs get cancel_requested_at (if not set): their workers are asked to stop. Runs that this
-   * delta inserts are not among them: they follow from the stop.
+   * delta inserts are excluded: they follow from the stop.
    */
   readonly signal?: readonly string[]
   readonly nets?: readonly NetRow[]
-  /** Reserved for a root and what is nested in it. A taken one is a StoreConflictError. */
+  /** Reserved for a root and everything nested in it. A taken one is a StoreConflictError. */
   readonly names?: readonly { readonly name: string; readonly rootId: string }[]
   readonly queues?: readonly QueueRow[]
   readonly limits?: readonly LimitRow[]
@@ -253,24 +261,26 @@ export interface Delta {
     readonly retire?: readonly string[]
     readonly restore?: readonly string[]
   }
-  /** Of runs that are deferred here. One that its run had before is replaced. */
+  /** For runs that are deferred here. A previous command of the run is replaced. */
   readonly commands?: { readonly put?: readonly NewCommand[] }
   readonly events?: readonly EventRow[]
 }
 
-/** `runs`: something became claimable on these queues. `ended`: these instances or bare runs reached their end. */
+/** `runs`: something became claimable on these queues. `ended`: these instances or bare runs have ended. */
 export interface Wake {
   readonly queues?: readonly string[]
   readonly ended?: readonly string[]
   /** Cancel requests, pauses, worker directives: sessions should beat now. */
   readonly control?: boolean
-  /** A foreign client ended runs: they wait to be settled. Only the database says so (its triggers), no process does. */
+  /**
+   * A foreign client ended runs: they wait to be settled. Only sent by the database (its triggers), never by a process.
+   */
   readonly outside?: boolean
-  /** Commands were put: they are due at once. */
+  /** Commands were stored: they are due at once. */
   readonly commands?: boolean
   /**
-   * A connection of ours was lost, perhaps to a server that lost commits with it: what is remembered of rows may not be so
-   * any more. Only this process tells itself.
+   * A connection of ours was lost, perhaps to a server that lost commits with it: remembered rows may be wrong. Only
+   * sent within this process.
    */
   readonly lost?: boolean
 }
@@ -281,8 +291,8 @@ export interface Keys {
   find(id: string): Promise<KeyRow | null>
   /** Oldest first, revoked ones too. */
   list(): Promise<readonly KeyRow[]>
-  /** null: there is no such key, or it was revoked before. */
+  /** null: there is no such key, or it was already revoked. */
   revoke(id: string): Promise<KeyRow | null>
-  /** The secret that links are signed with, the same for every process: the first that anybody offers stays. */
+  /** The secret that links are signed with, the same for every process: the first one offered stays. */
   signing(fresh: string): Promise<string>
 }

@@ -1,15 +1,15 @@
 import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../model/rows.ts'
 
-/** Small writes that touch no instance, and look-ups of what is due. Each is one statement, SKIP LOCKED where it locks. */
+/** Finds due work, and makes small writes that touch no instance. Each is one statement, SKIP LOCKED where it locks. */
 export interface Sweeps {
-  /** Registers or refreshes a session. Returns what the worker must know: its state, and its runs to stop. */
+  /** Registers or refreshes a session. Returns the information for the worker: its state, and its runs to stop. */
   beat(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<Beat>
   /**
    * Workers past their time become `dead`; returns up to `limit` runs that their sessions (or those dead before) still
    * hold. Leases of their own end at that moment and are found by `expiredLeases`.
    */
   lostRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  /** Leases past lease_until: workers' own, and foreign clients'. */
+  /** Leases past lease_until: of workers with leases of their own, and of foreign clients. */
   expiredLeases(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Runs past timeout_at, or pending past expires_at. */
   overdueRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
@@ -17,11 +17,11 @@ export interface Sweeps {
     readonly limit: number
   }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
   overdueGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
-  /** Open gates whose escalation has a stage that is due. */
+  /** Open gates whose escalation has a due stage. */
   escalatingGates(params: { readonly limit: number }): Promise<readonly GateRow[]>
   /** Terminal runs finished by foreign clients and not yet settled. */
   unsettledRuns(params: { readonly limit: number }): Promise<readonly RunKey[]>
-  /** Runs that foreign clients have begun, of instances that do not know yet that they have begun. */
+  /** Runs that foreign clients have begun, in instances that have not recorded their start. */
   begunOutside(params: { readonly limit: number }): Promise<readonly RunKey[]>
   /** Instances with a cascade cut off. */
   unfinishedCascades(params: {
@@ -29,7 +29,9 @@ export interface Sweeps {
   }): Promise<readonly { readonly id: string; readonly rootId: string }[]>
   /** Slot keys under which instances are queued though there is room. */
   freeSlots(params: { readonly limit: number }): Promise<readonly string[]>
-  /** The first in the queue under a slot key: as many as there is room for, at most `limit`, without those in `skip`. */
+  /**
+   * The first in the queue under a slot key: as many as there is room for, at most `limit`, without those in `skip`.
+   */
   nextQueued(params: {
     readonly key: string
     readonly limit: number
@@ -37,8 +39,8 @@ export interface Sweeps {
   }): Promise<readonly { readonly id: string; readonly netHash: string }[]>
   dueSchedules(params: { readonly limit: number }): Promise<readonly ScheduleRow[]>
   /**
-   * When the next thing becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. `after`: only
-   * what is due later than that, so that something that stays due, for whatever reason, hides nothing that lies ahead.
+   * When the next row becomes due (run_at, timeout, deadline, gate, schedule); null: nothing is scheduled. `after`:
+   * only later times, so that a row that stays due, for whatever reason, does not hide the others.
    */
   nextDueAt(after?: number): Promise<number | null>
   /** Records starts of runs still held under these epochs (batched; returns the ids that were). */
@@ -46,8 +48,8 @@ export interface Sweeps {
     readonly runs: readonly { readonly id: string; readonly epoch: number; readonly at: number }[]
   }): Promise<readonly string[]>
   /**
-   * Renews leases of their own that have not run out, of `holder` (null: of anybody). `leaseMs` null: each for as long
-   * as before. `epochs`, in the order of `runIds`: only leases under these. Returns the ids renewed; tells each as a
+   * Renews leases of their own that have not expired, of `holder` (null: of any). `leaseMs` null: each for as long as
+   * before. `epochs`, in the order of `runIds`: only leases under these. Returns the ids renewed; records each as a
    * heartbeat.
    */
   extendLeases(params: {
@@ -57,19 +59,22 @@ export interface Sweeps {
     readonly epochs?: readonly number[]
   }): Promise<readonly string[]>
   /**
-   * A worker with leases of its own says that it lives: registered, or alive again if it was dead. Its own word may
-   * make it quiet or terminate; nothing takes that back. Returns the state that stands.
+   * The heartbeat of a worker with leases of its own: registered, or alive again if it was dead. It may report itself
+   * as quiet or terminate; nothing takes that back. Returns the stored state.
    */
   beatLease(params: { readonly worker: WorkerRow; readonly ttlMs: number }): Promise<WorkerRow['state']>
-  /** Such a worker is alive without a heartbeat: for as long as its last one lasts. One that never sent any stays unknown. */
+  /**
+   * Keeps such a worker alive without a heartbeat: for as long as its last one lasts. One that never sent any stays
+   * unknown.
+   */
   keepAlive(params: { readonly workerId: string }): Promise<void>
   /** Adds to the totals. */
   addTotals(params: { readonly totals: readonly TotalRow[] }): Promise<void>
   checkpoint(params: { readonly runId: string; readonly epoch: number; readonly state: string }): Promise<number | null>
   progress(params: { readonly runId: string; readonly epoch: number; readonly value: string }): Promise<boolean>
   /**
-   * Sets in_use of these limits to what holds room under them, runs or executing instances: first locks the rows, then counts in a later statement.
-   * Foreign clients take no room, whatever they lease.
+   * Sets in_use of these limits to the number of runs or executing instances that hold room under them: first locks the
+   * rows, then counts in a later statement. Foreign clients take no room, whatever they lease.
    */
   recountLimits(params: { readonly keys: readonly string[] }): Promise<void>
   /**

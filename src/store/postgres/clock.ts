@@ -1,12 +1,12 @@
 /**
- * What this process knows of the store's clock. A transaction that loads anything reads the clock on the way. One that
- * is decided from memory (recent.ts) goes by an estimate: the last reading plus the time since it arrived here, which is
- * never ahead of the server (the reading was older when it arrived) unless the two machines' clocks run apart;
- * workflow.expect_rows refuses the writes if it is ahead all the same, or if the offset was moved.
+ * An estimate of the store's clock. A transaction that loads anything reads the clock at the same time. One that is
+ * decided from memory (recent.ts) uses an estimate: the last reading plus the time since it arrived here, which is
+ * never ahead of the server (the reading was older when it arrived) unless the two machines' clocks run apart; if it is
+ * ahead nevertheless, or the offset was moved, workflow.expect_rows refuses the writes.
  */
 import type { Fields } from './connection/statement.ts'
 
-/** Beyond this age an estimate may have drifted by more than a network round trip hides. */
+/** An older estimate may have drifted by more than a network round trip hides. */
 const FRESH_MS = 5000
 
 /** The now of a transaction, from a row of load/plain.ts CLOCK. */
@@ -20,7 +20,10 @@ export interface Estimate {
 }
 
 export class StoreClock {
-  /** Server's milliseconds minus ours. Each reading is late by its way here or by a lock it waited for: the greatest is best. */
+  /**
+   * Server's milliseconds minus ours. Each reading is delayed by its way here or by a lock it waited for: the greatest
+   * is best.
+   */
   #ahead = 0
   #offsetMs = 0
   #readAt = Number.NEGATIVE_INFINITY
@@ -41,11 +44,11 @@ export class StoreClock {
     this.#readAt = Number.NEGATIVE_INFINITY
   }
 
-  /** null: nothing read lately. */
+  /** null: there is no recent reading. */
   estimate(): Estimate | null {
     const here = performance.now()
     if (here - this.#readAt > FRESH_MS) return null
-    // a millisecond back: better a run due a moment early than one that its own wake-up does not find
+    // a millisecond back: a run due a moment early is better than one that its own wake-up does not find
     return { now: Math.floor(here + this.#ahead - 1) + this.#offsetMs, offsetMs: this.#offsetMs }
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Rows that a transaction elsewhere holds, and has held for longer than a transaction of ours takes: a client that opened
- * one and went away, an uncommitted statement of an operator. No lane waits for such a row. The first transaction that
- * meets it waits for LOCK_WAIT_MS (settings.ts), then asks here who holds it. From then on the row is known as locked:
- * transactions that need it are refused without a wait, until a look finds it free.
+ * Rows that a transaction elsewhere has held for longer than a transaction of ours takes: a client that opened one and
+ * left it, an uncommitted statement of an operator. No lane waits for such a row. The first transaction that meets it
+ * waits for LOCK_WAIT_MS (settings.ts), then queries here which transaction holds it. From then on the row is known as
+ * locked: transactions that need it are refused without a wait, until a look finds it free.
  *
- * Advice only: a row that is not known here may be locked, and one that is known may have become free a moment ago.
+ * This is only advice: a row that is not known here may be locked, and one that is known may just have become free.
  */
 import type { LockedRow } from '../../kernel/store-errors.ts'
 import type { Delta, Need } from '../store.ts'
@@ -19,8 +19,8 @@ const LOOK_EVERY_MS = 100
 type Table = Exclude<LockedRow['table'], 'idempotency_key'>
 
 /**
- * SKIP LOCKED tells which rows are locked; who locked them, their xmax, which names one transaction unless several share
- * the lock. A young transaction is likely one of ours and about to end. Of other roles' transactions the age may be hidden.
+ * SKIP LOCKED reveals which rows are locked, and their xmax the transaction that locked them, unless several share the
+ * lock. A young transaction is likely one of ours and about to end. The age of other roles' transactions may be hidden.
  */
 function lookFor(table: string, key: string, type: string): Statement {
   const asked = `r.${key} = ANY ($1::text[]::${type}[])`
@@ -61,7 +61,7 @@ export class Touched {
     return this.#add('instance', ids)
   }
 
-  /** What is locked when it is loaded. */
+  /** The rows that are locked when they are loaded. */
   loaded({ runs, limits, heldLimits, uniques, schedules }: Need): this {
     this.#add('run', runs)
     this.#add('limit', limits)
@@ -112,12 +112,12 @@ export class ForeignLocks {
   #timer: NodeJS.Timeout | null = null
   #closed = false
 
-  /** `lanes`: where known locks are looked at again. */
+  /** `lanes`: for the looks at known locks. */
   constructor(lanes: Lanes) {
     this.#lanes = lanes
   }
 
-  /** false: none is known, which is the rule. */
+  /** false: no lock is known, the usual case. */
   get any(): boolean {
     return this.#known.size > 0
   }
@@ -126,14 +126,14 @@ export class ForeignLocks {
     return this.#known.has(`${table} ${key}`)
   }
 
-  /** Those of a transaction's rows that are known to be locked. */
+  /** The rows of a transaction that are known to be locked. */
   among({ keys }: Touched): readonly LockedRow[] {
     const found: LockedRow[] = []
     for (const row of this.#known.values()) if (keys[row.table].has(row.key)) found.push(row)
     return found
   }
 
-  /** Asks which of these rows are locked, outside of any transaction. What it finds is known from then on. */
+  /** Queries which of these rows are locked, outside of any transaction, and remembers them. */
   async look(lane: Lane, touched: Touched): Promise<readonly LockedRow[]> {
     const found = await looked(lane, touched.keys)
     for (const row of found) this.#known.set(`${row.table} ${row.key}`, row)
@@ -158,7 +158,7 @@ export class ForeignLocks {
     try {
       found = await this.#lanes.use((lane) => looked(lane, asked.keys))
     } catch {
-      // The store is away: nothing is known of locks, and whoever meets one asks again.
+      // The store is unavailable: no locks are known, and a transaction that meets one looks again.
     }
     const still = new Set(found.map((row) => `${row.table} ${row.key}`))
     for (const [name, { table, key }] of this.#known) {

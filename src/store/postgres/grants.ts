@@ -1,10 +1,10 @@
 /**
- * The rights of a client that works on the inbox by plain SQL, and no others. Columns are named one by one: what is the
- * engine's (epoch, engine_turn, instance_id …) cannot be forged, so the triggers can tell the engine's writes from the
- * client's. Nobody outside deletes.
+ * Exactly the rights of a client that works on the inbox by plain SQL. Columns are named one by one: the engine's own
+ * (epoch, engine_turn, instance_id …) cannot be forged, so the triggers can distinguish the engine's writes from the
+ * client's. Clients cannot delete.
  */
 
-/** What a producer says of new work. status and attempt may only be what they are by default; the trigger says so. */
+/** The columns a producer sets for new work. The trigger ensures that status and attempt have their default values. */
 const INSERT_RUN = [
   'id',
   'type',
@@ -18,7 +18,7 @@ const INSERT_RUN = [
   'queue',
 ]
 
-/** What a worker reports, and what a producer may wish while a run waits. */
+/** The columns a worker reports, and those a producer may change while a run is pending. */
 const UPDATE_RUN = [
   'type',
   'payload',
@@ -52,7 +52,7 @@ const SCHEDULE = [
   'deleted_at',
 ]
 
-/** NAMEDATALEN − 1: PostgreSQL cuts off what is longer, and would mean another role. */
+/** NAMEDATALEN − 1: PostgreSQL cuts off longer names, and would mean another role. */
 const LONGEST_NAME = 63
 
 /** SQL for a superuser, or an owner of the schema who may alter roles. The role must exist; running it again changes nothing. */
@@ -81,12 +81,12 @@ COMMIT;
 `
 }
 
-/** Quoted, so that whatever it contains stays a name. */
+/** Quoted, so that it stays a name whatever it contains. */
 function roleIdentifier(role: string): string {
   if (role === '' || role.includes('\0') || Buffer.byteLength(role) > LONGEST_NAME) {
     throw new RangeError(`a role has a name of 1 to ${LONGEST_NAME} bytes without NUL, not ${JSON.stringify(role)}`)
   }
-  // PostgreSQL takes "public" for everybody even in quotes, and keeps pg_ and none for itself.
+  // PostgreSQL takes "public" for all roles even in quotes, and reserves pg_ and none.
   if (role === 'public' || role === 'none' || role.startsWith('pg_')) {
     throw new RangeError(`${role} is not a role of one client: rights would go to others too`)
   }

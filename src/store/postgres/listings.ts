@@ -1,8 +1,8 @@
 /**
- * The registry as this process last read it. Every change of the table, whoever makes it, moves a version in the settings
- * (a trigger sees to that). A transaction reads the version along with the clock, or has it checked along with its
- * writes (expect_rows); only when it has moved the table is read again, whole: it is small, and what a transaction will
- * hand out is not known before.
+ * The registry as this process last read it. Every change of the table, by any client, increments a version in the
+ * settings (by a trigger). A transaction reads the version along with the clock, or has it checked along with its
+ * writes (expect_rows); only if it has changed is the table read again, as a whole: it is small, and it is not known in
+ * advance which runs a transaction will hand out.
  */
 import type { Listing } from '../../model/registry.ts'
 import { type Call, statement } from './connection/statement.ts'
@@ -21,12 +21,12 @@ export interface Listings {
 export class KnownListings {
   latest: Listings = { version: '', types: new Map() }
 
-  /** No store has this version. */
+  /** A version that no store has. */
   forget(): void {
     this.latest = { version: 'unknown', types: new Map() }
   }
 
-  /** Those of a version that a transaction met; `fly` asks on its connection. */
+  /** The listings of a version that a transaction met; `fly` queries on its connection. */
   async at(version: string, fly: (calls: readonly Call[]) => Promise<unknown>): Promise<Listings> {
     if (this.latest.version === version) return this.latest
     const types = new Map<string, Listing>()

@@ -33,7 +33,7 @@ export async function migrate(client: pg.Client, files?: SchemaFiles): Promise<M
   }
 }
 
-/** What exists is looked up first: a role without the right to create schemas may still use one made for it. */
+/** Queried first: a role without the right to create schemas may still use one made for it. */
 const EXISTING = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'workflow') AS schema,
   to_regclass('workflow.workflow_migration') IS NOT NULL AS ledger`
 
@@ -60,8 +60,8 @@ async function applyMigrations(client: pg.Client, known: SchemaFiles): Promise<s
 }
 
 /**
- * The files create or replace, and drop nothing: roles keep their rights to the views, and views that others have made on
- * them stay.
+ * The files create or replace, and drop nothing: roles keep their rights to the views, and views that others have
+ * created on them stay.
  */
 async function applyRepeatables(client: pg.Client, known: SchemaFiles, migrated: boolean): Promise<string[]> {
   const { rows } = await client.query<AppliedRepeatable>(
@@ -91,8 +91,8 @@ interface Recorded {
 }
 
 /**
- * Refuses a schema that a newer version of Petrel has migrated. Asked of every new connection and from time to time, since
- * another process may migrate while this one runs: what it writes from then on may break rules that it does not know.
+ * Refuses a schema that a newer version of Petrel has migrated. Checked on every new connection and periodically, since
+ * another process may migrate while this one runs: its later writes may break rules that it does not know.
  */
 export async function refuseNewer(client: pg.Client): Promise<void> {
   const files = await readSchemaFiles('postgres')
@@ -111,8 +111,8 @@ async function recorded(client: pg.Client, newestKnown: number): Promise<readonl
   try {
     return (await client.query<Recorded>(NEWER, [newestKnown])).rows
   } catch (error) {
-    // No such table: the database was never migrated, or by a version before repeatable files. No right to read it: it was
-    // made for this role by another.
+    // No such table: the database was never migrated, or by a version before repeatable files. No right to read it: it
+    // was created for this role by another.
     if (['42P01', '3F000', '42501'].includes((error as pg.DatabaseError).code ?? '')) return []
     throw error
   }

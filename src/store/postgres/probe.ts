@@ -1,6 +1,6 @@
 /**
- * Does the database take writes? An update in place would tell little: on a full disk it succeeds for a long time after inserts
- * have begun to fail. So the table is made longer by 64 KiB, and the rows are rolled back; vacuum gives the room back.
+ * Does the database accept writes? An update in place would prove little: on a full disk it succeeds long after inserts
+ * have begun to fail. So the table grows by 64 KiB, and the rows are rolled back; vacuum returns the space.
  */
 import { toStoreError } from './connection/failure.ts'
 import { fly } from './connection/flight.ts'

@@ -1,13 +1,13 @@
 /**
- * Rows as this process last wrote or locked them, with the version (xid) each has: runs in flight, instances going on,
- * their slots. A settle mostly touches what the settle before it wrote; one that finds all it needs here is decided
- * without asking. Its updates hold only for rows that still have the version remembered, a guard sent ahead checks the
- * rest, and if anything differs all is refused. So what is remembered may be stale, which costs a
- * round trip, but never wrong.
+ * Rows as this process last wrote or locked them, with the version (xid) of each: runs in flight, running instances,
+ * their slots. A settle mostly touches the rows that the settle before it wrote; one that finds everything here is
+ * decided without a read. Its updates apply only to rows that still have the remembered version, a guard sent ahead
+ * checks the rest, and if anything differs all is refused. So a stale memory costs a round trip, but never gives a
+ * wrong result.
  *
- * Slots have no version of their own: whoever writes a slot writes its instance too (write/apply.ts sees to it).
- * Limits and queues are not remembered at all: a transaction assumes that nothing limits or pauses what it handles,
- * except where it lately met the contrary. The registry is remembered whole (listings.ts).
+ * Slots have no version of their own: writing a slot always writes its instance too (write/apply.ts ensures it). Limits
+ * and queues are not remembered at all: a transaction assumes that nothing limits or pauses its runs, except where it
+ * recently met the contrary. The registry is remembered as a whole (listings.ts).
  */
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import type { Delta, Need, Transaction } from '../store.ts'
@@ -23,7 +23,7 @@ const EXPECTED = `workflow.expect_rows($1::float8, $2::float8,
 
 const EXPECT_ROWS = statement(`SELECT ${EXPECTED}`)
 
-/** The same where there is no row to lock, which is the rule: the function is only called to say what is wrong. */
+/** The same where there is no row to lock, the usual case: the function is only called to report an error. */
 const EXPECT_RULES = statement(
   `SELECT CASE WHEN
      coalesce((SELECT s.value::float8 FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms'), 0) = $2::float8
@@ -35,11 +35,11 @@ const EXPECT_RULES = statement(
 )
 
 const MOST = 20_000
-/** Larger texts are loaded when needed: twenty thousand of them would be gigabytes. */
+/** Longer texts are loaded when needed: twenty thousand of them would take gigabytes. */
 const LONGEST = 4_096
-/** Versions are 32 bits wide and come round again, on the busiest server after hours. */
+/** Versions are 32 bits wide and wrap around, on the busiest server after hours. */
 const LASTS_MS = 600_000
-/** How long a limit or a pause, once met, is expected to be still there. */
+/** How long a limit or a pause, once met, is expected to persist. */
 const RULED_MS = 1_000
 
 interface Known<Row> {
@@ -59,8 +59,8 @@ export interface Recalled {
   readonly loading: Loading
   readonly versions: Versions
   /**
-   * Refuses the writes unless clock, registry, rules and those rows are as assumed that no update checks; `version` is
-   * told the transaction's own.
+   * Refuses the writes unless clock, registry, rules and the rows without a checking update are as assumed; `version`
+   * receives the transaction's own.
    */
   guard(clock: Estimate, listings: Listings, version: (xid: string) => void): Call
 }
@@ -78,10 +78,10 @@ const RECALLABLE: ReadonlySet<keyof Need> = new Set<keyof Need>([
 export class Recent {
   readonly #runs = new Map<string, Known<RunRow>>()
   readonly #instances = new Map<string, KnownInstance>()
-  /** Queues and limit keys lately met with a pause or a limit, and until when that counts. */
+  /** Queues and limit keys recently met with a pause or a limit, and until when that counts. */
   readonly #ruled = new Map<string, number>()
 
-  /** What the transaction needs, if all of it is remembered. */
+  /** The rows for the transaction, if all of them are remembered. */
   recall({ roots, need }: Pick<Transaction<unknown>, 'roots' | 'need'>): Recalled | null {
     for (const part in need) {
       if (!RECALLABLE.has(part as keyof Need) && (need[part as keyof Need] as readonly unknown[]).length !== 0)
@@ -123,14 +123,14 @@ export class Recent {
     }
   }
 
-  /** A server that lost commits gives their xids to others: a version no longer tells what is in a row. */
+  /** A server that lost commits reuses their xids: a version no longer identifies a row's content. */
   clear(): void {
     this.#runs.clear()
     this.#instances.clear()
     this.#ruled.clear()
   }
 
-  /** Something of this was not as assumed: load it next time. */
+  /** Something here was not as assumed: load it next time. */
   forget({ roots, need }: Pick<Transaction<unknown>, 'roots' | 'need'>): void {
     for (const id of roots) this.#instances.delete(id)
     for (const id of need.instances ?? []) this.#instances.delete(id)
@@ -166,7 +166,7 @@ export class Recent {
     for (const id of delta.runs?.remove ?? []) this.#runs.delete(id)
     for (const run of delta.runs?.update ?? []) this.#keepRun(run, version, at)
     for (const run of delta.runs?.insert ?? []) this.#keepRun(run, version, at)
-    // Signals change rows that are not named one by one, also those this delta has just written.
+    // Signals change rows that are not named individually, including those this delta has just written.
     if (delta.signal !== undefined && delta.signal.length > 0) this.#runs.clear()
     if (this.#runs.size > MOST) this.#runs.clear()
     if (this.#instances.size > MOST) this.#instances.clear()
@@ -191,7 +191,7 @@ export class Recent {
     else this.#instances.set(row.id, { row, version, at, slots, whole })
   }
 
-  /** Only what is in flight: a pending run is next met as a candidate, which is read from the table. */
+  /** Only runs in flight: a pending run is next met as a candidate, which is read from the table. */
   #keepRun(row: RunRow, version: string, at: number): void {
     if (row.status === 'leased' && row.payload.length <= LONGEST) this.#runs.set(row.id, { row, version, at })
     else this.#runs.delete(row.id)
@@ -215,7 +215,7 @@ function guardCall(
     return ids.sort()
   }
   const runs = unchecked(assumed.versions.runs)
-  // Roots are locked before runs, always: if a run must be locked here, so must every instance.
+  // Roots are always locked before runs: if a run must be locked here, so must every instance.
   const instances =
     runs.length > 0 ? [...assumed.versions.instances.keys()].sort() : unchecked(assumed.versions.instances)
   const versions = (ids: readonly string[], of: ReadonlyMap<string, string>): string =>
@@ -239,7 +239,7 @@ function guardCall(
 
 type KnownSlots = Pick<KnownInstance, 'slots' | 'whole'>
 
-/** Without the texts that are too long to be kept. */
+/** Without the texts that are too long to remember. */
 function small({ slots, whole }: KnownSlots): KnownSlots {
   let all = whole
   for (const [key, value] of slots) {
@@ -250,7 +250,7 @@ function small({ slots, whole }: KnownSlots): KnownSlots {
   return { slots, whole: all }
 }
 
-/** Looks at what was written only: a large workflow has thousands of slots, and one settle touches a few. */
+/** Reads only the written slots: a large workflow has thousands, and one settle touches a few. */
 function merged({ slots, whole }: KnownSlots, written: ReadonlyMap<string, string | null>): KnownSlots {
   let all = whole
   for (const [key, value] of written) {

@@ -5,10 +5,10 @@ import { fly } from './connection/flight.ts'
 import type { Lanes } from './connection/lanes.ts'
 import { type Call, statement } from './connection/statement.ts'
 
-/** Nets are named by their content: a process that remembers having stored one stays right. */
+/** Nets are identified by their content: a process that remembers having stored one stays correct. */
 const KEPT = ['workflow_migration', 'workflow_repeatable', 'workflow_setting', 'workflow_net', 'workflow_key']
 
-/** In the order in which locks are taken everywhere; partitions go with their table. */
+/** In the global lock order; partitions are truncated with their table. */
 const TABLES = statement(
   `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
    WHERE n.nspname = 'workflow' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
@@ -42,7 +42,7 @@ export async function reset(lanes: Lanes): Promise<void> {
         }
       })
     } catch (error) {
-      // Work that goes on meanwhile may be in the way.
+      // Work that continues meanwhile may interfere.
       if (tries >= 5) throw toStoreError(error)
     }
   }

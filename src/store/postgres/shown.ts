@@ -1,11 +1,11 @@
-/** Values cut in SQL to what a list shows of them (../shown.ts). */
+/** Values cut in SQL to what a list shows (../shown.ts). */
 import { MAX_SHOWN_CHARACTERS } from '../../kernel/limits.ts'
 import { ALWAYS_BYTES, BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS, PAGE_BYTES } from '../../model/shown.ts'
 import { GATE, RUN } from './columns.ts'
 
 /**
- * Bytes of a jsonb value as text. Printing it only to measure it costs, so a value that is stored in little room is taken as
- * that: compression gains a factor of 91 at most, so it is not long either.
+ * Bytes of a jsonb value as text. Printing it only to measure it is expensive, so a value that is stored in few bytes
+ * is measured by those: compression gains a factor of 91 at most, so it is not long either.
  */
 const STORED_IN_LITTLE = 1_500
 
@@ -19,7 +19,7 @@ export function shownJson(value: string, isShown: string): string {
   return `CASE WHEN ${value} IS NULL OR ${isShown} THEN ${value} ELSE ${marker} END`
 }
 
-/** A failure whole if it is short, else without its details and with the beginning of its message. */
+/** A short failure whole, a long one without its details and with the beginning of its message. */
 export function shownError(value: string): string {
   const brief = `${value}::jsonb || jsonb_build_object('message', left(${value} ->> 'message', ${BRIEF_ERROR_CHARACTERS}),
     'details', jsonb_build_object('$omitted', jsonb_build_object('bytes', octet_length(${value}::text))))`
@@ -32,8 +32,8 @@ export const SHOWN_LAST_ERROR = `left(r.last_error, ${MAX_SHOWN_CHARACTERS})`
 const LONG: readonly string[] = ['payload', 'result', 'error', 'meta']
 
 /**
- * The runs that `select` gives, in this order; their long values until the sum exceeds `maxBytes`, a parameter. The columns
- * are those of selectList(RUN), then `more`.
+ * The runs that `select` returns, in this order; their long values until the sum exceeds `maxBytes`, a parameter. The
+ * columns are those of selectList(RUN), then `more`.
  */
 export function shownRuns(select: string, order: string, maxBytes: string, more: readonly string[] = []): string {
   const bytes = (name: string): string =>
@@ -53,7 +53,7 @@ export function shownRuns(select: string, order: string, maxBytes: string, more:
 
 const LONG_OF_GATES: readonly string[] = ['options', 'args', 'answer', 'votes']
 
-/** The gates that `select` gives, in this order; their long values until the sum exceeds PAGE_BYTES. */
+/** The gates that `select` returns, in this order; their long values until the sum exceeds PAGE_BYTES. */
 export function shownGates(select: string, order: string): string {
   const bytes = (name: string): string => `octet_length(g.${name}::text)`
   const size = LONG_OF_GATES.map((name) => `coalesce(${bytes(name)}, 0)`).join(' + ')

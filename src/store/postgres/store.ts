@@ -47,12 +47,12 @@ export interface PostgresParams {
   readonly pollOnly?: boolean
   /** Shown in pg_stat_activity. */
   readonly name?: string
-  /** A transaction that may wait for locked rows does so this long, 10 s unless told; it has no connection meanwhile. */
+  /** How long a transaction that may wait for locked rows does so, default 10 s; it has no connection meanwhile. */
   readonly lockTimeoutMs?: number
   readonly probe?: Probe
 }
 
-/** How long this process may go on after another has migrated the database to a schema it does not know. */
+/** How long this process may continue after another has migrated the database to a schema it does not know. */
 const SCHEMA_EVERY_MS = 5_000
 
 const HELLO: Call = { statement: statement('SELECT 1'), values: [] }
@@ -186,7 +186,7 @@ export class PostgresStore implements Store {
     return now
   }
 
-  /** The server does. */
+  /** Nothing to do: the server runs the reads. */
   offload(): void {}
 
   probeWrite(): Promise<void> {
@@ -200,7 +200,7 @@ export class PostgresStore implements Store {
       throw toStoreError(error)
     }
     this.#clock.forget()
-    // others may sleep until a moment that has just come
+    // other processes may sleep until a time that has now come
     this.wake({})
   }
 
@@ -208,7 +208,7 @@ export class PostgresStore implements Store {
     return transact(this.#transact, transaction)
   }
 
-  /** The same on a client and inside a transaction of the caller's: work enqueued exactly if the caller commits. */
+  /** The same on a client and inside a transaction of the caller: work is enqueued exactly if the caller commits. */
   transactOn<T>(client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
     return transactOn(client, transaction)
   }
@@ -222,7 +222,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** After a failover the server may know less than we remember. */
+  /** After a failover the server may have lost commits that we remember. */
   #changed(): void {
     this.#recent.clear()
     this.#clock.forget()
@@ -238,7 +238,7 @@ export class PostgresStore implements Store {
     return reset(this.#reads)
   }
 
-  /** Tries the connection, and listens from here on. */
+  /** Tests the connection, and listens from now on. */
   async connect(): Promise<void> {
     try {
       await this.#reads.use((lane) => fly(lane.client, [HELLO]))
@@ -274,7 +274,7 @@ export class PostgresStore implements Store {
   }
 }
 
-/** Connects; fails at once if the database cannot be used. The schema is made by `migrate`. */
+/** Connects; fails at once if the database cannot be used. `migrate` creates the schema. */
 export async function openPostgres(params: PostgresParams): Promise<PostgresStore> {
   const store = new PostgresStore(params)
   try {

@@ -1,20 +1,20 @@
 /**
- * The one way anything changes.
+ * The only way to change state.
  *
  *   flight 1   BEGIN, lock roots, load the need, clock and version of the registry
- *   decide     as often as it asks for more, one flight each
+ *   decide     as often as it needs more, one flight each
  *   flight 2   all writes, COMMIT                             (ROLLBACK when there is nothing to write: no fsync)
  *
- * When all it needs is remembered (recent.ts), it is one flight: BEGIN, expect clock, registry and rows to be as assumed,
- * all writes, COMMIT. Whatever does not fit that (rows changed meanwhile, more is needed, nothing to write) takes the
- * way above. Both ways call the same `decide`.
+ * If everything it needs is remembered (recent.ts), it is one flight: BEGIN, expect clock, registry and rows to be as
+ * assumed, all writes, COMMIT. Anything else (rows changed meanwhile, more is needed, nothing to write) takes the way
+ * above. Both ways call the same `decide`.
  *
- * No statement waits for a row that another transaction holds for long (foreign-locks.ts): the transaction is refused, or,
- * if it may wait, tried again later. While it waits it has no connection.
+ * No statement waits for a row that another transaction holds for long (foreign-locks.ts): the transaction is refused,
+ * or, if it may wait, retried later. While it waits it has no connection.
  *
- * A flight is one round trip. Until COMMIT was sent anything that goes wrong with the connection, and any deadlock,
- * leaves nothing behind and the whole is tried again. After that a lost connection leaves the outcome open
- * (`commit_unknown`) unless the server said that a statement before COMMIT had failed.
+ * A flight is one round trip. Until COMMIT was sent any connection error, and any deadlock, leaves nothing behind and
+ * the whole is retried. After that a lost connection leaves the outcome open (`commit_unknown`) unless the server
+ * reported that a statement before COMMIT had failed.
  */
 
 import type pg from 'pg'
@@ -45,16 +45,16 @@ export type Probe = (point: 'before-commit' | 'after-commit') => void
 
 export interface TransactParams {
   readonly lanes: Lanes
-  /** For transactions that wait for locked rows: they never take a connection from those that do not. */
+  /** For transactions that wait for locked rows: they never take a connection from the others. */
   readonly patient: Lanes
   readonly locks: ForeignLocks
-  /** How long a transaction that waits does so. */
+  /** How long a transaction waits for locked rows. */
   readonly lockPatienceMs: number
   readonly clock: StoreClock
   readonly recent: Recent
   readonly listings: KnownListings
   readonly probe: Probe | null
-  /** Sent after each BEGIN; settings that a pooler does not take at the start of a connection. */
+  /** Sent after each BEGIN: settings that a pooler does not accept at the start of a connection. */
   readonly prologue: readonly Call[]
 }
 
@@ -67,11 +67,11 @@ const VERSION = statement('SELECT pg_current_xact_id()::xid')
 
 const DISCARD_PLANS: Call = { statement: statement('DISCARD PLANS'), values: [] }
 
-/** A plan knows how big the tables were when it was made; making all anew takes a few milliseconds. */
+/** A plan assumes the sizes of the tables at its time; making all plans again takes a few milliseconds. */
 const PLANS_LAST_MS = 10_000
 
 const COLLISIONS = 10
-/** A lock whose holder is not found was likely one of ours. */
+/** A lock whose holder is not found was probably one of ours. */
 const LOCK_TRIES = 2
 const LOCKED_PAUSE_MS = 50
 const PATIENCE_MS = 5000
@@ -138,7 +138,7 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
   touched.loaded(transaction.need)
   if (remembered.need !== null) touched.loaded(remembered.need)
   try {
-    // The clock comes last: what the registry says counts once the locks are held, not when the wait for them began.
+    // The clock comes last: the registry counts as of when the locks are held, not when the wait for them began.
     await fly(client, [...openingOf(params, lane), ...calls, clockCall])
     loading.listings = await params.listings.at(registry, (asked) => fly(client, asked))
     for (;;) {
@@ -160,7 +160,7 @@ async function attempt<T>(params: TransactParams, lane: Lane, transaction: Trans
   }
 }
 
-/** Rows that are written without having been locked first: an instance that is not a root, say. */
+/** Rows that are written without having been locked first: for example an instance that is not a root. */
 function refuseLocked(locks: ForeignLocks, delta: Delta, loading: Loading): void {
   if (!locks.any) return
   const ours = { run: loading.heldRuns, instance: loading.locked, limit: loading.limits, unique: loading.uniques }
@@ -170,14 +170,14 @@ function refuseLocked(locks: ForeignLocks, delta: Delta, loading: Loading): void
   if (rows.length > 0) throw new StoreLockedError(rows)
 }
 
-/** A lock that did not become free in time: which row it is on, if it is held elsewhere and not by one of ours. */
+/** A lock that did not become free in time: finds its row, if it is held by a transaction that is not ours. */
 async function explained(params: TransactParams, lane: Lane, touched: Touched, error: unknown): Promise<unknown> {
   if (!(error instanceof FlightError) || causeOf(error).code !== LOCKED) return error
   const rows = await params.locks.look(lane, touched).catch(() => [])
   return rows.length === 0 ? error : new StoreLockedError(rows, { cause: error.cause })
 }
 
-/** The result, or what it turned out to need beyond what the transaction said (null: nothing was found out). */
+/** The result, or what it needs beyond the transaction's own need (null: unknown). */
 async function attemptFromMemory<T>(
   params: TransactParams,
   lane: Lane,
@@ -195,7 +195,7 @@ async function attemptFromMemory<T>(
     decided = transaction.decide(loading)
   } catch (error) {
     if (error instanceof StoreError) throw error
-    // Refused, but perhaps only by what is remembered: nobody has compared it yet.
+    // Refused, but perhaps only because of stale memory, which has not been compared yet.
     return { need: null }
   }
   if ('need' in decided) return decided
@@ -216,7 +216,7 @@ async function attemptFromMemory<T>(
     const { code } = causeOf(error)
     if (code !== ROWS_CHANGED && code !== LOCKED) throw error
     params.recent.forget(transaction)
-    // Waited for in vain: whoever holds it is asked for before it is waited for once more.
+    // The wait timed out: find the holder before waiting again.
     if (code === LOCKED && error.reached >= opening.length) {
       const touched = new Touched().roots(transaction.roots).loaded(transaction.need).written(decided.delta)
       await params.locks.look(lane, touched).catch(() => [])
@@ -232,7 +232,7 @@ function meetsLock({ locks }: TransactParams, { roots, need }: Transaction<unkno
   return locks.any && locks.among(new Touched().roots(roots).loaded(need)).length > 0
 }
 
-/** Rows that are updated without having been asked for must be loaded first. */
+/** Rows that are updated without having been requested must be loaded first. */
 function allKnown({ instances, runs }: Delta, versions: Versions): boolean {
   for (const { id } of instances?.update ?? []) if (!versions.instances.has(id)) return false
   for (const { id } of runs?.update ?? []) if (!versions.runs.has(id)) return false
@@ -278,8 +278,8 @@ async function finish(params: TransactParams, lane: Lane, delta: Delta, loading:
 }
 
 /**
- * An insert waits only for another that is not committed yet, of the same key. That row cannot be seen: any of the keys may
- * be the one.
+ * An insert only waits for another uncommitted insert of the same key. That row cannot be seen, so it may be any of the
+ * keys.
  */
 function keysTaken(error: unknown, writes: readonly Call[], { runs }: Delta): StoreLockedError | null {
   if (!(error instanceof FlightError) || causeOf(error).code !== LOCKED) return null
@@ -301,7 +301,7 @@ async function commit(params: TransactParams, lane: Lane, writes: readonly Call[
     if (mayHaveCommitted(error, writes.length)) throw new CommitUnknown(error.message, { cause: error.cause })
     throw error
   }
-  // a transaction aborted unnoticed answers COMMIT with ROLLBACK
+  // COMMIT of a transaction that was aborted unnoticed is answered with ROLLBACK
   if (tags.at(-1) !== 'COMMIT') throw new StoreError('not_committed', `COMMIT was answered with ${tags.at(-1)}`)
   params.probe?.('after-commit')
 }
@@ -326,8 +326,8 @@ async function callOn(client: pg.ClientBase, call: Call): Promise<void> {
 }
 
 /**
- * The same inside a transaction of the caller's: no BEGIN, no COMMIT, no retry. An error leaves the caller's
- * transaction aborted, as any failed statement does.
+ * The same inside a transaction of the caller: no BEGIN, no COMMIT, no retry. An error leaves the caller's transaction
+ * aborted, as any failed statement does.
  */
 export async function transactOn<T>(client: pg.ClientBase, transaction: Transaction<T>): Promise<T> {
   const loading = new Loading(null)

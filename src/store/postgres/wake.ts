@@ -1,7 +1,7 @@
 /**
- * Wake-ups across processes by NOTIFY. Sending: wakes gather while the last NOTIFY is on its way and go out as one,
+ * Wake-ups across processes by NOTIFY. Sending: wakes are collected while the last NOTIFY is in flight and sent as one,
  * on a connection of their own, after commit. Receiving: one LISTEN connection that reconnects by itself; after each
- * reconnect an empty wake is given, since anything may have been missed. An empty wake means: look at everything.
+ * reconnect an empty wake is emitted, since anything may have been missed. An empty wake means: look at everything.
  */
 import pg from 'pg'
 import type { Wake } from '../store.ts'
@@ -41,17 +41,17 @@ export class WakeSender {
     this.#sending ??= this.#run()
   }
 
-  /** Waits until what was given so far has gone out. */
+  /** Waits until all wakes so far have been sent. */
   async flush(): Promise<void> {
     await this.#sending
   }
 
   async #run(): Promise<void> {
-    // one turn of the event loop: wakes of one settle come together
+    // one turn of the event loop: wakes of one settle are collected
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#due) {
       const payload = this.#take()
-      // a lost wake is made good by the others' slow poll
+      // the other processes' slow poll compensates for a lost wake
       await this.#lanes.use((lane) => fly(lane.client, [{ statement: NOTIFY, values: [payload] }])).catch(() => {})
     }
     this.#sending = null
@@ -101,7 +101,7 @@ export class WakeListener {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Begins to listen; resolves after the first attempt, whatever came of it. */
+  /** Begins to listen; resolves after the first attempt, successful or not. */
   start(): Promise<void> {
     this.#started ??= this.#connect(false)
     return this.#started
@@ -140,7 +140,7 @@ export class WakeListener {
     }
     this.#client = client
     this.#pauseMs = 50
-    if (again) this.#tell({})
+    if (again) this.#emit({})
   }
 
   #reconnectLater(): void {
@@ -156,10 +156,10 @@ export class WakeListener {
     } catch {
       message = {}
     }
-    if (message.from !== this.#sender) this.#tell(message.wake ?? {})
+    if (message.from !== this.#sender) this.#emit(message.wake ?? {})
   }
 
-  #tell(wake: Wake): void {
+  #emit(wake: Wake): void {
     for (const listener of this.#listeners) listener(wake)
   }
 }

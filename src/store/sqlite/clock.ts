@@ -1,4 +1,6 @@
-/** The store's clock: the machine's, plus an offset kept in the file so that every process on it sees the same time. */
+/**
+ * The store's clock: the machine's, plus an offset stored in the file so that every process on it has the same time.
+ */
 import type { Connection } from './connection.ts'
 import type { Reading } from './long-reads.ts'
 
@@ -8,7 +10,7 @@ export function readClock(on: Reading): number {
   return (on.beganAt ?? Date.now()) + readOffset(on)
 }
 
-/** Under the write lock, where what is remembered of the file can be trusted. */
+/** Under the write lock, where the memory of the file can be trusted. */
 export function recentClock(connection: Connection): number {
   connection.recent.clockOffsetMs ??= readOffset(connection)
   return Date.now() + connection.recent.clockOffsetMs

@@ -1,9 +1,9 @@
 /**
- * One connection to one file, and the order of what happens on it.
+ * One connection to one file, and the order of its operations.
  *
- * A write is BEGIN IMMEDIATE, synchronous work, COMMIT: nothing of this process can come between. While another
- * process holds the write lock, the write at the head waits on a timer (never inside SQLite, which would block the
- * event loop) and tries again, up to 5 s; the writes behind it wait for their turn. So: idle → trying → done, or
+ * A write is BEGIN IMMEDIATE, synchronous work, COMMIT: nothing else in this process can interfere. While another
+ * process holds the write lock, the first write in line waits on a timer (never inside SQLite, which would block the
+ * event loop) and retries, up to 5 s; the writes behind it wait for their turn. So: idle → trying → done, or
  * trying → waiting → trying … → done | StoreUnavailableError.
  */
 
@@ -21,7 +21,7 @@ import { forgetTriggers } from './triggers.ts'
 export type Probe = (point: 'before-commit' | 'after-commit') => void
 
 const PATIENCE_MS = 5_000
-/** Short, so that a process whose neighbour writes without pause still meets the gaps between two transactions. */
+/** Short, so that a process whose neighbour writes without pause still hits the gaps between two transactions. */
 const LONGEST_PAUSE_MS = 8
 
 /** FULL: NORMAL lost acknowledged commits in a simulated power cut. */
@@ -51,7 +51,7 @@ export class Connection {
     this.#probe = probe
   }
 
-  /** Opens without changing the file; `prepareForWriting` does that once the schema is known to be ours. */
+  /** Opens without changing the file; `prepareForWriting` does that once the schema is known to be compatible. */
   static async open(path: string, probe: Probe | null): Promise<Connection> {
     const memory = path === ':memory:'
     if (!memory) await checkPath(path)
@@ -66,7 +66,7 @@ export class Connection {
 
   async prepareForWriting(): Promise<void> {
     await this.patiently(() => {
-      // Tells a read-only file at once, before anything in it is changed.
+      // Detects a read-only file at once, before anything in it is changed.
       if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE; ROLLBACK')
       if (!this.memory) this.#database.exec('PRAGMA journal_mode = WAL')
       this.#database.exec(SETTINGS)
@@ -75,7 +75,7 @@ export class Connection {
     this.#ready = true
   }
 
-  /** Once the schema is as it will be. */
+  /** Call it once the schema is final. */
   async forgetTriggers(): Promise<void> {
     await this.patiently(() => forgetTriggers(this.#database))
   }
@@ -102,7 +102,7 @@ export class Connection {
     return this.patiently(work)
   }
 
-  /** From here on reads that may take long leave the event loop to the engine. */
+  /** From now on reads that may take long run outside the event loop. */
   offload(): void {
     if (!this.memory) this.#longReads ??= new LongReads(this.#path)
   }
@@ -112,14 +112,14 @@ export class Connection {
     return this.#longReads === null ? this.patiently(() => work(this)) : this.#longReads.run(work)
   }
 
-  /** `committed` is told in the same turn as the commit; without it nobody knows what changed. */
+  /** `committed` is called in the same turn as the commit; without it everything remembered is forgotten. */
   async write<T>(work: () => T, committed = (): void => this.recent.forget()): Promise<T> {
     return this.#write(() => this.#writeNow(work, committed))
   }
 
   /**
-   * The same, but the commit does not wait for the disk: the next `write` takes it along. Until then a power cut may swallow
-   * it, whole; a process that is killed loses nothing.
+   * The same, but the commit does not wait for the disk: the next `write` syncs it too. Until then a power cut may lose
+   * it as a whole; a killed process loses nothing.
    */
   async writeUnsynced<T>(work: () => T, committed: () => void): Promise<T> {
     return this.#write(() => {
@@ -149,7 +149,7 @@ export class Connection {
     return turn
   }
 
-  /** Runs `work` again and again while the database is locked, with growing random pauses. */
+  /** Repeats `work` while the database is locked, with growing random pauses. */
   async patiently<T>(work: () => T): Promise<T> {
     const giveUpAt = performance.now() + PATIENCE_MS
     for (let pause = 0.5; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
@@ -174,9 +174,9 @@ export class Connection {
   }
 
   /**
-   * The binding for Node 20 keeps a closed file open until its statements are collected as garbage, so the last one out
-   * would not clean up. Leaving WAL mode does: one file remains. While others have the file open this fails, and is
-   * theirs to do.
+   * The binding for Node 20 keeps a closed file open until its statements are collected as garbage, so the last process
+   * would not clean up. Leaving WAL mode does: one file remains. While other processes have the file open this fails,
+   * and the last of them does it.
    */
   #leaveWal(): void {
     try {
@@ -213,7 +213,7 @@ export class Connection {
     return value
   }
 
-  /** When the disk fails under the commit itself, nobody knows what it kept. */
+  /** When the disk fails during the commit itself, the outcome is unknown. */
   #commit(): void {
     try {
       this.statement('COMMIT').get()

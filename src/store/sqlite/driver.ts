@@ -1,5 +1,5 @@
 /**
- * The SQLite binding: `node:sqlite` where Node has it, else `@photostructure/sqlite` (same API, for Node 20).
+ * The SQLite binding: `node:sqlite` if Node has it, otherwise `@photostructure/sqlite` (same API, for Node 20).
  * Rows come as arrays: an object per row, with every column set by name, takes twice the time.
  */
 
@@ -7,7 +7,7 @@ export type Value = string | number | null
 export type Cells = readonly Value[]
 
 export interface Statement {
-  /** The first row; also the cheapest way to run a write: `run` builds an object with counts that nobody reads. */
+  /** The first row; also the cheapest way to run a write: `run` builds an unused object with counts. */
   get(...values: Value[]): Cells | undefined
   all(...values: Value[]): Cells[]
   run(...values: Value[]): { readonly changes: number | bigint }
@@ -17,7 +17,7 @@ export interface Database {
   readonly isTransaction: boolean
   exec(sql: string): void
   prepare(sql: string): Statement
-  /** Absent where the binding knows no such mode: then it is off. */
+  /** Absent if the binding has no such mode: then it is off. */
   enableDefensive?(on: boolean): void
   close(): void
 }
@@ -36,7 +36,7 @@ export async function openDatabase(path: string): Promise<Database> {
   return new binding.DatabaseSync(path)
 }
 
-/** Early versions of node:sqlite only give objects: those count as absent. */
+/** Early versions of node:sqlite can only return objects: they are not used. */
 function builtIn(): Binding | null {
   const emit = process.emitWarning
   process.emitWarning = (() => {}) as typeof process.emitWarning

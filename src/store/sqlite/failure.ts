@@ -1,4 +1,6 @@
-/** What SQLite's error codes mean to us. Errors that are not SQLite's (thrown by `decide`) pass through unchanged. */
+/**
+ * Maps SQLite's error codes to our errors. Errors that are not SQLite's (thrown by `decide`) pass through unchanged.
+ */
 import {
   StoreConflictError,
   StoreDataError,
@@ -21,7 +23,7 @@ const NOTADB = 26
 const CONSTRAINT_UNIQUE = 2067
 const CONSTRAINT_PRIMARYKEY = 1555
 
-/** Which unique key a message of SQLite speaks of. */
+/** The unique key that a message of SQLite refers to. */
 const UNIQUES: readonly (readonly [string, string])[] = [
   ['workflow_run.idempotency_key', 'idempotency_key_taken'],
   ['workflow_run.instance_id', 'place_taken'],
@@ -34,7 +36,7 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED
 }
 
-/** `subject` names the row being written, where that is known. */
+/** `subject` names the row being written, if it is known. */
 export function storeFailure(error: unknown, subject: string | null = null): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error
   const about = subject === null ? '' : ` (${subject})`

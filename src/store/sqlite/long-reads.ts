@@ -1,7 +1,7 @@
 /**
  * Reads that may take long, off the event loop: their statements run in threads with connections of their own, two at a
- * time. The code of a read is the same as on the engine's connection: it runs up to the first statement whose rows are not
- * known, the thread is asked for them, and it runs again. It must depend on nothing but rows and the time it began.
+ * time. The code of a read is the same as on the engine's connection: it runs up to the first statement whose rows are
+ * not known, the thread is asked for them, and it runs again. It must depend only on rows and the time it began.
  */
 import { Worker } from 'node:worker_threads'
 import { codeFile } from '../../files.ts'
@@ -9,7 +9,7 @@ import { StoreUnavailableError } from '../../kernel/store-errors.ts'
 import { type Cells, hasBuiltIn, type Value } from './driver.ts'
 import { storeFailure } from './failure.ts'
 
-/** What a read needs of a connection. */
+/** The part of a connection that a read uses. */
 export interface Reading {
   statement(sql: string): { get(...values: Value[]): Cells | undefined; all(...values: Value[]): Cells[] }
   /** When it began, by the machine's clock; left out: now. */
@@ -108,13 +108,14 @@ class Thread {
   constructor(path: string) {
     const workerData = { path, builtIn: hasBuiltIn() }
     this.#worker = new Worker(codeFile('store/sqlite/reader-thread.js'), { workerData })
-    // A process that has nothing else to do may end.
+    // The process may end if it has nothing else to do.
     this.#worker.unref()
     this.#worker.on('message', ({ rows, error }: Answer) => {
       const waiting = this.#waiting
       this.#waiting = null
-      // Node empties the port of a thread before anything else: answers that come while others are worked on would
-      // follow one another without a turn of the event loop in between, and a line of reads would stop everything else.
+      // Node empties the port of a thread before anything else: answers that arrive while others are processed would
+      // follow one another without a turn of the event loop in between, and a line of reads would block everything
+      // else.
       setImmediate(() => {
         if (rows !== undefined) waiting?.resolve(rows)
         else waiting?.reject(Object.assign(new Error(error?.message), error))

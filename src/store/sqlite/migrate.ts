@@ -19,7 +19,7 @@ interface Due {
   readonly repeatables: readonly Repeatable[]
 }
 
-/** Throws if this program must not use the database. Reads only. Returns the files that are to be applied. */
+/** Throws if this program must not use the database. Only reads. Returns the files to apply. */
 export function checkSchema(connection: Connection, files: SchemaFiles): Due {
   const tables = new Set(connection.statement(LEDGERS).all().flat())
   const migrations = missingMigrations(files, tables.has('workflow_migration') ? readMigrations(connection) : [])
@@ -43,7 +43,7 @@ function readRepeatables(connection: Connection): AppliedRepeatable[] {
     .map(([name, revision, checksum]) => ({ name, revision, checksum }) as AppliedRepeatable)
 }
 
-/** For each time that others have committed: looks at the ledgers only when the schema has changed. */
+/** Called after commits of other processes: reads the ledgers only if the schema has changed. */
 export function schemaGuard(connection: Connection, files: SchemaFiles): () => void {
   let seen: unknown = null
   return () => {
@@ -69,7 +69,7 @@ export async function migrate(connection: Connection, files?: SchemaFiles): Prom
       version: known.migrations.at(-1)?.version ?? 0,
     }
   })
-  // Also when another process has just done it: this one has read the new schema, with its triggers.
+  // Also when another process has just migrated: this one has read the new schema, with its triggers.
   await connection.forgetTriggers()
   return done
 }
@@ -85,7 +85,7 @@ function applyMigration(connection: Connection, { version, name, sql, checksum }
     .get(version, name, checksum, Date.now())
 }
 
-/** SQLite cannot replace a view or a trigger, so those that the file makes are dropped first. */
+/** SQLite cannot replace a view or a trigger, so those that the file creates are dropped first. */
 function applyRepeatable(connection: Connection, { name, revision, sql, checksum }: Repeatable): void {
   for (const [, kind, object] of sql.matchAll(/^CREATE (TRIGGER|VIEW) (\w+)/gm)) {
     connection.exec(`DROP ${kind} IF EXISTS ${object}`)

@@ -1,19 +1,19 @@
 /**
- * The file of a database is for its owner alone: among other things it holds the secret that signs links to gates. SQLite gives
- * its -wal and -shm files the permissions of the file itself.
+ * Only the owner may access the file of a database: among other things it contains the secret that signs links to
+ * gates. SQLite gives its -wal and -shm files the permissions of the file itself.
  */
 import { chmod, open, stat } from 'node:fs/promises'
 
-/** Makes a missing file, readable by its owner only. */
+/** Creates a missing file, readable by its owner only. */
 export async function createPrivate(path: string): Promise<void> {
   const file = await open(path, 'wx', 0o600).catch(() => null)
-  // Where it cannot be made, opening the database says why.
+  // If it cannot be created, opening the database reports why.
   await file?.close()
 }
 
 /**
- * Takes access from everyone else where any user has some. A file that only a group shares was meant to be shared. One that
- * belongs to another user cannot be changed from here: its owner must.
+ * Removes the access of all others if every user has some. A file that only a group shares is shared on purpose. One
+ * that belongs to another user cannot be changed from here: its owner must.
  */
 export async function keepPrivate(path: string): Promise<void> {
   for (const each of [path, `${path}-wal`, `${path}-shm`]) {

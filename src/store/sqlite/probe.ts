@@ -1,6 +1,6 @@
 /**
- * Does the file take writes? 64 KiB are written and committed, then removed: as much as a step with a large result. A change in
- * place would tell little, since it needs no room.
+ * Does the file accept writes? 64 KiB are written and committed, then removed: as much as a step with a large result. A
+ * change in place would prove little, since it needs no space.
  */
 import type { Connection } from './connection.ts'
 
@@ -13,7 +13,7 @@ export async function probeWrite(connection: Connection): Promise<void> {
     connection.recent.check(connection)
     connection.statement(sql).get()
   }
-  // Nothing that is remembered of runs changes here.
+  // Nothing remembered about runs changes here.
   const committed = (): void => undefined
   await connection.write(put(PUT), committed)
   await connection.write(put(REMOVE), committed)

@@ -1,7 +1,7 @@
 /** Empties the database, for tests. */
 import type { Connection } from './connection.ts'
 
-/** Nets are named by their content: a process that remembers having stored one stays right. */
+/** Nets are identified by their content: a process that remembers having stored one stays correct. */
 const KEPT = ['workflow_migration', 'workflow_repeatable', 'workflow_setting', 'workflow_net', 'workflow_key']
 
 export function reset(connection: Connection): void {
@@ -13,11 +13,11 @@ export function reset(connection: Connection): void {
   }
 }
 
-/** What has not ended, or is a step of a workflow that goes on, cannot be deleted. */
+/** A run that has not ended, or is a step of a running workflow, cannot be deleted. */
 const END_ALL = `UPDATE workflow_run SET status = 'cancelled', instance_id = NULL, settled_at = created_at,
   engine_turn = NOT engine_turn WHERE status = 'pending' OR status = 'leased' OR settled_at IS NULL OR instance_id IS NOT NULL`
 
-/** The newest row stays, emptied: the next id is one more than the greatest, and ids must go on growing. */
+/** The newest row stays, emptied: the next id is one more than the greatest, and ids must keep growing. */
 const KEEP_LAST_EVENT = `
   DELETE FROM workflow_event WHERE id < (SELECT max(id) FROM workflow_event);
   UPDATE workflow_event SET workflow_id = NULL, instance_id = NULL, seq = NULL, event_type = 'store.reset', node = NULL,

@@ -1,4 +1,4 @@
-/** Values cut in SQL to what a list shows of them (../shown.ts). */
+/** Values cut in SQL to what a list shows (../shown.ts). */
 import { MAX_SHOWN_CHARACTERS } from '../../kernel/limits.ts'
 import { BRIEF_ERROR_BYTES, BRIEF_ERROR_CHARACTERS } from '../../model/shown.ts'
 
@@ -8,7 +8,7 @@ export function shownJson(value: string, isShown: string): string {
   return `CASE WHEN ${value} IS NULL OR ${isShown} THEN ${value} ELSE ${marker} END`
 }
 
-/** A failure whole if it is short, else without its details and with the beginning of its message. */
+/** A short failure whole, a long one without its details and with the beginning of its message. */
 export function shownError(value: string): string {
   const brief = `json_set(${value}, '$.message', substr(${value} ->> '$.message', 1, ${BRIEF_ERROR_CHARACTERS}),
     '$.details', json_object('$omitted', json_object('bytes', octet_length(${value}))))`

@@ -22,7 +22,7 @@ import { WakePoll } from './wake.ts'
 import { DeltaWriter } from './write/apply.ts'
 
 export interface SqliteParams {
-  /** A file, made if it does not exist, or `:memory:`. */
+  /** A file, created if it does not exist, or `:memory:`. */
   readonly path: string
   readonly probe?: Probe
   /** How often to look for commits of other processes. */
@@ -59,7 +59,7 @@ export async function openSqlite({ path, probe, wakePollMs }: SqliteParams): Pro
     moveClock: (offsetMs) => connection.write(() => writeOffset(connection, offsetMs)),
     transact: (transaction) => transact(connection, writer, transaction),
     onWake: (listener) => wakes.listen(listener),
-    // Every commit already tells the other processes.
+    // Every commit already notifies the other processes.
     wake: () => {},
     reset: () => connection.write(() => reset(connection)),
     read: {

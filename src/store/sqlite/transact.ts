@@ -1,4 +1,7 @@
-/** One state change: load, decide (again, until it has what it needs), write, commit; all within one turn of the writer. */
+/**
+ * One state change: load, decide (repeatedly, until it has what it needs), write, commit; all within one turn of the
+ * writer.
+ */
 import { StoreError } from '../../kernel/store-errors.ts'
 import type { Delta, Transaction } from '../store.ts'
 import { recentClock } from './clock.ts'
@@ -6,7 +9,7 @@ import type { Connection } from './connection.ts'
 import { Loading } from './load/loading.ts'
 import type { DeltaWriter } from './write/apply.ts'
 
-/** A decision that asks for more than this is asking in circles. */
+/** A decision that needs more rounds than this would never end. */
 const MOST_ROUNDS = 1_000
 
 export function transact<T>(connection: Connection, writer: DeltaWriter, transaction: Transaction<T>): Promise<T> {

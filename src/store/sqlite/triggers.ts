@@ -1,17 +1,18 @@
 /**
- * The triggers of the inbox hold what other programs write to the promises. A write of the engine's own is none of their
- * business (their WHEN says so), but SQLite makes it pay before it looks: a statement that has triggers keeps a copy of
- * every page it touches. So the engine's connection forgets them. Measured per row: insert 9.3 → 5.9 µs, update 7.9 →
- * 4.8, event 5.1 → 3.1.
+ * The triggers of the inbox enforce the rules on the writes of other programs. They ignore the engine's own writes
+ * (their WHEN excludes them), but SQLite pays for them before it tests that: a statement that has triggers keeps a copy
+ * of every page it touches. So the engine's connection forgets them. Measured per row: insert 9.3 → 5.9 µs, update 7.9
+ * → 4.8, event 5.1 → 3.1.
  *
  * SQLite reads the schema once, and again when its version has changed. Here it is read in the middle of a transaction
- * that has removed those triggers and is then rolled back: the file stays as it was, also for everybody else, and only
- * this connection's memory of it lacks them. When another program changes the schema (VACUUM does), this connection
- * reads it again and has the triggers back. That is slower and otherwise the same, so nothing may rely on their absence.
+ * that has removed those triggers and is then rolled back: the file is unchanged, also for all other connections, and
+ * only this connection's copy of the schema lacks them. When another program changes the schema (VACUUM does), this
+ * connection reads it again and has the triggers back. That is slower and otherwise the same, so nothing may rely on
+ * their absence.
  */
 import type { Database } from './driver.ts'
 
-/** Only those that do nothing on a write of the engine. Any statement that names a table reads the schema. */
+/** Only triggers that do nothing on a write of the engine. Any statement that names a table reads the schema. */
 const FORGET = `
   PRAGMA writable_schema = ON;
   DELETE FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('workflow_run', 'workflow_event')
@@ -20,7 +21,10 @@ const FORGET = `
   SELECT 1 FROM sqlite_schema LIMIT 0;
 `
 
-/** Takes the write lock for a moment. A binding that will not let go of its defences keeps the triggers. */
+/**
+ * Takes the write lock for a moment. A binding that does not allow its defensive mode to be disabled keeps the
+ * triggers.
+ */
 export function forgetTriggers(database: Database): void {
   database.exec('BEGIN IMMEDIATE')
   try {
@@ -35,5 +39,5 @@ export function forgetTriggers(database: Database): void {
   }
 }
 
-/** Before a migration, which may want to change them. */
+/** Before a migration, which may change them. */
 export const RECALL_TRIGGERS = 'PRAGMA writable_schema = RESET'

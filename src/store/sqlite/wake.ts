@@ -1,6 +1,7 @@
 /**
  * Commits of other processes are noticed by `PRAGMA data_version`, which changes with each of them and with none of
- * ours. It does not say what changed, so the wake is empty: look. Nothing is polled while nobody listens.
+ * ours. It does not reveal what changed, so the wake is empty: look at everything. Without listeners there is no
+ * polling.
  */
 import type { Wake } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -18,7 +19,7 @@ export class WakePoll {
   }
 
   listen(listener: (wake: Wake) => void): () => void {
-    // Its own function, so that one listener given twice is two.
+    // A new function each time, so that a listener added twice is called twice.
     const entry = (wake: Wake) => listener(wake)
     this.#listeners.add(entry)
     this.#start()
@@ -47,7 +48,7 @@ export class WakePoll {
     for (const listener of [...this.#listeners]) listener({})
   }
 
-  /** null: locked at this moment; the next look will tell. */
+  /** null: locked at this moment; the next look will succeed. */
   #read(): number | null {
     try {
       return this.#connection.statement('PRAGMA data_version').get()?.[0] as number

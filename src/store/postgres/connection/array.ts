@@ -1,6 +1,6 @@
 /**
  * Columns of a batch as PostgreSQL's binary arrays. In text form the server spent 15 % of a settle in array_in (and
- * uuid_in, which reads a uuid by sixteen strtoul); the binary form is copied, and needs no quoting here.
+ * uuid_in, which reads a uuid by sixteen strtoul); the binary form is only copied, and needs no quoting here.
  */
 
 import type { Kind } from '../../../model/table.ts'

@@ -1,4 +1,4 @@
-/** One statement on a connection of its own transaction. */
+/** One statement on a connection, in a transaction of its own. */
 import { sleep } from '../../../kernel/sleep.ts'
 import { StoreError } from '../../../kernel/store-errors.ts'
 import { causeOf, isConnectionLoss, isServerError, LOCKED, toStoreError } from './failure.ts'
@@ -14,11 +14,11 @@ export interface Question<T> {
   readonly settings?: Statement
 }
 
-/** How long a statement is tried again that meets a locked row, and with which pauses: it has no connection then. */
+/** How long, and with which pauses, a statement that meets a locked row is retried: it has no connection meanwhile. */
 const LOCK_PATIENCE_MS = 5000
 const LOCKED_PAUSE_MS = 100
 
-/** Rows of a statement that may run twice: a lost connection is tried again. */
+/** Rows of a statement that may run twice: after a lost connection it is retried. */
 export async function ask<T>(lanes: Lanes, question: Question<T>): Promise<T[]> {
   const begunAt = performance.now()
   for (let tries = 1; ; ) {
@@ -34,7 +34,7 @@ export async function ask<T>(lanes: Lanes, question: Question<T>): Promise<T[]> 
       return rows
     } catch (error) {
       const cause = causeOf(error)
-      // Thrown while a row was read: the connection is as good as before.
+      // Thrown while a row was read: the connection is still usable.
       if (!(error instanceof FlightError) && !isServerError(cause) && !(error instanceof StoreError)) {
         throw new StoreError('unreadable', `a row cannot be read: ${cause.message}`, { cause })
       }

@@ -1,7 +1,7 @@
 /**
- * Many rows in one statement: a parameter per column, each an array, joined by unnest. One row travels as plain
+ * Many rows in one statement: a parameter per column, each an array, joined by unnest. One row is passed as plain
  * values (a 47-column unnest costs more than the insert of one row). Columns that no row of the batch needs are left
- * out of the statement, and one in which all rows agree (the queue, the moment, the new status) is one value: a settle
+ * out of the statement, and one in which all rows agree (the queue, the time, the new status) is one value: a settle
  * of hundreds sends three or four arrays per statement instead of 47.
  *
  * Fastest of 33 rounds with 500 rows, in ms, on a busy 2-core machine (insert of runs, update of runs, insert of events):
@@ -33,7 +33,7 @@ function print(value: NonNullable<Value>): string {
 
 const QUOTED = /["\\]/g
 
-/** Lists that loads ask by, as array literals. */
+/** Lists as parameters of loads, as array literals. */
 export function textArray(values: readonly string[]): string {
   let text = '{'
   for (let i = 0; i < values.length; i++) {
@@ -46,7 +46,7 @@ export function textArray(values: readonly string[]): string {
 export const uuidArray = (values: readonly string[]): string => `{${values.join(',')}}`
 export const numberArray = (values: readonly number[]): string => `{${values.join(',')}}`
 
-/** Which columns of a batch travel as one value for all rows: those in which the rows do not differ. */
+/** Which columns of a batch are passed as one value for all rows: those in which the rows do not differ. */
 type Shared = readonly boolean[]
 
 /** The batch as a FROM item named x. `shared` null: one row. `versioned`: one more parameter, the versions of the rows. */
@@ -87,7 +87,7 @@ function scalar(value: Value): string | null {
   return value === null || value === undefined ? null : print(value)
 }
 
-/** The first column is the key, or near enough: it always goes as an array, so there is one to take rows from. */
+/** The first column is (nearly) a key: it is always an array, so there is one to take rows from. */
 function sharedIn(columns: readonly Placed[], rows: Cells): Shared {
   const [first] = rows as readonly [readonly Value[]]
   return columns.map(({ at, kind }, position) => {
@@ -98,15 +98,15 @@ function sharedIn(columns: readonly Placed[], rows: Cells): Shared {
   })
 }
 
-/** The columns a batch carries, and its statements by those that travel as one value. */
+/** The columns of a batch, and its statements by the columns passed as one value. */
 interface Shape {
   readonly columns: readonly Placed[]
   readonly statements: Map<number, Statement>
 }
 
-/** Statements by the columns they carry. Bounded: odd mixtures fall back to all columns rather than fill the server. */
+/** Statements by their columns. Bounded: rare combinations fall back to all columns rather than fill the server. */
 class Shapes {
-  /** By the columns: a bit for each. */
+  /** By columns: a bit for each. */
   readonly #made = new Map<number, Shape>()
   #count = 0
   readonly #text: (columns: readonly Placed[], shared: Shared | null) => string
@@ -121,7 +121,7 @@ class Shapes {
     this.#text = text
   }
 
-  /** `needed`: the bits of the columns that must go. */
+  /** `needed`: the bits of the required columns. */
   call(needed: number, rows: Cells): Call {
     const shape = this.#shapeOf(needed)
     const shared = rows.length === 1 ? null : sharedIn(shape.columns, rows)
@@ -154,7 +154,7 @@ class Shapes {
 
 const MOST_SHAPES = 96
 
-/** No table has more columns than a number has bits. */
+/** A number has enough bits for the columns of any table. */
 function columnsIn(all: readonly Placed[], bits: number): readonly Placed[] {
   return all.filter(({ bit }) => Math.floor(bits / bit) % 2 === 1)
 }
@@ -168,7 +168,7 @@ function valuesOf(columns: readonly Placed[], shared: Shared | null, rows: Cells
   return values
 }
 
-/** −1: one row, of which everything is one value. */
+/** −1: one row, whose columns all are one value. */
 function sharedBits(columns: readonly Placed[], shared: Shared | null): number {
   if (shared === null) return -1
   let bits = 0
@@ -178,7 +178,7 @@ function sharedBits(columns: readonly Placed[], shared: Shared | null): number {
 
 /**
  * Inserts rows; `onConflict` is appended. A column equal to its default in every row is left to the table. `mark` names
- * a column that is true in whatever the engine inserts.
+ * a column that is true in every row the engine inserts.
  */
 export function inserter<R>(into: WritableTable<R>, onConflict = '', mark?: string): (rows: readonly R[]) => Call {
   const all = placed(into)
@@ -191,7 +191,7 @@ export function inserter<R>(into: WritableTable<R>, onConflict = '', mark?: stri
     }
     return `INSERT INTO ${into.name} (${names.join(', ')}) SELECT ${values.join(', ')} FROM ${source(columns, shared)} ${onConflict}`
   })
-  // a default applies only where there is none to overwrite: an upsert carries every column
+  // a default applies only to a new row: an upsert needs every column
   const fixed = onConflict.includes('UPDATE')
   return (rows) => {
     const cells = rows.map(into.cells)
@@ -227,7 +227,7 @@ export interface UpdaterParams<R> {
 /**
  * Rewrites rows by id. A column unchanged in every row is left out: `originals` are the rows as loaded under their
  * lock in the same transaction; a row that is not among them has all its columns written. With `versions` the rows
- * are not locked yet: each must still have the version given, or the transaction is refused.
+ * are not locked yet: each must still have the given version, or the transaction is refused.
  */
 export function updater<R extends { readonly id: string }>(
   params: UpdaterParams<R>,
@@ -249,7 +249,7 @@ export function updater<R extends { readonly id: string }>(
   const shapes = new Shapes(all, (columns, shared) => update(columns, shared, false))
   const guarded = new Shapes(all, (columns, shared) => {
     const done = `${update(columns, shared, true)} AND r.xmin = x.version RETURNING 1`
-    // The function is only called to say what is wrong: a call of it costs as much as the rest of a small update.
+    // The function is only called to report an error: a call of it costs as much as the rest of a small update.
     const expected = `$${columns.length + 2}::int8`
     return `WITH done AS (${done}) SELECT workflow.expect_count(c.n, ${expected})
       FROM (SELECT count(*) AS n FROM done) c WHERE c.n <> ${expected}`

@@ -1,7 +1,7 @@
-/** Bytes being written, in a buffer that grows as needed and is used again. */
+/** Bytes being written, in a buffer that grows as needed and is reused. */
 const TWO_32 = 4_294_967_296
 const FIRST = 1 << 16
-/** One that has grown beyond this is given away instead of copied. */
+/** A buffer that has grown beyond this is handed over instead of copied. */
 const KEPT = 1 << 20
 
 export class Bytes {
@@ -43,13 +43,13 @@ export class Bytes {
     this.int(value - high * TWO_32)
   }
 
-  /** The text alone. */
+  /** The text without a length or terminator. */
   text(value: string): void {
     this.room(value.length * 3)
     this.at += this.#ascii(value) ?? this.bytes.write(value, this.at)
   }
 
-  /** Leaves room for a length; `end` fills in what has come since. */
+  /** Leaves room for a length; `end` fills in the number of bytes written since. */
   begin(): number {
     this.room(4)
     const start = this.at
@@ -57,7 +57,7 @@ export class Bytes {
     return start
   }
 
-  /** `itself`: how many bytes of the length are counted as well. */
+  /** `itself`: how many bytes of the length count as well. */
   end(start: number, itself = 0): void {
     const end = this.at
     this.at = start
@@ -65,7 +65,7 @@ export class Bytes {
     this.at = end
   }
 
-  /** What was written, for good. */
+  /** Returns the written bytes and starts again. */
   taken(): Buffer {
     const written = this.bytes.subarray(0, this.at)
     this.at = 0
@@ -74,7 +74,7 @@ export class Bytes {
     return written
   }
 
-  /** Short ASCII is faster written here than by a call into native code; null: it is not that. */
+  /** Short ASCII is written faster here than by a call into native code; null: not short ASCII. */
   #ascii(value: string): number | null {
     const length = value.length
     if (length > 48) return null

@@ -1,4 +1,4 @@
-/** Which errors of the server or the socket mean what. The class is the policy: see ../errors.ts. */
+/** Maps errors of the server or the socket to classes. The class is the policy: see ../errors.ts. */
 import {
   StoreConflictError,
   StoreDataError,
@@ -23,7 +23,7 @@ export function causeOf(error: unknown): ServerError {
 
 /** Raised by workflow.expect_clock. */
 export const CLOCK_MOVED = 'PTCLK'
-/** Raised by workflow.expect_rows; LOCKED if somebody holds one of the rows. */
+/** Raised by workflow.expect_rows; LOCKED if another transaction holds one of the rows. */
 export const ROWS_CHANGED = 'PTROW'
 export const LOCKED = '55P03'
 
@@ -33,7 +33,7 @@ export function isServerError(error: ServerError): boolean {
   return error.severity !== undefined && error.code !== undefined && SQLSTATE.test(error.code)
 }
 
-/** The connection is gone, or the server is going or full: the same call may succeed on another connection. */
+/** The connection is lost, or the server is shutting down or full: the same call may succeed on another connection. */
 export function isConnectionLoss(error: ServerError): boolean {
   if (!isServerError(error)) return true
   const code = error.code as string
@@ -45,7 +45,7 @@ export function isCollision(error: ServerError): boolean {
   return error.code === '40P01' || error.code === '40001' || error.code === CLOCK_MOVED
 }
 
-/** No use in trying again: wrong password, no such database. */
+/** A retry would not help: wrong password, no such database. */
 export function isRefusal(error: ServerError): boolean {
   return isServerError(error) && (error.code?.startsWith('28') || error.code === '3D000') === true
 }

@@ -1,6 +1,6 @@
 /**
  * A few connections of one kind. A caller has a lane to itself while it works; others wait in line. A lane whose
- * connection broke is thrown away and the next caller connects anew, with growing pauses, for at most five seconds.
+ * connection broke is discarded and the next caller connects again, with growing pauses, for at most five seconds.
  */
 
 import pg from 'pg'
@@ -24,7 +24,7 @@ export interface LanesParams {
   readonly name: string
   /** Session settings, sent with the start-up message; empty behind a pooler, which would refuse them. */
   readonly settings: Readonly<Record<string, string>>
-  /** A connection was lost, or one was made: the server behind it may be another. */
+  /** A connection was lost, or a new one opened: the server behind it may be another. */
   readonly changed?: () => void
 }
 
@@ -65,13 +65,13 @@ export class Lanes {
   async close(): Promise<void> {
     this.#closed = true
     for (const waiter of this.#waiting.splice(0)) waiter.reject(closedError())
-    // what is under way may end by itself: cut off in its COMMIT, nobody would know what became of it
+    // current work may end by itself: if it were cut off in its COMMIT, the outcome would be unknown
     const giveUpAt = performance.now() + PATIENCE_MS
     while (this.#busy > 0 && performance.now() < giveUpAt) await sleep(5)
     await Promise.all([...this.#all].map((lane) => lane.client.end().catch(() => {})))
   }
 
-  /** Every caller from now on gets a connection that is made, and checked, after this. */
+  /** Every caller from now on gets a connection that is opened, and checked, after this. */
   renew(): void {
     for (const lane of this.#all) lane.lost = true
     for (const lane of this.#free.splice(0)) lane.client.end().catch(() => {})
@@ -103,7 +103,7 @@ export class Lanes {
     this.#pass(lane.lost || this.#closed ? null : lane)
   }
 
-  /** The lane, or the right to connect one, goes to the next in line. */
+  /** Gives the lane, or the right to connect one, to the next in line. */
   #pass(lane: Lane | null): void {
     const next = this.#waiting.shift()
     if (next !== undefined) next.resolve(lane)
@@ -142,7 +142,7 @@ export class Lanes {
       const at = this.#free.indexOf(lane)
       if (at >= 0) this.#free.splice(at, 1)
     }
-    // without a listener a lost idle connection would end the process
+    // without a listener the loss of an idle connection would end the process
     client.on('error', drop)
     client.on('end', drop)
     this.#all.add(lane)

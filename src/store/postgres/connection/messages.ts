@@ -1,6 +1,6 @@
 /**
- * The messages of a flight as one piece of bytes: Parse (where a statement is not prepared yet), Bind and Execute of each
- * call, one Sync. pg's own serializer makes a buffer per message, each of which the socket then gathers again.
+ * The messages of a flight as one buffer: Parse (for a statement that is not prepared yet), Bind and Execute of each
+ * call, one Sync. pg's own serializer makes a buffer per message, which the socket then has to gather.
  */
 import { Bytes } from './bytes.ts'
 import type { Call, Statement } from './statement.ts'
@@ -12,7 +12,7 @@ const SYNC = 83
 
 const out = new Bytes()
 
-/** `isPrepared` is asked once per call, in order; what it denies is prepared on the way. */
+/** `isPrepared` is called once per call, in order; a statement that is not is prepared in the flight. */
 export function messagesOf(calls: readonly Call[], isPrepared: (statement: Statement) => boolean): Buffer {
   out.at = 0
   for (const { statement, values } of calls) {
@@ -46,7 +46,7 @@ function bind({ name }: Statement, values: Call['values']): void {
   for (const value of values) out.short(value instanceof Uint8Array ? 1 : 0)
   out.short(values.length)
   for (const value of values) parameter(value)
-  // Results as text, all of them.
+  // All results as text.
   out.room(2)
   out.short(0)
   out.end(start, 4)

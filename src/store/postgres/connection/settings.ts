@@ -1,4 +1,4 @@
-/** Session settings of our connections, by what they are for. */
+/** Session settings of our connections, by purpose. */
 import { type Call, statement } from './statement.ts'
 
 export const EVERYWHERE = {
@@ -9,15 +9,15 @@ export const EVERYWHERE = {
 }
 
 /**
- * How long a statement waits for a row. Transactions of ours hold one for a few milliseconds; a row that takes longer is
- * held elsewhere, and a lane that waited for it would keep all behind it waiting (foreign-locks.ts).
+ * How long a statement waits for a row. Our own transactions hold one for a few milliseconds; a row that takes longer
+ * is held elsewhere, and a lane that waited for it would keep everything behind it waiting (foreign-locks.ts).
  */
 export const LOCK_WAIT_MS = 50
 
 /**
  * Settles run the same statements for years on tables that may be empty when they are planned: plans are made once,
- * for any size, by index and nested loop only; and a LIMIT reads along the index that gives its order instead of
- * sorting all there is.
+ * for any size, by index and nested loop only; and a LIMIT reads along the index that has its order instead of
+ * sorting the whole table.
  */
 export const FOR_WORK = {
   ...EVERYWHERE,
@@ -42,12 +42,12 @@ export const FOR_READS = {
 }
 
 /**
- * Added for statements that walk an index step by step: whatever the statistics say, to sort what waits and take the first is
- * no step.
+ * Added for statements that walk an index step by step: whatever the statistics suggest, sorting all pending runs to
+ * take the first is never a step.
  */
 export const IN_ORDER = { enable_sort: 'off', enable_incremental_sort: 'off' }
 
-/** Beats and wakes may be lost in a power cut without harm: they do not wait for the disk. */
+/** Beats and wakes can be lost in a power cut without harm: they do not wait for the disk. */
 export const FOR_SIGNALS = { ...FOR_READS, synchronous_commit: 'off' }
 
 /** Settings as one statement that lasts a transaction, for connections that belong to a pooler. */

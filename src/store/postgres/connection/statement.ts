@@ -10,7 +10,7 @@ export type Fields = readonly (string | null)[]
 
 export interface Call {
   readonly statement: Statement
-  /** Text, or what the server takes in binary form. */
+  /** Text, or the binary form of the type. */
   readonly values: readonly (string | Buffer | null)[]
   /** Called for each row, in order. */
   readonly row?: (fields: Fields) => void

@@ -10,7 +10,9 @@ function two(text: string, at: number): number {
   return (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
 }
 
-/** Milliseconds of `2026-11-15 21:02:28.123456+00`, rounded down; other zones, years and infinities the slow way. */
+/**
+ * Milliseconds of `2026-11-15 21:02:28.123456+00`, rounded down; other zones, years and infinities take a slower path.
+ */
 export function parseTime(text: string): number {
   const length = text.length
   if (length > 29 || length < 22 || text.charCodeAt(4) !== 45 || !text.endsWith('+00')) return parseRare(text)

@@ -1,10 +1,10 @@
 /**
  * Claimable runs. The index (queue, type, priority, run_at, id) over pending runs is walked loosely: recursive terms
  * jump from one queue to the next, one type to the next, one priority to the next, each jump one index probe; then the
- * first due rows of each (queue, type, priority) are taken. The cost is the number of distinct keys that wait, never
- * the number of rows: a million runs of other types or of tomorrow cost nothing. Prefixes need no LIKE, hence no
- * escaping: a prefix is a range of types in byte order. Types that the registry closes to this runtime are passed over
- * here, before anything is locked or counted: however many wait, they take nobody's place.
+ * first due rows of each (queue, type, priority) are taken. The cost is the number of distinct keys of pending runs,
+ * never the number of rows: a million runs of other types or of tomorrow cost nothing. Prefixes need no LIKE, hence no
+ * escaping: a prefix is a range of types in byte order. Types that the registry closes to this runtime are skipped
+ * here, before anything is locked or counted: however many are pending, they displace no other run.
  */
 
 import { splitTypeFilters } from '../../../kernel/type-filters.ts'
@@ -15,7 +15,7 @@ import { type Call, type Fields, type Statement, statement } from '../connection
 
 export const WAITING = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL`
 
-/** Queues in which something waits. */
+/** Queues with pending runs. */
 export const QUEUE_SCAN = `queue_scan(queue) AS (
          (SELECT r.queue ${WAITING} ORDER BY r.queue LIMIT 1)
          UNION ALL
@@ -24,13 +24,15 @@ export const QUEUE_SCAN = `queue_scan(queue) AS (
        )`
 
 /**
- * More than the least priority need be said: by priority alone (priority, created_at) goes too, and a plan made with the
- * statistics of a small table took it and read every row of other types (400,000 for one claim).
+ * The order needs more than the priority: (priority, created_at) also begins with it, and a plan made with the
+ * statistics of a small table took that index and read every row of other types (400,000 for one claim).
  */
 export const ALONG = 'r.priority, r.run_at, r.id'
 
-/** $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to pass over, $8 for each prefix the
- * tools that types with it may name (empty: any rest). */
+/**
+ * $1 queues, $2 exact types, $3 prefixes, $4 tenant, $5 runtime, $6 queues and $7 limit keys to skip, $8 for each
+ * prefix the tools that types with it may name (empty: any rest).
+ */
 function lines(anyQueue: boolean): string {
   const queues = anyQueue
     ? `${QUEUE_SCAN}, named_queue(queue) AS (SELECT queue FROM queue_scan WHERE $1::text[] IS NULL)`
@@ -78,10 +80,10 @@ const DUE = `r.run_at <= (SELECT workflow.clock()) AND (r.expires_at IS NULL OR 
 const DUE_OF_LINE = `${WAITING} AND r.queue = l.queue AND r.type = l.type AND r.priority = l.priority AND ${DUE}`
 
 /**
- * Some more are looked at ($9) than are taken ($10), since other claimers may hold the best; LockRows runs below the
- * last LIMIT and stops at $10. The outer conditions look superfluous but are what PostgreSQL checks again on a row
- * that changed between the snapshot and the lock. They are written so that no index but the primary key fits them, and
- * the ids come as an array, not a join: planned on an empty table, a join began with all that was due (3.7 s).
+ * A few more are read ($9) than are taken ($10), since other claimers may hold the best; LockRows runs below the last
+ * LIMIT and stops at $10. The outer conditions look superfluous but are what PostgreSQL checks again on a row that
+ * changed between the snapshot and the lock. They are written so that no index but the primary key fits them, and the
+ * ids come as an array, not a join: planned on an empty table, a join began with all due runs (3.7 s).
  */
 const candidatesSql = (anyQueue: boolean, inOrder = false): string => `${lines(anyQueue)},
   best(id) AS MATERIALIZED (
@@ -95,7 +97,7 @@ const candidatesSql = (anyQueue: boolean, inOrder = false): string => `${lines(a
   ORDER BY ${inOrder ? 'array_position($1::text[], r.queue), ' : ''}r.priority, r.run_at, r.id LIMIT $10::int
   FOR UPDATE OF r SKIP LOCKED`
 
-/** The LIMIT keeps this a probe per line: an EXISTS became a join that read all that was due. */
+/** The LIMIT keeps this a probe per line: an EXISTS became a join that read all due runs. */
 const urgencySql = (anyQueue: boolean): string => `${lines(anyQueue)}
   SELECT min(l.priority) FROM line l CROSS JOIN LATERAL (SELECT ${DUE_OF_LINE} ORDER BY r.run_at, r.id LIMIT 1) due`
 
@@ -131,7 +133,7 @@ export function candidatesCall(filter: Candidates, row: (fields: Fields) => void
   }
 }
 
-/** One per filter; the answers go into `into`, in their order. */
+/** One call per filter; the answers go into `into`, in their order. */
 export function urgencyCalls(filters: readonly ClaimFilter[], into: (number | null)[]): Call[] {
   return filters.map((filter, at) => {
     into[at] = null

@@ -1,4 +1,4 @@
-/** What a transaction loads of single firings: results, places, and how often nodes have fired. */
+/** Loads for single firings: results, places, and how often nodes have fired. */
 
 import { type NodeRan, type PlaceAt, type ResultAt, type ResultText, TOO_LONG } from '../../../model/queries/firings.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
@@ -50,7 +50,7 @@ export class Firings {
     return calls
   }
 
-  /** A node may have both, runs and children, where items name their own work. */
+  /** A node may have both, runs and children, if items name their own work. */
   #count([id, node, fires, runs, done]: Fields): void {
     const all = this.ran.get(id as string) ?? []
     const at = all.findIndex((other) => other.node === node)
@@ -66,7 +66,7 @@ export class Firings {
   }
 }
 
-/** For RESULTS_AT. */
+/** Parameters of RESULTS_AT. */
 export function resultValues(wanted: readonly ResultAt[]): string[] {
   return [...nodes(wanted), numbers(wanted, 'fire'), numbers(wanted, 'maxBytes')]
 }
@@ -75,7 +75,7 @@ export function resultFrom([, text, tooLong]: Fields): ResultText {
   return tooLong === 't' ? TOO_LONG : (text ?? null)
 }
 
-/** The element that a row of a WITH ORDINALITY query answers. */
+/** The element that a row of a WITH ORDINALITY query belongs to. */
 export function asked<T>(list: readonly T[], fields: Fields): T {
   return list[Number(fields[0]) - 1] as T
 }

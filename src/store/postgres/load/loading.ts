@@ -1,4 +1,4 @@
-/** Collects what a transaction loads: turns a Need into calls whose rows fill the maps of Loaded. */
+/** Collects the loads of a transaction: turns a Need into calls whose rows fill the maps of Loaded. */
 
 import { StoreLockedError } from '../../../kernel/store-errors.ts'
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
@@ -72,11 +72,11 @@ export class Loading implements Loaded {
   readonly handedBy = new Map<string, RunRow[]>()
   /** Runs as they are under this transaction's lock: an update writes only what differs from them. */
   readonly heldRuns = new Map<string, RunRow>()
-  /** null: in a transaction of the caller's, which hands nothing out. */
+  /** null: in a transaction of the caller, which hands out no work. */
   listings: Listings | null = null
-  /** Asked for with a lock: their rows come with it, or not at all. */
+  /** Roots requested with a lock: their rows come with it, or not at all. */
   readonly #roots = new Set<string>()
-  /** null: in a transaction of the caller's, which waits for locks as it likes. */
+  /** null: in a transaction of the caller, which has its own lock timeout. */
   readonly #locks: ForeignLocks | null
 
   constructor(locks: ForeignLocks | null) {
@@ -101,7 +101,7 @@ export class Loading implements Loaded {
     return [{ statement: lock, values: [uuidArray(ids)], row }]
   }
 
-  /** Locks first, in the order that holds everywhere; the rest reads a later snapshot. */
+  /** Locks first, in the global order; the rest reads a later snapshot. */
   calls(asked: Need): Call[] {
     const calls: Call[] = []
     const need = this.#unlocked(asked)
@@ -114,7 +114,7 @@ export class Loading implements Loaded {
     return calls
   }
 
-  /** Nobody waits for a row that is known to be locked. A limit that is locked has no room; anything else is refused. */
+  /** A row that is known to be locked is not waited for: a locked limit has no room, anything else is refused. */
   #unlocked(need: Need): Need {
     const locks = this.#locks
     if (locks === null) return need

@@ -1,29 +1,31 @@
-/** What is locked when loaded. Everywhere in the order roots → runs → limits → unique keys, each ordered by its key. */
+/**
+ * Rows that are locked when loaded. The order is always roots → runs → limits → unique keys, each ordered by its key.
+ */
 import { INSTANCE, LIMIT, RUN, SCHEDULE, selectList, UNIQUE } from '../columns.ts'
 import { statement } from '../connection/statement.ts'
 
 /**
- * Roots come first and alone: whoever holds a root may read and write its whole tree without further locks. The rows
- * come with the lock: FOR UPDATE gives the newest version, also of a row it had to wait for.
+ * Roots come first and alone: a transaction that holds a root may read and write its whole tree without further locks.
+ * The rows come with the lock: FOR UPDATE returns the newest version, also of a row it had to wait for.
  */
 export const LOCK_ROOTS = statement(
   `SELECT ${selectList(INSTANCE, 'i')} FROM workflow.workflow_instance i
    WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE`,
 )
 
-/** For settles that would rather go on with other roots than wait for these. */
+/** For settles that rather continue with other roots than wait for these. */
 export const LOCK_FREE_ROOTS = statement(
   `SELECT ${selectList(INSTANCE, 'i')} FROM workflow.workflow_instance i
    WHERE i.id = ANY ($1::uuid[]) ORDER BY i.id FOR UPDATE SKIP LOCKED`,
 )
 
-/** Runs are locked as well as their root: claims, starts and foreign clients change runs without a root's lock. */
+/** Runs are locked in addition to their root: claims, starts and foreign clients change runs without a root's lock. */
 export const RUNS = statement(
   `SELECT ${selectList(RUN, 'r')} FROM workflow.workflow_run r WHERE r.id = ANY ($1::uuid[]) ORDER BY r.id FOR UPDATE`,
 )
 
 /**
- * Pending runs of an instance, along their own index. The condition stands twice: rows may change before they are
+ * Pending runs of an instance, along their own index. The condition occurs twice: rows may change before they are
  * locked. As in claimable.ts, only the primary key fits.
  */
 export const UNSTARTED_RUNS = statement(
@@ -50,7 +52,7 @@ export const LIMITS = statement(
   `SELECT ${selectList(LIMIT, 'l')} FROM workflow.workflow_limit l WHERE l.key = ANY ($1::text[]) ORDER BY l.key FOR UPDATE`,
 )
 
-/** A row to lock where there is none: nobody else can make it until we have committed. */
+/** A row to lock if there is none: no other transaction can insert it until we have committed. */
 export const MAKE_LIMITS = statement(
   `INSERT INTO workflow.workflow_limit (key, window_start) SELECT k.key, to_timestamp(0) FROM unnest($1::text[]) k(key)
    ORDER BY k.key ON CONFLICT (key) DO NOTHING`,
@@ -60,7 +62,7 @@ export const UNIQUES = statement(
   `SELECT ${selectList(UNIQUE, 'u')} FROM workflow.workflow_unique u WHERE u.key = ANY ($1::text[]) ORDER BY u.key FOR UPDATE`,
 )
 
-/** Locked, so that two schedulers do not fire the same moment. */
+/** Locked, so that two schedulers do not fire for the same time. */
 export const SCHEDULES = statement(
   `SELECT ${selectList(SCHEDULE, 'c')} FROM workflow.workflow_cron c WHERE c.name = ANY ($1::text[]) ORDER BY c.name FOR UPDATE`,
 )

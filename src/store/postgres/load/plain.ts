@@ -1,6 +1,6 @@
 /**
- * What is loaded without a lock of its own: it belongs to a locked root, never changes, or is only advice.
- * LIMIT and OFFSET 0 keep each LATERAL a probe per wanted thing: plans are made once, maybe on empty tables.
+ * Loads without a lock of their own: the rows belong to a locked root, never change, or are only advice.
+ * LIMIT and OFFSET 0 keep each LATERAL a probe per wanted row: plans are made once, maybe on empty tables.
  */
 
 import { SLOT } from '../../../net/slots.ts'
@@ -8,7 +8,7 @@ import { GATE, INSTANCE, NET, QUEUE, RUN, selectList, WORKER } from '../columns.
 import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
 
-/** The transaction's clock: now() in microseconds, and the offset; with them the version of the registry. */
+/** The transaction's clock: now() in microseconds, and the offset; also the version of the registry. */
 export const CLOCK = statement(
   `SELECT (extract(epoch FROM now()) * 1000)::float8,
           (SELECT s.value FROM workflow.workflow_setting s WHERE s.key = 'clock_offset_ms'),
@@ -24,7 +24,7 @@ export const SLOTS = statement(
    CROSS JOIN LATERAL (SELECT * FROM workflow.workflow_slot s WHERE s.instance_id = n.instance_id AND s.key = n.key LIMIT 1) s`,
 )
 
-/** chr(1114111) sorts after whatever may follow a prefix. */
+/** chr(1114111) sorts after any key with the prefix. */
 const UNDER_PREFIX = 's.instance_id = n.instance_id AND s.key >= n.prefix AND s.key < n.prefix || chr(1114111)'
 
 export const SLOTS_WITH = statement(
@@ -53,7 +53,7 @@ export const OPEN_GATES = statement(
      (SELECT * FROM workflow.workflow_gate g WHERE g.instance_id = n.instance_id AND g.state = 'open' ORDER BY g.id LIMIT n.count) g`,
 )
 
-/** The chunk that holds the first wanted item, and those that begin behind it. Elements keep their text. */
+/** The chunk that holds the first wanted item, and those that begin after it. Elements keep their text. */
 export const ITEMS = statement(
   `SELECT n.at, c.first + e.ord - 1, e.value
    FROM unnest($1::uuid[], $2::text[], $3::int4[], $4::int4[], $5::int4[]) WITH ORDINALITY n(instance_id, node, fire, first, count, at)
@@ -68,7 +68,7 @@ export const ITEMS = statement(
 )
 
 /**
- * The newest fire that has ended work decides. Items of an `each` become an object, failed ones and those an operator
+ * The newest fire with ended work decides. Items of an `each` become an object, failed ones and those an operator
  * cancelled (which have an error; those a drain cancelled have none) with their errors; where no run has a result, a
  * slot may (children's results).
  */
@@ -93,7 +93,7 @@ export const RESULTS = statement(
    ) f ON true`,
 )
 
-/** Of one firing; items that did not succeed are left out. As text: all items of a long list are more than a jsonb may hold. */
+/** Results of one firing, without items that did not succeed. As text: all items of a long list may exceed a jsonb. */
 export const RESULTS_AT = statement(
   `SELECT n.at, f.result, f.too_long
    FROM unnest($1::uuid[], $2::text[], $3::int4[], $4::int8[]) WITH ORDINALITY n(instance_id, node, fire, max_bytes, at)
@@ -147,7 +147,7 @@ export const CHILD_PLACES_AT = statement(
      ORDER BY c.id DESC LIMIT 1) c`,
 )
 
-/** Whatever its state; fires are few, items may be many. */
+/** Runs in any state; fires are few, items may be many. */
 export const PLACES = statement(
   `SELECT n.at, ${selectList(RUN, 'r')}
    FROM unnest($1::uuid[], $2::text[], $3::int4[]) WITH ORDINALITY n(instance_id, node, item, at) CROSS JOIN LATERAL
@@ -167,7 +167,7 @@ export const NETS = statement(
   `SELECT ${selectList(NET, 'n')} FROM workflow.workflow_net n WHERE n.hash = ANY ($1::text[])`,
 )
 
-/** Keys under which an instance is queued. Read after the limits were locked: nobody joins a queue without that lock. */
+/** Keys under which an instance is queued. Read after the limits were locked: joining a queue requires that lock. */
 export const QUEUED_UNDER = statement(
   `SELECT k.key FROM unnest($1::text[]) k(key) WHERE EXISTS (
      SELECT FROM workflow.workflow_instance i WHERE i.slot_key = k.key AND i.ended_at IS NULL AND i.state = 'queued')`,

@@ -1,4 +1,4 @@
-/** Filters of lists as WHERE clauses. Only what is asked for is named, so that each set of filters has its own plan. */
+/** Filters of lists as WHERE clauses. Only the given filters are included: each set of filters has its own plan. */
 import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries/queries.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import { textArray } from '../connection/batch.ts'
@@ -13,7 +13,7 @@ export class Conditions {
     this.conditions.push(condition(this.value(value)))
   }
 
-  /** An id that is no UUID is nobody's. */
+  /** An id that is not a UUID matches no row. */
   addId(condition: (parameter: string) => string, id: string): void {
     if (isUuid(id)) this.add(condition, id)
     else this.conditions.push('false')
@@ -64,7 +64,7 @@ function moment(parameter: string): string {
 export function gateConditions(query: GateQuery): Conditions {
   const where = new Conditions()
   const { states, instanceId, tenant, before } = query
-  // Spelled out: only then the index of open gates is known to fit.
+  // Written out: only then does the index of open gates fit.
   if (states?.join() === 'open') where.conditions.push("g.state = 'open'")
   else if (states !== null) where.add((n) => `g.state = ANY (${n}::text[])`, textArray(states))
   if (instanceId !== null) where.addId((n) => `g.instance_id = ${n}::uuid`, instanceId)

@@ -1,6 +1,6 @@
 /**
- * Invariants that hold in every committed state. Each check is one statement giving (subject, finding); findings are
- * sentences for an operator. At most the first 100 of each check. All in one snapshot: work goes on meanwhile.
+ * Invariants that hold in every committed state. Each check is one statement returning (subject, finding); findings are
+ * sentences for an operator. At most the first 100 of each check. All in one snapshot: work continues meanwhile.
  */
 import { toStoreError } from '../connection/failure.ts'
 import { fly } from '../connection/flight.ts'
@@ -16,7 +16,7 @@ const SWEEP_GRACE = "interval '60 s'"
 
 const ENDED = `state IN ('completed', 'failed', 'cancelled', 'compensated')`
 
-/** A transaction of another client is named once it has been open for so long. */
+/** A transaction of another client is reported once it has been open for this long. */
 const OPEN_FOR = "interval '60 s'"
 
 /** Work of instances that has not ended, by instance. */

@@ -1,10 +1,10 @@
 /**
  * The global feed follows ids, but ids are taken before their transaction commits: a later id may be visible while an
- * earlier one is not yet. So a reader goes only as far as is known to be complete:
+ * earlier one is not yet. So a reader only advances as far as the feed is known to be complete:
  *
  *   1 read the sequence: `last`. Every id up to it was taken by a transaction that holds, until it ends, a lock on
  *     workflow_event (any INSERT takes one before its first id).
- *   2 read who holds such a lock now. Transactions that begin to write later get ids beyond `last`.
+ *   2 read which transactions hold such a lock now. Those that begin to write later get ids beyond `last`.
  *   3 when all of those have ended, everything up to `last` is decided.
  *
  * Writers take a few milliseconds, so 3 is waited for, briefly. Behind a writer that stays longer the feed stops at
@@ -41,8 +41,8 @@ const FIRST = statement('SELECT min(e.id) FROM workflow.workflow_event e WHERE e
 
 const PATIENCE_MS = 250
 /**
- * Ids a filtered page looks at: with a filter that fits nothing a call must end too, and tell how far it came. The events
- * of one run have an index, so all of them are looked at.
+ * Ids a filtered page reads: a call must also end if the filter matches nothing, and report its position. The events of
+ * one run have an index, so all of them are read.
  */
 const LOOKED_AT = 20_000
 
@@ -64,19 +64,19 @@ export class Feed {
     return (await this.#events(params, this.#complete)).events
   }
 
-  /** As `read`, through a filter. What came since the last look is looked for when nothing else is left to tell. */
+  /** As `read`, with a filter. Events since the last look are only read when nothing else is left. */
   async page(query: EventQuery): Promise<EventPage> {
     const known = this.#complete
     const seen = await this.#page(query)
     if (seen.more) return seen
     await this.#advance()
     if (this.#complete === known) return seen
-    // Full up to the last id that was known: what came since is for the next page, and must be said to be there.
+    // Full up to the last known id: newer events belong to the next page, and `more` must announce them.
     return seen.events.length >= query.limit ? { ...seen, more: true } : this.#page(query)
   }
 
   async #page(query: EventQuery): Promise<EventPage> {
-    // What retention removed is not looked through.
+    // Events removed by retention are skipped.
     const first = (await this.#first(query.afterId)) ?? query.afterId + 1
     const from = Math.max(query.afterId, Math.min(first - 1, this.#complete))
     const until = query.runId ? this.#complete : Math.min(this.#complete, from + LOOKED_AT)

@@ -1,6 +1,6 @@
 /**
- * The first due runs of a queue, in the order in which claims take them. As a claim does, it jumps in the claim index from
- * one type and priority to the next; what waits behind the bound, or is due later, is not read.
+ * The first due runs of a queue, in the order in which claims take them. Like a claim, it jumps in the claim index from
+ * one type and priority to the next; runs beyond the bound, or due later, are not read.
  */
 import { ask } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'

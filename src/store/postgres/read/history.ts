@@ -1,4 +1,4 @@
-/** What has happened to runs, many at a time. */
+/** The history of runs, many at a time. */
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { ask } from '../connection/ask.ts'
@@ -10,7 +10,7 @@ import { isUuid } from '../connection/uuid.ts'
 import { jsonBytes, shownJson } from '../shown.ts'
 import { eventFrom } from './event.ts'
 
-/** An open lease belongs after what is stored, a derived `created` before it. */
+/** An open lease is placed after the stored events, a derived `created` before them. */
 const IN_ORDER = `date_trunc('milliseconds', h.created_at), coalesce(h.event_id, h.part * 9007199254740991), h.part`
 const BYTES = jsonBytes('h.data')
 const columns = (isShown: string): string =>
@@ -22,7 +22,7 @@ const HISTORIES = statement(
    FROM workflow.workflow_history h WHERE h.workflow_id = ANY ($1::uuid[]) ORDER BY h.workflow_id, ${IN_ORDER}`,
 )
 
-/** What is too long by itself takes no room from the others. */
+/** An event that is too long by itself leaves its room to the others. */
 const PAGE = statement(
   `SELECT ${columns(`h.bytes <= ${ALWAYS_BYTES} OR (h.bytes <= ${EVENT_BYTES} AND h.shown_size <= ${PAGE_BYTES})`)} FROM (
      SELECT h.*, sum(CASE WHEN h.bytes <= ${EVENT_BYTES} THEN h.bytes ELSE 0 END)

@@ -1,7 +1,9 @@
-/** What doctor looks for where foreign clients write into the tables. The last two are what they may do, but a surprise. */
+/**
+ * The doctor's checks where foreign clients write into the tables. The last two find permitted but surprising states.
+ */
 import { LEASED } from '../leased.ts'
 
-/** An engine settles and takes back within a second; only if none runs does it take this long. */
+/** An engine settles and takes back within a second; it only takes this long if none runs. */
 const GRACE = "interval '60 s'"
 
 const FOREIGN = `${LEASED} AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL`

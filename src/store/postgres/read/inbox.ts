@@ -10,11 +10,13 @@ import { LEASED } from '../leased.ts'
 import { shownRuns } from '../shown.ts'
 import { Conditions } from './conditions.ts'
 
-/** Microseconds that a number holds exactly: an odd date of one row, by plain SQL, must not make every list fail. */
+/**
+ * Range of microseconds that a number represents exactly: one odd date, written by plain SQL, must not fail every list.
+ */
 const CREATED = `least(greatest(r.created_at, '1970-01-01 00:00:00+00'), '2255-01-01 00:00:00+00')`
 const CREATED_US = `(extract(epoch FROM ${CREATED}) * 1000000)::bigint`
 
-/** `inbox` is named as the index names it: idx_workflow_run_type_status gives them in this order. */
+/** `inbox` is written as in the index: idx_workflow_run_type_status has this order. */
 export async function listInbox(lanes: Lanes, query: InboxQuery): Promise<InboxPage> {
   const where = inboxConditions(query)
   const page = where.page({ limit: query.limit + 1 })
@@ -44,12 +46,12 @@ function inboxConditions(query: InboxQuery): Conditions {
   return where
 }
 
-/** Exact to the microsecond: a float of seconds is not. */
+/** Exact to the microsecond, which a float of seconds is not. */
 function moment(parameter: string): string {
   return `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`
 }
 
-/** Walks over the entries of what waits and what is leased in partial indexes; a million pending take about 0.2 s. */
+/** Counts the entries of pending and leased runs in partial indexes; a million pending take about 0.2 s. */
 const DEPTHS = statement(
   `SELECT r.type, 'pending', count(*) FROM workflow.workflow_run r
    WHERE r.status = 'pending' AND r.deleted_at IS NULL GROUP BY r.type

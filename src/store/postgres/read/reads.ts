@@ -183,7 +183,7 @@ export class PostgresReads implements ExecutionQueries {
     return askOne(this.#lanes, { statement: NET_BY_HASH, values: [hash], row: netFrom })
   }
 
-  /** One statement per set of filters in use: a plan for `state = …` must not be one for `any state`. */
+  /** One statement per set of filters in use: a plan for `state = …` does not suit `any state`. */
   async listInstances(params: InstanceQuery): Promise<readonly InstanceRow[]> {
     const where = instanceConditions(params)
     const text = `${INSTANCES} ${where.text()} ORDER BY i.id DESC ${where.page(params)}`

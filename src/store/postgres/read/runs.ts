@@ -24,7 +24,7 @@ function newestRuns(where: Conditions, query: RunQuery): RunsPage {
   return { rest: `${where.text()} ORDER BY ${order} ${where.page(query)}`, order }
 }
 
-/** Whole rows are read only of the page: those among which it is looked for may be large. */
+/** Whole rows are read only for the page: the set that is sorted may be large. */
 function sortedRuns(where: Conditions, query: RunQuery, { by, descending, among }: RunSort): RunsPage {
   const order = `${SORTS[by]} ${descending ? 'DESC' : 'ASC'}, r.id`
   const newest = `SELECT r.id, r.run_at, r.priority FROM workflow.workflow_run r ${where.text()} ORDER BY r.id DESC LIMIT ${among}`

@@ -10,8 +10,8 @@ const CLOCK = '(SELECT workflow.clock())'
 const HELD = `to_timestamp(${HELD_AT / 1000})`
 
 /**
- * What waits is counted from the claim index and from that of runs to be tried again, what is held from that of
- * what is leased. A million pending runs take 0.2 s, those of one queue of ten 0.03 s.
+ * Pending runs are counted from the claim index and from that of runs to be retried, held runs from that of leased
+ * ones. A million pending runs take 0.2 s, those of one queue of ten 0.03 s.
  */
 function countsSql(queue: string): string {
   const pending = `FROM workflow.workflow_run r WHERE r.status = 'pending' AND r.deleted_at IS NULL ${queue}`

@@ -18,20 +18,20 @@ const LEAN = column.narrowed(
   column.RUN.columns.map(({ key }) => key).filter((key) => !HEAVY.has(key)) as (keyof StepRun)[],
 )
 const stepFrom = column.decoder(LEAN)
-/** Columns of LEAN; of long failures the code and the beginning of the message. */
+/** Columns of LEAN; for long failures the code and the beginning of the message. */
 const STEP = LEAN.columns
   .map(({ name }) =>
     name === 'error' ? shownError('r.error') : name === 'last_error' ? SHOWN_LAST_ERROR : `r.${name}`,
   )
   .join(', ')
-/** Without what the gate was given and answered. */
+/** Without the gate's input and answer. */
 const GATE = column.GATE.columns
   .map(({ name }) => (name === 'args' || name === 'answer' ? `NULL AS ${name}` : `g.${name}`))
   .join(', ')
 
 const NODES = 'unnest($1::uuid[], $2::text[]) n(instance_id, node)'
 
-/** Backwards along the index of places: the last firing, its undo beside its work. */
+/** Backwards along the place index: the last firing, with its undo. */
 const RUNS_AT = statement(
   `SELECT ${STEP} FROM ${NODES} CROSS JOIN LATERAL (
      SELECT * FROM workflow.workflow_run r

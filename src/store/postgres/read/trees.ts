@@ -16,9 +16,9 @@ const BY_KEY = statement(
 const NAME_HOLDERS = statement('SELECT n.name, n.root_id FROM workflow.workflow_name n WHERE n.name = ANY ($1::text[])')
 
 /**
- * Only probes of indexes, one per instance. Left to its statistics, the planner reads whole tables once a few instances
+ * Forces index probes, one per instance. With its own statistics, the planner reads whole tables once a few instances
  * have very many rows: after two groups of 100,000 jobs it read the table of runs once per nested workflow, 60 s
- * instead of 20 ms. Each LATERAL below also asks for the order of the index that it should use.
+ * instead of 20 ms. Each LATERAL below also requests the order of the index that it should use.
  */
 export const PROBES = settingsCall({
   enable_seqscan: 'off',
@@ -26,7 +26,7 @@ export const PROBES = settingsCall({
   enable_mergejoin: 'off',
 }).statement
 
-/** Detached children live their own lives: they have no place in the parent. */
+/** Detached children are independent: they have no place in the parent. */
 const childrenOf = (parent: string, condition = ''): string =>
   `CROSS JOIN LATERAL (
      SELECT * FROM workflow.workflow_instance c
@@ -53,7 +53,7 @@ const ANCESTORS = statement(
    SELECT ${column.selectList(column.INSTANCE, 't')} FROM t`,
 )
 
-/** Leaves: what an instance counts for a nested one is taken off, what the nested one counts is put in its place. */
+/** Leaves: an instance's count for a nested one is subtracted, and the nested one's own count is added. */
 const TOTALS = statement(
   `WITH RECURSIVE t AS (
      SELECT i.id AS top, i.id, i.succeeded, i.failed, i.reason, 0 AS nested_ok, 0 AS nested_bad
@@ -66,7 +66,7 @@ const TOTALS = statement(
    SELECT t.top, sum(t.succeeded - t.nested_ok), sum(t.failed - t.nested_bad) FROM t GROUP BY t.top`,
 )
 
-/** Looks below only while the instance itself has not been told of a start. */
+/** Searches below only while the instance itself has no recorded start. */
 const HAS_BEGUN = `(i.started_at IS NOT NULL
   OR EXISTS (WITH RECURSIVE t AS (
        SELECT i.id UNION ALL SELECT c.id FROM t ${childrenOf('t.id')})
@@ -98,7 +98,7 @@ const BRIEF_COLUMNS = column.narrowed(column.RUN, [
   'meta',
   'result',
 ])
-/** Results come until their sum exceeds the budget. */
+/** Results are returned until their sum exceeds the budget. */
 const BRIEF = BRIEF_COLUMNS.columns
   .map(({ name }) => (name === 'result' ? 'CASE WHEN b.size <= b.budget THEN b.result END' : `b.${name}`))
   .join(', ')

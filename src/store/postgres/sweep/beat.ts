@@ -1,11 +1,11 @@
-/** A worker says that it lives, and hears what it must know. */
+/** The heartbeat of a worker, and the state and signals it receives in return. */
 
 import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
 
 /**
- * The stored state stands: an operator's word is not undone by the worker's next beat, and a session once dead stays
- * dead (its runs are being given to others), so its worker must begin a new one.
+ * The stored state is kept: the worker's next beat does not undo an operator's command, and a dead session stays dead
+ * (its runs are being handed to other workers), so its worker must begin a new one.
  */
 export const BEAT = statement(
   `WITH clock AS (SELECT workflow.clock() AS at),
@@ -28,8 +28,8 @@ export const BEAT = statement(
 )
 
 /**
- * A worker with leases of its own has no session that others could take from it: the dead come back to life. How far it
- * has gone towards its end never goes back: running, quiet, terminate.
+ * A worker with leases of its own has no session that other workers could take over: a dead one can come back. Its
+ * progress towards its end is never reset: running, quiet, terminate.
  */
 export const BEAT_LEASE = statement(
   `INSERT INTO workflow.workflow_worker AS w

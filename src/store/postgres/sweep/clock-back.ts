@@ -1,9 +1,9 @@
 /**
- * The clock was set back: what was derived from a time that has not come yet would wait until it has. Each statement finds
- * rows by the time at which they were written, or by their own length, and lets them begin now: a wait of ten seconds is
- * ten seconds again. What was corrected is not found a second time, so any number of processes may do this.
+ * The clock was set back: everything derived from a time that has not come yet would wait until it has. Each statement
+ * finds rows by the time at which they were written, or by their own duration, and lets them begin now: a wait of ten
+ * seconds is ten seconds again. A corrected row is not found a second time, so any number of processes may do this.
  *
- * Nobody waits for rows that other transactions hold: as long as there are some, it is to be done again.
+ * Rows that other transactions hold are not waited for: as long as there are some, the correction is repeated.
  */
 import { StoreLockedError } from '../../../kernel/store-errors.ts'
 import { ask, askOne } from '../connection/ask.ts'
@@ -15,36 +15,36 @@ const NOW = '(SELECT workflow.clock())'
 const TURN = 'engine_turn = NOT r.engine_turn'
 const ms = (column: string): string => `make_interval(secs => ${column} / 1000.0)`
 
-/** Only the newest events are looked at: an engine that starts asks this once. */
+/** Only the newest events are read: an engine does this once, at its start. */
 const AHEAD = statement(
   `SELECT FROM (SELECT e.created_at FROM workflow.workflow_event e ORDER BY e.id DESC LIMIT 1000) e
    WHERE e.created_at > ${NOW} + interval '1 second' LIMIT 1`,
 )
 
-/** `set` and `where` speak of the row as r; `with` joins others, and `told` is what `set` needs of them, as p. */
+/** In `set` and `where` the row is r; `with` joins others, and `columns` lists the columns of p that `set` needs. */
 interface Correction {
   readonly table: string
   readonly key?: string
   readonly set: string
   readonly with?: string
-  readonly told?: string
+  readonly columns?: string
   readonly where: string
   readonly lock?: string
-  /** Done with it: knows the new rows as `moved`. */
+  /** A further statement, which reads the new rows as `moved`. */
   readonly also?: string
 }
 
-/** The newest event of a run that was written ahead and says of it what it still says. */
-const event = (types: string, says: string): string => `CROSS JOIN LATERAL (
+/** The newest event of a run that was written ahead and whose value the run still has. */
+const event = (types: string, value: string): string => `CROSS JOIN LATERAL (
   SELECT e.created_at, e.data FROM workflow.workflow_event e
   WHERE e.workflow_id = r.id AND e.engine AND e.event_type IN (${types}) AND e.created_at > ${NOW}
-    AND CASE WHEN e.engine THEN ${says} END
+    AND CASE WHEN e.engine THEN ${value} END
   ORDER BY e.id DESC LIMIT 1) e`
 const far = (a: string, b: string): string => `abs(extract(epoch FROM ${a} - ${b}))`
 const FOREIGN = `${LEASED} AND r.lease_ms IS NULL AND r.session_id IS NULL AND NOT r.deferred`
 
 const CORRECTIONS: readonly Correction[] = [
-  // The event that wrote its time tells it; without one it was due at once. A later time that the caller named stays.
+  // The event that wrote its time has it; without one it was due at once. A later time given by the caller is kept.
   {
     table: 'workflow_run',
     set: `run_at = ${NOW} + greatest(r.run_at - p.at, interval '0'), ${TURN}`,
@@ -55,10 +55,10 @@ const CORRECTIONS: readonly Correction[] = [
          ELSE ${far('r.run_at', "(e.data ->> 'run_at')::timestamptz")} < 0.002
            AND (e.event_type <> 'created' OR e.data ->> 'delay_ms' IS NOT NULL) END`,
     ),
-    told: 'e.created_at AS at',
+    columns: 'e.created_at AS at',
     where: `r.status = 'pending' AND r.run_at > ${NOW} AND r.run_at < '9999-01-01 00:00:00+00'`,
   },
-  // One that was counted from its creation. One that the caller named stays.
+  // An expiry that was counted from its creation. One given by the caller is kept.
   {
     table: 'workflow_run',
     set: `expires_at = ${NOW} + ${ms('p.length')}, ${TURN}`,
@@ -66,7 +66,7 @@ const CORRECTIONS: readonly Correction[] = [
       "'created'",
       `${far('r.expires_at', `(e.created_at + ${ms("(e.data ->> 'expires_in_ms')::bigint")})`)} < 0.002`,
     ),
-    told: "(e.data ->> 'expires_in_ms')::bigint AS length",
+    columns: "(e.data ->> 'expires_in_ms')::bigint AS length",
     where: `r.status = 'pending' AND r.expires_at > ${NOW} AND r.created_at > ${NOW}`,
   },
   {
@@ -74,7 +74,7 @@ const CORRECTIONS: readonly Correction[] = [
     set: `lease_until = ${NOW} + ${ms('r.lease_ms')}, ${TURN}`,
     where: `${LEASED} AND r.lease_ms IS NOT NULL AND r.lease_until > ${NOW} + ${ms('r.lease_ms')}`,
   },
-  // Leases by plain SQL: what the last renewal says, else since the claim.
+  // Leases by plain SQL: from the last renewal, otherwise from the claim.
   {
     table: 'workflow_run',
     set: `lease_until = ${NOW} + (r.lease_until - p.at), started_at = least(r.started_at, ${NOW}), ${TURN}`,
@@ -82,7 +82,7 @@ const CORRECTIONS: readonly Correction[] = [
       "'heartbeat'",
       `${far('r.lease_until', `(e.created_at + make_interval(secs => (e.data ->> 'extended_by_seconds')::float8))`)} <= 1`,
     ),
-    told: 'e.created_at AS at',
+    columns: 'e.created_at AS at',
     where: `${FOREIGN} AND r.lease_until > ${NOW}`,
   },
   {
@@ -104,13 +104,13 @@ const CORRECTIONS: readonly Correction[] = [
     where: `((r.status = 'leased' AND (r.leased_at > ${NOW} OR r.started_at > ${NOW} OR r.first_started_at > ${NOW}))
              OR (r.status = 'pending' AND r.first_started_at > ${NOW}))`,
   },
-  // The time of creation of its run tells how long a key is held.
+  // The creation time of its run determines how long a key is held.
   {
     table: 'workflow_unique',
     key: 'key',
     set: `expires_at = ${NOW} + (r.expires_at - p.at)`,
     with: 'JOIN workflow.workflow_run w ON w.id = r.run_id',
-    told: 'w.created_at AS at',
+    columns: 'w.created_at AS at',
     where: `w.created_at > ${NOW} AND r.expires_at >= w.created_at`,
     lock: 'w, r',
     also: `UPDATE workflow.workflow_run r SET created_at = ${NOW}, ${TURN} FROM moved WHERE r.id = moved.run_id`,
@@ -127,11 +127,11 @@ const CORRECTIONS: readonly Correction[] = [
     with: `JOIN (SELECT n.hash, (n.net ->> 'timeoutMs')::float8 AS forward, (n.net ->> 'undoTimeoutMs')::float8 AS undo
            FROM workflow.workflow_net n WHERE n.hash IN (SELECT i.net_hash FROM workflow.workflow_instance i
              WHERE i.deadline_at > ${NOW} AND i.ended_at IS NULL)) n ON n.hash = r.net_hash`,
-    told: "CASE r.phase WHEN 'undo' THEN n.undo ELSE n.forward END AS length",
+    columns: "CASE r.phase WHEN 'undo' THEN n.undo ELSE n.forward END AS length",
     where: `r.ended_at IS NULL
             AND r.deadline_at > ${NOW} + ${ms("CASE r.phase WHEN 'undo' THEN n.undo ELSE n.forward END")}`,
   },
-  // Who waits for a slot waits behind those who came before, not behind those who come now.
+  // An instance waits for a quota behind those that came before, not behind those that come now.
   {
     table: 'workflow_instance',
     set: `queued_at = ${NOW}`,
@@ -149,7 +149,7 @@ const CORRECTIONS: readonly Correction[] = [
     set: `due_at = ${NOW} + ${ms('r.resend_ms')}`,
     where: `r.due_at > ${NOW} + ${ms('r.resend_ms')}`,
   },
-  // A first attempt is due at once; a later one pauses after the last.
+  // A first attempt is due at once; a later one waits after the last.
   {
     table: 'workflow_webhook_delivery',
     set: `next_at = ${NOW}`,
@@ -159,7 +159,7 @@ const CORRECTIONS: readonly Correction[] = [
     table: 'workflow_webhook_delivery',
     set: `next_at = ${NOW} + greatest(r.next_at - p.at, interval '0')`,
     with: 'JOIN workflow.workflow_webhook w ON w.id = r.webhook_id',
-    told: 'w.last_at AS at',
+    columns: 'w.last_at AS at',
     where: `r.state = 'pending' AND w.last_at > ${NOW} AND r.next_at > ${NOW}`,
   },
   {
@@ -180,8 +180,17 @@ const CORRECTIONS: readonly Correction[] = [
   },
 ]
 
-function update({ table, key = 'id', set, with: others = '', told, where, lock = 'r', also }: Correction): Statement {
-  const found = told === undefined ? `r.${key}` : `r.${key}, ${told}`
+function update({
+  table,
+  key = 'id',
+  set,
+  with: others = '',
+  columns,
+  where,
+  lock = 'r',
+  also,
+}: Correction): Statement {
+  const found = columns === undefined ? `r.${key}` : `r.${key}, ${columns}`
   const text = `UPDATE workflow.${table} r SET ${set} FROM (
       SELECT ${found} FROM workflow.${table} r ${others} WHERE ${where} ORDER BY r.${key} FOR UPDATE OF ${lock} SKIP LOCKED) p
     WHERE r.${key} = p.${key}`

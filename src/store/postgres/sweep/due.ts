@@ -1,4 +1,7 @@
-/** What is due. Each reads along one partial index that holds little else; none locks runs (the engine's settle does). */
+/**
+ * Finds due work. Each statement reads along one partial index that holds little else; none locks runs (the engine's
+ * settle does).
+ */
 import { GATE, SCHEDULE, selectList } from '../columns.ts'
 import { statement } from '../connection/statement.ts'
 import { LEASED } from '../leased.ts'
@@ -7,17 +10,17 @@ import { ALONG, WAITING } from '../load/claimable.ts'
 const KEYS = 'SELECT r.id, r.root_id, r.instance_id FROM workflow.workflow_run r'
 const CLOCK = '(SELECT workflow.clock())'
 
-/** As workflow_run_due has it: of a run that waits or is held, whatever comes first. */
+/** The expression of workflow_run_due: for a pending or held run, whatever comes first. */
 const RUN_DUE = `(CASE r.status WHEN 'leased' THEN least(r.lease_until, r.timeout_at)
   WHEN 'pending' THEN least(CASE WHEN r.deleted_at IS NULL THEN r.expires_at END, r.timeout_at) END)`
-/** Written so that no other index fits, of all that is leased or of all that waits. */
+/** Written so that no index of all leased or all pending runs fits. */
 const STATUS = "(r.status || '')"
-/** As workflow_instance_due has it. */
+/** The expression of workflow_instance_due. */
 const INSTANCE_DUE = `(CASE WHEN i.more THEN '-infinity' WHEN i.ended_at IS NULL THEN i.deadline_at END)`
 
 /**
  * SKIP LOCKED: a worker that is just beating is not dead. Sessions are buried at once; workers with leases of their
- * own are named, to be buried together with their leases.
+ * own are returned, to be buried together with their leases.
  */
 export const BURY_SESSIONS = statement(
   `WITH over AS (
@@ -30,8 +33,8 @@ export const BURY_SESSIONS = statement(
 )
 
 /**
- * One statement: nobody may find the worker dead and its leases running on. A lease whose row another transaction holds
- * ends at its own time.
+ * One statement: no reader may find the worker dead and its leases still valid. A lease whose row another transaction
+ * holds ends at its own time.
  */
 export const BURY_HOLDERS = statement(
   `WITH buried AS (
@@ -48,7 +51,7 @@ export const BURY_HOLDERS = statement(
    RETURNING r.id`,
 )
 
-/** Runs of dead sessions, and of sessions whose row is gone. */
+/** Runs of dead sessions, and of sessions whose row no longer exists. */
 export const LOST_RUNS = statement(
   `${KEYS} WHERE ${LEASED} AND r.session_id IS NOT NULL
      AND NOT EXISTS (SELECT FROM workflow.workflow_worker w WHERE w.id = r.session_id AND w.state <> 'dead')
@@ -85,7 +88,10 @@ export const UNSETTLED_RUNS = statement(
   `${KEYS} WHERE r.settled_at IS NULL AND r.status IN ('succeeded', 'failed', 'cancelled') ORDER BY r.id LIMIT $1::int`,
 )
 
-/** Along what no session holds: foreign clients' leases, and those of workers over HTTP, which tell starts themselves. */
+/**
+ * Along the index of runs without a session: leases of foreign clients, and of workers over HTTP, which report starts
+ * themselves.
+ */
 export const BEGUN_OUTSIDE = statement(
   `${KEYS} JOIN workflow.workflow_instance i ON i.id = r.instance_id AND i.started_at IS NULL
    WHERE ${LEASED} AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL
@@ -99,7 +105,7 @@ export const UNFINISHED_CASCADES = statement(
 
 const QUEUED = `workflow.workflow_instance i WHERE i.slot_key = l.key AND i.ended_at IS NULL AND i.state = 'queued'`
 
-/** One look into the queue's index per limit of a workflow that has room. */
+/** One probe of the queue's index per workflow limit that has room. */
 export const FREE_SLOTS = statement(
   `SELECT l.key FROM workflow.workflow_limit l
    WHERE l.key LIKE 'workflow:%' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
@@ -107,7 +113,7 @@ export const FREE_SLOTS = statement(
    ORDER BY l.key LIMIT $1::int`,
 )
 
-/** Who may begin; whether there is room is asked again under the lock. */
+/** The instances that may begin; whether there is room is checked again under the lock. */
 export const NEXT_QUEUED = statement(
   `SELECT n.id, n.net_hash FROM workflow.workflow_limit l CROSS JOIN LATERAL (
      SELECT i.id, i.net_hash, i.queued_at FROM ${QUEUED} AND i.id <> ALL ($3::uuid[]) ORDER BY i.queued_at, i.id
@@ -120,7 +126,7 @@ export const DUE_SCHEDULES = statement(
    WHERE c.enabled AND c.next_at <= ${CLOCK} ORDER BY c.next_at LIMIT $1::int`,
 )
 
-/** $1: milliseconds; NULL: whatever is due, however long ago. */
+/** $1: milliseconds; NULL: everything due, however long ago. */
 const AFTER = `(SELECT coalesce(to_timestamp($1::float8 / 1000), '-infinity'))`
 
 /** Jumps through the claim index like load/claimable.ts: the next run_at of each (queue, type, priority). */

@@ -1,11 +1,11 @@
-/** Small writes of whoever holds a run under an epoch. */
+/** Small writes by the holder of a run under an epoch. */
 import { statement } from '../connection/statement.ts'
 
 /**
- * Locked in the order of ids, like everywhere. A row that another transaction holds delays no other row: it is returned
- * as locked (true) and tried again, since a start that is left out would count as "never started" later. The first
- * report of a start counts. A worker's clock that is behind must not put the start before the lease, nor one that is
- * ahead into the future. Timeouts are measured from here: per attempt from this start, per node from the first one.
+ * Locked in the order of ids, as everywhere. A row that another transaction holds delays no other row: it is returned
+ * as locked (true) and retried, since a start that is left out would count as "never started" later. The first report
+ * of a start counts. A worker's clock that is behind must not put the start before the lease, nor one that is ahead
+ * into the future. Timeouts are measured from here: per attempt from this start, per node from the first one.
  */
 export const STARTED = statement(
   `WITH held AS MATERIALIZED (
@@ -34,7 +34,7 @@ const RENEWABLE = `r.id = ANY ($1::uuid[]) AND r.status = 'leased' AND r.session
        AND ($4::int4[] IS NULL OR (r.id, r.epoch) IN (SELECT x.id, x.epoch FROM unnest($1::uuid[], $4::int4[]) x(id, epoch)))`
 
 /**
- * Locked in the order of ids like everywhere. A row that another transaction holds keeps no other waiting: it is named
+ * Locked in the order of ids, as everywhere. A row that another transaction holds delays no other: it is returned
  * (true), since its holder still has it.
  */
 export const EXTEND_LEASES = statement(

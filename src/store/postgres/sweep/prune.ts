@@ -1,6 +1,6 @@
 /**
- * Retention, in chunks: trees whose root ended before the cut, bare runs that finished or were deleted before it, and the
- * event partitions before theirs. SKIP LOCKED: several pruners share the work, and what is being touched is not old.
+ * Retention, in chunks: trees whose root ended before the cut, bare runs that finished or were deleted before it, and
+ * event partitions before theirs. SKIP LOCKED: several pruners share the work, and a row in use is not old.
  */
 import type pg from 'pg'
 import { ask } from '../connection/ask.ts'
@@ -16,11 +16,11 @@ const OLD_TREES = `SELECT i.id FROM workflow.workflow_instance i
      AND NOT EXISTS (SELECT FROM workflow.workflow_instance c
                      WHERE c.root_id = i.id AND c.parent_id IS NOT NULL
                        AND (c.ended_at IS NULL OR c.ended_at >= to_timestamp($1::float8 / 1000)))`
-/** Dead letters are kept for an operator until he redrives or deletes them. */
+/** Dead letters are kept until an operator redrives or deletes them. */
 const OLD_RUNS = `SELECT r.id FROM workflow.workflow_run r
    WHERE r.instance_id IS NULL AND r.finished_at < to_timestamp($1::float8 / 1000) AND r.settled_at IS NOT NULL
      AND r.status IN ('succeeded', 'failed', 'cancelled') AND NOT r.dead_letter`
-/** Deleted by hand: whatever became of it, unless a worker still has it. */
+/** Deleted by hand: in any state, unless a worker still has it. */
 const DELETED_RUNS = `SELECT r.id FROM workflow.workflow_run r
    WHERE r.deleted_at < to_timestamp($1::float8 / 1000) AND r.instance_id IS NULL
      AND (r.status = 'pending' OR r.settled_at IS NOT NULL)`
@@ -40,7 +40,7 @@ const MEMBERS = statement(
   `SELECT i.id FROM workflow.workflow_instance i WHERE i.root_id = ANY ($1::uuid[]) AND i.parent_id IS NOT NULL`,
 )
 
-/** A tree goes run by run before it goes itself, so that no call takes long however big it is. */
+/** The runs of a tree are removed before the tree itself, so that no call takes long however big it is. */
 const RUNS_OF_TREES = statement(
   'SELECT r.id FROM workflow.workflow_run r WHERE r.instance_id = ANY ($1::uuid[]) LIMIT $2::int FOR UPDATE SKIP LOCKED',
 )
@@ -50,7 +50,7 @@ const BARE_TREES = statement(
      SELECT FROM workflow.workflow_instance m JOIN workflow.workflow_run r ON r.instance_id = m.id WHERE m.root_id = i.root_id)`,
 )
 
-/** Keys are for ever: they move where inserts look for them. See workflow.refuse_kept_keys. */
+/** Keys are permanent: they are moved to where inserts look for them. See workflow.refuse_kept_keys. */
 export const REMOVE_RUNS = [
   statement('DELETE FROM workflow.workflow_command c WHERE c.run_id = ANY ($1::uuid[])'),
   statement('DELETE FROM workflow.workflow_checkpoint c WHERE c.run_id = ANY ($1::uuid[])'),
@@ -85,7 +85,10 @@ const DROP_PARTITIONS = statement('SELECT workflow.drop_event_partitions(to_time
 const BEGIN: Call = { statement: statement('BEGIN'), values: [] }
 const COMMIT: Call = { statement: statement('COMMIT'), values: [] }
 const ROLLBACK: Call = { statement: statement('ROLLBACK'), values: [] }
-/** A partition comes and goes under a lock on the whole table: rather try again at the next prune than hold up writers. */
+/**
+ * A partition is attached and detached under a lock on the whole table: retry at the next prune rather than delay
+ * writers.
+ */
 const HURRY: Call = { statement: statement("SELECT set_config('lock_timeout', '500ms', true)"), values: [] }
 
 export interface PruneParams {
@@ -156,7 +159,7 @@ async function pruneRows(client: pg.Client, params: PruneParams): Promise<number
     await fly(client, [{ statement: MEMBERS, values: [uuidArray(emptied)], row: list(members) }])
     await fly(client, [{ statement: RUNS_OF_TREES, values: [uuidArray(members), String(left)], row: list(runs) }])
   }
-  // A run that another transaction holds stays, and its tree with it.
+  // A run that another transaction holds is kept, and its tree with it.
   const bare: Call = { statement: BARE_TREES, values: [uuidArray(emptied)], row: list(whole) }
   await fly(client, [...over(REMOVE_RUNS, runs), bare])
   await fly(client, [

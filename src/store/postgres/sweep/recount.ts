@@ -1,4 +1,4 @@
-/** Sets in_use of limits to what holds room under them. */
+/** Sets in_use of limits to the number of runs or instances that hold room under them. */
 import { textArray } from '../connection/batch.ts'
 import { toStoreError } from '../connection/failure.ts'
 import { fly } from '../connection/flight.ts'
@@ -10,9 +10,9 @@ import { LIMITS } from '../load/locked.ts'
 const RUN = 'SELECT r.queue, r.limit_key FROM workflow.workflow_run r'
 
 /**
- * Queue and limit key of every run that holds room: leased by a worker of ours, or deferred by one. What a foreign
- * client ended meanwhile gives its room back only when it is settled; what a foreign client leased never took any. Each
- * part reads along an index that holds little else.
+ * Queue and limit key of every run that holds room: leased by a worker of ours, or deferred by one. A run that a
+ * foreign client has ended returns its room only when it is settled; one that a foreign client leased never took any.
+ * Each part reads along an index that holds little else.
  */
 export const ROOM_HELD = `(
   ${RUN} WHERE ${LEASED} AND r.session_id IS NOT NULL
@@ -25,7 +25,7 @@ export const ROOM_HELD = `(
 /** A limit of instances is held by those that execute under it. */
 export const EXECUTING = `i.ended_at IS NULL AND i.state IN ('running', 'waiting', 'cancelling', 'compensating')`
 
-/** Counted in a later statement than the lock: whoever held it before has committed what he leased or gave back. */
+/** Counted in a later statement than the lock: the previous holder of the lock has committed its leases and returns. */
 const RECOUNT = statement(
   `UPDATE workflow.workflow_limit l SET in_use = CASE WHEN l.key LIKE 'workflow:%'
      THEN (SELECT count(*) FROM workflow.workflow_instance i WHERE i.slot_key = l.key AND ${EXECUTING})

@@ -1,4 +1,4 @@
-/** Look-ups of what is due, and small writes that touch no instance. */
+/** Finds due work, and makes small writes that touch no instance. */
 import { sleep } from '../../../kernel/sleep.ts'
 import type { GateRow, ScheduleRow, TotalRow, WorkerRow } from '../../../model/rows.ts'
 import type { Beat, RunKey, Sweeps } from '../../sweeps.ts'
@@ -58,15 +58,15 @@ interface Limited {
 }
 
 /**
- * Looking for what is due has a connection of its own, and so have renewals of leases, which may wait for a locked run, and
- * beats, which must not: however many callers read, no timer is late and no session dies because of them.
+ * Finding due work has a connection of its own, as do renewals of leases, which may wait for a locked run, and beats,
+ * which must not: however many callers read, no timer is late and no session dies because of them.
  */
 export interface SweepLanes {
   readonly timers: Lanes
   readonly holds: Lanes
   readonly beats: Lanes
   readonly reads: Lanes
-  /** Statistics may wait with those who ask for them. */
+  /** Shared with reads that may take long: statistics are not urgent. */
   readonly lists: Lanes
   readonly recent: Recent
 }
@@ -179,7 +179,7 @@ export class PostgresSweeps implements Sweeps {
     return found.flatMap((run) => (run.locked ? [] : [run.id]))
   }
 
-  /** Nobody waits for it. A run that has ended meanwhile is not found any more; a store that is closed ends it too. */
+  /** Not awaited. A run that has ended meanwhile is no longer found; closing the store ends it too. */
   #startedLater(runs: readonly Start[]): void {
     setTimeout(() => void this.started({ runs }).catch(() => undefined), LOCKED_PAUSE_MS).unref()
   }
@@ -203,7 +203,7 @@ export class PostgresSweeps implements Sweeps {
     const extend = () => ask(this.#holds, { statement: held.EXTEND_LEASES, values, row: lockableFrom })
     const found = await extend()
     if (found.every((run) => !run.locked)) return found.map((run) => run.id)
-    // One that stays locked is not longer now, but still its holder's, who renews it again soon.
+    // A lease that stays locked is not extended, but its holder keeps it and renews it again soon.
     await sleep(LOCK_WAIT_MS)
     return (await extend()).map((run) => run.id)
   }

@@ -1,11 +1,11 @@
-/** Adds to the totals of queues. A lost connection may make an addition count twice: statistics, not truth. */
+/** Adds to the totals of queues. A lost connection may make an addition count twice: these are statistics only. */
 import type { TotalRow } from '../../../model/rows.ts'
 import { ask } from '../connection/ask.ts'
 import { numberArray, textArray } from '../connection/batch.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { statement } from '../connection/statement.ts'
 
-/** Ordered by the key: two processes that add at the same time meet the rows in the same order. */
+/** Ordered by the key: two concurrent processes meet the rows in the same order. */
 const ADD = statement(
   `INSERT INTO workflow.workflow_total AS t (queue, minute, succeeded, failed, cancelled, retried)
    SELECT x.queue, to_timestamp(x.minute / 1000), x.succeeded, x.failed, x.cancelled, x.retried
@@ -17,7 +17,7 @@ const ADD = statement(
      cancelled = t.cancelled + excluded.cancelled, retried = t.retried + excluded.retried`,
 )
 
-/** Minutes older than three days become one row per queue. SKIP LOCKED: what another process folds is not folded twice. */
+/** Minutes older than three days become one row per queue. SKIP LOCKED: no row is folded by two processes. */
 const FOLD = statement(
   `WITH old AS (
      DELETE FROM workflow.workflow_total t WHERE (t.queue, t.minute) IN (

@@ -1,6 +1,6 @@
 /**
- * Commands: taking, confirming, reading. They are put in `transact` with the deferral of their run. A take or a
- * confirmation that a power cut swallows only publishes once more, so neither waits for the disk.
+ * Commands: taking, confirming, reading. They are stored in `transact` with the deferral of their run. A take or a
+ * confirmation that a power cut loses only causes another publish, so neither waits for the disk.
  */
 import {
   type CommandRow,
@@ -30,10 +30,10 @@ const CELLS = [
 ].join(', ')
 
 /**
- * $1 limit, $2 hold in ms. Locks commands and nothing else, and waits for nobody: settles lock runs and then put
- * commands. A run is read as it was when the statement began, a command as it is once locked; one that is newer than
- * its run (its epoch is greater) was put in between and stays due. One that was answered before it was confirmed has been
- * published: see commands.ts.
+ * $1 limit, $2 hold in ms. Locks only commands, and waits for no lock: settles lock runs and then store commands. A run
+ * is read as it was when the statement began, a command as it is once locked; one that is newer than its run (its epoch
+ * is greater) was stored in between and stays due. One that was answered before it was confirmed has been published:
+ * see commands.ts.
  */
 const TAKE = statement(
   `WITH clock AS MATERIALIZED (SELECT workflow.clock() AS at),
@@ -53,7 +53,7 @@ const TAKE = statement(
    )
    SELECT * FROM held ORDER BY was`,
 )
-/** Locked in the order of their ids, like a settle puts them. */
+/** Locked in the order of their ids, as a settle stores them. */
 const CONFIRM = statement(
   `WITH held AS MATERIALIZED (
      SELECT c.run_id FROM workflow.workflow_command c WHERE c.run_id = ANY ($1::uuid[]) ORDER BY c.run_id FOR UPDATE
@@ -62,7 +62,7 @@ const CONFIRM = statement(
      due_at = CASE WHEN c.due_at IS NOT NULL THEN k.at + make_interval(secs => c.resend_ms / 1000.0) END
    FROM held h, clock k WHERE c.run_id = h.run_id`,
 )
-/** What is being taken, confirmed or put at this moment needs none of it. */
+/** Commands that are being taken, confirmed or stored at this moment do not need it. */
 const RENEW = statement(
   `WITH clock AS MATERIALIZED (SELECT workflow.clock() AS at), held AS MATERIALIZED (
      SELECT c.run_id FROM workflow.workflow_command c
@@ -105,7 +105,7 @@ export function commandsOn({ reads, signals }: { readonly reads: Lanes; readonly
         const values = [String(wanted), String(holdMs)]
         const looked = await ask(signals, { statement: TAKE, values, row: commandFrom })
         for (const command of looked) if (command.dueAt !== null) taken.push(command)
-        // What was answered meanwhile must not hide what waits behind it.
+        // Commands answered meanwhile must not hide the pending ones behind them.
         if (looked.length < wanted || taken.length >= limit) return taken
       }
     },

@@ -1,4 +1,4 @@
-/** Definitions: reads, and the mark that a start makes. Deploying and retiring are part of `transact`. */
+/** Definitions: reads, and the mark set by a start. Deploying and retiring are part of `transact`. */
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../../../model/definitions.ts'
 import { DEFINITION, DEFINITION_HEAD, decoder, INSTANCE, instanceFrom, selectList } from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
@@ -6,7 +6,7 @@ import type { Lanes } from '../connection/lanes.ts'
 import { type Fields, type Statement, statement } from '../connection/statement.ts'
 import { parseTime } from '../connection/time.ts'
 
-/** By the index of numbers: is there a later one in service? */
+/** By the index of numbers: whether a later one is in service. */
 const LATEST = `d.retired_at IS NULL AND NOT EXISTS (SELECT FROM workflow.workflow_definition n
   WHERE n.name = d.name AND coalesce(n.tenant, '') = coalesce(d.tenant, '') AND n.number > d.number AND n.retired_at IS NULL)`
 const OF_TENANT = "coalesce(d.tenant, '') = coalesce($1::text, '')"
@@ -17,12 +17,12 @@ const OF_NAME = `WHERE d.name = $2::text AND ${OF_TENANT}`
 const GIVEN = `${OF_NAME} AND d.version = $3::text`
 const NEWEST = `${OF_NAME} ORDER BY d.retired_at IS NOT NULL, d.number DESC LIMIT 1`
 
-/** Locks a name, there or not: two deploys of one name come one after the other. */
+/** Locks a name, existing or not: two deploys of one name are serialised. */
 export const LOCK_NAME = statement('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7305803160811))')
 
 /**
- * All versions of names. The rows are locked too: a start that marks one used waits for a deploy that replaces it, or
- * the other way round.
+ * All versions of names. The rows are locked too: a start that marks one as used waits for a deploy that replaces it,
+ * or vice versa.
  */
 export const VERSIONS = statement(
   `SELECT ${selectList(DEFINITION_HEAD, 'd')}, ${LATEST}

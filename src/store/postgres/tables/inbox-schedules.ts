@@ -1,6 +1,6 @@
 /**
- * Schedules of the inbox. No lock is held between looking and moving: the key of the run lets one firing in, and only
- * the row as it was seen is moved. Foreign tickers, who hold the row's lock meanwhile, make the same key.
+ * Schedules of the inbox. No lock is held between reading and moving: the key of the run admits one firing, and a row
+ * is only moved if it is still as it was read. Foreign tickers, which hold the row's lock meanwhile, make the same key.
  */
 import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules.ts'
 import { ALWAYS_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
@@ -24,7 +24,7 @@ const LIST = statement(
    ORDER BY s.created_at, s.id`,
 )
 const GET = statement(`SELECT ${COLUMNS} FROM workflow.workflow_schedule s WHERE ${LIVE}`)
-/** Asked twice, after a lost connection, it is there already. */
+/** Sent twice, after a lost connection, it finds its own row. */
 const ADD = statement(
   `INSERT INTO workflow.workflow_schedule AS s (id, type, payload, schedule, timezone, next_run_at, priority, max_attempts,
      created_at, updated_at)
@@ -64,7 +64,7 @@ const ADVANCE = statement(
    WHERE ${LIVE} AND floor(extract(epoch FROM s.next_run_at)) = $2::bigint RETURNING s.id`,
 )
 
-/** `timers`: for what firing takes. Whoever lists schedules keeps none of them from firing. */
+/** `timers`: for firing, so that listing schedules never delays it. */
 export function inboxSchedulesOn(lanes: { readonly reads: Lanes; readonly timers: Lanes }): InboxSchedules {
   const { reads, timers } = lanes
   return {

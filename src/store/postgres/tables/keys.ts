@@ -15,7 +15,7 @@ const ADD = statement(
 )
 const FIND = statement(`SELECT ${COLUMNS} FROM workflow.workflow_key WHERE id = $1`)
 const LIST = statement(`SELECT ${COLUMNS} FROM workflow.workflow_key ORDER BY created_at, id`)
-/** The first revocation stays: when a key stopped being good is a fact. */
+/** The first revocation stays: the time at which a key became invalid is a fact. */
 const REVOKE = statement(
   `UPDATE workflow.workflow_key SET revoked_at = workflow.clock() WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
 )

@@ -1,4 +1,4 @@
-/** Settings of queues, schemas of arguments; who may execute a type: runtimes.ts. */
+/** Settings of queues, schemas of arguments. For the runtimes of a type see runtimes.ts. */
 import type { QueueConfigRow, Registry, SchemaRow } from '../../../model/registry.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'

@@ -13,7 +13,7 @@ const columns = (g: string): string =>
     .map((column) => `${g}.${column}`)
     .join(', ')
 
-/** What waits of a type is counted queue by queue, along the claim index. */
+/** Pending runs of a type are counted queue by queue, along the claim index. */
 const RUNTIMES = statement(
   `WITH RECURSIVE ${QUEUE_SCAN}
    SELECT ${columns('g')}, coalesce(sum(w.pending), 0)::bigint
@@ -25,16 +25,16 @@ const RUNTIME = statement(
   `SELECT ${columns('g')} FROM workflow.workflow_registry g WHERE g.workflow_name = $1 AND g.deleted_at IS NULL`,
 )
 
-/** An event with the actor, of each row that the statement wrote. */
-const told = (type: string, actor: string): string =>
+/** An event with the actor, for each row that the statement wrote. */
+const recorded = (type: string, actor: string): string =>
   `told AS (
      INSERT INTO workflow.workflow_event (event_type, data, actor, created_at, engine)
      SELECT '${type}', jsonb_build_object('workflow_name', w.workflow_name, 'runtime', w.runtime, 'is_enabled', w.is_enabled),
        ${actor}, workflow.clock(), true FROM written w)`
 
 /**
- * An update first: an insert needs a runtime, which a change of something else does not name. $6: whether $5 counts.
- * The insert also takes back a name that was removed.
+ * An update first: an insert requires a runtime, which a change of another field does not name. $6: whether $5 counts.
+ * The insert also restores a name that was removed.
  */
 const PUT = statement(
   `WITH updated AS (
@@ -50,14 +50,14 @@ const PUT = statement(
        is_enabled = excluded.is_enabled, description = excluded.description, created_at = excluded.created_at,
        updated_at = excluded.updated_at, deleted_at = NULL
      RETURNING ${columns('g')}
-   ), written AS (SELECT * FROM updated UNION ALL SELECT * FROM inserted), ${told('registry.changed', '$7::text')}
+   ), written AS (SELECT * FROM updated UNION ALL SELECT * FROM inserted), ${recorded('registry.changed', '$7::text')}
    SELECT * FROM written`,
 )
 const REMOVE = statement(
   `WITH written AS (
      UPDATE workflow.workflow_registry g SET deleted_at = workflow.clock(), updated_at = workflow.clock()
      WHERE g.workflow_name = $1::text AND g.deleted_at IS NULL RETURNING ${columns('g')}
-   ), ${told('registry.removed', '$2::text')}
+   ), ${recorded('registry.removed', '$2::text')}
    SELECT workflow_name FROM written`,
 )
 

@@ -1,4 +1,4 @@
-/** What runs have saved. */
+/** Progress and checkpoints of runs. */
 import type { RunStatus } from '../../../model/rows.ts'
 import type { NotSaved, Saved, SavedRow } from '../../../model/saved.ts'
 import { ask, askOne } from '../connection/ask.ts'

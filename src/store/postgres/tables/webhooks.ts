@@ -27,7 +27,7 @@ const REMOVE = statement(
   `WITH deliveries AS (DELETE FROM workflow.workflow_webhook_delivery WHERE webhook_id = $1)
    DELETE FROM workflow.workflow_webhook WHERE id = $1 RETURNING id`,
 )
-/** $1 holder, $2 half of the lease in ms. Rows that another process is about to take are left to it. */
+/** $1 holder, $2 half of the lease in ms. Rows that another process is about to take are skipped. */
 const HOLD = statement(
   `WITH clock AS (SELECT workflow.clock() AS at),
    free AS MATERIALIZED (

@@ -1,4 +1,4 @@
-/** A Delta as statements: one per table and kind, in the order in which locks are taken everywhere. */
+/** A Delta as statements: one per table and kind, in the global lock order. */
 import type { NewCommand } from '../../../model/commands.ts'
 import type { EventRow, InstanceRow, RunRow, SlotRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
@@ -8,7 +8,7 @@ import { type Call, statement } from '../connection/statement.ts'
 import type { Loading } from '../load/loading.ts'
 import { REMOVE_RUNS } from '../sweep/prune.ts'
 
-/** A trigger keeps the steps of a workflow that goes on; what the engine removes, it takes out of its workflow first. */
+/** A trigger protects the steps of a running workflow; the engine first detaches the ones it removes. */
 const DETACH_REMOVED = statement(
   `UPDATE workflow.workflow_run SET status = CASE WHEN status IN ('pending', 'leased') THEN 'cancelled' ELSE status END,
      instance_id = NULL, settled_at = coalesce(settled_at, now()), engine_turn = NOT engine_turn
@@ -44,7 +44,7 @@ const updateGates = updater({
   table: column.GATE,
 })
 
-/** Slots have no version of their own: whoever writes one gives its instance a new one, or recent.ts would not notice. */
+/** Slots have no version of their own: writing one gives its instance a new version, or recent.ts would not notice. */
 const TOUCH_INSTANCES = statement(
   `UPDATE workflow.workflow_instance i SET event_seq = i.event_seq WHERE i.id = ANY ($1::uuid[])`,
 )
@@ -60,7 +60,10 @@ const RETIRE_DEFINITIONS = statement(
 const RESTORE_DEFINITIONS = statement(
   'UPDATE workflow.workflow_definition d SET retired_at = NULL WHERE d.id = ANY ($1::uuid[])',
 )
-/** Locked in the order of their ids, like everywhere; the condition on status is written so that only the place index fits. */
+/**
+ * Locked in the order of their ids, as everywhere; the condition on status is written so that only the place index
+ * fits.
+ */
 const SIGNAL = statement(
   `UPDATE workflow.workflow_run r SET cancel_requested_at = (SELECT workflow.clock()), engine_turn = NOT r.engine_turn
    WHERE r.id = ANY (ARRAY (
@@ -73,7 +76,7 @@ const REFUSE_KEPT_KEYS = statement('SELECT workflow.refuse_kept_keys($1::text[])
 export interface Versions {
   readonly instances: ReadonlyMap<string, string>
   readonly runs: ReadonlyMap<string, string>
-  /** Filled in: ids whose version their update checks. */
+  /** Output: ids whose version their update checks. */
   readonly checked: Set<string>
 }
 
@@ -110,7 +113,7 @@ function sorted<R>(rows: readonly R[], order: (a: R, b: R) => number): readonly 
   return rows.length < 2 ? rows : [...rows].sort(order)
 }
 
-/** Of several writes of one key in a delta the last stands; one statement may not touch a row twice. */
+/** The last of several writes of one key in a delta; one statement may not touch a row twice. */
 function lastOf<R>(rows: readonly R[], key: (row: R) => string): readonly R[] {
   if (rows.length < 2) return rows
   const last = new Map<string, R>()
@@ -122,7 +125,7 @@ function given<R>(rows: readonly R[] | undefined): rows is readonly R[] {
   return rows !== undefined && rows.length > 0
 }
 
-/** `versions`: of rows that are only remembered, not locked; updates of them hold only if they still have these. */
+/** `versions`: for rows that are only remembered, not locked; their updates apply only if they still have these. */
 export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | null = null): Call[] {
   const calls: Call[] = []
   if (given(delta.nets))
@@ -179,7 +182,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
       if (versions !== null) for (const { id } of runs.update) versions.checked.add(id)
     }
   }
-  // Before the inserts: an undo or a final that follows from what is stopped here must not be stopped with it.
+  // Before the inserts: an undo or a final that follows from the stop must not be stopped with it.
   if (given(delta.signal)) calls.push({ statement: SIGNAL, values: [uuidArray(delta.signal)] })
   if (given(runs?.insert)) pushRuns(runs.insert, calls)
   if (given(slots?.remove)) {
@@ -260,7 +263,7 @@ export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | n
   return calls
 }
 
-/** Due at once; one that was there before has never been published. */
+/** Due at once; a command for a run is new even if the run had one before. */
 function newCommands(put: readonly NewCommand[]): Parameters<typeof putCommands>[0] {
   const last = sorted(
     lastOf(put, (row) => row.runId),
@@ -269,7 +272,7 @@ function newCommands(put: readonly NewCommand[]): Parameters<typeof putCommands>
   return last.map((row) => ({ ...row, publishedAt: null, publishes: 0, dueAt: row.createdAt }))
 }
 
-/** A key that was free when it was looked for must still be: whoever took it meanwhile makes this insert fail. */
+/** A key that was free when it was looked up must still be: if it was taken meanwhile, this insert fails. */
 function pushUniques(rows: readonly UniqueRow[], loaded: Loading, calls: Call[]): void {
   const last = sorted(
     lastOf(rows, (row) => row.key),
@@ -292,7 +295,7 @@ function untouchedInstances({ instances, slots }: Delta, updated: boolean): read
   return [...untouched].sort()
 }
 
-/** A new instance has none yet; to look for them first takes twice as long. */
+/** A new instance has none yet; looking for them first takes twice as long. */
 function pushSlots(rows: readonly SlotRow[], born: readonly InstanceRow[], calls: Call[]): void {
   const last = sorted(
     lastOf(rows, (s) => `${s.instanceId}/${s.key}`),

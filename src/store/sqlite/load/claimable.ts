@@ -1,10 +1,10 @@
 /**
  * Finds claimable runs. The claim index is ordered (queue, type, priority, run_at, id); we jump in it from one
  * (queue, type) to the next and from one priority to the next, so the cost is the number of distinct queues, types and
- * priorities that wait, never the number of rows: a million runs of other types or of tomorrow cost nothing.
- * Prefixes need no LIKE, hence no escaping: a prefix is a range of types in byte order, which is left by the first type
- * that does not begin with it. Types that the registry closes to this runtime are passed over here: however many wait,
- * they take nobody's place.
+ * priorities of pending runs, never the number of rows: a million runs of other types or of tomorrow cost nothing.
+ * Prefixes need no LIKE, hence no escaping: a prefix is a range of types in byte order, which ends at the first type
+ * that does not begin with it. Types that the registry closes to this runtime are skipped here: however many are
+ * pending, they displace no other run.
  */
 
 import { splitTypeFilters, takes } from '../../../kernel/type-filters.ts'
@@ -17,7 +17,7 @@ import { RUN_CELLS, runOf } from '../row/run.ts'
 
 export const WAITING = `FROM workflow_run INDEXED BY idx_workflow_run_type_prefix
   WHERE status = 'pending' AND deleted_at IS NULL`
-/** The jumps stay inside SQLite: bytes that are no text would come back as other bytes, and be jumped to for ever. */
+/** The jumps stay inside SQLite: invalid text would come back as other bytes, and the jumps would never end. */
 const QUEUES = `WITH RECURSIVE waiting(name) AS (
     SELECT (SELECT queue ${WAITING} ORDER BY queue LIMIT 1)
     UNION ALL
@@ -34,15 +34,15 @@ const DUE = `${WAITING} AND queue = ?1 AND type = ?2 AND priority = ?3 AND run_a
   AND (expires_at IS NULL OR expires_at > ?4) AND (?5 IS NULL OR tenant = ?5)
   AND (limit_key IS NULL OR limit_key NOT IN (SELECT value FROM json_each(?6)))`
 /**
- * `+ 0`: the planner looks at a bare LIMIT parameter, so SQLite would prepare the statement again at each call (claim
+ * `+ 0`: the planner examines a bare LIMIT parameter, so SQLite would prepare the statement again at each call (claim
  * of ten: 250 µs instead of 63).
  */
 const FIRST = 'ORDER BY run_at, id LIMIT ?7 + 0'
 const DUE_RUNS = `SELECT ${RUN_CELLS} ${DUE} ${FIRST}`
 const DUE_KEYS = `SELECT id, run_at ${DUE} ${FIRST}`
-/** The length of a text stands at the beginning of its row: long payloads are not read for it. */
+/** The length of a text is at the beginning of its row: long payloads are not read for it. */
 const DUE_BYTES = `SELECT total(bytes) FROM (SELECT octet_length(payload) AS bytes ${DUE} ${FIRST})`
-/** So many are read without asking how long they are. */
+/** This many are read without measuring their lengths first. */
 const FEW = 16
 const PAUSED = 'SELECT 1 FROM workflow_queue WHERE name = ? AND paused = 1'
 const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL
@@ -51,14 +51,14 @@ const BARRED = `SELECT 1 FROM workflow_registry WHERE workflow_name = ? AND dele
 /** A filter, with the queues and limit keys that are full if it is for a claim. */
 type Wanted = ClaimFilter & Partial<Pick<Candidates, 'skipQueues' | 'skipLimitKeys'>>
 
-/** A line of waiting runs of one queue and type, with the priority it has reached. */
+/** The pending runs of one queue and type, with the current priority. */
 interface Line {
   readonly queue: string
   readonly type: string
   priority: number
 }
 
-/** Bytes of payloads that may still be read; below 0: enough has been. */
+/** Bytes of payloads that may still be read; below 0: no more. */
 interface Room {
   left: number
 }

@@ -1,4 +1,4 @@
-/** How often the nodes of an instance have fired, as the runs and attached children of its places tell. */
+/** How often the nodes of an instance have fired, counted from the runs and attached children of its places. */
 import type { NodeRan } from '../../../model/queries/firings.ts'
 import type { Connection } from '../connection.ts'
 

@@ -1,4 +1,4 @@
-/** Everything one transaction has loaded. The maps are filled as `decide` asks; the rows are also the base of updates. */
+/** Everything one transaction has loaded, as requested by `decide`; the rows are also the base of updates. */
 import { type DefinitionHead, definitionKey } from '../../../model/definitions.ts'
 import type { NodeRan, ResultText } from '../../../model/queries/firings.ts'
 import type { Listing } from '../../../model/registry.ts'
@@ -57,14 +57,14 @@ const TOP_SLOT = `SELECT ${SLOT_CELLS} FROM workflow_slot
 /** `LIMIT ? + 0`: see claimable.ts. */
 const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
   WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
-/** Deferred, or held by plain SQL: leased by no session, the smallest part of that index. */
+/** Deferred, or held by plain SQL: leased without a session, the smallest part of that index. */
 const UNATTENDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND session_id IS NULL AND lease_ms IS NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const LEASED = `SELECT ${RUN_CELLS} FROM workflow_run WHERE status = 'leased' AND instance_id = ? ORDER BY id LIMIT ? + 0`
 const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
   WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
     AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
-/** The place index orders a node's runs by fire before item: step back fire by fire, not through a fire's 100,000 items. */
+/** The place index orders runs by fire before item: go back fire by fire, not through a fire's 100,000 items. */
 const FIRE_BEFORE = `SELECT max(fire) FROM workflow_run WHERE instance_id = ? AND node = ? AND fire < ?`
 const AT_PLACE = `SELECT ${RUN_CELLS} FROM workflow_run
   WHERE instance_id = ? AND node = ? AND fire = ? AND item = ? AND role = 'work'`
@@ -127,7 +127,7 @@ export class Loading implements Loaded {
   readonly definitions = new Map<string, readonly DefinitionHead[]>()
   readonly handedBy = new Map<string, readonly RunRow[]>()
 
-  /** Every row seen in this transaction, however it was asked for: an update writes what differs from it. */
+  /** Every row seen in this transaction, by whatever load: an update writes what differs from it. */
   readonly knownRuns = new Map<string, RunRow>()
   readonly knownInstances = new Map<string, InstanceRow>()
   readonly #listings = new Map<string, Listing>()
@@ -150,7 +150,7 @@ export class Loading implements Loaded {
     return filters.map((filter) => urgency(this.#connection, filter, this.now))
   }
 
-  /** The write lock is the file's, so every root that exists is ours at once. */
+  /** The write lock covers the file, so every root that exists is locked at once. */
   lock(roots: readonly string[]): void {
     for (const id of roots) if (this.#instance(id)) this.locked.add(id)
   }
@@ -162,7 +162,7 @@ export class Loading implements Loaded {
     }
   }
 
-  /** How each part of a need is loaded. A need names few of them: going through all took longer than most loads. */
+  /** How each part of a need is loaded. A need names few of them: checking all took longer than most loads. */
   static readonly #loaders: { readonly [K in keyof Need]-?: Loader<NonNullable<Need[K]>> } = {
     runs: (to, ids) => {
       for (const id of ids) to.#run(id)
@@ -180,7 +180,7 @@ export class Loading implements Loaded {
       for (const name of names) to.#rule(`queue ${name}`, name, to.queues, QUEUE, queueOf)
     },
     limits: (to, keys) => to.#limitRows(keys),
-    // The write lock is the file's: what has no row is held as well.
+    // The write lock covers the file: a limit without a row is held as well.
     heldLimits: (to, keys) => to.#limitRows(keys),
     queuedUnder: (to, keys) => {
       const statement = to.#connection.statement(QUEUED_UNDER)

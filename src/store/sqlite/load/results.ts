@@ -1,6 +1,6 @@
 /**
- * The result of a node: of its latest succeeded work, or for an `each` an object of all its items, or what the engine
- * left in a slot (results of children).
+ * The result of a node: that of its latest succeeded work, or for an `each` an object of all its items, or what the
+ * engine stored in a slot (results of children).
  */
 import { type ResultAt, type ResultText, TOO_LONG } from '../../../model/queries/firings.ts'
 import { ALWAYS_BYTES, omitted } from '../../../model/shown.ts'
@@ -9,8 +9,8 @@ import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 
 /**
- * The place index gives a node's runs by fire; the newest fire that has ended work decides. An item an operator cancelled
- * has an error and counts as failed; one that a drain cancelled has none.
+ * The place index has a node's runs by fire; the newest fire with ended work decides. An item an operator cancelled has
+ * an error and counts as failed; one that a drain cancelled has none.
  */
 const LATEST = `SELECT fire, item, result FROM workflow_run
   WHERE instance_id = ? AND node = ? AND role <> 'undo' AND (status = 'succeeded'
@@ -24,7 +24,7 @@ const SLOT_VALUE = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND ke
 
 export interface Result {
   readonly text: string | null
-  /** null: it is no run's. */
+  /** null: not the result of a run. */
   readonly fire: number | null
 }
 
@@ -50,7 +50,7 @@ const ITEMS_SIZE = `SELECT sum(10 + coalesce(octet_length(result), 4) + coalesce
 const SHOWN_SLOT = `SELECT octet_length(value), CASE WHEN octet_length(value) <= ?3 THEN value END FROM workflow_slot
   WHERE instance_id = ?1 AND key = '${SLOT.result.prefix}' || ?2`
 
-/** In order, until their sum exceeds `maxBytes`; of the others only the size is read. */
+/** In order, until their sum exceeds `maxBytes`; for the others only the size is read. */
 export function shownResults(
   connection: Connection,
   instanceId: string,
@@ -93,7 +93,7 @@ const SUCCEEDED = `SELECT item, result FROM workflow_run
   WHERE instance_id = ? AND node = ? AND fire = ? AND item > ? AND role = 'work' AND status = 'succeeded'
   ORDER BY item LIMIT ${PORTION}`
 
-/** Of one firing; items that did not succeed are left out. */
+/** Results of one firing, without items that did not succeed. */
 export function resultAt(connection: Connection, { instanceId, node, fire, maxBytes }: ResultAt): ResultText {
   const portion = (after: number): readonly Cells[] =>
     connection.statement(SUCCEEDED).all(instanceId, node, fire, after)

@@ -1,5 +1,5 @@
 /**
- * Invariants that hold in every committed state. Each check is one statement giving (subject, finding); findings are
+ * Invariants that hold in every committed state. Each check is one statement returning (subject, finding); findings are
  * sentences for an operator. At most the first 100 of each check.
  */
 import { readClock } from '../clock.ts'

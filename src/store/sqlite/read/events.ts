@@ -1,4 +1,4 @@
-/** Pages of events that are bounded in bytes, too. */
+/** Pages of events, which are also bounded in bytes. */
 import type { StoredEvent } from '../../../model/rows.ts'
 import { EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Value } from '../driver.ts'
@@ -9,7 +9,7 @@ const BYTES = `min(coalesce(octet_length(data), 0), ${EVENT_BYTES}) + 200`
 const CUT_AT = 10
 
 /**
- * The first of the events that `select` gives, as many as fit in a page; one at least. `cut`: some were left for the
+ * The first of the events that `select` returns, as many as fit in a page; at least one. `cut`: some were left for the
  * next page.
  */
 export function eventsWithin(

@@ -1,12 +1,12 @@
-/** The global feed through a filter. With one writer at a time, what is committed is complete up to the greatest id. */
+/** The global feed with a filter. With one writer at a time, committed events are complete up to the greatest id. */
 import type { EventPage, EventQuery } from '../../../model/queries/queries.ts'
 import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 import { eventsWithin } from './events.ts'
 
 /**
- * Ids a page looks at: with a filter that fits nothing a call must end too, and tell how far it came. The events of one
- * run have an index, so all of them are looked at.
+ * Ids a page reads: a call must also end if the filter matches nothing, and report its position. The events of one run
+ * have an index, so all of them are read.
  */
 const LOOKED_AT = 20_000
 

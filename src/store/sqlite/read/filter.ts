@@ -29,7 +29,7 @@ export function instanceFilter(query: InstanceQuery): Where {
 
 export function gateFilter(query: GateQuery): Where {
   return filter([
-    // Spelled out: only then the index of open gates is known to fit.
+    // Written out: only then does the index of open gates fit.
     query.states?.join() === 'open' ? ["state = 'open'"] : oneOf('state', query.states),
     [query.instanceId === null ? null : 'instance_id = ?', query.instanceId],
     [query.tenant === null ? null : TENANTS, query.tenant],

@@ -1,11 +1,11 @@
-/** What has happened to runs, many at a time. */
+/** The history of runs, many at a time. */
 import { LEASE_LOST_CODES, type RunError, type StoredEvent } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, BRIEF_ERROR_CHARACTERS, EVENT_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import type { Reading } from '../long-reads.ts'
 import { eventOf } from '../row/others.ts'
 import { shownJson } from '../shown.ts'
 
-/** An open lease belongs after what is stored, a derived `created` before it. */
+/** An open lease is placed after the stored events, a derived `created` before them. */
 const IN_ORDER = 'created_at, coalesce(event_id, part * 9007199254740991), part'
 const historyCells = (isShown: string): string =>
   `coalesce(event_id, 0), workflow_id, instance_id, seq, event_type, node, actor, tenant, ${shownJson('data', isShown)}, created_at`
@@ -13,7 +13,7 @@ const historyCells = (isShown: string): string =>
 export const HISTORY = `SELECT ${historyCells(`octet_length(data) <= ${EVENT_BYTES}`)}
   FROM workflow_history WHERE workflow_id = ? ORDER BY ${IN_ORDER}`
 
-/** What is too long by itself takes no room from the others. */
+/** An event that is too long by itself leaves its room to the others. */
 const SIZE = `iif(octet_length(data) <= ${EVENT_BYTES}, octet_length(data), 0)`
 const FITS = `octet_length(data) <= ${ALWAYS_BYTES} OR (octet_length(data) <= ${EVENT_BYTES} AND shown_size <= ${PAGE_BYTES})`
 export const HISTORY_PAGE = `SELECT ${historyCells(FITS)}

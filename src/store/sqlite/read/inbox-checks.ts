@@ -1,6 +1,8 @@
-/** What doctor looks for where foreign clients write into the tables. The last two are what they may do, but a surprise. */
+/**
+ * The doctor's checks where foreign clients write into the tables. The last two find permitted but surprising states.
+ */
 
-/** An engine settles and takes back within a second; only if none runs does it take this long. */
+/** An engine settles and takes back within a second; it only takes this long if none runs. */
 const GRACE_MS = 60_000
 
 const FOREIGN = `r.status = 'leased' AND r.lease_until IS NOT NULL AND r.session_id IS NULL AND r.lease_ms IS NULL`

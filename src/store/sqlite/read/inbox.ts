@@ -5,7 +5,7 @@ import type { Value } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'
 import { runOf, shownRuns } from '../row/run.ts'
 
-/** Ids are text and compare as such; `inbox` is named as the index names it. */
+/** Ids are text and compare as such; `inbox` is written as in the index. */
 export function listInbox(connection: Reading, query: InboxQuery): InboxPage {
   const { conditions, values } = inboxConditions(query)
   const rows = connection

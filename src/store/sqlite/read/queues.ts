@@ -1,4 +1,6 @@
-/** Queues that were configured, have work or had some, with what waits and what is held. Counts come from partial indexes. */
+/**
+ * Queues that are configured, have work or had some, with the numbers of pending and held runs, from partial indexes.
+ */
 import { HELD_AT, type QueueCounts, type QueueRow, type TotalRow } from '../../../model/rows.ts'
 import { readClock } from '../clock.ts'
 import type { Reading } from '../long-reads.ts'
@@ -29,8 +31,8 @@ export function queuesWithCounts(connection: Reading): (QueueRow & { pending: nu
 }
 
 /**
- * What waits is counted from the claim index and from that of runs to be tried again: neither looks at the rows. A
- * million pending runs take 0.3 s, those of one queue of ten 0.02 s.
+ * Pending runs are counted from the claim index and from that of runs to be retried: neither reads the rows. A million
+ * pending runs take 0.3 s, those of one queue of ten 0.02 s.
  */
 function countsSql(queue: string): string {
   return `

@@ -253,7 +253,7 @@ function newestRuns(where: string): RunsPage {
   return { where, order: 'id DESC', page: 'LIMIT ? OFFSET ?' }
 }
 
-/** Whole rows are read only of the page: those among which it is looked for may be large. */
+/** Whole rows are read only for the page: the set that is sorted may be large. */
 function sortedRuns(where: string, { by, descending, among }: RunSort): RunsPage {
   const order = `${SORTS[by]} ${descending ? 'DESC' : 'ASC'}, id`
   const newest = `SELECT id, run_at, priority FROM workflow_run ${where} ORDER BY id DESC LIMIT ${among}`

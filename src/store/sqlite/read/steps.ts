@@ -11,7 +11,7 @@ import { RUN_CELLS, runOf } from '../row/run.ts'
 import { SHOWN_LAST_ERROR, shownError } from '../shown.ts'
 import { frontOf } from './front.ts'
 
-/** What stands for long columns: nothing, or of long failures the code and the beginning of the message. */
+/** Replacements of long columns: nothing, or for long failures the code and the beginning of the message. */
 const HEAVY: Readonly<Record<string, string>> = {
   payload: "''",
   result: 'NULL',
@@ -24,11 +24,11 @@ const LEAN = namesOf(RUN)
   .join(', ')
 const lean = (rest: string): string => `SELECT ${RUN_CELLS} FROM (SELECT ${LEAN} FROM workflow_run ${rest})`
 
-/** Backwards along the index of places: the last firing, its undo beside its work. */
+/** Backwards along the place index: the last firing, with its undo. */
 const RUNS_AT = lean(
   'WHERE instance_id = ? AND node = ? AND item = -1 ORDER BY fire DESC, item DESC, role DESC LIMIT 2',
 )
-/** Without what the gate was given and answered. */
+/** Without the gate's input and answer. */
 const GATE_AT = `SELECT ${GATE_CELLS.replace(/\b(args|answer)\b/g, 'NULL AS $1')} FROM workflow_gate WHERE instance_id = ? AND node = ? ORDER BY fire DESC LIMIT 1`
 const CHILD_AT = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
   WHERE parent_id = ? AND parent_node = ? AND parent_item = -1 ORDER BY parent_fire DESC LIMIT 1`

@@ -1,4 +1,4 @@
-/** Whole trees of instances, one statement each. Lists of ids travel as one JSON array. */
+/** Whole trees of instances, one statement each. Lists of ids are passed as one JSON array. */
 
 import type { RootQuery, RunBrief, Totals, TreeQueries, Window } from '../../../model/queries/trees.ts'
 import {
@@ -24,7 +24,7 @@ const NETS = `SELECT ${NET_CELLS} FROM workflow_net WHERE hash IN ${IDS}`
 
 const COLUMNS = namesOf(INSTANCE)
 const of = (alias: string): string => COLUMNS.map((name) => `${alias}.${name}`).join(', ')
-/** Detached children live their own lives: they have no place in the parent. */
+/** Detached children are independent: they have no place in the parent. */
 const BELOW = `WITH RECURSIVE t (${COLUMNS.join(', ')}, first_item, item_count, level) AS (
     SELECT ${of('i')}, w.value ->> 1, w.value ->> 2, 0
     FROM json_each(?1) w JOIN workflow_instance i ON i.id = w.value ->> 0
@@ -39,7 +39,7 @@ const ANCESTORS = `WITH RECURSIVE t (${COLUMNS.join(', ')}) AS (
     SELECT ${of('p')} FROM t JOIN workflow_instance p ON p.id = t.parent_id WHERE t.parent_node IS NOT NULL)
   SELECT ${INSTANCE_CELLS} FROM t`
 
-/** Leaves: what an instance counts for a nested one is taken off, what the nested one counts is put in its place. */
+/** Leaves: an instance's count for a nested one is subtracted, and the nested one's own count is added. */
 const TOTALS = `WITH RECURSIVE t (top, id, succeeded, failed, reason) AS (
     SELECT i.id, i.id, i.succeeded, i.failed, i.reason FROM workflow_instance i WHERE i.id IN ${IDS}
     UNION ALL
@@ -49,7 +49,7 @@ const TOTALS = `WITH RECURSIVE t (top, id, succeeded, failed, reason) AS (
     WHERE c.parent_node IS NOT NULL AND c.parent_role = 'work')
   SELECT top, sum(succeeded), sum(failed) FROM t GROUP BY top`
 
-/** Looks below only while the instance itself has not been told of a start. `?` is the clock. */
+/** Searches below only while the instance itself has no recorded start. `?` is the clock. */
 const HAS_BEGUN = `(i.started_at IS NOT NULL OR EXISTS (
     WITH RECURSIVE t (id) AS (SELECT i.id UNION ALL
       SELECT c.id FROM t JOIN workflow_instance c ON c.parent_id = t.id WHERE c.parent_node IS NOT NULL)
@@ -60,7 +60,7 @@ const BEGUN = `SELECT i.id FROM workflow_instance i WHERE i.id IN (SELECT value 
 const SLOTS = `SELECT s.instance_id, s.key, s.value FROM json_each(?1) w
   JOIN workflow_slot s ON s.instance_id = w.value AND s.key >= ?2 AND s.key < ?3 ORDER BY s.instance_id, s.key`
 
-/** Results come until their sum exceeds the budget; the last cell says which were left out. */
+/** Results are returned until their sum exceeds the budget; the last cell tells which were left out. */
 const brief = (rows: string): string =>
   `SELECT id, instance_id, node, fire, item, role, type, queue, status, attempt, unknown_outcome, dead_letter,
      created_at, expires_at, leased_by, started_at, first_started_at, finished_at, last_error, error, meta,

@@ -1,7 +1,7 @@
 /**
- * The clock was set back: what was derived from a time that has not come yet would wait until it has. Each statement finds
- * rows by the time at which they were written, or by their own length, and lets them begin now: a wait of ten seconds is
- * ten seconds again. What was corrected is not found a second time, so any number of processes may do this.
+ * The clock was set back: everything derived from a time that has not come yet would wait until it has. Each statement
+ * finds rows by the time at which they were written, or by their own duration, and lets them begin now: a wait of ten
+ * seconds is ten seconds again. A corrected row is not found a second time, so any number of processes may do this.
  */
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
@@ -9,31 +9,31 @@ import type { Connection } from '../connection.ts'
 const TURN = 'engine_turn = NOT engine_turn'
 const HELD_AT = Date.UTC(9999, 0, 1)
 
-/** Only the newest events are looked at: an engine that starts asks this once. */
+/** Only the newest events are read: an engine does this once, at its start. */
 const AHEAD = `SELECT 1 FROM (SELECT created_at FROM workflow_event ORDER BY id DESC LIMIT 1000)
   WHERE created_at > ?1 + 1000 LIMIT 1`
 
-const told = (name: string): string =>
+const fromEvent = (name: string): string =>
   `CAST(round((julianday(e.data ->> '$.${name}') - 2440587.5) * 86400000) AS INTEGER)`
 
 const CORRECTIONS: readonly string[] = [
-  // The event that wrote its time tells it; without one it was due at once. A later time that the caller named stays.
+  // The event that wrote its time has it; without one it was due at once. A later time given by the caller is kept.
   `UPDATE workflow_run SET run_at = ?1 + max(run_at - written.at, 0), ${TURN} FROM (
      SELECT w.id AS run, max(e.id), e.created_at AS at FROM workflow_run w JOIN workflow_event e ON e.workflow_id = w.id
      WHERE w.status = 'pending' AND w.run_at > ?1 AND w.run_at < ${HELD_AT} AND e.engine = 1 AND e.created_at > ?1
        AND e.event_type IN ('created', 'retried', 'returned', 'redriven')
        AND iif(e.data ->> '$.run_at' IS NULL, w.run_at BETWEEN e.created_at - 1000 AND e.created_at + 1,
-         abs(w.run_at - ${told('run_at')}) <= 1 AND (e.event_type <> 'created' OR e.data ->> '$.delay_ms' IS NOT NULL))
+         abs(w.run_at - ${fromEvent('run_at')}) <= 1 AND (e.event_type <> 'created' OR e.data ->> '$.delay_ms' IS NOT NULL))
      GROUP BY w.id) written
    WHERE workflow_run.id = written.run`,
-  // One that was counted from its creation. One that the caller named stays.
+  // An expiry that was counted from its creation. One given by the caller is kept.
   `UPDATE workflow_run SET expires_at = ?1 + e.data ->> '$.expires_in_ms', ${TURN} FROM workflow_event e
    WHERE workflow_run.status = 'pending' AND workflow_run.expires_at > ?1 AND workflow_run.created_at > ?1
      AND e.workflow_id = workflow_run.id AND e.engine = 1 AND e.event_type = 'created'
      AND workflow_run.expires_at = e.created_at + e.data ->> '$.expires_in_ms'`,
   `UPDATE workflow_run SET lease_until = ?1 + lease_ms, ${TURN}
    WHERE status = 'leased' AND lease_ms IS NOT NULL AND lease_until > ?1 + lease_ms`,
-  // Leases by plain SQL: what the last renewal says, else since the claim.
+  // Leases by plain SQL: from the last renewal, otherwise from the claim.
   `UPDATE workflow_run SET lease_until = ?1 + (lease_until - renewed.at), started_at = min(started_at, ?1), ${TURN} FROM (
      SELECT w.id AS run, max(e.id), e.created_at AS at FROM workflow_run w JOIN workflow_event e ON e.workflow_id = w.id
      WHERE w.status = 'leased' AND w.lease_ms IS NULL AND w.session_id IS NULL AND w.deferred = 0 AND w.lease_until > ?1
@@ -51,7 +51,7 @@ const CORRECTIONS: readonly string[] = [
      first_started_at = min(first_started_at, ?1), ${TURN}
    WHERE (status = 'leased' AND (leased_at > ?1 OR started_at > ?1 OR first_started_at > ?1))
      OR (status = 'pending' AND first_started_at > ?1)`,
-  // The time of creation of its run tells how long a key is held.
+  // The creation time of its run determines how long a key is held.
   `UPDATE workflow_unique SET expires_at = ?1 + (workflow_unique.expires_at - r.created_at) FROM workflow_run r
    WHERE r.id = workflow_unique.run_id AND r.created_at > ?1 AND workflow_unique.expires_at >= r.created_at`,
   `UPDATE workflow_run SET created_at = ?1, ${TURN}
@@ -65,13 +65,13 @@ const CORRECTIONS: readonly string[] = [
      JOIN workflow_net n ON n.hash = w.hash, json_each('["forward", "undo"]') p) n
    WHERE ended_at IS NULL AND net_hash = n.hash AND iif(workflow_instance.phase = 'undo', 'undo', 'forward') = n.phase
      AND deadline_at > ?1 + n.ms`,
-  // Who waits for a slot waits behind those who came before, not behind those who come now.
+  // An instance waits for a quota behind those that came before, not behind those that come now.
   `UPDATE workflow_instance SET queued_at = ?1
    WHERE slot_key IS NOT NULL AND ended_at IS NULL AND state = 'queued' AND queued_at > ?1`,
   `UPDATE workflow_gate SET due_at = ?1 + (due_at - created_at), escalate_at = ?1 + (escalate_at - created_at),
      created_at = ?1 WHERE state = 'open' AND created_at > ?1`,
   `UPDATE workflow_command SET due_at = ?1 + resend_ms WHERE due_at > ?1 + resend_ms`,
-  // A first attempt is due at once; a later one pauses after the last.
+  // A first attempt is due at once; a later one waits after the last.
   `UPDATE workflow_webhook_delivery SET next_at = ?1
    WHERE state = 'pending' AND attempts = 0 AND next_at > ?1`,
   `UPDATE workflow_webhook_delivery SET next_at = ?1 + max(workflow_webhook_delivery.next_at - w.last_at, 0)

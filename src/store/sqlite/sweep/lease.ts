@@ -1,10 +1,12 @@
-/** What the holder of a run reports while it works. The epoch is the fence: a holder that lost its lease changes nothing. */
+/**
+ * Reports by the holder of a run while it works. The epoch is the fence: a holder that lost its lease changes nothing.
+ */
 import type { Sweeps } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 
 const HELD = `SELECT leased_at, started_at FROM workflow_run WHERE id = ? AND epoch = ? AND status = 'leased'`
-/** A clock per start, or one from the first start over all attempts. */
+/** One timeout per start, or one from the first start over all attempts. */
 const STARTED = `UPDATE workflow_run SET started_at = ?1, first_started_at = coalesce(first_started_at, ?1),
     timeout_at = CASE timeout_per WHEN 'node' THEN coalesce(first_started_at, ?1) ELSE ?1 END + timeout_ms,
     updated_at = ?2, engine_turn = NOT engine_turn WHERE id = ?3`

@@ -1,4 +1,4 @@
-/** When the next thing becomes due: each time has its own partial index, so each is one look at its first entry. */
+/** When the next row becomes due: each time has its own partial index, so each is one look at its first entry. */
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import { waitingQueues, waitingTypes } from '../load/claimable.ts'

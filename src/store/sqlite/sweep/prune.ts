@@ -1,8 +1,8 @@
 /**
  * Retention, in chunks: at most about `limit` rows per call, so that no call holds the file for long. A tree of
- * instances goes when its root and all its members ended before the cut; its rows first, the instances last, so that a
- * tree half gone is still a tree. Idempotency keys outlive their runs. Dead letters wait for an operator; a bare run that
- * was deleted goes by the time of that.
+ * instances is removed when its root and all its members ended before the cut; its rows first, the instances last, so
+ * that a partly removed tree is still a tree. Idempotency keys outlive their runs. Dead letters wait for an operator; a
+ * bare run that was deleted is removed by the time of its deletion.
  */
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'
@@ -17,16 +17,16 @@ const RUNS_OF_TREE = `SELECT id FROM workflow_run WHERE instance_id IN (${MEMBER
 const BARE_RUNS = `SELECT id FROM workflow_run
   WHERE instance_id IS NULL AND finished_at IS NOT NULL AND finished_at < ?1 AND settled_at IS NOT NULL
     AND dead_letter = 0 AND status IN ('succeeded', 'failed', 'cancelled')`
-/** Deleted by hand: whatever became of it, unless a worker still has it. */
+/** Deleted by hand: in any state, unless a worker still has it. */
 const DELETED_RUNS = `WHERE deleted_at IS NOT NULL AND deleted_at < ?1 AND instance_id IS NULL
     AND (status = 'pending' OR settled_at IS NOT NULL)`
-/** The oldest of all, by the index of their time. */
+/** The oldest rows, by the index of their time. */
 const OLDEST = {
   bare: `${BARE_RUNS} ORDER BY finished_at LIMIT ?2`,
   deleted: `SELECT id FROM workflow_run INDEXED BY idx_workflow_run_deleted_at ${DELETED_RUNS} ORDER BY deleted_at LIMIT ?2 + 0`,
   roots: `${ROOT} ORDER BY root.ended_at LIMIT ?2`,
 }
-/** Those that are named, found by id (`+` keeps SQLite from using the index of the time): the other old ones are not read. */
+/** The named rows, found by id (`+` keeps SQLite from using the index of the time): the other old ones are not read. */
 const THESE = 'IN (SELECT value FROM json_each(?3)) LIMIT ?2'
 const NAMED = {
   bare: `${BARE_RUNS.replace('finished_at <', '+finished_at <')} AND id ${THESE}`,
@@ -35,7 +35,7 @@ const NAMED = {
 }
 const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
   SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
-/** Oldest first, so that what remains of an instance's numbered events is always its end. */
+/** Oldest first, so that the remaining numbered events of an instance are always its last. */
 const EVENTS_OF_TREE = `DELETE FROM workflow_event WHERE id IN (
   SELECT id FROM workflow_event WHERE instance_id IN (${MEMBERS}) AND id < (SELECT max(id) FROM workflow_event)
   ORDER BY id LIMIT ?2)`
@@ -119,7 +119,7 @@ function removeRun(connection: Connection, id: string): number {
   return events + remove(connection, 'DELETE FROM workflow_run WHERE id = ?', id)
 }
 
-/** Events lie in the order of their time: if the first is young, none is old. */
+/** Events are stored in the order of their time: if the first is young, none is old. */
 function pruneEvents(connection: Connection, before: number, limit: number): number {
   const oldest = connection.statement(OLDEST_EVENT).get()
   return oldest === undefined || (oldest[0] as number) >= before ? 0 : remove(connection, OLD_EVENTS, before, limit)

@@ -1,9 +1,9 @@
-/** Sets limits right from what really holds room under them. */
+/** Sets limits to the number of runs or instances that hold room under them. */
 import type { Connection } from '../connection.ts'
 
 /**
- * Who holds room: leased by a worker of ours, or deferred by one. What a foreign client ended meanwhile gives its room
- * back only when it is settled; what a foreign client leased never took any.
+ * Runs that hold room: leased by a worker of ours, or deferred by one. A run that a foreign client has ended returns
+ * its room only when it is settled; one that a foreign client leased never took any.
  */
 const HOLDS_ROOM = '(run.session_id IS NOT NULL OR run.lease_ms IS NOT NULL OR run.deferred = 1)'
 const UNSETTLED = "run.settled_at IS NULL AND run.status <> 'pending' AND run.status <> 'leased'"
@@ -16,7 +16,7 @@ function holdersOf(key: string): string {
     SELECT run.id FROM workflow_run run INDEXED BY idx_workflow_run_unsettled WHERE ${UNSETTLED} AND ${under}`
 }
 
-/** What holds room under a limit, counted: runs, or under a limit of instances those that execute. */
+/** The number of holders of room under a limit: runs, or under a limit of instances those that execute. */
 export function inUseOf(key: string): string {
   return `CASE WHEN ${key} LIKE 'workflow:%'
     THEN (SELECT count(*) FROM workflow_instance instance INDEXED BY idx_workflow_instance_slot

@@ -1,4 +1,4 @@
-/** What a sweep hands to settle: a run and what must be locked before it. */
+/** What a sweep passes to settle: a run and the root to lock before it. */
 import type { RunKey } from '../../sweeps.ts'
 import type { Cells } from '../driver.ts'
 

@@ -1,6 +1,6 @@
 /**
- * A session lives while it beats. running → quiet | terminate by an operator's word, which a beat never overwrites;
- * any → dead when its time is over, and dead stays dead: its runs may already be someone else's.
+ * A session lives while it beats. running → quiet | terminate by an operator's command, which a beat never overwrites;
+ * any → dead when its time is over, and dead is final: another worker may already have its runs.
  */
 import type { WorkerRow } from '../../../model/rows.ts'
 import type { Beat, RunKey } from '../../sweeps.ts'
@@ -15,8 +15,8 @@ const BEAT = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues,
     heartbeat_at = excluded.heartbeat_at, expires_at = excluded.expires_at
   WHERE state <> 'dead'`
 /**
- * A worker with leases of its own has no session that others could take from it: the dead come back to life. How far it
- * has gone towards its end never goes back: running, quiet, terminate.
+ * A worker with leases of its own has no session that other workers could take over: a dead one can come back. Its
+ * progress towards its end is never reset: running, quiet, terminate.
  */
 const BEAT_LEASE = `INSERT INTO workflow_worker (id, name, host, pid, runtime, queues, types, concurrency, state, started_at,
     heartbeat_at, expires_at, tenant, holds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'lease')
@@ -28,19 +28,19 @@ const BEAT_LEASE = `INSERT INTO workflow_worker (id, name, host, pid, runtime, q
                  ELSE excluded.state END
   WHERE holds = 'lease'`
 const STATE = 'SELECT state FROM workflow_worker WHERE id = ?'
-/** A dead session holds nothing any more, whatever the rows still say. */
+/** A dead session no longer holds anything, even if rows still name it. */
 const STOP = `SELECT id FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND session_id = ? AND (cancel_requested_at IS NOT NULL OR ? = 'dead') ORDER BY id`
 const OVER = `SELECT 1 FROM workflow_worker WHERE expires_at <= ? AND state <> 'dead' LIMIT 1`
 const BURY = `UPDATE workflow_worker SET state = 'dead' WHERE expires_at <= ? AND state <> 'dead' RETURNING id, holds`
-/** Its leases end with a worker that dies. */
+/** The leases of a worker end when it dies. */
 const END_LEASES = `UPDATE workflow_run SET lease_until = ?1, engine_turn = NOT engine_turn
   WHERE status = 'leased' AND lease_until IS NOT NULL AND lease_until > ?1 AND session_id IS NULL
     AND lease_ms IS NOT NULL AND leased_by = ?2`
 const KEEP_ALIVE = `UPDATE workflow_worker SET heartbeat_at = ?1, expires_at = ?1 + (expires_at - heartbeat_at)
   WHERE id = ?2 AND holds = 'lease' AND state <> 'dead' AND heartbeat_at < ?1`
 
-/** From the sessions that hold something (jumping over the leased index), not from all that ever died. */
+/** Starts from the sessions that hold something (jumping over the leased index), not from all that ever died. */
 const LOST = `
   WITH RECURSIVE holder (id) AS (
     SELECT min(session_id) FROM workflow_run INDEXED BY idx_workflow_run_leased
@@ -84,7 +84,7 @@ function bury(connection: Connection): void {
   }
 }
 
-/** Takes the write lock only if a session has really run out. */
+/** Takes the write lock only if a session has really expired. */
 export async function lostRuns(connection: Connection, limit: number): Promise<RunKey[]> {
   const over = await connection.read(() => connection.statement(OVER).get(readClock(connection)) !== undefined)
   if (over) await connection.write(() => bury(connection))

@@ -1,4 +1,4 @@
-/** Small writes that touch no instance, and look-ups of what is due. */
+/** Finds due work, and makes small writes that touch no instance. */
 import type { RunKey, Sweeps } from '../../sweeps.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
@@ -30,7 +30,10 @@ const ESCALATING_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate
   WHERE state = 'open' AND escalate_at IS NOT NULL AND escalate_at <= ?1 ORDER BY escalate_at LIMIT ?2`
 const UNSETTLED_RUNS = `SELECT ${RUN_KEY_CELLS} FROM workflow_run
   WHERE settled_at IS NULL AND status <> 'pending' AND status <> 'leased' ORDER BY id LIMIT ?`
-/** Along the index of leases that have an end: foreign clients', and those of workers over HTTP, which tell starts themselves. */
+/**
+ * Along the index of leases that have an end: those of foreign clients, and of workers over HTTP, which report starts
+ * themselves.
+ */
 const BEGUN_OUTSIDE = `SELECT run.id, run.root_id, run.instance_id
   FROM workflow_run run INDEXED BY idx_workflow_run_lease_until
   JOIN workflow_instance instance ON instance.id = run.instance_id AND instance.started_at IS NULL
@@ -42,7 +45,7 @@ const QUEUED = `workflow_instance INDEXED BY idx_workflow_instance_slot
 const FREE_SLOTS = `SELECT l.key FROM workflow_limit l
   WHERE l.key >= 'workflow:' AND l.key < 'workflow;' AND (l.max_concurrent IS NULL OR l.in_use < l.max_concurrent)
     AND EXISTS (SELECT 1 FROM ${QUEUED} = l.key) ORDER BY l.key LIMIT ?`
-/** Who may begin; whether there is room is asked again under the write lock. */
+/** The instances that may begin; whether there is room is checked again under the write lock. */
 const NEXT_QUEUED = `SELECT id, net_hash FROM ${QUEUED} = ?1
   AND id NOT IN (SELECT value FROM json_each(?3)) ORDER BY queued_at, id
   LIMIT min(max(coalesce((SELECT max_concurrent - in_use FROM workflow_limit WHERE key = ?1), ?2), 0), ?2)`
@@ -84,7 +87,7 @@ export function sweepsOn(connection: Connection): Sweeps {
         ? Promise.resolve()
         : connection.write(
             () => addTotals(connection, totals),
-            // Nothing of what is remembered has changed.
+            // Nothing remembered has changed.
             () => undefined,
           ),
     checkpoint: (params) => connection.write(() => checkpoint(connection, params)),

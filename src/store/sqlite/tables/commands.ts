@@ -1,6 +1,6 @@
 /**
- * Commands: taking, confirming, reading. They are put in `transact` with the deferral of their run. A take or a confirmation
- * that a power cut swallows only publishes once more, so neither waits for the disk.
+ * Commands: taking, confirming, reading. They are stored in `transact` with the deferral of their run. A take or a
+ * confirmation that a power cut loses only causes another publish, so neither waits for the disk.
  */
 import {
   COMMAND,
@@ -83,7 +83,7 @@ export function commandsOn(connection: Connection): Commands {
   }
 }
 
-/** Inside a transaction. Due at once; one that was there before has never been published. */
+/** Inside a transaction. Due at once; a command for a run is new even if the run had one before. */
 export function putCommand(connection: Connection, row: NewCommand): void {
   connection
     .statement(PUT)
@@ -98,7 +98,7 @@ export function putCommand(connection: Connection, row: NewCommand): void {
     )
 }
 
-/** Writes only when something is due: looking costs nobody a commit. */
+/** Writes only when a command is due: a look needs no commit. */
 async function take(
   connection: Connection,
   { limit, holdMs }: { readonly limit: number; readonly holdMs: number },
@@ -109,7 +109,7 @@ async function take(
     () => {
       const now = readClock(connection)
       const taken: CommandRow[] = []
-      // What was answered meanwhile must not hide what waits behind it.
+      // Commands answered meanwhile must not hide the pending ones behind them.
       for (;;) {
         const wanted = limit - taken.length
         const looked = connection.statement(DUE).all(now, wanted)

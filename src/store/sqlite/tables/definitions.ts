@@ -1,4 +1,4 @@
-/** Definitions: reads, and the mark that a start makes. Deploying and retiring are part of `transact`. */
+/** Definitions: reads, and the mark set by a start. Deploying and retiring are part of `transact`. */
 import { DEFINITION, type DefinitionHead, type DefinitionName, type Definitions } from '../../../model/definitions.ts'
 import { bool, columnsOf, table } from '../../../model/table.ts'
 import { readClock } from '../clock.ts'
@@ -14,7 +14,7 @@ const HEAD_CELLS = columnsOf(table('workflow_definition', HEAD_FIELDS))
   .join(', ')
 const headOf = rowReader(table('workflow_definition', { latest: bool(), ...HEAD_FIELDS }))
 const rowOf = rowReader(table('workflow_definition', { latest: bool(), ...DEFINITION.fields }))
-/** By the index of numbers: is there a later one in service? */
+/** By the index of numbers: whether a later one is in service. */
 const LATEST = `(d.retired_at IS NULL AND NOT EXISTS (SELECT 1 FROM workflow_definition n
   WHERE n.name = d.name AND coalesce(n.tenant, '') = coalesce(d.tenant, '') AND n.number > d.number AND n.retired_at IS NULL))`
 const OF_TENANT = "coalesce(d.tenant, '') = coalesce(?1, '')"
@@ -82,7 +82,7 @@ export function definitionsOn(connection: Connection): Definitions {
   }
 }
 
-/** All versions of a name, inside a transaction: the file's write lock is theirs. */
+/** All versions of a name, inside a transaction, which has the file's write lock. */
 export function loadVersions(connection: Connection, { tenant, name }: DefinitionName): readonly DefinitionHead[] {
   return connection.statement(VERSIONS).all(tenant, name).map(headOf)
 }

@@ -30,7 +30,7 @@ const ADVANCE = `UPDATE workflow_schedule SET next_run_at = ?3, last_run_at = ?4
 
 export function inboxSchedulesOn(connection: Connection): InboxSchedules {
   const found = (cells: Cells | undefined): InboxScheduleRow | null => (cells === undefined ? null : scheduleOf(cells))
-  // Nothing that is remembered of runs changes here.
+  // Nothing remembered about runs changes here.
   const write = <T>(work: (now: number) => T): Promise<T> =>
     connection.write(
       () => work(readClock(connection)),

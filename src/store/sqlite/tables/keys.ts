@@ -9,7 +9,7 @@ const COLUMNS = 'id, hash, subject, scopes, roles, tenant, created_at, expires_a
 const ADD = `INSERT INTO workflow_key (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL) ON CONFLICT (id) DO NOTHING`
 const FIND = `SELECT ${COLUMNS} FROM workflow_key WHERE id = ?`
 const LIST = `SELECT ${COLUMNS} FROM workflow_key ORDER BY created_at, id`
-/** The first revocation stays: when a key stopped being good is a fact. */
+/** The first revocation stays: the time at which a key became invalid is a fact. */
 const REVOKE = `UPDATE workflow_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING ${COLUMNS}`
 /** Two processes may offer at the same time: the second finds the first's. */
 const OFFER_SECRET = `INSERT INTO workflow_setting (key, value) VALUES ('link_secret', ?) ON CONFLICT (key) DO NOTHING`

@@ -1,4 +1,4 @@
-/** Settings of queues, schemas of arguments; who may execute a type: runtimes.ts. */
+/** Settings of queues, schemas of arguments. For the runtimes of a type see runtimes.ts. */
 import type { QueueConfigRow, Registry, SchemaRow } from '../../../model/registry.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'

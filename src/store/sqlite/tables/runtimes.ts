@@ -15,7 +15,7 @@ const COUNT = `SELECT count(*) ${WAITING} AND queue = ? AND type = ?`
 const UPDATE = `UPDATE workflow_registry SET runtime = coalesce(?2, runtime), is_enabled = coalesce(?3, is_enabled),
     intent_type = coalesce(?4, intent_type), description = CASE WHEN ?6 THEN ?5 ELSE description END, updated_at = ?7
   WHERE workflow_name = ?1 AND deleted_at IS NULL RETURNING ${CELLS}`
-/** Also takes back a name that was removed. */
+/** Also restores a name that was removed. */
 const INSERT = `INSERT INTO workflow_registry (workflow_name, runtime, is_enabled, intent_type, description, created_at, updated_at)
   VALUES (?1, ?2, coalesce(?3, 1), coalesce(?4, 'workflow'), ?5, ?6, ?6)
   ON CONFLICT (workflow_name) DO UPDATE SET intent_type = excluded.intent_type, runtime = excluded.runtime,
@@ -55,20 +55,26 @@ export function runtimesOn(connection: Connection): Runtimes {
         if (cells === undefined && runtime !== null) {
           cells = connection.statement(INSERT).get(workflowName, runtime, enabled, intentType, about, now)
         }
-        return cells === undefined ? null : told(connection, 'registry.changed', runtimeOf(cells), actor, now)
+        return cells === undefined ? null : withEvent(connection, 'registry.changed', runtimeOf(cells), actor, now)
       }),
     removeRuntime: ({ workflowName, actor }) =>
       connection.write(() => {
         const now = readClock(connection)
         const cells = connection.statement(REMOVE).get(workflowName, now)
         if (cells === undefined) return false
-        told(connection, 'registry.removed', runtimeOf(cells), actor, now)
+        withEvent(connection, 'registry.removed', runtimeOf(cells), actor, now)
         return true
       }),
   }
 }
 
-function told(connection: Connection, type: string, row: RuntimeRow, actor: string | null, at: number): RuntimeRow {
+function withEvent(
+  connection: Connection,
+  type: string,
+  row: RuntimeRow,
+  actor: string | null,
+  at: number,
+): RuntimeRow {
   const about = { runId: null, instanceId: null, seq: null, node: null, tenant: null }
   const data = { workflow_name: row.workflowName, runtime: row.runtime, is_enabled: row.isEnabled }
   insertEvents(connection, [{ ...about, type, actor, data: JSON.stringify(data), at }])

@@ -1,4 +1,4 @@
-/** Reads of the saga views. Which sagas a page has is asked of the table, whose indexes know states and ids. */
+/** Reads of the saga views. The sagas of a page are selected from the table, whose indexes cover states and ids. */
 
 import { MAX_SHOWN_CHARACTERS } from '../../../kernel/limits.ts'
 import { INSTANCE_STATES, SAGA, SAGA_STEP, type SagaQueries } from '../../../model/sagas.ts'

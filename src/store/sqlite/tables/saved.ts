@@ -1,4 +1,4 @@
-/** What runs have saved. */
+/** Progress and checkpoints of runs. */
 import type { RunStatus } from '../../../model/rows.ts'
 import type { NotSaved, Saved, SavedRow } from '../../../model/saved.ts'
 import { readClock } from '../clock.ts'
@@ -20,7 +20,7 @@ const TELL = `INSERT INTO workflow_event (workflow_id, event_type, data, created
   VALUES (?, 'progress', ?, ?, ?, ?, ?, ?, 1)`
 
 export function savedOn(connection: Connection): Saved {
-  // Nothing that is remembered of runs changes here.
+  // Nothing remembered about runs changes here.
   const write = <T>(work: () => T): Promise<T> => connection.write(work, () => undefined)
   return {
     of: (runIds) =>

@@ -107,7 +107,7 @@ export function webhooksOn(connection: Connection): Webhooks {
   }
 }
 
-/** Writes only when a lease has to be taken or renewed: looking costs nobody a commit. */
+/** Writes only when a lease has to be taken or renewed: a look needs no commit. */
 async function hold(
   connection: Connection,
   { holder, leaseMs }: { readonly holder: string; readonly leaseMs: number },

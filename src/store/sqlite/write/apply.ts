@@ -1,4 +1,4 @@
-/** Writes a delta. Loops over prepared statements: with one writer there is nothing to gain from sets or from order. */
+/** Writes a delta. Loops over prepared statements: with one writer, sets or an order gain nothing. */
 import { StoreConflictError } from '../../../kernel/store-errors.ts'
 import { type GateRow, INSTANCE, type InstanceRow, RUN, type RunRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
@@ -14,7 +14,10 @@ const PUT_SLOT = `INSERT INTO workflow_slot (instance_id, key, value) VALUES (?,
 const REMOVE_SLOT = 'DELETE FROM workflow_slot WHERE instance_id = ? AND key = ?'
 const KEEP_KEY = `INSERT OR IGNORE INTO workflow_kept_key (idempotency_key, run_id)
   SELECT idempotency_key, id FROM workflow_run WHERE id = ? AND idempotency_key IS NOT NULL`
-/** Only what has ended, and is no step of a workflow that goes on, can be deleted: a trigger holds plain SQL to that. */
+/**
+ * Only a run that has ended, and is not a step of a running workflow, can be deleted: a trigger enforces that for plain
+ * SQL.
+ */
 const END_RUN = `UPDATE workflow_run SET status = iif(status = 'pending' OR status = 'leased', 'cancelled', status),
   instance_id = NULL, settled_at = coalesce(settled_at, 0), engine_turn = NOT engine_turn WHERE id = ?`
 const REMOVE_RUN = ['run WHERE id', 'checkpoint WHERE run_id', 'unique WHERE run_id', 'command WHERE run_id'].map(
@@ -46,7 +49,7 @@ export class DeltaWriter {
     if (runs?.remove) for (const id of runs.remove) this.#removeRun(id)
     if (runs?.update) {
       for (const run of runs.update) {
-        telling(run, nameRun, () => this.#runs.update(loaded.knownRuns.get(run.id), run, loaded.now))
+        namingRow(run, nameRun, () => this.#runs.update(loaded.knownRuns.get(run.id), run, loaded.now))
       }
     }
     if (instances?.update) {
@@ -56,12 +59,12 @@ export class DeltaWriter {
     }
     if (instances?.insert) {
       for (const instance of instances.insert) {
-        telling(instance, nameInstance, () => this.#instances.insert(instance, loaded.now))
+        namingRow(instance, nameInstance, () => this.#instances.insert(instance, loaded.now))
       }
     }
-    // Before the inserts: an undo or a final that follows from what is stopped here must not be stopped with it.
+    // Before the inserts: an undo or a final that follows from the stop must not be stopped with it.
     if (delta.signal) for (const id of delta.signal) this.#connection.statement(SIGNAL).get(loaded.now, id)
-    if (runs?.insert) for (const run of runs.insert) telling(run, nameRun, () => this.#insertRun(run, loaded.now))
+    if (runs?.insert) for (const run of runs.insert) namingRow(run, nameRun, () => this.#insertRun(run, loaded.now))
     if (slots?.remove)
       for (const { instanceId, key } of slots.remove) this.#connection.statement(REMOVE_SLOT).get(instanceId, key)
     if (slots?.put) {
@@ -69,7 +72,7 @@ export class DeltaWriter {
         this.#connection.statement(PUT_SLOT).get(instanceId, storable(key, 'key'), storable(value, 'value'))
       }
     }
-    if (gates?.insert) for (const gate of gates.insert) telling(gate, nameGate, () => this.#insertGate(gate))
+    if (gates?.insert) for (const gate of gates.insert) namingRow(gate, nameGate, () => this.#insertGate(gate))
     if (gates?.update) for (const gate of gates.update) this.#updateGate(gate)
     putRest(this.#connection, delta, loaded.now)
     if (events) insertEvents(this.#connection, events)
@@ -127,7 +130,7 @@ export class DeltaWriter {
 }
 
 /** Runs a write; if it fails, the error names the row. */
-function telling<Row>(row: Row, name: (row: Row) => string, write: () => void): void {
+function namingRow<Row>(row: Row, name: (row: Row) => string, write: () => void): void {
   try {
     write()
   } catch (error) {
