@@ -5,7 +5,8 @@
 
 import type { Logger } from '../kernel/logger.ts'
 import type { Store, Wake } from '../store/store.ts'
-import type { Change } from './fold/change.ts'
+import { plainResults } from './fold/recorded-results.ts'
+import type { WorkingSet } from './fold/working-set.ts'
 import type { SlotDesk } from './time/quotas.ts'
 import type { Sweeper } from './time/sweeper.ts'
 import { consequencesOf } from './transaction/consequences.ts'
@@ -72,7 +73,7 @@ export class News {
     for (const listener of this.#listeners) listener()
   }
 
-  #tellWaiters(change: Change): void {
+  #tellWaiters(change: WorkingSet): void {
     const { waiters } = this.#deps
     for (const run of change.newRuns.values()) if (run.instanceId === null) waiters.born(run.id)
     for (const run of [...change.newRuns.values(), ...change.runs.values()]) {
@@ -81,11 +82,11 @@ export class News {
     for (const { row, isNew } of change.members.values()) if (isNew) waiters.born(row.id)
     for (const id of change.endedIds) {
       const member = change.members.get(id)
-      if (member !== undefined) waiters.tell(id, member.row.state, change.plainResults(id))
+      if (member !== undefined) waiters.tell(id, member.row.state, plainResults(change, id))
     }
   }
 
-  #commanded(change: Change): void {
+  #commanded(change: WorkingSet): void {
     const { completions, commands, store } = this.#deps
     completions.remember(change)
     commands.tell()

@@ -7,8 +7,10 @@ import { standingOf } from '../../model/gates.ts'
 import type { GateRow, InstanceRow } from '../../model/rows.ts'
 import { SLOT, slotValue } from '../../net/slots.ts'
 import type { Store } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
-import { castVote, decideGate, refuseDecided } from '../fold/gates.ts'
+import { recordEvent } from '../fold/events.ts'
+import { castVote, decideGate, refuseDecided } from '../fold/gate-decisions.ts'
+import { memberOf } from '../fold/members.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
@@ -45,7 +47,7 @@ export class GateDesk {
         const vote = { by: p.actor, roles, approved: p.approved, ...given, reason, link: p.link ?? null }
         castVote(change, gate, { vote, initiators })
       }
-      return change.member(gate.instanceId).row
+      return memberOf(change, gate.instanceId).row
     })
   }
 
@@ -57,7 +59,7 @@ export class GateDesk {
       refuseDecided(gate)
       const { subject, roles, link } = p
       const data = { gate: gate.id, link, subject, roles, expires_at: new Date(p.expiresAt).toISOString() }
-      change.event(change.member(gate.instanceId), 'gate.linked', gate.node, data, p.actor)
+      recordEvent(change, memberOf(change, gate.instanceId), 'gate.linked', gate.node, data, p.actor)
     })
   }
 
@@ -69,7 +71,7 @@ export class GateDesk {
     return { gate, instance, standing: standingOf(gate, await this.#initiators(instance)) }
   }
 
-  async #on<T>(found: GateRow, fold: (change: Change, gate: GateRow) => T): Promise<T> {
+  async #on<T>(found: GateRow, fold: (change: WorkingSet, gate: GateRow) => T): Promise<T> {
     const { transactor, offers } = this.#deps
     const { value } = await transactor.run({
       roots: [found.rootId],

@@ -13,13 +13,19 @@ import type { Json } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
 import { followersOf, mayFollow, mayResume } from '../../net/transitions.ts'
 import type { Need, Store } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
+import { recordEvent } from '../fold/events.ts'
+import { factsOf } from '../fold/facts.ts'
+import { foldPending, happen } from '../fold/happenings.ts'
+import { startIdle } from '../fold/instance/idle-start.ts'
 import { checkInput } from '../fold/instance/input-defaults.ts'
 import { bear, itemsWithoutNames, literalsWithoutNames } from '../fold/instance/instance-creation.ts'
+import { memberOf } from '../fold/members.ts'
 import { NeedMore } from '../fold/need.ts'
-import { checkRoomToResume, slotNeed, startIdle } from '../fold/quotas.ts'
+import { checkRoomToResume, slotNeed } from '../fold/quotas.ts'
+import { findRun } from '../fold/run/changed-runs.ts'
 import { bring } from '../fold/run/redrives.ts'
 import { placeOf } from '../fold/run/runs.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import { persistently } from '../transaction/retry-until-stored.ts'
 import type { Transactor } from '../transaction/transactor.ts'
@@ -45,7 +51,7 @@ export class Control {
     p: { readonly id: string; readonly once?: boolean; readonly undo?: boolean } & Actor,
   ): Promise<InstanceRow> {
     return this.#onInstance(p.id, {}, (change) => {
-      const { row } = change.member(p.id)
+      const { row } = memberOf(change, p.id)
       if (TERMINAL.has(row.state) || (p.once === true && row.state === 'cancelling')) {
         throw new PetrelError('conflict', `instance ${p.id} is already ${row.state}`, { state: row.state })
       }
@@ -72,7 +78,7 @@ export class Control {
   ): Promise<InstanceRow> {
     storableText(p.set as Json, 'set', this.#deps.maxPayloadBytes)
     return this.#onInstance(p.instanceId, {}, (change) => {
-      const { row } = change.member(p.instanceId)
+      const { row } = memberOf(change, p.instanceId)
       if (TERMINAL.has(row.state)) {
         throw new PetrelError(
           'conflict',
@@ -88,7 +94,7 @@ export class Control {
   async startInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
     const { slotKey } = await this.#instance(p.id)
     return this.#onInstance(p.id, slotNeed([slotKey]), (change) => {
-      const member = change.member(p.id)
+      const member = memberOf(change, p.id)
       const { state } = member.row
       if (!mayFollow(state, 'queued')) {
         const allowed = followersOf(state)
@@ -128,12 +134,12 @@ export class Control {
       ...(startKey === null ? {} : { startKeys: [startKey] }),
       ...slotNeed([old.slotKey]),
     }
-    const retry = (change: Change): Started => {
+    const retry = (change: WorkingSet): Started => {
       const holder = startKey === null ? undefined : change.loaded.startKeys.get(startKey)
       if (holder !== undefined) return retriedBefore(p.id, holder)
-      const member = change.member(p.id)
+      const member = memberOf(change, p.id)
       if (edited) checkInput(member.net.net.input, p.input, 'input')
-      const facts = change.facts(member)
+      const facts = factsOf(change, member)
       const literals = Object.assign({}, ...(facts.slotsWith(SLOT.literals.prefix) ?? []).map((s) => s.value)) as never
       const items: Record<string, readonly Json[]> = {}
       for (const slot of facts.slotsWith(SLOT.givenItems.prefix) ?? []) {
@@ -158,8 +164,12 @@ export class Control {
         slotKey: old.slotKey,
       })
       const by = p.actor === null ? {} : { actor: p.actor }
-      change.event(born, 'instance.retries', null, { retry_of: p.id, ...by, ...(edited ? { input_edited: true } : {}) })
-      change.pump()
+      recordEvent(change, born, 'instance.retries', null, {
+        retry_of: p.id,
+        ...by,
+        ...(edited ? { input_edited: true } : {}),
+      })
+      foldPending(change)
       return { id, created: true }
     }
     // Without a key nobody can tell whether a commit that may have happened was this one.
@@ -176,7 +186,7 @@ export class Control {
     const commands = new Map(asked.map(({ runId, subject, body, resendMs }) => [runId, { subject, body, resendMs }]))
     const need = { runs: runs.map((r) => r.id), ...slotNeed([slotKey]) }
     return this.#onInstance(p.id, need, (change) => {
-      const { row, net } = change.member(p.id)
+      const { row, net } = memberOf(change, p.id)
       if (!mayResume(net.net, row)) {
         throw new PetrelError(
           'conflict',
@@ -187,7 +197,7 @@ export class Control {
       checkRoomToResume(change, row)
       const places: Place[] = []
       for (const { id } of runs) {
-        const run = change.run(id) as RunRow
+        const run = findRun(change, id) as RunRow
         bring(change, run, {}, null, commands.get(id) ?? null)
         if (run.role === 'work') places.push(placeOf(run))
       }
@@ -260,16 +270,16 @@ export class Control {
     await this.#deps.store.sweep.recountLimits({ keys: [p.key] })
   }
 
-  async #onInstance(id: string, need: Need, fold: (change: Change) => void): Promise<InstanceRow> {
+  async #onInstance(id: string, need: Need, fold: (change: WorkingSet) => void): Promise<InstanceRow> {
     const found = await this.#instance(id)
     const { value } = await this.#act(found.rootId, { instances: [id], ...need }, (change) => {
       fold(change)
-      return change.member(id).row
+      return memberOf(change, id).row
     })
     return value
   }
 
-  #act<T>(rootId: string | null, need: Need, fold: (change: Change) => T): Promise<{ readonly value: T }> {
+  #act<T>(rootId: string | null, need: Need, fold: (change: WorkingSet) => T): Promise<{ readonly value: T }> {
     const { transactor, offers } = this.#deps
     return transactor.run({ roots: rootId === null ? [] : [rootId], wait: true, need, offers, fold })
   }
@@ -294,7 +304,7 @@ function retriedBy(meta: Json | null, actor: string | null): Json | null {
 }
 
 function happenBy(
-  change: Change,
+  change: WorkingSet,
   id: string,
   happening: Happening,
   event: string,
@@ -302,6 +312,6 @@ function happenBy(
   more: { readonly [name: string]: Json } = {},
 ): void {
   const data = { ...(actor === null ? {} : { actor }), ...more }
-  change.event(change.member(id), event, null, Object.keys(data).length === 0 ? null : data)
-  change.happen(id, happening)
+  recordEvent(change, memberOf(change, id), event, null, Object.keys(data).length === 0 ? null : data)
+  happen(change, id, happening)
 }

@@ -5,11 +5,14 @@ import { HELD_AT, type RunRow } from '../../model/rows.ts'
 import { transitionOf } from '../../model/run-transitions.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Store } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
+import { recordRunEvent } from '../fold/events.ts'
+import { memberOf } from '../fold/members.ts'
+import { findRun, replaceRun } from '../fold/run/changed-runs.ts'
 import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
 import { cancelled } from '../fold/run/outcomes.ts'
 import { retryOutside } from '../fold/run/retried-runs.ts'
 import { redriven, waitOf } from '../fold/run/runs.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
@@ -39,14 +42,14 @@ export class RunControl {
         throw refused(change, row, 'failed', 'only failed or cancelled runs are redriven')
       }
       if (row.deletedAt !== null) throw refused(change, row, 'failed', 'and deleted: nobody would be given it')
-      if (row.instanceId !== null && !TERMINAL.has(change.member(row.instanceId).row.state)) {
+      if (row.instanceId !== null && !TERMINAL.has(memberOf(change, row.instanceId).row.state)) {
         const problem = `belongs to a workflow that is still going on; it counts there as ${row.status}`
         throw runError('conflict', p.id, problem)
       }
       if (row.instanceId !== null) return retryOutside(change, row, p.actor)
       const again = redriven(row, change.now)
-      change.replace(again)
-      change.runEvent(again, transitionOf(row.status, 'redrive').event, null, p.actor)
+      replaceRun(change, again)
+      recordRunEvent(change, again, transitionOf(row.status, 'redrive').event, null, p.actor)
       return again
     })
   }
@@ -58,8 +61,8 @@ export class RunControl {
         throw refused(change, row, 'held', 'only a run that waits to be activated can be')
       }
       const due: RunRow = { ...row, runAt: change.now }
-      change.replace(due)
-      change.runEvent(due, 'run.activated', null, p.actor)
+      replaceRun(change, due)
+      recordRunEvent(change, due, 'run.activated', null, p.actor)
       return due
     })
   }
@@ -69,8 +72,8 @@ export class RunControl {
     return this.#act(p.id, (change, row) => {
       if (row.status !== 'pending') throw refused(change, row, 'pending', 'only a run that waits has a place in line')
       const moved: RunRow = { ...row, priority: p.priority }
-      change.replace(moved)
-      change.runEvent(moved, 'run.prioritized', { priority: p.priority, before: row.priority }, p.actor)
+      replaceRun(change, moved)
+      recordRunEvent(change, moved, 'run.prioritized', { priority: p.priority, before: row.priority }, p.actor)
       return moved
     })
   }
@@ -82,8 +85,8 @@ export class RunControl {
       if (row.status === 'leased') throw refused(change, row, 'pending', 'cancel it first')
       const ended = row.status === 'pending' && row.instanceId !== null ? cancelled(change, p.id, p.actor) : row
       const deleted: RunRow = { ...ended, deletedAt: change.now }
-      change.replace(deleted)
-      change.runEvent(deleted, 'run.deleted', null, p.actor)
+      replaceRun(change, deleted)
+      recordRunEvent(change, deleted, 'run.deleted', null, p.actor)
       return deleted
     })
   }
@@ -92,13 +95,13 @@ export class RunControl {
   async dismiss(p: OneRun): Promise<void> {
     await this.#act(p.id, (change, row) => {
       if (!row.deadLetter) throw refused(change, row, 'dead_letter', 'only a dead letter can be dismissed')
-      change.runEvent(row, 'run.dismissed', null, p.actor)
+      recordRunEvent(change, row, 'run.dismissed', null, p.actor)
       if (row.instanceId === null) change.removedRuns.add(row.id)
-      else change.replace({ ...row, deadLetter: false })
+      else replaceRun(change, { ...row, deadLetter: false })
     })
   }
 
-  async #act<T>(id: string, fold: (change: Change, row: RunRow) => T): Promise<T> {
+  async #act<T>(id: string, fold: (change: WorkingSet, row: RunRow) => T): Promise<T> {
     const { store, transactor, offers } = this.#deps
     const found = await store.read.run(id)
     if (found === null) throw missing('run', id)
@@ -110,7 +113,7 @@ export class RunControl {
       offers,
       fold: (change) => {
         finishedOutside(change, id)
-        const row = change.run(id)
+        const row = findRun(change, id)
         if (row === undefined) throw missing('run', id)
         return fold(change, row)
       },
@@ -119,7 +122,7 @@ export class RunControl {
   }
 }
 
-function refused(change: Change, row: RunRow, expected: string, rule: string): PetrelError {
+function refused(change: WorkingSet, row: RunRow, expected: string, rule: string): PetrelError {
   const { id, status } = row
   const wait = status === 'pending' ? waitOf(row, change.now) : null
   const facts = { status, expected, ...(wait === null ? {} : { wait }) }

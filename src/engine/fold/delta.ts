@@ -1,9 +1,11 @@
 /** What a transaction writes, out of what was folded in it. */
+
 import type { InstanceRow, SlotRow } from '../../model/rows.ts'
 import type { Delta } from '../../store/store.ts'
-import type { Change, Member } from './change.ts'
+import { freezeItems } from './instance/item-chunks.ts'
+import type { Member, WorkingSet } from './working-set.ts'
 
-export function deltaOf(change: Change): Delta {
+export function deltaOf(change: WorkingSet): Delta {
   const insert: InstanceRow[] = []
   const update: InstanceRow[] = []
   const put: SlotRow[] = []
@@ -46,9 +48,9 @@ export function deltaOf(change: Change): Delta {
 }
 
 /** Literal items are kept whole: later portions need them, and so does a retry of this instance. */
-function freezeLiterals(change: Change, member: Member): void {
+function freezeLiterals(change: WorkingSet, member: Member): void {
   for (const [key, { values }] of member.items) {
     if (!key.endsWith('/0')) continue
-    change.freeze(member, key.slice(0, -2), 0, 0, values)
+    freezeItems(change, member, key.slice(0, -2), 0, 0, values)
   }
 }

@@ -1,11 +1,12 @@
 /** Arguments that lie aside, put together again where a fold must see them. */
+
 import type { Json } from '../../net/net.ts'
 import { isReference, sharedIn } from '../../net/references.ts'
-import type { Change, Member } from './change.ts'
-import { slotOf } from './facts.ts'
+import { slotOf } from './slots.ts'
+import type { Member, Slots } from './working-set.ts'
 
 /** JSON text, as it is where nothing lies aside. */
-export function wholeOf(change: Change, { net, row }: Member, payload: string): string {
+export function wholeOf(change: Slots, { net, row }: Member, payload: string): string {
   if (!net.keepsAside || !mayRefer(payload)) return payload
   return JSON.stringify(wholeJson(change, row.id, JSON.parse(payload) as Json))
 }
@@ -14,7 +15,7 @@ export function mayRefer(payload: string): boolean {
   return payload.includes('"$ref"') || payload.includes('"$shared"')
 }
 
-export function wholeJson(change: Change, instanceId: string, payload: Json): Json {
+export function wholeJson(change: Slots, instanceId: string, payload: Json): Json {
   const value = isReference(payload) ? slotOf(change, instanceId, payload.$ref) : payload
   const { key, own } = sharedIn(value)
   if (key === null) return value

@@ -8,10 +8,12 @@ import { type Closed, collected, collects, hasResult, isChildRef, returned } fro
 import type { ChildWork, EachWork, Json, Node } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
 import type { Loaded } from '../../store/store.ts'
-import type { Change, Member } from './change.ts'
+import { memberOf } from './members.ts'
+import { slotIn, slotsWith } from './slots.ts'
+import type { Member, Results } from './working-set.ts'
 
 /** undefined: not loaded. `fire`: of that firing; else of the latest that has one. */
-export function resultOf(change: Change, member: Member, node: string, fire?: number): Json | undefined {
+export function resultOf(change: Results, member: Member, node: string, fire?: number): Json | undefined {
   const work = member.net.byKey.get(node)?.work
   if (work?.kind === 'each') {
     return fire === undefined ? latestItems(change, member, node) : itemsAt(change, member, { node, work, fire })
@@ -21,7 +23,7 @@ export function resultOf(change: Change, member: Member, node: string, fire?: nu
   return childResult(change, value.$child, work?.kind === 'child' ? work : null)
 }
 
-function latest(change: Change, { row, slots, isNew }: Member, node: string): Json | undefined {
+function latest(change: Results, { row, slots, isNew }: Member, node: string): Json | undefined {
   const key = `${row.id}/${node}`
   const plain = change.results.get(key)
   if (plain !== undefined) return parsed(plain)
@@ -30,7 +32,7 @@ function latest(change: Change, { row, slots, isNew }: Member, node: string): Js
   return isNew ? null : parsed(change.loaded.results.get(key))
 }
 
-function plainAt(change: Change, { row, isNew }: Member, node: string, fire: number): Json | undefined {
+function plainAt(change: Results, { row, isNew }: Member, node: string, fire: number): Json | undefined {
   const key = `${row.id}/${node}`
   const recorded = change.results.at(key, fire)
   if (recorded !== undefined) return parsed(recorded)
@@ -38,7 +40,7 @@ function plainAt(change: Change, { row, isNew }: Member, node: string, fire: num
 }
 
 /** Throws where they are too long to be gathered: whoever named them has failed. */
-function storedAt(change: Change, key: string, fire: number): Json | undefined {
+function storedAt(change: Results, key: string, fire: number): Json | undefined {
   const text = change.loaded.resultsAt.get(`${key}/${fire}`)
   if (text === TOO_LONG) throw longListError(key.slice(key.indexOf('/') + 1))
   if (text === undefined || text === null) return text
@@ -53,7 +55,7 @@ function storedAt(change: Change, key: string, fire: number): Json | undefined {
 const storedValues = new WeakMap<Loaded, Map<string, Json>>()
 
 /** All items that have ended, by index, those that failed with their errors. Of the latest firing, and of no other. */
-function latestItems(change: Change, { row, isNew }: Member, node: string): Json | undefined {
+function latestItems(change: Results, { row, isNew }: Member, node: string): Json | undefined {
   const key = `${row.id}/${node}`
   const stored = isNew ? null : parsed(change.loaded.results.get(key))
   if (stored === undefined) return undefined
@@ -68,7 +70,7 @@ type Items = { readonly [index: string]: Json }
 
 /** Those that succeeded, by index. */
 function itemsAt(
-  change: Change,
+  change: Results,
   member: Member,
   { node, work, fire }: { readonly node: string; readonly work: EachWork; readonly fire: number },
 ): Json | undefined {
@@ -79,15 +81,15 @@ function itemsAt(
   return { ...((stored ?? {}) as Items), ...recordedItems(change, key, fire), ...children }
 }
 
-function recordedItems(change: Change, key: string, fire: number): Items {
+function recordedItems(change: Results, key: string, fire: number): Items {
   const recent = change.results.items(key, fire) ?? new Map<number, string | null>()
   return Object.fromEntries([...recent].map(([item, text]) => [item, parsed(text) ?? null]))
 }
 
 /** Items that are nested workflows. What each of them lacks is asked for at once. */
-function childItems(change: Change, member: Member, node: string, fire: number): Items | undefined {
+function childItems(change: Results, member: Member, node: string, fire: number): Items | undefined {
   const prefix = SLOT.itemResult.prefixOf(node)
-  const slots = change.facts(member).slotsWith(prefix)
+  const slots = slotsWith(change, member, prefix)
   if (slots === undefined) {
     change.lacking.push({ slotsWith: [{ instanceId: member.row.id, prefix }] })
     return undefined
@@ -105,13 +107,13 @@ function childItems(change: Change, member: Member, node: string, fire: number):
 }
 
 /** Of one that did not complete, nothing: whoever goes on without it gets what a skipped step leaves. */
-function childResult(change: Change, id: string, work: ChildWork | null): Json | undefined {
+function childResult(change: Results, id: string, work: ChildWork | null): Json | undefined {
   // Noted, not thrown: a join of many nested workflows asks for all of them at once.
   if (!change.members.has(id) && !change.loaded.instances.has(id)) {
     change.lacking.push({ instances: [id] })
     return undefined
   }
-  const child = change.member(id)
+  const child = memberOf(change, id)
   if (child.row.state !== 'completed') return null
   const results: Record<string, Json> = {}
   const nodes = child.net.net.nodes.filter(hasResult)
@@ -129,9 +131,9 @@ function childResult(change: Change, id: string, work: ChildWork | null): Json |
 }
 
 /** Of an ended instance. */
-function nodeResult(change: Change, member: Member, { key, work }: Node): Json | undefined {
+function nodeResult(change: Results, member: Member, { key, work }: Node): Json | undefined {
   if (!collects(work)) return resultOf(change, member, key)
-  const closed = change.facts(member).slot(SLOT.closedList.key(key))
+  const closed = slotIn(change, member, SLOT.closedList.key(key))
   if (closed === undefined || closed === null) return closed
   const { fire } = closed as unknown as Closed
   const results = resultOf(change, member, key, fire)

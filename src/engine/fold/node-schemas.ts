@@ -4,33 +4,34 @@ import { type Check, checkOf, misfitsOf } from '../../kernel/json-schema.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json, NodeSchema } from '../../net/net.ts'
-import type { Change } from './change.ts'
 import { wholeOf } from './dereference.ts'
+import { memberOf } from './members.ts'
+import type { Members } from './working-set.ts'
 
 const MOST_IN_MESSAGE = 3
 
 /** Why this run cannot be done with what it would be given; null: it can. */
-export function inputFailure(change: Change, run: RunRow): Failure | null {
+export function inputFailure(change: Members, run: RunRow): Failure | null {
   const input = schemaOf(change, run)?.input ?? null
   if (input === null) return null
   let value: Json | undefined = JSON.parse(
-    wholeOf(change, change.member(run.instanceId as string), run.payload),
+    wholeOf(change, memberOf(change, run.instanceId as string), run.payload),
   ) as Json
   for (const step of input.path) value = own(value, step)
   return failure('invalid_input', 'the input', input.path.join('.') || 'input', checkFor(input.schema), value ?? null)
 }
 
 /** Why what this run returned is no success; null: it is one. */
-export function outputFailure(change: Change, run: RunRow, result: string | null): Failure | null {
+export function outputFailure(change: Members, run: RunRow, result: string | null): Failure | null {
   const output = schemaOf(change, run)?.output ?? null
   if (output === null) return null
   const value = result === null ? null : (JSON.parse(result) as Json)
   return failure('invalid_output', 'the result', 'result', checkFor(output), value)
 }
 
-function schemaOf(change: Change, run: RunRow): NodeSchema | undefined {
+function schemaOf(change: Members, run: RunRow): NodeSchema | undefined {
   if (run.instanceId === null || run.node === null || run.role === 'undo') return undefined
-  return change.member(run.instanceId).net.byKey.get(run.node)?.schema
+  return memberOf(change, run.instanceId).net.byKey.get(run.node)?.schema
 }
 
 /** Nets stay in memory as they are, so their schemas need not be written out to be known again. */

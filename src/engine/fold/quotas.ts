@@ -14,8 +14,12 @@
 import { PetrelError } from '../../kernel/errors.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Need } from '../../store/store.ts'
-import type { Change, Member } from './change.ts'
+import { recordEvent } from './events.ts'
 import { NeedMore } from './need.ts'
+import type { Member, Pending, WorkingSet } from './working-set.ts'
+import { follow } from './working-set.ts'
+
+type Waiting = Pick<WorkingSet, 'loaded' | 'admission' | 'queuedUnder'>
 
 const _PREFIX = 'workflow:'
 
@@ -31,27 +35,14 @@ export function slotNeed(keys: Iterable<string | null>): Need {
 }
 
 /** A new instance begins, or waits for room. */
-export function beginOrWait(change: Change, member: Member): void {
+export function beginOrWait(change: Waiting & Pending & Pick<WorkingSet, 'events' | 'now'>, member: Member): void {
   const { id, slotKey: key } = member.row
-  if (key === null || mayBegin(change, key)) return change.follow(id, { kind: 'start' })
+  if (key === null || mayBegin(change, key)) return follow(change, id, { kind: 'start' })
   enterQueue(change, member, null)
 }
 
-/** An idle one is queued, and begins if it may. */
-export function startIdle(change: Change, member: Member, actor: string | null): void {
-  const { id, slotKey: key } = member.row
-  change.happen(id, { kind: 'queue' })
-  enterQueue(change, member, actor)
-  if (key === null || mayBegin(change, key)) leaveQueue(change, member)
-}
-
-export function leaveQueue(change: Change, member: Member): void {
-  change.event(member, 'instance.dequeued', null, null)
-  change.happen(member.row.id, { kind: 'start' })
-}
-
 /** There must be room for it to go on; it does not queue: it has been where it goes back to. */
-export function checkRoomToResume(change: Change, { id, slotKey: key }: InstanceRow): void {
+export function checkRoomToResume(change: Pick<WorkingSet, 'admission'>, { id, slotKey: key }: InstanceRow): void {
   if (key === null || change.admission.hasRoom(key)) return
   throw new PetrelError(
     'conflict',
@@ -60,13 +51,13 @@ export function checkRoomToResume(change: Change, { id, slotKey: key }: Instance
   )
 }
 
-function enterQueue(change: Change, member: Member, actor: string | null): void {
+export function enterQueue(change: Pick<WorkingSet, 'events' | 'now'>, member: Member, actor: string | null): void {
   const { slotKey: key } = member.row
   member.row = { ...member.row, queuedAt: change.now }
-  change.event(member, 'instance.queued', null, key === null ? null : { slot: key }, actor)
+  recordEvent(change, member, 'instance.queued', null, key === null ? null : { slot: key }, actor)
 }
 
-function mayBegin(change: Change, key: string): boolean {
+export function mayBegin(change: Waiting, key: string): boolean {
   const waited = change.loaded.queuedUnder.get(key)
   if (waited === undefined) throw new NeedMore(slotNeed([key]))
   const room = change.admission.hasRoom(key)

@@ -1,9 +1,10 @@
 /** Results recorded in one transaction, before the store has them. Of a node that fired several times, each firing's. */
 import type { RunRow } from '../../model/rows.ts'
+import type { WorkingSet } from './working-set.ts'
 
 type Items = Map<number, string | null>
 
-export class Recorded {
+export class RecordedResults {
   readonly #latest = new Map<string, string | null>()
   /** By `${key}/${fire}`. */
   readonly #at = new Map<string, string | null>()
@@ -11,7 +12,7 @@ export class Recorded {
   readonly #latestItems = new Map<string, number>()
 
   /** What work of an instance gave, JSON text. */
-  note({ instanceId, node, fire, item, role, result }: RunRow): void {
+  record({ instanceId, node, fire, item, role, result }: RunRow): void {
     if (instanceId === null || role !== 'work') return
     const key = `${instanceId}/${node}`
     const at = `${key}/${fire}`
@@ -51,4 +52,17 @@ export class Recorded {
   latestItems(key: string): number | undefined {
     return this.#latestItems.get(key)
   }
+}
+
+/** Results of plain nodes recorded in this transaction. */
+export function plainResults(
+  change: Pick<WorkingSet, 'members' | 'results'>,
+  instanceId: string,
+): ReadonlyMap<string, string | null> {
+  const found = new Map<string, string | null>()
+  for (const node of change.members.get(instanceId)?.net.byKey.keys() ?? []) {
+    const result = change.results.get(`${instanceId}/${node}`)
+    if (result !== undefined) found.set(node, result)
+  }
+  return found
 }

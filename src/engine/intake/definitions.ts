@@ -19,9 +19,11 @@ import type { Started, StartParams } from '../../model/start.ts'
 import type { Json } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
 import type { Delta, Store } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
-import { putSlot } from '../fold/facts.ts'
-import { slotNeed, startIdle } from '../fold/quotas.ts'
+import { startIdle } from '../fold/instance/idle-start.ts'
+import { memberOf } from '../fold/members.ts'
+import { slotNeed } from '../fold/quotas.ts'
+import { putSlot } from '../fold/slots.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import type { Intake } from './intake.ts'
@@ -154,12 +156,12 @@ export class DefinitionDesk {
         },
         offers: this.#deps.offers,
         fold: (change) => {
-          const idle = roots.filter((id) => change.loaded.locked.has(id) && change.member(id).row.state === 'idle')
+          const idle = roots.filter((id) => change.loaded.locked.has(id) && memberOf(change, id).row.state === 'idle')
           const [first] = idle
           if (last && first !== undefined) change.names.push({ name: p.key, rootId: first })
           return idle.map((id) => {
             const version = noteTrigger(change, id, p.trigger)
-            startIdle(change, change.member(id), p.actor)
+            startIdle(change, memberOf(change, id), p.actor)
             return { id, created: true, version }
           })
         },
@@ -251,11 +253,11 @@ function metaOf({ id, name, version }: DefinitionRow, { meta }: Startable, given
 }
 
 /** An instance that lay idle says what started it, beside what it said before. Gives the version it says it is of. */
-function noteTrigger(change: Change, id: string, trigger: Json): string | null {
+function noteTrigger(change: WorkingSet, id: string, trigger: Json): string | null {
   const text = change.loaded.slots.get(`${id}/${SLOT.about.key}`) ?? null
   const about = text === null ? {} : (JSON.parse(text) as About)
   const meta = isObject(about['meta']) ? about['meta'] : {}
-  putSlot(change.member(id), SLOT.about.key, { ...about, meta: { ...meta, trigger } })
+  putSlot(memberOf(change, id), SLOT.about.key, { ...about, meta: { ...meta, trigger } })
   const version = isObject(meta['definition']) ? meta['definition']['version'] : null
   return typeof version === 'string' ? version : null
 }

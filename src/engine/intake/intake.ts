@@ -5,26 +5,28 @@ import { isId } from '../../kernel/ids.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
 import { storedKey, unscopedName } from '../../kernel/scoped-names.ts'
-import { StoreLockedError } from '../../kernel/store-errors.ts'
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
 import { checkLimit, limitKeys, slotKey, tenantLimit, tenantLimitKey } from '../../model/limits.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import type { Started, StartParams } from '../../model/start.ts'
 import type { Json, Retry } from '../../net/net.ts'
 import type { Need, Store } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
+import { foldPending } from '../fold/happenings.ts'
 import { bear } from '../fold/instance/instance-creation.ts'
 import { slotNeed } from '../fold/quotas.ts'
 import { INBOX_RETRY } from '../fold/run/backoff.ts'
+import { addRun, findRun } from '../fold/run/changed-runs.ts'
+import type { How } from '../fold/run/outcomes.ts'
 import { newRun } from '../fold/run/runs.ts'
 import { claimUnique, uniqueKeyOf } from '../fold/run/unique-keys.ts'
-import { type Batch, Batcher } from '../transaction/batcher.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
+import { Batcher } from '../transaction/batcher.ts'
 import type { Offer } from '../transaction/handoff.ts'
 import type { Nets } from '../transaction/nets.ts'
-import { persistently } from '../transaction/retry-until-stored.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import { checkInboxRun } from './inbox-run.ts'
 import { checkGiven, checkStart, type StartLimits } from './start-check.ts'
+import { ALONE, together } from './together.ts'
 
 const MOST = 1000
 
@@ -234,7 +236,7 @@ export class Intake {
   }
 
   /** Runs leased before a limit existed count against it too. */
-  async #recount(change: Change): Promise<void> {
+  async #recount(change: WorkingSet): Promise<void> {
     const { born } = change.admission
     if (born.size > 0) await this.#deps.store.sweep.recountLimits({ keys: [...born] })
   }
@@ -248,7 +250,7 @@ export class Intake {
     }
   }
 
-  #begin(change: Change, birth: Birthing, taken: Map<string, string>, unsure: boolean): Started {
+  #begin(change: WorkingSet, birth: Birthing, taken: Map<string, string>, unsure: boolean): Started {
     const { params } = birth
     const there = change.loaded.instances.get(birth.id)
     // Ours, if a commit that may have happened is what we look for.
@@ -288,12 +290,12 @@ export class Intake {
       slotKey: slot,
       idle: params.start === false,
     })
-    change.pump()
+    foldPending(change)
     return { id: birth.id, created: true }
   }
 }
 
-function place(change: Change, order: Order, taken: Map<string, string>, unsure: boolean): Enqueued {
+function place(change: WorkingSet, order: Order, taken: Map<string, string>, unsure: boolean): Enqueued {
   const { params } = order
   const there = change.loaded.runs.get(order.run.id)
   // Ours, if a commit that may have happened is what we look for.
@@ -309,7 +311,7 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
     const run = idempotencyKeys.get(key) ?? null
     if (run !== null) checkSameRun(run, order.run)
     const holder = run?.id ?? keptKeys?.get(key) ?? taken.get(key)
-    if (holder !== undefined) return { id: holder, created: false, run: run ?? change.run(holder) ?? null }
+    if (holder !== undefined) return { id: holder, created: false, run: run ?? findRun(change, holder) ?? null }
     taken.set(key, order.run.id)
   }
   const { uniqueKey } = order.run
@@ -330,7 +332,7 @@ function place(change: Change, order: Order, taken: Map<string, string>, unsure:
     ...(expiresInMs === undefined ? {} : { expires_in_ms: expiresInMs }),
   }
   if (Object.keys(counted).length > 0) change.counted.set(run.id, counted)
-  change.addRun(run, params.actor)
+  addRun(change, run, params.actor)
   return { id: run.id, created: true, run, ...(claimed?.replaced == null ? {} : { replaced: claimed.replaced }) }
 }
 
@@ -398,40 +400,4 @@ function all<T>(calls: readonly (readonly T[])[]): readonly T[] {
 
 function bytesOf(parts: readonly { readonly bytes: number }[]): number {
   return parts.reduce((sum, part) => sum + part.bytes, 0)
-}
-
-interface How {
-  /** An earlier commit of these calls may have happened; what is there already is only answered. */
-  readonly unsure: boolean
-  /** For rows that another transaction holds. */
-  readonly wait: boolean
-}
-
-const ALONE: How = { unsure: false, wait: true }
-
-/**
- * All calls in one transaction. If that is refused, the batcher finds the call that is to blame. One that needs a row
- * which another transaction holds waits for it alone; no batch waits with it.
- */
-async function together<P, R>(
-  batch: readonly Batch<P, R>[],
-  all: (calls: readonly P[], how: How) => Promise<readonly R[]>,
-): Promise<void> {
-  const work = (wait: boolean): Promise<readonly R[]> =>
-    persistently((unsure) =>
-      all(
-        batch.map((b) => b.params),
-        { unsure, wait },
-      ),
-    )
-  const answer = (results: readonly R[]): void => {
-    for (const [i, entry] of batch.entries()) entry.resolve(results[i] as R)
-  }
-  try {
-    answer(await work(false))
-  } catch (error) {
-    if (!(error instanceof StoreLockedError) || batch.length > 1) throw error
-    const [only] = batch as readonly [Batch<P, R>]
-    work(true).then(answer, (refused) => only.reject(refused))
-  }
 }

@@ -15,6 +15,7 @@ import { StoreConflictError, StoreDataError } from '../../kernel/store-errors.ts
 import type { InboxScheduleRow } from '../../model/schedules.ts'
 import type { Json } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
+import { addRun } from '../fold/run/changed-runs.ts'
 import { newRun } from '../fold/run/runs.ts'
 import { VERSIONED } from '../intake/inbox-run.ts'
 import type { Offer } from '../transaction/handoff.ts'
@@ -157,7 +158,7 @@ export class InboxScheduleDesk implements InboxScheduling {
           // A run of another type under this key is not this firing, however it came by the key.
           const idempotencyKey = holder === undefined ? shared : own
           const about = { priority, maxAttempts, idempotencyKey, inbox: true }
-          change.addRun(newRun({ id: newId(), type, payload, now }, about))
+          addRun(change, newRun({ id: newId(), type, payload, now }, about))
         },
       })
       return change.now

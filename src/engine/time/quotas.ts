@@ -1,8 +1,11 @@
 /** Lets queued instances begin where there is room: after commits that made some, and with every sweep. */
+
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
 import { limitKeys } from '../../model/limits.ts'
 import type { Need, Store } from '../../store/store.ts'
-import { leaveQueue } from '../fold/quotas.ts'
+import { happen } from '../fold/happenings.ts'
+import { leaveQueue } from '../fold/instance/idle-start.ts'
+import { memberOf } from '../fold/members.ts'
 import type { Faults } from '../transaction/faults.ts'
 import { Findings } from '../transaction/findings.ts'
 import type { Offer } from '../transaction/handoff.ts'
@@ -112,7 +115,7 @@ export class SlotDesk {
       const [{ id }] = next as readonly [Queued]
       try {
         const end: typeof leaveQueue = (change, { row }) =>
-          change.happen(row.id, { kind: 'engine_error', error: failure })
+          happen(change, row.id, { kind: 'engine_error', error: failure })
         return await this.#act(key, next, end, locked)
       } catch (again) {
         if (isStoreAway(again)) throw again
@@ -138,7 +141,7 @@ export class SlotDesk {
             locked.add(id)
             continue
           }
-          const member = change.member(id)
+          const member = memberOf(change, id)
           if (member.row.state !== 'queued') continue
           if (!change.admission.hasRoom(key)) return false
           begin(change, member)

@@ -11,10 +11,12 @@ import type { Logger } from '../../kernel/logger.ts'
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
 import type { GateRow, ScheduleRow } from '../../model/rows.ts'
 import type { Need, Store } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
-import { ripenGate } from '../fold/gates.ts'
+import { ripenGate } from '../fold/gate-decisions.ts'
+import { happen } from '../fold/happenings.ts'
+import { memberOf } from '../fold/members.ts'
 import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
 import { type Chance, leaseExpired, lost, overdue, unrecordable } from '../fold/run/outcomes.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Faults } from '../transaction/faults.ts'
 import { CHUNK, type Find, Findings, idOf } from '../transaction/findings.ts'
 import type { Offer } from '../transaction/handoff.ts'
@@ -55,7 +57,7 @@ export interface SweeperDeps {
 }
 
 type InstanceKey = { readonly id: string; readonly rootId: string }
-type Fold = (change: Change, runId: string) => void
+type Fold = (change: WorkingSet, runId: string) => void
 type Key = { readonly id: string; readonly rootId: string | null; readonly instanceId: string | null }
 
 export class Sweeper {
@@ -299,7 +301,7 @@ export class Sweeper {
   }
 
   #settle({ id: runId, rootId, instanceId }: Key, work: Fold): Promise<unknown> {
-    const folding = (apply: Fold) => (change: Change) => {
+    const folding = (apply: Fold) => (change: WorkingSet) => {
       apply(change, runId)
       return 'recorded' as const
     }
@@ -311,24 +313,24 @@ export class Sweeper {
 
   #deadline({ id, rootId }: InstanceKey): Promise<void> {
     return this.#onRoot(rootId, id, (change) => {
-      const { deadlineAt } = change.member(id).row
-      if (deadlineAt !== null && deadlineAt <= change.now) change.happen(id, { kind: 'deadline' })
+      const { deadlineAt } = memberOf(change, id).row
+      if (deadlineAt !== null && deadlineAt <= change.now) happen(change, id, { kind: 'deadline' })
     })
   }
 
   #cascade({ id, rootId }: InstanceKey): Promise<void> {
     return this.#onRoot(rootId, id, (change) => {
-      if (change.member(id).row.more) change.happen(id, { kind: 'continue' })
+      if (memberOf(change, id).row.more) happen(change, id, { kind: 'continue' })
     })
   }
 
-  #onRoot(rootId: string, id: string, fold: (change: Change) => void): Promise<void> {
+  #onRoot(rootId: string, id: string, fold: (change: WorkingSet) => void): Promise<void> {
     return this.#onFreeRoot(rootId, { instances: [id] }, fold)
   }
 
-  async #onFreeRoot(rootId: string, need: Need, work: (change: Change) => void): Promise<void> {
+  async #onFreeRoot(rootId: string, need: Need, work: (change: WorkingSet) => void): Promise<void> {
     const { transactor, offers } = this.#deps
-    const fold = (change: Change): boolean => {
+    const fold = (change: WorkingSet): boolean => {
       if (!change.loaded.locked.has(rootId)) return false
       work(change)
       return true
@@ -358,6 +360,6 @@ export class Sweeper {
   }
 }
 
-function withChance(fold: (change: Change, runId: string, chance: Chance) => void, chance: Chance): Fold {
+function withChance(fold: (change: WorkingSet, runId: string, chance: Chance) => void, chance: Chance): Fold {
   return (change, runId) => fold(change, runId, chance)
 }

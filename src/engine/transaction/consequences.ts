@@ -1,7 +1,7 @@
 /** What follows from a commit: who may have work now, when to look again, which workers must be told to stop. */
 
 import { holdsRoom, limitKeys } from '../../model/limits.ts'
-import type { Change } from '../fold/change.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 
 export interface Consequences {
   /** Something became claimable there, or room under a limit free. */
@@ -18,7 +18,9 @@ export interface Consequences {
   readonly lost: readonly { readonly sessionId: string; readonly runId: string; readonly late: boolean }[]
 }
 
-export function consequencesOf(change: Change): Consequences {
+export function consequencesOf(
+  change: Pick<WorkingSet, 'loaded' | 'now' | 'runs' | 'newRuns' | 'gates' | 'newGates' | 'members' | 'admission'>,
+): Consequences {
   const queues = new Set<string>()
   const arrived: Arrival[] = []
   const lost: { sessionId: string; runId: string; late: boolean }[] = []

@@ -1,5 +1,7 @@
 /** Long work: its instance learns that it has begun while it goes on, not when it ends. */
+
 import type { RunRow } from '../../model/rows.ts'
+import { noteStart } from '../fold/events.ts'
 import type { Transactor } from './transactor.ts'
 
 /** Instances known to have begun; forgetting one costs a look. */
@@ -24,7 +26,7 @@ export class Beginnings {
       fold: (change) => {
         // An instance that is gone has nothing to learn, and one that is locked learns it from a later start or the outcome.
         const free = fresh.filter((run) => change.loaded.locked.has(run.rootId as string))
-        for (const run of free) change.noteStart(run, run.startedAt)
+        for (const run of free) noteStart(change, run, run.startedAt)
         return free
       },
     })

@@ -4,10 +4,12 @@
  * claim when it last looked (sessions.ts), and after a number of hand-offs in a row it must look at the queue if anything
  * waits there.
  */
+
 import type { RunRow } from '../../model/rows.ts'
 import type { ClaimFilter } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
+import { handedOut } from '../fold/run/changed-runs.ts'
 import { bornLeased, type Holder } from '../fold/run/runs.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 
 /** Settles in a row that may hand off while other work waits; each gives a slot at most one run. */
 const MAX_STREAK = 16
@@ -39,7 +41,7 @@ export interface Handed {
 }
 
 export function handOff(
-  change: Change,
+  change: Pick<WorkingSet, 'newRuns' | 'now' | 'admission' | 'createdEvents' | 'events' | 'counted'>,
   offers: readonly Offer[],
   urgency: readonly (number | null)[],
 ): readonly Handed[] {
@@ -55,7 +57,7 @@ export function handOff(
     const reportId = offer.reports.shift() ?? null
     if (reportId === null) offer.room--
     const row = bornLeased(run, offer.holder, change.now, reportId ?? UNASKED)
-    change.handedOut(row)
+    handedOut(change, row)
     handed.push({ run: row, offer, reportId })
   }
   return handed

@@ -5,7 +5,7 @@
 
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { RunRow } from '../../model/rows.ts'
-import type { Change } from '../fold/change.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 
 export interface RunObserver {
   /** Handed out to a worker. */
@@ -27,7 +27,7 @@ export interface RunEnd {
   readonly ms: number | null
 }
 
-export function tellObservers(observers: Iterable<RunObserver>, change: Change): void {
+export function tellObservers(observers: Iterable<RunObserver>, change: WorkingSet): void {
   const tell = (work: (observer: RunObserver) => void): void => {
     for (const observer of observers) work(observer)
   }

@@ -25,7 +25,8 @@ import {
 import { holdsRoom, limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Delivery, Reply, Report } from '../../worker/port.ts'
-import type { Change } from '../fold/change.ts'
+import { memberOf } from '../fold/members.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import { type Batch, Batcher } from './batcher.ts'
 import { deliveryOf } from './deliveries.ts'
 import type { Faults } from './faults.ts'
@@ -56,9 +57,9 @@ export interface Settling {
   /** Called when its outcome is decided or refused, before the caller gets the answer. */
   readonly decided?: () => void
   /** Folds it; the value is what the caller gets. */
-  readonly fold: (change: Change) => Reply['status']
+  readonly fold: (change: WorkingSet) => Reply['status']
   /** The same run, to be failed because its outcome cannot be stored. */
-  readonly unstorable: (change: Change) => Reply['status']
+  readonly unstorable: (change: WorkingSet) => Reply['status']
 }
 
 export interface Settled {
@@ -270,7 +271,7 @@ function needs({ params: { runId, rootId, instanceId } }: Entry, rows: readonly 
 }
 
 /** The room it gives back is counted in a row that another transaction holds. */
-function holdsLockedRoom({ loaded: { lockedLimits, runs } }: Change, runId: string): boolean {
+function holdsLockedRoom({ loaded: { lockedLimits, runs } }: WorkingSet, runId: string): boolean {
   if (lockedLimits === undefined || lockedLimits.size === 0) return false
   const run = runs.get(runId)
   return run !== undefined && holdsRoom(run) && limitKeys(run).some((key) => lockedLimits.has(key))
@@ -281,7 +282,7 @@ function expected({ params: { runId, instanceId, report, hint } }: Entry): Expec
 }
 
 function foldRoots(
-  change: Change,
+  change: WorkingSet,
   pass: Pass,
   roots: ReadonlyMap<string, readonly Entry[]>,
   unstorable: boolean,
@@ -303,16 +304,16 @@ function foldRoots(
   return { statuses, skipped }
 }
 
-function handedBefore(change: Change, from: Settling['report']): Delivery | null {
+function handedBefore(change: WorkingSet, from: Settling['report']): Delivery | null {
   if (from === null) return null
   const [run] = change.loaded.handedBy.get(`${from.sessionId}/${from.report.reportId}`) ?? []
   return run === undefined ? null : deliveryOf(run)
 }
 
 /** A chain's next step comes with the result of the one before, which is at hand here. */
-function previousOf(change: Change, run: RunRow): string | null | undefined {
+function previousOf(change: WorkingSet, run: RunRow): string | null | undefined {
   if (run.instanceId === null || run.node === null || run.role !== 'work' || run.item >= 0) return undefined
-  const { net } = change.member(run.instanceId)
+  const { net } = memberOf(change, run.instanceId)
   const before = net.sources.get(run.node) ?? []
   if (before.length !== 1) return undefined
   return change.results.get(`${run.instanceId}/${before[0]}`)

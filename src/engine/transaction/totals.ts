@@ -7,7 +7,7 @@ import type { Logger } from '../../kernel/logger.ts'
 import type { QueueStats } from '../../model/queries/overview.ts'
 import type { TotalRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 
 const FLUSH_EVERY_MS = 1000
 const MINUTE_MS = 60_000
@@ -42,7 +42,7 @@ export class Totals {
   }
 
   /** After each commit. */
-  count(change: Change): void {
+  count(change: WorkingSet): void {
     let claimed = 0
     let settled = 0
     for (const run of change.newRuns.values()) if (run.status === 'leased') claimed++
@@ -73,7 +73,7 @@ export class Totals {
     return { ...this.#sums }
   }
 
-  #of(change: Change, queue: string): Count {
+  #of(change: WorkingSet, queue: string): Count {
     const minute = change.now - (change.now % MINUTE_MS)
     if (minute !== this.#minute) {
       // Keys name the queue alone: a new minute begins with what is told already gone.

@@ -7,10 +7,10 @@ import { limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Loaded, Need, Store } from '../../store/store.ts'
 import { Admission } from '../fold/admission.ts'
-import { Change } from '../fold/change.ts'
 import { deltaOf } from '../fold/delta.ts'
-import type { ChangeDeps } from '../fold/deps.ts'
 import { NeedMore } from '../fold/need.ts'
+import type { FoldDeps } from '../fold/working-set.ts'
+import { WorkingSet } from '../fold/working-set.ts'
 import { type Handed, handOff, type Offer } from './handoff.ts'
 
 export interface Act<T> {
@@ -20,7 +20,7 @@ export interface Act<T> {
   /** Workers that could take what is born here. */
   offers?(): readonly Offer[]
   /** Folds into the change. May throw NeedMore, or collect several with pass.each. */
-  fold(change: Change, pass: Pass): T
+  fold(change: WorkingSet, pass: Pass): T
 }
 
 /** One try at folding everything; thrown away if anything was missing. */
@@ -44,18 +44,18 @@ export class Pass {
 
 export interface Committed<T> {
   readonly value: T
-  readonly change: Change
+  readonly change: WorkingSet
   readonly handed: readonly Handed[]
 }
 
 export class Transactor {
   readonly #store: Store
-  readonly #deps: ChangeDeps
+  readonly #deps: FoldDeps
   readonly #afterCommit: (committed: Committed<unknown>) => void
   /** Store clock minus our own, as of the last transaction. */
   clockOffsetMs = 0
 
-  constructor(store: Store, deps: ChangeDeps, afterCommit: (committed: Committed<unknown>) => void) {
+  constructor(store: Store, deps: FoldDeps, afterCommit: (committed: Committed<unknown>) => void) {
     this.#store = store
     this.#deps = deps
     this.#afterCommit = afterCommit
@@ -83,7 +83,7 @@ export class Transactor {
         seen = loaded
         const { queues, limits, lockedLimits, now } = loaded
         const admission = new Admission({ queues, limits, lockedLimits, now, listing: (type) => loaded.listing(type) })
-        const change = new Change(loaded, admission, this.#deps, known.things)
+        const change = new WorkingSet(loaded, admission, this.#deps, known.things)
         const pass = new Pass()
         let value: T | undefined
         try {
@@ -144,7 +144,7 @@ class Known {
 }
 
 /** Queue settings and limits that releases and hand-offs of this pass depend on and that were not asked for yet. */
-function unknownRules(change: Change, offering: boolean, { queues, limits }: Known): Need | null {
+function unknownRules(change: WorkingSet, offering: boolean, { queues, limits }: Known): Need | null {
   const more = { queues: [] as string[], limits: [] as string[] }
   const ask = (run: RunRow): void => {
     if (!queues.has(run.queue)) {

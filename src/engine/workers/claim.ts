@@ -7,8 +7,8 @@
 import { limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Candidates, Loaded } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
 import { NeedMore } from '../fold/need.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import { accepting } from './filter.ts'
 
 type Filter = Omit<Candidates, 'limit' | 'skipQueues' | 'skipLimitKeys'>
@@ -20,7 +20,7 @@ export interface Claimed {
 }
 
 export function claim(
-  change: Change,
+  change: WorkingSet,
   filter: Filter,
   limit: number,
   /** null: it cannot be leased; the next one is. */
@@ -89,7 +89,7 @@ function candidatesOf(loaded: Loaded): readonly RunRow[] {
 }
 
 /** Limits and pauses of what may be leased must be known before anything is. */
-function askRules(change: Change): void {
+function askRules(change: WorkingSet): void {
   const queues = new Set<string>()
   const limits = new Set<string>()
   for (const run of change.loaded.candidates) {

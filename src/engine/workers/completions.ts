@@ -19,11 +19,13 @@ import type { RunRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Store } from '../../store/store.ts'
 import type { Delivery } from '../../worker/port.ts'
-import type { Change } from '../fold/change.ts'
+import { recordRunEvent } from '../fold/events.ts'
+import { findRun } from '../fold/run/changed-runs.ts'
 import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
 import { tellLate, tellLateRefusal, undoneLate } from '../fold/run/late-success.ts'
 import { type Chance, failExecution, succeed } from '../fold/run/outcomes.ts'
 import { checkSaid, isRefused, type Said } from '../fold/run/remarks.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import { Batcher } from '../transaction/batcher.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
 import { LOCK_PATIENCE_MS, type Settler } from '../transaction/settle.ts'
@@ -60,7 +62,7 @@ export class Completions {
   }
 
   /** After a commit. */
-  remember(change: Change): void {
+  remember(change: WorkingSet): void {
     for (const run of change.runs.values()) {
       if (!run.deferred) continue
       if (this.#known.size >= REMEMBERED) this.#known.clear()
@@ -128,11 +130,11 @@ interface Told {
   readonly reportId: string
 }
 
-function completed(change: Change, completion: Completion, told: Told, chance: Chance): PetrelError | null {
+function completed(change: WorkingSet, completion: Completion, told: Told, chance: Chance): PetrelError | null {
   const { runId, instanceId } = completion
   const { outcome, said, reportId } = told
   finishedOutside(change, runId)
-  const run = change.run(runId)
+  const run = findRun(change, runId)
   if (run === undefined) return missing('run', runId)
   if (instanceId !== undefined && instanceId !== run.instanceId) {
     tellRefused(change, run, 'mismatch', outcome)
@@ -162,9 +164,9 @@ function reasonOf(run: RunRow): CompletionRefusal {
   return givenUp ? 'late' : 'duplicate'
 }
 
-function tellRefused(change: Change, run: RunRow, reason: string, { error }: CheckedOutcome): void {
+function tellRefused(change: WorkingSet, run: RunRow, reason: string, { error }: CheckedOutcome): void {
   const outcome = error === null ? 'succeeded' : 'failed'
-  change.runEvent(run, 'completion.refused', { reason, outcome })
+  recordRunEvent(change, run, 'completion.refused', { reason, outcome })
 }
 
 function mismatch(run: RunRow, named: string): PetrelError {

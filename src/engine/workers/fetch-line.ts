@@ -14,9 +14,9 @@ import type { LeaseFetch } from '../../model/leases.ts'
 import type { RunRow } from '../../model/rows.ts'
 import { transitionOf } from '../../model/run-transitions.ts'
 import type { Need } from '../../store/store.ts'
-import type { Change } from '../fold/change.ts'
 import { iso } from '../fold/run/lease-events.ts'
 import { leasedAlone } from '../fold/run/runs.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Arrival } from '../transaction/consequences.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import type { Looked, Offer } from './arrivals.ts'
@@ -263,7 +263,7 @@ export class Line {
   }
 
   /** In turn: the first is served in full before the second gets anything. A worker told to stop gets nothing. */
-  #lease(change: Change, served: readonly Asking[], failed: Map<RunRow, unknown>): Leased {
+  #lease(change: WorkingSet, served: readonly Asking[], failed: Map<RunRow, unknown>): Leased {
     failed.clear()
     const given = new Map<Asking, RunRow[]>()
     let limit = 0
@@ -295,7 +295,7 @@ export class Line {
 }
 
 /** One event tells lease and start. It has no number of its instance's: a claim locks no instance. */
-function tellStart(change: Change, run: RunRow): void {
+function tellStart(change: WorkingSet, run: RunRow): void {
   const worker = unscopedName(run.leasedBy)
   const data = {
     leased_at: iso(run.leasedAt),

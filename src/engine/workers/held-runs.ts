@@ -6,8 +6,8 @@
 import type { RunRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionInbox } from '../../worker/port.ts'
-import type { Change } from '../fold/change.ts'
 import { type Chance, strayed, unrecordable } from '../fold/run/outcomes.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Faults } from '../transaction/faults.ts'
 import { Findings, idOf } from '../transaction/findings.ts'
 import type { Settler } from '../transaction/settle.ts'
@@ -100,11 +100,11 @@ export class Holdings {
   /** Leased, but nobody works on it. */
   async #giveBack({ id: runId, rootId, instanceId, epoch }: RunRow): Promise<void> {
     const sessionId = this.#sessionId()
-    const fold = (change: Change): 'recorded' => {
+    const fold = (change: WorkingSet): 'recorded' => {
       strayed(change, runId, { sessionId, epoch, chance: this.#deps.chance })
       return 'recorded'
     }
-    const unstorable = (change: Change): 'recorded' => {
+    const unstorable = (change: WorkingSet): 'recorded' => {
       unrecordable(change, runId)
       return 'recorded'
     }

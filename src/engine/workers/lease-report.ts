@@ -4,7 +4,8 @@ import { type ErrorDetails, missing, type PetrelError, runError } from '../../ke
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { LeaseReport, LeaseSettled } from '../../model/leases.ts'
 import type { RunRow } from '../../model/rows.ts'
-import type { Change } from '../fold/change.ts'
+import { memberOf } from '../fold/members.ts'
+import { findRun } from '../fold/run/changed-runs.ts'
 import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
 import { lastExecution, noteLate } from '../fold/run/late-success.ts'
 import {
@@ -19,6 +20,7 @@ import {
 } from '../fold/run/outcomes.ts'
 import type { Said } from '../fold/run/remarks.ts'
 import { waitOf } from '../fold/run/runs.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 
 /** A report whose parts are known to be storable. */
 export interface CheckedReport {
@@ -33,10 +35,10 @@ export interface CheckedReport {
 }
 
 /** Fence and fold. Whatever is refused has changed nothing but a lease that had run out by itself. */
-export function settleLease(change: Change, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
+export function settleLease(change: WorkingSet, checked: CheckedReport, chance: Chance): LeaseSettled | PetrelError {
   const { report, said, result, reportId, inTimeAt } = checked
   const { runId, outcome } = report
-  const before = change.run(runId)
+  const before = findRun(change, runId)
   if (before === undefined) return missing('run', runId)
   // Its commit was uncertain and is told again.
   if (before.status !== 'leased' && before.reportId === reportId) return settledAs(before, change.now)
@@ -44,7 +46,7 @@ export function settleLease(change: Change, checked: CheckedReport, chance: Chan
     leaseExpired(change, runId, chance)
     overdue(change, runId, chance)
   }
-  const run = change.run(runId) as RunRow
+  const run = findRun(change, runId) as RunRow
   const refusal = refusalOf(run, report, change.now)
   if (refusal !== null) {
     if (outcome.kind === 'succeeded') noteIfUndoable(change, run, report, result)
@@ -57,7 +59,7 @@ export function settleLease(change: Change, checked: CheckedReport, chance: Chan
   else if (outcome.kind === 'released') giveBack(change, run, false, told)
   else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
   else failExecution(change, run, outcome.error, false, told, chance, outcome.how, result)
-  return settledAs(change.run(runId) as RunRow, change.now)
+  return settledAs(findRun(change, runId) as RunRow, change.now)
 }
 
 function cameInTime({ leaseUntil, timeoutAt }: RunRow, at: number | null): boolean {
@@ -108,7 +110,7 @@ function wordOf(run: RunRow, now: number): string {
 
 /** A success of the very start that was given up: if the work can be undone, the undo must know of it. */
 function noteIfUndoable(
-  change: Change,
+  change: WorkingSet,
   run: RunRow,
   { attempt, epoch = null }: LeaseReport,
   result: string | null,
@@ -116,6 +118,6 @@ function noteIfUndoable(
   const last = lastExecution(run)
   if (run.instanceId === null || run.node === null || last === null) return
   const theVeryStart = epoch === null ? attempt !== null && attempt === run.attempt : epoch === last
-  if (!theVeryStart || change.member(run.instanceId).net.byKey.get(run.node)?.undo === null) return
+  if (!theVeryStart || memberOf(change, run.instanceId).net.byKey.get(run.node)?.undo === null) return
   noteLate(change, run, last, result)
 }

@@ -18,11 +18,12 @@ import { NOT_AVAILABLE, refersAside } from '../../net/references.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunKey } from '../../store/sweeps.ts'
 import type { Delivery } from '../../worker/port.ts'
-import type { Change } from '../fold/change.ts'
+import { findRun } from '../fold/run/changed-runs.ts'
 import { lastExecution } from '../fold/run/late-success.ts'
 import { losersOf } from '../fold/run/lease-events.ts'
 import { type Chance, leaseExpired, unclaimed, unrecordable } from '../fold/run/outcomes.ts'
 import { checkSaid, isRefused } from '../fold/run/remarks.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import type { Arrival } from '../transaction/consequences.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
 import type { Faults } from '../transaction/faults.ts'
@@ -137,8 +138,8 @@ export class LeaseDesk implements Leases {
   async #undeliverable({ id: runId, rootId, instanceId }: RunRow, error: unknown): Promise<boolean> {
     this.#deps.faults.note('undeliverable', runId, error)
     return this.#findings.contained('undeliverable', runId, () =>
-      this.#apply({ runId, rootId, instanceId }, 'leave', (c) => {
-        if (c.run(runId)?.status === 'pending') unrecordable(c, runId)
+      this.#apply({ runId, rootId, instanceId }, 'leave', (change) => {
+        if (findRun(change, runId)?.status === 'pending') unrecordable(change, runId)
       }),
     )
   }
@@ -268,13 +269,13 @@ export class LeaseDesk implements Leases {
   #apply(
     { runId, rootId, instanceId }: Key,
     ifLocked: NonNullable<Settling['ifLocked']>,
-    work: (change: Change) => void,
+    work: (change: WorkingSet) => void,
   ): Promise<Settled> {
-    const fold = (change: Change): 'recorded' => {
+    const fold = (change: WorkingSet): 'recorded' => {
       work(change)
       return 'recorded'
     }
-    const unstorable = (change: Change): 'recorded' => {
+    const unstorable = (change: WorkingSet): 'recorded' => {
       unrecordable(change, runId)
       return 'recorded'
     }

@@ -22,10 +22,10 @@ import type {
   SessionOptions,
   WorkerPort,
 } from '../../worker/port.ts'
-import type { Change } from '../fold/change.ts'
 import { type Chance, reported, UNSTORABLE } from '../fold/run/outcomes.ts'
 import { isRefused, readSaid, type Said } from '../fold/run/remarks.ts'
 import { leased } from '../fold/run/runs.ts'
+import type { WorkingSet } from '../fold/working-set.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
 import type { Faults } from '../transaction/faults.ts'
 import type { Handed, Offer } from '../transaction/handoff.ts'
@@ -306,7 +306,7 @@ class LocalSession implements Session {
     return value
   }
 
-  #lease(change: Change, limit: number): readonly Delivery[] {
+  #lease(change: WorkingSet, limit: number): readonly Delivery[] {
     const holder = { id: this.id, name: this.#options.name }
     const { taken } = claim(change, this.filter, limit, (run) => leased(run, holder, change.now, null))
     for (const { queue } of taken) this.#queuesSeen.add(queue)

@@ -13,13 +13,17 @@ import type { Json } from '../../../net/net.ts'
 import { sharedIn } from '../../../net/references.ts'
 import { SLOT, type SlotKey } from '../../../net/slots.ts'
 import { findCycle } from '../../../net/validate/validate.ts'
-import type { Change, Member } from '../change.ts'
 import { mayRefer, wholeJson } from '../dereference.ts'
-import { putSlot, slotOf } from '../facts.ts'
 import { NeedMore } from '../need.ts'
+import { putSlot, slotOf } from '../slots.ts'
+import type { Member, Slots, WorkingSet } from '../working-set.ts'
 
 /** The run as the earlier instance finished it; null: it has to be done. */
-export function takenOver(change: Change, member: Member, run: RunRow): RunRow | null {
+export function takenOver(
+  change: Slots & Pick<WorkingSet, 'taken' | 'shared' | 'now'>,
+  member: Member,
+  run: RunRow,
+): RunRow | null {
   const { retryOf } = member.row
   if (retryOf === null || run.role !== 'work') return null
   const once = firesOnce(member.net)
@@ -44,7 +48,7 @@ export function takenOver(change: Change, member: Member, run: RunRow): RunRow |
 }
 
 /** The child that the instance being retried had at this place; null: none, or one that must not be taken over. */
-export function childBefore(change: Change, parent: Member, place: Place): InstanceRow | null {
+export function childBefore(change: Slots, parent: Member, place: Place): InstanceRow | null {
   const { retryOf } = parent.row
   if (retryOf === null || place.role !== 'work') return null
   const once = firesOnce(parent.net)
@@ -54,21 +58,26 @@ export function childBefore(change: Change, parent: Member, place: Place): Insta
   return wasUndone(change, parent, { node: place.node, fire, item, instanceId: retryOf }, once) ? null : found
 }
 
-function onlyRun(change: Change, member: Member, run: RunRow, instanceId: string): RunRow | null {
+function onlyRun(change: Pick<WorkingSet, 'loaded'>, member: Member, run: RunRow, instanceId: string): RunRow | null {
   const key = { instanceId, node: run.node as string, item: run.item }
   const found = change.loaded.places.get(`${key.instanceId}/${key.node}/${key.item}`)
   if (found === undefined) throw new NeedMore({ places: placesAround(member, key) })
   return found
 }
 
-function onlyChild(change: Change, parent: Member, { node, item }: Place, instanceId: string): InstanceRow | null {
+function onlyChild(
+  change: Pick<WorkingSet, 'loaded'>,
+  parent: Member,
+  { node, item }: Place,
+  instanceId: string,
+): InstanceRow | null {
   const key = { instanceId, node, item }
   const found = change.loaded.childPlaces.get(`${key.instanceId}/${key.node}/${key.item}`)
   if (found === undefined) throw new NeedMore({ childPlaces: placesAround(parent, key) })
   return found
 }
 
-function matchingRun(change: Change, member: Member, run: RunRow, instanceId: string): RunRow | null {
+function matchingRun(change: Slots, member: Member, run: RunRow, instanceId: string): RunRow | null {
   const node = run.node as string
   const fire = earlierFire(change, member, node, run.fire)
   if (fire === null) return null
@@ -78,7 +87,7 @@ function matchingRun(change: Change, member: Member, run: RunRow, instanceId: st
 }
 
 function matchingChild(
-  change: Change,
+  change: Slots,
   parent: Member,
   { node, fire, item }: Place,
   instanceId: string,
@@ -94,7 +103,7 @@ function matchingChild(
 const PAIRS_KEPT = 20
 
 /** The firing of the earlier instance that this one repeats: the next that none here has repeated yet. */
-function earlierFire(change: Change, member: Member, node: string, fire: number): number | null {
+function earlierFire(change: Slots, member: Member, node: string, fire: number): number | null {
   const { id, retryOf } = member.row
   const key = SLOT.matchedFirings.key(node)
   const matched = slotOf(change, id, key) ?? { last: 0, pairs: [] }
@@ -110,7 +119,12 @@ function earlierFire(change: Change, member: Member, node: string, fire: number)
 }
 
 /** The same type of work with the same arguments, but for the instance they name. */
-function givenTheSame(change: Change, { net }: Member, run: RunRow, before: RunRow): boolean {
+function givenTheSame(
+  change: Slots & Pick<WorkingSet, 'shared'>,
+  { net }: Member,
+  run: RunRow,
+  before: RunRow,
+): boolean {
   const ids = { own: run.instanceId as string, earlier: before.instanceId as string }
   if (run.type !== before.type) return false
   const payloads = [JSON.parse(run.payload) as Json, JSON.parse(before.payload) as Json] as const
@@ -128,7 +142,12 @@ interface Ids {
 }
 
 /** Compared once in a transaction, however many items share it. */
-function sharesTheSame(change: Change, own: SlotKey<Json>, earlier: SlotKey<Json>, ids: Ids): boolean {
+function sharesTheSame(
+  change: Slots & Pick<WorkingSet, 'shared'>,
+  own: SlotKey<Json>,
+  earlier: SlotKey<Json>,
+  ids: Ids,
+): boolean {
   const pair = `${ids.own}/${own} ${ids.earlier}/${earlier}`
   const known = change.shared.get(pair)
   if (known !== undefined) return known
@@ -150,7 +169,7 @@ function equal(own: Json, earlier: Json, ids: Ids): boolean {
 }
 
 /** What its worker wrote into the context. */
-function entriesOf(change: Change, run: RunRow): Entries | null {
+function entriesOf(change: Pick<WorkingSet, 'loaded'>, run: RunRow): Entries | null {
   const instanceId = run.instanceId as string
   const text = change.loaded.slots.get(`${instanceId}/${SLOT.entries.key(run)}`)
   if (text === undefined) throw new NeedMore({ slots: [{ instanceId, keys: entriesKeys(change, instanceId) }] })
@@ -158,7 +177,7 @@ function entriesOf(change: Change, run: RunRow): Entries | null {
 }
 
 /** Of all work of that instance that is at hand: it will be asked for next. */
-function entriesKeys({ loaded }: Change, instanceId: string): readonly string[] {
+function entriesKeys({ loaded }: Pick<WorkingSet, 'loaded'>, instanceId: string): readonly string[] {
   const done = [...loaded.places.values(), ...loaded.placesAt.values()].flatMap((run) =>
     run?.instanceId === instanceId && run.status === 'succeeded' ? SLOT.entries.key(run) : [],
   )
@@ -168,7 +187,7 @@ function entriesKeys({ loaded }: Change, instanceId: string): readonly string[] 
 type Done = Pick<RunRow, 'instanceId' | 'node' | 'fire' | 'item'>
 
 /** Whether a rollback of the earlier instance took this back, or tried to: a place leaves its list when its undo begins. */
-function wasUndone(change: Change, { net }: Member, done: Done, once: boolean): boolean {
+function wasUndone(change: Pick<WorkingSet, 'loaded'>, { net }: Member, done: Done, once: boolean): boolean {
   const { node, fire, item } = done
   const instanceId = done.instanceId as string
   if (net.byKey.get(node ?? '')?.undo === null) return false

@@ -6,24 +6,32 @@ import { TERMINAL } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { CANCELLED } from '../../../net/phases.ts'
 import { SLOT } from '../../../net/slots.ts'
-import type { Change, Member } from '../change.ts'
-import { putSlot, slotOf } from '../facts.ts'
+import { recordEvent } from '../events.ts'
+import { memberOf } from '../members.ts'
+import { putSlot, slotOf } from '../slots.ts'
+import type { Events, Member, Pending, Slots, WorkingSet } from '../working-set.ts'
+import { follow } from '../working-set.ts'
 
-export function childEnded(change: Change, member: Member): void {
+export function childEnded(change: Events & Pending & Pick<WorkingSet, 'results'>, member: Member): void {
   const child = member.row
   if (child.parentId === null || child.parentNode === null) return
-  const parent = change.member(child.parentId)
+  const parent = memberOf(change, child.parentId)
   if (TERMINAL.has(parent.row.state)) return
   const { parentNode: node, parentItem: item } = child
   const place: Place = { node, fire: child.parentFire, item, role: child.parentRole, scope: child.parentScope }
   keepChild(change, parent, place, child.id)
   const outcome = outcomeOf(change, member)
-  if (item < 0 && place.role === 'work') tellEnd(change, parent, child, outcome)
-  change.follow(child.parentId, { kind: 'ended', place, outcome })
+  if (item < 0 && place.role === 'work') recordChildEnd(change, parent, child, outcome)
+  follow(change, child.parentId, { kind: 'ended', place, outcome })
 }
 
 /** Which child stands for the result of a place; of an item also whose firing's, since an index comes again with the next. */
-export function keepChild(change: Change, parent: Member, { node, fire, item }: Place, id: string): void {
+export function keepChild(
+  change: Pick<WorkingSet, 'results'>,
+  parent: Member,
+  { node, fire, item }: Place,
+  id: string,
+): void {
   if (item >= 0) putSlot(parent, SLOT.itemResult.key(node, item), { $child: id, fire })
   else {
     putSlot(parent, SLOT.result.key(node), { $child: id })
@@ -32,8 +40,13 @@ export function keepChild(change: Change, parent: Member, { node, fire, item }: 
 }
 
 /** A run's end is an event of its instance by itself; that of a child is one of the child's. */
-function tellEnd(change: Change, parent: Member, child: InstanceRow, outcome: Outcome): void {
-  change.event(parent, outcome.kind === 'succeeded' ? 'node.completed' : 'node.failed', child.parentNode, {
+function recordChildEnd(
+  change: Pick<WorkingSet, 'events' | 'now'>,
+  parent: Member,
+  child: InstanceRow,
+  outcome: Outcome,
+): void {
+  recordEvent(change, parent, outcome.kind === 'succeeded' ? 'node.completed' : 'node.failed', child.parentNode, {
     child: child.id,
     name: child.name,
     state: child.state,
@@ -42,7 +55,7 @@ function tellEnd(change: Change, parent: Member, child: InstanceRow, outcome: Ou
   })
 }
 
-function outcomeOf(change: Change, member: Member): Outcome {
+function outcomeOf(change: Slots, member: Member): Outcome {
   const { state } = member.row
   if (state === 'completed') return { kind: 'succeeded' }
   if (state === 'cancelled') return { kind: 'cancelled' }
@@ -55,6 +68,6 @@ function outcomeOf(change: Change, member: Member): Outcome {
 }
 
 /** Told when it turned back or first failed, perhaps long before it has ended. */
-export function errorOf(change: Change, member: Member): Failure | null {
+export function errorOf(change: Slots, member: Member): Failure | null {
   return slotOf(change, member.row.id, SLOT.error.key)
 }

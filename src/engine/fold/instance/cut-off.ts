@@ -15,10 +15,13 @@
 import type { RunRow } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
 import { undoesAtOnce } from '../../../net/transitions.ts'
-import type { Change, Member } from '../change.ts'
 import { NeedMore } from '../need.ts'
+import type { Ending } from '../run/changed-runs.ts'
+import { findRun, finishRun } from '../run/changed-runs.ts'
 import { UNTOLD } from '../run/remarks.ts'
 import { placeOf } from '../run/runs.ts'
+import type { Member, Pending, Runs, WorkingSet } from '../working-set.ts'
+import { follow } from '../working-set.ts'
 
 /** Given up at a time; an instance has more than this only in theory, and those end by themselves. */
 const CHUNK = 10_000
@@ -32,7 +35,7 @@ const GIVEN_UP = {
   told: UNTOLD,
 } as const
 
-export function cutOff(change: Change, member: Member): void {
+export function cutOff(change: Ending & Runs & Pending, member: Member): void {
   if (member.isNew) return
   const { id } = member.row
   const due = isTimedOut(change, member)
@@ -43,14 +46,14 @@ export function cutOff(change: Change, member: Member): void {
   }
   const code = due ? 'timeout' : 'cancelled'
   for (const loaded of leased) {
-    const run = change.run(loaded.id) ?? loaded
+    const run = findRun(change, loaded.id) ?? loaded
     if (run.status !== 'leased' || (atOnce && isAwaited(member, run))) continue
     const error: Failure = { code, message: `given up while it was ${whereabouts(run)}` }
     const guard = run.deferred ? 'deferred' : null
-    const row = change.finish(run, { ...GIVEN_UP, guard, error, now: change.now })
-    change.follow(id, { kind: 'ended', place: placeOf(row), outcome: { kind: 'unknown', error } })
+    const row = finishRun(change, run, { ...GIVEN_UP, guard, error, now: change.now })
+    follow(change, id, { kind: 'ended', place: placeOf(row), outcome: { kind: 'unknown', error } })
   }
-  if (atOnce) change.follow(id, { kind: 'continue' })
+  if (atOnce) follow(change, id, { kind: 'continue' })
 }
 
 /** The undo of the rest begins without it, but does not end before it has answered or its own deadline has passed. */
@@ -59,24 +62,8 @@ function isAwaited({ net }: Member, run: RunRow): boolean {
   return run.deferred && run.role === 'work' && policy === 'stop'
 }
 
-/** Lets the deadline of an instance happen before the outcome that follows, if it has passed and no sweep has found it yet. */
-export function fallDue(change: Change, instanceId: string): void {
-  if (isDue(change, change.member(instanceId))) change.follow(instanceId, { kind: 'deadline' })
-}
-
-/** The same before a report is read: the deadline takes the run from its holder, unless its net awaits work in flight. */
-export function overtake(change: Change, instanceId: string): void {
-  const member = change.member(instanceId)
-  if (!isDue(change, member) || undoesAtOnce(member.net.net, { reason: 'deadline' })) return
-  change.happen(instanceId, { kind: 'deadline' })
-}
-
-function isDue(change: Change, { row: { deadlineAt } }: Member): boolean {
-  return deadlineAt !== null && deadlineAt <= change.now
-}
-
 /** Its own deadline has passed, or that of an instance it is nested in. */
-export function isTimedOut(change: Change, { row }: Member): boolean {
+export function isTimedOut(change: Pick<WorkingSet, 'members'>, { row }: Member): boolean {
   if (row.reason === 'deadline') return true
   const parent = row.parentId === null || row.parentNode === null ? undefined : change.members.get(row.parentId)
   return parent !== undefined && parent.row.phase === 'drain' && isTimedOut(change, parent)

@@ -5,13 +5,18 @@ import type { ChildStart, Literal } from '../../../model/start.ts'
 import { blank } from '../../../model/table.ts'
 import type { Place } from '../../../net/marking.ts'
 import type { Json, Node } from '../../../net/net.ts'
-import { type About, SLOT } from '../../../net/slots.ts'
-import type { Change, Member } from '../change.ts'
-import { putSlot } from '../facts.ts'
+import type { About } from '../../../net/slots.ts'
+import { SLOT } from '../../../net/slots.ts'
+import { recordEvent } from '../events.ts'
+import { netOf } from '../members.ts'
 import { beginOrWait } from '../quotas.ts'
 import { chunkOf, literalOf } from '../run/run-creation.ts'
+import { putSlot } from '../slots.ts'
+import type { Member, WorkingSet } from '../working-set.ts'
+import { follow } from '../working-set.ts'
 import { childBefore } from './carry-over.ts'
 import { keepChild } from './child-ends.ts'
+import { detachedAt, recordDetached } from './detached-children.ts'
 import { withDefaults } from './input-defaults.ts'
 
 export interface Birth {
@@ -36,8 +41,8 @@ export interface Birth {
 const blankInstance = blank(INSTANCE)
 
 /** Takes up a new instance in this transaction and lets it start, unless it is to be idle. */
-export function bear(change: Change, birth: Birth): Member {
-  const net = change.net(birth.netHash)
+export function bear(change: WorkingSet, birth: Birth): Member {
+  const net = netOf(change, birth.netHash)
   const { timeoutMs } = net.net
   const { parent, idle = false } = birth
   const attached = parent?.attached === true
@@ -73,7 +78,7 @@ export function bear(change: Change, birth: Birth): Member {
   }
   change.members.set(row.id, member)
   change.deps.nets.remember(row.id, birth.netHash)
-  change.event(member, 'instance.created', null, null, birth.actor)
+  recordEvent(change, member, 'instance.created', null, null, birth.actor)
   if (!idle) beginOrWait(change, member)
   return member
 }
@@ -98,20 +103,20 @@ export interface ChildSpec {
   readonly item: Json | null
 }
 
-export function childInstance(change: Change, parent: Member, spec: ChildSpec): void {
+export function childInstance(change: WorkingSet, parent: Member, spec: ChildSpec): void {
   const { place } = spec
   if (parent.row.depth >= change.deps.maxDepth) {
     throw new Error(`nested deeper than ${change.deps.maxDepth} levels at node '${place.node}'`)
   }
   const start = startOf(change, parent, spec)
-  if (!spec.attached && !change.detached.letGo(parent, place.node, place.fire)) return
+  if (!spec.attached && !recordDetached(change, parent, place.node, place.fire)) return
   const before = spec.attached ? childBefore(change, parent, place) : null
   if (before !== null && before.state === 'completed') {
     keepChild(change, parent, place, before.id)
-    return change.follow(parent.row.id, { kind: 'ended', place, outcome: { kind: 'succeeded' } })
+    return follow(change, parent.row.id, { kind: 'ended', place, outcome: { kind: 'succeeded' } })
   }
   bear(change, {
-    id: spec.attached ? change.deps.newId() : change.detached.at(parent, place.node, place.fire).id,
+    id: spec.attached ? change.deps.newId() : detachedAt(change, parent, place.node, place.fire).id,
     netHash: spec.netHash,
     parent: { row: parent.row, place, attached: spec.attached },
     tenant: parent.row.tenant,
@@ -125,7 +130,7 @@ export function childInstance(change: Change, parent: Member, spec: ChildSpec): 
   })
 }
 
-function startOf(change: Change, parent: Member, spec: ChildSpec): ChildStart {
+function startOf(change: WorkingSet, parent: Member, spec: ChildSpec): ChildStart {
   if (spec.place.item >= 0) {
     const body = (parent.net.byKey.get(spec.place.node) as Node & { work: { body: unknown } }).work.body
     if (body !== null) return { input: spec.item }

@@ -1,16 +1,17 @@
 /** Items of a list as they are kept: in chunks, since whoever reads one item reads its chunk. */
 import type { Json } from '../../../net/net.ts'
+import type { Member, WorkingSet } from '../working-set.ts'
 
 const ITEMS_PER_CHUNK = 500
 /** Large items make small chunks: a list of 100,000 reads one for every item that ends. */
 const CHARACTERS_PER_CHUNK = 65_536
 
-export interface Chunk {
+interface Chunk {
   readonly first: number
   readonly text: string
 }
 
-export function chunksOf(values: readonly Json[]): readonly Chunk[] {
+function chunksOf(values: readonly Json[]): readonly Chunk[] {
   const chunks: Chunk[] = []
   let texts: string[] = []
   let length = 0
@@ -27,4 +28,18 @@ export function chunksOf(values: readonly Json[]): readonly Chunk[] {
   }
   close(values.length)
   return chunks
+}
+
+/** Keeps items for later portions. */
+export function freezeItems(
+  change: Pick<WorkingSet, 'chunks'>,
+  member: Member,
+  node: string,
+  fire: number,
+  from: number,
+  values: readonly Json[],
+): void {
+  for (const chunk of chunksOf(values)) {
+    change.chunks.push({ instanceId: member.row.id, node, fire, first: from + chunk.first, values: chunk.text })
+  }
 }

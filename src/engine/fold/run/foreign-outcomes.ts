@@ -10,10 +10,14 @@ import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Failure, Outcome } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Change } from '../change.ts'
-import { fallDue } from '../instance/cut-off.ts'
+import { noteStart, recordRunEvent } from '../events.ts'
+import { happen } from '../happenings.ts'
+import { fallDue } from '../instance/deadline.ts'
+import { memberOf } from '../members.ts'
 import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
+import type { Members, WorkingSet } from '../working-set.ts'
+import { findRun, replaceRun } from './changed-runs.ts'
 import { leaseStory } from './lease-events.ts'
 import { policyOf } from './retry-policy.ts'
 import { placeOf, settled } from './runs.ts'
@@ -21,12 +25,12 @@ import { placeOf, settled } from './runs.ts'
 const LONGEST_TOLD = 65_536
 
 /** Does nothing to any other run, and nothing a second time. `instead`: how it failed, whatever the client wrote. */
-export function finishedOutside(change: Change, runId: string, instead: Failure | null = null): void {
-  const run = change.run(runId)
+export function finishedOutside(change: WorkingSet, runId: string, instead: Failure | null = null): void {
+  const run = findRun(change, runId)
   if (run === undefined || run.settledAt !== null || run.status === 'pending' || run.status === 'leased') return
   const story = run.instanceId === null ? {} : untold(change, run)
   change.admission.release(run)
-  change.noteStart(run, begunAt(change, run))
+  noteStart(change, run, begunAt(change, run))
   const misfit = instead ?? (run.status === 'succeeded' ? outputFailure(change, run, run.result) : null)
   const { to, event } = transitionOf(run.status, 'settle', misfit === null ? null : 'misfit')
   // A trigger has counted the attempt of a run that failed.
@@ -34,23 +38,23 @@ export function finishedOutside(change: Change, runId: string, instead: Failure 
   const ended: RunRow = misfit === null ? run : { ...run, status: to, result: null, attempt }
   const error = misfit ?? (ended.status === 'succeeded' ? null : errorOf(ended))
   const deadLetter = ended.status === 'failed' && policyOf(change, ended).deadLetter
-  const seq = run.instanceId === null ? null : change.member(run.instanceId).seq + 1
+  const seq = run.instanceId === null ? null : memberOf(change, run.instanceId).seq + 1
   const row = settled(ended, { now: change.now, seq, error, deadLetter })
-  change.replace(row)
+  replaceRun(change, row)
   if (row.instanceId === null) {
     change.endedIds.push(row.id)
     return
   }
   const about = error === null ? {} : { error: error as unknown as Json, attempt: row.attempt }
   const data = { ...story, ...about }
-  change.runEvent(row, event, Object.keys(data).length === 0 ? null : data)
-  if (row.status === 'succeeded') change.recordResult(row)
+  recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data)
+  if (row.status === 'succeeded') change.results.record(row)
   if (row.role === 'work') fallDue(change, row.instanceId)
-  change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })
+  happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome: outcomeOf(change, row, error) })
 }
 
 /** Cancelled while a session held it: that lease is untold. The write that ended it took the holder's name. */
-function untold(change: Change, run: RunRow): Record<string, Json> {
+function untold(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Record<string, Json> {
   const { sessionId } = run
   if (sessionId === null) return {}
   const session = change.loaded.sessions.get(sessionId)
@@ -62,7 +66,7 @@ function untold(change: Change, run: RunRow): Record<string, Json> {
 }
 
 /** Whoever wrote an outcome without a claim has begun at the latest then. */
-function begunAt(change: Change, run: RunRow): number | null {
+function begunAt(change: Pick<WorkingSet, 'now'>, run: RunRow): number | null {
   if (run.startedAt !== null || run.status === 'cancelled') return run.startedAt
   return run.finishedAt ?? change.now
 }
@@ -97,10 +101,10 @@ function toldIn(text: string | null): Failure | null {
   }
 }
 
-function outcomeOf(change: Change, run: RunRow, error: Failure | null): Outcome {
+function outcomeOf(change: Members, run: RunRow, error: Failure | null): Outcome {
   if (error === null) return { kind: 'succeeded' }
   if (run.unknown) return { kind: 'unknown', error }
   // Given back in a drain, it is not tried again, and no failure either.
-  const draining = change.member(run.instanceId as string).row.phase === 'drain'
+  const draining = memberOf(change, run.instanceId as string).row.phase === 'drain'
   return run.status === 'cancelled' && draining ? { kind: 'cancelled' } : { kind: 'failed', error }
 }

@@ -5,50 +5,54 @@ import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Happening } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { undoesInPlace, undoFollows } from '../../../net/transitions.ts'
-import type { Change } from '../change.ts'
+import { recordRunEvent } from '../events.ts'
+import { happen } from '../happenings.ts'
+import { memberOf } from '../members.ts'
+import type { WorkingSet } from '../working-set.ts'
+import { findRun, finishRun, replaceRun } from './changed-runs.ts'
 import { finishedOutside } from './foreign-outcomes.ts'
 import type { Told } from './remarks.ts'
 import { placeOf } from './runs.ts'
 
 /** The work took effect after it had been given up: an undo must know, an operator too. */
-export function noteLate(change: Change, run: RunRow, epoch: number, result: string | null): void {
+export function noteLate(change: WorkingSet, run: RunRow, epoch: number, result: string | null): void {
   if (lastExecution(run) === epoch) tellLate(change, run, result)
 }
 
 /** The same where nobody doubts that it was this run's work. */
-export function tellLate(change: Change, run: RunRow, result: string | null): void {
+export function tellLate(change: WorkingSet, run: RunRow, result: string | null): void {
   if (run.instanceId === null) return
-  const undoable = change.member(run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
+  const undoable = memberOf(change, run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
   // Nobody could undo it, and nobody doubts any more that it was given up.
   if (!undoable && !run.unknown) return
-  change.runEvent(run, transitionOf(run.status, 'report_late').event, null)
+  recordRunEvent(change, run, transitionOf(run.status, 'report_late').event, null)
   const returned = result === null ? null : (JSON.parse(result) as Json)
   const cancelled = !run.unknown
   happenLate(change, run, { result: returned, cancelled })
   // Cancelled by a foreign client this very moment: to its net the outcome is unknown, as it would be a moment later.
   finishedOutside(change, run.id)
-  const row = change.run(run.id) as RunRow
+  const row = findRun(change, run.id) as RunRow
   // The result is for whoever undoes it; that there is one says that this was told.
-  change.replace({ ...row, unknown: false, result: undoable ? (result ?? 'null') : row.result })
+  replaceRun(change, { ...row, unknown: false, result: undoable ? (result ?? 'null') : row.result })
 }
 
 /** It says that it was not done: a rollback has nothing to undo there, and nothing to doubt. */
-export function tellLateRefusal(change: Change, run: RunRow): void {
+export function tellLateRefusal(change: WorkingSet, run: RunRow): void {
   if (run.instanceId === null || !run.unknown || run.role === 'undo') return
-  const { net, row } = change.member(run.instanceId)
+  const { net, row } = memberOf(change, run.instanceId)
   if (!undoFollows(net.net, row) || !undoesInPlace(net.net)) return
   happenLate(change, run, { refused: true })
-  change.replace({ ...run, unknown: false })
+  replaceRun(change, { ...run, unknown: false })
 }
 
 /** true: the undo at which a rollback stopped has succeeded after all, and the rollback continues behind it. */
-export function undoneLate(change: Change, run: RunRow, result: string, told: Told): boolean {
+export function undoneLate(change: WorkingSet, run: RunRow, result: string, told: Told): boolean {
   if (run.role !== 'undo' || run.status !== 'failed' || run.instanceId === null) return false
-  const { net, row } = change.member(run.instanceId)
+  const { net, row } = memberOf(change, run.instanceId)
   if (!undoesInPlace(net.net) || row.parentNode !== null) return false
   const how = { result, error: null, unknown: false, deadLetter: false, failure: false, told, now: change.now }
-  change.runEvent(run, transitionOf(run.status, 'redrive').event, { because: 'late_success' })
-  change.finish(run, { ...how, happening: 'undo_late' })
+  recordRunEvent(change, run, transitionOf(run.status, 'redrive').event, { because: 'late_success' })
+  finishRun(change, run, { ...how, happening: 'undo_late' })
   happenLate(change, run, {})
   return true
 }
@@ -56,11 +60,11 @@ export function undoneLate(change: Change, run: RunRow, result: string, told: To
 type Late = Omit<Extract<Happening, { kind: 'late' }>, 'kind' | 'place'>
 
 /** What is nested and has ended has told its parent so: it does not continue. */
-function happenLate(change: Change, run: RunRow, about: Late): void {
+function happenLate(change: WorkingSet, run: RunRow, about: Late): void {
   const instanceId = run.instanceId as string
-  const { phase, parentNode } = change.member(instanceId).row
+  const { phase, parentNode } = memberOf(change, instanceId).row
   if (phase === 'ended' && parentNode !== null) return
-  change.happen(instanceId, { kind: 'late', place: placeOf(run), ...about })
+  happen(change, instanceId, { kind: 'late', place: placeOf(run), ...about })
 }
 
 const LOST: ReadonlySet<unknown> = new Set([

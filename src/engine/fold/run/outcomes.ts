@@ -10,11 +10,15 @@ import type { RunRow } from '../../../model/rows.ts'
 import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Change } from '../change.ts'
-import { fallDue, overtake } from '../instance/cut-off.ts'
+import { noteStart, recordRunEvent } from '../events.ts'
+import { happen } from '../happenings.ts'
+import { fallDue, overtake } from '../instance/deadline.ts'
+import { memberOf } from '../members.ts'
 import { NeedMore } from '../need.ts'
 import { outputFailure } from '../node-schemas.ts'
+import type { Members, WorkingSet } from '../working-set.ts'
 import { backoffMs, retryable } from './backoff.ts'
+import { findRun, finishRun, replaceRun } from './changed-runs.ts'
 import { finishedOutside } from './foreign-outcomes.ts'
 import { noteLate } from './late-success.ts'
 import { iso, reasonOf, storyOf } from './lease-events.ts'
@@ -47,18 +51,18 @@ export const UNSTORABLE: Failure = {
 
 /** A worker's own report. Anything but the current lease is stale, except the very report that ended it. */
 export function reported(
-  change: Change,
+  change: WorkingSet,
   session: { readonly id: string; readonly held: (sessionId: string) => boolean },
   report: Report,
   said: Said,
   chance: Chance,
 ): 'recorded' | 'stale' | 'not_found' {
   const { delivery, outcome, reportId } = report
-  const asked = change.run(delivery.runId)
+  const asked = findRun(change, delivery.runId)
   if (asked === undefined) return 'not_found'
   // What is reported after the deadline comes too late, even if no sweep has looked at the clock yet.
   if (asked.role === 'work' && asked.instanceId !== null) overtake(change, asked.instanceId)
-  const run = change.run(delivery.runId) as RunRow
+  const run = findRun(change, delivery.runId) as RunRow
   const held = run.status === 'leased' && run.epoch === delivery.epoch && session.held(run.sessionId ?? '')
   if (!held) {
     const before = run.reportId === reportId && (run.epoch === delivery.epoch + 1 || run.deferred)
@@ -85,8 +89,8 @@ export function reported(
 }
 
 /** Its session died. Started work counts as a failed execution; a mere delivery does not, up to a cap. */
-export function lost(change: Change, runId: string, chance: Chance): void {
-  const run = change.run(runId)
+export function lost(change: WorkingSet, runId: string, chance: Chance): void {
+  const run = findRun(change, runId)
   if (run === undefined || run.status !== 'leased' || run.sessionId === null) return
   const session = change.loaded.sessions.get(run.sessionId)
   if (session === undefined && !change.asked.has(run.sessionId)) {
@@ -105,11 +109,11 @@ export function lost(change: Change, runId: string, chance: Chance): void {
  * outcome is lost, which costs an attempt.
  */
 export function strayed(
-  change: Change,
+  change: WorkingSet,
   runId: string,
   held: { readonly sessionId: string; readonly epoch: number; readonly chance: Chance },
 ): void {
-  const run = change.run(runId)
+  const run = findRun(change, runId)
   if (run?.status !== 'leased' || run.sessionId !== held.sessionId || run.epoch !== held.epoch) return
   if (run.startedAt === null) return giveBack(change, run, false, UNTOLD)
   const message = `worker ${run.leasedBy ?? '?'} no longer holds it, and its outcome is not recorded`
@@ -117,15 +121,15 @@ export function strayed(
 }
 
 /** A lease ran out: claimable at once, one execution spent. */
-export function leaseExpired(change: Change, runId: string, chance: Chance): void {
-  const run = change.run(runId)
+export function leaseExpired(change: WorkingSet, runId: string, chance: Chance): void {
+  const run = findRun(change, runId)
   if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
   // Whichever ended first decides, however late we come.
   if (run.timeoutAt !== null && run.timeoutAt <= run.leaseUntil) return overdue(change, runId, chance)
   failExecution(change, run, expiry(change, run), true, UNTOLD, chance)
 }
 
-function expiry(change: Change, run: RunRow): Failure {
+function expiry(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Failure {
   const category = 'transient'
   const holder = run.leasedBy ?? ''
   const silent = `worker ${holder} neither ended it nor extended its lease in time`
@@ -147,8 +151,8 @@ function expiry(change: Change, run: RunRow): Failure {
 }
 
 /** Past its timeout while active, or past its expiry while not started. */
-export function overdue(change: Change, runId: string, chance: Chance): void {
-  const run = change.run(runId)
+export function overdue(change: WorkingSet, runId: string, chance: Chance): void {
+  const run = findRun(change, runId)
   if (run === undefined) return
   const late = run.timeoutAt !== null && run.timeoutAt <= change.now
   const timeout: Failure = { code: 'timeout', message: `did not end within ${run.timeoutMs} ms`, category: 'timeout' }
@@ -163,16 +167,16 @@ export function overdue(change: Change, runId: string, chance: Chance): void {
 }
 
 /** What was to become of it throws, or cannot be stored: it has failed, so that it neither waits nor is found again. */
-export function unrecordable(change: Change, runId: string): void {
-  const run = change.run(runId)
+export function unrecordable(change: WorkingSet, runId: string): void {
+  const run = findRun(change, runId)
   if (run === undefined) return
   if (run.status !== 'pending' && run.status !== 'leased') return finishedOutside(change, runId, UNSTORABLE)
   endRun(change, run, REFUSE, UNSTORABLE, run.status === 'leased', UNTOLD, policyOf(change, run).deadLetter)
 }
 
 /** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
-export function cancelled(change: Change, runId: string, actor: string | null): RunRow {
-  const run = change.run(runId)
+export function cancelled(change: WorkingSet, runId: string, actor: string | null): RunRow {
+  const run = findRun(change, runId)
   if (run === undefined) throw missing('run', runId)
   const { status } = run
   if (status !== 'pending' && status !== 'leased') {
@@ -184,14 +188,14 @@ export function cancelled(change: Change, runId: string, actor: string | null): 
 }
 
 /** A result that does not fit its schema is none: the work has failed, and would return the same again. */
-export function succeed(change: Change, run: RunRow, result: string | null, told: Told): void {
-  change.noteStart(run, told.startedAt ?? run.startedAt)
+export function succeed(change: WorkingSet, run: RunRow, result: string | null, told: Told): void {
+  noteStart(change, run, told.startedAt ?? run.startedAt)
   const misfit = outputFailure(change, run, result)
   if (misfit !== null) {
     endRun(change, run, MISFIT, misfit, false, told, policyOf(change, run).deadLetter)
     return
   }
-  const row = change.finish(run, {
+  const row = finishRun(change, run, {
     happening: 'succeed',
     now: change.now,
     result,
@@ -204,7 +208,7 @@ export function succeed(change: Change, run: RunRow, result: string | null, told
   if (row.instanceId !== null) {
     if (row.role === 'work') fallDue(change, row.instanceId)
     const outcome = { kind: 'succeeded' as const, ...entriesOf(told) }
-    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
+    happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
 }
 
@@ -212,7 +216,7 @@ export function succeed(change: Change, run: RunRow, result: string | null, told
 export type How = 'policy' | 'retry' | 'discard' | 'dead_letter'
 
 export function failExecution(
-  change: Change,
+  change: WorkingSet,
   run: RunRow,
   error: Failure,
   unknown: boolean,
@@ -221,7 +225,7 @@ export function failExecution(
   how: How = 'policy',
   result: string | null = null,
 ): void {
-  change.noteStart(run, told.startedAt ?? run.startedAt)
+  noteStart(change, run, told.startedAt ?? run.startedAt)
   const retry = policyOf(change, run)
   const failures = run.attempt + 1
   const oneClock = error.code === 'timeout' && run.timeoutPer === 'node'
@@ -242,7 +246,7 @@ export function failExecution(
         : backoffMs(retry, failures, chance.random)
   change.admission.release(run)
   const row = retried(run, { runAt: change.now + delay, error, ...told })
-  change.replace(row)
+  replaceRun(change, row)
   const data = {
     ...storyOf(run, unwritten(told)),
     ...reasonOf(error),
@@ -250,7 +254,7 @@ export function failExecution(
     error: error as unknown as Json,
     run_at: iso(row.runAt),
   }
-  change.runEvent(row, transitionOf(run.status, 'fail', 'attempt_left').event, data)
+  recordRunEvent(change, row, transitionOf(run.status, 'fail', 'attempt_left').event, data)
 }
 
 interface End {
@@ -265,7 +269,7 @@ const REFUSE: End = { happening: 'refuse', guard: null }
 const CANCEL: End = { happening: 'cancel', guard: null }
 
 function endRun(
-  change: Change,
+  change: WorkingSet,
   run: RunRow,
   end: End,
   error: Failure,
@@ -275,7 +279,7 @@ function endRun(
   result: string | null = null,
 ): RunRow {
   const failure = run.status === 'leased' && end !== CANCEL
-  const row = change.finish(run, {
+  const row = finishRun(change, run, {
     ...end,
     now: change.now,
     result: told.result ?? result,
@@ -288,18 +292,18 @@ function endRun(
   if (row.instanceId !== null) {
     const kind = unknown ? ('unknown' as const) : ('failed' as const)
     const outcome = { kind, error, ...entriesOf(told) }
-    change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
+    happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome })
   }
   return row
 }
 
 /** What is to be asked of others is asked only while its workflow goes on: nobody has got the command yet. */
-function defer(change: Change, run: RunRow, told: Told, command: Command | null): void {
+function defer(change: WorkingSet, run: RunRow, told: Told, command: Command | null): void {
   if (command !== null && ending(change, run)) return giveBack(change, run, false, told)
-  change.noteStart(run, told.startedAt ?? run.startedAt)
+  noteStart(change, run, told.startedAt ?? run.startedAt)
   const row = deferred(run, { startedAt: told.startedAt, reportId: told.reportId ?? '' })
-  change.replace(row)
-  change.runEvent(row, transitionOf(run.status, 'defer').event, storyOf(run, told))
+  replaceRun(change, row)
+  recordRunEvent(change, row, transitionOf(run.status, 'defer').event, storyOf(run, told))
   if (command !== null && row.instanceId !== null) {
     const { id: runId, instanceId, epoch } = row
     change.commands.set(runId, { runId, instanceId, epoch, createdAt: change.now, ...command })
@@ -308,20 +312,20 @@ function defer(change: Change, run: RunRow, told: Told, command: Command | null)
 }
 
 /** Goes on at another time, as the same attempt, unless its instance is ending. */
-export function postpone(change: Change, run: RunRow, delayMs: number, told: Told): void {
+export function postpone(change: WorkingSet, run: RunRow, delayMs: number, told: Told): void {
   if (ending(change, run)) return giveBack(change, run, false, told)
-  change.noteStart(run, told.startedAt ?? run.startedAt)
+  noteStart(change, run, told.startedAt ?? run.startedAt)
   change.admission.release(run)
   const row = postponed(run, { runAt: change.now + delayMs, startedAt: told.startedAt, reportId: told.reportId })
-  change.replace(row)
+  replaceRun(change, row)
   const { event } = transitionOf(run.status, 'postpone')
-  change.runEvent(row, event, { ...storyOf(run, told), run_at: iso(row.runAt) })
+  recordRunEvent(change, row, event, { ...storyOf(run, told), run_at: iso(row.runAt) })
   patch(change, row, told)
 }
 
 /** The work has not ended, but what it knows already is known now. */
-function patch(change: Change, { instanceId }: RunRow, { set }: Told): void {
-  if (instanceId !== null && set !== undefined) change.happen(instanceId, { kind: 'patched', set })
+function patch(change: WorkingSet, { instanceId }: RunRow, { set }: Told): void {
+  if (instanceId !== null && set !== undefined) happen(change, instanceId, { kind: 'patched', set })
 }
 
 function entriesOf({ set }: Told): { readonly set?: Entries } {
@@ -334,9 +338,9 @@ function unwritten({ set: _, ...told }: Told): Told {
 }
 
 /** Not started: goes back as it was, or, if its instance is ending, not at all. */
-export function giveBack(change: Change, run: RunRow, counted: boolean, told: Told): void {
+export function giveBack(change: WorkingSet, run: RunRow, counted: boolean, told: Told): void {
   if (ending(change, run)) {
-    const row = change.finish(run, {
+    const row = finishRun(change, run, {
       happening: 'return',
       guard: 'ending',
       now: change.now,
@@ -348,47 +352,52 @@ export function giveBack(change: Change, run: RunRow, counted: boolean, told: To
       told: unwritten(told),
     })
     if (row.instanceId !== null) {
-      change.happen(row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })
+      happen(change, row.instanceId, { kind: 'ended', place: placeOf(row), outcome: { kind: 'cancelled' } })
     }
     return
   }
   change.admission.release(run)
   const row = returned(run, { counted, reportId: told.reportId })
-  change.replace(row)
+  replaceRun(change, row)
   const { event } = transitionOf(run.status, 'return')
-  change.runEvent(row, event, storyOf(run, { ...unwritten(told), startedAt: null }))
+  recordRunEvent(change, row, event, storyOf(run, { ...unwritten(told), startedAt: null }))
 }
 
 /** Given back after a start: claimable again at once, unless its instance is ending. */
-export function requeue(change: Change, run: RunRow, error: Failure | null, told: Told & { reportId: string }): void {
+export function requeue(
+  change: WorkingSet,
+  run: RunRow,
+  error: Failure | null,
+  told: Told & { reportId: string },
+): void {
   if (ending(change, run)) return giveBack(change, run, false, told)
-  change.noteStart(run, run.startedAt)
+  noteStart(change, run, run.startedAt)
   change.admission.release(run)
   const row = requeued(run, { error, reportId: told.reportId })
-  change.replace(row)
+  replaceRun(change, row)
   const data = { attempt: row.attempt, ...(error === null ? {} : { error: error as unknown as Json }) }
   const { event } = transitionOf(run.status, 'requeue')
-  change.runEvent(row, event, { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
+  recordRunEvent(change, row, event, { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
 }
 
 /** Leased on its own, but whoever asked for it was gone by then: back as if it had never left. */
-export function unclaimed(change: Change, runId: string, epoch: number): void {
-  const run = change.run(runId)
+export function unclaimed(change: WorkingSet, runId: string, epoch: number): void {
+  const run = findRun(change, runId)
   if (run?.status !== 'leased' || run.leaseMs === null || run.epoch !== epoch) return
   const before = run.attempt === 0 ? { ...run, firstStartedAt: null } : run
   giveBack(change, before, false, UNTOLD)
 }
 
 /** What governance forbids is for people to allow, not for another try. */
-function appealable(change: Change, run: RunRow, { category }: Failure): boolean {
+function appealable(change: Members, run: RunRow, { category }: Failure): boolean {
   if (category !== 'governance' || run.role !== 'work' || run.instanceId === null || run.node === null) return false
-  return change.member(run.instanceId).net.byKey.get(run.node)?.appeal !== undefined
+  return memberOf(change, run.instanceId).net.byKey.get(run.node)?.appeal !== undefined
 }
 
 /** In a drain nothing is tried again, nor is work that an undo has begun without. */
-function ending(change: Change, run: RunRow): boolean {
+function ending(change: Members, run: RunRow): boolean {
   if (run.cancelRequestedAt !== null) return true
   if (run.instanceId === null) return false
-  const { phase } = change.member(run.instanceId).row
+  const { phase } = memberOf(change, run.instanceId).row
   return phase === 'drain' || (phase === 'undo' && run.role === 'work')
 }

@@ -8,8 +8,12 @@ import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Effect, Place } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
-import type { Change, Member } from '../change.ts'
+import { recordRunEvent } from '../events.ts'
+import type { ChangedRuns, Events, Member, WorkingSet } from '../working-set.ts'
+import { replaceRun } from './changed-runs.ts'
 import { placeOf, redriven } from './runs.ts'
+
+type Redriving = Events & ChangedRuns & Pick<WorkingSet, 'redrives' | 'commands'>
 
 export interface Redrive {
   readonly run: RunRow
@@ -22,7 +26,7 @@ export interface Redrive {
 
 /** Has the run at hand, should what happens next send it back to work. */
 export function bring(
-  change: Change,
+  change: Pick<WorkingSet, 'redrives'>,
   run: RunRow,
   about: { readonly [key: string]: Json } = {},
   actor: string | null = null,
@@ -31,7 +35,7 @@ export function bring(
   change.redrives.set(keyOf(run.instanceId, placeOf(run)), { run, about, actor, command })
 }
 
-export function redrive(change: Change, member: Member, effect: Extract<Effect, { do: 'redrive' }>): void {
+export function redrive(change: Redriving, member: Member, effect: Extract<Effect, { do: 'redrive' }>): void {
   const { place, because } = effect
   const { run, about, actor, command } = change.redrives.get(keyOf(member.row.id, place)) ?? {
     run: endedAt(change, member, place),
@@ -43,21 +47,21 @@ export function redrive(change: Change, member: Member, effect: Extract<Effect, 
   const { event } = transitionOf(run.status, 'redrive')
   const row = { ...redriven(run, change.now), deletedAt: null }
   // Its lease ended, and its epoch was bumped, in this very transaction; its report, sent again, is still known.
-  change.replace(because === 'policy' ? { ...row, epoch: run.epoch, reportId: run.reportId } : row)
-  change.runEvent(row, event, { because, ...about }, actor)
+  replaceRun(change, because === 'policy' ? { ...row, epoch: run.epoch, reportId: run.reportId } : row)
+  recordRunEvent(change, row, event, { because, ...about }, actor)
   if (command !== null && place.role === 'work' && member.row.phase === 'undo') askAgain(change, row, command)
 }
 
 /** Nothing new is asked for in a rollback: the very command that was not answered is sent once more. */
-function askAgain(change: Change, row: RunRow, command: Command): void {
+function askAgain(change: Redriving, row: RunRow, command: Command): void {
   const { id: runId, epoch, timeoutMs } = row
   const { now } = change
   const timeoutAt = timeoutMs === null ? null : now + timeoutMs
   const { to, event } = transitionOf(transitionOf(row.status, 'claim').to, 'defer')
   const held = { status: to, deferred: true, leasedBy: ASKING, leasedAt: now }
   const asked: RunRow = { ...row, ...held, startedAt: now, firstStartedAt: now, timeoutAt }
-  change.replace(asked)
-  change.runEvent(asked, event, null)
+  replaceRun(change, asked)
+  recordRunEvent(change, asked, event, null)
   change.commands.set(runId, { runId, instanceId: row.instanceId as string, epoch, createdAt: now, ...command })
 }
 
@@ -65,7 +69,7 @@ function askAgain(change: Change, row: RunRow, command: Command): void {
 const ASKING = 'petrel'
 
 /** The run of this place that ended in this transaction. Looked for only when it failed, so there is no index of it. */
-export function endedAt(change: Change, member: Member, place: Place): RunRow {
+export function endedAt(change: Pick<WorkingSet, 'runs'>, member: Member, place: Place): RunRow {
   const key = keyOf(member.row.id, place)
   for (const run of change.runs.values()) {
     if (run.instanceId === member.row.id && run.settledAt !== null && keyOf(run.instanceId, placeOf(run)) === key) {

@@ -8,16 +8,18 @@ import { runError } from '../../../kernel/errors.ts'
 import type { RetriedRun } from '../../../model/retried-runs.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { SLOT } from '../../../net/slots.ts'
-import type { Change } from '../change.ts'
 import { wholeOf } from '../dereference.ts'
-import { putSlot, slotOf } from '../facts.ts'
+import { memberOf } from '../members.ts'
+import { putSlot, slotOf } from '../slots.ts'
+import type { WorkingSet } from '../working-set.ts'
+import { addRun, replaceRun } from './changed-runs.ts'
 import { policyOf } from './retry-policy.ts'
 import { newRun } from './runs.ts'
 
 /** The new run; a run is retried once. */
-export function retryOutside(change: Change, run: RunRow, actor: string | null): RunRow {
+export function retryOutside(change: WorkingSet, run: RunRow, actor: string | null): RunRow {
   const { instanceId, node, item, role } = run
-  const member = change.member(instanceId as string)
+  const member = memberOf(change, instanceId as string)
   const slot = SLOT.retriedRun.key(run.id)
   const before = slotOf(change, member.row.id, slot)
   if (before !== null) {
@@ -40,10 +42,10 @@ export function retryOutside(change: Change, run: RunRow, actor: string | null):
       meta: marked(run.meta, { run: run.id, instanceId, node, item, role }),
     },
   )
-  if (run.deadLetter) change.replace({ ...run, deadLetter: false })
+  if (run.deadLetter) replaceRun(change, { ...run, deadLetter: false })
   putSlot(member, slot, id)
   member.dirty = true
-  change.addRun(again, actor)
+  addRun(change, again, actor)
   return again
 }
 

@@ -7,21 +7,23 @@ import type { ItemRun, Literal } from '../../../model/start.ts'
 import type { Effect, Failure, Place } from '../../../net/marking.ts'
 import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../../../net/net.ts'
 import { SLOT } from '../../../net/slots.ts'
-import type { Change, Member } from '../change.ts'
 import { wholeOf } from '../dereference.ts'
-import { slotOf } from '../facts.ts'
 import { takenOver } from '../instance/carry-over.ts'
 import { NeedMore } from '../need.ts'
 import { inputFailure } from '../node-schemas.ts'
+import { slotOf } from '../slots.ts'
+import type { Member, Members, Slots, WorkingSet } from '../working-set.ts'
 import { INBOX_RETRY } from './backoff.ts'
 import { blankRun } from './runs.ts'
+
+type Creating = Members & Pick<WorkingSet, 'now' | 'results' | 'newRuns' | 'counted' | 'taken' | 'shared'>
 
 /** Literal arguments lie in slots by chunks of nodes, so that a step reads a bounded piece however long the chain. */
 const NODES_PER_CHUNK = 32
 
 type RunEffect = Extract<Effect, { do: 'run' }>
 
-export function runOf(change: Change, member: Member, effect: RunEffect): RunRow {
+export function runOf(change: Creating, member: Member, effect: RunEffect): RunRow {
   const { place } = effect
   const node = member.net.byKey.get(place.node) as Node
   const order =
@@ -78,7 +80,7 @@ function textOf(value: Json | null): string | null {
 }
 
 /** What it would be given does not fit, or cannot be given: it has failed as it is born. */
-function refused(change: Change, member: Member, run: RunRow, error: Failure): RunRow {
+function refused(change: Pick<WorkingSet, 'now'>, member: Member, run: RunRow, error: Failure): RunRow {
   return {
     ...run,
     status: transitionOf(run.status, 'refuse').to,
@@ -102,7 +104,7 @@ interface Order {
   readonly expiresAt?: number | undefined
 }
 
-function workOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
+function workOrder(change: Slots, member: Member, node: Node, effect: RunEffect): Order {
   if (effect.place.item >= 0) {
     const body = (node.work as EachWork).body
     if (body !== null) return renderedOrder(node, body as RunWork, effect)
@@ -151,7 +153,12 @@ function itemOrder(node: Node, item: ItemRun): Order {
 }
 
 /** An undo is given what the work was given and what it returned, unless its author says otherwise. */
-function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect): Order {
+function undoOrder(
+  change: Slots & Pick<WorkingSet, 'results' | 'newRuns'>,
+  member: Member,
+  node: Node,
+  effect: RunEffect,
+): Order {
   const { undo } = node
   if (undo === null) throw new Error(`node '${node.key}' has no undo`)
   const policy = { work: undo.work, retry: undo.retry, ownRetry: null, timeout: undo.timeout, meta: null }
@@ -169,7 +176,11 @@ function undoOrder(change: Change, member: Member, node: Node, effect: RunEffect
 }
 
 /** The run whose work is undone; one born in this very transaction is not in the store yet. */
-function doneAt(change: Change, member: Member, { node, fire, item }: Place): RunRow | null {
+function doneAt(
+  change: Pick<WorkingSet, 'loaded' | 'newRuns'>,
+  member: Member,
+  { node, fire, item }: Place,
+): RunRow | null {
   const instanceId = member.row.id
   const stored = change.loaded.placesAt.get(`${instanceId}/${node}/${fire}/${item}`)
   if (stored === undefined) throw new NeedMore({ placesAt: [{ instanceId, node, fire, item }] })
@@ -189,7 +200,7 @@ function withAt(value: Json | null, path: readonly string[], given: Json): Json 
   return { ...object, [key]: withAt(object[key] ?? null, rest, given) }
 }
 
-export function literalOf(change: Change, member: Member, node: string): Literal | null {
+export function literalOf(change: Slots, member: Member, node: string): Literal | null {
   const chunk = slotOf(change, member.row.id, SLOT.literals.key(chunkOf(member, node)))
   return (chunk?.[node] ?? null) as Literal | null
 }

@@ -4,8 +4,10 @@ import { type PetrelError, runError } from '../../../kernel/errors.ts'
 import { scopedName, unscopedName } from '../../../kernel/scoped-names.ts'
 import type { UniqueParams } from '../../../model/enqueue.ts'
 import type { RunRow, UniqueRow } from '../../../model/rows.ts'
-import type { Change } from '../change.ts'
 import { NeedMore } from '../need.ts'
+import type { Runs, WorkingSet } from '../working-set.ts'
+import type { Ending } from './changed-runs.ts'
+import { findRun, finishRun } from './changed-runs.ts'
 import { UNTOLD } from './remarks.ts'
 import { waitOf } from './runs.ts'
 
@@ -26,7 +28,12 @@ export function uniqueKeyOf({ key }: UniqueParams, tenant: string | undefined): 
 }
 
 /** `taken` knows the keys given away in this transaction. */
-export function claimUnique(change: Change, id: string, unique: UniqueParams, taken: Map<string, string>): Claimed {
+export function claimUnique(
+  change: Ending & Runs & Pick<WorkingSet, 'uniques' | 'asked'>,
+  id: string,
+  unique: UniqueParams,
+  taken: Map<string, string>,
+): Claimed {
   const holder = holderOf(change, unique, taken)
   if (holder !== null && unique.onConflict === 'ignore') return { holder, replaced: null, runAt: null }
   if (holder !== null && unique.onConflict === 'reject') throw duplicate(holder, unique.key)
@@ -44,14 +51,18 @@ export function claimUnique(change: Change, id: string, unique: UniqueParams, ta
 }
 
 /** The run that has the key and counts as its holder by the newcomer's own rules; null: the key is free for him. */
-function holderOf(change: Change, unique: UniqueParams, taken: ReadonlyMap<string, string>): RunRow | null {
+function holderOf(
+  change: Runs & Pick<WorkingSet, 'asked' | 'now'>,
+  unique: UniqueParams,
+  taken: ReadonlyMap<string, string>,
+): RunRow | null {
   const given = taken.get(`unique ${unique.key}`)
   const row = given === undefined ? change.loaded.uniques.get(unique.key) : undefined
   const id = given ?? row?.runId
   if (id === undefined) return null
   // Nobody holds a key for longer than he asked for.
   if (row !== undefined && row.expiresAt !== null && row.expiresAt <= change.now) return null
-  const run = change.run(id)
+  const run = findRun(change, id)
   if (run === undefined) {
     if (change.asked.has(`run ${id}`)) return null
     change.asked.add(`run ${id}`)
@@ -66,9 +77,9 @@ function holderOf(change: Change, unique: UniqueParams, taken: ReadonlyMap<strin
 }
 
 /** Cancels what has not ended; an active one is fenced off at once, and nobody knows how far it came. */
-function replace(change: Change, holder: RunRow): boolean {
+function replace(change: Ending, holder: RunRow): boolean {
   if (holder.status !== 'pending' && holder.status !== 'leased') return false
-  change.finish(holder, {
+  finishRun(change, holder, {
     happening: 'cancel',
     now: change.now,
     result: null,

@@ -1,0 +1,19 @@
+/** Instances that were idle or queued start. */
+
+import { recordEvent } from '../events.ts'
+import { happen } from '../happenings.ts'
+import { enterQueue, mayBegin } from '../quotas.ts'
+import type { Member, WorkingSet } from '../working-set.ts'
+
+/** An idle one is queued, and begins if it may. */
+export function startIdle(change: WorkingSet, member: Member, actor: string | null): void {
+  const { id, slotKey: key } = member.row
+  happen(change, id, { kind: 'queue' })
+  enterQueue(change, member, actor)
+  if (key === null || mayBegin(change, key)) leaveQueue(change, member)
+}
+
+export function leaveQueue(change: WorkingSet, member: Member): void {
+  recordEvent(change, member, 'instance.dequeued', null, null)
+  happen(change, member.row.id, { kind: 'start' })
+}

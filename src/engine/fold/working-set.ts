@@ -1,0 +1,155 @@
+/**
+ * The working set of one transaction: the instances and runs that were loaded, what happenings have changed in them, and the
+ * rows that come of it. It is data only; the functions of this directory change it. Nothing here survives the transaction.
+ * A function that lacks something throws NeedMore; the transaction loads it and folds again from the beginning.
+ */
+
+import type { NewCommand } from '../../model/commands.ts'
+import type {
+  EventRow,
+  GateRow,
+  InstanceRow,
+  ItemChunk,
+  NetRow,
+  QueueRow,
+  RunRow,
+  ScheduleRow,
+  UniqueRow,
+  WorkerRow,
+} from '../../model/rows.ts'
+import type { CompiledNet } from '../../net/compile.ts'
+import type { Facts } from '../../net/facts.ts'
+import type { Entries, Happening } from '../../net/marking.ts'
+import type { Json } from '../../net/net.ts'
+import type { SlotKey } from '../../net/slots.ts'
+import type { Loaded, Need } from '../../store/store.ts'
+import type { Admission } from './admission.ts'
+import type { Evaluators } from './evaluators.ts'
+import { RecordedResults } from './recorded-results.ts'
+
+/** An instance that takes part in the transaction. */
+export interface Member {
+  /** Its eventSeq is stale while the transaction lasts: `seq` counts. */
+  row: InstanceRow
+  seq: number
+  readonly net: CompiledNet
+  readonly isNew: boolean
+  dirty: boolean
+  /** Changed slots over the loaded ones; null: removed. */
+  readonly slots: Map<SlotKey, Json | null>
+  /** Items in hand: literal ones of a new instance (fire 0), lists frozen in this transaction. */
+  readonly items: Map<string, { readonly first: number; readonly values: readonly Json[] }>
+  facts: Facts | null
+}
+
+/** Compiled nets in memory. */
+interface Nets {
+  get(hash: string): CompiledNet | undefined
+  load(row: NetRow): CompiledNet
+  /** Which net an instance runs. */
+  remember(instanceId: string, hash: string): void
+}
+
+/** What a fold uses besides what was loaded. */
+export interface FoldDeps {
+  readonly nets: Nets
+  readonly evaluators: Evaluators
+  readonly newId: () => string
+  readonly maxDepth: number
+}
+
+/** A run that what follows may send back to work. */
+export interface Redrive {
+  readonly run: RunRow
+  /** What was asked of a service for it, if it was. */
+  readonly command: NewCommand | Pick<NewCommand, 'subject' | 'body' | 'resendMs'> | null
+  /** Goes into its event. */
+  readonly about: { readonly [key: string]: Json }
+  readonly actor: string | null
+}
+
+/** A child that no longer belongs to its parent, by the place that starts it. */
+export interface DetachedChild {
+  readonly id: string
+  /** The nth of its node. */
+  readonly n: number
+  /** The instance that this one repeats has started it already. */
+  readonly before: boolean
+}
+
+export class WorkingSet {
+  readonly loaded: Loaded
+  readonly now: number
+  readonly deps: FoldDeps
+  readonly admission: Admission
+  readonly members = new Map<string, Member>()
+  /** Existing runs changed. */
+  readonly runs = new Map<string, RunRow>()
+  readonly newRuns = new Map<string, RunRow>()
+  /** Runs to delete. */
+  readonly removedRuns = new Set<string>()
+  readonly gates = new Map<string, GateRow>()
+  readonly newGates = new Map<string, GateRow>()
+  readonly chunks: ItemChunk[] = []
+  readonly netRows = new Map<string, NetRow>()
+  readonly names: { readonly name: string; readonly rootId: string }[] = []
+  readonly events: EventRow[] = []
+  /** Where the `created` event of a new run is. */
+  readonly createdEvents = new Map<string, number>()
+  readonly signalled = new Set<string>()
+  readonly uniques = new Map<string, UniqueRow>()
+  readonly queues = new Map<string, QueueRow>()
+  readonly schedules = new Map<string, ScheduleRow>()
+  readonly workers = new Map<string, WorkerRow>()
+  readonly commands = new Map<string, NewCommand>()
+  readonly results = new RecordedResults()
+  /** By place. */
+  readonly detached = new Map<string, DetachedChild>()
+  /** By node: how many children it has detached, with those of this transaction. */
+  readonly detachedCounts = new Map<string, number>()
+  /** By place. */
+  readonly redrives = new Map<string, Redrive>()
+  /** Context entries of runs that were taken over from an earlier instance. */
+  readonly taken = new Map<string, Entries>()
+  /** Whether arguments stored out of line are the same in two instances. */
+  readonly shared = new Map<string, boolean>()
+  /** Times of new runs that were counted from now, not named: part of their `created` event, in case the clock is set back. */
+  readonly counted = new Map<string, { readonly delay_ms?: number; readonly expires_in_ms?: number }>()
+  readonly endedIds: string[] = []
+  /** Limits under which this transaction found or put an instance in the queue. */
+  readonly queuedUnder = new Set<string>()
+  /** Things asked for that may not exist. */
+  readonly asked: Set<string>
+  /** Must be loaded before this pass counts, though nothing that was folded after it depends on it. */
+  readonly lacking: Need[] = []
+  /** Happenings that are still to be folded. */
+  readonly pending: { readonly id: string; readonly happening: Happening }[] = []
+
+  constructor(loaded: Loaded, admission: Admission, deps: FoldDeps, asked: Set<string>) {
+    this.loaded = loaded
+    this.now = loaded.now
+    this.asked = asked
+    this.admission = admission
+    this.deps = deps
+  }
+}
+
+/** What finds or takes up an instance. */
+export type Members = Pick<WorkingSet, 'loaded' | 'members' | 'deps'>
+/** What reads slots, of instances that take part and of others. */
+export type Slots = Pick<WorkingSet, 'loaded' | 'members'>
+/** What records events. */
+export type Events = Members & Pick<WorkingSet, 'events' | 'now'>
+/** What finds a run. */
+export type Runs = Pick<WorkingSet, 'loaded' | 'runs' | 'newRuns'>
+/** What replaces a run. */
+export type ChangedRuns = Pick<WorkingSet, 'runs' | 'newRuns'>
+/** What results are recorded, or read. */
+export type Results = Slots & Pick<WorkingSet, 'results' | 'lacking' | 'deps'>
+/** What schedules a happening. */
+export type Pending = Pick<WorkingSet, 'pending'>
+
+/** Folds the happening after those that are under way. */
+export function follow(change: Pending, id: string, happening: Happening): void {
+  change.pending.push({ id, happening })
+}
