@@ -16,7 +16,6 @@ import { bear } from '../fold/instance/instance-creation.ts'
 import { slotNeed } from '../fold/quotas.ts'
 import { INBOX_RETRY } from '../fold/run/backoff.ts'
 import { addRun, findRun } from '../fold/run/changed-runs.ts'
-import type { How } from '../fold/run/outcomes.ts'
 import { newRun } from '../fold/run/runs.ts'
 import { claimUnique, uniqueKeyOf } from '../fold/run/unique-keys.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
@@ -26,7 +25,7 @@ import type { Nets } from '../transaction/nets.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import { checkInboxRun } from './inbox-run.ts'
 import { checkGiven, checkStart, type StartLimits } from './start-check.ts'
-import { ALONE, together } from './together.ts'
+import { ALONE, together, type How } from './together.ts'
 
 const MOST = 1000
 

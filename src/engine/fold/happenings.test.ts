@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { net, node, run } from '../../../test/engine/drive.ts'
+import { FoldStage } from '../../../test/fold/stage.ts'
+import { slotKey as quotaKey } from '../../model/limits.ts'
+import type { RunRow } from '../../model/rows.ts'
+import type { Node } from '../../net/net.ts'
+import { happen } from './happenings.ts'
+import { leaveQueue } from './instance/idle-start.ts'
+import { memberOf } from './members.ts'
+import { failExecution, succeed } from './run/outcomes.ts'
+import { UNTOLD } from './run/remarks.ts'
+
+const undo = (type: string): Partial<Node> => ({
+  undo: { work: run(type), retry: null, timeout: null } as never,
+})
+const NO_RETRY = { message: 'no luck', code: 'final', retryable: false }
+
+function done(stage: FoldStage, row: RunRow): void {
+  stage.act((change) => succeed(change, row, null, UNTOLD))
+}
+
+describe('a cancel', () => {
+  it('ends what has not started, and waits for what is active', () => {
+    const stage = new FoldStage()
+    const id = stage.start(net([node('a'), node('b')], { entry: ['a', 'b'] }))
+    const active = stage.lease('a')
+    stage.act((change) => happen(change, id, { kind: 'cancel' }))
+    expect(stage.runAt('b')?.status).toBe('cancelled')
+    expect(stage.run(active.id).status).toBe('leased')
+    expect(stage.instance(id)).toMatchObject({ state: 'cancelling', endedAt: null })
+    done(stage, active)
+    expect(stage.instance(id)).toMatchObject({ state: 'cancelled', endedAt: stage.now })
+    expect(stage.eventTypes().at(-1)).toBe('instance.cancelled')
+  })
+
+  it('signals the workers that hold its runs', () => {
+    const stage = new FoldStage()
+    const id = stage.start(net([node('a')]))
+    stage.lease('a')
+    const { change } = stage.act((working) => happen(working, id, { kind: 'cancel' }))
+    expect([...change.signalled]).toEqual([id])
+  })
+})
+
+describe('a deadline', () => {
+  it('takes active runs from their workers and fails the instance', () => {
+    const stage = new FoldStage()
+    const id = stage.start(net([node('a', ['b']), node('b')], { timeoutMs: 1_000 }))
+    expect(stage.instance(id).deadlineAt).toBe(stage.now + 1_000)
+    const active = stage.lease('a')
+    stage.now += 1_000
+    stage.act((change) => happen(change, id, { kind: 'deadline' }))
+    expect(stage.run(active.id)).toMatchObject({ status: 'cancelled', unknown: true })
+    expect(stage.instance(id)).toMatchObject({ state: 'failed', reason: 'deadline' })
+  })
+})
+
+describe('a rollback', () => {
+  it('undoes in the reverse order of completion, one after the other', () => {
+    const stage = new FoldStage()
+    const id = stage.start(
+      net([node('a', ['c'], undo('undo.a')), node('b', ['c'], undo('undo.b')), node('c', [], { join: 'count' })], {
+        entry: ['a', 'b'],
+        onFailure: 'compensate',
+      }),
+    )
+    done(stage, stage.lease('b'))
+    done(stage, stage.lease('a'))
+    const last = stage.lease('c')
+    stage.act((change) => failExecution(change, last, NO_RETRY, false, UNTOLD, { random: () => 0 }))
+    expect(stage.instance(id).state).toBe('compensating')
+    expect(stage.runAt('b', 'undo')).toBeUndefined()
+    done(stage, stage.lease('a', 'undo'))
+    expect(stage.runAt('b', 'undo')?.type).toBe('undo.b')
+    done(stage, stage.lease('b', 'undo'))
+    expect(stage.instance(id).state).toBe('compensated')
+  })
+
+  it('gives an undo the arguments and the result of the work', () => {
+    const stage = new FoldStage()
+    stage.start(net([node('a', ['b'], undo('undo.a')), node('b')], { onFailure: 'compensate' }))
+    const first = stage.lease('a')
+    stage.act((change) => succeed(change, first, '{"paid":1}', UNTOLD))
+    const second = stage.lease('b')
+    stage.act((change) => failExecution(change, second, NO_RETRY, false, UNTOLD, { random: () => 0 }))
+    expect(JSON.parse(stage.runAt('a', 'undo')?.payload ?? '')).toEqual({ args: null, result: { paid: 1 } })
+  })
+})
+
+describe('a quota', () => {
+  const key = quotaKey('test', null)
+  const limit = { key, maxConcurrent: 1, ratePer: null, periodMs: null, inUse: 0, windowStart: 0, windowUsed: 0 }
+
+  it('queues an instance for which there is no room, until another has ended', () => {
+    const stage = new FoldStage()
+    stage.limits.set(key, limit)
+    const first = stage.start(net([node('a')]), { slotKey: key })
+    const second = stage.start(net([node('a')]), { slotKey: key })
+    expect(stage.instance(first).state).toBe('running')
+    expect(stage.instance(second)).toMatchObject({ state: 'queued', queuedAt: stage.now })
+    const [active] = [...stage.runs.values()]
+    expect(stage.runs.size).toBe(1)
+    stage.add({ ...(active as RunRow), status: 'leased', sessionId: 's', leasedBy: 'worker', leasedAt: stage.now })
+    const { change } = stage.act((working) => succeed(working, stage.run((active as RunRow).id), null, UNTOLD))
+    expect([...change.admission.freed]).toEqual([key])
+    stage.act((working) => leaveQueue(working, memberOf(working, second)))
+    expect(stage.instance(second).state).toBe('running')
+    expect(stage.limits.get(key)?.inUse).toBe(1)
+  })
+})
