@@ -25,7 +25,7 @@ import type { Nets } from '../transaction/nets.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import { checkInboxRun } from './inbox-run.ts'
 import { checkGiven, checkStart, type StartLimits } from './start-check.ts'
-import { ALONE, together, type How } from './together.ts'
+import { ALONE, type How, together } from './together.ts'
 
 const MOST = 1000
 
