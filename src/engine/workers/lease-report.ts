@@ -6,18 +6,10 @@ import type { LeaseReport, LeaseSettled } from '../../model/leases.ts'
 import type { RunRow } from '../../model/rows.ts'
 import { memberOf } from '../fold/members.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
+import { leaseExpired } from '../fold/run/ended-leases.ts'
 import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
 import { lastExecution, noteLate } from '../fold/run/late-success.ts'
-import {
-  type Chance,
-  failExecution,
-  giveBack,
-  leaseExpired,
-  overdue,
-  postpone,
-  requeue,
-  succeed,
-} from '../fold/run/outcomes.ts'
+import { type Chance, failExecution, giveBack, overdue, postpone, requeue, succeed } from '../fold/run/outcomes.ts'
 import type { Said } from '../fold/run/remarks.ts'
 import { waitOf } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'

@@ -5,17 +5,8 @@ import { aRun } from '../../../../test/store/rows.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Retry } from '../../../net/net.ts'
-import {
-  cancelled,
-  failExecution,
-  giveBack,
-  leaseExpired,
-  overdue,
-  postpone,
-  reported,
-  succeed,
-  unrecordable,
-} from './outcomes.ts'
+import { leaseExpired } from './ended-leases.ts'
+import { cancelled, failExecution, giveBack, overdue, postpone, reported, succeed, unrecordable } from './outcomes.ts'
 import { UNTOLD } from './remarks.ts'
 
 const CHANCE = { random: () => 0.5 }

@@ -24,7 +24,7 @@ import { noteLate } from './late-success.ts'
 import { iso, reasonOf, storyOf } from './lease-events.ts'
 import { type Said, type Told, UNTOLD } from './remarks.ts'
 import { policyOf } from './retry-policy.ts'
-import { deferred, MAX_DELIVERIES, placeOf, postponed, requeued, retried, returned } from './runs.ts'
+import { deferred, placeOf, postponed, requeued, retried, returned } from './runs.ts'
 
 export interface Chance {
   readonly random: () => number
@@ -86,68 +86,6 @@ export function reported(
   else if (outcome.kind === 'later') postpone(change, run, outcome.delayMs, told)
   else giveBack(change, run, false, told)
   return 'recorded'
-}
-
-/** Its session died. Started work counts as a failed execution; a mere delivery does not, up to a cap. */
-export function lost(change: WorkingSet, runId: string, chance: Chance): void {
-  const run = findRun(change, runId)
-  if (run === undefined || run.status !== 'leased' || run.sessionId === null) return
-  const session = change.loaded.sessions.get(run.sessionId)
-  if (session === undefined && !change.asked.has(run.sessionId)) {
-    change.asked.add(run.sessionId)
-    throw new NeedMore({ sessions: [run.sessionId] })
-  }
-  if (session !== undefined && session.state !== 'dead') return
-  if (run.startedAt === null && run.deliveries + 1 < MAX_DELIVERIES) return giveBack(change, run, true, UNTOLD)
-  const message =
-    run.startedAt === null ? 'delivered too often without a start' : `worker ${run.leasedBy ?? '?'} was lost`
-  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, chance)
-}
-
-/**
- * Leased to a session whose worker does not hold it. If it never began it goes back as if it had never left; otherwise its
- * outcome is lost, which costs an attempt.
- */
-export function strayed(
-  change: WorkingSet,
-  runId: string,
-  held: { readonly sessionId: string; readonly epoch: number; readonly chance: Chance },
-): void {
-  const run = findRun(change, runId)
-  if (run?.status !== 'leased' || run.sessionId !== held.sessionId || run.epoch !== held.epoch) return
-  if (run.startedAt === null) return giveBack(change, run, false, UNTOLD)
-  const message = `worker ${run.leasedBy ?? '?'} no longer holds it, and its outcome is not recorded`
-  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, held.chance)
-}
-
-/** A lease ran out: claimable at once, one execution spent. */
-export function leaseExpired(change: WorkingSet, runId: string, chance: Chance): void {
-  const run = findRun(change, runId)
-  if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
-  // Whichever ended first decides, however late we come.
-  if (run.timeoutAt !== null && run.timeoutAt <= run.leaseUntil) return overdue(change, runId, chance)
-  failExecution(change, run, expiry(change, run), true, UNTOLD, chance)
-}
-
-function expiry(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Failure {
-  const category = 'transient'
-  const holder = run.leasedBy ?? ''
-  const silent = `worker ${holder} neither ended it nor extended its lease in time`
-  // Plain SQL holds it: only the row tells who, and it never beat.
-  if (run.leaseMs === null) return { code: 'lease_expired', message: silent, category }
-  const worker = change.loaded.sessions.get(holder)
-  if (worker === undefined && !change.asked.has(`worker ${holder}`)) {
-    change.asked.add(`worker ${holder}`)
-    throw new NeedMore({ sessions: [holder] })
-  }
-  if (worker?.holds === 'lease' && worker.state === 'dead') {
-    const code = 'worker_death'
-    return { code, type: code, message: `worker ${holder} stopped sending heartbeats`, category }
-  }
-  // The inbox has one word for it, whoever held the lease.
-  if (run.inbox) return { code: 'lease_expired', message: silent, category }
-  const code = 'visibility_timeout'
-  return { code, type: code, message: `neither ended nor renewed within ${run.leaseMs} ms`, category }
 }
 
 /** Past its timeout while active, or past its expiry while not started. */
@@ -378,14 +316,6 @@ export function requeue(
   const data = { attempt: row.attempt, ...(error === null ? {} : { error: error as unknown as Json }) }
   const { event } = transitionOf(run.status, 'requeue')
   recordRunEvent(change, row, event, { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
-}
-
-/** Leased on its own, but whoever asked for it was gone by then: back as if it had never left. */
-export function unclaimed(change: WorkingSet, runId: string, epoch: number): void {
-  const run = findRun(change, runId)
-  if (run?.status !== 'leased' || run.leaseMs === null || run.epoch !== epoch) return
-  const before = run.attempt === 0 ? { ...run, firstStartedAt: null } : run
-  giveBack(change, before, false, UNTOLD)
 }
 
 /** What governance forbids is for people to allow, not for another try. */
