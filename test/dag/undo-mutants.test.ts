@@ -80,7 +80,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'outcomes of one transaction share a number',
-    file: 'engine/fold/working-set.ts',
+    file: 'engine/fold/run/changed-runs.ts',
     right: 'member === null ? null : member.seq + 1)',
     wrong: 'member === null ? null : member.row.eventSeq + 1)',
   },
