@@ -5,8 +5,8 @@ import { ERRORS, type ErrorCode, knownHint, PetrelError } from '../kernel/errors
 import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
 import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../kernel/store-errors.ts'
 import { DefinitionError } from '../notations/source/mistakes.ts'
-import { OJS_WORDS } from '../server/ojs-words.ts'
 import { errorDetailsWire } from '../wire/error-details.ts'
+import { OJS_WORDS } from './ojs-words.ts'
 import { RequestError } from './request-error.ts'
 
 export interface ErrorBody {

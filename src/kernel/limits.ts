@@ -30,5 +30,8 @@ export const MAX_LISTED_MISTAKES = 100
 /** Suggestions per file. Each one compares a name with every other name. */
 export const MAX_SUGGESTIONS = 20
 
+/** The longest delay of a run that continues later: a year and a day. Longer waits belong into a schedule. */
+export const MAX_LATER_MS = 366 * 86_400_000
+
 /** setTimeout fires immediately for a longer delay. */
 export const MAX_TIMER_MS = 2 ** 31 - 1

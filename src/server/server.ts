@@ -6,6 +6,7 @@ import type { EngineApi } from '../engine/api.ts'
 import { guardAnswers } from '../http/answer-room.ts'
 import { type AuthMode, authenticate, isLoopback } from '../http/auth.ts'
 import { readBodies } from '../http/body.ts'
+import { mount } from '../http/describe/route.ts'
 import { errorPageRoute } from '../http/error-page.ts'
 import { LongPolls } from '../http/long-polls.ts'
 import { answerBroken, answerUnrouted, requestId, speak } from '../http/protocol.ts'
@@ -23,11 +24,11 @@ import { eventRoutes } from './events/routes.ts'
 import { decideRoutes } from './gates/decide.ts'
 import { gateRoutes } from './gates/routes.ts'
 import { healthRoutes } from './health.ts'
-import { inboxRoutes } from './inbox/routes.ts'
 import { indexRoute } from './index-page.ts'
 import { instanceRoutes } from './instances/routes.ts'
 import { serveMetrics } from './metrics/metrics.ts'
 import { openapiRoutes } from './openapi/routes.ts'
+import { CORE_ROUTES } from './routes.ts'
 import { sagaRoutes } from './sagas/routes.ts'
 
 export interface ServerOptions {
@@ -101,14 +102,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
   const longPolls = new LongPolls(closing.signal)
   const streamSeats = new Seats(STREAM_SEATS)
-  const metrics = serveMetrics(app, engine, version)
   healthRoutes(app, { store: engine.store, version, ready: () => ready })
   ojsRoutes(app, {
     engine,
     version,
     closing: closing.signal,
     logger,
-    metrics,
+    metrics: serveMetrics(app, engine, version),
     streamSeats,
     longPolls,
     voices: new Voices(),
@@ -118,10 +118,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       allowPrivateWebhooks: options.allowPrivateWebhooks ?? auth === 'loopback',
     },
   })
-  inboxRoutes(app, { engine, longPolls })
   const catalog = new Catalog({ engine, logger })
+  const events = new Events({ engine, logger })
+  mount(app, CORE_ROUTES, { engine, catalog, events, longPolls, streamSeats, closing: closing.signal, logger })
   definitionRoutes(app, catalog)
-  eventRoutes(app, new Events({ engine, logger }))
+  eventRoutes(app, events)
   instanceRoutes(app, { engine, catalog, streamSeats, closing: closing.signal })
   sagaRoutes(app, engine)
   gateRoutes(app, engine)

@@ -1,9 +1,63 @@
 /** Definitions as /v1 and `--json` show them. */
 
 import type { DefinitionHead, DefinitionRow } from '../model/definitions.ts'
-import { json, time, type Wire } from './value.ts'
+import {
+  anything,
+  flag,
+  list,
+  time as moment,
+  named,
+  nullable,
+  object,
+  optional,
+  text,
+  uuid,
+  type Value,
+  whole,
+  word,
+} from './schema.ts'
+import { json, time } from './value.ts'
 
-export function definitionWire(row: DefinitionHead): Wire {
+const DEFINITION = {
+  id: uuid(),
+  name: text(),
+  version: text('As its author counts, or 1, 2, 3 …'),
+  number: whole('Counts the versions of a name.'),
+  latest: flag('It starts when no version is named, and its trigger is heard.'),
+  dialect: text('Its notation.'),
+  tenant: nullable(text()),
+  trigger: anything('What starts it by itself; null: nothing.'),
+  net: text('Hash of the net it was compiled to.'),
+  source_hash: text('SHA-256 of its text.'),
+  created_at: moment(),
+  created_by: nullable(text()),
+  used_at: nullable(moment('First started then; its text stays as it is since.')),
+  retired_at: nullable(moment()),
+}
+
+export const Definition = named('Definition', object(DEFINITION))
+const Source = object({ ...DEFINITION, source: text('Its text.') })
+
+const Mistake = object({
+  file: optional(text('If it is another file.')),
+  line: whole(),
+  column: whole(),
+  path: text(),
+  message: text(),
+  hint: nullable(text()),
+  rule: optional(text('The rule it breaks, as a stable word.')),
+})
+
+export const DeployReply = named(
+  'Deployed',
+  object({
+    definition: Definition,
+    what: word(['created', 'unchanged', 'replaced', 'restored']),
+    warnings: list(Mistake, 'Valid, but likely to cause trouble.'),
+  }),
+)
+
+export function definitionWire(row: DefinitionHead): Value<typeof Definition> {
   return {
     id: row.id,
     name: row.name,
@@ -24,15 +78,15 @@ export function definitionWire(row: DefinitionHead): Wire {
 
 interface Deployed {
   readonly row: DefinitionHead
-  readonly what: string
-  readonly warnings: readonly object[]
+  readonly what: Value<typeof DeployReply>['what']
+  readonly warnings: readonly Value<typeof Mistake>[]
 }
 
 /** With its text. */
-export function sourceWire(row: DefinitionRow): Wire {
+export function sourceWire(row: DefinitionRow): Value<typeof Source> {
   return { ...definitionWire(row), source: row.source }
 }
 
-export function deployedWire({ row, what, warnings }: Deployed): Wire {
+export function deployedWire({ row, what, warnings }: Deployed): Value<typeof DeployReply> {
   return { definition: definitionWire(row), what, warnings }
 }

@@ -1,8 +1,23 @@
 /** Events of the history: of an instance, and of a run by itself. */
 import type { StoredEvent } from '../model/rows.ts'
-import { json, time, type Wire } from './value.ts'
+import { anything, time as moment, named, nullable, object, text, uuid, type Value, whole } from './schema.ts'
+import { json, time } from './value.ts'
 
-export function eventWire(event: StoredEvent): Wire {
+export const InstanceEvent = named(
+  'InstanceEvent',
+  object({
+    seq: nullable(whole('Counts the events of an instance.')),
+    type: text(),
+    at: moment(),
+    instance_id: nullable(uuid()),
+    run_id: nullable(uuid()),
+    node: nullable(text()),
+    actor: nullable(text('Who did it, where somebody said.')),
+    data: anything('What belongs to it.'),
+  }),
+)
+
+export function eventWire(event: StoredEvent): Value<typeof InstanceEvent> {
   return {
     seq: event.seq,
     type: event.type,
@@ -15,6 +30,16 @@ export function eventWire(event: StoredEvent): Wire {
   }
 }
 
-export function runEventWire(event: StoredEvent): Wire {
+export const RunEvent = named(
+  'RunEvent',
+  object({
+    type: text('created, leased, started, heartbeat, succeeded, failed, retried, cancelled, returned …'),
+    at: moment(),
+    actor: nullable(text('Who did it, where somebody said.')),
+    data: anything('What belongs to it: worker_id, attempt, error …'),
+  }),
+)
+
+export function runEventWire(event: StoredEvent): Value<typeof RunEvent> {
   return { type: event.type, at: time(event.at), actor: event.actor, data: json(event.data) }
 }

@@ -1,10 +1,64 @@
 /** Gates: what they ask, the votes, and what is still missing. */
-import { type GateView, type Vote, votesOf } from '../model/gates.ts'
+import { type Vote as CastVote, type GateView, votesOf } from '../model/gates.ts'
 import type { GateRow } from '../model/rows.ts'
 import { isOmitted } from '../model/shown.ts'
-import { shown, time, type Wire } from './value.ts'
+import {
+  anything,
+  flag,
+  list,
+  time as moment,
+  named,
+  nullable,
+  object,
+  oneOf,
+  text,
+  uuid,
+  type Value,
+  whole,
+  word,
+} from './schema.ts'
+import { shown, time } from './value.ts'
 
-export function gateWire(row: GateRow): Wire {
+export const GATE_STATES = ['open', 'approved', 'rejected', 'closed'] as const
+
+const Vote = named(
+  'GateVote',
+  object({
+    by: nullable(text()),
+    roles: list(text()),
+    at: moment(),
+    approved: flag(),
+    answer: anything('null: none.'),
+    reason: nullable(text()),
+    link: nullable(uuid('The link it came by.')),
+  }),
+)
+
+const VOTES = list(Vote, 'Oldest first.')
+const Omitted = object({ $omitted: object({ bytes: whole(), href: text('Where the value is shown whole.') }) })
+
+const GATE = {
+  id: uuid(),
+  instance_id: uuid(),
+  node: text(),
+  state: word(GATE_STATES),
+  options: anything('As the definition gave them.'),
+  args: anything('What it is about.'),
+  due_at: nullable(moment('When it is decided without a vote.')),
+  on_timeout: word(['approve', 'reject']),
+  answer: anything('Of the approval that decided.'),
+  answered_by: nullable(text()),
+  reason: nullable(text()),
+  votes: oneOf([VOTES, Omitted]),
+  escalated: whole('Stages of its escalation that have begun.'),
+  escalates_at: nullable(moment('When the next begins.')),
+  created_at: moment(),
+  answered_at: nullable(moment()),
+}
+
+export const Gate = named('Gate', object(GATE))
+
+export function gateWire(row: GateRow): Value<typeof Gate> {
   const href = `/v1/gates/${row.id}`
   return {
     id: row.id,
@@ -18,7 +72,7 @@ export function gateWire(row: GateRow): Wire {
     answer: shown(row.answer, href),
     answered_by: row.answeredBy,
     reason: row.reason,
-    votes: isOmitted(row.votes) ? shown(row.votes, href) : votesOf(row).map(voteWire),
+    votes: isOmitted(row.votes) ? (shown(row.votes, href) as Value<typeof Omitted>) : votesOf(row).map(voteWire),
     escalated: row.escalated,
     escalates_at: row.state === 'open' ? time(row.escalateAt) : null,
     created_at: time(row.createdAt),
@@ -26,12 +80,40 @@ export function gateWire(row: GateRow): Wire {
   }
 }
 
-function voteWire({ by, roles, at, approved, answer = null, reason, link }: Vote): Wire {
+function voteWire({ by, roles, at, approved, answer = null, reason, link }: CastVote): Value<typeof Vote> {
   return { by, roles, at: time(at), approved, answer, reason, link }
 }
 
+export const GateDetail = named(
+  'GateView',
+  object({
+    ...GATE,
+    title: nullable(text()),
+    description: nullable(text()),
+    form: anything('JSON Schema of the answer; null: none.'),
+    instance: object({ id: uuid(), name: text(), state: text(), root_id: uuid() }),
+    standing: object({
+      quorum: whole('Approvals needed.'),
+      seats: whole('Votes there can be.'),
+      approvals: whole(),
+      rejections: whole(),
+      missing: nullable(
+        object(
+          {
+            approvals: whole('Still needed.'),
+            names: nullable(list(text(), 'Of those named, who has not voted.')),
+            roles: nullable(list(text(), 'Any of these lets vote.')),
+          },
+          'Approvals that are still needed, and of whom: those named, anybody with one of the roles, or simply anybody. null: it is decided.',
+        ),
+      ),
+      excluded: list(text(), 'They began it and may not decide.'),
+    }),
+  }),
+)
+
 /** With how it stands: what it takes, and who is still missing. */
-export function gateViewWire({ gate, instance, standing }: GateView): Wire {
+export function gateViewWire({ gate, instance, standing }: GateView): Value<typeof GateDetail> {
   const { options, quorum, seats, approvals, rejections, roles, missing, excluded } = standing
   return {
     ...gateWire(gate),
@@ -44,7 +126,6 @@ export function gateViewWire({ gate, instance, standing }: GateView): Wire {
       seats,
       approvals,
       rejections,
-      /** Approvals that are still needed, and of whom: those named, anybody with one of the roles, or simply anybody. */
       missing: gate.state === 'open' ? { approvals: quorum - approvals, names: missing, roles } : null,
       excluded,
     },

@@ -2,10 +2,55 @@
 import { unscopedName } from '../kernel/scoped-names.ts'
 import type { Enqueued } from '../model/enqueue.ts'
 import type { RunRow } from '../model/rows.ts'
-import { json, shown, time, type Wire } from './value.ts'
+import { RUN_STATUSES } from './run.ts'
+import {
+  anything,
+  flag,
+  time as moment,
+  named,
+  nullable,
+  object,
+  text,
+  uuid,
+  type Value,
+  whole,
+  word,
+} from './schema.ts'
+import { json, rows, shown, time } from './value.ts'
 
 /** Names that clients of the table know; queue, tenant and what follows is ours. */
-export function inboxRunWire(row: RunRow): Wire {
+export const INBOX_RUN = {
+  id: uuid(),
+  type: text('Dotted, and its last word is a version: `billing.invoice.v1`.'),
+  payload: anything('What it was submitted with.'),
+  status: word(RUN_STATUSES),
+  priority: whole('Smaller is earlier; 100 is the default.'),
+  run_at: moment('Not before then.'),
+  idempotency_key: nullable(text('Taken permanently.')),
+  attempt: whole('Executions that failed so far.'),
+  max_attempts: whole('Executions in all.'),
+  leased_by: nullable(text('Who holds it.')),
+  lease_until: nullable(moment('It is taken back then unless a heartbeat comes; null while a session holds it.')),
+  last_error: nullable(text()),
+  result: anything('What its worker returned.'),
+  created_at: moment(),
+  deleted_at: nullable(moment('Since then nobody takes it, and lists do not show it.')),
+  queue: text(),
+  tenant: nullable(text()),
+  instance_id: nullable(uuid('The workflow it is a step of.')),
+  node: nullable(text('Which step.')),
+  cancel_requested: flag('Its worker should stop.'),
+  error: anything('The last error: code, message, details.'),
+}
+
+export const InboxRun = named('InboxRun', object(INBOX_RUN))
+export const InboxRunReply = named('InboxRunReply', object({ run: InboxRun }))
+export const InboxRunList = named(
+  'InboxRunList',
+  object({ runs: rows(InboxRun), next_before: nullable(text('Send it as `before`; null: there is no more.')) }),
+)
+
+export function inboxRunWire(row: RunRow): Value<typeof InboxRun> {
   return {
     id: row.id,
     type: row.type,
@@ -31,6 +76,15 @@ export function inboxRunWire(row: RunRow): Wire {
   }
 }
 
-export function submitWire({ id, created, run }: Enqueued): Wire {
+export const SubmitReply = named(
+  'SubmitReply',
+  object({
+    id: uuid(),
+    created: flag('false: the key was taken, this is the run that has it.'),
+    run: nullable(InboxRun),
+  }),
+)
+
+export function submitWire({ id, created, run }: Enqueued): Value<typeof SubmitReply> {
   return { id, created, run: run === null ? null : inboxRunWire(run) }
 }

@@ -3,9 +3,22 @@ import { unscopedName } from '../kernel/scoped-names.ts'
 import type { InstanceRow } from '../model/rows.ts'
 import type { InstanceState } from '../net/marking.ts'
 import type { InstanceView } from '../views/view.ts'
-import { gateWire } from './gate.ts'
-import { runWire } from './run.ts'
-import { time, type Wire } from './value.ts'
+import { Gate, gateWire } from './gate.ts'
+import { Run, runWire } from './run.ts'
+import {
+  anything,
+  list,
+  time as moment,
+  named,
+  nullable,
+  object,
+  text,
+  uuid,
+  type Value,
+  whole,
+  word,
+} from './schema.ts'
+import { time } from './value.ts'
 
 export const STATES: readonly InstanceState[] = [
   'idle',
@@ -20,7 +33,36 @@ export const STATES: readonly InstanceState[] = [
   'compensated',
 ]
 
-export function instanceWire(row: InstanceRow): Wire {
+export const Instance = named(
+  'Instance',
+  object({
+    id: uuid(),
+    name: text('Of its workflow.'),
+    dialect: text('The notation it was written in.'),
+    state: word(STATES),
+    outcome: nullable(text('What became of it: success, partial, failed, timed_out, cancelled, rolled_back …')),
+    phase: text('forward, drain, undo, final or ended.'),
+    reason: nullable(text('Why it left the forward phase.')),
+    root_id: uuid(),
+    parent_id: nullable(uuid()),
+    parent_node: nullable(text()),
+    retry_of: nullable(uuid('The instance whose results it took over.')),
+    tenant: nullable(text()),
+    start_key: nullable(text()),
+    net: text('Hash of the net it executes.'),
+    open: whole('Runs that have not ended.'),
+    waiting_gates: whole(),
+    held_tokens: whole(),
+    succeeded: whole(),
+    failed: whole(),
+    created_at: moment(),
+    started_at: nullable(moment()),
+    ended_at: nullable(moment()),
+    deadline_at: nullable(moment()),
+  }),
+)
+
+export function instanceWire(row: InstanceRow): Value<typeof Instance> {
   return {
     id: row.id,
     name: row.name,
@@ -48,7 +90,19 @@ export function instanceWire(row: InstanceRow): Wire {
   }
 }
 
-export function viewWire(view: InstanceView): Wire {
+/** What viewWire() writes; the view of an instance has more, by its notation. */
+export const VIEW = {
+  instance: Instance,
+  error: anything('Why it failed; null: it did not.'),
+  undo_error: anything('Why its undo failed, too.'),
+  runs: list(Run, 'The first 1,000.'),
+  gates: list(Gate, 'Those that are open.'),
+  children: list(Instance),
+}
+
+const View = object(VIEW)
+
+export function viewWire(view: InstanceView): Value<typeof View> {
   return {
     instance: instanceWire(view.instance),
     error: view.error,

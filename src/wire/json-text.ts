@@ -3,7 +3,6 @@
  * replaced by `{ "error": { "code": "unreadable", … } }` where it is, as far inside as it can be found; everything around
  * it is written as it is.
  */
-import type { Wire } from './value.ts'
 
 /** How far inside a reply the unreadable part is looked for: list, entry, field, argument. */
 const LEVELS = 5
@@ -20,7 +19,7 @@ export function jsonText(value: unknown, unreadable: Unreadable): string {
 }
 
 /** What stands for something that cannot be shown. */
-export function placeholder(error: unknown): { readonly error: Wire } {
+export function placeholder(error: unknown): { readonly error: { readonly code: string; readonly message: string } } {
   const message = `this value cannot be shown: ${error instanceof Error ? error.message : String(error)}`
   return { error: { code: 'unreadable', message } }
 }

@@ -1,8 +1,26 @@
 /** Entries of the registry: which runtime executes a type. */
 import type { RuntimeRow } from '../model/registry.ts'
-import { time, type Wire } from './value.ts'
+import { flag, list, time as moment, named, nullable, object, optional, text, type Value, whole } from './schema.ts'
+import { time } from './value.ts'
 
-export function registryWire(row: RuntimeRow & { readonly pending?: number }): Wire {
+export const RegistryEntry = named(
+  'RegistryEntry',
+  object({
+    workflow_name: text('The type.'),
+    intent_type: text(),
+    runtime: text('Which workers may take it.'),
+    is_enabled: flag('false: nobody may.'),
+    description: nullable(text()),
+    created_at: moment(),
+    updated_at: moment(),
+    pending: optional(whole('Runs of it that wait. In lists.')),
+  }),
+)
+
+export const RegistryReply = named('RegistryReply', object({ entry: RegistryEntry }))
+export const RegistryList = named('RegistryList', object({ entries: list(RegistryEntry) }))
+
+export function registryWire(row: RuntimeRow & { readonly pending?: number }): Value<typeof RegistryEntry> {
   return {
     workflow_name: row.workflowName,
     intent_type: row.intentType,

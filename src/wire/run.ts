@@ -1,9 +1,51 @@
 /** Runs of instances. What clients of the table know of a run is in inbox-run.ts. */
 import { unscopedName } from '../kernel/scoped-names.ts'
-import type { RunRow } from '../model/rows.ts'
-import { json, shown, time, type Wire } from './value.ts'
+import type { RunRow, RunStatus } from '../model/rows.ts'
+import {
+  anything,
+  flag,
+  time as moment,
+  named,
+  nullable,
+  object,
+  text,
+  uuid,
+  type Value,
+  whole,
+  word,
+} from './schema.ts'
+import { json, shown, time } from './value.ts'
 
-export function runWire(row: RunRow): Wire {
+export const RUN_STATUSES: readonly RunStatus[] = ['pending', 'leased', 'succeeded', 'failed', 'cancelled']
+
+export const Run = named(
+  'Run',
+  object({
+    id: uuid(),
+    type: text(),
+    queue: text(),
+    status: word(RUN_STATUSES),
+    instance_id: nullable(uuid()),
+    node: nullable(text()),
+    item: nullable(whole('In a list.')),
+    role: text('work, undo or final.'),
+    attempt: whole('Failed executions so far.'),
+    max_attempts: whole(),
+    priority: whole('Smaller is earlier.'),
+    deferred: flag('Completed later, by its id.'),
+    unknown: flag('What became of it is not known: it timed out, or its worker was lost.'),
+    dead_letter: flag(),
+    run_at: moment('Not before then.'),
+    created_at: moment(),
+    started_at: nullable(moment()),
+    finished_at: nullable(moment()),
+    leased_by: nullable(text('Who holds it.')),
+    error: anything('Why it failed.'),
+    result: anything('What it returned.'),
+  }),
+)
+
+export function runWire(row: RunRow): Value<typeof Run> {
   return {
     id: row.id,
     type: row.type,

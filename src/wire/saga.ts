@@ -1,9 +1,48 @@
 /** Sagas as /v1, `--json` and the answers on NATS show them: the columns of the views, JSON as JSON. */
 import type { RefusedRow } from '../model/commands.ts'
-import type { OpenEffect, SagaRow, SagaStepRow, SagaView } from '../model/sagas.ts'
-import { json, shown, time, type Wire } from './value.ts'
+import {
+  type OpenEffect as Effect,
+  SAGA_STATES,
+  type SagaRow,
+  type SagaStepRow,
+  type SagaView,
+} from '../model/sagas.ts'
+import {
+  anything,
+  list,
+  time as moment,
+  named,
+  nullable,
+  object,
+  text,
+  uuid,
+  type Value,
+  whole,
+  word,
+} from './schema.ts'
+import { json, shown, time } from './value.ts'
 
-export function sagaWire(row: SagaRow): Wire {
+export const Saga = named(
+  'Saga',
+  object({
+    id: uuid(),
+    tenant_id: nullable(text()),
+    type: text('Name of its definition.'),
+    state: word(SAGA_STATES),
+    request: anything('What it was started with.'),
+    result: anything('Results by step, once it has completed.'),
+    error: nullable(text()),
+    correlation_id: nullable(text()),
+    created_by: nullable(text()),
+    current_step_index: whole('Steps that have completed.'),
+    step_count: whole(),
+    created_at: moment(),
+    last_event_at: nullable(moment()),
+    completed_at: nullable(moment()),
+  }),
+)
+
+export function sagaWire(row: SagaRow): Value<typeof Saga> {
   return {
     id: row.id,
     tenant_id: row.tenantId,
@@ -22,7 +61,28 @@ export function sagaWire(row: SagaRow): Wire {
   }
 }
 
-export function sagaStepWire(row: SagaStepRow): Wire {
+const SagaStep = named(
+  'SagaStep',
+  object({
+    id: uuid('The step id: X-Workflow-Step-Id of its commands.'),
+    step_index: whole('−(i + 1): the undo of step i.'),
+    name: text(),
+    state: word(['in_progress', 'completed', 'failed']),
+    command_subject: text(),
+    command: anything('Body of the command.'),
+    command_published_at: nullable(moment()),
+    idempotency_key: text('The step id.'),
+    response: anything('What the service answered.'),
+    error: nullable(text()),
+    compensation_subject: text('Empty: there is nothing to undo.'),
+    compensation: anything('Body of the compensation, once it is built.'),
+    created_at: moment(),
+    started_at: nullable(moment()),
+    completed_at: nullable(moment()),
+  }),
+)
+
+function sagaStepWire(row: SagaStepRow): Value<typeof SagaStep> {
   return {
     id: row.id,
     step_index: row.stepIndex,
@@ -42,12 +102,27 @@ export function sagaStepWire(row: SagaStepRow): Wire {
   }
 }
 
-export function openEffectWire({ stepId, stepIndex, name, reason }: OpenEffect): Wire {
+export const OpenEffect = named(
+  'OpenEffect',
+  object({
+    step_id: uuid(),
+    step_index: whole(),
+    name: text(),
+    reason: word(['undo_failed', 'not_undone', 'in_doubt']),
+  }),
+)
+
+export function openEffectWire({ stepId, stepIndex, name, reason }: Effect): Value<typeof OpenEffect> {
   return { step_id: stepId, step_index: stepIndex, name, reason }
 }
 
+export const SagaReply = named(
+  'SagaReply',
+  object({ saga: Saga, steps: list(SagaStep), open_effects: list(OpenEffect) }),
+)
+
 /** One saga with its steps, and what its rollback has not undone. */
-export function sagaViewWire({ saga, steps, open }: SagaView): Wire {
+export function sagaViewWire({ saga, steps, open }: SagaView): Value<typeof SagaReply> {
   return {
     saga: { ...sagaWire(saga), result: shown(saga.resultJson, `/v1/instances/${saga.id}`) },
     steps: steps.map(sagaStepWire),
@@ -55,7 +130,18 @@ export function sagaViewWire({ saga, steps, open }: SagaView): Wire {
   }
 }
 
-export function refusedWire(row: RefusedRow): Wire {
+const RefusedMessage = object({
+  id: whole(),
+  at: moment(),
+  subject: text(),
+  code: text('Stable word for what was wrong.'),
+  message: text(),
+  workflow_instance_id: nullable(text('As the message said it.')),
+  step_id: nullable(text()),
+  body: text('Its first 4 KiB.'),
+})
+
+export function refusedWire(row: RefusedRow): Value<typeof RefusedMessage> {
   return {
     id: row.id,
     at: time(row.at),

@@ -1,8 +1,32 @@
 /** Schedules that submit runs. */
-import type { InboxScheduleRow } from '../model/schedules.ts'
-import { shown, time, type Wire } from './value.ts'
 
-export function scheduleWire(row: InboxScheduleRow): Wire {
+import type { InboxScheduleRow } from '../model/schedules.ts'
+import { anything, flag, time as moment, named, nullable, object, text, uuid, type Value, whole } from './schema.ts'
+import { rows, shown, time } from './value.ts'
+
+export const InboxSchedule = named(
+  'InboxSchedule',
+  object({
+    id: uuid(),
+    type: text(),
+    payload: anything('Of each run it makes.'),
+    schedule: text('Cron, five fields.'),
+    timezone: text(),
+    priority: whole(),
+    max_attempts: whole(),
+    enabled: flag(),
+    disabled_reason: nullable(text('Why the engine disabled it, such as a cron expression it cannot read.')),
+    next_run_at: moment(),
+    last_run_at: nullable(moment()),
+    created_at: moment(),
+    updated_at: moment(),
+  }),
+)
+
+export const InboxScheduleReply = named('InboxScheduleReply', object({ schedule: InboxSchedule }))
+export const InboxScheduleList = named('InboxScheduleList', object({ schedules: rows(InboxSchedule) }))
+
+export function scheduleWire(row: InboxScheduleRow): Value<typeof InboxSchedule> {
   return {
     id: row.id,
     type: row.type,

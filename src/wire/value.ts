@@ -2,8 +2,23 @@
 import { shownStored } from '../kernel/json-limits.ts'
 import { isOmitted } from '../model/shown.ts'
 import { placeholder } from './json-text.ts'
+import { list, named, object, oneOf, type Schema, text, type Value, whole } from './schema.ts'
 
 export type Wire = { readonly [key: string]: unknown }
+
+/** Stands for a row that cannot be shown. */
+export const Unreadable = named(
+  'Unreadable',
+  object(
+    { id: oneOf([text(), whole()]), error: object({ code: text('`unreadable`'), message: text() }) },
+    'In the place of what cannot be shown.',
+  ),
+)
+
+/** A list of rows, as wireEach() writes it. */
+export function rows<T>(row: Schema<T>, description?: string): Schema<readonly (T | Value<typeof Unreadable>)[]> {
+  return list(oneOf([row, Unreadable]) as Schema<T | Value<typeof Unreadable>>, description)
+}
 
 /** Where an entry that cannot be shown is recorded: `engine.faults`. */
 interface UnreadableRows {
@@ -11,11 +26,11 @@ interface UnreadableRows {
 }
 
 /** Rows one by one: one that cannot be shown becomes an entry with its id and the code `unreadable`. */
-export function wireEach<R extends { readonly id: string | number }>(
+export function wireEach<R extends { readonly id: string | number }, T>(
   faults: UnreadableRows,
   rows: readonly R[],
-  wire: (row: R) => Wire,
-): readonly Wire[] {
+  wire: (row: R) => T,
+): readonly (T | Value<typeof Unreadable>)[] {
   return rows.map((row) => {
     try {
       return wire(row)
@@ -33,7 +48,9 @@ export function shown(text: string | null, href: string): unknown {
   return { $omitted: { ...(value as { readonly $omitted: object }).$omitted, href } }
 }
 
-/** null also for a time beyond those that RFC 3339 has. */
+/** null also for a time beyond those that RFC 3339 has, which only a client with plain SQL can write. */
+export function time(at: number): string
+export function time(at: number | null): string | null
 export function time(at: number | null): string | null {
   return at === null || Math.abs(at) > LAST ? null : new Date(at).toISOString()
 }

@@ -1,8 +1,9 @@
 /** Why, as /v1 and `petrel why --json` show it: each reason with its facts and a sentence. */
 import type { Why, WhyRun } from '../views/why.ts'
 import type { InstanceReason, Reason, Wait } from '../views/why-reasons.ts'
-import { instanceWire } from './instance.ts'
+import { Instance, instanceWire } from './instance.ts'
 import { runWire } from './run.ts'
+import { list, time as moment, named, nullable, object, text, uuid, type Value, whole, word } from './schema.ts'
 import { time, type Wire } from './value.ts'
 import { aboutWords, type Moments, reasonWords } from './why-words.ts'
 
@@ -12,7 +13,37 @@ const CLOCK: Moments = {
   span: (ms) => `${ms} ms`,
 }
 
-export function whyWire({ instance, now, about, waits, next }: Why): Wire {
+const WhyReason = named(
+  'WhyReason',
+  object(
+    { kind: text('Stable; docs/why.md lists them.'), text: text('The same as a sentence.') },
+    'Further fields by kind: ids, names, counts, times.',
+  ),
+)
+
+export const WhyReply = named(
+  'Why',
+  object({
+    instance: Instance,
+    now: moment('The clock it is told by.'),
+    about: list(WhyReason, 'Of the instance as a whole.'),
+    waits: list(
+      object({
+        node: nullable(text()),
+        item: nullable(whole('In a list.')),
+        role: word(['work', 'undo', 'final']),
+        run: nullable(uuid()),
+        state: word(['pending', 'running', 'completed', 'failed', 'skipped']),
+        reasons: list(WhyReason),
+      }),
+    ),
+    next_after: nullable(text('Send it as `after`.')),
+  }),
+)
+
+type Reasoned = Value<typeof WhyReason>
+
+export function whyWire({ instance, now, about, waits, next }: Why): Value<typeof WhyReply> {
   return {
     instance: instanceWire(instance),
     now: time(now),
@@ -26,25 +57,27 @@ export function whyRunWire({ run, now, reasons }: WhyRun): Wire {
   return { run: runWire(run), now: time(now), reasons: reasons.map(reasonWire) }
 }
 
-function waitWire({ reasons, ...wait }: Wait): Wire {
-  return { ...snake(wait), reasons: reasons.map(reasonWire) }
+function waitWire({ reasons, ...wait }: Wait): Value<typeof WhyReply>['waits'][number] {
+  return { ...wait, reasons: reasons.map(reasonWire) }
 }
 
-function aboutWire(reason: InstanceReason): Wire {
-  return { ...snake(reason), text: aboutWords(reason, CLOCK) }
+function aboutWire(reason: InstanceReason): Reasoned {
+  return { ...snake(reason), kind: reason.kind, text: aboutWords(reason, CLOCK) }
 }
 
-function reasonWire(reason: Reason): Wire {
+function reasonWire(reason: Reason): Reasoned {
   const text = reasonWords(reason, CLOCK)
   if (reason.kind === 'child') {
     const { kind, child, about, waits, more } = reason
-    return { kind, child: instanceWire(child), about: about.map(aboutWire), waits: waits.map(waitWire), more, text }
+    const inside = { child: instanceWire(child), about: about.map(aboutWire), waits: waits.map(waitWire), more }
+    return { kind, ...inside, text } as Reasoned
   }
-  if (reason.kind !== 'lease') return { ...snake(reason), text }
+  if (reason.kind !== 'lease') return { ...snake(reason), kind: reason.kind, text }
   const { worker, ...rest } = reason
   const who = worker === null ? null : { id: worker.id, host: worker.host, pid: worker.pid, state: worker.state }
   const alive = worker === null ? {} : { heartbeat_at: time(worker.heartbeatAt), expires_at: time(worker.expiresAt) }
-  return { ...snake(rest), worker: who === null ? null : { ...who, ...alive }, text }
+  const held = { ...snake(rest), worker: who === null ? null : { ...who, ...alive } }
+  return { ...held, kind: reason.kind, text }
 }
 
 /** Names in snake_case; what ends in At, or is named as a moment, as RFC 3339. */

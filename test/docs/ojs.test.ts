@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { OJS_WORDS } from '../../src/http/ojs-words.ts'
 import { ERRORS, type ErrorCode } from '../../src/kernel/errors.ts'
-import { OJS_WORDS } from '../../src/server/ojs-words.ts'
 import { root } from '../cli/petrel.ts'
 
 const page = readFileSync(join(root, 'docs/ojs.md'), 'utf8')

@@ -29,10 +29,6 @@ const insert = (): number => {
 const synchronous = (): number => Number(connection.statement('PRAGMA synchronous').get()?.[0])
 const count = () => connection.read(() => connection.statement('SELECT count(*) FROM t').get()?.[0])
 
-it('a write waits, from the first on', async () => {
-  expect(await connection.write(insert)).toBe(FULL)
-})
-
 it('only the one that asks for it does not wait', async () => {
   expect(await connection.writeUnsynced(insert, () => {})).toBe(NORMAL)
   expect(await connection.write(insert)).toBe(FULL)

@@ -143,7 +143,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
 
   // Adapters: connect the directories above and decide nothing. They show the mistakes of a definition, so they use
   // notations/source beside the table of notations.
-  http: { values: ['kernel', 'net', 'model', 'operations', 'wire'], types: ['engine'] },
+  http: { values: ['kernel', 'net', 'model', 'operations', 'wire', 'notations/source'], types: ['engine'] },
   client: {
     values: [
       'kernel',

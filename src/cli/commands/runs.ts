@@ -4,9 +4,10 @@ import type { EngineApi } from '../../engine/api.ts'
 import { isId } from '../../http/query.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { RunRow } from '../../model/rows.ts'
-import { readInboxQuery, STATUSES } from '../../server/inbox/list.ts'
+import { readInboxQuery } from '../../server/inbox/list.ts'
 import { runEventWire } from '../../wire/event.ts'
 import { inboxRunWire } from '../../wire/inbox-run.ts'
+import { RUN_STATUSES } from '../../wire/run.ts'
 import { noSuchRun } from '../inbox.ts'
 import { actor } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
@@ -43,7 +44,7 @@ function defineLs(runs: Command): void {
     .command('ls')
     .description('list runs, newest first')
     .option('--type <type>', 'only of this type, or with this prefix: billing.%')
-    .option('--status <status>', `one or more, by comma: ${STATUSES.join(', ')}`)
+    .option('--status <status>', `one or more, by comma: ${RUN_STATUSES.join(', ')}`)
     .option('--key <key>', 'the one with this idempotency key')
     .option('--queue <name>', 'only of this queue')
     .option('--deleted', 'those that were deleted')

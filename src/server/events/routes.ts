@@ -7,7 +7,7 @@ import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../kernel/limits.ts'
 import type { Json } from '../../net/net.ts'
 import type { Events, Published } from '../../operations/definitions/events.ts'
 import type { Wire } from '../../wire/value.ts'
-import { needName, readBody, readLine } from '../inbox/fields.ts'
+import { needName, readBody, readLine } from '../body-fields.ts'
 
 export function eventRoutes(app: FastifyInstance, events: Events): void {
   app.post('/v1/events', async (request) => {

@@ -12,7 +12,7 @@ import { kindOf, type Part } from '../../notations/source/reader.ts'
 import { gateViewWire, gateWire } from '../../wire/gate.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { type Wire, wireEach } from '../../wire/value.ts'
-import { needName, readBody } from '../inbox/fields.ts'
+import { needName, readBody } from '../body-fields.ts'
 import { LONGEST_LINK_SECONDS, makeLink } from './link.ts'
 import { GATE_STATES } from './states.ts'
 

@@ -4,235 +4,247 @@
  * is answered twice.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import { bodyObject } from '../../http/body.ts'
-import { holderOf } from '../../http/caller.ts'
+import { type Caller, holderOf } from '../../http/caller.ts'
 import { delivered, written } from '../../http/delivered.ts'
-import type { LongPolls } from '../../http/long-polls.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { readStored } from '../../kernel/json-limits.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import { isStoreAway } from '../../kernel/store-errors.ts'
-import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import type { LeaseOutcome, LeaseReport, LeaseSettled } from '../../model/leases.ts'
 import { inputPlace } from '../../model/retried-runs.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import { kindOf, type Part } from '../../notations/source/reader.ts'
-import { inboxRunWire } from '../../wire/inbox-run.ts'
-import { time, type Wire } from '../../wire/value.ts'
-import { LONGEST_DELAY_MS } from '../../worker/later.ts'
-import { needName, readBody, readEntries, readName, readNotes, readQueue, readRuntime } from './fields.ts'
+import { InboxRunReply, inboxRunWire } from '../../wire/inbox-run.ts'
+import type { Value } from '../../wire/schema.ts'
+import { time } from '../../wire/value.ts'
+import { type CoreContext, route } from '../context.ts'
+import {
+  type ClaimedRun,
+  ClaimReply,
+  ClaimRequest,
+  CompleteRequest,
+  FailReply,
+  FailRequest,
+  HeartbeatReply,
+  HeartbeatRequest,
+  type Hold,
+  LaterRequest,
+  ReleaseRequest,
+  type Said,
+  StopReply,
+  StopRequest,
+} from './claim-wire.ts'
 import { conflict, findRun, knownId, runProblem } from './run-problem.ts'
 
-const LEASE_SECONDS = { least: 1, most: 86_400, fallback: 30 }
-const MOST_CLAIMED = 100
-const LONGEST_WAIT_SECONDS = 30
-const MOST_NAMES = 100
+const LEASE_SECONDS = 30
 
-const CLAIMED = ['worker_id', 'types', 'queues', 'runtime', 'lease_seconds', 'limit', 'wait_seconds']
-const HELD = ['worker_id', 'epoch']
-const SAID = ['set', 'notes']
+const AS_IT_IS = { description: 'As it is now.', schema: InboxRunReply }
 
-type ById = { Params: { readonly id: string } }
+const REPORTS =
+  'Needs the worker_id and epoch it was claimed with; under others 409, with its status, and nothing is changed. Sent ' +
+  'again after its answer was lost, it is answered as it was.'
 
-export interface ClaimContext {
-  readonly engine: EngineApi
-  readonly longPolls: LongPolls
-}
-
-export function claimRoutes(app: FastifyInstance, { engine, longPolls }: ClaimContext): void {
-  app.post('/v1/runs/claim', async (request, reply) => {
-    const { leaseMs, ...read } = readBody(bodyObject(request, { empty: 'refused' }), CLAIMED, 'a claim', readClaim)
-    const asked = { ...read, holder: holderOf(request.caller, read.holder) }
-    const fetch = (signal?: AbortSignal): Promise<readonly RunRow[]> =>
-      engine.leases.fetch({
-        ...asked,
-        tenant: request.caller.tenant,
-        leaseMs: () => leaseMs,
-        ...(signal === undefined ? {} : { signal }),
-      })
-    const runs = asked.waitMs === 0 ? await fetch() : await longPolls.during({ request, reply }, fetch, asked.holder)
-    if (runs.length === 0) return { runs: [] }
-    // A caller who hung up while we claimed is known to be gone one turn later. Nobody is there to do them: they go back
-    // now instead of when their leases run out.
-    await nextTurn()
-    if (reply.raw.destroyed) {
-      await engine.leases.settle(runs.map((run) => ({ ...heldAs(run), outcome: { kind: 'released' } })))
-      return { runs: [] }
-    }
-    const texts = await delivered(engine, runs, (some) => Promise.all(some.map((run) => claimedText(engine, run))))
-    return reply.type('application/json; charset=utf-8').send(`{"runs":[${texts.join(',')}]}`)
-  })
+export const CLAIM_ROUTES = [
+  route(
+    'POST /v1/runs/claim',
+    {
+      tag: 'Inbox',
+      summary: 'Claim runs',
+      description:
+        'By priority, then age. Paused queues, limits, the registry and the tenant of the key are minded. Arguments that a ' +
+        'workflow keeps aside (`{ "$ref": "x:7" }` in the table) come whole. Fewer than `limit` if more would be beyond 8 MiB.',
+      body: {
+        schema: ClaimRequest,
+        example: { worker_id: 'billing-1', types: ['billing.%'], lease_seconds: 30, wait_seconds: 20 },
+      },
+      answers: { '200': { description: 'Leased to the worker; none: nothing is due.', schema: ClaimReply } },
+    },
+    async ({ body, caller, request, reply }, { engine, longPolls }) => {
+      const holder = holderOf(caller, body.worker_id)
+      const leaseMs = Math.round((body.lease_seconds ?? LEASE_SECONDS) * 1000)
+      const waitMs = Math.round((body.wait_seconds ?? 0) * 1000)
+      const fetch = (signal?: AbortSignal): Promise<readonly RunRow[]> =>
+        engine.leases.fetch({
+          holder,
+          types: body.types,
+          queues: body.queues ?? null,
+          runtime: body.runtime ?? null,
+          limit: body.limit ?? 1,
+          waitMs,
+          tenant: caller.tenant,
+          leaseMs: () => leaseMs,
+          ...(signal === undefined ? {} : { signal }),
+        })
+      const runs = waitMs === 0 ? await fetch() : await longPolls.during({ request, reply }, fetch, holder)
+      if (runs.length === 0) return { runs: [] }
+      // A caller who hung up while we claimed is known to be gone one turn later. Nobody is there to do them: they go back
+      // now instead of when their leases run out.
+      await nextTurn()
+      if (reply.raw.destroyed) {
+        await engine.leases.settle(runs.map((run) => ({ ...heldAs(run), outcome: { kind: 'released' } })))
+        return { runs: [] }
+      }
+      const texts = await delivered(engine, runs, (some) => Promise.all(some.map((run) => claimedText(engine, run))))
+      return reply.type('application/json; charset=utf-8').send(`{"runs":[${texts.join(',')}]}`)
+    },
+  ),
 
   // A worker that goes down cannot hang up safely: what is just being answered to it would be lost until its lease ends.
-  app.post('/v1/runs/claim/stop', async (request) => {
-    const body = bodyObject(request, { empty: 'refused' })
-    const holder = readBody(body, ['worker_id'], 'a stop', (part) => readWorker(part.get('worker_id')))
-    return { stopped: longPolls.stop(holderOf(request.caller, holder)) }
-  })
+  route(
+    'POST /v1/runs/claim/stop',
+    {
+      tag: 'Inbox',
+      summary: 'End the waiting claims of a worker',
+      description:
+        'For a worker that goes down: its claims that wait on this server are answered at once, with nothing. Hanging up ' +
+        'instead may lose a run that is just being answered until its lease ends.',
+      body: { schema: StopRequest },
+      answers: { '200': { description: 'How many there were.', schema: StopReply } },
+    },
+    async ({ body, caller }, { longPolls }) => ({ stopped: longPolls.stop(holderOf(caller, body.worker_id)) }),
+  ),
 
-  app.post<ById>('/v1/runs/:id/heartbeat', async (request) => {
-    const body = bodyObject(request, { empty: 'refused' })
-    const asked = readBody(body, [...HELD, 'lease_seconds'], 'a heartbeat', (part) => ({
-      ...readHold(part),
+  route(
+    'POST /v1/runs/:id/heartbeat',
+    {
+      tag: 'Inbox',
+      summary: 'Renew a lease',
+      body: { schema: HeartbeatRequest },
+      answers: { '200': { description: 'It lasts from now on for lease_seconds.', schema: HeartbeatReply } },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ params, body, caller }, { engine }) => {
+      const { epoch, lease_seconds: seconds } = body
+      const id = await knownId(engine, params.id, caller)
+      const holder = holderOf(caller, body.worker_id)
       // Left out: as long as before.
-      leaseMs: readLease(part),
-    }))
-    const id = await knownId(engine, request.params.id, request.caller)
-    const { epoch, leaseMs } = asked
-    const holder = holderOf(request.caller, asked.holder)
-    const renewed = await engine.leases.extend({ holder, runIds: [id], epochs: [epoch], leaseMs })
-    const run = await findRun(engine, id, request.caller)
-    if (renewed.length === 0 || run.status !== 'leased' || run.epoch !== epoch) throw lost(run, holder, epoch)
-    return {
-      status: run.status,
-      lease_until: time(run.leaseUntil),
-      cancel_requested: run.cancelRequestedAt !== null,
-    }
-  })
+      const leaseMs = seconds == null ? null : Math.round(seconds * 1000)
+      const renewed = await engine.leases.extend({ holder, runIds: [id], epochs: [epoch], leaseMs })
+      const run = await findRun(engine, id, caller)
+      if (renewed.length === 0 || run.status !== 'leased' || run.epoch !== epoch) throw lost(run, holder, epoch)
+      return {
+        status: run.status,
+        lease_until: time(run.leaseUntil) as string,
+        cancel_requested: run.cancelRequestedAt !== null,
+      }
+    },
+  ),
 
-  report('complete', ['result', ...SAID], (part) => ({
-    kind: 'succeeded',
-    result: (part.get('result').value ?? null) as Json,
-  }))
-  report('fail', ['error', 'retryable', ...SAID], readFailure, ({ retryDelayMs }) => ({
-    retry_in_seconds: retryDelayMs === null ? null : retryDelayMs / 1000,
-  }))
-  report('later', ['delay_seconds', ...SAID], (part) => ({ kind: 'later', delayMs: readDelay(part) }))
-  report('release', [], () => ({ kind: 'released' }))
+  route(
+    'POST /v1/runs/:id/complete',
+    {
+      tag: 'Inbox',
+      summary: 'Report a success',
+      description: REPORTS,
+      body: { schema: CompleteRequest },
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'conflict'],
+    },
+    async (asked, context) => {
+      const { result = null } = asked.body
+      return runReply(await settle('complete', asked, context, { kind: 'succeeded', result: result as Json }))
+    },
+  ),
 
-  function report(
-    name: 'complete' | 'fail' | 'later' | 'release',
-    keys: readonly string[],
-    outcomeOf: (part: Part) => LeaseOutcome,
-    more: (settled: LeaseSettled) => Wire = () => ({}),
-  ): void {
-    app.post<ById>(`/v1/runs/:id/${name}`, async (request) => {
-      const body = bodyObject(request, { empty: 'refused' })
-      const asked = readBody(body, [...HELD, ...keys], `a ${name}`, (part) => ({
-        ...readHold(part),
-        outcome: outcomeOf(part),
-        ...readSaid(part),
-      }))
-      const id = await knownId(engine, request.params.id, request.caller)
-      // Sent again after its answer was lost, it is known by this name.
-      const holder = holderOf(request.caller, asked.holder)
-      const reportId = `${name}:${asked.epoch}:${holder}`
-      const [settled] = await engine.leases.settle([{ runId: id, attempt: null, reportId, ...asked, holder }])
-      if (settled === undefined || settled instanceof Error) throw reportProblem(settled, id)
-      return { run: inboxRunWire(settled.run), ...more(settled) }
-    })
+  route(
+    'POST /v1/runs/:id/fail',
+    {
+      tag: 'Inbox',
+      summary: 'Report a failure',
+      description: REPORTS,
+      body: { schema: FailRequest },
+      answers: { '200': { description: 'Failed, or to be tried again.', schema: FailReply } },
+      errors: ['not_found', 'conflict'],
+    },
+    async (asked, context) => {
+      const settled = await settle('fail', asked, context, failed(asked.body))
+      const { retryDelayMs } = settled
+      return { ...runReply(settled), retry_in_seconds: retryDelayMs === null ? null : retryDelayMs / 1000 }
+    },
+  ),
+
+  route(
+    'POST /v1/runs/:id/later',
+    {
+      tag: 'Inbox',
+      summary: 'Go on with a run at another time',
+      description:
+        'Claimable again after delay_seconds, on the same attempt: nothing counts as failed, and what it holds under limits ' +
+        `is free meanwhile. In a workflow that is ending it is cancelled. ${REPORTS}`,
+      body: { schema: LaterRequest },
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'conflict'],
+    },
+    async (asked, context) => {
+      const delayMs = Math.ceil(asked.body.delay_seconds * 1000)
+      return runReply(await settle('later', asked, context, { kind: 'later', delayMs }))
+    },
+  ),
+
+  route(
+    'POST /v1/runs/:id/release',
+    {
+      tag: 'Inbox',
+      summary: 'Give a run back',
+      description: `Claimable again at once; no attempt is spent. ${REPORTS}`,
+      body: { schema: ReleaseRequest },
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'conflict'],
+    },
+    async (asked, context) => runReply(await settle('release', asked, context, { kind: 'released' })),
+  ),
+]
+
+interface Reported {
+  readonly params: { readonly id: string }
+  readonly body: Hold & Said
+  readonly caller: Caller
+}
+
+async function settle(
+  verb: string,
+  { params, body, caller }: Reported,
+  { engine }: CoreContext,
+  outcome: LeaseOutcome,
+): Promise<LeaseSettled> {
+  const id = await knownId(engine, params.id, caller)
+  const holder = holderOf(caller, body.worker_id)
+  const { epoch, set, notes } = body
+  const report: LeaseReport = {
+    runId: id,
+    attempt: null,
+    // Sent again after its answer was lost, it is known by this name.
+    reportId: `${verb}:${epoch}:${holder}`,
+    holder,
+    epoch,
+    outcome,
+    ...(set == null ? {} : { set: set as { readonly [name: string]: Json } }),
+    ...(notes == null ? {} : { notes: notes as readonly Json[] }),
   }
+  const [settled] = await engine.leases.settle([report])
+  if (settled === undefined || settled instanceof Error) throw reportProblem(settled, id)
+  return settled
 }
 
-function readClaim(part: Part) {
-  const limit = part.get('limit').whole('limit', { least: 1, most: MOST_CLAIMED })
-  const wait = part.get('wait_seconds').number('wait_seconds', 0, LONGEST_WAIT_SECONDS)
-  const queues = part.get('queues')
-  return {
-    holder: readWorker(part.get('worker_id')),
-    types: readTypes(part.get('types')),
-    queues: queues.given ? readQueues(queues) : null,
-    runtime: readRuntime(part.get('runtime')),
-    leaseMs: readLease(part) ?? LEASE_SECONDS.fallback * 1000,
-    limit: limit ?? 1,
-    waitMs: Math.round((wait ?? 0) * 1000),
+function runReply({ run }: LeaseSettled): Value<typeof InboxRunReply> {
+  return { run: inboxRunWire(run) }
+}
+
+function failed({ error, retryable = null }: Value<typeof FailRequest>): LeaseOutcome {
+  const { code, message, category, details } = error
+  const failure: Failure = {
+    code: code ?? 'handler_error',
+    message,
+    ...(category == null ? {} : { category }),
+    ...(details == null ? {} : { details: details as Json }),
   }
-}
-
-function readTypes(part: Part): readonly string[] {
-  return readList(part, 'types', 'a name such as billing.invoice.v1, or a prefix such as billing.%', (item) => {
-    try {
-      parseTypeFilter(item.value as string)
-      return item.value as string
-    } catch (error) {
-      if (!(error instanceof TypeFilterError)) throw error
-      item.wrong(error.message, 'a name such as billing.invoice.v1, or a prefix such as billing.%')
-      return null
-    }
-  })
-}
-
-function readQueues(part: Part): readonly string[] {
-  return readList(part, 'queues', 'such as ["default"]; the first is emptied first; left out: all of them', readQueue)
-}
-
-function readList(part: Part, what: string, hint: string, read: (item: Part) => string | null): readonly string[] {
-  const items = part.items(what)
-  if (items.length > MOST_NAMES) {
-    part.wrong(`${what} is a list of 1 to ${MOST_NAMES}, this is ${items.length} of them`, hint)
-    return []
-  }
-  if (items.length === 0 && (!part.given || Array.isArray(part.value))) part.wrong(`${what} names at least one`, hint)
-  return items.flatMap((item) => {
-    if (typeof item.value === 'string') return read(item) ?? []
-    item.wrong(`${what} is a list of texts, this is ${kindOf(item.value)}`, hint)
-    return []
-  })
-}
-
-function readWorker(part: Part): string {
-  return needName(part, 'worker_id', 'any name the worker keeps for its life')
-}
-
-function readLease(part: Part): number | null {
-  const seconds = part.get('lease_seconds').number('lease_seconds', LEASE_SECONDS.least, LEASE_SECONDS.most)
-  return seconds === null ? null : Math.round(seconds * 1000)
-}
-
-function readHold(part: Part): { readonly holder: string; readonly epoch: number } {
-  const epoch = part.get('epoch')
-  if (!epoch.given) epoch.wrong('epoch is missing', 'the number that came with the claimed run')
-  return {
-    holder: readWorker(part.get('worker_id')),
-    epoch: epoch.whole('epoch', { least: 0, most: 2 ** 31 - 1 }) ?? -1,
-  }
-}
-
-function readSaid(part: Part): Pick<LeaseReport, 'set' | 'notes'> {
-  const set = readEntries(part.get('set'))
-  const notes = readNotes(part.get('notes'))
-  return { ...(set !== null && { set }), ...(notes !== null && { notes }) }
-}
-
-function readDelay(part: Part): number {
-  const delay = part.get('delay_seconds')
-  if (!delay.given) delay.wrong('delay_seconds is missing', 'how long it is to wait, such as 60; 0: not at all')
-  return Math.ceil((delay.number('delay_seconds', 0, LONGEST_DELAY_MS / 1000) ?? 0) * 1000)
-}
-
-/** `{ error: { message, code?, category?, details? }, retryable? }` */
-function readFailure(part: Part): LeaseOutcome {
-  const retryable = part.get('retryable').flag('retryable')
-  const error = readError(part.get('error'))
   return {
     kind: 'failed',
-    error: retryable === null ? error : { ...error, retryable },
+    error: retryable === null ? failure : { ...failure, retryable },
     // Its word counts more than a policy that would not; attempts still run out.
     how: retryable === true ? 'retry' : 'policy',
-  }
-}
-
-function readError(part: Part): Failure {
-  const example = '{ "message": "what went wrong", "code": "card_declined" }'
-  if (!part.given) part.wrong('error is missing', example)
-  else part.hasOnly(['message', 'code', 'category', 'details'], 'an error')
-  const message = part.get('message')
-  if (typeof message.value !== 'string' && part.isObject) {
-    message.wrong(message.given ? `message is a text, this is ${kindOf(message.value)}` : 'message is missing', example)
-  }
-  const details = part.get('details')
-  const delay = details.get('retry_delay_ms')
-  if (delay.given) delay.whole('retry_delay_ms', { least: 0, most: LONGEST_DELAY_MS })
-  const category = readName(part.get('category'), 'category')
-  return {
-    code: readName(part.get('code'), 'code') ?? 'handler_error',
-    message: typeof message.value === 'string' ? message.value : '',
-    ...(category === null ? {} : { category }),
-    ...(details.given ? { details: details.value as Json } : {}),
   }
 }
 
@@ -240,7 +252,7 @@ function readError(part: Part): Failure {
  * What its handler needs: the run with all of its arguments, its fencing number, what its step says is to be done, and
  * the results of what came before it in its workflow.
  */
-async function claimedWire(engine: EngineApi, run: RunRow): Promise<Wire> {
+async function claimedWire(engine: EngineApi, run: RunRow): Promise<ClaimedRun> {
   const [before, program] =
     inputPlace(run).instanceId === null
       ? [null, null]

@@ -1,71 +1,97 @@
 /** /v1/registry: which runtime executes a type, and whether it is enabled. */
-import type { FastifyInstance } from 'fastify'
-import type { EngineApi } from '../../engine/api.ts'
-import { bodyObject } from '../../http/body.ts'
+
 import { actorOf } from '../../http/caller.ts'
-import { onlyKnown, type Query } from '../../http/query.ts'
 import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { ListingParams } from '../../model/registry.ts'
-import { kindOf, type Part } from '../../notations/source/reader.ts'
-import { registryWire } from '../../wire/registry.ts'
-import { readBody, readName, readRuntime } from './fields.ts'
+import { RegistryList, RegistryReply, registryWire } from '../../wire/registry.ts'
+import { asked, flag, named, nullable, optional, storable, text, type Value } from '../../wire/schema.ts'
+import { route } from '../context.ts'
+import { name, runtime } from './fields.ts'
 
-type ByName = { Params: { readonly name: string } }
-
-const LISTED = ['runtime', 'is_enabled', 'description', 'intent_type']
 const LONGEST_DESCRIPTION = 10_000
 
-export function registryRoutes(app: FastifyInstance, engine: EngineApi): void {
-  const { registry } = engine
+const RegistryRequest = named(
+  'RegistryRequest',
+  asked('an entry', {
+    runtime: optional(
+      runtime('Which workers may take it. Left out: as it was; a type that is not listed yet needs one.'),
+    ),
+    is_enabled: optional(flag('Left out: as it was, or true.')),
+    description: optional(
+      nullable(
+        text({
+          description: 'Left out: as it was.',
+          maxLength: LONGEST_DESCRIPTION,
+          is: `a text of up to ${LONGEST_DESCRIPTION} characters`,
+          fits: storable,
+        }),
+      ),
+    ),
+    intent_type: optional(name('Left out: as it was, or `workflow`.')),
+  }),
+)
 
-  app.get('/v1/registry', async (request) => {
-    onlyKnown(request.query as Query, [])
-    return { entries: (await registry.list()).map(registryWire) }
-  })
+const ENTRY = { description: 'As it is now.', schema: RegistryReply }
 
-  app.get<ByName>('/v1/registry/:name', async (request) => {
-    const row = await registry.get(request.params.name)
-    if (row === null) throw unlisted(request.params.name)
-    return { entry: registryWire(row) }
-  })
+export const REGISTRY_ROUTES = [
+  route(
+    'GET /v1/registry',
+    {
+      tag: 'Registry',
+      summary: 'List which runtime executes which type',
+      answers: { '200': { description: 'By name. What is not listed is open to all.', schema: RegistryList } },
+    },
+    async (_, { engine }) => ({ entries: (await engine.registry.list()).map(registryWire) }),
+  ),
 
-  app.put<ByName>('/v1/registry/:name', async (request) => {
-    const { name } = request.params
-    const asked = readBody(bodyObject(request, { empty: 'refused' }), LISTED, 'an entry', readListing)
-    const params = { workflowName: name, ...asked, actor: actorOf(request.caller) }
-    const row = await registry.put(params).catch((error: unknown) => Promise.reject(listingProblem(error, name)))
-    return { entry: registryWire(row) }
-  })
+  route(
+    'GET /v1/registry/:name',
+    { tag: 'Registry', summary: 'Look at an entry', answers: { '200': ENTRY }, errors: ['not_found'] },
+    async ({ params }, { engine }) => {
+      const row = await engine.registry.get(params.name)
+      if (row === null) throw unlisted(params.name)
+      return { entry: registryWire(row) }
+    },
+  ),
 
-  app.delete<ByName>('/v1/registry/:name', async (request) => {
-    const { name } = request.params
-    const row = await registry.get(name)
-    if (row === null || !(await registry.remove(name, actorOf(request.caller)))) throw unlisted(name)
-    return { entry: registryWire(row) }
-  })
-}
+  route(
+    'PUT /v1/registry/:name',
+    {
+      tag: 'Registry',
+      summary: 'Say which runtime executes a type, and whether it is enabled',
+      body: { schema: RegistryRequest, example: { runtime: 'python', is_enabled: true } },
+      answers: { '200': ENTRY },
+    },
+    async ({ params, body, caller }, { engine }) => {
+      const asked = { workflowName: params.name, ...listing(body), actor: actorOf(caller) }
+      const row = await engine.registry
+        .put(asked)
+        .catch((error: unknown) => Promise.reject(listingProblem(error, params.name)))
+      return { entry: registryWire(row) }
+    },
+  ),
+
+  route(
+    'DELETE /v1/registry/:name',
+    { tag: 'Registry', summary: 'Open a type to all', answers: { '200': ENTRY }, errors: ['not_found'] },
+    async ({ params, caller }, { engine: { registry } }) => {
+      const row = await registry.get(params.name)
+      if (row === null || !(await registry.remove(params.name, actorOf(caller)))) throw unlisted(params.name)
+      return { entry: registryWire(row) }
+    },
+  ),
+]
 
 /** What is left out stays as it is, so that nobody enables a type by saying who executes it. */
-function readListing(part: Part): Omit<ListingParams, 'workflowName'> {
-  const runtime = readRuntime(part.get('runtime'))
-  const isEnabled = part.get('is_enabled').flag('is_enabled')
-  const intentType = readName(part.get('intent_type'), 'intent_type')
+function listing(body: Value<typeof RegistryRequest>): Omit<ListingParams, 'workflowName'> {
+  const { runtime: language, is_enabled: isEnabled, intent_type: intentType, description } = body
   return {
-    ...(runtime === null ? {} : { runtime }),
-    ...(isEnabled === null ? {} : { isEnabled }),
-    ...(intentType === null ? {} : { intentType }),
-    ...(part.has('description') ? { description: readDescription(part.get('description')) } : {}),
+    ...(language == null ? {} : { runtime: language }),
+    ...(isEnabled == null ? {} : { isEnabled }),
+    ...(intentType == null ? {} : { intentType }),
+    ...(description === undefined ? {} : { description: description === '' ? null : description }),
   }
-}
-
-function readDescription(part: Part): string | null {
-  const { value } = part
-  if (value === null || value === '') return null
-  if (typeof value === 'string' && value.length <= LONGEST_DESCRIPTION && value.isWellFormed() && !value.includes('\0'))
-    return value
-  part.wrong(`description is a text of up to ${LONGEST_DESCRIPTION} characters, this is ${kindOf(value)}`)
-  return null
 }
 
 const FIELDS: { readonly [path: string]: string } = {

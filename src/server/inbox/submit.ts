@@ -1,40 +1,46 @@
-/** A run comes in: read, checked, and written once however often it is sent. */
+/** A run comes in: checked, and written once however often it is sent. */
 import type { EngineApi } from '../../engine/api.ts'
 import type { Body } from '../../http/body.ts'
+
+import { checked } from '../../http/describe/route.ts'
 import { inputError, PetrelError } from '../../kernel/errors.ts'
+
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
+import type { Json } from '../../net/net.ts'
 import { boundsOf } from '../../notations/ojs/http/admin/backpressure.ts'
-import {
-  needPayload,
-  readBody,
-  readKey,
-  readMaxAttempts,
-  readPriority,
-  readQueue,
-  readTime,
-  readType,
-} from './fields.ts'
+import { anything, asked, named, optional, type Value } from '../../wire/schema.ts'
+import { key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from './fields.ts'
 
-const SUBMITTED = ['type', 'payload', 'idempotency_key', 'priority', 'run_at', 'max_attempts', 'queue']
+export const SubmitRequest = named(
+  'SubmitRequest',
+  asked('a run', {
+    type: TYPE,
+    payload: anything({ description: 'Any JSON value.', hint: 'any JSON value, such as {}' }),
+    idempotency_key: optional(key('A second submit under it answers with the first run.')),
+    priority: optional(PRIORITY),
+    run_at: optional(moment('Not before then; RFC 3339 with a time zone.')),
+    max_attempts: optional(MAX_ATTEMPTS),
+    queue: optional(QUEUE),
+  }),
+)
 
+/** Of a body that has not been checked. */
 export function readSubmit(body: Body): EnqueueParams {
-  return readBody(body, SUBMITTED, 'a run', (part) => {
-    const key = readKey(part.get('idempotency_key'))
-    const priority = readPriority(part.get('priority'))
-    const runAt = readTime(part.get('run_at'), 'run_at')
-    const maxAttempts = readMaxAttempts(part.get('max_attempts'))
-    const queue = readQueue(part.get('queue'))
-    return {
-      type: readType(part.get('type')),
-      payload: needPayload(part.get('payload')),
-      inbox: true,
-      ...(key === null ? {} : { idempotencyKey: key }),
-      ...(priority === null ? {} : { priority }),
-      ...(runAt === null ? {} : { runAt }),
-      ...(maxAttempts === null ? {} : { maxAttempts }),
-      ...(queue === null ? {} : { queue }),
-    }
-  })
+  return submitParams(checked(SubmitRequest, body))
+}
+
+export function submitParams(body: Value<typeof SubmitRequest>): EnqueueParams {
+  const { idempotency_key: taken, priority, run_at: runAt, max_attempts: maxAttempts, queue } = body
+  return {
+    type: body.type,
+    payload: body.payload as Json,
+    inbox: true,
+    ...(taken == null ? {} : { idempotencyKey: taken }),
+    ...(priority == null ? {} : { priority }),
+    ...(runAt == null ? {} : { runAt: momentAt(runAt) }),
+    ...(maxAttempts == null ? {} : { maxAttempts }),
+    ...(queue == null ? {} : { queue }),
+  }
 }
 
 export interface Submitter {
@@ -53,7 +59,7 @@ export async function submit(
   const one = new Map([[params.queue ?? 'default', 1]])
   const [made] = await boundsOf(engine)
     .admit(one, () => engine.enqueue([own]), tell)
-    .catch((error: unknown) => Promise.reject(named(error)))
+    .catch((error: unknown) => Promise.reject(inBody(error)))
   if (made === undefined) throw new Error('one run in, none out')
   return made
 }
@@ -61,7 +67,7 @@ export async function submit(
 const PLACE = 'enqueue[0].'
 
 /** The engine names the place in its list of one; here it is the body. */
-function named(error: unknown): unknown {
+function inBody(error: unknown): unknown {
   if (!(error instanceof PetrelError)) return error
   const { path, problem, ...details } = error.details
   if (problem === undefined || path?.startsWith(PLACE) !== true) return error

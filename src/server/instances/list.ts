@@ -2,9 +2,9 @@
 
 import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import { parseMoment } from '../../kernel/moments.ts'
 import type { InstanceQuery } from '../../model/queries/queries.ts'
 import { HELD_AT } from '../../model/rows.ts'
-import { parseMoment } from '../../notations/ojs/project/time.ts'
 import { STATES } from '../../wire/instance.ts'
 
 export const INSTANCE_PARAMS = [

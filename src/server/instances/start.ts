@@ -11,7 +11,7 @@ import type { Part } from '../../notations/source/reader.ts'
 import type { Catalog } from '../../operations/definitions/catalog.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import type { Wire } from '../../wire/value.ts'
-import { needName, readBody, readLine, readName } from '../inbox/fields.ts'
+import { needName, readBody, readLine, readName } from '../body-fields.ts'
 import { aboutWire } from './about.ts'
 
 const STARTED = ['workflow', 'version', 'input', 'start_key', 'start', 'meta', 'correlation_id']

@@ -1,12 +1,12 @@
 /** The API as one OpenAPI 3.1 document. A test holds it to the routes the server has. */
 import { ERRORS } from '../../kernel/errors.ts'
+import { CORE_ROUTES } from '../routes.ts'
 import { ADMIN_PATHS } from './admin-paths.ts'
 import { ADMIN_SCHEMAS } from './admin-schemas.ts'
 import { DEFINITION_PATHS, DEFINITION_SCHEMAS } from './definition-paths.ts'
+import { derive } from './derived.ts'
 import { EXTENSION_PATHS, EXTENSION_SCHEMAS } from './extension-paths.ts'
 import { GATE_PATHS, GATE_SCHEMAS } from './gate-paths.ts'
-import { INBOX_PATHS } from './inbox-paths.ts'
-import { INBOX_SCHEMAS } from './inbox-schemas.ts'
 import { INSTANCE_PATHS } from './instance-paths.ts'
 import { INSTANCE_SCHEMAS } from './instance-schemas.ts'
 import { JOB_PATHS } from './job-paths.ts'
@@ -25,7 +25,6 @@ const ALL: Paths = {
   ...EXTENSION_PATHS,
   ...ADMIN_PATHS,
   ...SCHEMA_PATHS,
-  ...INBOX_PATHS,
   ...DEFINITION_PATHS,
   ...INSTANCE_PATHS,
   ...STEP_PATHS,
@@ -56,6 +55,7 @@ const TAGS: { readonly [name: string]: string } = {
 }
 
 export function openapiDocument(version: string): object {
+  const derived = derive(CORE_ROUTES)
   const paths = Object.entries(ALL).map(([path, methods]) => {
     const operations = Object.entries(methods).map(([method, operation]) => [
       method,
@@ -77,7 +77,7 @@ export function openapiDocument(version: string): object {
     },
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: Object.fromEntries(paths),
+    paths: { ...Object.fromEntries(paths), ...derived.paths },
     components: {
       securitySchemes: {
         key: {
@@ -115,7 +115,7 @@ export function openapiDocument(version: string): object {
         ...SAGA_SCHEMAS,
         ...EXTENSION_SCHEMAS,
         ...ADMIN_SCHEMAS,
-        ...INBOX_SCHEMAS,
+        ...derived.schemas,
         ...GATE_SCHEMAS,
       },
     },

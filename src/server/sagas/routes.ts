@@ -11,7 +11,7 @@ import { sagaView } from '../../operations/saga-view.ts'
 import { cancelSaga, retrySaga } from '../../operations/sagas.ts'
 import { refusedWire, sagaViewWire, sagaWire } from '../../wire/saga.ts'
 import { type Wire, wireEach } from '../../wire/value.ts'
-import { readBody } from '../inbox/fields.ts'
+import { readBody } from '../body-fields.ts'
 import { refusing } from '../instances/problem.ts'
 
 type ById = { Params: { readonly id: string } }

@@ -1,12 +1,13 @@
 /** Options of a job, of a single one and of one in a workflow alike. */
 
 import { LONGEST_MS } from '../../../kernel/duration.ts'
+import { isRelative } from '../../../kernel/moments.ts'
 import type { LimitParams } from '../../../model/limits.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import type { Json, Retry } from '../../../net/net.ts'
 import { kindOf, type Part } from '../../source/reader.ts'
 import { type Envelope, unknownOptions } from '../project/envelope.ts'
-import { isRelative, readMoment } from '../project/time.ts'
+import { readMoment } from '../project/time.ts'
 import { readRateLimit } from './limit.ts'
 import { readQueue } from './names.ts'
 import { readRetry, retryWire } from './retry.ts'

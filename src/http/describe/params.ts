@@ -1,0 +1,93 @@
+/** Parameters of a query string: each describes itself, checks what is given and gives the handler what it means. */
+import { PetrelError } from '../../kernel/errors.ts'
+import { type Schema, text, whole, word } from '../../wire/schema.ts'
+import { keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+
+export interface Param<T = unknown> {
+  readonly description: string
+  readonly schema: Schema
+  /** `tenant`: of the caller. */
+  readonly read: (query: Query, name: string, tenant: string | null) => T
+}
+
+export type Params = { readonly [name: string]: Param }
+
+/** What a handler gets. */
+export type Given<P extends Params> = { readonly [K in keyof P]: P[K] extends Param<infer T> ? T : never }
+
+export function readQuery<P extends Params>(params: P, query: Query, tenant: string | null): Given<P> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, param]) => [name, param.read(query, name, tenant)]),
+  ) as Given<P>
+}
+
+export function textOf(description: string): Param<string | null> {
+  return { description, schema: text(), read: textParam }
+}
+
+/** A text that is looked for in the store. */
+export function storedText(description: string): Param<string | null> {
+  return { description, schema: text(), read: storableParam }
+}
+
+/** A key, as it is stored for the tenant of the caller. */
+export function keyOf(description: string): Param<string | null> {
+  return { description, schema: text(), read: keyParam }
+}
+
+/** Any of these: `a,b` or repeated. */
+export function wordsOf<const W extends string>(words: readonly W[], description: string): Param<readonly W[] | null> {
+  const schema = text({ pattern: `^(?:${words.join('|')})(?:,(?:${words.join('|')}))*$` })
+  return { description, schema, read: (query, name) => listParam(query, name, words) as readonly W[] | null }
+}
+
+/** One of these. */
+export function wordOf<const W extends string, const F extends W | null>(
+  words: readonly W[],
+  fallback: F,
+  description: string,
+): Param<W | F> {
+  return {
+    description,
+    schema: word(words, fallback === null ? {} : { default: fallback }),
+    read: (query, name) => (listParam(query, name, words)?.[0] ?? fallback) as W | F,
+  }
+}
+
+export function wholeOf(
+  bounds: { readonly least: number; readonly most: number; readonly fallback: number },
+  description: string,
+): Param<number> {
+  const { least, most, fallback } = bounds
+  const schema = whole({
+    minimum: least,
+    ...(most < Number.MAX_SAFE_INTEGER ? { maximum: most } : {}),
+    default: fallback,
+  })
+  return { description, schema, read: (query, name) => wholeParam(query, name, bounds) }
+}
+
+/** `limit` of a list. */
+export function pageSize(most = 200, fallback = 50): Param<number> {
+  return wholeOf({ least: 1, most, fallback }, 'Entries on a page.')
+}
+
+/** `read` gives null for what is no such thing; `expected` says what would be: `is an instance id`. */
+export function parsed<T>(
+  description: string,
+  schema: Schema,
+  read: (given: string) => T | null,
+  expected: string,
+): Param<T | null> {
+  return {
+    description,
+    schema,
+    read: (query, name) => {
+      const given = textParam(query, name)
+      if (given === null) return null
+      const value = read(given)
+      if (value !== null) return value
+      throw new PetrelError('invalid_request', `${name} ${expected}, not '${given}'`, { parameter: name })
+    },
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * A route, described once: the description checks the request, types what the handler gets and gives back, and is the
+ * route's part of the OpenAPI document.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { ErrorCode } from '../../kernel/errors.ts'
+import { BodyNotes } from '../../notations/source/reader.ts'
+import { asked, NOTE, type Schema, type Value } from '../../wire/schema.ts'
+import { type Body, bodyObject } from '../body.ts'
+import type { Caller, Scope } from '../caller.ts'
+import { refuseMistakes } from '../mistaken.ts'
+import { onlyKnown, type Query } from '../query.ts'
+import { noteMistakes } from './check.ts'
+import { fits } from './fit.ts'
+import { type Given, type Params, readQuery } from './params.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Header {
+  readonly name: string
+  readonly description: string
+}
+
+export interface Answer<S extends Schema = Schema> {
+  readonly description: string
+  /** Left out: the answer has no body worth describing. */
+  readonly schema?: S
+  /** Default: OJS's own under /ojs, else application/json. */
+  readonly type?: string
+  readonly headers?: readonly string[]
+  readonly example?: unknown
+}
+
+export type Answers = { readonly [status: string]: Answer }
+
+export interface BodyOf<S extends Schema = Schema> {
+  readonly schema: S
+  /** true: an empty body stands for {}. */
+  readonly optional?: boolean
+  readonly example?: unknown
+  /** Default: one, as of answers. */
+  readonly types?: readonly string[]
+}
+
+export interface Description<P extends Params, S extends Schema, A extends Answers> {
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  /** Default: what scopeOf() in auth.ts asks for on this method and path. */
+  readonly scope?: Scope | 'none'
+  /** Left out: a GET takes no parameters; what follows the path of others is not looked at. */
+  readonly query?: P
+  readonly headers?: readonly Header[]
+  readonly body?: BodyOf<S>
+  /** Takes a body that says nothing: `a cancel`. */
+  readonly nothing?: string
+  readonly answers: A
+  /** Besides those that any route can answer with. */
+  readonly errors?: readonly ErrorCode[]
+  /** Whether an answer may be a stream, which stays open: always, or if the caller accepts one. */
+  readonly stream?: 'always' | 'accepted'
+}
+
+type PathParams<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? { readonly [K in Name]: string } & PathParams<Rest>
+  : P extends `${string}:${infer Name}`
+    ? { readonly [K in Name]: string }
+    : unknown
+
+export interface Asked<Path extends string, P extends Params, B> {
+  readonly params: PathParams<Path>
+  readonly query: Given<P>
+  readonly body: B
+  readonly caller: Caller
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** What an answer may be: of one of those described; a reply, if the handler has sent it itself. */
+type Answered<A extends Answers> = Value<NonNullable<A[keyof A]['schema']>> | FastifyReply
+
+/** C: what the handlers of a group of routes are given. */
+export interface Route<C> {
+  readonly method: Method
+  /** As the router has it: `/v1/runs/:id`. */
+  readonly path: string
+  readonly description: Description<Params, Schema, Answers>
+  readonly handle: (request: FastifyRequest, reply: FastifyReply, context: C) => Promise<unknown>
+}
+
+export type Describe<C> = <
+  const Path extends `${Method} /${string}`,
+  A extends Answers,
+  // biome-ignore lint/complexity/noBannedTypes: no parameters
+  P extends Params = {},
+  S extends Schema = Schema<null>,
+>(
+  where: Path,
+  description: Description<P, S, A>,
+  handler: (asked: Asked<Path, P, Value<S>>, context: C) => Promise<Answered<A>>,
+) => Route<C>
+
+/** `const route = routeOf<Context>()`, then one `route('GET /v1/…', description, handler)` for each. */
+export function routeOf<C>(): Describe<C> {
+  return (where, description, handler) => {
+    const [method, path] = where.split(' ') as [Method, string]
+    const { body, nothing, query } = description
+    const empty = nothing === undefined ? null : asked(nothing, {})
+    return {
+      method,
+      path,
+      description,
+      handle: async (request, reply, context) => {
+        const { caller } = request
+        const given = request.query as Query
+        if (method === 'GET' || query !== undefined) onlyKnown(given, Object.keys(query ?? {}))
+        const read = query === undefined ? {} : readQuery(query, given, caller.tenant)
+        const said = empty === null ? readBody(request, body) : readBody(request, { schema: empty, optional: true })
+        const params = request.params as never
+        return handler({ params, query: read as never, body: said as never, caller, request, reply }, context)
+      },
+    }
+  }
+}
+
+export function mount<C>(app: FastifyInstance, routes: readonly Route<C>[], context: C): void {
+  for (const { method, path, description, handle } of routes) {
+    const { scope, stream } = description
+    app.route({
+      method: method as HTTPMethods,
+      url: path,
+      ...(stream === undefined ? {} : { exposeHeadRoute: false }),
+      config: { ...(scope === undefined ? {} : { scope }), ...(stream === undefined ? {} : { stream }) },
+      handler: (request, reply) => handle(request, reply, context),
+    })
+  }
+}
+
+/** null: the route takes none. */
+function readBody(request: FastifyRequest, body: BodyOf | undefined): Body | null {
+  // Texts are read by their routes.
+  if (body === undefined || body.types !== undefined) return null
+  return checked(body.schema, bodyObject(request, { empty: body.optional === true ? 'allowed' : 'refused' }))
+}
+
+/** Throws with every mistake in it. */
+export function checked<S extends Schema>(schema: S, body: Body): Value<S> & Body {
+  if (fits(schema, body)) return body as Value<S> & Body
+  const notes = new BodyNotes()
+  noteMistakes(schema, notes.root(body), schema[NOTE]?.what ?? 'the body')
+  refuseMistakes(notes)
+  return body as Value<S> & Body
+}

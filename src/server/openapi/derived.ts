@@ -1,0 +1,45 @@
+/** Routes as the document has them, and the components they refer to. */
+import type { Route } from '../../http/describe/route.ts'
+import { NOTE, type Schema } from '../../wire/schema.ts'
+import { type Method, type Operation, operationObject } from './operation.ts'
+
+type Described = Pick<Route<never>, 'method' | 'path' | 'description'>
+
+export interface Derived {
+  readonly paths: { readonly [path: string]: { readonly [method: string]: object } }
+  readonly schemas: { readonly [name: string]: object }
+}
+
+export function derive(routes: readonly Described[]): Derived {
+  const paths: Record<string, Record<string, object>> = {}
+  const schemas: Record<string, object> = {}
+  for (const { method, path, description } of routes) {
+    const { query, nothing: _, ...rest } = description
+    const parameters = Object.entries(query ?? {}).map(([name, { description: text, schema }]) => ({
+      name,
+      description: text,
+      schema,
+    }))
+    const operation: Operation = { ...rest, ...(parameters.length === 0 ? {} : { query: parameters }) }
+    const shown = path.replace(/:(\w+)/g, '{$1}')
+    const word = method.toLowerCase() as Method
+    paths[shown] = { ...paths[shown], [word]: plain(operationObject(shown, word, operation), schemas) as object }
+  }
+  return { paths, schemas }
+}
+
+/** Without what JSON leaves out; a component is a reference, and is put among the others. */
+function plain(value: unknown, schemas: Record<string, object>): unknown {
+  if (Array.isArray(value)) return value.map((item) => plain(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const name = (value as Schema)[NOTE]?.name
+  const inside = (): object =>
+    Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part, schemas)]))
+  if (name === undefined) return inside()
+  if (schemas[name] === undefined) {
+    // Before what is in it, which may refer to it.
+    schemas[name] = {}
+    schemas[name] = inside()
+  }
+  return { $ref: `#/components/schemas/${name}` }
+}
