@@ -7,7 +7,9 @@ import { PetrelError } from '../kernel/errors.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../model/rows.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import { projectionOf } from '../notations/notations.ts'
 import type { Execution } from '../notations/playbook/project/execution.ts'
+import { cancelInstance } from '../operations/cancel.ts'
 import type { InstanceView } from '../views/view.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
@@ -158,13 +160,14 @@ export class InstanceHandle<Result = unknown> {
 
   /** The state of a playbook in the terms of its notation; null: it is of another notation. */
   async execution(): Promise<Execution | null> {
-    const { loadExecution } = await import('../notations/playbook/project/load.ts')
-    return (await loadExecution(this.#engine, await this.row()))?.execution ?? null
+    const row = await this.row()
+    const own = (await projectionOf(row).own?.(this.#engine, row)) ?? null
+    return (own?.json['execution'] ?? null) as Execution | null
   }
 
   /** Cancels it. A saga rolls back: completed steps are undone. */
   async cancel(actor: string | null = null): Promise<InstanceState> {
-    return (await this.#engine.cancelInstance({ id: this.id, actor })).state
+    return (await cancelInstance(this.#engine, { id: this.id, actor })).state
   }
 
   /** Starts a new workflow that adopts what this failed one had finished. */

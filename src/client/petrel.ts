@@ -13,7 +13,7 @@ import { checkJob, retryOf } from '../notations/ojs/compile/tree.ts'
 import type { StepHandlerOptions } from '../notations/playbook/runtime/handler.ts'
 import { stepTypes } from '../notations/playbook/runtime/program.ts'
 import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
-import { TEMPLATE_TYPE } from '../notations/saga/compile/program.ts'
+import { TEMPLATE_TYPE } from '../notations/saga/runtime/program.ts'
 import type { ReadOptions } from '../notations/source/others.ts'
 import { definitionText } from '../notations/source/utf8.ts'
 import { VOCABULARIES } from '../notations/vocabularies.ts'
@@ -169,7 +169,7 @@ export class Petrel {
   async saga(saga?: Saga): Promise<this> {
     const [{ makeSagaHandler }, { templateBuilders }] = await Promise.all([
       import('../notations/saga/runtime/handler.ts'),
-      import('../notations/saga/compile/builders.ts'),
+      import('../notations/saga/runtime/builders.ts'),
     ])
     if (saga !== undefined) await this.#deploy(`${saga.name}.saga.json`, saga.text)
     const handler = makeSagaHandler({

@@ -2,9 +2,9 @@
 
 import { PetrelError } from '../kernel/errors.ts'
 import type { Json } from '../net/net.ts'
-import type { Builders } from '../notations/saga/compile/builders.ts'
-import { codeType } from '../notations/saga/compile/program.ts'
 import { API_VERSION } from '../notations/saga/compile/saga.ts'
+import type { Builders } from '../notations/saga/runtime/builders.ts'
+import { codeType } from '../notations/saga/runtime/program.ts'
 
 /**
  * biome-ignore lint/suspicious/noExplicitAny: only the author of the builders knows the types of a service's answers

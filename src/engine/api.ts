@@ -79,7 +79,7 @@ export interface EngineApi {
     readonly actor: string | null
     /** true: a second cancel is a conflict, even while the first still waits for active work to end. */
     readonly once?: boolean
-    /** true: what it has done is undone before it ends; active work is waited for, and undone if it succeeds. Default: of a saga. */
+    /** true: what it has done is undone before it ends; active work is waited for, and undone if it succeeds. */
     readonly undo?: boolean
   }): Promise<InstanceRow>
   cancelRun(params: { readonly id: string; readonly actor: string | null }): Promise<RunRow>

@@ -5,6 +5,7 @@ import type { DefinitionHead } from '../model/definitions.ts'
 import type { InstanceRow } from '../model/rows.ts'
 import type { Started } from '../model/start.ts'
 import type { Json } from '../net/net.ts'
+import { notationOf } from '../notations/notations.ts'
 import { Catalog } from './definitions/catalog.ts'
 
 export interface StartSaga {
@@ -51,8 +52,13 @@ export async function startSaga(engine: EngineApi, p: StartSaga): Promise<Starte
   }
 }
 
+/** The work of a saga is done by services. */
+function isSaga(of: { readonly dialect: string }): boolean {
+  return notationOf(of)?.services !== undefined
+}
+
 function checkSaga({ name, dialect }: DefinitionHead): void {
-  if (dialect === 'saga') return
+  if (isSaga({ dialect })) return
   throw new PetrelError('invalid_request', `'${name}' is in service, but as ${dialect}, not as a saga`, {
     name,
     dialect,
@@ -78,6 +84,6 @@ export async function cancelSaga(engine: EngineApi, id: string, actor: string | 
 
 async function find(engine: EngineApi, id: string): Promise<InstanceRow> {
   const row = await engine.queries.instance(id)
-  if (row?.dialect === 'saga') return row
+  if (row !== null && isSaga(row)) return row
   throw missing('saga', id)
 }

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstanceRow } from '../../src/model/rows.ts'
-import { loadStatus } from '../../src/notations/dag/project/load.ts'
+import { loadShown } from '../../src/notations/dag/project/load.ts'
 import type { DagStatus } from '../../src/notations/dag/project/status.ts'
 import { type DagState, isTransition } from '../../src/notations/dag/project/transitions.ts'
 import { PLACES } from '../engine/drive.ts'
@@ -24,7 +24,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
 
   async function status(id: string): Promise<DagStatus> {
     const row = (await stage.d.store.read.instance(id)) as InstanceRow
-    return (await loadStatus(stage.d.engine, row)) as DagStatus
+    return (await loadShown(stage.d.engine, row))?.status as DagStatus
   }
 
   /** Looks, and holds what it sees to the rules. */

@@ -73,16 +73,23 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   // Notations: text to net, and back to the notation's own words. Each directory is one notation.
   // Reading: texts, their mistakes, and the definition that comes of them: what a start needs, and the tools it may name.
   'notations/source': { values: ['kernel'], types: ['net', 'model', 'tools'] },
-  // What every notation provides.
-  'notations/interface': { values: [], types: ['kernel', 'net', 'model', 'views', 'notations/source'] },
-  'notations/net': { values: ['kernel', 'net', 'expr', 'model', 'notations/source'], types: ['notations/interface'] },
+  // What every notation provides, and what it has unless it says otherwise. Handlers of a dry run, and the shape of a
+  // result, are the worker's.
+  'notations/interface': {
+    values: ['net', 'views'],
+    types: ['kernel', 'model', 'worker', 'notations/source'],
+  },
+  'notations/net': {
+    values: ['kernel', 'net', 'expr', 'model', 'notations/source', 'notations/interface'],
+    types: [],
+  },
   'notations/dag': {
-    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'],
-    types: ['notations/interface'],
+    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source', 'notations/interface'],
+    types: [],
   },
   'notations/ojs': {
-    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'],
-    types: ['notations/interface'],
+    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source', 'notations/interface'],
+    types: ['worker'],
   },
   'notations/ojs/http': {
     // Bodies are read as files are.
@@ -104,18 +111,22 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'views',
       'tools',
       'notations/source',
+      'notations/interface',
       'notations/playbook/vocabulary',
       'notations/playbook/runtime',
     ],
-    types: ['notations/interface'],
+    types: [],
   },
   'notations/saga': {
-    values: ['kernel', 'net', 'expr', 'model', 'views', 'notations/source'],
+    values: ['kernel', 'net', 'expr', 'model', 'notations/source', 'notations/interface', 'notations/saga/runtime'],
+    types: [],
+  },
+  'notations/saga/runtime': {
+    values: ['kernel', 'net', 'expr', 'worker', 'notations/source'],
     types: ['notations/interface'],
   },
-  'notations/saga/runtime': { values: ['kernel', 'net', 'worker', 'notations/saga'], types: [] },
   'notations/saga/nats': {
-    values: ['kernel', 'net', 'model', 'operations', 'wire', 'notations/saga'],
+    values: ['kernel', 'net', 'model', 'operations', 'wire', 'notations/saga/runtime'],
     types: ['engine'],
   },
   notations: {
@@ -144,6 +155,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   // Adapters: connect the directories above and decide nothing. They show the mistakes of a definition, so they use
   // notations/source beside the table of notations.
   http: { values: ['kernel', 'net', 'model', 'operations', 'wire', 'notations/source'], types: ['engine'] },
+  // Its builders write chains, groups, batches and sagas in code, and its workers run the steps of playbooks and sagas.
   client: {
     values: [
       'kernel',
@@ -155,14 +167,14 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'notations',
       'notations/source',
       'notations/ojs',
-      'notations/playbook',
       'notations/playbook/runtime',
       'notations/saga',
       'notations/saga/runtime',
       'worker',
       'tools',
     ],
-    types: ['views'],
+    // What its methods return.
+    types: ['views', 'notations/playbook'],
   },
   server: {
     values: [
@@ -174,12 +186,14 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'views',
       'notations',
       'notations/source',
+      'notations/interface',
       'http',
       'notations/ojs/http',
       'notations/ojs/webhooks',
     ],
     types: ['engine'],
   },
+  // A command that makes a worker configures the runtimes of playbooks and sagas: tools, secrets, NATS.
   cli: {
     values: [
       'kernel',
@@ -191,6 +205,10 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'wire',
       'notations',
       'notations/source',
+      'notations/interface',
+      'notations/playbook/runtime',
+      'notations/saga/runtime',
+      'notations/saga/nats',
       'client',
       'worker',
       'tools',

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
 import { isId } from '../../http/query.ts'
 import type { GateView } from '../../model/gates.ts'
+import { count } from '../../views/words.ts'
 import { gateViewWire } from '../../wire/gate.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { actor, noSuch } from '../lookup.ts'
@@ -11,7 +12,7 @@ import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
-import { count, paintState } from '../terminal/words.ts'
+import { paintState } from '../terminal/words.ts'
 
 interface AnswerOptions extends Shared {
   readonly reason?: string

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { cancelInstance } from '../../operations/cancel.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { runWire } from '../../wire/run.ts'
 import { actor, runOrInstance } from '../lookup.ts'
@@ -21,7 +22,7 @@ export function defineCancel(program: Command): void {
           if (terminal.json) terminal.data({ run: runWire(run) })
           else terminal.print(`run ${id} is ${paintState(terminal, run.status)}`)
         } else {
-          const row = await engine.cancelInstance({ id, actor: actor() })
+          const row = await cancelInstance(engine, { id, actor: actor() })
           if (terminal.json) terminal.data({ instance: instanceWire(row) })
           else
             terminal.print(

@@ -7,6 +7,7 @@ import { gateOptions, standingOf } from '../../model/gates.ts'
 import type { GateRow } from '../../model/rows.ts'
 import { isOmitted } from '../../model/shown.ts'
 import { GATE_STATES } from '../../server/gates/states.ts'
+import { span } from '../../views/words.ts'
 import { gateViewWire, gateWire } from '../../wire/gate.ts'
 import { actor, noSuch } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
@@ -14,7 +15,7 @@ import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../term
 import { EXIT } from '../terminal/failure.ts'
 import { spanMs } from '../terminal/span.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
-import { ago, brief, clock, paintState, span } from '../terminal/words.ts'
+import { ago, brief, clock, paintState } from '../terminal/words.ts'
 import { gateView } from './answer.ts'
 
 interface ListOptions extends Shared {

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
+import { span } from '../../views/words.ts'
 import { instanceWire, STATES } from '../../wire/instance.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
-import { ago, instanceState, paintState, span } from '../terminal/words.ts'
+import { ago, instanceState, paintState } from '../terminal/words.ts'
 
 interface LsOptions extends Shared {
   readonly state?: string

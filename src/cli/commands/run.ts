@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { Json } from '../../net/net.ts'
-import { isStepType } from '../../notations/playbook/runtime/program.ts'
+import { notationOf, programsOf, projectionOf } from '../../notations/notations.ts'
 import type { Definition } from '../../notations/source/definition.ts'
+import { count, span } from '../../views/words.ts'
 import type { Handlers } from '../../worker/handlers.ts'
 import { connect } from '../process/connect.ts'
 import { type NatsOptions, natsOptions, serveSagas } from '../process/nats.ts'
@@ -12,7 +13,6 @@ import { readDefinitionFile, readText } from '../terminal/file.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { count, span } from '../terminal/words.ts'
 
 interface RunOptions extends Shared, ToolOptions, NatsOptions {
   readonly input?: string
@@ -77,7 +77,7 @@ async function run(terminal: Terminal, options: RunOptions, file: string): Promi
 /** Whether any of its steps, including those of nested workflows, uses tools. */
 async function hasSteps(definition: Definition): Promise<boolean> {
   const { namesOf } = await import('../run/names.ts')
-  return [...namesOf(definition).types].some(isStepType)
+  return [...namesOf(definition).types].some((type) => programsOf(type) !== null)
 }
 
 interface Given {
@@ -89,18 +89,19 @@ interface Given {
 
 async function runLive(terminal: Terminal, given: Given, options: RunOptions): Promise<number> {
   const { liveRun } = await import('../run/live.ts')
-  const isSaga = given.definition.dialect === 'saga'
-  if (isSaga && options.nats === undefined)
+  const { services, project } = notationOf(given.definition) ?? {}
+  const byServices = services !== undefined
+  if (byServices && options.nats === undefined)
     throw new CliError(
       'invalid_request',
-      'a saga needs services',
+      `a ${project?.terms.kind} needs services`,
       '--nats URL where they listen, or --mock for a dry run',
     )
   const engine = await connect(options, { create: true })
-  const sagas = isSaga ? await serveSagas(engine, options, { sagas: [], logger: null }) : null
+  const sagas = byServices ? await serveSagas(engine, options, { sagas: [], logger: null }) : null
   try {
-    // A saga does nothing but wait for services.
-    const wait = isSaga || options.wait === true
+    // All that it does is wait for services.
+    const wait = byServices || options.wait === true
     const { id, waits } = await liveRun({ engine, terminal, ...given, wait })
     return await end(terminal, engine, id, { waits, note: '', trace: null, interrupted: given.signal.aborted })
   } finally {
@@ -120,7 +121,10 @@ async function runMock(terminal: Terminal, given: Given, mock: string | true): P
   ])
   const { nodes, types } = namesOf(given.definition)
   const known = new Set([...nodes, ...types])
-  const outcomes = mock === true ? new Outcomes() : readOutcomes(mock, readText(mock), known, given.definition.dialect)
+  const outcomes =
+    mock === true
+      ? new Outcomes()
+      : readOutcomes(mock, readText(mock), known, projectionOf(given.definition).terms.errorCategories)
   const began = performance.now()
   const flown = await dryRun({ ...given, outcomes, onStep: (step) => terminal.print(traceLine(terminal, step)) })
   try {

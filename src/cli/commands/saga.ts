@@ -4,13 +4,14 @@ import type { EngineApi } from '../../engine/api.ts'
 import type { RefusedRow } from '../../model/commands.ts'
 import { type OpenEffect, SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../model/sagas.ts'
 import { sagaView } from '../../operations/saga-view.ts'
+import { span } from '../../views/words.ts'
 import { refusedWire, sagaViewWire, sagaWire } from '../../wire/saga.ts'
 import { actor } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
-import { ago, brief, clock, paintState, span } from '../terminal/words.ts'
+import { ago, brief, clock, paintState } from '../terminal/words.ts'
 
 interface ListOptions extends Shared {
   readonly state?: SagaState

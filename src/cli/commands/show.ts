@@ -1,18 +1,24 @@
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
-import type { LogPlace } from '../../notations/playbook/project/envelope.ts'
+import { type EventLog, type LogPlace, parsePlace } from '../../notations/interface/events.ts'
+import type { Blocked, Sheet } from '../../notations/interface/sheet.ts'
+import { projectionOf } from '../../notations/notations.ts'
 import type { InstanceView } from '../../views/view.ts'
+import { count, span } from '../../views/words.ts'
 import { eventWire } from '../../wire/event.ts'
 import { runWire } from '../../wire/run.ts'
 import type { Wire } from '../../wire/value.ts'
 import { json } from '../../wire/value.ts'
+import { namesAsked, rulesWords } from '../../wire/why-words.ts'
 import { runOrInstance } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
-import type { Terminal } from '../terminal/terminal.ts'
-import { brief, clock, instanceState, ownState, paintState, placeOf, runState, span } from '../terminal/words.ts'
+import { contextHint } from '../terminal/hints.ts'
+import { painted, tableLines } from '../terminal/sheet.ts'
+import { harmless, type Terminal } from '../terminal/terminal.ts'
+import { brief, clock, headline, instanceState, paintState, placeOf, runState } from '../terminal/words.ts'
 
 interface ShowOptions extends Shared {
   readonly events?: boolean
@@ -52,8 +58,6 @@ async function showInstance(
 ): Promise<void> {
   const { projection } = await import('../run/ending.ts')
   const { waitsOf } = await import('../run/waits.ts')
-  const { dagView, printDag, printDagState } = await import('../dag-view.ts')
-  const { playbookView, printPlaybook } = await import('../playbook-view.ts')
   const { instance } = view
   const waits = instance.endedAt === null ? ((await waitsOf(engine, instance.id)) ?? []) : []
   const events = options.events === true ? await eventsOf(engine, instance, options.after) : null
@@ -61,9 +65,9 @@ async function showInstance(
     terminal.data({ ...(await projection(engine, view, waits)), ...events?.wire })
     return
   }
-  const [dag, playbook] = await Promise.all([dagView(engine, instance), playbookView(engine, instance)])
   const now = await engine.queries.now()
-  const state = dag === null ? stateText(terminal, instance) : printDagState(terminal, dag)
+  const sheet = (await projectionOf(instance).own?.(engine, instance))?.sheet(now) ?? null
+  const state = sheet === null ? stateText(terminal, instance) : painted(terminal, sheet.state)
   terminal.print(`${terminal.paint('bold', instance.name)}  ${state}  ${terminal.paint('dim', instance.dialect)}`)
   terminal.print(`id       ${instance.id}`)
   terminal.print(`created  ${clock(instance.createdAt)}`)
@@ -74,11 +78,10 @@ async function showInstance(
   if (instance.retryOf !== null) terminal.print(`retry of ${instance.retryOf}`)
   if (view.error !== null) terminal.print(`error    ${view.error.code}: ${brief(view.error.message, 200)}`)
   if (view.undoError !== null) terminal.print(`undo     ${view.undoError.code}: ${brief(view.undoError.message, 200)}`)
-  // Held tokens of a playbook are shown with its steps.
-  for (const wait of waits.filter(({ kind }) => playbook === null || kind !== 'held'))
+  const blocked = sheet?.blocked ?? null
+  for (const wait of waits.filter(({ kind }) => blocked === null || kind !== 'held'))
     terminal.print(`waits    ${wait.text}`)
-  if (dag !== null) printDag(terminal, dag, now)
-  else if (playbook !== null) printPlaybook(terminal, playbook, now)
+  if (sheet !== null) printSheet(terminal, sheet, instance.id)
   else if (view.runs.length > 0) {
     terminal.print()
     printRuns(terminal, view.runs, now)
@@ -89,7 +92,7 @@ async function showInstance(
     )
   }
   for (const child of view.children)
-    terminal.print(`child ${child.id}  ${child.name}  ${paintState(terminal, ownState(child))}`)
+    terminal.print(`child ${child.id}  ${child.name}  ${paintState(terminal, headline(child))}`)
   if (events === null) return
   terminal.print()
   events.print(terminal)
@@ -98,8 +101,24 @@ async function showInstance(
 }
 
 function stateText(terminal: Terminal, instance: InstanceRow): string {
-  if (instance.dialect === 'playbook') return paintState(terminal, ownState(instance))
   return `${paintState(terminal, instance.state)}${instanceState(instance).slice(instance.state.length)}`
+}
+
+function printSheet(terminal: Terminal, { facts, blocked, failures, steps, more }: Sheet, id: string): void {
+  for (const line of facts) terminal.print(painted(terminal, line))
+  for (const token of blocked ?? []) for (const line of blockedLines(token, id)) terminal.print(line)
+  for (const line of failures) terminal.print(painted(terminal, line))
+  terminal.print()
+  for (const line of tableLines(terminal, steps)) terminal.print(line)
+  if (more !== null) terminal.print(more)
+}
+
+/** The rules that hold tokens, and the context that would admit them. */
+function blockedLines({ step, tokens, state, rules }: Blocked, id: string): readonly string[] {
+  const about = `blocked  ${harmless(step)}: ${count(tokens, 'token')}`
+  const text = brief(rulesWords(rules), 200)
+  if (state === 'discarded') return [`${about} left over when it completed (${text})`]
+  return [`${about} held (${text})`, `         ${contextHint(id, namesAsked(rules))}`]
 }
 
 /** A stored result, to which a reference in a summary leads. */
@@ -130,12 +149,12 @@ interface ShownEvents {
 }
 
 async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string | undefined): Promise<ShownEvents> {
-  const { parsePlace } = await import('../../notations/playbook/project/envelope.ts')
   const place = parsePlace(after ?? '0')
   if (place === null) {
     throw new CliError('invalid_request', `'${after}' is no place in the events`, '--after what a page ended with')
   }
-  if (instance.dialect === 'playbook') return executionEvents(engine, instance, place)
+  const { events: log } = projectionOf(instance)
+  if (log !== undefined) return ownEvents(engine, instance, log, place)
   const found = { instanceId: instance.id, afterSeq: place.seq, limit: MOST_EVENTS }
   const events = await engine.queries.instanceEvents(found)
   const last = events.at(-1)?.seq ?? null
@@ -146,16 +165,22 @@ async function eventsOf(engine: EngineApi, instance: InstanceRow, after: string 
   }
 }
 
-async function executionEvents(engine: EngineApi, instance: InstanceRow, after: LogPlace): Promise<ShownEvents> {
-  const { loadEvents } = await import('../../notations/playbook/project/events.ts')
-  const { printEvents } = await import('../playbook-view.ts')
+async function ownEvents(
+  engine: EngineApi,
+  instance: InstanceRow,
+  log: EventLog,
+  after: LogPlace,
+): Promise<ShownEvents> {
   const net = await engine.net(instance.netHash)
   if (net === null) throw new CliError('not_found', `the net of ${instance.id} is gone`, 'was it pruned?')
-  const page = await loadEvents(engine, instance, net, { after, limit: MOST_EVENTS, types: null })
+  const page = await log.page(engine, instance, net, { after, limit: MOST_EVENTS, types: null })
+  const table = await log.table(page, instance.createdAt)
   return {
     wire: { ...page },
     next: page.has_more ? page.next_after : null,
-    print: (terminal) => printEvents(terminal, [...page.events, ...page.in_flight], instance.createdAt),
+    print: (terminal) => {
+      for (const line of tableLines(terminal, table)) terminal.print(line)
+    },
   }
 }
 

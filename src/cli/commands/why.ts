@@ -3,10 +3,10 @@
 import type { Command } from 'commander'
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
-import { dagState } from '../../notations/dag/project/transitions.ts'
-import { executionStatus } from '../../notations/playbook/project/words.ts'
+import { projectionOf } from '../../notations/notations.ts'
 import type { Why } from '../../views/why.ts'
 import type { InstanceReason, Reason, Wait } from '../../views/why-reasons.ts'
+import { span } from '../../views/words.ts'
 import { whyRunWire, whyWire } from '../../wire/why.ts'
 import { aboutWords, type Moments, namesAsked, reasonWords } from '../../wire/why-words.ts'
 import { noSuch, runOrInstance } from '../lookup.ts'
@@ -15,7 +15,7 @@ import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../term
 import { EXIT } from '../terminal/failure.ts'
 import { contextHint } from '../terminal/hints.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
-import { paintState, placeOf, runState, span } from '../terminal/words.ts'
+import { paintState, placeOf, runState } from '../terminal/words.ts'
 
 interface WhyOptions extends Shared {
   readonly limit: number
@@ -58,7 +58,11 @@ async function whyRun(terminal: Terminal, engine: EngineApi, run: RunRow): Promi
 }
 
 function printWhy(terminal: Terminal, { instance, now, about, waits, next }: Why, id: string): void {
-  const head = [terminal.paint('bold', harmless(instance.name)), paintState(terminal, stateOf(instance)), instance.id]
+  const head = [
+    terminal.paint('bold', harmless(instance.name)),
+    paintState(terminal, projectionOf(instance).state(instance)),
+    instance.id,
+  ]
   terminal.print(head.join('  '))
   const m = moments(now)
   for (const reason of about) {
@@ -117,12 +121,6 @@ function hints(reason: Reason): readonly string[] {
 function aboutHints(reason: InstanceReason, { id }: InstanceRow): readonly string[] {
   if (reason.kind === 'idle') return [`petrel start ${id}`]
   return reason.kind === 'ended' && reason.state !== 'completed' ? [`petrel show ${id}`, `petrel retry ${id}`] : []
-}
-
-/** In the terms of its notation. */
-export function stateOf(instance: InstanceRow): string {
-  if (instance.dialect === 'dag') return dagState(instance.state)
-  return instance.dialect === 'playbook' ? executionStatus(instance) : instance.state
 }
 
 function moments(now: number): Moments {

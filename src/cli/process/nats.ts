@@ -66,7 +66,7 @@ export async function serveSagas(
   if (nats === undefined && sagas.length === 0) return null
   const [{ Petrel }, { SAGA_QUEUE }] = await Promise.all([
     import('../../client/petrel.ts'),
-    import('../../notations/saga/compile/program.ts'),
+    import('../../notations/saga/runtime/program.ts'),
   ])
   const petrel = Petrel.over(engine, logger === null ? {} : { logger })
   for (const saga of sagas) await petrel.saga(saga as Saga<never>)

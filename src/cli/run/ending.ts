@@ -2,12 +2,14 @@
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
+import { projectionOf } from '../../notations/notations.ts'
 import type { InstanceView } from '../../views/view.ts'
+import { span } from '../../views/words.ts'
 import { viewWire } from '../../wire/instance.ts'
 import { json, type Wire } from '../../wire/value.ts'
 import { EXIT } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { brief, ownState, paintState, placeOf, span } from '../terminal/words.ts'
+import { brief, headline, paintState, placeOf } from '../terminal/words.ts'
 
 import type { Wait } from './waits.ts'
 
@@ -17,20 +19,14 @@ export function exitOf(row: InstanceRow): number {
 }
 
 export async function projection(engine: EngineApi, view: InstanceView, waits: readonly Wait[]): Promise<Wire> {
-  const [{ loadStatus }, { loadExecution }] = await Promise.all([
-    import('../../notations/dag/project/load.ts'),
-    import('../../notations/playbook/project/load.ts'),
-  ])
   const { instance } = view
-  const [results, status, loaded] = await Promise.all([
+  const [results, own] = await Promise.all([
     engine.results(instance.id),
-    loadStatus(engine, instance),
-    loadExecution(engine, instance),
+    projectionOf(instance).own?.(engine, instance),
   ])
   return {
     ...viewWire(view),
-    ...(status === null ? {} : { status }),
-    ...(loaded === null ? {} : { execution: loaded.execution }),
+    ...own?.json,
     results: Object.fromEntries([...results].map(([node, text]) => [node, json(text)])),
     waiting_for: waits,
   }
@@ -43,9 +39,8 @@ export async function printEnding(
   how: { readonly waits: readonly Wait[]; readonly note: string },
 ): Promise<void> {
   const { instance, error, undoError } = view
-  const { playbookView } = await import('../playbook-view.ts')
-  const { succeeded, failed } = (await playbookView(engine, instance))?.execution.counts ?? instance
-  const state = ownState(instance)
+  const { succeeded, failed } = (await projectionOf(instance).own?.(engine, instance))?.counts ?? instance
+  const state = headline(instance)
   const time = instance.endedAt === null ? '' : ` in ${span(instance.endedAt - instance.createdAt)}${how.note}`
   const tally = `${succeeded} succeeded, ${failed} failed`
   terminal.print(

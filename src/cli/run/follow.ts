@@ -7,6 +7,7 @@ import type { EngineApi } from '../../engine/api.ts'
 import { sleep } from '../../kernel/sleep.ts'
 import type { InstanceRow, StoredEvent } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
+import { projectionOf } from '../../notations/notations.ts'
 import { eventWire } from '../../wire/event.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { progressLines } from './progress.ts'
@@ -64,7 +65,7 @@ interface Followed {
 
 async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: InstanceRow): Promise<void> {
   const followed: Followed[] = [{ id, seq: 0, ended: false }]
-  const tracer = new Tracer(engine.store, root)
+  const tracer = new Tracer(engine.queries, root)
   const tell = async (events: readonly StoredEvent[]): Promise<void> => {
     if (terminal.json) for (const record of await records(engine, events)) terminal.record(record)
     else for (const step of await tracer.steps(events)) terminal.print(traceLine(terminal, step))
@@ -82,14 +83,13 @@ async function tellUntilEnd({ engine, terminal, id, signal }: Following, root: I
   }
 }
 
-/** For a playbook in its own terms: one line of the history may be several events, or none. */
+/** In the words of the notation: one line of the history may be several events, or none. */
 async function records(engine: EngineApi, events: readonly StoredEvent[]): Promise<readonly object[]> {
   const id = events[0]?.instanceId ?? null
   const row = id === null ? null : await engine.queries.instance(id)
-  const net = row?.dialect === 'playbook' ? await engine.net(row.netHash) : null
-  if (row === null || net === null) return events.map(eventWire)
-  const { unfoldAll } = await import('../../notations/playbook/project/events.ts')
-  return (await unfoldAll(engine, row, net, events)).map(({ event }) => event)
+  const log = row === null ? undefined : projectionOf(row).events
+  const net = row === null || log === undefined ? null : await engine.net(row.netHash)
+  return row === null || net === null || log === undefined ? events.map(eventWire) : log.of(engine, row, net, events)
 }
 
 async function tellNew(

@@ -65,7 +65,7 @@ export async function dryRun(params: DryRun): Promise<DryRunEnd> {
   const services = new Services(engine, params.outcomes, clock)
   const own = new Handlers()
   for (const [type, handler] of params.handlers?.entries() ?? []) own.add(type, handler)
-  for (const [type, handler] of services.handlers(params.definition.start.net)) own.add(type, handler)
+  for (const [type, handler] of await services.handlers(params.definition.start.net)) own.add(type, handler)
   const handlers = standIns.handlers(own)
   const worker = await Worker.start(engine.workers, { handlers, concurrency: CONCURRENCY, pollMs: 5, maxPrefetch: 0 })
   const { definition, input } = params
@@ -107,7 +107,7 @@ class Pilot {
 
   async fly(): Promise<void> {
     const { engine, clock, services, params, id } = this.#flight
-    const tracer = new Tracer(engine.store, (await engine.queries.instance(id)) as InstanceRow)
+    const tracer = new Tracer(engine.queries, (await engine.queries.instance(id)) as InstanceRow)
     for (;;) {
       await this.#tell(tracer)
       const row = await engine.queries.instance(id)

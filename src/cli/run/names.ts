@@ -1,42 +1,36 @@
 /** Every node key and type of a definition, nested nets and literal items included. */
 
 import type { ChildStart, Item } from '../../model/start.ts'
-import type { Net } from '../../net/net.ts'
-import { isStep } from '../../notations/playbook/project/words.ts'
-import type { SagaProgram } from '../../notations/saga/compile/program.ts'
+import type { Node } from '../../net/net.ts'
+import { projectionOf } from '../../notations/notations.ts'
 import type { Definition } from '../../notations/source/definition.ts'
-import { kindsAt } from '../playbook-tools.ts'
 
 export interface Names {
   readonly nodes: ReadonlySet<string>
   readonly types: ReadonlySet<string>
-  /** Kinds of the tasks in the steps of playbooks. */
-  readonly tools: ReadonlySet<string>
-  /** The subjects of a saga's commands. */
-  readonly subjects: ReadonlySet<string>
+  /** What the work needs beside handlers, in the words of the notations: tools, subjects. */
+  readonly uses: ReadonlyMap<string, ReadonlySet<string>>
 }
 
 export function namesOf(definition: Definition): Names {
   const nodes = new Set<string>()
   const types = new Set<string>()
-  const tools = new Set<string>()
-  const subjects = new Set<string>()
+  const uses = new Map<string, Set<string>>()
   for (const net of [definition.start.net, ...(definition.start.nets ?? [])]) {
-    addNet(net, nodes, types)
-    for (const node of net.dialect === 'playbook' ? net.nodes : []) for (const kind of kindsAt(node)) tools.add(kind)
-    for (const { work } of net.dialect === 'saga' ? net.nodes : []) {
-      if (work.kind === 'run') subjects.add((work.program as unknown as SagaProgram).subject)
-    }
+    const project = projectionOf(net)
+    addNodes(project.steps.nodes(net), nodes, types)
+    if (project.uses === undefined) continue
+    const { name, of } = project.uses
+    const used = uses.get(name) ?? new Set()
+    for (const one of of(net)) used.add(one)
+    if (used.size > 0) uses.set(name, used)
   }
   addItems(definition.start, types)
-  return { nodes, types, tools, subjects }
+  return { nodes, types, uses }
 }
 
-function addNet(net: Net, nodes: Set<string>, types: Set<string>): void {
-  for (const { key, work, undo } of net.nodes) {
-    // The author does not know the joins that steps share.
-    if (net.dialect === 'dag' && work.kind === 'pass') continue
-    if (net.dialect === 'playbook' && !isStep(key)) continue
+function addNodes(shown: readonly Node[], nodes: Set<string>, types: Set<string>): void {
+  for (const { key, work, undo } of shown) {
     nodes.add(key)
     if (work.kind === 'run') types.add(work.type)
     if (work.kind === 'each' && work.body?.kind === 'run') types.add(work.body.type)

@@ -6,7 +6,7 @@
 
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import { CATEGORIES } from '../../notations/dag/compile/workflow.ts'
+import type { Terms } from '../../notations/interface/projection.ts'
 import { closest, type Part, Reader } from '../../notations/source/reader.ts'
 import { readSource } from '../../notations/source/source.ts'
 
@@ -88,11 +88,15 @@ function namesOf({ node, item, role, type }: Execution): readonly string[] {
   return role === 'undo' ? [`${node}.undo`, type] : [`${node}[${item}]`, node ?? type, type]
 }
 
-/**
- * `known`: node keys and types of the definition; any other name is a typing error. `dialect`: steps have fixed
- * categories of errors, other notations any.
- */
-export function readOutcomes(file: string, text: string, known: ReadonlySet<string>, dialect = ''): Outcomes {
+type Categories = Terms['errorCategories']
+
+/** `known`: node keys and types of the definition; a name beyond them is a slip of the keyboard. */
+export function readOutcomes(
+  file: string,
+  text: string,
+  known: ReadonlySet<string>,
+  categories?: Categories,
+): Outcomes {
   const reader = new Reader(readSource(file, text))
   const answers = new Map<string, readonly Answer[] | Answer>()
   for (const [name, part] of reader.root.entries('an outcomes file')) {
@@ -106,7 +110,7 @@ export function readOutcomes(file: string, text: string, known: ReadonlySet<stri
         hint: near === null ? `known: ${[...known].join(', ')}` : `did you mean '${near}'?`,
       })
     }
-    const read = (one: Part): Answer => readAnswer(one, dialect)
+    const read = (one: Part): Answer => readAnswer(one, categories)
     answers.set(name, Array.isArray(part.value) ? part.items(name).map(read) : read(part))
   }
   reader.throwIfWrong()
@@ -118,14 +122,14 @@ const WORDS = ['ok', 'approved', 'rejected', 'timeout'] as const
 export const NEVER_MS = 10 * 365 * 86_400_000
 
 /** A word is a short answer: `approved` and `rejected` of a gate, `ok` of a run, `timeout` of both: no answer. */
-function readAnswer(part: Part, dialect: string): Answer {
+function readAnswer(part: Part, categories: Categories): Answer {
   if (typeof part.value === 'string') {
     const word = part.choice('an outcome', WORDS)
     if (word === 'rejected') return { ...PLAIN, approved: false }
     return word === 'timeout' ? { ...PLAIN, approved: null, delayMs: NEVER_MS } : PLAIN
   }
   if (!part.hasOnly(KEYS, 'an outcome')) return PLAIN
-  const error = readError(part.get('error'), dialect)
+  const error = readError(part.get('error'), categories)
   if (error !== null && part.has('result')) part.wrong('an outcome has a result or an error, not both')
   const result = part.get('result')
   return {
@@ -139,12 +143,12 @@ function readAnswer(part: Part, dialect: string): Answer {
   }
 }
 
-function readError(part: Part, dialect: string): Failure | null {
+function readError(part: Part, categories: Categories): Failure | null {
   if (!part.given) return null
   if (typeof part.value === 'string') return { code: 'mocked', message: part.value }
   part.hasOnly(['code', 'message', 'category', 'retryable'], 'an error')
   const word = part.get('category')
-  const category = dialect === 'dag' ? word.choice('category', CATEGORIES) : word.text('category')
+  const category = categories === undefined ? word.text('category') : word.choice('category', categories)
   const retryable = part.get('retryable').flag('retryable')
   return {
     code: part.get('code').text('code') ?? 'mocked',

@@ -2,9 +2,13 @@
 import type { EngineApi } from '../../engine/api.ts'
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
+import type { Progress } from '../../notations/interface/sheet.ts'
+import { projectionOf } from '../../notations/notations.ts'
+import { count, span } from '../../views/words.ts'
 import { json } from '../../wire/value.ts'
+import { tableLines } from '../terminal/sheet.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { brief, count, ownState, paintState, placeOf, runState, span } from '../terminal/words.ts'
+import { brief, headline, paintState, placeOf, runState } from '../terminal/words.ts'
 
 const SHOWN_RUNS = 20
 const READ_RUNS = 200
@@ -18,7 +22,7 @@ export async function progressLines(terminal: Terminal, engine: EngineApi, id: s
 }
 
 export function headLine(terminal: Terminal, row: InstanceRow, now: number): string {
-  const state = ownState(row)
+  const state = headline(row)
   const parts = [`${row.succeeded} done`]
   if (row.failed > 0) parts.push(`${row.failed} failed`)
   if (row.open > 0) parts.push(`${row.open} open`)
@@ -38,7 +42,9 @@ async function linesOf(
 ): Promise<string[]> {
   const { queries } = engine
   const indent = '  '.repeat(depth)
-  if (row.dialect === 'playbook') return linesOfPlaybook(terminal, engine, row, now, depth)
+  const { progress } = projectionOf(row)
+  const own = progress === undefined ? null : await progress(engine, row, { now, most: SHOWN_RUNS })
+  if (own !== null) return linesOfSteps(terminal, engine, row, own, now, depth)
   const runs = await queries.instanceRuns({ instanceId: row.id, limit: READ_RUNS, after: null })
   const children = depth < MAX_DEPTH ? (await queries.children(row.id)).slice(0, SHOWN_RUNS) : []
   const lines: string[] = []
@@ -66,30 +72,24 @@ async function linesOf(
 }
 
 /** One line for each step that has begun, or is held. */
-async function linesOfPlaybook(
+async function linesOfSteps(
   terminal: Terminal,
   engine: EngineApi,
   row: InstanceRow,
+  { earlier, steps, children }: Progress,
   now: number,
   depth: number,
 ): Promise<string[]> {
-  const { playbookView, stepLines } = await import('../playbook-view.ts')
-  const view = await playbookView(engine, row)
-  if (view === null) return []
   const indent = '  '.repeat(depth)
-  const begun = view.steps.filter(({ state, held, run }) => state !== 'pending' || held > 0 || run !== null)
-  const shown = begun.slice(-SHOWN_RUNS)
-  const [, ...lines] = stepLines(terminal, shown, now)
-  const children = depth < MAX_DEPTH ? shown.flatMap(({ child }) => child ?? []) : []
+  const [, ...lines] = tableLines(terminal, steps)
   const nested: string[] = []
-  for (const child of children) {
+  for (const child of depth < MAX_DEPTH ? children : []) {
     nested.push(indent + headLine(terminal, child, now))
     if (!TERMINAL.has(child.state)) nested.push(...(await linesOf(terminal, engine, child, now, depth + 1)))
   }
-  const more = begun.length - shown.length
   const waits = row.held === 0 ? [] : (await import('./waits.ts')).waitsOfTokens(engine, row)
   return [
-    ...(more > 0 ? [`${indent}${more} more before these`] : []),
+    ...(earlier > 0 ? [`${indent}${earlier} more before these`] : []),
     ...lines.map((line) => indent + line),
     ...nested,
     ...(await waits).map(({ text }) => indent + text),

@@ -9,9 +9,7 @@ import { PetrelError } from '../../kernel/errors.ts'
 import { MAX_JSON_BYTES } from '../../kernel/limits.ts'
 import type { CommandRow } from '../../model/commands.ts'
 import type { Net } from '../../net/net.ts'
-import { type Builders, templateBuilders } from '../../notations/saga/compile/builders.ts'
-import { TEMPLATE_TYPE } from '../../notations/saga/compile/program.ts'
-import { makeSagaHandler } from '../../notations/saga/runtime/handler.ts'
+import { notationOf } from '../../notations/notations.ts'
 import type { Handler } from '../../worker/handlers.ts'
 import type { SkippedClock } from './clock.ts'
 import { NEVER_MS, type Outcomes } from './outcomes.ts'
@@ -19,12 +17,6 @@ import { NEVER_MS, type Outcomes } from './outcomes.ts'
 /** Longer than a dry run: a taken command is only offered again when it is sent again. */
 const HOLD_MS = 1e12
 const AT_ONCE = 1000
-
-/** Bodies built by a program are not available: the services receive the builder's input instead. */
-const STAND_IN: Builders = {
-  command: (_, { request }) => request as unknown,
-  compensation: (_, { result }) => result as unknown,
-}
 
 export class Services {
   readonly #engine: EngineApi
@@ -41,15 +33,10 @@ export class Services {
     this.#clock = clock
   }
 
-  /** The builder of this net's commands, by type; none: it is not a saga. */
-  handlers(net: Net): readonly (readonly [string, Handler])[] {
-    if (net.dialect !== 'saga') return []
-    const types = new Set(net.nodes.flatMap(({ work }) => (work.kind === 'run' ? [work.type] : [])))
-    return [...types].map((type) => {
-      const builders = type === TEMPLATE_TYPE ? templateBuilders() : STAND_IN
-      const commandsOf = (instanceId: string) => this.#engine.commands.ofInstance({ instanceId })
-      return [type, makeSagaHandler({ builders, commandsOf, maxBytes: MAX_JSON_BYTES }) as Handler] as const
-    })
+  /** What builds the commands of this net, by type; none: its work is not done by services. */
+  async handlers(net: Net): Promise<readonly (readonly [string, Handler])[]> {
+    const commandsOf = (instanceId: string) => this.#engine.commands.ofInstance({ instanceId })
+    return (await notationOf(net)?.services?.handlers(net, { commandsOf, maxBytes: MAX_JSON_BYTES })) ?? []
   }
 
   /** Takes the commands that have been sent. true: there were some. */
@@ -78,7 +65,8 @@ export class Services {
   async #answer({ runId, node, role, body, epoch }: CommandRow): Promise<void> {
     const times = (this.#times.get(runId) ?? 0) + 1
     this.#times.set(runId, times)
-    const { delayMs, error, result } = this.#outcomes.run({ node, item: -1, role, type: TEMPLATE_TYPE, times })
+    const type = (await this.#engine.queries.run(runId))?.type ?? ''
+    const { delayMs, error, result } = this.#outcomes.run({ node, item: -1, role, type, times })
     if (delayMs >= NEVER_MS) return
     try {
       if (delayMs > 0) await this.#sleep(`${runId}@${epoch}`, delayMs)

@@ -6,7 +6,7 @@
 import type { GateRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import { isStepType, type StepPayload } from '../../notations/playbook/runtime/program.ts'
+import { programsOf } from '../../notations/notations.ts'
 import type { Definition } from '../../notations/source/definition.ts'
 import type { Context } from '../../worker/context.ts'
 import { Retryable, Terminal } from '../../worker/errors.ts'
@@ -63,11 +63,12 @@ export class StandIns {
   #answer = async (args: never, ctx: Context<never>): Promise<unknown> => {
     const { delayMs, error, result } = this.#outcomes.run(this.#executions.get(ctx.runId) as Execution)
     if (delayMs > 0) await this.#clock.sleep(`${ctx.runId}/${ctx.attempt}`, delayMs, ctx.signal)
-    const step = isStepType(ctx.type)
-    // The outcome of a step's tasks is final: only a lost worker causes a retry.
-    if (error !== null) throw mocked(step && error.retryable === undefined ? { ...error, retryable: false } : error)
+    const programs = programsOf(ctx.type)
+    // What a program decides is final: only a lost worker is tried again.
+    const final = programs !== null && error?.retryable === undefined
+    if (error !== null) throw mocked(final ? { ...error, retryable: false } : error)
     if (result !== undefined) return result
-    if (step) return inputOf(args)
+    if (programs !== null) return programs.input(args)
     const schema = ctx.role === 'work' && ctx.node !== null ? this.#schemas.get(ctx.node) : undefined
     return schema === undefined ? args : sampleOf(schema, args)
   }
@@ -86,11 +87,6 @@ export class StandIns {
     const answer = this.#outcomes.appeal(execution, times)
     return times < MOST_APPROVALS ? answer : { ...answer, approved: null }
   }
-}
-
-/** The author's input of a playbook's step: its item, or its args. */
-function inputOf(payload: StepPayload): Json {
-  return payload.item === undefined ? (payload.args ?? {}) : payload.item.value
 }
 
 function mocked(failure: Failure): Error {

@@ -62,9 +62,7 @@ export class Control {
           { state: row.state },
         )
       }
-      // Half a saga is of use to nobody, whoever cancels it.
-      const undo = p.undo ?? row.dialect === 'saga'
-      if (!undo) return happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
+      if (p.undo !== true) return happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
       if (row.phase !== 'forward') {
         const message = `instance ${p.id} is ending already (${row.reason ?? row.phase}); its work cannot be undone any more`
         throw new PetrelError('conflict', message, { state: row.state })

@@ -1,10 +1,33 @@
 /** What a notation provides: a way in, from a text to a net, and a way out, from an instance to its own words. */
+import type { Json, Net } from '../../net/net.ts'
+import type { Handler } from '../../worker/handlers.ts'
 import type { Definition } from '../source/definition.ts'
 import type { Others } from '../source/others.ts'
 import type { Source } from '../source/source.ts'
+import type { Projection } from './projection.ts'
 
 /** Throws DefinitionError with every mistake. */
 export type Read = (source: Source, others: Others) => Definition | Promise<Definition>
+
+/** Runs whose work is a program in the net, executed with tools. */
+export interface Programs {
+  owns(type: string): boolean
+  /** What the author gave such a run, out of its payload: a stand-in returns it. */
+  input(payload: Json): Json
+}
+
+/** The work is done by services elsewhere, to which the runs send commands. */
+export interface Services {
+  /** For a dry run: handlers that build the commands of a net, by type; bodies that code would build stand in for themselves. */
+  handlers(net: Net, options: CommandOptions): Promise<readonly (readonly [string, Handler])[]>
+}
+
+export interface CommandOptions {
+  commandsOf(
+    instanceId: string,
+  ): Promise<readonly { readonly node: string; readonly role: string; readonly body: string }[]>
+  readonly maxBytes: number
+}
 
 export interface Notation {
   /** As it is stored with definitions, nets and instances. */
@@ -14,4 +37,7 @@ export interface Notation {
   detect(value: { readonly [key: string]: unknown }): boolean
   /** Loads the compiler when a file of this notation is met. */
   readonly read: () => Promise<Read>
+  readonly project: Projection
+  readonly programs?: Programs
+  readonly services?: Services
 }

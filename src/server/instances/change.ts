@@ -7,6 +7,7 @@ import { actorOf } from '../../http/caller.ts'
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { Json } from '../../net/net.ts'
 import type { Part } from '../../notations/source/reader.ts'
+import { cancelInstance } from '../../operations/cancel.ts'
 import { openEffects } from '../../operations/saga-view.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { openEffectWire } from '../../wire/saga.ts'
@@ -21,7 +22,7 @@ export function changeRoutes(app: FastifyInstance, engine: EngineApi): void {
       nothingIn(bodyObject(request, { empty: 'allowed' }), verb)
       const { id } = await findRow(engine, request.params.id, request.caller)
       const params = { id, actor: actorOf(request.caller) }
-      const change = verb === 'start' ? engine.startInstance(params) : engine.cancelInstance(params)
+      const change = verb === 'start' ? engine.startInstance(params) : cancelInstance(engine, params)
       const row = await refusing(verb, id, change)
       return { instance: instanceWire(row) }
     })

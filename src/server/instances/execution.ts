@@ -1,34 +1,33 @@
-/** What playbooks have beside other notations: their event log, and what references lead to. */
+/** The event log in the words of a notation, the results of nodes, and what references lead to. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
 import { listParam, onlyKnown, type Query, textParam, wholeParam } from '../../http/query.ts'
-import { notFound, RequestError } from '../../http/request-error.ts'
+import { notFound } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { InstanceRow } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
-import { EVENT_TYPES, parsePlace } from '../../notations/playbook/project/envelope.ts'
-import { FROM_THE_BEGINNING, loadEvents } from '../../notations/playbook/project/events.ts'
+import { FROM_THE_BEGINNING, parsePlace } from '../../notations/interface/events.ts'
+import { NOTATIONS, projectionOf } from '../../notations/notations.ts'
 import { json } from '../../wire/value.ts'
 import { type ById, findRow } from './find.ts'
 import { loadResult } from './result.ts'
+import { unsupported } from './unsupported.ts'
+
+export const OWN_EVENT_TYPES = NOTATIONS.flatMap(({ project }) => project.events?.types ?? [])
 
 export function executionRoutes(app: FastifyInstance, engine: EngineApi): void {
   app.get<ById>('/v1/instances/:id/execution-events', async (request) => {
     const query = request.query as Query
     onlyKnown(query, ['after', 'limit', 'types'])
     const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
-    const types = listParam(query, 'types', EVENT_TYPES)
+    const types = listParam(query, 'types', OWN_EVENT_TYPES)
     const after = readPlace(query)
     const instance = await findRow(engine, request.params.id, request.caller)
-    if (instance.dialect !== 'playbook') {
-      const message = `events in the words of playbooks are told of playbooks; this instance is of ${instance.dialect}`
-      throw new RequestError('unsupported', message, {
-        hint: `GET /v1/instances/${instance.id}/events has its history.`,
-      })
-    }
+    const { events } = projectionOf(instance)
+    if (events === undefined) throw unsupported('events in the words of the notation', 'events', instance)
     const net = await netOf(engine, instance)
-    return loadEvents(engine, instance, net, { after, limit, types: types === null ? null : new Set(types) })
+    return events.page(engine, instance, net, { after, limit, types: types === null ? null : new Set(types) })
   })
 
   app.get<ByNode>('/v1/instances/:id/results/:node', async (request) => {

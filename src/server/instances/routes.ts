@@ -5,8 +5,7 @@ import { onlyKnown, type Query } from '../../http/query.ts'
 import { notFound } from '../../http/request-error.ts'
 import type { Seats } from '../../http/seats.ts'
 import { PAGE_BYTES } from '../../model/shown.ts'
-import { loadStatus } from '../../notations/dag/project/load.ts'
-import { loadExecution } from '../../notations/playbook/project/load.ts'
+import { projectionOf } from '../../notations/notations.ts'
 import type { Catalog } from '../../operations/definitions/catalog.ts'
 import { instanceWire, viewWire } from '../../wire/instance.ts'
 import { shown, wireEach } from '../../wire/value.ts'
@@ -47,17 +46,15 @@ export function instanceRoutes(app: FastifyInstance, context: InstanceContext): 
     onlyKnown(request.query as Query, [])
     const view = await findInstance(engine, request.params.id, request.caller)
     const { id } = view.instance
-    const [results, about, status, loaded] = await Promise.all([
+    const [results, about, own] = await Promise.all([
       engine.shownResults(id, PAGE_BYTES),
       aboutWire(engine, id),
-      loadStatus(engine, view.instance),
-      loadExecution(engine, view.instance),
+      projectionOf(view.instance).own?.(engine, view.instance),
     ])
     return {
       ...viewWire(view),
       ...about,
-      ...(status === null ? {} : { status }),
-      ...(loaded === null ? {} : { execution: loaded.execution }),
+      ...own?.json,
       results: Object.fromEntries(
         [...results].map(([node, text]) => [
           node,

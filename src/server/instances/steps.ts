@@ -6,15 +6,10 @@ import { notFound } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { StepRun } from '../../model/queries/steps.ts'
 import { indexNet } from '../../net/compile.ts'
-import type { Json, Net, Node } from '../../net/net.ts'
-import { dagNodes } from '../../notations/dag/project/load.ts'
-import {
-  loadMarks,
-  loadPlaybookSteps,
-  type PlaybookStep,
-  playbookNodes,
-} from '../../notations/playbook/project/steps.ts'
-import { failureOf, loadSteps, nodesBefore, type StepView } from '../../views/steps.ts'
+import type { Json, Node } from '../../net/net.ts'
+import type { OwnStep } from '../../notations/interface/projection.ts'
+import { projectionOf } from '../../notations/notations.ts'
+import { failureOf, nodesBefore } from '../../views/steps.ts'
 import { time, type Wire } from '../../wire/value.ts'
 import { type ById, findRow } from './find.ts'
 
@@ -27,18 +22,15 @@ export function stepRoutes(app: FastifyInstance, engine: EngineApi): void {
     const instance = await findRow(engine, request.params.id, request.caller)
     const net = await engine.net(instance.netHash)
     if (net === null) throw notFound('net', instance.netHash)
-    const all = stepNodes(instance.dialect, net)
+    const { steps: project } = projectionOf(instance)
+    const all = project.nodes(net)
     const from = after === null ? 0 : all.findIndex(({ key }) => key === after) + 1
     if (after !== null && from === 0) {
       throw new PetrelError('invalid_request', `after: there is no step '${after}'`, { parameter: 'after' })
     }
     const compiled = indexNet(net)
     const nodes = all.slice(from, from + limit)
-    const { store } = engine
-    const steps =
-      instance.dialect === 'playbook'
-        ? await loadPlaybookSteps({ store, net, instance, nodes, marks: await loadMarks(store, instance.id) })
-        : await loadSteps(store.read, compiled, instance, nodes)
+    const steps = await project.load(engine, net, instance, nodes)
     return {
       instance_id: instance.id,
       total: all.length,
@@ -48,13 +40,7 @@ export function stepRoutes(app: FastifyInstance, engine: EngineApi): void {
   })
 }
 
-/** What the author wrote: nodes that the compiler added are left out. */
-function stepNodes(dialect: string, net: Net): readonly Node[] {
-  if (dialect === 'dag') return dagNodes(net)
-  return dialect === 'playbook' ? playbookNodes(net) : net.nodes
-}
-
-export function stepWire(step: StepView | PlaybookStep, dependsOn: readonly string[]): Wire {
+export function stepWire(step: OwnStep, dependsOn: readonly string[]): Wire {
   const { node, run, gate, child, undo, items } = step
   return {
     name: node.key,
@@ -73,7 +59,7 @@ export function stepWire(step: StepView | PlaybookStep, dependsOn: readonly stri
     gate_id: gate?.id ?? null,
     child_id: child?.id ?? null,
     ...(items === null ? {} : { items: Object.fromEntries(items) }),
-    ...('loop' in step ? { loop: step.loop, held_tokens: step.held } : {}),
+    ...step.own,
     undo: undo === null ? null : undoWire(undo),
   }
 }

@@ -1,5 +1,5 @@
 /** Instances of all notations as /v1 shows them. */
-import { EXECUTION_STATUSES } from '../../notations/playbook/project/words.ts'
+import { projectionOf } from '../../notations/notations.ts'
 import { STATES } from '../../wire/instance.ts'
 import { anything, flag, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 
@@ -79,7 +79,7 @@ export const INSTANCE_SCHEMAS: { readonly [name: string]: Schema } = {
     {
       execution_id: uuid(),
       playbook: text('Its name.'),
-      status: word(EXECUTION_STATUSES),
+      status: word(projectionOf({ dialect: 'playbook' }).terms.states ?? []),
       entry_step: nullable(text()),
       final_step: nullable(
         object({ step: text(), state: word(['pending', 'running', 'completed', 'failed', 'skipped']) }),

@@ -1,5 +1,5 @@
 /** /v1/instances/{id}/steps, why, telemetry, and /v1/telemetry: where a workflow stands, and what holds it up. */
-import { EVENT_TYPES } from '../../notations/playbook/project/envelope.ts'
+import { OWN_EVENT_TYPES } from '../instances/execution.ts'
 import type { Parameter, Paths } from './operation.ts'
 import { anything, flag, list, nullable, object, ref, type Schema, text, time, uuid, whole, word } from './schema.ts'
 
@@ -192,7 +192,7 @@ export const STEP_SCHEMAS: { readonly [name: string]: Schema } = {
   ExecutionEvent: object(
     {
       event_id: text('Unique in its execution.'),
-      event_type: word(EVENT_TYPES),
+      event_type: word(OWN_EVENT_TYPES),
       timestamp: time(),
       execution_id: uuid(),
       source: word(['server', 'worker']),

@@ -6,7 +6,7 @@ import type { StartParams } from '../../../src/model/start.ts'
 import { indexNet } from '../../../src/net/compile.ts'
 import type { Failure } from '../../../src/net/marking.ts'
 import type { Json, Net } from '../../../src/net/net.ts'
-import { loadStatus } from '../../../src/notations/dag/project/load.ts'
+import { loadShown } from '../../../src/notations/dag/project/load.ts'
 import type { DagStatus } from '../../../src/notations/dag/project/status.ts'
 import { readDefinition } from '../../../src/operations/definitions/read.ts'
 import { loadSteps, type StepView } from '../../../src/views/steps.ts'
@@ -81,7 +81,7 @@ export class Stage {
 
   async status(instanceId: string): Promise<DagStatus> {
     const row = await this.d.store.read.instance(instanceId)
-    return (await loadStatus(this.d.engine, row as InstanceRow)) as DagStatus
+    return (await loadShown(this.d.engine, row as InstanceRow))?.status as DagStatus
   }
 
   /**

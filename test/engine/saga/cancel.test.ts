@@ -1,5 +1,6 @@
 /** Sagas that are given up by an operator, and sagas with nothing to undo. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cancelInstance } from '../../../src/operations/cancel.ts'
 import { PLACES } from '../drive.ts'
 import { DEADLINE, Stage, sagaNet, step } from './stage.ts'
 
@@ -40,7 +41,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')
-    expect((await s.d.engine.cancelInstance({ id: s.id, actor: 'schedule nightly' })).state).toBe('compensating')
+    expect((await cancelInstance(s.d.engine, { id: s.id, actor: 'schedule nightly' })).state).toBe('compensating')
     expect(await s.play()).toEqual(['undo a'])
     expect(await s.state()).toBe('compensated')
   })

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { span } from '../../../views/words.ts'
 import { shownUrl, storeUrl } from '../../process/connect.ts'
 import { type DevToken, devToken } from '../../process/dev-token.ts'
 import { natsOptions, sagasLine } from '../../process/nats.ts'
@@ -9,7 +10,6 @@ import { act, jsonOption, storeOptions } from '../../terminal/act.ts'
 import { EXIT } from '../../terminal/failure.ts'
 import { interrupted, untilAborted } from '../../terminal/interrupted.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { span } from '../../terminal/words.ts'
 import { type HttpOptions, httpOptions, httpParams } from './server.ts'
 
 interface DevOptions extends HttpOptions, ToolOptions {

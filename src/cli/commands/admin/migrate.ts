@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { count } from '../../../views/words.ts'
 import { connectStore, shownUrl, storeUrl } from '../../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
 import { EXIT } from '../../terminal/failure.ts'
-import { count } from '../../terminal/words.ts'
 
 export function defineMigrate(program: Command): void {
   const command = program

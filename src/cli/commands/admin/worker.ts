@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Saga } from '../../../client/saga.ts'
 import { Secrets } from '../../../notations/playbook/runtime/secret-sources.ts'
-import { TEMPLATE_TYPE } from '../../../notations/saga/compile/program.ts'
+import { TEMPLATE_TYPE } from '../../../notations/saga/runtime/program.ts'
 import type { Handlers } from '../../../worker/handlers.ts'
 import { shownUrl, storeUrl } from '../../process/connect.ts'
 import { type NatsOptions, natsOptions, sagasLine, shownNats } from '../../process/nats.ts'

@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
+import { projectionOf } from '../../../notations/notations.ts'
 import type { Definition } from '../../../notations/source/definition.ts'
 import { DefinitionError } from '../../../notations/source/mistakes.ts'
+import { count } from '../../../views/words.ts'
 import { connect } from '../../process/connect.ts'
 import { act, jsonOption, type Shared } from '../../terminal/act.ts'
 import { EXIT, problemLines } from '../../terminal/failure.ts'
 import { type FileOptions, readDefinitionFile } from '../../terminal/file.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { count } from '../../terminal/words.ts'
 
 export function defineCheck(program: Command): void {
   const command = program
@@ -49,21 +50,16 @@ async function checkFiles(
       const definition = await readDefinitionFile(file, how)
       if (options.strict === true) refuseWarnings(file, definition)
       const warnings = definition.warnings ?? []
-      const { nodes, types, tools, subjects } = namesOf(definition)
-      const made =
-        subjects.size > 0
-          ? `${count(nodes.size, 'step')}, subjects ${[...subjects].join(', ')}`
-          : tools.size > 0
-            ? `${count(nodes.size, 'step')}, tools ${[...tools].join(', ')}`
-            : `${count(nodes.size, 'node')}, types ${[...types].join(', ') || 'none'}`
+      const { nodes, types, uses } = namesOf(definition)
+      const [[use, used] = ['types', types] as const] = uses
+      const made = `${count(nodes.size, projectionOf(definition).terms.node)}, ${use} ${[...used].join(', ') || 'none'}`
       answers.push({
         file,
         valid: true,
         dialect: definition.dialect,
         name: definition.name,
         types: [...types],
-        ...(tools.size === 0 ? {} : { tools: [...tools] }),
-        ...(subjects.size === 0 ? {} : { subjects: [...subjects] }),
+        ...Object.fromEntries([...uses].map(([name, of]) => [name, [...of]])),
         problems: [],
         warnings,
       })

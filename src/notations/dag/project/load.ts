@@ -1,34 +1,35 @@
 /** Loads the rows for the status of an instance in a few statements. */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { InstanceRow } from '../../../model/rows.ts'
 import { indexNet } from '../../../net/compile.ts'
-import type { Net, Node } from '../../../net/net.ts'
 import { SLOT, slotValue } from '../../../net/slots.ts'
-import { loadSteps } from '../../../views/steps.ts'
-import { type DagStatus, dagStatus } from './status.ts'
+import { loadSteps, nodesBefore } from '../../../views/steps.ts'
+import type { Reading } from '../../interface/projection.ts'
+import type { Shown } from './sheet.ts'
+import { dagStatus } from './status.ts'
+import { dagNodes } from './words.ts'
 
 /** The most nested workflows whose costs are added. */
 export const MOST_NESTED = 2_000
 const MOST_EVENTS = 10_000
 const EVERY_ITEM = { from: 0, count: 1_000_000_000 }
 
-/** null: of another notation. */
-export async function loadStatus(engine: EngineApi, instance: InstanceRow): Promise<DagStatus | null> {
-  if (instance.dialect !== 'dag') return null
-  const net = await engine.net(instance.netHash)
+/** null: its net is gone. */
+export async function loadShown(reading: Reading, instance: InstanceRow): Promise<Shown | null> {
+  const net = await reading.net(instance.netHash)
   if (net === null) return null
-  const { store } = engine
+  const { queries } = reading
   const { id } = instance
   const compiled = indexNet(net)
   const [steps, slots, events, tree, now] = await Promise.all([
-    loadSteps(store.read, compiled, instance, dagNodes(net)),
-    store.read.trees.slotsOf({ instanceIds: [id], prefixes: [SLOT.error.prefix, SLOT.cancelledAt.prefix] }),
-    store.read.steps.stateEvents({ instanceId: id, limit: MOST_EVENTS }),
-    nestedIds(engine, id, MOST_NESTED),
-    store.now(),
+    loadSteps(queries, compiled, instance, dagNodes(net)),
+    queries.trees.slotsOf({ instanceIds: [id], prefixes: [SLOT.error.prefix, SLOT.cancelledAt.prefix] }),
+    queries.steps.stateEvents({ instanceId: id, limit: MOST_EVENTS }),
+    nestedIds(reading, id, MOST_NESTED),
+    queries.now(),
   ])
-  const usages = await store.read.steps.usages({ instanceIds: tree })
-  return dagStatus({
+  const usages = await queries.steps.usages({ instanceIds: tree })
+  const status = dagStatus({
     instance,
     steps,
     error: slotValue(slots, SLOT.error.key),
@@ -39,15 +40,11 @@ export async function loadStatus(engine: EngineApi, instance: InstanceRow): Prom
     usages,
     now,
   })
+  return { status, steps, before: (step) => nodesBefore(compiled, step) }
 }
 
 /** The ids of an instance and everything nested in it. */
-export async function nestedIds(engine: EngineApi, instanceId: string, limit: number): Promise<readonly string[]> {
-  const rows = await engine.queries.trees.below({ windows: [{ instanceId, ...EVERY_ITEM }], limit })
+export async function nestedIds(reading: Reading, instanceId: string, limit: number): Promise<readonly string[]> {
+  const rows = await reading.queries.trees.below({ windows: [{ instanceId, ...EVERY_ITEM }], limit })
   return rows.map(({ id }) => id)
-}
-
-/** The nodes of the steps. Joins that the compiler inserts between them do no work and have no name in the file. */
-export function dagNodes(net: Net): readonly Node[] {
-  return net.nodes.filter(({ work }) => work.kind !== 'pass')
 }

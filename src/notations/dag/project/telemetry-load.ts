@@ -1,10 +1,11 @@
 /** Stored events as telemetry. Few statements, however many events; more only for events with a summary. */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import { type CompiledNet, indexNet } from '../../../net/compile.ts'
 import type { Json, Net } from '../../../net/net.ts'
 import { SLOT, type SlotKey } from '../../../net/slots.ts'
 import { loadSteps } from '../../../views/steps.ts'
+import type { Reading } from '../../interface/projection.ts'
 import { type Cost, costOf } from './cost.ts'
 import { MOST_NESTED, nestedIds } from './load.ts'
 import { type Execution, type StepFailure, type TelemetryEvent, telemetryOf } from './telemetry.ts'
@@ -19,10 +20,10 @@ interface About {
 
 /** In the given order; events of other notations, or without telemetry, are left out. */
 export async function loadTelemetry(
-  engine: EngineApi,
+  reading: Reading,
   events: readonly StoredEvent[],
 ): Promise<readonly TelemetryEvent[]> {
-  const { queries } = engine
+  const { queries } = reading
   const ids = new Set(events.flatMap(({ instanceId }) => instanceId ?? []))
   const around = ids.size === 0 ? [] : await queries.trees.ancestors({ ids: [...ids] })
   const rows = new Map(around.map((row) => [row.id, row]))
@@ -32,8 +33,8 @@ export async function loadTelemetry(
   const [runs, gates, nets, executions, slots] = await Promise.all([
     queries.trees.briefs({ ids: [...new Set(ours.flatMap(({ runId }) => runId ?? []))], maxBytes: 0 }),
     queries.steps.gatesAt(gated.map(({ instanceId, node }) => ({ instanceId: instanceId ?? '', node: node ?? '' }))),
-    netsOf(engine, ours, rows),
-    executionsOf(engine, around),
+    netsOf(reading, ours, rows),
+    executionsOf(reading, around),
     ended.length === 0
       ? []
       : queries.trees.slotsOf({ instanceIds: ended.map((e) => e.instanceId ?? ''), prefixes: [SLOT.error.prefix] }),
@@ -61,8 +62,8 @@ export async function loadTelemetry(
       gate: byGate.get(`${event.instanceId}/${event.node}`) ?? null,
       error: failureAt(event, SLOT.error.key),
       undoError: failureAt(event, SLOT.undoError.key),
-      cost: ENDS_WELL.has(event.type) ? await costBelow(engine, instance) : null,
-      compensationSteps: event.type === 'instance.draining' ? await undoneSteps(engine, net, instance) : [],
+      cost: ENDS_WELL.has(event.type) ? await costBelow(reading, instance) : null,
+      compensationSteps: event.type === 'instance.draining' ? await undoneSteps(reading, net, instance) : [],
     })
     telemetry.push(...lines)
   }
@@ -75,13 +76,13 @@ const ENDS_WELL: ReadonlySet<string> = new Set(['instance.completed', 'instance.
 const indexed = new WeakMap<Net, CompiledNet>()
 
 async function netsOf(
-  engine: EngineApi,
+  reading: Reading,
   events: readonly StoredEvent[],
   rows: ReadonlyMap<string, InstanceRow>,
 ): Promise<ReadonlyMap<string, CompiledNet>> {
   const nets = new Map<string, CompiledNet>()
   for (const hash of new Set(events.map(({ instanceId }) => rows.get(instanceId ?? '')?.netHash ?? ''))) {
-    const net = await engine.net(hash)
+    const net = await reading.net(hash)
     if (net === null) continue
     const known = indexed.get(net) ?? indexNet(net)
     indexed.set(net, known)
@@ -91,12 +92,12 @@ async function netsOf(
 }
 
 /** By root: the values at the start of the outermost workflow apply to everything nested in it. */
-async function executionsOf(engine: EngineApi, rows: readonly InstanceRow[]): Promise<ReadonlyMap<string, Execution>> {
+async function executionsOf(reading: Reading, rows: readonly InstanceRow[]): Promise<ReadonlyMap<string, Execution>> {
   const roots = rows.filter((row) => row.id === row.rootId)
   const slots =
     roots.length === 0
       ? []
-      : await engine.queries.trees.slotsOf({ instanceIds: roots.map(({ id }) => id), prefixes: [SLOT.about.prefix] })
+      : await reading.queries.trees.slotsOf({ instanceIds: roots.map(({ id }) => id), prefixes: [SLOT.about.prefix] })
   const abouts = new Map(slots.map(({ instanceId, value }) => [instanceId, JSON.parse(value) as About]))
   return new Map(roots.map((root) => [root.id, executionOf(root, abouts.get(root.id) ?? {})]))
 }
@@ -113,15 +114,15 @@ export function executionOf(root: Pick<InstanceRow, 'id' | 'name'>, { meta }: Ab
   }
 }
 
-async function costBelow(engine: EngineApi, instance: InstanceRow): Promise<Cost> {
-  const ids = await nestedIds(engine, instance.id, MOST_NESTED)
-  return costOf(await engine.queries.steps.usages({ instanceIds: ids }))
+async function costBelow(reading: Reading, instance: InstanceRow): Promise<Cost> {
+  const ids = await nestedIds(reading, instance.id, MOST_NESTED)
+  return costOf(await reading.queries.steps.usages({ instanceIds: ids }))
 }
 
 /** The last completed first. Steps that were active when it began to stop, and succeeded, are included. */
-async function undoneSteps(engine: EngineApi, net: CompiledNet, instance: InstanceRow): Promise<readonly string[]> {
+async function undoneSteps(reading: Reading, net: CompiledNet, instance: InstanceRow): Promise<readonly string[]> {
   const nodes = net.net.nodes.filter(({ undo }) => undo !== null)
-  const steps = (await loadSteps(engine.store.read, net, instance, nodes)).filter(({ state }) => state === 'completed')
+  const steps = (await loadSteps(reading.queries, net, instance, nodes)).filter(({ state }) => state === 'completed')
   const order = (a: (typeof steps)[number], b: (typeof steps)[number]): number =>
     (b.endedAt ?? 0) - (a.endedAt ?? 0) || (b.run?.doneSeq ?? 0) - (a.run?.doneSeq ?? 0)
   return steps.sort(order).map(({ node }) => node.key)

@@ -60,33 +60,6 @@ export interface TelemetryEvent {
 type EventDraft = readonly [name: string, payload: { readonly [key: string]: Json }, at?: number]
 type Data = { readonly [key: string]: Json | undefined }
 
-/** Lines that may give an event. */
-export const TELEMETRY_TYPES: readonly string[] = [
-  'created',
-  'redriven',
-  'succeeded',
-  'failed',
-  'cancelled',
-  'retried',
-  'gate.opened',
-  'gate.approved',
-  'gate.rejected',
-  'gate.closed',
-  'node.completed',
-  'node.failed',
-  'node.skipped',
-  'instance.created',
-  'instance.queued',
-  'instance.dequeued',
-  'instance.waiting',
-  'instance.resumed',
-  'instance.draining',
-  'instance.completed',
-  'instance.compensated',
-  'instance.failed',
-  'instance.cancelled',
-]
-
 /** In the order in which it happened. */
 export function telemetryOf(facts: TelemetryFacts): readonly TelemetryEvent[] {
   const { event, instance, execution } = facts

@@ -1,7 +1,8 @@
 /** The nets behind instances, read once: a net never changes under its hash. */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { Net } from '../../../net/net.ts'
+import type { Reading } from '../../interface/projection.ts'
 import type { Kind } from './tree.ts'
 
 const MOST_KEPT = 1_000
@@ -10,7 +11,7 @@ const kept = new Map<string, Net>()
 export type Nets = ReadonlyMap<string, Net>
 
 /** By hash; one statement for those not read before. */
-export async function netsOf(engine: EngineApi, hashes: Iterable<string>): Promise<Nets> {
+export async function netsOf(reading: Reading, hashes: Iterable<string>): Promise<Nets> {
   const found = new Map<string, Net>()
   const missing = new Set<string>()
   for (const hash of hashes) {
@@ -18,7 +19,7 @@ export async function netsOf(engine: EngineApi, hashes: Iterable<string>): Promi
     if (net === undefined) missing.add(hash)
     else found.set(hash, net)
   }
-  for (const row of missing.size === 0 ? [] : await engine.queries.trees.nets([...missing])) {
+  for (const row of missing.size === 0 ? [] : await reading.queries.trees.nets([...missing])) {
     const net = JSON.parse(row.net) as Net
     if (kept.size >= MOST_KEPT) kept.clear()
     kept.set(row.hash, net)

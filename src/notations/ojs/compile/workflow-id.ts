@@ -3,8 +3,9 @@
  * then knows it by that name alone. The name is the instance's start key, so no two can have it; each tenant has its
  * own names.
  */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { InstanceRow } from '../../../model/rows.ts'
+import type { Reading } from '../../interface/projection.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const PREFIX = 'ojs:'
@@ -24,11 +25,11 @@ export function workflowId(row: Pick<InstanceRow, 'id' | 'startKey'>): string {
 
 /** null: there is none of this name that `tenant` may see (null: may see all). */
 export async function findWorkflow(
-  engine: EngineApi,
+  reading: Reading,
   id: string,
   tenant: string | null = null,
 ): Promise<InstanceRow | null> {
-  const { queries } = engine
+  const { queries } = reading
   const byId = UUID.test(id) ? await queries.instance(id) : null
   const row = byId ?? (await queries.trees.instanceByKey(startKeyOf(id, tenant)))
   return row !== null && row.dialect === 'ojs' && (tenant === null || row.tenant === tenant) ? row : null

@@ -3,12 +3,13 @@
  * happened: the line that ends a run held by a worker of ours also tells its start, the end of a step is an event of
  * the job and one of its workflow, the end of a nested workflow is also that of the step it stands for.
  */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import { isolated } from '../../../kernel/isolated.ts'
 import { readStored } from '../../../kernel/json-limits.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import type { Json } from '../../../net/net.ts'
+import type { Noting } from '../../interface/projection.ts'
 import { kindOf, type Nets, nameOf, netOf, netsOf } from '../compile/nets.ts'
 import type { Kind } from '../compile/tree.ts'
 import { workflowId } from '../compile/workflow-id.ts'
@@ -87,41 +88,41 @@ export const UNREADABLE = 'system.unreadable_event'
  * In the order given; events that say nothing to OJS are left out. Few statements, however many events. One that cannot
  * be read is replaced by one that says so: readers go past it, and know of it.
  */
-export async function ojsEvents(engine: EngineApi, events: readonly StoredEvent[]): Promise<readonly MappedEvent[]> {
+export async function ojsEvents(reading: Noting, events: readonly StoredEvent[]): Promise<readonly MappedEvent[]> {
   const all = await isolated<StoredEvent, readonly MappedEvent[]>(
     events,
     async (some) => {
-      const subjects = await load(engine, some)
-      return some.map((event) => mappedEvents(engine, subjects, event))
+      const subjects = await load(reading, some)
+      return some.map((event) => mappedEvents(reading, subjects, event))
     },
-    (event, error) => unreadable(engine, event, error),
+    (event, error) => unreadable(reading, event, error),
   )
   return all.flat()
 }
 
 /** A mapped event as JSON. What its data has that cannot be written is left out of it, and said so. */
-export function eventText(engine: EngineApi, event: MappedEvent): string {
+export function eventText(reading: Noting, event: MappedEvent): string {
   try {
     return JSON.stringify(event.wire)
   } catch (error) {
-    engine.faults.note('unreadable_event', String(event.feedId), error)
+    reading.faults.note('unreadable_event', String(event.feedId), error)
     const plain = Object.entries(event.wire.data).filter(([, value]) => value === null || typeof value !== 'object')
     const data = { ...Object.fromEntries(plain), error: unreadableError(error) }
     return JSON.stringify({ ...event.wire, data })
   }
 }
 
-function mappedEvents(engine: EngineApi, subjects: Subjects, event: StoredEvent): readonly MappedEvent[] {
+function mappedEvents(reading: Noting, subjects: Subjects, event: StoredEvent): readonly MappedEvent[] {
   try {
     const data = (event.data === null ? {} : readStored(event.data)) as EventData
     return tellingsOf(subjects, event, data).map((telling, part) => mapped(subjects, event, telling, part))
   } catch (error) {
-    return unreadable(engine, event, error)
+    return unreadable(reading, event, error)
   }
 }
 
-function unreadable(engine: EngineApi, event: StoredEvent, error: unknown): readonly MappedEvent[] {
-  engine.faults.note('unreadable_event', String(event.id), error)
+function unreadable(reading: Noting, event: StoredEvent, error: unknown): readonly MappedEvent[] {
+  reading.faults.note('unreadable_event', String(event.id), error)
   const { id: feedId, at, runId, instanceId, tenant } = event
   const about = { event_type: event.type, job_id: runId, instance_id: instanceId, error: unreadableError(error) }
   const wire: OjsEvent = {
@@ -149,8 +150,8 @@ function tellingsOf(subjects: Subjects, event: StoredEvent, data: EventData): re
   return known ? [{ type: event.type, data: event.actor === null ? data : { ...data, actor: event.actor } }] : []
 }
 
-async function load(engine: EngineApi, events: readonly StoredEvent[]): Promise<Subjects> {
-  const { trees } = engine.queries
+async function load(reading: Noting, events: readonly StoredEvent[]): Promise<Subjects> {
+  const { trees } = reading.queries
   const runIds = new Set(events.flatMap((event) => event.runId ?? []))
   const instanceIds = new Set(events.flatMap((event) => event.instanceId ?? []))
   const [briefs, rows] = await Promise.all([
@@ -158,7 +159,7 @@ async function load(engine: EngineApi, events: readonly StoredEvent[]): Promise<
     instanceIds.size === 0 ? [] : trees.ancestors({ ids: [...instanceIds] }),
   ])
   const ours = rows.filter((row) => row.dialect === 'ojs')
-  const nets = await netsOf(engine, new Set(ours.map((row) => row.netHash)))
+  const nets = await netsOf(reading, new Set(ours.map((row) => row.netHash)))
   const runs = new Map(briefs.map((run) => [run.id, run]))
   const workflows = new Map(ours.map((row) => [row.id, workflowOf(row, nets)]))
   return {

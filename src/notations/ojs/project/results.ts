@@ -4,10 +4,11 @@
  * job in the place of that workflow would get. Later steps of a nested chain have the results of their own chain, and
  * those around it as outer results.
  */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import { type InputPlace, inputPlace } from '../../../model/retried-runs.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
 import type { Json } from '../../../net/net.ts'
+import type { Reading } from '../../interface/projection.ts'
 import { kindOf, type Nets, nameOf, netOf, netsOf } from '../compile/nets.ts'
 import type { Kind } from '../compile/tree.ts'
 import { workflowId } from '../compile/workflow-id.ts'
@@ -16,10 +17,10 @@ import { indexOf, keyed, listed, type Values, valuesOf } from './values.ts'
 
 /** For runs of workflows, by run id. Few statements however many runs; none of them grows with the number of runs. */
 export async function workflowParts(
-  engine: EngineApi,
+  reading: Reading,
   runs: readonly RunRow[],
 ): Promise<ReadonlyMap<string, JobWorkflow>> {
-  const around = await surroundings(engine, runs)
+  const around = await surroundings(reading, runs)
   const given = new Map(
     runs.flatMap((run) => {
       const place = inputPlace(run)
@@ -27,7 +28,7 @@ export async function workflowParts(
     }),
   )
   const sources = [...given.values()].flatMap(({ own, outer }) => [own, outer]).filter((source) => source !== null)
-  const values = sources.length === 0 ? null : await valuesOf(engine, [...new Set(sources.map((s) => s.instanceId))])
+  const values = sources.length === 0 ? null : await valuesOf(reading, [...new Set(sources.map((s) => s.instanceId))])
   return partsOf(around, runs, (run) => {
     const input = given.get(run.id) as Input
     return values === null ? NO_RESULTS : resultsOf(values, input)
@@ -36,10 +37,10 @@ export async function workflowParts(
 
 /** The same without any result: for lists, and for jobs nobody is about to execute. */
 export async function workflowPlaces(
-  engine: EngineApi,
+  reading: Reading,
   runs: readonly RunRow[],
 ): Promise<ReadonlyMap<string, JobWorkflow>> {
-  return partsOf(await surroundings(engine, runs), runs, () => ({ list: [], workflow: {} }))
+  return partsOf(await surroundings(reading, runs), runs, () => ({ list: [], workflow: {} }))
 }
 
 interface Around {
@@ -47,11 +48,11 @@ interface Around {
   readonly nets: Nets
 }
 
-async function surroundings(engine: EngineApi, runs: readonly RunRow[]): Promise<Around> {
+async function surroundings(reading: Reading, runs: readonly RunRow[]): Promise<Around> {
   const ids = [...new Set(runs.flatMap((run) => inputPlace(run).instanceId ?? []))]
-  const rows = ids.length === 0 ? [] : await engine.queries.trees.ancestors({ ids })
+  const rows = ids.length === 0 ? [] : await reading.queries.trees.ancestors({ ids })
   // Other notations need no net here, and theirs may be large.
-  const nets = await netsOf(engine, new Set(rows.flatMap((row) => (row.dialect === 'ojs' ? row.netHash : []))))
+  const nets = await netsOf(reading, new Set(rows.flatMap((row) => (row.dialect === 'ojs' ? row.netHash : []))))
   return { rows: new Map(rows.map((row) => [row.id, row])), nets }
 }
 

@@ -2,18 +2,19 @@
  * How many jobs of a workflow have completed and failed, with those of nested workflows in place of the one that their
  * place counts for. A workflow that retries another also counts the nested ones it took over, which lie in that other.
  */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { Totals } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
+import type { Reading } from '../../interface/projection.ts'
 import type { TakenOver } from './values.ts'
 
 export async function totalsOf(
-  engine: EngineApi,
+  reading: Reading,
   rows: readonly InstanceRow[],
   taken: TakenOver,
 ): Promise<(row: InstanceRow) => Totals> {
   const ids = new Set([...rows, ...taken.rows].map((row) => row.id))
-  const stored = ids.size === 0 ? new Map<string, Totals>() : await engine.queries.trees.totals({ ids: [...ids] })
+  const stored = ids.size === 0 ? new Map<string, Totals>() : await reading.queries.trees.totals({ ids: [...ids] })
   const of = (id: string): Totals => stored.get(id) ?? NONE
   if (taken.places.length === 0) return (row) => of(row.id)
   const more = extras([...rows, ...taken.rows], taken, of)

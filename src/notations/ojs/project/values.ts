@@ -2,13 +2,14 @@
  * The values of workflows: what each step or job came to, nested workflows as objects of their own values (callbacks
  * left out). A place that failed without a result has `{ state: 'failed', error }`, one that never ran has null.
  */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import { readStored } from '../../../kernel/json-limits.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { SLOT } from '../../../net/slots.ts'
+import type { Reading } from '../../interface/projection.ts'
 import { errorCode } from './job-wire.ts'
 import { startsOf } from './state.ts'
 
@@ -25,11 +26,11 @@ export interface Values {
   readonly truncated: boolean
 }
 
-export async function valuesOf(engine: EngineApi, instanceIds: readonly string[]): Promise<Values> {
-  const { trees } = engine.queries
+export async function valuesOf(reading: Reading, instanceIds: readonly string[]): Promise<Values> {
+  const { trees } = reading.queries
   const windows = instanceIds.map((instanceId) => ({ instanceId, from: 0, count: ALL }))
   const rows = [...(await trees.below({ windows, limit: MAX_INSTANCES }))]
-  const taken = await takenOver(engine, rows)
+  const taken = await takenOver(reading, rows)
   rows.push(...taken.rows)
   const runs = await trees.placesOf({
     windows: rows.map((row) => ({ instanceId: row.id, from: 0, count: ALL })),
@@ -47,8 +48,8 @@ export interface TakenOver {
 }
 
 /** A workflow that retries another refers to the nested ones which that one had finished. */
-export async function takenOver(engine: EngineApi, rows: readonly InstanceRow[]): Promise<TakenOver> {
-  const { trees } = engine.queries
+export async function takenOver(reading: Reading, rows: readonly InstanceRow[]): Promise<TakenOver> {
+  const { trees } = reading.queries
   const found: InstanceRow[] = []
   const places: { instanceId: string; index: number; childId: string }[] = []
   const known = new Set(rows.map((row) => row.id))
@@ -72,11 +73,11 @@ export async function takenOver(engine: EngineApi, rows: readonly InstanceRow[])
 }
 
 /** The same for workflows of which only the rows are at hand. */
-export async function takenOverBelow(engine: EngineApi, rows: readonly InstanceRow[]): Promise<TakenOver> {
+export async function takenOverBelow(reading: Reading, rows: readonly InstanceRow[]): Promise<TakenOver> {
   const windows = retriesAmong(rows).map((instanceId) => ({ instanceId, from: 0, count: ALL }))
   if (windows.length === 0) return { rows: [], places: [] }
-  const below = await engine.queries.trees.below({ windows, limit: MAX_INSTANCES })
-  const taken = await takenOver(engine, below)
+  const below = await reading.queries.trees.below({ windows, limit: MAX_INSTANCES })
+  const taken = await takenOver(reading, below)
   return { rows: [...below, ...taken.rows], places: taken.places }
 }
 

@@ -2,12 +2,13 @@
  * Everything a projection of workflows needs, in a bounded number of statements. Lists of jobs are read in windows and
  * the tree as a whole up to a cap; what lies outside is not guessed at.
  */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { RunBrief, Totals } from '../../../model/queries/trees.ts'
 import type { InstanceRow, SlotRow } from '../../../model/rows.ts'
 import type { ChildStart, Literal } from '../../../model/start.ts'
 import type { Net, Node } from '../../../net/net.ts'
 import { type NodeFailure, SLOT, slotValue } from '../../../net/slots.ts'
+import type { Reading } from '../../interface/projection.ts'
 import { type Nets, netOf, netsOf } from '../compile/nets.ts'
 import { CALLBACKS } from '../compile/tree.ts'
 import { totalsOf } from './totals.ts'
@@ -56,10 +57,10 @@ export interface LoadedTree {
 }
 
 /** One workflow with all that is nested in it. */
-export async function loadTree(engine: EngineApi, top: InstanceRow, window: Window): Promise<LoadedTree> {
-  const { trees } = engine.queries
+export async function loadTree(reading: Reading, top: InstanceRow, window: Window): Promise<LoadedTree> {
+  const { trees } = reading.queries
   const rows = [...(await trees.below({ windows: [{ instanceId: top.id, ...window }], limit: MAX_INSTANCES }))]
-  const taken = await takenOver(engine, rows)
+  const taken = await takenOver(reading, rows)
   rows.push(...taken.rows)
   const windows = rows.map((row) => ({
     instanceId: row.id,
@@ -67,7 +68,7 @@ export async function loadTree(engine: EngineApi, top: InstanceRow, window: Wind
     count: window.count,
   }))
   const [summary, runs] = await Promise.all([
-    loadSummaries(engine, rows, taken),
+    loadSummaries(reading, rows, taken),
     trees.placesOf({ windows, failedOnly: false, limit: MAX_RUNS, maxBytes: MAX_BYTES }),
   ])
   const places = new Places(rows, runs)
@@ -80,7 +81,7 @@ export async function loadTree(engine: EngineApi, top: InstanceRow, window: Wind
     run: (id, place) => places.run(id, place),
     child: (id, place) => places.child(id, place),
     failed: (id) => places.failed(id),
-    ...(await loadPlans(engine, rows, summary.nets, places)),
+    ...(await loadPlans(reading, rows, summary.nets, places)),
   }
 }
 
@@ -90,17 +91,17 @@ type Summaries = Pick<LoadedTree, 'nets' | 'about' | 'totals' | 'begun'>
 
 /** Several workflows without their jobs. */
 export async function loadSummaries(
-  engine: EngineApi,
+  reading: Reading,
   rows: readonly InstanceRow[],
   taken: TakenOver,
 ): Promise<Summaries> {
-  const { trees } = engine.queries
+  const { trees } = reading.queries
   const ids = rows.map((row) => row.id)
   const unsure = rows.filter((row) => row.startedAt === null && !isOver(row)).map((row) => row.id)
   const [nets, slots, totals, begun] = await Promise.all([
-    netsOf(engine, new Set(rows.map((row) => row.netHash))),
+    netsOf(reading, new Set(rows.map((row) => row.netHash))),
     trees.slotsOf({ instanceIds: ids, prefixes: ABOUT_SLOTS }),
-    totalsOf(engine, rows, taken),
+    totalsOf(reading, rows, taken),
     unsure.length === 0 ? new Set<string>() : trees.begun({ ids: unsure }),
   ])
   const kept = new Map<string, SlotRow[]>()
@@ -207,7 +208,7 @@ interface Plan {
 
 /** Literals are read only of workflows with a step or callback still to come; with those of nested ones the nets they name. */
 async function loadPlans(
-  engine: EngineApi,
+  reading: Reading,
   rows: readonly InstanceRow[],
   nets: Nets,
   places: Places,
@@ -219,7 +220,7 @@ async function loadPlans(
   }
   const waiting = rows.filter((row) => netOf(nets, row.netHash).nodes.some(comes(row)))
   if (waiting.length === 0) return { nets, planned: () => null }
-  const slots = await engine.queries.trees.slotsOf({
+  const slots = await reading.queries.trees.slotsOf({
     instanceIds: waiting.map((row) => row.id),
     prefixes: [SLOT.literals.prefix],
   })
@@ -230,7 +231,7 @@ async function loadPlans(
   const all = new Map(nets)
   let plans = waiting.flatMap((row) => plansIn(netOf(nets, row.netHash), { literals: literals.get(row.id) ?? {} }))
   while (plans.length > 0) {
-    for (const [hash, net] of await netsOf(engine, new Set(plans.map((plan) => plan.hash)))) all.set(hash, net)
+    for (const [hash, net] of await netsOf(reading, new Set(plans.map((plan) => plan.hash)))) all.set(hash, net)
     plans = plans.flatMap(({ hash, start }) => plansIn(netOf(all, hash), start))
   }
   return { nets: all, planned: (instanceId, node) => literals.get(instanceId)?.[node] ?? null }

@@ -1,7 +1,8 @@
 /** The metadata of a workflow: times and counters, and what failed in it. */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { RunBrief, Totals } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
+import type { Reading } from '../../interface/projection.ts'
 import { kindOf, netOf } from '../compile/nets.ts'
 import { startsOf } from './state.ts'
 import { timeText } from './time.ts'
@@ -63,10 +64,10 @@ function callbackOf(run: RunBrief): Wire {
 }
 
 /** Failed jobs outside the windows are looked for only where the counters say that there are some. */
-export async function failedIn(engine: EngineApi, tree: LoadedTree, row: InstanceRow): Promise<readonly RunBrief[]> {
+export async function failedIn(reading: Reading, tree: LoadedTree, row: InstanceRow): Promise<readonly RunBrief[]> {
   const seen = tree.failed(row.id)
   if (seen.length > ERRORS_SHOWN || seen.length >= tree.totals(row).failed) return seen
-  return engine.queries.trees.placesOf({
+  return reading.queries.trees.placesOf({
     windows: tree.rows.map(({ id }) => ({ instanceId: id, from: 0, count: 2_000_000_000 })),
     failedOnly: true,
     limit: ERRORS_SHOWN + 1,

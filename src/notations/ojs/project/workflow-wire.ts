@@ -8,11 +8,12 @@
  * cancelled themselves, or never to be enqueued any more. A nested workflow has the same words as a step, and stands
  * there in full.
  */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import { shownStored } from '../../../kernel/json-limits.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { Json, Net } from '../../../net/net.ts'
+import type { Reading } from '../../interface/projection.ts'
 import { kindOf, nameOf, netOf } from '../compile/nets.ts'
 import { CALLBACKS } from '../compile/tree.ts'
 import { startKeyOf, workflowId } from '../compile/workflow-id.ts'
@@ -33,22 +34,18 @@ import { DEFAULT_WINDOW, type LoadedTree, loadSummaries, loadTree, MAX_WINDOW, t
 import { failedIn, metadataWire, reportWire } from './workflow-report.ts'
 
 /** With all its steps or jobs and everything nested in it. Of lists of jobs, those in the window. */
-export async function workflowWire(
-  engine: EngineApi,
-  row: InstanceRow,
-  window: Window = DEFAULT_WINDOW,
-): Promise<Wire> {
-  const tree = await loadTree(engine, row, window)
-  return instanceWire(tree, row, { from: window.from, failed: await failedIn(engine, tree, row) })
+export async function workflowWire(reading: Reading, row: InstanceRow, window: Window = DEFAULT_WINDOW): Promise<Wire> {
+  const tree = await loadTree(reading, row, window)
+  return instanceWire(tree, row, { from: window.from, failed: await failedIn(reading, tree, row) })
 }
 
 /** A nested workflow that a client named and whose turn has not come. */
-export async function findPlanned(engine: EngineApi, id: string, tenant: string | null): Promise<Wire | null> {
+export async function findPlanned(reading: Reading, id: string, tenant: string | null): Promise<Wire | null> {
   const key = startKeyOf(id, tenant)
-  const rootId = (await engine.queries.trees.nameHolders([key])).get(key)
-  const root = rootId === undefined ? null : await engine.queries.instance(rootId)
+  const rootId = (await reading.queries.trees.nameHolders([key])).get(key)
+  const root = rootId === undefined ? null : await reading.queries.instance(rootId)
   if (root === null) return null
-  const wire = inside(await workflowWire(engine, root, { from: 0, count: MAX_WINDOW }), id)
+  const wire = inside(await workflowWire(reading, root, { from: 0, count: MAX_WINDOW }), id)
   return wire === null ? null : { ...wire, root_id: workflowId(root) }
 }
 
@@ -63,8 +60,8 @@ function inside(wire: Wire, id: string): Wire | null {
 }
 
 /** Several workflows without their steps and jobs. */
-export async function summariesWire(engine: EngineApi, rows: readonly InstanceRow[]): Promise<readonly Wire[]> {
-  const loaded = await loadSummaries(engine, rows, await takenOverBelow(engine, rows))
+export async function summariesWire(reading: Reading, rows: readonly InstanceRow[]): Promise<readonly Wire[]> {
+  const loaded = await loadSummaries(reading, rows, await takenOverBelow(reading, rows))
   return rows.map((row) => {
     const net = netOf(loaded.nets, row.netHash)
     const about = loaded.about(row.id)

@@ -3,6 +3,7 @@
  * note that a worker sent with it: reading again gives the same events, under the same ids, in the same order.
  */
 import type { Json } from '../../../net/net.ts'
+import type { LogPlace } from '../../interface/events.ts'
 
 export const EVENT_TYPES = [
   'playbook.execution.requested',
@@ -65,22 +66,8 @@ export interface ExecutionEvent {
   readonly payload: { readonly [name: string]: Json }
 }
 
-/** The position of an event in the log: the n-th of its line, from 1. */
-export interface LogPlace {
-  readonly seq: number
-  readonly n: number
-}
-
 export function eventId({ seq, n }: LogPlace): string {
   return `${seq}.${n}`
-}
-
-/** null: not a valid place. */
-export function parsePlace(text: string): LogPlace | null {
-  const found = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(text)
-  if (found === null) return null
-  // A bare number names the whole line, all of whose events have been read.
-  return { seq: Number(found[1]), n: found[2] === undefined ? Number.MAX_SAFE_INTEGER : Number(found[2]) }
 }
 
 export function isBehind(place: LogPlace, other: LogPlace): boolean {

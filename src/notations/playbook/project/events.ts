@@ -1,10 +1,12 @@
 /** The event log of an execution, page by page: a page costs what it shows, however long the log is. */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import { unscopedName } from '../../../kernel/scoped-names.ts'
 import type { StepRun } from '../../../model/queries/steps.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import type { Net } from '../../../net/net.ts'
-import { type ExecutionEvent, eventId, isBehind, type LogPlace } from './envelope.ts'
+import type { LogAsked, LogPage, LogPlace } from '../../interface/events.ts'
+import type { Reading } from '../../interface/projection.ts'
+import { type ExecutionEvent, eventId, isBehind } from './envelope.ts'
 import { envelope, logOf, started, unfold } from './unfold.ts'
 import { isStep } from './words.ts'
 
@@ -14,14 +16,7 @@ const LEAST = 50
 const MOST = 500
 const MOST_OPEN = 1_000
 
-export interface EventsAsked {
-  readonly after: LogPlace
-  readonly limit: number
-  /** null: all. */
-  readonly types: ReadonlySet<string> | null
-}
-
-export interface EventsPage {
+export interface EventsPage extends LogPage {
   /** Oldest first. */
   readonly events: readonly ExecutionEvent[]
   readonly next_after: string
@@ -30,13 +25,11 @@ export interface EventsPage {
   readonly in_flight: readonly ExecutionEvent[]
 }
 
-export const FROM_THE_BEGINNING: LogPlace = { seq: 0, n: 0 }
-
 export async function loadEvents(
-  engine: EngineApi,
+  reading: Reading,
   instance: InstanceRow,
   net: Net,
-  asked: EventsAsked,
+  asked: LogAsked,
 ): Promise<EventsPage> {
   const portion = Math.min(MOST, Math.max(LEAST, asked.limit))
   const events: ExecutionEvent[] = []
@@ -44,9 +37,9 @@ export async function loadEvents(
   for (let read = 0; read < MOST_LINES; ) {
     // The line that a page ended in is read again: it may have more events.
     const afterSeq = Math.max(0, place.n === Number.MAX_SAFE_INTEGER ? place.seq : place.seq - 1)
-    const lines = await engine.queries.instanceEvents({ instanceId: instance.id, afterSeq, limit: portion })
+    const lines = await reading.queries.instanceEvents({ instanceId: instance.id, afterSeq, limit: portion })
     read += lines.length
-    for (const { event, at } of await unfoldAll(engine, instance, net, lines)) {
+    for (const { event, at } of await unfoldAll(reading, instance, net, lines)) {
       if (!isBehind(at, place)) continue
       if (asked.types !== null && !asked.types.has(event.event_type)) continue
       if (events.length === asked.limit) return page(events, place, true, [])
@@ -56,7 +49,7 @@ export async function loadEvents(
     const last = lines.at(-1)?.seq ?? null
     if (last !== null) place = { seq: last, n: Number.MAX_SAFE_INTEGER }
     if ((last ?? instance.eventSeq) >= instance.eventSeq)
-      return page(events, place, false, await inFlight(engine, instance, net, asked.types))
+      return page(events, place, false, await inFlight(reading, instance, net, asked.types))
   }
   return page(events, place, true, [])
 }
@@ -73,26 +66,26 @@ function page(
 
 /** Each with its place in the log. */
 export async function unfoldAll(
-  engine: EngineApi,
+  reading: Reading,
   instance: InstanceRow,
   net: Net,
   lines: readonly StoredEvent[],
 ): Promise<readonly { readonly event: ExecutionEvent; readonly at: LogPlace }[]> {
   const ids = [...new Set(lines.flatMap(({ runId }) => runId ?? []))]
-  const runs = ids.length === 0 ? [] : await engine.queries.trees.briefs({ ids, maxBytes: 0 })
+  const runs = ids.length === 0 ? [] : await reading.queries.trees.briefs({ ids, maxBytes: 0 })
   const log = logOf(instance, net, runs)
   return lines.flatMap((line) => unfold(log, line).map((event, i) => ({ event, at: { seq: line.seq ?? 0, n: i + 1 } })))
 }
 
 async function inFlight(
-  engine: EngineApi,
+  reading: Reading,
   instance: InstanceRow,
   net: Net,
   types: ReadonlySet<string> | null,
 ): Promise<readonly ExecutionEvent[]> {
   if (instance.open === 0 || instance.endedAt !== null) return []
   const open: ExecutionEvent[] = []
-  for (const run of await openRuns(engine, instance, net)) {
+  for (const run of await openRuns(reading, instance, net)) {
     const { node, status, startedAt, leasedAt, leasedBy } = run
     if (node === null || !isStep(node) || status !== 'leased' || startedAt === null) continue
     // Leased again, and not begun since.
@@ -107,8 +100,8 @@ async function inFlight(
 }
 
 /** The latest runs of steps, and the active runs of loops: never all the finished items of a loop. */
-async function openRuns(engine: EngineApi, { id }: InstanceRow, net: Net): Promise<readonly StepRun[]> {
-  const { steps } = engine.queries
+async function openRuns(reading: Reading, { id }: InstanceRow, net: Net): Promise<readonly StepRun[]> {
+  const { steps } = reading.queries
   const at = net.nodes.filter(({ work }) => work.kind === 'run').map(({ key }) => ({ instanceId: id, node: key }))
   const loops = net.nodes.some(({ work }) => work.kind === 'each')
   const [plain, items] = await Promise.all([

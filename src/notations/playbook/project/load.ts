@@ -1,23 +1,24 @@
 /** Loads the rows of an execution in a few statements. */
-import type { EngineApi } from '../../../engine/api.ts'
+
 import type { InstanceRow } from '../../../model/rows.ts'
 import { SLOT } from '../../../net/slots.ts'
+import type { Reading } from '../../interface/projection.ts'
 import { type Execution, executionOf } from './execution.ts'
-import { loadMarks, loadPlaybookSteps, type PlaybookStep, playbookNodes } from './steps.ts'
+import { loadMarks, loadPlaybookSteps, type PlaybookStep } from './steps.ts'
+import { playbookNodes } from './words.ts'
 
 export interface LoadedExecution {
   readonly execution: Execution
   readonly steps: readonly PlaybookStep[]
 }
 
-/** null: of another notation. */
-export async function loadExecution(engine: EngineApi, instance: InstanceRow): Promise<LoadedExecution | null> {
-  if (instance.dialect !== 'playbook') return null
-  const net = await engine.net(instance.netHash)
+/** null: its net is gone. */
+export async function loadExecution(reading: Reading, instance: InstanceRow): Promise<LoadedExecution | null> {
+  const net = await reading.net(instance.netHash)
   if (net === null) return null
-  const { store } = engine
-  const [marks, now] = await Promise.all([loadMarks(store, instance.id), store.now()])
-  const steps = await loadPlaybookSteps({ store, net, instance, nodes: playbookNodes(net), marks })
+  const { queries } = reading
+  const [marks, now] = await Promise.all([loadMarks(queries, instance.id), queries.now()])
+  const steps = await loadPlaybookSteps({ queries, net, instance, nodes: playbookNodes(net), marks })
   const left = marks.value(SLOT.discarded.key)
   const execution = executionOf({
     instance,

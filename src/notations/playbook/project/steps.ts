@@ -3,14 +3,14 @@
  * the bounded rows of their items, and the state of a step that leaves no row comes from the engine's notes.
  */
 
+import type { Queries } from '../../../model/queries/queries.ts'
 import type { InstanceRow, SlotRow } from '../../../model/rows.ts'
 import { type CompiledNet, indexNet } from '../../../net/compile.ts'
 import type { Net, Node } from '../../../net/net.ts'
 import { SLOT, type SlotKey } from '../../../net/slots.ts'
 import { type Noted, notedIn } from '../../../net/summary.ts'
-import type { Store } from '../../../store/store.ts'
 import { loadSteps, NO_ROWS, type StepState, type StepView, stepOf } from '../../../views/steps.ts'
-import { isStep } from './words.ts'
+import type { OwnStep, Reading } from '../../interface/projection.ts'
 
 export interface LoopCounts {
   readonly total: number
@@ -45,8 +45,8 @@ export interface Marks {
   value<V>(key: SlotKey<V>): V | null
 }
 
-export async function loadMarks(store: Store, instanceId: string): Promise<Marks> {
-  return marksOf(await store.read.trees.slotsOf({ instanceIds: [instanceId], prefixes: STEP_SLOTS }))
+export async function loadMarks(queries: Queries, instanceId: string): Promise<Marks> {
+  return marksOf(await queries.trees.slotsOf({ instanceIds: [instanceId], prefixes: STEP_SLOTS }))
 }
 
 interface Counted {
@@ -84,13 +84,8 @@ export function marksOf(slots: readonly SlotRow[]): Marks {
   return { noted: noted.length === 0 ? null : notedIn(noted), loops, held, value }
 }
 
-/** The steps, in the order of the file. */
-export function playbookNodes(net: Net): readonly Node[] {
-  return net.nodes.filter(({ key }) => isStep(key))
-}
-
 export async function loadPlaybookSteps(p: {
-  readonly store: Store
+  readonly queries: Queries
   readonly net: Net
   readonly instance: InstanceRow
   readonly nodes: readonly Node[]
@@ -98,7 +93,7 @@ export async function loadPlaybookSteps(p: {
 }): Promise<readonly PlaybookStep[]> {
   const compiled: CompiledNet = indexNet(p.net)
   const plain = p.nodes.filter(({ work }) => work.kind !== 'each')
-  const loaded = await loadSteps(p.store.read, compiled, p.instance, plain)
+  const loaded = await loadSteps(p.queries, compiled, p.instance, plain)
   const views = new Map(loaded.map((view) => [view.node.key, view]))
   return p.nodes.map((node) => {
     const loop = p.marks.loops.get(node.key) ?? null
@@ -106,6 +101,18 @@ export async function loadPlaybookSteps(p: {
     const held = p.marks.held.get(node.key) ?? 0
     return { ...view, state: stateOf(node, view.state, loop, p), loop: counts(loop), held }
   })
+}
+
+/** With the fields that only playbooks have. */
+export async function loadOwnSteps(
+  { queries }: Reading,
+  net: Net,
+  instance: InstanceRow,
+  nodes: readonly Node[],
+): Promise<readonly OwnStep[]> {
+  const marks = await loadMarks(queries, instance.id)
+  const steps = await loadPlaybookSteps({ queries, net, instance, nodes, marks })
+  return steps.map((step) => ({ ...step, own: { loop: step.loop, held_tokens: step.held } }))
 }
 
 function stateOf(

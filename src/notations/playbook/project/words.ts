@@ -1,7 +1,8 @@
-/** The states of an instance in the terms of the notation. */
+/** The states of an instance in the words of the notation. Light: every command loads it. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { InstanceState } from '../../../net/marking.ts'
+import type { Net, Node } from '../../../net/net.ts'
 
 export const EXECUTION_STATUSES = [
   'pending',
@@ -35,4 +36,9 @@ export function executionStatus({ state, outcome }: Pick<InstanceRow, 'state' | 
 /** Nodes that the compiler adds have keys beginning with #; the author does not know them. */
 export function isStep(node: string): boolean {
   return !node.startsWith('#')
+}
+
+/** The steps, in the order of the file. */
+export function playbookNodes(net: Net): readonly Node[] {
+  return net.nodes.filter(({ key }) => isStep(key))
 }

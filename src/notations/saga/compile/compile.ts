@@ -4,8 +4,8 @@
  * that builds a command is.
  */
 import type { Arc, Json, Net, Node, Retry, RunWork, Timeout, Undo } from '../../../net/net.ts'
+import { codeType, SAGA_QUEUE, type SagaProgram, TEMPLATE_TYPE } from '../runtime/program.ts'
 import { orderOf } from './order.ts'
-import { codeType, SAGA_QUEUE, type SagaProgram, TEMPLATE_TYPE } from './program.ts'
 import type { Message, Saga, Step } from './saga.ts'
 
 /** How many processes may die one after the other while they build the same command. */

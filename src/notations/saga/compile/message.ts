@@ -1,7 +1,7 @@
 /** The subject, body and deadline of a command. */
 import { kindOf, type Part } from '../../source/reader.ts'
+import { subjectProblem } from '../runtime/subject.ts'
 import { DEADLINE_MS, type Message, RESEND_MS, type Retries } from './saga.ts'
-import { subjectProblem } from './subject.ts'
 
 const FIELDS = ['subject', 'body', 'deadline', 'resend', 'retry']
 const RETRY_FIELDS = ['max', 'delay', 'maxDelay']

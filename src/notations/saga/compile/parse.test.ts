@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readInPlace } from '../../read.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'
-import { subjectProblem } from './subject.ts'
+import { subjectProblem } from '../runtime/subject.ts'
 
 const HEAD = `apiVersion: petrel.dev/v1
 kind: Saga

@@ -8,9 +8,9 @@ import type { Json } from '../../../net/net.ts'
 import type { Context, Deferred } from '../../../worker/context.ts'
 import { toJsonText } from '../../../worker/json.ts'
 import type { Later } from '../../../worker/later.ts'
-import type { Builders, Results } from '../compile/builders.ts'
-import type { SagaProgram } from '../compile/program.ts'
-import { subjectProblem } from '../compile/subject.ts'
+import type { Builders, Results } from './builders.ts'
+import type { SagaProgram } from './program.ts'
+import { subjectProblem } from './subject.ts'
 
 /** The stored commands of an instance's steps. */
 export type CommandsOf = (

@@ -1,6 +1,6 @@
-/** The tools in the steps of playbooks, from their nodes. */
-import type { Node, Work } from '../net/net.ts'
-import type { Program } from '../notations/playbook/runtime/program.ts'
+/** What the steps of playbooks are made of, read off their nodes. */
+import type { Node, Work } from '../../../net/net.ts'
+import type { Program } from '../runtime/program.ts'
 
 /** `http, python`; a loop of them, a sub-playbook, or only routing. */
 export function toolsOf(node: Node): string {
