@@ -31,7 +31,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     await s.dispatch()
     await s.answer('a', { n: 1 })
     const before = await standing()
-    const conflict = { code: 'conflict', details: { reason: 'duplicate', state: 'succeeded' } }
+    const conflict = { code: 'conflict', details: { reason: 'duplicate', status: 'succeeded' } }
     await expect(s.answer('a', { n: 2 })).rejects.toMatchObject(conflict)
     await expect(s.refuse('a')).rejects.toMatchObject(conflict)
     expect(await standing()).toEqual(before)
