@@ -84,7 +84,7 @@ function longer(text: string, bytes: number): boolean {
 /** Without its arguments a run cannot succeed, whatever its attempts. */
 export const NOT_AVAILABLE: Failure = {
   code: 'reference_not_available',
-  message: 'the arguments of this run were kept aside by its workflow, and are not there any more',
+  message: 'the arguments of this run were stored separately by its workflow, and no longer exist',
   retryable: false,
 }
 

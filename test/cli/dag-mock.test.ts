@@ -199,7 +199,7 @@ spec:
     const warned = await sh.petrel('check', 'main.yaml')
     expect([warned.code, warned.out.split('\n')[1]]).toEqual([
       0,
-      "odd.yaml:6:48: warning: spec.steps[1].name: step 'send' has no timeout: it can hang for ever",
+      "odd.yaml:6:48: warning: spec.steps[1].name: step 'send' has no timeout: it can hang indefinitely",
     ])
     const json = (await sh.petrel('check', 'main.yaml', '--json')).json()
     expect(json.warnings).toMatchObject([{ file: 'odd.yaml', line: 6, rule: 'no_timeout' }])

@@ -50,7 +50,7 @@ describe('petrel check of a workflow', () => {
     expect(code).toBe(0)
     expect(out).toBe(
       `${file}: valid, dag 'flow', 1 node, types a, 2 warnings
-${file}:6:13: warning: spec.steps[0].name: step 'a' has no timeout: it can hang for ever
+${file}:6:13: warning: spec.steps[0].name: step 'a' has no timeout: it can hang indefinitely
   timeout: 5m
 ${file}:7:31: warning: spec.steps[0].retryPolicy.backoff: backoff names a strategy; '30s' is taken as a constant delay
   write backoff: constant and initialDelay: 30s

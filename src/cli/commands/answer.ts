@@ -34,10 +34,10 @@ function defineAnswer(program: Command, name: string, description: string, appro
     .command(name)
     .argument('<gate>', 'gate id, as `petrel gates` prints it')
     .description(description)
-    .option('--reason <text>', 'kept with the vote')
+    .option('--reason <text>', 'stored with the vote')
     .option('--answer <json>', 'value the gate gives as its result: JSON, @FILE, or - for standard input')
-    .option('--as <name>', 'who votes; default: the user of this shell')
-    .option('--role <roles...>', 'roles of whoever votes')
+    .option('--as <name>', 'the voter; default: the user of this shell')
+    .option('--role <roles...>', 'roles of the voter')
   jsonOption(storeOptions(command)).action(
     act<AnswerOptions, readonly [string]>((terminal, options, gateId) =>
       withEngine(options, async (engine) => {

@@ -17,9 +17,9 @@ export function defineEvent(program: Command): void {
   const command = program
     .command('event')
     .argument('<type>', 'what happened, such as order.placed')
-    .description('tell an event: the definitions that wait for it start')
+    .description('publish an event: starts the definitions that wait for it')
     .option('--payload <json>', 'JSON, @FILE, or - for standard input (default: {})')
-    .option('--id <id>', 'its own id: told again under it, it starts nothing twice')
+    .option('--id <id>', 'id of the event: publishing it again with the same id starts nothing twice')
   jsonOption(storeOptions(command)).action(
     act<EventOptions, readonly [string]>(async (terminal, options, type) => {
       const { publishedWire, readEvent } = await import('../../server/events/routes.ts')

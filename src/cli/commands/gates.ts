@@ -72,12 +72,12 @@ export function defineLink(program: Command): void {
     .command('link')
     .argument('<gate>', 'gate id')
     .description('make a link by which one person decides a gate, once')
-    .requiredOption('--subject <name>', 'who decides with it')
+    .requiredOption('--subject <name>', 'the person who decides with it')
     .option('--role <roles...>', 'roles of the subject')
     .addOption(
-      new Option('--expires <span>', 'good for this long, such as 12h or 7d').argParser(spanMs).default(WEEK_MS, '7d'),
+      new Option('--expires <span>', 'valid for this long, such as 12h or 7d').argParser(spanMs).default(WEEK_MS, '7d'),
     )
-    .option('--url <base>', 'address of the server as the person reaches it', baseUrl, 'http://localhost:7070')
+    .option('--url <base>', 'address at which the person reaches the server', baseUrl, 'http://localhost:7070')
   jsonOption(storeOptions(command)).action(
     act<LinkOptions, readonly [string]>((terminal, options, gateId) =>
       withEngine(options, async (engine) => {

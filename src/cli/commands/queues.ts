@@ -16,9 +16,9 @@ interface QueuesOptions extends Shared {
 export function defineQueues(program: Command): void {
   const command = program
     .command('queues')
-    .description('list queues: what waits, what is being worked on')
-    .option('--pause <queue>', 'hand out no more work of this queue')
-    .option('--resume <queue>', 'hand it out again')
+    .description('list queues: pending and active runs')
+    .option('--pause <queue>', 'stop handing out work of this queue')
+    .option('--resume <queue>', 'hand out its work again')
   jsonOption(storeOptions(command)).action(
     act<QueuesOptions>((terminal, options) =>
       withEngine(options, async (engine) => {
@@ -106,7 +106,7 @@ export function defineRedrive(program: Command): void {
   const command = program
     .command('redrive')
     .argument('<run>', 'a failed, cancelled or dead-lettered run')
-    .description('put a run that ended back to work, from its first attempt')
+    .description('run an ended run again, from its first attempt')
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, runId) =>
       withEngine(options, async (engine) => {

@@ -18,9 +18,9 @@ export function defineRetry(program: Command): void {
   const command = program
     .command('retry')
     .argument('<id>', 'an instance that did not complete')
-    .description('start a new instance that takes over what a failed one finished')
+    .description('start a new instance that adopts what a failed one finished')
     .option('--input <json>', 'instead of its input: JSON, @FILE, or - for standard input')
-    .option('--key <key>', 'a start key: the same retry again answers with the same instance')
+    .option('--key <key>', 'start key: repeating the retry answers with the same instance')
   jsonOption(storeOptions(command)).action(
     act<RetryOptions, readonly [string]>((terminal, options, id) => {
       const given = options.input

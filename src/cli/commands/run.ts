@@ -30,7 +30,7 @@ export function defineRun(program: Command): void {
     .option('--input <json>', 'input of the instance: JSON, or @FILE')
     .option('--handlers <module>', 'ES module whose default export maps types to handlers')
     .option('--mock [outcomes]', 'dry run in memory: stand-ins for missing handlers, skipped waits')
-    .option('--wait', 'stay while the instance only waits for something from outside')
+    .option('--wait', 'continue while the instance only waits for something external')
     .addHelpText('after', HELP)
   jsonOption(storeOptions(natsOptions(toolOptions(command)))).action(act<RunOptions, readonly [string]>(run))
 }

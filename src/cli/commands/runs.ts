@@ -47,9 +47,9 @@ function defineLs(runs: Command): void {
     .option('--status <status>', `one or more, by comma: ${RUN_STATUSES.join(', ')}`)
     .option('--key <key>', 'the one with this idempotency key')
     .option('--queue <name>', 'only of this queue')
-    .option('--deleted', 'those that were deleted')
+    .option('--deleted', 'deleted runs')
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
-    .option('--before <place>', 'where the page before said that the next one begins')
+    .option('--before <place>', 'the start of the next page, as printed by the page before')
   jsonOption(storeOptions(ls)).action(
     act<LsOptions>(async (terminal, options) => {
       const { type, status, key, queue, deleted, limit, before } = options

@@ -34,8 +34,8 @@ export function defineShow(program: Command): void {
     .command('show')
     .argument('<id>', 'instance or run')
     .description('show one instance (or run): state, runs, gates, results, errors')
-    .option('--events', 'the events too; of a playbook in its own words')
-    .option('--after <place>', 'events behind this one: go on where a page ended')
+    .option('--events', 'also the events; of a playbook in its own terms')
+    .option('--after <place>', 'events after this one: continue where a page ended')
     .option('--result <node>', 'only the result of this node, all of it, as JSON')
   jsonOption(storeOptions(command)).action(
     act<ShowOptions, readonly [string]>((terminal, options, id) =>

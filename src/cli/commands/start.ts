@@ -29,9 +29,9 @@ export function defineStart(program: Command): void {
     .option('--version <version>', 'of the definition (default: the latest)')
     .option('--input <json>', 'JSON, @FILE, or - for standard input')
     .option('--key <key>', 'start key: a second start under it answers with the first instance')
-    .option('--idle', 'leave it idle, until it is started by hand, an event or its schedule')
-    .option('--meta <json>', 'kept with it: a JSON object, @FILE or -')
-    .option('--correlation <id>', 'what its events are told under (default: its id)')
+    .option('--idle', 'create it idle: start, an event or its schedule begins it')
+    .option('--meta <json>', 'stored with it: a JSON object, @FILE or -')
+    .option('--correlation <id>', 'subject of its events (default: its id)')
   jsonOption(storeOptions(command)).action(
     act<StartOptions, readonly [string]>((terminal, options, name) =>
       isId(name) ? startIdle(terminal, options, name) : startNew(terminal, options, name),

@@ -22,9 +22,9 @@ export function defineSubmit(program: Command): void {
     .description('put a run into the inbox')
     .option('--key <key>', 'idempotency key: a second submit under it answers with the first run')
     .option('--priority <n>', 'smaller is earlier (default: 100)', number('priority'))
-    .option('--run-at <time>', 'not before then: 2030-01-31T09:00:00Z')
+    .option('--run-at <time>', 'not before this time: 2030-01-31T09:00:00Z')
     .option('--max-attempts <n>', 'executions in all (default: 3)', number('max attempts'))
-    .option('--queue <name>', 'where it waits (default: default)')
+    .option('--queue <name>', 'its queue (default: default)')
   jsonOption(storeOptions(command)).action(
     act<SubmitOptions, readonly [string, string]>(async (terminal, options, type, payload) => {
       const { readSubmit, submit } = await import('../../server/inbox/submit.ts')

@@ -28,7 +28,7 @@ export function defineWhy(program: Command): void {
     .argument('<id>', 'instance or run')
     .description('what an instance (or run) waits for, step by step')
     .option('--limit <n>', 'how many steps', wholeNumber(1, 'limit'), 20)
-    .option('--after <place>', 'go on where the last page ended')
+    .option('--after <place>', 'continue where the last page ended')
   jsonOption(storeOptions(command)).action(
     act<WhyOptions, readonly [string]>((terminal, options, id) =>
       withEngine(options, async (engine) => {

@@ -17,7 +17,7 @@ export function natsOptions(command: Command): Command {
     .addOption(new Option('--nats <url>', 'sagas on NATS: nats://host:4222, several by comma').env('PETREL_NATS_URL'))
     .addOption(new Option('--nats-creds <file>', 'credentials of a user of NATS').env('PETREL_NATS_CREDS'))
     .addOption(
-      new Option('--nats-prefix <prefix>', 'before every subject, if others share the account').env(
+      new Option('--nats-prefix <prefix>', 'prefix of every subject, if deployments share the account').env(
         'PETREL_NATS_PREFIX',
       ),
     )

@@ -48,7 +48,7 @@ export function readTimeout(part: Part): Timeout | null {
     return ms === null ? null : { ms, per: 'attempt' }
   }
   part.hasOnly(['after', 'per'], 'a timeout')
-  if (!part.has('after')) part.wrong('a timeout says after how long', 'for example { after: 30s, per: node }')
+  if (!part.has('after')) part.wrong('a timeout needs a time', 'for example { after: 30s, per: node }')
   const ms = part.get('after').duration('after')
   return ms === null ? null : { ms, per: part.get('per').choice('per', ['attempt', 'node']) ?? 'attempt' }
 }

@@ -36,7 +36,7 @@ describe('what it cannot', () => {
     [
       'an alias of what it stands in',
       'a: &a\n  - 1\n  - { b: *a }\n',
-      ["3:10 : '*a' stands inside what it stands for (write out what is meant)"],
+      ["3:10 : '*a' is inside its own target (write out what is meant)"],
     ],
     ['an alias of nothing', 'a: *b\n', ["1:4 : no '&b' comes before '*b' (write out what is meant)"]],
     ['a list as a key', '{ [a]: 1 }\n', ['1:3 : a list cannot be a key (write a text)']],

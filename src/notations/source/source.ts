@@ -238,9 +238,7 @@ function oddAliases(
       const named = anchored.get(source) as (typeof path)[number] | undefined
       if (named !== undefined && !path.includes(named)) return undefined
       const message =
-        named === undefined
-          ? `no '&${source}' comes before '*${source}'`
-          : `'*${source}' stands inside what it stands for`
+        named === undefined ? `no '&${source}' comes before '*${source}'` : `'*${source}' is inside its own target`
       found.push(mistakeAt(at(range?.[0] ?? 0), message, 'write out what is meant'))
       return found.length >= MAX_MISTAKES ? visit.BREAK : undefined
     },

@@ -24,9 +24,9 @@ export function defineDev(program: Command): void {
   const command = program
     .command('dev')
     .description('everything in one process on the embedded store, with a demo workflow')
-    .option('--handlers <module>', 'work on the types of this module, too')
+    .option('--handlers <module>', 'also execute the types of this module')
     .option('--no-demo', 'without the demo workflow')
-    .option('--no-tools', 'do not work on the steps of playbooks')
+    .option('--no-tools', 'do not execute the steps of playbooks')
   jsonOption(storeOptions(natsOptions(httpOptions(toolOptions(command))))).action(act<DevOptions>(dev))
 }
 

@@ -26,7 +26,7 @@ export function defineKeys(program: Command): void {
   jsonOption(storeOptions(ls)).action(
     act<Shared>((terminal, options) => withStore(options, false, (store) => list(terminal, store))),
   )
-  const revoke = keys.command('revoke').argument('<id>', 'as keys ls shows it').description('make a key worthless')
+  const revoke = keys.command('revoke').argument('<id>', 'as keys ls shows it').description('revoke a key')
   jsonOption(storeOptions(revoke)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
       withStore(options, false, (store) => revokeKey(terminal, store, id)),
@@ -38,15 +38,15 @@ function defineAdd(keys: Command): void {
   const add = keys
     .command('add')
     .description('make a key and show it once')
-    .requiredOption('--subject <name>', 'who it stands for; recorded with all that is done with it', oneLine)
+    .requiredOption('--subject <name>', 'its owner; recorded with every action', oneLine)
     .addOption(
       new Option('--scope <scopes...>', `what it may do: ${SCOPES.join(', ')} (admin: everything)`)
         .argParser(scopes)
         .makeOptionMandatory(),
     )
     .option('--role <roles...>', 'roles of the subject, for approvals')
-    .option('--tenant <name>', 'sees, starts and claims only what belongs to this tenant', oneLine)
-    .option('--expires <span>', 'good for this long, such as 12h or 90d', spanMs)
+    .option('--tenant <name>', 'reads, starts and claims only work of this tenant', oneLine)
+    .option('--expires <span>', 'valid for this long, such as 12h or 90d', spanMs)
   jsonOption(storeOptions(add)).action(
     act<AddOptions>((terminal, options) => withStore(options, true, (store) => addKey(terminal, store, options))),
   )

@@ -28,8 +28,15 @@ export function httpOptions(command: Command): Command {
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--grace <seconds>', 'how long running work may take to end after SIGTERM', wholeNumber(0, 'grace'), 25)
-    .option('--require-key', 'want an API key on every request, also on this machine (elsewhere it always is)')
-    .addOption(new Option('--insecure', 'let everyone in without a key who can reach --host').conflicts('requireKey'))
+    .option(
+      '--require-key',
+      'require an API key on every request, also on this machine (elsewhere it is always required)',
+    )
+    .addOption(
+      new Option('--insecure', 'allow access without a key to every client that can reach --host').conflicts(
+        'requireKey',
+      ),
+    )
     .option('--rate-limit <n>', 'requests per minute and caller; 0: any number', wholeNumber(0, 'rate limit'))
     .option('--max-body <bytes>', 'largest request body', wholeNumber(65_536, 'max body'))
     .option('--allow-reset', 'for tests: POST /ojs/v1/admin/reset wipes the store')

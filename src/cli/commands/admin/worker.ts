@@ -29,15 +29,15 @@ interface WorkerOptions extends Shared, ToolOptions, NatsOptions {
 export function defineWorker(program: Command): void {
   const command = program
     .command('worker')
-    .description('work on what is due, with the handlers of a module, the tools of playbooks, or both')
+    .description('execute due runs, with the handlers of a module, the tools of playbooks, or both')
     .option('--handlers <module>', 'ES module whose default export maps types to handlers')
-    .option('--tools [kinds]', 'work on steps of playbooks; kinds of tools by comma (default: all)', byComma)
+    .option('--tools [kinds]', 'execute steps of playbooks; kinds of tools by comma (default: all)', byComma)
     .option('--queues <names>', 'only these queues, by comma', byComma)
     .option('--types <types>', 'only these types, by comma; billing.% is a prefix', byComma)
     .option('--tenant <name>', 'only the runs of this tenant', oneLine)
     .option('--concurrency <n>', 'runs at the same time (default: 10)', wholeNumber(1, 'concurrency'))
-    .option('--name <name>', 'shown beside the work it holds (default: host and process id)')
-    .option('--runtime <word>', 'what the registry calls workers like this one (default: node)')
+    .option('--name <name>', 'shown with the work it holds (default: host and process id)')
+    .option('--runtime <word>', 'runtime of this worker in the registry (default: node)')
     .option(
       '--metrics-port <port>',
       'serve GET /metrics for Prometheus there; 0: any free port',

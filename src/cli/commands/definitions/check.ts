@@ -15,7 +15,7 @@ export function defineCheck(program: Command): void {
     .argument('<file...>', 'definitions (YAML or JSON)')
     .description('validate definitions; problems are printed as FILE:LINE:COLUMN')
     .option('--strict', 'warnings are problems')
-    .option('--store <url>', 'definitions that are not beside the file are looked for among those deployed there')
+    .option('--store <url>', 'definitions missing beside the file are searched for among those deployed there')
   jsonOption(command).action(act<CheckOptions, readonly [readonly string[]]>(check))
 }
 

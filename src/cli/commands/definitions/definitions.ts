@@ -25,7 +25,7 @@ interface OneOptions extends Shared {
 const MOST_VERSIONS = 100
 
 export function defineDefinitions(program: Command): void {
-  const definitions = program.command('definitions').description('what has been deployed: ls, show, retire')
+  const definitions = program.command('definitions').description('deployed definitions: ls, show, retire')
   const ls = definitions
     .command('ls', { isDefault: true })
     .description('list definitions, the latest version of each')
@@ -53,7 +53,7 @@ function defineShow(definitions: Command): void {
     .argument('<name>', 'of a definition')
     .description('one definition with its versions')
     .option('--version <version>', 'which (default: the latest)')
-    .option('--source', 'print its text, and nothing else')
+    .option('--source', 'print only its text')
   jsonOption(storeOptions(show)).action(
     act<OneOptions, readonly [string]>((terminal, options, name) =>
       withEngine(options, async (engine) => {
@@ -71,7 +71,7 @@ function defineRetire(definitions: Command): void {
   const retire = definitions
     .command('retire')
     .argument('<name>', 'of a definition')
-    .description('nothing starts it any more; what runs goes on')
+    .description('no longer start it; running instances continue')
     .option('--version <version>', 'only this one (default: all)')
   jsonOption(storeOptions(retire)).action(
     act<OneOptions, readonly [string]>((terminal, options, name) =>

@@ -15,7 +15,7 @@ export function defineDeploy(program: Command): void {
   const command = program
     .command('deploy')
     .argument('<file...>', 'definitions (YAML or JSON)')
-    .description('put definitions into the store: started by name, event or clock from then on')
+    .description('store definitions, to be started by name, event or schedule')
   jsonOption(storeOptions(command)).action(act<Shared, readonly [readonly string[]]>(deploy))
 }
 

@@ -27,8 +27,8 @@ export function defineRegistry(program: Command): void {
   )
   const set = registry
     .command('set')
-    .argument('<type>', 'exactly, such as billing.invoice.v1')
-    .argument('<runtime>', 'what its workers state: node, go, python')
+    .argument('<type>', 'exact type, such as billing.invoice.v1')
+    .argument('<runtime>', 'the runtime its workers report: node, go, python')
     .description('only workers of this runtime take the type')
     .option('--description <text>', 'what it is for')
   jsonOption(storeOptions(set)).action(

@@ -20,7 +20,7 @@ interface AddOptions extends Shared {
 }
 
 export function defineSchedules(program: Command): void {
-  const schedules = program.command('schedules').description('runs by the clock: ls, add, pause, resume, rm')
+  const schedules = program.command('schedules').description('runs on a schedule: ls, add, pause, resume, rm')
   const ls = schedules.command('ls').description('list schedules')
   jsonOption(storeOptions(ls)).action(
     act<Shared>(async (terminal, options) => {
@@ -43,7 +43,7 @@ function defineAdd(schedules: Command): void {
     .argument('<type>', 'dotted, ending in a version: report.daily.v1')
     .argument('<cron>', 'five fields: "0 6 * * *"')
     .argument('[payload]', 'JSON, @FILE, or - for standard input', '{}')
-    .description('submit a run again and again')
+    .description('submit a run repeatedly')
     .option('--timezone <name>', 'such as Europe/Zurich (default: UTC)')
     .option('--priority <n>', 'of its runs; smaller is earlier (default: 100)', number('priority'))
     .option('--max-attempts <n>', 'of its runs: executions in all (default: 3)', number('max attempts'))

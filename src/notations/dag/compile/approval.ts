@@ -101,7 +101,7 @@ function readEscalation(part: Part, reading: Reading): Json | null {
   const stages = items.flatMap((item) => {
     if (!reading.fields(item, ['after', 'roles'], 'an escalation')) return []
     const after = item.get('after')
-    if (!after.given) item.wrong('an escalation says after how long', '{ after: 4h, roles: [manager] }')
+    if (!after.given) item.wrong('an escalation needs a time', '{ after: 4h, roles: [manager] }')
     const ms = readTimeout(after, 'after')
     const roles = readRoles(item.get('roles'))
     return ms === null ? [] : [{ after: ms, ...(roles === null ? {} : { roles }) }]

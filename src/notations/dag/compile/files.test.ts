@@ -203,8 +203,8 @@ describe('warnings across files', () => {
     })
     const { warnings = [] } = await folder.read('main')
     expect(warnings.map((w) => [w.file ?? 'main.yaml', w.line, w.rule, w.message])).toEqual([
-      ['main.yaml', 7, 'no_timeout', "step 'c' has no timeout: it can hang for ever"],
-      ['b.yaml', 7, 'no_timeout', "step 'x' has no timeout: it can hang for ever"],
+      ['main.yaml', 7, 'no_timeout', "step 'c' has no timeout: it can hang indefinitely"],
+      ['b.yaml', 7, 'no_timeout', "step 'x' has no timeout: it can hang indefinitely"],
     ])
   })
 })

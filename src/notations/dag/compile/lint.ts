@@ -22,7 +22,7 @@ export function lintWorkflow(workflow: Workflow, nested: Nested, reading: Readin
     if (entry.timeoutMs !== null) continue
     reading.warn(
       [...entry.path, 'step'],
-      `the compensation of '${entry.step}' has no timeout: it can hang for ever`,
+      `the compensation of '${entry.step}' has no timeout: it can hang indefinitely`,
       'timeout: 5m',
       'no_timeout',
     )
@@ -66,7 +66,7 @@ function warnOfTimeout(step: Step, workflow: Workflow, target: Target | null, re
   const name = [...step.path, 'name']
   if (own === null && inner === null) {
     // The timeout of the whole workflow does not replace one for the step.
-    reading.warn(name, `step '${step.name}' has no timeout: it can hang for ever`, 'timeout: 5m', 'no_timeout')
+    reading.warn(name, `step '${step.name}' has no timeout: it can hang indefinitely`, 'timeout: 5m', 'no_timeout')
     return
   }
   const ms = Math.min(own ?? Number.POSITIVE_INFINITY, inner ?? Number.POSITIVE_INFINITY)

@@ -57,7 +57,7 @@ spec:
       'nothing but a kind',
       'kind: Workflow\n',
       [
-        '1:1 : a workflow says its apiVersion (apiVersion: ioa.dev/v0.2)',
+        '1:1 : a workflow needs an apiVersion (apiVersion: ioa.dev/v0.2)',
         '1:1 metadata: a workflow needs metadata (metadata: { name: onboarding })',
         '1:1 : a workflow needs a spec (spec: { steps: [ … ] })',
       ],
@@ -244,7 +244,7 @@ describe('mistakes in compensation', () => {
     [
       'nobody to do it',
       '- { step: fetch, action: y }',
-      ['8:7 spec.compensation[0]: a compensation says who undoes the step and how (agent: and action:, or uses:)'],
+      ['8:7 spec.compensation[0]: a compensation needs an agent and an action (agent: and action:, or uses:)'],
     ],
   ])('%s', async (_, text, expected) => {
     expect(await mistakes(`${HEAD}spec:\n  steps:\n    - name: fetch\n  compensation:\n    ${text}\n`)).toEqual(
@@ -275,7 +275,7 @@ describe('mistakes in approvals', () => {
     [
       'an escalation without a time',
       '{ escalate: [{ roles: [boss] }] }',
-      ['7:30 spec.steps[0].approval.escalate[0]: an escalation says after how long ({ after: 4h, roles: [manager] })'],
+      ['7:30 spec.steps[0].approval.escalate[0]: an escalation needs a time ({ after: 4h, roles: [manager] })'],
     ],
     [
       'an escalation that comes too late',

@@ -27,7 +27,7 @@ export async function parseDag(source: Source, others: Others): Promise<Definiti
   const { root } = reading.reader
   reading.fields(root, ROOT_FIELDS, 'a workflow')
   if (root.get('apiVersion').given) root.get('apiVersion').choice('apiVersion', [API_VERSION])
-  else root.wrong('a workflow says its apiVersion', `apiVersion: ${API_VERSION}`)
+  else root.wrong('a workflow needs an apiVersion', `apiVersion: ${API_VERSION}`)
   const metadata = readMetadata(root.get('metadata'), reading)
   const spec = root.get('spec')
   if (!spec.given) root.wrong('a workflow needs a spec', 'spec: { steps: [ … ] }')

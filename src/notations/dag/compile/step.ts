@@ -85,7 +85,7 @@ export function readCompensation(part: Part, reading: Reading): Compensation {
   if (known && !step.given) part.wrong('a compensation names the step it undoes', 'step: create-account')
   const task = readTask(part, reading)
   if (known && task.uses === null && !(part.has('agent') && part.has('action'))) {
-    part.wrong('a compensation says who undoes the step and how', 'agent: and action:, or uses:')
+    part.wrong('a compensation needs an agent and an action', 'agent: and action:, or uses:')
   }
   return { ...task, step: step.text('the name of a step') ?? '', path: part.path }
 }

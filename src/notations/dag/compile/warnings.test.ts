@@ -34,9 +34,9 @@ describe('warnings', () => {
   compensation: [{ step: d, uses: x }]
 `),
     ).toEqual([
-      "6:13 spec.steps[0].name: step 'a' has no timeout: it can hang for ever (timeout: 5m)",
-      "8:15 spec.steps[2].name: step 'c' has no timeout: it can hang for ever (timeout: 5m)",
-      "10:26 spec.compensation[0].step: the compensation of 'd' has no timeout: it can hang for ever (timeout: 5m)",
+      "6:13 spec.steps[0].name: step 'a' has no timeout: it can hang indefinitely (timeout: 5m)",
+      "8:15 spec.steps[2].name: step 'c' has no timeout: it can hang indefinitely (timeout: 5m)",
+      "10:26 spec.compensation[0].step: the compensation of 'd' has no timeout: it can hang indefinitely (timeout: 5m)",
     ])
   })
 
@@ -134,7 +134,7 @@ describe('warnings', () => {
     idle: { steps: [{ name: y, timeout: 5m }] }
 `),
     ).toEqual([
-      "7:29 spec.workflows.used.steps[0].name: step 'x' has no timeout: it can hang for ever (timeout: 5m)",
+      "7:29 spec.workflows.used.steps[0].name: step 'x' has no timeout: it can hang indefinitely (timeout: 5m)",
       "8:11 spec.workflows.idle: no step is workflow 'idle': it never runs",
     ])
   })

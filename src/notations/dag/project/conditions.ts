@@ -63,7 +63,7 @@ export function conditionsOf(c: Circumstances): readonly Condition[] {
     const second = c.undoError
     const undoing = second?.node == null ? 'the rollback failed' : `the undo of ${second.node} failed`
     const message =
-      `${failedAt(c)}; undone: ${listed(undone)}; ${undoing}: ${second?.message ?? 'nobody knows why'}; ` +
+      `${failedAt(c)}; undone: ${listed(undone)}; ${undoing}: ${second?.message ?? 'unknown reason'}; ` +
       `not undone: ${listed(left)}`
     add('RolledBack', 'False', 'CompensationFailed', message, at)
     add('PartiallyRolledBack', 'True', 'CompensationFailed', message, at)

@@ -76,7 +76,7 @@ function readWhenThen(part: Part, reading: Reading): ReadRule | null {
     reading.lenient(part.path, 'a rule without a condition always holds', 'write else: { then: … }')
   }
   const then = part.get('then')
-  if (!then.given) part.wrong('a rule says what follows', 'then: { do: continue }')
+  if (!then.given) part.wrong('a rule needs an action', 'then: { do: continue }')
   return then.given ? { when: readWhen(part.get('when'), reading), follows: then, part } : null
 }
 
@@ -86,10 +86,10 @@ function readElse(part: Part, reading: Reading): ReadRule | null {
   if (!inside.given) {
     const then = part.get('then')
     if (!then.given) {
-      part.wrong('an else says what follows', 'else: { then: { do: continue } }')
+      part.wrong('an else needs an action', 'else: { then: { do: continue } }')
       return null
     }
-    reading.lenient(then.path, "'then' stands beside its else", 'write else: { then: … }', true)
+    reading.lenient(then.path, "'then' is beside its else", 'write else: { then: … }', true)
     return { when: null, follows: then, part }
   }
   if (!inside.isObject) {
@@ -112,7 +112,7 @@ function readThen(part: Part, reading: Reading): Omit<Rule, 'when' | 'path' | 't
   }
   if (!reading.fields(part, THEN_FIELDS, 'what follows')) return plain()
   const action = part.get('do')
-  if (!action.given) part.wrong("'then' says what to do", `do: ${ACTIONS.join(' | ')}`)
+  if (!action.given) part.wrong("'then' needs an action", `do: ${ACTIONS.join(' | ')}`)
   const word = action.choice('do', ACTIONS) ?? 'continue'
   for (const [field, of] of [
     ['attempts', 'retry'],
@@ -123,7 +123,7 @@ function readThen(part: Part, reading: Reading): Omit<Rule, 'when' | 'path' | 't
     if (action.given && word !== of) reading.idle(part.get(field), `it is of do: ${of}`, 'leave it out')
   }
   const to = part.get('to')
-  if (word === 'jump' && !to.given) part.wrong('a jump says where to', 'to: the name of a task')
+  if (word === 'jump' && !to.given) part.wrong('a jump needs a target', 'to: the name of a task')
   return {
     do: word,
     attempts: part.get('attempts').whole('attempts (tries in all)', { least: 1 }) ?? DEFAULT_ATTEMPTS,

@@ -49,14 +49,14 @@ describe('what can never happen is reported, with its line', () => {
       'a loop without an exit',
       `- { step: a, ${NOOP}, next: { arcs: [{ step: b }] } }\n- { step: b, ${NOOP}, next: { arcs: [{ step: c, ${WHEN} }, { step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: b }] } }\n- { step: d, ${NOOP}, next: { arcs: [{ step: b }] } }`,
       [
-        '6:44 endless_loop: these steps follow each other for ever, no arc leads out and none can fail to match: b → c → b (an arc with a guard that leads elsewhere, or a guard on one of these)',
+        '6:44 endless_loop: these steps follow each other endlessly, no arc leads out and none can fail to match: b → c → b (an arc with a guard that leads elsewhere, or a guard on one of these)',
       ],
     ],
     [
       'a step that leads to itself',
       `- { step: a, ${NOOP}, next: { arcs: [{ step: a }] } }`,
       [
-        '5:44 endless_loop: these steps follow each other for ever, no arc leads out and none can fail to match: a → a (an arc with a guard that leads elsewhere, or a guard on one of these)',
+        '5:44 endless_loop: these steps follow each other endlessly, no arc leads out and none can fail to match: a → a (an arc with a guard that leads elsewhere, or a guard on one of these)',
       ],
     ],
     [
@@ -70,7 +70,7 @@ describe('what can never happen is reported, with its line', () => {
       'a step that looks like a join and is none',
       `- step: a\n  ${NOOP}\n  next: { spec: { mode: inclusive }, arcs: [{ step: b }, { step: c }] }\n- { step: b, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, tool: { kind: noop, result: "{{ [b, c] }}" } }`,
       [
-        "10:13 looks_like_join: step 'd' runs once for each branch of 'a' that comes to it, and reads the results of 'b' and 'c', of which one may still be missing (spec: { join: all } lets it wait for all of them and run once; join: each says that this is meant)",
+        "10:13 looks_like_join: step 'd' runs once for each branch of 'a' that comes to it, and reads the results of 'b' and 'c', of which one may still be missing (spec: { join: all } lets it wait for all of them and run once; join: each declares that this is intended)",
       ],
     ],
     [
@@ -89,8 +89,8 @@ describe('what can never happen is reported, with its line', () => {
       'a branch that can go round for ever while others wait',
       `- step: a\n  ${NOOP}\n  next:\n    spec: { mode: inclusive }\n    arcs:\n      - { step: b }\n      - { step: c }\n- { step: b, ${NOOP}, next: { arcs: [{ step: e, ${WHEN} }, { step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, spec: { join: all }, ${NOOP} }\n- { step: e, ${NOOP}, next: { arcs: [{ step: e }] } }`,
       [
-        "10:19 join_cannot_complete: this branch can go round for ever, so that 'd' may wait for ever (a way out of the loop)",
-        '15:44 endless_loop: these steps follow each other for ever, no arc leads out and none can fail to match: e → e (an arc with a guard that leads elsewhere, or a guard on one of these)',
+        "10:19 join_cannot_complete: this branch can loop endlessly, so that 'd' may wait for ever (a way out of the loop)",
+        '15:44 endless_loop: these steps follow each other endlessly, no arc leads out and none can fail to match: e → e (an arc with a guard that leads elsewhere, or a guard on one of these)',
       ],
     ],
   ])('%s', async (_, steps, expected) => {

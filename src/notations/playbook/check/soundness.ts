@@ -47,7 +47,7 @@ class Soundness {
       const names = wayRound(first.name, ring, (s) => graph.targets(s))
       this.#reading.warn(
         first.next.path,
-        `these steps follow each other for ever, no arc leads out and none can fail to match: ${names.join(' → ')}`,
+        `these steps follow each other endlessly, no arc leads out and none can fail to match: ${names.join(' → ')}`,
         'an arc with a guard that leads elsewhere, or a guard on one of these',
         'endless_loop',
       )
@@ -155,7 +155,7 @@ class Soundness {
       this.#reading.warn(
         [...path, 'step'],
         `step '${step}' runs once for each branch of '${fork}' that comes to it, and reads the results of '${pair[0]}' and '${pair[1]}', of which one may still be missing`,
-        'spec: { join: all } lets it wait for all of them and run once; join: each says that this is meant',
+        'spec: { join: all } lets it wait for all of them and run once; join: each declares that this is intended',
         'looks_like_join',
       )
     }
@@ -195,7 +195,7 @@ class Soundness {
         const at = arc.toPath
         const outer = scopes[0] as string
         if (trapped.size > 0 && graph.leads(arc.to, trapped, within)) {
-          const message = `this branch can go round for ever, so that '${outer}' may wait for ever`
+          const message = `this branch can loop endlessly, so that '${outer}' may wait endlessly`
           this.#reading.warn(at, message, 'a way out of the loop', 'join_cannot_complete')
         } else if (!graph.leads(arc.to, met, within)) {
           const message = `this branch never comes to '${scopes.at(-1)}', which joins the others: it only waits until the branch has ended`

@@ -171,7 +171,7 @@ describe('mistakes between playbooks', () => {
     new Folder({ 'main.yaml': book('main', steps, rest), 'child.yaml': CHILD }).problems('main.yaml')
 
   it.each([
-    ['no path', call('input: {}'), ['main.yaml:6:11 kind playbook says which (path: load_orders.yaml)']],
+    ['no path', call('input: {}'), ['main.yaml:6:11 kind playbook needs a path (path: load_orders.yaml)']],
     ['nothing there', call('path: chil'), ["main.yaml:6:35 there is no playbook 'chil' (did you mean 'child.yaml'?)"]],
     [
       'nothing near there',
@@ -191,7 +191,7 @@ describe('mistakes between playbooks', () => {
     [
       'beside other tasks',
       '- step: call\n  tool:\n    - { name: first, kind: shell, cmd: ls }\n    - { name: second, kind: playbook, path: child }',
-      ['main.yaml:8:9 a playbook stands alone in its step (make a step of its own of this task)'],
+      ['main.yaml:8:9 a playbook must be the only task of its step (make a step of its own of this task)'],
     ],
     [
       'with rules',

@@ -61,7 +61,7 @@ export class Children {
   /** The engine creates the child, so no worker could apply rules to it. */
   #checkAlone(step: Step, task: Task): void {
     if (step.tasks.length > 1) {
-      this.#wrong(task, [], `a playbook stands alone in its step`, 'make a step of its own of this task')
+      this.#wrong(task, [], `a playbook must be the only task of its step`, 'make a step of its own of this task')
     }
     if (task.rules.length > 0) {
       this.#wrong(
@@ -90,7 +90,7 @@ export class Children {
   #pathOf(task: Task): string | null {
     const { path } = task.config
     if (typeof path !== 'string' || path.trim() === '') {
-      this.#wrong(task, path === undefined ? [] : ['path'], 'kind playbook says which', 'path: load_orders.yaml')
+      this.#wrong(task, path === undefined ? [] : ['path'], 'kind playbook needs a path', 'path: load_orders.yaml')
       return null
     }
     if (!path.includes('{{') && !path.includes('{%')) return path.trim()

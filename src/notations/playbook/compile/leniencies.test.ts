@@ -67,7 +67,7 @@ describe('shapes that are understood, each with a warning that a strict reader t
     [
       'then beside else',
       '- step: a\n  tool:\n    kind: noop\n    spec:\n      policy:\n        rules:\n          - else:\n            then: { do: break }',
-      ["12:15 workflow[0].tool.spec.policy.rules[0].then: 'then' stands beside its else (write else: { then: … })"],
+      ["12:15 workflow[0].tool.spec.policy.rules[0].then: 'then' is beside its else (write else: { then: … })"],
     ],
     [
       'then that is only a word',
@@ -197,7 +197,7 @@ describe('shapes that are understood, each with a warning that a strict reader t
       'options that do nothing: of an arc, of a router, of admission, of events',
       '- step: a\n  spec: { policy: { emit: all, admit: { mode: first, rules: [{ when: "{{ true }}", then: { allow: true } }] } } }\n  tool: { kind: noop }\n  next: { spec: { on_no_match: quiet, policy: {} }, arcs: [{ step: b, spec: {} }] }\n- { step: b, tool: { kind: noop } }',
       [
-        "6:23 workflow[0].spec.policy.emit: 'emit' has no effect: every event is told (leave it out)",
+        "6:23 workflow[0].spec.policy.emit: 'emit' has no effect: every event is recorded (leave it out)",
         "6:43 workflow[0].spec.policy.admit.mode: 'mode' has no effect: the first rule that holds decides (leave it out)",
         "8:21 workflow[0].next.spec.on_no_match: 'on_no_match' has no effect: no match ends the branch (leave it out, or executor.spec.no_next_is_error)",
         "8:41 workflow[0].next.spec.policy: 'policy' has no effect: guards and mode decide (leave it out)",

@@ -11,7 +11,7 @@ describe('mistakes in the head', () => {
       'nothing but a kind',
       'kind: Playbook\n',
       [
-        '1:1 : a playbook says its apiVersion (apiVersion: noetl.io/v2)',
+        '1:1 : a playbook needs an apiVersion (apiVersion: noetl.io/v2)',
         '1:1 metadata: a playbook needs metadata (metadata: { name: load_orders })',
         '1:1 : a playbook has a workflow (workflow: [{ step: first, tool: { kind: python, code: … } }])',
       ],
@@ -19,7 +19,7 @@ describe('mistakes in the head', () => {
     [
       'nothing but a version',
       'apiVersion: noetl.io/v2\nmetadata: { name: x }\nworkflow: []\n',
-      ['1:1 : a playbook says that it is one (kind: Playbook)', '3:11 workflow: workflow is empty (at least one step)'],
+      ['1:1 : a playbook needs its kind (kind: Playbook)', '3:11 workflow: workflow is empty (at least one step)'],
     ],
     [
       'another version',
@@ -177,10 +177,10 @@ describe('mistakes in executor and keychain', () => {
       [
         "7:5 keychain[0]: an entry of the keychain is a mapping, this is 'env' (name, kind, map)",
         '8:5 keychain[1]: an entry of the keychain needs a name (name: api)',
-        '9:5 keychain[2]: an entry of the keychain says its kind (kind: env or kind: file)',
+        '9:5 keychain[2]: an entry of the keychain needs a kind (kind: env or kind: file)',
         '10:5 keychain[3]: an entry of kind env names its variables: ref for one, map for several (ref: API_TOKEN, or map: { user: DB_USER, password: DB_PASSWORD })',
         '11:5 keychain[4]: an entry of kind env names its variables: ref for one, map for several (ref: API_TOKEN, or map: { user: DB_USER, password: DB_PASSWORD })',
-        '12:5 keychain[5]: an entry of kind file says where the file is (ref: secrets/api.json)',
+        '12:5 keychain[5]: an entry of kind file needs the path of the file (ref: secrets/api.json)',
         "13:37 keychain[6].map.a: the name of a variable is a text, this is 1 (write it in quotes: '1')",
         "13:40 keychain[6].map.b: 'b' names no variable (b: VARIABLE)",
         "14:13 keychain[7].name: there are two entries 'e' (the first is in line 13)",

@@ -87,7 +87,7 @@ describe('names, arcs, jumps and kinds', () => {
       ),
       [
         "13:61 workflow[0].tool[1].spec.policy.rules[0].then.to: there is no task 'frist' in this step (did you mean 'first'?)",
-        '14:45 workflow[0].tool[1].spec.policy.rules[1].then: a jump says where to (to: the name of a task)',
+        '14:45 workflow[0].tool[1].spec.policy.rules[1].then: a jump needs a target (to: the name of a task)',
         "15:49 workflow[0].tool[1].spec.policy.rules[2].else.then.to: there is no task 'nowhere' in this step (tasks: first, second)",
       ],
     ],
@@ -111,7 +111,7 @@ describe('names, arcs, jumps and kinds', () => {
         "5:30 workflow[0].tool.kind: there is no kind 'pyhton' (did you mean 'python'?)",
         "6:30 workflow[1].tool.kind: there is no kind 'quantum' (kinds: duckdb, http, javascript, noop, playbook, postgres, python, shell, workbook; others that workers bring: executor: { requires: { tools: [quantum] } })",
         "7:30 workflow[2].tool.kind: kind 'snowflake' is not supported (kinds: duckdb, http, javascript, noop, playbook, postgres, python, shell, workbook; others that workers bring: executor: { requires: { tools: [snowflake] } })",
-        '8:22 workflow[3].tool: a task says its kind (kind: python)',
+        '8:22 workflow[3].tool: a task needs a kind (kind: python)',
         "9:30 workflow[4].tool.kind: kind is a text, this is 7 (write it in quotes: '7')",
       ],
     ],
@@ -179,9 +179,9 @@ describe('rules, admission, loops and the rest of a step', () => {
       rules('{ rules: [7, { when: "{{ true }}" }, { else: 7 }, { else: }] }'),
       [
         '5:62 workflow[0].tool.spec.policy.rules[0]: a rule is a mapping, this is 7 ({ when: "{{ … }}", then: { … } })',
-        '5:65 workflow[0].tool.spec.policy.rules[1]: a rule says what follows (then: { do: continue })',
+        '5:65 workflow[0].tool.spec.policy.rules[1]: a rule needs an action (then: { do: continue })',
         '5:97 workflow[0].tool.spec.policy.rules[2].else: else is a mapping, this is 7 (else: { then: { do: continue } })',
-        '5:102 workflow[0].tool.spec.policy.rules[3]: an else says what follows (else: { then: { do: continue } })',
+        '5:102 workflow[0].tool.spec.policy.rules[3]: an else needs an action (else: { then: { do: continue } })',
       ],
     ],
     [
@@ -190,7 +190,7 @@ describe('rules, admission, loops and the rest of a step', () => {
       [
         "5:68 workflow[0].tool.spec.policy.on_unmatched: on_unmatched cannot be 'cry' (one of: fail, continue)",
         "5:115 workflow[0].tool.spec.policy.rules[0].then.do: do cannot be 'skip' (one of: continue, retry, jump, break, fail)",
-        "5:141 workflow[0].tool.spec.policy.rules[1].else.then: 'then' says what to do (do: continue | retry | jump | break | fail)",
+        "5:141 workflow[0].tool.spec.policy.rules[1].else.then: 'then' needs an action (do: continue | retry | jump | break | fail)",
       ],
     ],
     [
@@ -257,8 +257,8 @@ describe('rules, admission, loops and the rest of a step', () => {
       'admission rules',
       '- { step: a, spec: { policy: { admit: { rules: [{ when: "{{ true }}", then: true }, { when: "{{ true }}", then: {} }, { else: { then: { allow: perhaps } } }] } } }, tool: { kind: noop } }',
       [
-        '5:79 workflow[0].spec.policy.admit.rules[0].then: an admission rule says allow, this is true (then: { allow: true })',
-        '5:115 workflow[0].spec.policy.admit.rules[1].then: an admission rule says allow (then: { allow: true })',
+        '5:79 workflow[0].spec.policy.admit.rules[0].then: an admission rule needs allow, this is true (then: { allow: true })',
+        '5:115 workflow[0].spec.policy.admit.rules[1].then: an admission rule needs allow (then: { allow: true })',
         "5:146 workflow[0].spec.policy.admit.rules[2].else.then.allow: allow is true or false, this is 'perhaps' (write true or false)",
       ],
     ],
@@ -267,8 +267,8 @@ describe('rules, admission, loops and the rest of a step', () => {
       '- { step: a, loop: 7, tool: { kind: noop } }\n- { step: b, loop: {}, tool: { kind: noop } }\n- { step: c, loop: { in: 7, iterator: "a b", spec: { mode: both, max_in_flight: 0 } }, tool: { kind: noop } }\n- { step: d, loop: { in: [1], iterator: ctx }, tool: { kind: noop } }\n- { step: e, loop: { in: [1], iterator: x } }',
       [
         '5:22 workflow[0].loop: a loop is a mapping, this is 7 (fields: in, iterator, spec, desc, mode, max_in_flight)',
-        '6:22 workflow[1].loop: a loop says what an item is called (iterator: item)',
-        '6:22 workflow[1].loop: a loop says over which list it goes (in: "{{ workload.items }}")',
+        '6:22 workflow[1].loop: a loop needs a name for its items (iterator: item)',
+        '6:22 workflow[1].loop: a loop needs a list (in: "{{ workload.items }}")',
         '7:28 workflow[2].loop.in: \'in\' is a template or a list, this is 7 (in: "{{ workload.items }}")',
         "7:41 workflow[2].loop.iterator: 'a b' cannot be the name of an item (letters, digits and _, no digit first)",
         "7:62 workflow[2].loop.spec.mode: mode cannot be 'both' (one of: sequential, parallel)",

@@ -21,10 +21,10 @@ export function readAdmit(part: Part, reading: Reading): Admit | null {
 
 function readAllow(part: Part, reading: Reading): boolean {
   if (!part.isObject) {
-    part.wrong(`an admission rule says allow, this is ${kindOf(part.value)}`, 'then: { allow: true }')
+    part.wrong(`an admission rule needs allow, this is ${kindOf(part.value)}`, 'then: { allow: true }')
     return false
   }
   reading.fields(part, ['allow'], 'what follows')
-  if (!part.get('allow').given) part.wrong('an admission rule says allow', 'then: { allow: true }')
+  if (!part.get('allow').given) part.wrong('an admission rule needs allow', 'then: { allow: true }')
   return part.get('allow').flag('allow') ?? false
 }

@@ -31,7 +31,7 @@ function readSecret(part: Part, reading: Reading): Secret | null {
   if (!name.given) part.wrong('an entry of the keychain needs a name', 'name: api')
   const text = name.text('the name of an entry')
   const kind = part.get('kind')
-  if (!kind.given) part.wrong('an entry of the keychain says its kind', 'kind: env or kind: file')
+  if (!kind.given) part.wrong('an entry of the keychain needs a kind', 'kind: env or kind: file')
   const word = kind.text('kind')
   if (word !== null && word !== 'env' && word !== 'file') {
     return { name: text ?? '?', kind: null, map: null, ref: null, path: part.path }
@@ -47,7 +47,7 @@ function readSecret(part: Part, reading: Reading): Secret | null {
     )
   }
   if (word === 'file' && ref === null)
-    part.wrong('an entry of kind file says where the file is', 'ref: secrets/api.json')
+    part.wrong('an entry of kind file needs the path of the file', 'ref: secrets/api.json')
   return { name: text ?? '?', kind: word, map, ref, path: part.path }
 }
 

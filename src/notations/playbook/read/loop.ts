@@ -37,7 +37,7 @@ export function readLoop(part: Part, reading: Reading): Loop | null {
   readHint(spec.get('policy'), reading)
   const iterator = part.get('iterator')
   if (!iterator.given && !part.has('element') && !part.has('item')) {
-    part.wrong('a loop says what an item is called', 'iterator: item')
+    part.wrong('a loop needs a name for its items', 'iterator: item')
   }
   const name = iterator.text('iterator')
   if (name !== null && !NAME.test(name)) {
@@ -91,7 +91,7 @@ function readIn(
   if (Array.isArray(list.value)) return { in: null, literal: list.json() as readonly Json[] }
   if (!list.given) {
     if (!part.has('cursor') && !part.has('collection') && !part.has('items')) {
-      part.wrong('a loop says over which list it goes', 'in: "{{ workload.items }}"')
+      part.wrong('a loop needs a list', 'in: "{{ workload.items }}"')
     }
     return { in: null, literal: null }
   }

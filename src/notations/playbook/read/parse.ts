@@ -86,9 +86,9 @@ function checkRoot(root: Part, reading: Reading): void {
     reading.reader.note({ path: [key], onKey: true, message: `a playbook has no section '${key}'`, hint })
   }
   if (root.get('apiVersion').given) root.get('apiVersion').choice('apiVersion', VERSIONS)
-  else root.wrong('a playbook says its apiVersion', `apiVersion: ${VERSIONS[0]}`)
+  else root.wrong('a playbook needs an apiVersion', `apiVersion: ${VERSIONS[0]}`)
   if (root.get('kind').given) root.get('kind').choice('kind', ['Playbook'])
-  else root.wrong('a playbook says that it is one', 'kind: Playbook')
+  else root.wrong('a playbook needs its kind', 'kind: Playbook')
 }
 
 function readSteps(part: Part, workbook: Workbook, reading: Reading): readonly Step[] {

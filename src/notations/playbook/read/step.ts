@@ -58,7 +58,7 @@ export function readStep(part: Part, workbook: Workbook, reading: Reading): Step
   const policy = spec.get('policy')
   if (policy.given)
     reading.fields(policy, POLICY, 'policy of a step', { rules: 'spec: { policy: { rules } } of the task' })
-  reading.idle(policy.get('emit'), 'every event is told', 'leave it out')
+  reading.idle(policy.get('emit'), 'every event is recorded', 'leave it out')
   if (!part.has('tool') && !part.get('next').given && !part.has('loop')) {
     reading.lenient(part.path, 'a step has a tool or goes on to others', 'tool: { kind: noop }')
   }

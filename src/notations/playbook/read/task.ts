@@ -62,7 +62,7 @@ export function readTask(part: Part, label: string, reading: Reading): Task {
 
 function readKind(part: Part): string {
   const kind = part.get('kind')
-  if (!kind.given && !part.has('type')) part.wrong('a task says its kind', 'kind: python')
+  if (!kind.given && !part.has('type')) part.wrong('a task needs a kind', 'kind: python')
   return kind.text('kind') ?? ''
 }
 

@@ -50,7 +50,7 @@ export const playbookVocabulary: Vocabulary = {
     if (root === 'keychain') {
       throw new ExprError(
         'expr_unknown_name',
-        'keychain cannot be read here: only the fields of a tool see secrets, so that none is stored or told',
+        'keychain cannot be read here: only the fields of a tool can read secrets, so that none is stored or logged',
       )
     }
     if (root === 'ctx') return [key === undefined ? ['ctx'] : ['ctx', key], WORKLOAD]

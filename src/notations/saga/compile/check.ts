@@ -19,7 +19,7 @@ export function checkSaga(saga: Saga, reader: Reader): void {
       reader.note({
         path: [...path, 'name'],
         message: `two steps are called '${name}'`,
-        hint: 'results are told by name',
+        hint: 'results are found by name',
       })
     }
     seen.add(name)

@@ -75,7 +75,7 @@ describe('a saga in a file', () => {
   })
 
   it.each([
-    ['no apiVersion', 'kind: Saga\nmetadata: { name: a }\nspec: { steps: [] }', '1:1 a saga says its apiVersion'],
+    ['no apiVersion', 'kind: Saga\nmetadata: { name: a }\nspec: { steps: [] }', '1:1 a saga needs an apiVersion'],
     ['no steps', spec('  steps: []'), '5:10 steps is empty | at least one step'],
     ['no spec', HEAD, 'a saga needs a spec'],
     ['two of a name', spec(`  steps:\n${step(COMMAND)}${step(COMMAND)}`), "7:15 two steps are called 'a'"],

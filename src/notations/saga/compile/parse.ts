@@ -23,7 +23,7 @@ export function parseSaga(source: Source): Definition {
   const { root } = reader
   root.hasOnly(ROOT_FIELDS, 'a saga')
   if (root.get('apiVersion').given) root.get('apiVersion').choice('apiVersion', [API_VERSION])
-  else root.wrong('a saga says its apiVersion', `apiVersion: ${API_VERSION}`)
+  else root.wrong('a saga needs an apiVersion', `apiVersion: ${API_VERSION}`)
   const metadata = readMetadata(root.get('metadata'))
   const spec = root.get('spec')
   if (!spec.given) root.wrong('a saga needs a spec', 'spec: { steps: [ … ] }')

@@ -32,7 +32,7 @@ export function readCompletion(fields: Fields): Completion & { readonly instance
   if (outcome !== 'failed') return { ...about, outcome: { kind: 'succeeded', result } }
   const error = {
     code: 'step_failed',
-    message: message ?? 'the service says that it failed, and not why',
+    message: message ?? 'the service reported a failure without a reason',
     ...(result === null ? {} : { details: { result } }),
   }
   return { ...about, outcome: { kind: 'failed', error } }

@@ -84,7 +84,7 @@ export class Loading implements Loaded {
   }
 
   listing(type: string): Listing | null {
-    if (this.listings === null) throw new Error(`nobody has asked what the registry says of '${type}'`)
+    if (this.listings === null) throw new Error(`the registry entry of '${type}' was not requested`)
     return this.listings.types.get(type) ?? null
   }
 

@@ -74,7 +74,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     FROM workflow.workflow_gate g JOIN workflow.workflow_instance i ON i.id = g.instance_id
     WHERE g.state = 'open' AND i.ended_at IS NOT NULL`,
   lease_without_holder: `
-    SELECT id, 'is leased by nobody' FROM workflow.workflow_run r WHERE ${LEASED} AND leased_by IS NULL`,
+    SELECT id, 'is leased without a holder' FROM workflow.workflow_run r WHERE ${LEASED} AND leased_by IS NULL`,
   lease_without_session: `
     SELECT r.id, 'is held by session ' || session_id || ', which does not exist'
     FROM workflow.workflow_run r

@@ -56,7 +56,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     SELECT i.id, 'has ended, but gate ' || g.id || ' is still open'
     FROM workflow_gate g JOIN workflow_instance i ON i.id = g.instance_id
     WHERE g.state = 'open' AND i.ended_at IS NOT NULL`,
-  lease_without_holder: `SELECT id, 'is leased by nobody' FROM workflow_run WHERE status = 'leased' AND leased_by IS NULL`,
+  lease_without_holder: `SELECT id, 'is leased without a holder' FROM workflow_run WHERE status = 'leased' AND leased_by IS NULL`,
   lease_without_session: `
     SELECT id, 'is held by session ' || session_id || ', which does not exist'
     FROM workflow_run r
