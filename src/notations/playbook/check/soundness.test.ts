@@ -89,7 +89,7 @@ describe('what can never happen is reported, with its line', () => {
       'a branch that can go round for ever while others wait',
       `- step: a\n  ${NOOP}\n  next:\n    spec: { mode: inclusive }\n    arcs:\n      - { step: b }\n      - { step: c }\n- { step: b, ${NOOP}, next: { arcs: [{ step: e, ${WHEN} }, { step: d }] } }\n- { step: c, ${NOOP}, next: { arcs: [{ step: d }] } }\n- { step: d, spec: { join: all }, ${NOOP} }\n- { step: e, ${NOOP}, next: { arcs: [{ step: e }] } }`,
       [
-        "10:19 join_cannot_complete: this branch can loop endlessly, so that 'd' may wait for ever (a way out of the loop)",
+        "10:19 join_cannot_complete: this branch can loop endlessly, so that 'd' may wait endlessly (a way out of the loop)",
         '15:44 endless_loop: these steps follow each other endlessly, no arc leads out and none can fail to match: e → e (an arc with a guard that leads elsewhere, or a guard on one of these)',
       ],
     ],
