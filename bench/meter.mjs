@@ -26,7 +26,7 @@ export class Meter {
   watch(petrel) {
     if (this.#store === null) return
     const store = /** @type {{ transact: (transaction: any) => Promise<any> }} */ (
-      /** @type {unknown} */ (petrel.engine.store)
+      /** @type {unknown} */ (/** @type {any} */ (petrel.engine).store)
     )
     const transact = store.transact.bind(store)
     store.transact = (transaction) => {

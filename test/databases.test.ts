@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { chain, job, Petrel } from '../src/index.ts'
 import { Databases, templateName } from './databases.ts'
+import { engineOf } from './engine-of.ts'
 import { postgresUrl } from './services.ts'
 
 describe.skipIf(postgresUrl() === null)('databases that tests give back', () => {
@@ -31,7 +32,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     petrel.handle('double', (n: number) => n * 2)
     await petrel.work()
     await (await petrel.start(chain(job('double', 1), job('double', 2)))).result()
-    await petrel.engine.store.moveClock(1000)
+    await engineOf(petrel).store.moveClock(1000)
     await petrel.close()
     const after = await contents(used.url)
     for (const table of ['workflow_run', 'workflow_instance', 'workflow_event_id_seq', 'workflow_setting']) {

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { CallerTransaction, EngineApi, EngineOptions } from '../engine/api.ts'
+import type { CallerTransaction, EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import { MAX_JSON_BYTES } from '../kernel/limits.ts'
 import type { EnqueueParams, UniqueParams } from '../model/enqueue.ts'
@@ -16,7 +16,6 @@ import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
 import { TEMPLATE_TYPE } from '../notations/saga/runtime/program.ts'
 import type { ReadOptions } from '../notations/source/others.ts'
 import { definitionText } from '../notations/source/utf8.ts'
-import { VOCABULARIES } from '../notations/vocabularies.ts'
 import { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
@@ -27,13 +26,11 @@ import { Worker } from '../worker/worker.ts'
 import { beside } from './beside.ts'
 import { type AnyStep, type GivesOf, type Job, job, type Step, type StepOptions } from './builders.ts'
 import { InstanceHandle, RunHandle } from './handles.ts'
+import { type OpenOptions, openEngine } from './open.ts'
 import type { Saga } from './saga.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
-export interface PetrelOptions extends Omit<EngineOptions, 'store'> {
-  /** false: the schema must already exist. Default true. */
-  readonly migrate?: boolean
-}
+export type PetrelOptions = OpenOptions
 
 /** An open transaction of the caller's on the same Postgres, e.g. a `pg` client after BEGIN. */
 export type TransactionClient = CallerTransaction['client']
@@ -103,33 +100,21 @@ export class Petrel {
   /** For the steps of playbooks; null: not set. */
   #tools: Tools | null = null
   readonly #options: PetrelOptions
-  readonly #close: () => Promise<void>
   #closing: Promise<void> | null = null
 
-  private constructor(engine: EngineApi, options: PetrelOptions, close: () => Promise<void>) {
+  private constructor(engine: EngineApi, options: PetrelOptions) {
     this.engine = engine
     this.#options = options
-    this.#close = close
   }
 
   /** `sqlite:path/to/file.db`, `sqlite::memory:` or `postgres://user@host/database`. */
   static async open(url: string, options: PetrelOptions = {}): Promise<Petrel> {
-    const { migrate = true, ...engineOptions } = options
-    const [{ openStore }, { Engine }] = await Promise.all([import('../store/open.ts'), import('../engine/engine.ts')])
-    const store = await openStore(url)
-    try {
-      if (migrate) await store.migrate()
-      const engine = await Engine.open({ vocabularies: VOCABULARIES, ...engineOptions, store })
-      return new Petrel(engine, options, () => store.close())
-    } catch (error) {
-      await store.close().catch(() => undefined)
-      throw error
-    }
+    return new Petrel(await openEngine(url, options), options)
   }
 
   /** Uses an engine that the caller opened, and closes. */
   static over(engine: EngineApi, options: PetrelOptions = {}): Petrel {
-    return new Petrel(engine, options, async () => undefined)
+    return new Petrel(engine, options)
   }
 
   /**
@@ -348,7 +333,7 @@ export class Petrel {
    */
   close(params: { readonly graceMs?: number } = {}): Promise<void> {
     const stopped = Promise.all([...this.#workers].map((worker) => worker.stop(params)))
-    this.#closing ??= stopped.then(() => this.engine.close()).then(() => this.#close())
+    this.#closing ??= stopped.then(() => this.engine.close())
     return this.#closing
   }
 

@@ -20,12 +20,18 @@ import type { Why, WhyRun } from '../views/why.ts'
 import type { WorkerPort } from '../worker/port.ts'
 import type { Vocabularies } from './fold/evaluators.ts'
 import type { DefinitionStarted, StartDefinition, TriggerDefinition, Triggered } from './intake/definitions.ts'
+import type { Deployments } from './intake/deployments.ts'
 import type { Planned, Startable } from './intake/plans.ts'
 import type { StartLimits } from './intake/start-check.ts'
+import type { Records, Storage } from './records.ts'
 import type { InboxScheduling } from './time/inbox-schedules.ts'
 import type { Retention } from './time/retention.ts'
+import type { CallerTransaction } from './transaction/caller-transaction.ts'
 import type { Faults } from './transaction/faults.ts'
 import type { RunObserver } from './transaction/observers.ts'
+
+export type { DefinitionChange, UndatedEvent } from './intake/deployments.ts'
+export type { CallerTransaction } from './transaction/caller-transaction.ts'
 
 export interface EngineOptions {
   readonly store: Store
@@ -46,12 +52,17 @@ export interface EngineOptions {
   readonly random?: () => number
   /** Called at named points; crash tests stop the process there. */
   readonly probe?: (point: string) => void
+  /** true: close() closes the store as well. */
+  readonly closeStore?: boolean
 }
 
 export interface EngineApi {
   /** Reads: no locks, and nothing changes. */
   readonly queries: Queries
-  readonly store: Store
+  readonly records: Records
+  readonly storage: Storage
+  /** Adds and retires versions of definitions. */
+  readonly deployments: Deployments
   readonly commands: EngineCommands
   readonly workers: WorkerPort
   readonly leases: Leases
@@ -127,6 +138,8 @@ export interface EngineApi {
     readonly id: string
     readonly state: 'quiet' | 'terminate'
     readonly actor: string | null
+    /** true: a worker with leases of its own ends now, and they with it. */
+    readonly now?: boolean
   }): Promise<WorkerRow>
   /** By name. `minutes`: how many of the last to tell one by one. */
   queueStats(params: { readonly queue: string | null; readonly minutes: number }): Promise<readonly QueueStats[]>
@@ -167,9 +180,4 @@ export interface EngineApi {
   watch(instanceId: string, signal?: AbortSignal): AsyncIterable<StoredEvent>
   /** Lets what is being recorded be recorded. Workers are stopped before, with the grace they need. */
   close(): Promise<void>
-}
-
-/** The caller's own open Postgres transaction: what is enqueued in it commits or vanishes with it. */
-export interface CallerTransaction {
-  readonly client: { query(...args: never[]): unknown }
 }

@@ -3,15 +3,12 @@
  * commit. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
  */
 
-import { PetrelError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { payloadLimit } from '../kernel/json-limits.ts'
 import { MAX_NESTING } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
-import type { EngineCommands } from '../model/commands.ts'
 import type { Enqueued, EnqueueParams } from '../model/enqueue.ts'
 import type { GateAnswer, GateLink, GateView } from '../model/gates.ts'
-import type { Leases } from '../model/leases.ts'
 import type { QueueStats } from '../model/queries/overview.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { TypeRegistry } from '../model/registry.ts'
@@ -25,23 +22,26 @@ import type { InstanceView } from '../views/view.ts'
 import { viewOf } from '../views/view.ts'
 import { follow } from '../views/watch.ts'
 import { Reasons, type Why, type WhyRun } from '../views/why.ts'
-import type { WorkerPort } from '../worker/port.ts'
 import { News } from './after-commit.ts'
-import type { CallerTransaction, EngineApi, EngineOptions } from './api.ts'
+import type { EngineApi, EngineOptions } from './api.ts'
 import { GateDesk } from './control/gates.ts'
 import { Control } from './control/instances.ts'
 import { RunControl } from './control/runs.ts'
 import { typeRegistryOn } from './control/type-registry.ts'
 import { Evaluators } from './fold/evaluators.ts'
 import { DefinitionDesk, type DefinitionStarted, type Triggered } from './intake/definitions.ts'
+import { type Deployments, deploymentsOn } from './intake/deployments.ts'
 import { Intake } from './intake/intake.ts'
 import { type Planned, Plans, planStart, type Startable } from './intake/plans.ts'
 import type { StartLimits } from './intake/start-check.ts'
+import { type Records, recordsOf, type Storage, storageOf } from './records.ts'
 import { ClockWatch } from './time/clock-watch.ts'
-import { InboxScheduleDesk, type InboxScheduling } from './time/inbox-schedules.ts'
+import { InboxScheduleDesk } from './time/inbox-schedules.ts'
 import { SlotDesk } from './time/quotas.ts'
 import { Schedules } from './time/schedules.ts'
+import { Simulation } from './time/simulation.ts'
 import { Sweeper } from './time/sweeper.ts'
+import { type CallerTransaction, transactIn } from './transaction/caller-transaction.ts'
 import { deliveryOf } from './transaction/deliveries.ts'
 import { Faults } from './transaction/faults.ts'
 import { Beginnings } from './transaction/first-starts.ts'
@@ -64,21 +64,22 @@ const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 export class Engine implements EngineApi {
   readonly store: Store
   readonly queries: Queries
-  readonly workers: WorkerPort
-  readonly leases: Leases
+  readonly records: Records
+  readonly storage: Storage
+  readonly deployments: Deployments
+  readonly simulation: Simulation
+  readonly workers: Sessions
+  readonly leases: LeaseDesk
   readonly registry: TypeRegistry
-  readonly inboxSchedules: InboxScheduling
-  readonly commands: EngineCommands
+  readonly inboxSchedules: InboxScheduleDesk
+  readonly commands: CommandDesk
   readonly faults: Faults
   readonly startLimits: StartLimits
   readonly #nets: Nets
   readonly #transactor: Transactor
   readonly #settler: Settler
-  readonly #sessions: Sessions
   readonly #intake: Intake
-  readonly #leases: LeaseDesk
   readonly #completions: Completions
-  readonly #commands: CommandDesk
   readonly #totals: Totals
   readonly #control: Control
   readonly #gates: GateDesk
@@ -95,7 +96,8 @@ export class Engine implements EngineApi {
   readonly #why: Reasons
   readonly #news: News
   readonly #unsubscribe: () => void
-  #poll: NodeJS.Timeout | null = null
+  readonly #poll: NodeJS.Timeout
+  readonly #closeStore: boolean
   #closed = false
 
   static async open(options: EngineOptions): Promise<Engine> {
@@ -115,6 +117,10 @@ export class Engine implements EngineApi {
     const evaluators = new Evaluators(options.vocabularies ?? new Map())
     this.store = store
     this.queries = store.read
+    this.records = recordsOf(store)
+    this.storage = storageOf(store)
+    this.deployments = deploymentsOn(store)
+    this.simulation = new Simulation(store, () => this.#sweeper.sweep())
     this.#nets = new Nets(evaluators)
     this.startLimits = { maxDepth: MAX_NESTING, maxPayloadBytes }
     const deps = { nets: this.#nets, evaluators, newId, maxDepth: MAX_NESTING }
@@ -135,7 +141,7 @@ export class Engine implements EngineApi {
     this.#beginnings = new Beginnings(this.#transactor)
     const noteStarts = async (runIds: readonly string[]): Promise<void> =>
       this.#beginnings.note(await store.read.runs({ ids: runIds }))
-    this.#sessions = new Sessions({
+    this.workers = new Sessions({
       store,
       transactor: this.#transactor,
       settler: () => this.#settler,
@@ -154,15 +160,14 @@ export class Engine implements EngineApi {
       dueAt: wakeAt,
       polled,
     })
-    this.workers = this.#sessions
-    const offers = (): ReturnType<Sessions['offers']> => this.#sessions.offers([])
+    const offers = (): ReturnType<Sessions['offers']> => this.workers.offers([])
     this.#settler = new Settler({
       transactor: this.#transactor,
       foresight: new Foresight(this.#nets, evaluators),
       logger,
       faults,
       lanes: store.kind === 'postgres' ? 3 : 1,
-      offers: (reports) => this.#sessions.offers(reports),
+      offers: (reports) => this.workers.offers(reports),
     })
     this.#intake = new Intake({
       store,
@@ -173,10 +178,9 @@ export class Engine implements EngineApi {
       offers,
     })
     this.#completions = new Completions({ store, settler: this.#settler, newId, chance, maxPayloadBytes })
-    this.#commands = new CommandDesk(store.commands)
-    this.commands = this.#commands
+    this.commands = new CommandDesk(store.commands)
     this.#totals = new Totals(store, logger)
-    this.#leases = new LeaseDesk({
+    this.leases = new LeaseDesk({
       store,
       transactor: this.#transactor,
       settler: this.#settler,
@@ -190,7 +194,6 @@ export class Engine implements EngineApi {
       dueAt: wakeAt,
       polled,
     })
-    this.leases = this.#leases
     this.registry = typeRegistryOn(store, () => this.#news.wake(null))
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
     this.#gates = new GateDesk({ store, transactor: this.#transactor, offers, maxPayloadBytes })
@@ -214,7 +217,7 @@ export class Engine implements EngineApi {
       logger,
       dueAt: (at) => this.#sweeper.dueAt(at),
     })
-    const inboxSchedules = new InboxScheduleDesk({
+    this.inboxSchedules = new InboxScheduleDesk({
       store,
       transactor: this.#transactor,
       newId,
@@ -224,14 +227,13 @@ export class Engine implements EngineApi {
       logger,
       probe,
     })
-    this.inboxSchedules = inboxSchedules
     this.#slots = new SlotDesk({ store, transactor: this.#transactor, nets: this.#nets, offers, faults, probe })
     this.#clock = new ClockWatch({
       store,
       logger,
       reschedule: async (now) => {
         await this.#schedules.reschedule(now)
-        await inboxSchedules.reschedule(now)
+        await this.inboxSchedules.reschedule(now)
       },
     })
     this.#sweeper = new Sweeper({
@@ -239,7 +241,7 @@ export class Engine implements EngineApi {
       transactor: this.#transactor,
       settler: this.#settler,
       schedules: this.#schedules,
-      inboxSchedules,
+      inboxSchedules: this.inboxSchedules,
       clock: this.#clock,
       slots: this.#slots,
       offers,
@@ -255,30 +257,28 @@ export class Engine implements EngineApi {
     this.#news = new News({
       store,
       nets: this.#nets,
-      sessions: this.#sessions,
-      leases: this.#leases,
+      sessions: this.workers,
+      leases: this.leases,
       waiters: this.#waiters,
       sweeper: this.#sweeper,
       slots: this.#slots,
       totals: this.#totals,
       completions: this.#completions,
-      commands: this.#commands,
+      commands: this.commands,
       forget: () => this.#forget(),
       logger,
     })
     this.#unsubscribe = store.onWake((wake) => this.#news.woken(wake))
-    this.#poll = setInterval(() => {
-      this.#leases.wake(null)
-      void this.#waiters.lookAll().catch(() => undefined)
-    }, pollMs).unref()
+    this.#closeStore = options.closeStore === true
+    this.#poll = setInterval(() => this.#look(), pollMs).unref()
   }
 
   enqueue(params: readonly EnqueueParams[], on?: CallerTransaction): Promise<readonly Enqueued[]> {
-    return this.#intake.enqueue(params, this.#on(on))
+    return this.#intake.enqueue(params, transactIn(this.store, on))
   }
 
   start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]> {
-    return this.#intake.start(params, this.#on(on))
+    return this.#intake.start(params, transactIn(this.store, on))
   }
 
   planDefinition(start: Startable): Planned {
@@ -384,7 +384,7 @@ export class Engine implements EngineApi {
   #forget(): void {
     this.#nets.forgetStored()
     this.#beginnings.forget()
-    this.#leases.forget()
+    this.leases.forget()
     this.#completions.forget()
   }
 
@@ -462,7 +462,7 @@ export class Engine implements EngineApi {
     })
   }
 
-  /** One pass of the sweeper now; for tests and dry runs that moved the clock. */
+  /** One pass of the sweeper now; for tests that moved the clock. */
   sweep(): Promise<void> {
     return this.#sweeper.sweep()
   }
@@ -470,17 +470,23 @@ export class Engine implements EngineApi {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    if (this.#poll !== null) clearInterval(this.#poll)
-    this.#leases.close()
+    clearInterval(this.#poll)
+    this.leases.close()
     await this.#sweeper.close()
     await this.#intake.idle()
     this.#settler.close()
     await this.#settler.idle()
     await this.#slots.idle()
-    await this.#sessions.close()
+    await this.workers.close()
     await this.#totals.flush()
     this.#waiters.close()
     this.#unsubscribe()
+    if (this.#closeStore) await this.store.close()
+  }
+
+  #look(): void {
+    this.leases.wake(null)
+    void this.#waiters.lookAll().catch(() => undefined)
   }
 
   /** It is committed whatever follows: what fails here is only noticed later, by a look of those concerned. */
@@ -491,14 +497,5 @@ export class Engine implements EngineApi {
     } catch (error) {
       this.faults.note('after_commit_failed', 'news', error)
     }
-  }
-
-  #on(on: CallerTransaction | undefined): Store['transact'] | undefined {
-    if (on === undefined) return undefined
-    const store = this.store as Store & { transactOn?: (client: unknown, params: unknown) => Promise<unknown> }
-    if (store.transactOn === undefined) {
-      throw new PetrelError('invalid_request', 'a caller transaction needs a Postgres store; this one is embedded')
-    }
-    return ((params: unknown) => store.transactOn?.(on.client, params)) as Store['transact']
   }
 }

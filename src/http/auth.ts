@@ -12,8 +12,8 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Keys } from '../model/registry.ts'
 import type { KeyRow } from '../model/rows.ts'
-import type { Store } from '../store/store.ts'
 import { judgeKey, splitKey } from './api-key.ts'
 import { type Caller, mayDo, SCOPES, type Scope } from './caller.ts'
 import { RequestError } from './request-error.ts'
@@ -57,8 +57,8 @@ function isShared(method: string, path: string | undefined): boolean {
 }
 
 /** `token`: what every request without a key must carry on loopback; null: nothing. */
-export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode, token: string | null): void {
-  const keys = new KnownKeys(store)
+export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, token: string | null): void {
+  const known = new KnownKeys(keys)
   const refusals = new WeakMap<FastifyRequest, RequestError>()
   app.decorateRequest('caller')
   // Does not refuse yet: requests with wrong keys count for the rate guard, which stands between this hook and the next.
@@ -67,7 +67,7 @@ export function authenticate(app: FastifyInstance, store: Store, mode: AuthMode,
     // Whoever may ask for it needs no name, and no store that answers.
     if (request.routeOptions.config.scope === 'none') return
     try {
-      request.caller = await identify(request, keys, mode, token)
+      request.caller = await identify(request, known, mode, token)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       refusals.set(request, error)
@@ -221,11 +221,11 @@ export function isLoopback(address: string): boolean {
 
 /** Keys as last read, for a moment: one read of the store per key and two seconds, not per request. */
 class KnownKeys {
-  readonly #store: Store
+  readonly #keys: Keys
   readonly #recent = new Map<string, { readonly row: KeyRow; readonly until: number }>()
 
-  constructor(store: Store) {
-    this.#store = store
+  constructor(keys: Keys) {
+    this.#keys = keys
   }
 
   async check(token: string): Promise<KeyRow> {
@@ -240,7 +240,7 @@ class KnownKeys {
   async #find(id: string): Promise<KeyRow | null> {
     const known = this.#recent.get(id)
     if (known !== undefined && known.until > performance.now()) return known.row
-    const row = await this.#store.keys.find(id)
+    const row = await this.#keys.find(id)
     this.#recent.delete(id)
     if (row === null) return null
     if (this.#recent.size >= REMEMBER_MOST) this.#recent.clear()

@@ -94,3 +94,8 @@ export interface Definitions extends DefinitionQueries {
 export function definitionKey({ tenant, name }: DefinitionName): string {
   return JSON.stringify([tenant, name])
 }
+
+/** The greatest number in service. `versions`: oldest first. */
+export function latestOf<H extends Pick<DefinitionHead, 'retiredAt'>>(versions: readonly H[]): H | null {
+  return versions.findLast((v) => v.retiredAt === null) ?? null
+}

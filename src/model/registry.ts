@@ -1,9 +1,9 @@
 /**
- * What operators write down for everybody: settings of queues, schemas of arguments, who may execute a type. Few rows,
+ * What operators write down for everybody: settings of queues, schemas of arguments, who may execute a type, API keys. Few rows,
  * rarely written.
  */
 import { inputError } from '../kernel/errors.ts'
-import type { JsonText } from './rows.ts'
+import type { JsonText, KeyRow } from './rows.ts'
 
 export interface QueueConfigRow {
   readonly name: string
@@ -55,14 +55,8 @@ export interface Listing {
   readonly enabled: boolean
 }
 
-export interface Registry {
-  /** By name; `pending`: runs of the type that wait, due or not. */
-  runtimes(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
-  runtime(workflowName: string): Promise<RuntimeRow | null>
-  /** Written with an event that names the actor. null: it was not listed, and no runtime is given. */
-  putRuntime(change: RuntimeChange): Promise<RuntimeRow | null>
-  /** The type is open to all again. The row stays, marked as deleted. false: it was not listed. */
-  removeRuntime(params: { readonly workflowName: string; readonly actor: string | null }): Promise<boolean>
+/** Settings of queues, and schemas of arguments. */
+export interface Settings {
   queueConfigs(): Promise<readonly QueueConfigRow[]>
   putQueueConfig(row: QueueConfigRow): Promise<void>
   /** All, or those for one type, oldest first. */
@@ -71,6 +65,16 @@ export interface Registry {
   /** false: the URI, or the version of the type, is taken. */
   addSchema(row: SchemaRow): Promise<boolean>
   removeSchema(uri: string): Promise<boolean>
+}
+
+export interface Registry extends Settings {
+  /** By name; `pending`: runs of the type that wait, due or not. */
+  runtimes(): Promise<readonly (RuntimeRow & { readonly pending: number })[]>
+  runtime(workflowName: string): Promise<RuntimeRow | null>
+  /** Written with an event that names the actor. null: it was not listed, and no runtime is given. */
+  putRuntime(change: RuntimeChange): Promise<RuntimeRow | null>
+  /** The type is open to all again. The row stays, marked as deleted. false: it was not listed. */
+  removeRuntime(params: { readonly workflowName: string; readonly actor: string | null }): Promise<boolean>
 }
 
 /** The word a worker states and the registry compares; of any language. */
@@ -102,4 +106,16 @@ export interface TypeRegistry {
   put(params: ListingParams): Promise<RuntimeRow>
   /** The type is open to every worker again. false: it was not listed. */
   remove(workflowName: string, actor?: string | null): Promise<boolean>
+}
+
+/** API keys of the server. */
+export interface Keys {
+  add(key: KeyRow): Promise<void>
+  find(id: string): Promise<KeyRow | null>
+  /** Oldest first, revoked ones too. */
+  list(): Promise<readonly KeyRow[]>
+  /** null: there is no such key, or it was revoked before. */
+  revoke(id: string): Promise<KeyRow | null>
+  /** The secret that links are signed with, the same for every process: the first one offered stays. */
+  signing(fresh: string): Promise<string>
 }

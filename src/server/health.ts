@@ -4,11 +4,11 @@
  * no writes, as on a full disk. Whether it does is tried at most every two seconds, however many ask.
  */
 import type { FastifyInstance } from 'fastify'
+import type { EngineApi } from '../engine/api.ts'
 import { StoreError } from '../kernel/store-errors.ts'
-import type { Store } from '../store/store.ts'
 
 export interface HealthOptions {
-  readonly store: Store
+  readonly engine: EngineApi
   readonly version: string
   /** false: starting up or going down. */
   ready(): boolean
@@ -17,20 +17,20 @@ export interface HealthOptions {
 const PATIENCE_MS = 2_000
 const TRY_EVERY_MS = 2_000
 
-export function healthRoutes(app: FastifyInstance, { store, version, ready }: HealthOptions): void {
+export function healthRoutes(app: FastifyInstance, { engine, version, ready }: HealthOptions): void {
   const uptime = (): number => Math.floor(process.uptime())
   const open = { config: { scope: 'none' as const } }
 
   app.get('/health', open, () => ({ status: 'ok', version, uptime_seconds: uptime() }))
 
   app.get('/ojs/v1/health', open, async (_, reply) => {
-    const backend = await askStore(store)
+    const backend = await askStore(engine)
     const ok = backend.status === 'ok'
     reply.code(ok ? 200 : 503)
     return { status: ok ? (ready() ? 'ok' : 'degraded') : 'unhealthy', version, uptime_seconds: uptime(), backend }
   })
 
-  const unwritable = writeTrial(store)
+  const unwritable = writeTrial(engine.storage)
 
   app.get('/ready', open, async (_, reply) => {
     const reason = ready() ? await unwritable() : 'the server is going down'
@@ -40,12 +40,12 @@ export function healthRoutes(app: FastifyInstance, { store, version, ready }: He
 }
 
 /** Why the store takes no writes; null: it does. */
-function writeTrial(store: Store): () => Promise<string | null> {
+function writeTrial(storage: EngineApi['storage']): () => Promise<string | null> {
   let trial: Promise<string | null> | null = null
   let triedAt = Number.NEGATIVE_INFINITY
   const attempt = async (): Promise<string | null> => {
     try {
-      await inTime(store.probeWrite())
+      await inTime(storage.probeWrite())
       return null
     } catch (error) {
       if (!(error instanceof StoreError)) return 'the store does not answer'
@@ -61,15 +61,18 @@ function writeTrial(store: Store): () => Promise<string | null> {
   }
 }
 
-async function askStore(store: Store): Promise<{ type: string; status: string; latency_ms: number }> {
+async function askStore({
+  queries,
+  storage,
+}: EngineApi): Promise<{ type: string; status: string; latency_ms: number }> {
   const began = performance.now()
   let status = 'ok'
   try {
-    await inTime(store.now())
+    await inTime(queries.now())
   } catch {
     status = 'unhealthy'
   }
-  return { type: store.kind, status, latency_ms: Math.round((performance.now() - began) * 100) / 100 }
+  return { type: storage.kind, status, latency_ms: Math.round((performance.now() - began) * 100) / 100 }
 }
 
 async function inTime<T>(answer: Promise<T>): Promise<T> {

@@ -2,8 +2,9 @@
  * How far instances have come, for all the streams of this server together: one statement per look, however many
  * streams are open, and none while no stream waits.
  */
+
+import type { Queries } from '../model/queries/queries.ts'
 import { TERMINAL } from '../net/marking.ts'
-import type { Store } from '../store/store.ts'
 
 const LOOK_MS = 200
 const IDS_PER_LOOK = 500
@@ -15,12 +16,12 @@ interface Waiting {
 }
 
 export class InstanceWatch {
-  readonly #store: Store
+  readonly #queries: Queries
   readonly #waiting = new Set<Waiting>()
   #timer: NodeJS.Timeout | null = null
 
-  constructor(store: Store) {
-    this.#store = store
+  constructor(queries: Queries) {
+    this.#queries = queries
   }
 
   /** Resolves when the instance has an event after this one, or has ended or gone; or with the signal. */
@@ -58,7 +59,7 @@ export class InstanceWatch {
     const ids = [...new Set(asked.map(({ instanceId }) => instanceId))]
     for (let at = 0; at < ids.length; at += IDS_PER_LOOK) {
       const some = ids.slice(at, at + IDS_PER_LOOK)
-      const found = await this.#store.read.progress({ instanceIds: some })
+      const found = await this.#queries.progress({ instanceIds: some })
       const looked = new Set(some)
       for (const { instanceId, afterSeq, resolve } of asked) {
         if (!looked.has(instanceId)) continue

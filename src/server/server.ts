@@ -72,7 +72,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const local = isLoopback(host)
   const auth = options.auth ?? (local ? 'loopback' : 'required')
   await refuseOpenDoor({ engine, auth, local, host })
-  engine.store.offload()
+  engine.storage.offloadReads()
   const closing = new AbortController()
   // Every long poll and stream listens to it.
   setMaxListeners(0, closing.signal)
@@ -92,7 +92,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   routes.watch(app)
   readBodies(app)
   speak(app, routes, engine, logger)
-  authenticate(app, engine.store, auth, auth === 'loopback' ? (options.token ?? null) : null)
+  authenticate(app, engine.records.keys, auth, auth === 'loopback' ? (options.token ?? null) : null)
   // A connection kept open after its last answer would keep us waiting.
   app.addHook('onSend', async (_, reply) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
@@ -102,7 +102,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
   const longPolls = new LongPolls(closing.signal)
   const streamSeats = new Seats(STREAM_SEATS)
-  healthRoutes(app, { store: engine.store, version, ready: () => ready })
+  healthRoutes(app, { engine, version, ready: () => ready })
   ojsRoutes(app, {
     engine,
     version,
@@ -172,7 +172,7 @@ async function refuseOpenDoor(params: {
   }
   if (auth !== 'required') return
   const now = Date.now()
-  const keys = await engine.store.keys.list()
+  const keys = await engine.records.keys.list()
   if (keys.some((key) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now))) return
   throw new PetrelError('denied', `on ${host} every request needs an API key, and the store has none`, {
     reason: 'no_keys',

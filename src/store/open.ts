@@ -2,6 +2,8 @@
 import { StoreUnusableError } from '../kernel/store-errors.ts'
 import type { Store } from './store.ts'
 
+export type { Store } from './store.ts'
+
 export interface StoreOptions {
   /** Called right before COMMIT is sent and right after it succeeded: crash tests stop the process there. */
   readonly probe?: (point: 'before-commit' | 'after-commit') => void
@@ -25,6 +27,12 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
     'unknown_store',
     `no store is called ${JSON.stringify(hidePassword(url))}; use sqlite:path/to/file.db, sqlite::memory: or postgres://user@host:5432/database`,
   )
+}
+
+/** SQL that lets a role of a Postgres database use the inbox, and nothing else. Throws a RangeError if it is no name of a role. */
+export async function grantsFor(role: string): Promise<string> {
+  const postgres = await import('./postgres/grants.ts')
+  return postgres.grantsFor(role)
 }
 
 function hidePassword(url: string): string {

@@ -8,13 +8,12 @@ import type { Commands, NewCommand } from '../model/commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../model/definitions.ts'
 import type { FiringNeed, FiringsLoaded } from '../model/queries/firings.ts'
 import type { Queries } from '../model/queries/queries.ts'
-import type { Listing, Registry } from '../model/registry.ts'
+import type { Keys, Listing, Registry } from '../model/registry.ts'
 import type {
   EventRow,
   GateRow,
   InstanceRow,
   ItemChunk,
-  KeyRow,
   LimitRow,
   NetRow,
   QueueRow,
@@ -283,16 +282,4 @@ export interface Wake {
    * sent within this process.
    */
   readonly lost?: boolean
-}
-
-/** API keys of the server. */
-export interface Keys {
-  add(key: KeyRow): Promise<void>
-  find(id: string): Promise<KeyRow | null>
-  /** Oldest first, revoked ones too. */
-  list(): Promise<readonly KeyRow[]>
-  /** null: there is no such key, or it was already revoked. */
-  revoke(id: string): Promise<KeyRow | null>
-  /** The secret that links are signed with, the same for every process: the first one offered stays. */
-  signing(fresh: string): Promise<string>
 }

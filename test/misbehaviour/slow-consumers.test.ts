@@ -24,7 +24,7 @@ describe('the events of one instance, to a client that never reads', () => {
     const ended = new Promise<void>((resolve, reject) => {
       const server = createServer((_, reply) => {
         response = reply
-        const watch = new InstanceWatch(engine.store)
+        const watch = new InstanceWatch(engine.queries)
         const closing = new AbortController().signal
         streamEvents({ engine, watch, instanceId: 'i', after: 0, reply, closing, patienceMs: 300 })
           .then(resolve, reject)

@@ -1,15 +1,18 @@
 /** Engines that share a database and a road on NATS, and a service by hand that sees every command. */
+
 import { randomUUID } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node'
 import { afterEach, beforeEach } from 'vitest'
 import type { EngineApi } from '../../src/engine/api.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import type { Petrel } from '../../src/index.ts'
 import type { RefusedRow } from '../../src/model/commands.ts'
 import type { SagaRow, SagaState } from '../../src/model/sagas.ts'
 import { openSagaTransport, type SagaTransport, type SagaTransportOptions } from '../../src/nats.ts'
 import { namesUnder } from '../../src/notations/saga/nats/names.ts'
 import { Catalog } from '../../src/operations/definitions/catalog.ts'
+import { engineOf } from '../engine-of.ts'
 import type { Stage } from '../sdk/stores.ts'
 import { natsUrl } from '../services.ts'
 
@@ -30,7 +33,7 @@ export interface OpenOptions extends Partial<Omit<SagaTransportOptions, 'engine'
 
 export interface OpenEngine {
   readonly petrel: Petrel
-  readonly engine: EngineApi
+  readonly engine: Engine
   readonly transport: SagaTransport | null
   /** Its transport and engine; the database stays. */
   close(): Promise<void>
@@ -90,7 +93,7 @@ export class Road {
     const worker = work ? await petrel.work({ queues: ['saga'] }) : null
     const opened = transport
       ? await openSagaTransport({
-          engine: petrel.engine,
+          engine: engineOf(petrel),
           ...(options.connection === undefined ? { url: natsUrl() as string } : {}),
           prefix: this.prefix,
           pollMs: 100,
@@ -100,7 +103,7 @@ export class Road {
       : null
     const engine: OpenEngine = {
       petrel,
-      engine: petrel.engine,
+      engine: engineOf(petrel),
       transport: opened,
       close: async () => {
         await opened?.close()

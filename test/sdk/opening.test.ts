@@ -1,4 +1,5 @@
 /** Opening, and work inside the caller's own transaction. */
+
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { chain, job, Petrel, task } from '../../src/index.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores, onPostgres } from './stores.ts'
 
 describe('stores that cannot be opened', () => {
@@ -48,7 +50,7 @@ onBothStores('opening', (stage) => {
     const { start } = await readDefinition('late.yaml', text)
     const first = await stage.open()
     const ids = (await first.engine.start([start, start, start])).map(({ id }) => id)
-    await first.engine.store.moveClock(2 * 3_600_000)
+    await engineOf(first).store.moveClock(2 * 3_600_000)
     await first.close()
     const second = await stage.open()
     const begun: string[] = []

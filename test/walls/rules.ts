@@ -212,6 +212,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'client',
       'worker',
       'tools',
+      'store',
       'server',
       'files.ts',
     ],
@@ -228,6 +229,8 @@ export const ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   'notations/playbook/vocabulary': ['src/notations/playbook/vocabulary/index.ts'],
   engine: ['src/engine/engine.ts', 'src/engine/api.ts'],
   server: ['src/server/server.ts'],
+  // To open one; and its interface, for the engine.
+  store: ['src/store/open.ts', 'src/store/store.ts', 'src/store/sweeps.ts'],
 }
 
 /** A statement in a string. Services on NATS and tasks of playbooks use databases of their own. */

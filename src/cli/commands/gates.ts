@@ -43,13 +43,13 @@ export function defineGates(program: Command): void {
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 50)
   jsonOption(storeOptions(ls)).action(
     act<ListOptions>((terminal, options) =>
-      withEngine(options, async ({ store }) => {
+      withEngine(options, async ({ queries }) => {
         const { instance = null, limit, state } = options
         if (instance !== null && !isId(instance)) throw noSuch('instance', instance)
         const query = { instanceId: instance, tenant: null, limit, before: null }
-        const rows = await store.read.listGates({ ...query, states: state.includes('all') ? null : state })
+        const rows = await queries.listGates({ ...query, states: state.includes('all') ? null : state })
         if (terminal.json) terminal.data({ gates: rows.map(gateWire) })
-        else list(terminal, rows, await store.now())
+        else list(terminal, rows, await queries.now())
         return EXIT.ok
       }),
     ),

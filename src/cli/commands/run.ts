@@ -107,7 +107,6 @@ async function runLive(terminal: Terminal, given: Given, options: RunOptions): P
   } finally {
     await sagas?.stop({ graceMs: 0 })
     await engine.close()
-    await engine.store.close()
   }
 }
 

@@ -47,12 +47,12 @@ function defineLs(saga: Command): void {
     .option('--before <id>', 'older than this one')
   jsonOption(storeOptions(ls)).action(
     act<ListOptions>((terminal, options) =>
-      withEngine(options, async ({ store }) => {
+      withEngine(options, async ({ queries }) => {
         const { state = null, type = null, limit, before = null } = options
-        const rows = await store.read.sagas.list({ tenant: null, state, type, limit, before })
+        const rows = await queries.sagas.list({ tenant: null, state, type, limit, before })
         if (terminal.json) terminal.data({ sagas: rows.map(sagaWire) })
         else if (rows.length === 0) terminal.print('no sagas')
-        else list(terminal, rows, await store.now())
+        else list(terminal, rows, await queries.now())
         if (!terminal.json && rows.length === limit) {
           terminal.print(terminal.paint('dim', `older ones: --before ${rows.at(-1)?.id}`))
         }
@@ -113,7 +113,7 @@ function defineChange(saga: Command, verb: 'retry' | 'cancel', description: stri
 }
 
 async function find(engine: EngineApi, id: string): Promise<SagaRow> {
-  const row = /^[0-9a-f-]{36}$/i.test(id) ? await engine.store.read.sagas.get(id.toLowerCase()) : null
+  const row = /^[0-9a-f-]{36}$/i.test(id) ? await engine.queries.sagas.get(id.toLowerCase()) : null
   if (row === null) throw new CliError('not_found', `there is no saga ${id}`, 'petrel saga ls lists them')
   return row
 }

@@ -1,8 +1,9 @@
 /** Opens an engine from --store, --data and the environment. */
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { EngineApi, EngineOptions } from '../../engine/api.ts'
-import type { Store } from '../../store/store.ts'
+import type { OpenOptions } from '../../client/open.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { Store } from '../../store/open.ts'
 import type { Shared } from '../terminal/act.ts'
 import { CliError } from '../terminal/failure.ts'
 
@@ -18,14 +19,17 @@ export function shownUrl(url: string): string {
 export interface ConnectHow {
   /** true: create the database if it does not exist, and migrate it. false: it must exist. */
   readonly create: boolean
-  readonly engine?: Omit<EngineOptions, 'store'>
+  readonly engine?: Omit<OpenOptions, 'migrate'>
 }
 
-/** `migrate: false` leaves a new database empty: for the command that shows what it applies. */
-export async function connectStore(
-  options: Shared,
-  how: { readonly create: boolean; readonly migrate?: boolean },
-): Promise<Store> {
+/** The store with its schema as it is, for the command that migrates it. */
+export async function connectStore(options: Shared): Promise<Store> {
+  const url = databaseUrl(options, { create: true })
+  const { openStore } = await import('../../store/open.ts')
+  return openStore(url)
+}
+
+function databaseUrl(options: Shared, how: Pick<ConnectHow, 'create'>): string {
   const url = storeUrl(options)
   const file = sqliteFile(url)
   if (file !== null && how.create) makeFolder(dirname(file))
@@ -37,17 +41,7 @@ export async function connectStore(
       { store: url },
     )
   }
-  const { openStore } = await import('../../store/open.ts')
-  const store = await openStore(url)
-  if (how.create && how.migrate !== false) {
-    try {
-      await store.migrate()
-    } catch (error) {
-      await store.close()
-      throw error
-    }
-  }
-  return store
+  return url
 }
 
 /**
@@ -67,27 +61,22 @@ function makeFolder(folder: string): void {
 }
 
 export async function connect(options: Shared, how: ConnectHow): Promise<EngineApi> {
-  const store = await connectStore(options, how)
-  try {
-    const [{ Engine }, { VOCABULARIES }] = await Promise.all([
-      import('../../engine/engine.ts'),
-      import('../../notations/vocabularies.ts'),
-    ])
-    return await Engine.open({ store, vocabularies: VOCABULARIES, ...how.engine })
-  } catch (error) {
-    await store.close()
-    throw error
-  }
+  const url = databaseUrl(options, how)
+  const { openEngine } = await import('../../client/open.ts')
+  return openEngine(url, { ...how.engine, migrate: how.create })
 }
 
 /** Opens, runs the body, closes; a command that only reads or changes one thing does not sweep. */
-export async function withEngine<T>(options: Shared, body: (engine: EngineApi) => Promise<T>): Promise<T> {
-  const engine = await connect(options, { create: false, engine: { sweep: false } })
+export async function withEngine<T>(
+  options: Shared,
+  body: (engine: EngineApi) => Promise<T>,
+  { create }: Pick<ConnectHow, 'create'> = { create: false },
+): Promise<T> {
+  const engine = await connect(options, { create, engine: { sweep: false } })
   try {
     return await body(engine)
   } finally {
     await engine.close()
-    await engine.store.close()
   }
 }
 

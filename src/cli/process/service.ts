@@ -63,7 +63,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await worker?.stop({ graceMs })
     await metrics?.close()
     await engine.close()
-    await engine.store.close()
   }
   try {
     sagas = await serveSagas(engine, shared, { sagas: options.sagas ?? [], logger })

@@ -2,7 +2,7 @@
  * A clock that skips idle time: it is based on the store's clock and jumps to the next time at which anything happens.
  * Stand-ins sleep on it.
  */
-import type { Store } from '../../store/store.ts'
+import type { Engine } from '../../engine/engine.ts'
 
 interface Sleeper {
   readonly at: number
@@ -10,16 +10,15 @@ interface Sleeper {
 }
 
 export class SkippedClock {
-  readonly #store: Store
+  readonly #time: Engine['simulation']
   readonly #sleepers = new Map<string, Sleeper>()
-  #offsetMs = 0
 
-  constructor(store: Store) {
-    this.#store = store
+  constructor(time: Engine['simulation']) {
+    this.#time = time
   }
 
   now(): Promise<number> {
-    return this.#store.now()
+    return this.#time.now()
   }
 
   /** `who` names the sleeping execution, so that the dry run can distinguish a sleeping lease from an active one. */
@@ -61,10 +60,7 @@ export class SkippedClock {
 
   async jumpTo(at: number): Promise<void> {
     const now = await this.now()
-    if (at > now) {
-      this.#offsetMs += at - now
-      await this.#store.moveClock(this.#offsetMs)
-    }
+    if (at > now) await this.#time.moveBy(at - now)
   }
 
   /**

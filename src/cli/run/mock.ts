@@ -13,7 +13,6 @@ import type { GateRow, InstanceRow } from '../../model/rows.ts'
 import { TERMINAL } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { Definition } from '../../notations/source/definition.ts'
-import { VOCABULARIES } from '../../notations/vocabularies.ts'
 import { Handlers } from '../../worker/handlers.ts'
 import { SkippedClock } from './clock.ts'
 import { pause } from './follow.ts'
@@ -46,21 +45,16 @@ export interface DryRunEnd {
 }
 
 export async function dryRun(params: DryRun): Promise<DryRunEnd> {
-  const { openStore } = await import('../../store/open.ts')
-  const { Engine } = await import('../../engine/engine.ts')
+  const { openEngine } = await import('../../client/open.ts')
   const { Worker } = await import('../../worker/worker.ts')
-  const store = await openStore('sqlite::memory:')
-  await store.migrate()
   // A session must outlive any jump; with half of the jitter's range the delay is exact.
-  const engine = await Engine.open({
-    vocabularies: VOCABULARIES,
-    store,
+  const engine = await openEngine('sqlite::memory:', {
     sessionTtlMs: 1e12,
     pollMs: 5,
     heartbeatMs: 50,
     random: () => 0.5,
   })
-  const clock = new SkippedClock(store)
+  const clock = new SkippedClock(engine.simulation)
   const standIns = new StandIns(params.definition, params.outcomes, clock)
   const services = new Services(engine, params.outcomes, clock)
   const own = new Handlers()
@@ -81,7 +75,6 @@ export async function dryRun(params: DryRun): Promise<DryRunEnd> {
       services.close()
       await worker.stop({ graceMs: 0 })
       await engine.close()
-      await store.close()
     },
   }
 }
@@ -117,7 +110,7 @@ class Pilot {
         const next = await this.#nextMoment()
         if (next === null) break
         await clock.jumpTo(next)
-        await engine.sweep()
+        await engine.simulation.sweep()
       }
     }
     await this.#tell(tracer)
@@ -126,13 +119,13 @@ class Pilot {
   async #isIdle(): Promise<boolean> {
     const { engine, clock, standIns } = this.#flight
     const { queries } = engine
-    const { sweep } = engine.store
+    const { simulation } = engine
     if (standIns.running > clock.sleeping) return false
     const now = await clock.now()
-    const dueAt = await sweep.nextDueAt()
+    const dueAt = await simulation.nextDueAt()
     this.#overdueLooks = dueAt !== null && dueAt <= now ? this.#overdueLooks + 1 : 0
     if (this.#overdueLooks > 0 && this.#overdueLooks < OVERDUE_LOOKS) return false
-    if ((await sweep.unfinishedCascades({ limit: 1 })).length > 0) return false
+    if (await simulation.isCutOff()) return false
     const query = { queue: null, type: null, deadLetter: null, tenant: null, limit: CONCURRENCY, before: null }
     const runs = await queries.listRuns({ ...query, status: ['pending', 'leased'] })
     if (clock.sleeping < CONCURRENCY && runs.some((r) => r.status === 'pending' && r.runAt <= now)) return false
@@ -140,7 +133,7 @@ class Pilot {
     if (!held.every((r) => clock.sleeps(`${r.id}/${r.attempt + 1}`))) return false
     // A timeout begins with the report of the start, which a worker only sends after some real time.
     const untold = held.filter((r) => r.timeoutMs !== null && r.startedAt === null)
-    if (untold.length > 0) await sweep.started({ runs: untold.map((r) => ({ id: r.id, epoch: r.epoch, at: now })) })
+    if (untold.length > 0) await simulation.noteStarts(untold, now)
     return untold.length === 0
   }
 
@@ -174,7 +167,7 @@ class Pilot {
     const { engine, clock, standIns } = this.#flight
     const gates = (await this.#gates()).map((gate) => ({ gate, answer: standIns.gate(gate) }))
     const moments = [
-      await engine.store.sweep.nextDueAt(),
+      await engine.simulation.nextDueAt(),
       clock.nextWakeAt,
       ...gates.map(({ gate, answer }) => (answer.approved === null ? null : gate.createdAt + answer.afterMs)),
     ].filter((at): at is number => at !== null)

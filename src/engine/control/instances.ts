@@ -238,7 +238,9 @@ export class Control {
   }
 
   /** running → quiet → terminate; what is further on stays. */
-  async directWorker(p: { readonly id: string; readonly state: 'quiet' | 'terminate' } & Actor): Promise<WorkerRow> {
+  async directWorker(
+    p: { readonly id: string; readonly state: 'quiet' | 'terminate'; readonly now?: boolean } & Actor,
+  ): Promise<WorkerRow> {
     const { value } = await this.#act(null, { sessions: [p.id] }, (change) => {
       const worker = change.loaded.sessions.get(p.id)
       if (worker === undefined) {
@@ -253,6 +255,7 @@ export class Control {
       change.events.push({ ...about, type: 'worker.directed', actor: p.actor, data, at: change.now })
       return told
     })
+    if (p.now === true && value.holds === 'lease') await this.#deps.store.sweep.beatLease({ worker: value, ttlMs: 0 })
     return value
   }
 

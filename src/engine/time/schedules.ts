@@ -13,6 +13,7 @@ import type { Json } from '../../net/net.ts'
 import type { Store } from '../../store/store.ts'
 import type { Control } from '../control/instances.ts'
 import type { RunControl } from '../control/runs.ts'
+import { OF_DEFINITIONS } from '../intake/definition-schedule.ts'
 import type { DefinitionDesk } from '../intake/definitions.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Transactor } from '../transaction/transactor.ts'
@@ -35,9 +36,6 @@ interface Template {
   /** Of the schedule's tenant: the latest version there is when it fires. */
   readonly definition?: string
 }
-
-/** How the schedules of deployed definitions are called. */
-export const OF_DEFINITIONS = 'workflow:'
 
 export class Schedules {
   readonly #deps: ScheduleDeps

@@ -3,7 +3,7 @@
  * versions, the schedule of the trigger and the event that tells of it are written together.
  */
 
-import type { EngineApi } from '../../engine/api.ts'
+import type { DefinitionChange, EngineApi, UndatedEvent } from '../../engine/api.ts'
 import { type DefinitionStarted, type StartDefinition, unknownDefinition } from '../../engine/intake/definitions.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { sha256 } from '../../kernel/hash.ts'
@@ -16,17 +16,15 @@ import {
   type DefinitionName,
   type DefinitionQuery,
   type DefinitionRow,
-  definitionKey,
+  latestOf,
 } from '../../model/definitions.ts'
-import type { EventRow, NetRow, ScheduleRow } from '../../model/rows.ts'
+import type { NetRow } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
 import type { ReadOptions, Resolve } from '../../notations/source/others.ts'
 import { closest } from '../../notations/source/reader.ts'
-import type { Delta } from '../../store/store.ts'
 import { planDefinition } from './read.ts'
-import { scheduleFor, scheduleName } from './schedule.ts'
-import { latestOf, nextStep, type Step } from './versions.ts'
+import { nextStep, type Step } from './versions.ts'
 
 export interface Deployed {
   readonly row: DefinitionRow
@@ -83,9 +81,12 @@ export class Catalog {
       source: p.text,
       plan,
     }
-    const { what, row, own } = await this.#change({ tenant, name }, (versions, now) => {
-      const step = nextStep(versions, { name, version: definition.version ?? null, sourceHash, netHash })
-      return taken(step, versions, { ...draft, createdAt: now, createdBy: actor }, nets)
+    const { what, row, own } = await this.#engine.deployments.change({
+      of: { tenant, name },
+      decide: (versions, now) => {
+        const step = nextStep(versions, { name, version: definition.version ?? null, sourceHash, netHash })
+        return taken(step, versions, { ...draft, createdAt: now, createdBy: actor }, nets)
+      },
     })
     if (what !== 'unchanged') {
       this.#logger?.info({ name, version: own.version }, `workflow '${name}' version ${own.version}: ${what}`)
@@ -113,13 +114,16 @@ export class Catalog {
   /** Nothing starts these any more, their triggers are off; what runs goes on. `version` null: all of them. */
   async retire(p: Given): Promise<readonly DefinitionHead[]> {
     const { tenant, name, version, actor } = p
-    const ids = await this.#change({ tenant, name }, (versions, now) => {
-      const meant = versions.filter((v) => version === null || v.version === version)
-      const retire = meant.filter((v) => v.retiredAt === null)
-      const gone = new Set(retire.map((v) => v.id))
-      const after = versions.map((v) => (gone.has(v.id) ? { ...v, retiredAt: now } : v))
-      const events = retire.map((v) => told('workflow.retired', v, actor, named(v)))
-      return { result: meant.map((v) => v.id), versions: after, definitions: { retire: [...gone] }, events }
+    const ids = await this.#engine.deployments.change({
+      of: { tenant, name },
+      decide: (versions, now) => {
+        const meant = versions.filter((v) => version === null || v.version === version)
+        const retire = meant.filter((v) => v.retiredAt === null)
+        const gone = new Set(retire.map((v) => v.id))
+        const after = versions.map((v) => (gone.has(v.id) ? { ...v, retiredAt: now } : v))
+        const events = retire.map((v) => told('workflow.retired', v, actor, named(v)))
+        return { result: meant.map((v) => v.id), versions: after, retire: [...gone], events }
+      },
     })
     if (ids.length === 0) throw await this.unknown(p)
     const asked = new Set(ids)
@@ -138,10 +142,10 @@ export class Catalog {
 
   /** Says what there is instead: versions if only the version is unknown, else names. */
   async unknown({ tenant, name, version }: DefinitionName & { readonly version: string | null }): Promise<PetrelError> {
-    const { store } = this.#engine
+    const { definitions } = this.#engine.queries
     const query = { tenant, name, dialect: null, limit: MOST_KNOWN, before: null }
     const versions = version === null ? [] : (await this.list(query)).map((row) => row.version)
-    const words = versions.length > 0 ? versions : await store.definitions.names({ tenant })
+    const words = versions.length > 0 ? versions : await definitions.names({ tenant })
     const near = closest(versions.length > 0 ? (version as string) : name, words)
     return unknownDefinition(name, version, { near, known: words.slice(0, MOST_KNOWN) })
   }
@@ -154,33 +158,6 @@ export class Catalog {
       return { file: `${name} (version ${row.version})`, text: row.source }
     }
   }
-
-  /** Under the lock of the name: versions, the schedule of the trigger and the events are written together. */
-  async #change<T>(
-    of: DefinitionName,
-    decide: (versions: readonly DefinitionHead[], now: number) => Decided<T>,
-  ): Promise<T> {
-    const name = scheduleName(of)
-    return this.#engine.store.transact({
-      roots: [],
-      wait: true,
-      need: { definitions: [of], schedules: [name] },
-      decide: ({ definitions, schedules, now }) => {
-        const before = definitions.get(definitionKey(of)) ?? []
-        const { result, versions = before, events = [], ...rest } = decide(before, now)
-        const schedule = scheduleFor(of, latestOf(versions)?.trigger ?? null, schedules.get(name), now)
-        const put: readonly ScheduleRow[] = schedule === null ? [] : [schedule]
-        return { delta: { ...rest, schedules: { put }, events: events.map((e) => ({ ...e, at: now })) }, result }
-      },
-    })
-  }
-}
-
-interface Decided<T> extends Pick<Delta, 'nets' | 'definitions'> {
-  readonly result: T
-  /** As they are then; left out: as they were. */
-  readonly versions?: readonly DefinitionHead[]
-  readonly events?: readonly Omit<EventRow, 'at'>[]
 }
 
 /** All of a row but what its place among the versions decides. */
@@ -198,7 +175,7 @@ function taken(
   versions: readonly DefinitionHead[],
   draft: Draft & Pick<DefinitionRow, 'createdAt' | 'createdBy'>,
   nets: readonly NetRow[],
-): Decided<Written> {
+): DefinitionChange<Written> {
   const { what } = step
   // Its nets are written even so: should one be missing, deploying again mends it.
   if (what === 'unchanged') return { result: { what, row: null, own: step.head }, nets }
@@ -209,10 +186,10 @@ function taken(
   const after = versions.some((v) => v.id === id) ? versions.map((v) => (v.id === id ? own : v)) : [...versions, own]
   const events = [told('workflow.deployed', own, draft.createdBy, { ...named(own), dialect: own.dialect, what })]
   if (what === 'restored') {
-    return { result: { what, row: null, own }, versions: after, definitions: { restore: [id] }, events }
+    return { result: { what, row: null, own }, versions: after, restore: [id], events }
   }
   const written = { ...row, latest: latestOf(after)?.id === id }
-  return { result: { what, row: written, own }, versions: after, definitions: { put: [row] }, nets, events }
+  return { result: { what, row: written, own }, versions: after, put: [row], nets, events }
 }
 
 function checkWords(name: string, version: string | undefined): void {
@@ -247,7 +224,7 @@ function named({ id, name, version }: DefinitionHead): { readonly [key: string]:
   return { id, name, version }
 }
 
-function told(type: string, { tenant }: DefinitionName, actor: string | null, data: Json): Omit<EventRow, 'at'> {
+function told(type: string, { tenant }: DefinitionName, actor: string | null, data: Json): UndatedEvent {
   const nowhere = { runId: null, instanceId: null, seq: null, node: null }
   return { ...nowhere, type, actor, tenant, data: JSON.stringify(data) }
 }

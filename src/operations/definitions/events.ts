@@ -55,7 +55,7 @@ export class Events {
   }
 
   async publish(p: Publish): Promise<Published> {
-    const { definitions } = this.#engine.store
+    const { definitions } = this.#engine.queries
     checkWord(p.type, 'type')
     if (p.id !== null) checkWord(p.id, 'id')
     const id = p.id ?? newId()
@@ -122,15 +122,7 @@ export class Events {
       passed,
     })
     const about = { runId: null, instanceId: null, seq: null, node: null, actor: p.actor, tenant: p.tenant }
-    await this.#engine.store.transact({
-      roots: [],
-      wait: true,
-      need: {},
-      decide: ({ now }) => ({
-        delta: { events: [{ ...about, type: 'workflow.triggered', data, at: now }] },
-        result: null,
-      }),
-    })
+    await this.#engine.deployments.record({ ...about, type: 'workflow.triggered', data })
   }
 
   async #unknown({ type, tenant }: Publish): Promise<PetrelError> {

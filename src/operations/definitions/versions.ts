@@ -9,7 +9,7 @@
  * Another text under a version that was started is refused: its instances say that they are of this version.
  */
 import { PetrelError } from '../../kernel/errors.ts'
-import type { DefinitionHead } from '../../model/definitions.ts'
+import { type DefinitionHead, latestOf } from '../../model/definitions.ts'
 
 export interface Wanted {
   readonly name: string
@@ -44,11 +44,6 @@ export function nextStep(versions: readonly DefinitionHead[], wanted: Wanted): S
       `deploy this text under another version, such as '${free}'`,
     { name: wanted.name, version, suggested: free },
   )
-}
-
-/** The greatest number in service. */
-export function latestOf<H extends Pick<DefinitionHead, 'retiredAt'>>(versions: readonly H[]): H | null {
-  return versions.findLast((v) => v.retiredAt === null) ?? null
 }
 
 function nextNumber(versions: readonly DefinitionHead[]): string {

@@ -55,14 +55,14 @@ export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Lo
   })
 
   app.get<ByToken>(path, { config: { scope: 'none' } }, async (request, reply) => {
-    const invitation = await readLink(engine.store, request.params.token)
+    const invitation = await readLink(engine, request.params.token)
     const view = await found(engine, invitation)
     if (!wantsPage(request)) return { gate: gateViewWire(view), invitation: invitationWire(invitation) }
     return page(reply, decidePage({ view, invitation, now: await engine.queries.now(), problem: null, sent: null }))
   })
 
   app.post<ByToken>(path, { config: { scope: 'none' } }, async (request, reply) => {
-    const invitation = await readLink(engine.store, request.params.token)
+    const invitation = await readLink(engine, request.params.token)
     const view = await found(engine, invitation)
     const sent = request.body instanceof URLSearchParams ? request.body : null
     try {

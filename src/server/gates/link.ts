@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { EngineApi } from '../../engine/api.ts'
 import { isId } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
-import type { Store } from '../../store/store.ts'
+import type { Keys } from '../../model/registry.ts'
 
 export const DECIDE_PATH = '/gates/decide/'
 export const LONGEST_LINK_SECONDS = 366 * 86_400
@@ -53,7 +53,7 @@ export async function makeLink(engine: EngineApi, asked: LinkAsked): Promise<Mad
     .setJti(id)
     .setIssuedAt(now)
     .setExpirationTime(now + expiresInSeconds)
-    .sign(await secretOf(engine.store))
+    .sign(await secretOf(engine.records.keys))
   if (token.length > LONGEST_TOKEN)
     throw new PetrelError('invalid_request', 'subject and roles are too long for a link')
   const expiresAt = (now + expiresInSeconds) * 1000
@@ -62,14 +62,14 @@ export async function makeLink(engine: EngineApi, asked: LinkAsked): Promise<Mad
 }
 
 /** Throws `denied` for what we did not sign and for what has expired; what is no token at all is not found. */
-export async function readLink(store: Store, token: string): Promise<Invitation> {
+export async function readLink(engine: EngineApi, token: string): Promise<Invitation> {
   if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)) {
     throw new PetrelError('not_found', 'there is no such link; is it whole?', { reason: 'malformed' })
   }
   const { jwtVerify, errors } = await import('jose')
-  const how = { algorithms: ['HS256'], audience: AUDIENCE, currentDate: new Date(await store.now()) }
+  const how = { algorithms: ['HS256'], audience: AUDIENCE, currentDate: new Date(await engine.queries.now()) }
   try {
-    const { payload } = await jwtVerify(token, await secretOf(store), how)
+    const { payload } = await jwtVerify(token, await secretOf(engine.records.keys), how)
     const { gate, sub, jti, exp, roles } = payload
     if (typeof gate === 'string' && isId(gate) && sub !== undefined && jti !== undefined && exp !== undefined) {
       return { id: jti, gateId: gate, subject: sub, roles: (roles ?? []) as string[], expiresAt: exp * 1000 }
@@ -84,15 +84,15 @@ export async function readLink(store: Store, token: string): Promise<Invitation>
   throw new PetrelError('denied', 'this link is not one that was made here, or it was changed', { reason: 'forged' })
 }
 
-const SECRETS = new WeakMap<Store, Promise<Uint8Array>>()
+const SECRETS = new WeakMap<Keys, Promise<Uint8Array>>()
 
-function secretOf(store: Store): Promise<Uint8Array> {
-  let secret = SECRETS.get(store)
+function secretOf(keys: Keys): Promise<Uint8Array> {
+  let secret = SECRETS.get(keys)
   if (secret === undefined) {
     const fresh = randomBytes(32).toString('base64url')
-    secret = store.keys.signing(fresh).then((text) => Buffer.from(text, 'base64url'))
-    secret.catch(() => SECRETS.delete(store))
-    SECRETS.set(store, secret)
+    secret = keys.signing(fresh).then((text) => Buffer.from(text, 'base64url'))
+    secret.catch(() => SECRETS.delete(keys))
+    SECRETS.set(keys, secret)
   }
   return secret
 }

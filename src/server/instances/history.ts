@@ -17,7 +17,7 @@ export interface HistoryContext {
 }
 
 export function historyRoutes(app: FastifyInstance, { engine, streamSeats, closing }: HistoryContext): void {
-  const watch = new InstanceWatch(engine.store)
+  const watch = new InstanceWatch(engine.queries)
   app.get<ById>(
     '/v1/instances/:id/events',
     { exposeHeadRoute: false, config: { stream: 'accepted' } },

@@ -42,7 +42,7 @@ export class Instruments {
     const registers = [this.registry]
     collectDefaultMetrics({ register: this.registry })
     const info = { name: 'petrel_info', help: 'Always 1; says what runs.', labelNames: ['version', 'store'], registers }
-    new Gauge(info).set({ version, store: engine.store.kind }, 1)
+    new Gauge(info).set({ version, store: engine.storage.kind }, 1)
     this.durations = new Histogram({
       name: 'petrel_http_request_duration_seconds',
       help: 'From the arrival of a request to the end of its answer. Long polls last as long as they wait.',
@@ -61,7 +61,7 @@ export class Instruments {
     })
     const failed = (): void => errors.inc()
     this.#measureQueues(engine, failed)
-    measureRuns({ registry: this.registry, meter, store: engine.store, allWorkers: true, failed })
+    measureRuns({ registry: this.registry, meter, queries: engine.queries, allWorkers: true, failed })
   }
 
   #tally(name: string, help: string, labelNames: readonly string[], tally: Tally): void {

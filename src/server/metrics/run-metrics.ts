@@ -4,7 +4,7 @@
  * most every ten seconds.
  */
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client'
-import type { Store } from '../../store/store.ts'
+import type { Queries } from '../../model/queries/queries.ts'
 import { OTHER, type PairCount, type RunMeter, SECONDS } from './run-meter.ts'
 
 const STALE_MS = 10_000
@@ -13,7 +13,7 @@ const MOST_TYPES = 500
 export interface RunMetricsHow {
   readonly registry: Registry
   readonly meter: RunMeter
-  readonly store: Store
+  readonly queries: Queries
   /** true: also the workers of other processes, as the store knows them. */
   readonly allWorkers: boolean
   /** The store could not be read; what was read last is shown on. */
@@ -115,8 +115,8 @@ function countPolls({ registry, meter }: RunMetricsHow): void {
   })
 }
 
-function measureDepth({ registry, store, failed }: RunMetricsHow): void {
-  const depths = new Lately(() => store.read.typeDepths(), failed)
+function measureDepth({ registry, queries, failed }: RunMetricsHow): void {
+  const depths = new Lately(() => queries.typeDepths(), failed)
   const gauge = new Gauge({
     name: 'workflow_run_queue_depth',
     help: 'Runs that have not ended, by type and status. Of the whole store, at most ten seconds old.',
@@ -139,9 +139,9 @@ interface Seen {
   readonly lastAt: number | null
 }
 
-function measureWorkers({ registry, meter, store, allWorkers, failed }: RunMetricsHow): void {
+function measureWorkers({ registry, meter, queries, allWorkers, failed }: RunMetricsHow): void {
   const known = new Lately(async () => {
-    const [rows, now] = await Promise.all([store.read.workers(), store.now()])
+    const [rows, now] = await Promise.all([queries.workers(), queries.now()])
     const ahead = now - Date.now()
     return rows
       .filter((row) => row.state !== 'dead')

@@ -30,13 +30,13 @@ export async function serveWorkerMetrics({
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
   const info = { name: 'petrel_info', help: 'Always 1; says what runs.', labelNames: ['version', 'store'], registers }
-  new Gauge(info).set({ version, store: engine.store.kind }, 1)
+  new Gauge(info).set({ version, store: engine.storage.kind }, 1)
   const errors = new Counter({
     name: 'petrel_store_read_errors_total',
     help: 'Times the store could not be read for these metrics.',
     registers,
   })
-  measureRuns({ registry, meter, store: engine.store, allWorkers: false, failed: () => errors.inc() })
+  measureRuns({ registry, meter, queries: engine.queries, allWorkers: false, failed: () => errors.inc() })
   const server = createServer((request, response) => {
     const found = request.method === 'GET' && request.url?.split('?', 1)[0] === '/metrics'
     if (!found) {

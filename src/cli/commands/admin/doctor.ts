@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { count, span } from '../../../views/words.ts'
-import { connectStore, shownUrl, storeUrl } from '../../process/connect.ts'
+import { shownUrl, storeUrl, withEngine } from '../../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
 import { EXIT } from '../../terminal/failure.ts'
 
@@ -9,11 +9,10 @@ export function defineDoctor(program: Command): void {
     .command('doctor')
     .description('check the invariants of the database; exits 1 if one does not hold')
   jsonOption(storeOptions(command)).action(
-    act<Shared>(async (terminal, options) => {
-      const store = await connectStore(options, { create: false })
-      try {
+    act<Shared>((terminal, options) =>
+      withEngine(options, async ({ queries }) => {
         const began = performance.now()
-        const findings = await store.read.doctor()
+        const findings = await queries.doctor()
         const url = shownUrl(storeUrl(options))
         if (terminal.json) terminal.data({ store: url, healthy: findings.length === 0, findings })
         else if (findings.length === 0) terminal.print(`${url}: nothing found (${span(performance.now() - began)})`)
@@ -27,9 +26,7 @@ export function defineDoctor(program: Command): void {
           )
         }
         return findings.length === 0 ? EXIT.ok : EXIT.failed
-      } finally {
-        await store.close()
-      }
-    }),
+      }),
+    ),
   )
 }

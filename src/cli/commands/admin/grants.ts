@@ -9,8 +9,7 @@ export function defineGrants(program: Command): void {
     .description('print the SQL that lets a Postgres role use the inbox, and nothing else')
   jsonOption(command).action(
     act<Shared, readonly [string]>(async (terminal, _, role) => {
-      const { grantsFor } = await import('../../../store/postgres/grants.ts')
-      const sql = sqlFor(grantsFor, role)
+      const sql = await sqlFor(role)
       if (terminal.json) terminal.data({ role, sql })
       else terminal.print(sql.trimEnd())
       return EXIT.ok
@@ -18,9 +17,10 @@ export function defineGrants(program: Command): void {
   )
 }
 
-function sqlFor(grantsFor: (role: string) => string, role: string): string {
+async function sqlFor(role: string): Promise<string> {
+  const { grantsFor } = await import('../../../store/open.ts')
   try {
-    return grantsFor(role)
+    return await grantsFor(role)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new CliError('invalid_request', error.message, 'for example: petrel grants worker | psql DATABASE', { role })

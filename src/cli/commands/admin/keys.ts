@@ -1,10 +1,10 @@
 /** keys add | ls | revoke: who may use the server. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { EngineApi } from '../../../engine/api.ts'
 import { makeKey } from '../../../http/api-key.ts'
 import { SCOPES } from '../../../http/caller.ts'
 import type { KeyRow } from '../../../model/rows.ts'
-import type { Store } from '../../../store/store.ts'
-import { connectStore } from '../../process/connect.ts'
+import { withEngine } from '../../process/connect.ts'
 import { act, jsonOption, oneLine, type Shared, storeOptions } from '../../terminal/act.ts'
 import { CliError, EXIT } from '../../terminal/failure.ts'
 import { spanMs } from '../../terminal/span.ts'
@@ -24,12 +24,12 @@ export function defineKeys(program: Command): void {
   defineAdd(keys)
   const ls = keys.command('ls').description('list keys, never their secrets')
   jsonOption(storeOptions(ls)).action(
-    act<Shared>((terminal, options) => withStore(options, false, (store) => list(terminal, store))),
+    act<Shared>((terminal, options) => withEngine(options, (engine) => list(terminal, engine))),
   )
   const revoke = keys.command('revoke').argument('<id>', 'as keys ls shows it').description('revoke a key')
   jsonOption(storeOptions(revoke)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
-      withStore(options, false, (store) => revokeKey(terminal, store, id)),
+      withEngine(options, (engine) => revokeKey(terminal, engine, id)),
     ),
   )
 }
@@ -48,13 +48,15 @@ function defineAdd(keys: Command): void {
     .option('--tenant <name>', 'reads, starts and claims only work of this tenant', oneLine)
     .option('--expires <span>', 'valid for this long, such as 12h or 90d', spanMs)
   jsonOption(storeOptions(add)).action(
-    act<AddOptions>((terminal, options) => withStore(options, true, (store) => addKey(terminal, store, options))),
+    act<AddOptions>((terminal, options) =>
+      withEngine(options, (engine) => addKey(terminal, engine, options), { create: true }),
+    ),
   )
 }
 
-async function addKey(terminal: Terminal, store: Store, options: AddOptions): Promise<number> {
+async function addKey(terminal: Terminal, engine: EngineApi, options: AddOptions): Promise<number> {
   const { id, hash, text } = makeKey()
-  const createdAt = await store.now()
+  const createdAt = await engine.queries.now()
   const row: KeyRow = {
     id,
     hash,
@@ -66,7 +68,7 @@ async function addKey(terminal: Terminal, store: Store, options: AddOptions): Pr
     expiresAt: options.expires === undefined ? null : createdAt + options.expires,
     revokedAt: null,
   }
-  await store.keys.add(row)
+  await engine.records.keys.add(row)
   if (terminal.json) terminal.data({ key: text, ...keyWire(row) })
   else {
     terminal.print(text)
@@ -75,12 +77,12 @@ async function addKey(terminal: Terminal, store: Store, options: AddOptions): Pr
   return EXIT.ok
 }
 
-async function list(terminal: Terminal, store: Store): Promise<number> {
-  const rows = await store.keys.list()
+async function list(terminal: Terminal, engine: EngineApi): Promise<number> {
+  const rows = await engine.records.keys.list()
   if (terminal.json) terminal.data({ keys: rows.map(keyWire) })
   else if (rows.length === 0) terminal.print('no keys')
   else {
-    const now = await store.now()
+    const now = await engine.queries.now()
     terminal.table(
       [
         { title: 'KEY' },
@@ -103,11 +105,11 @@ async function list(terminal: Terminal, store: Store): Promise<number> {
   return EXIT.ok
 }
 
-async function revokeKey(terminal: Terminal, store: Store, given: string): Promise<number> {
+async function revokeKey(terminal: Terminal, engine: EngineApi, given: string): Promise<number> {
   const id = /^petrel_([0-9a-f]{16})_/.exec(given)?.[1] ?? given
-  const row = await store.keys.revoke(id)
+  const row = await engine.records.keys.revoke(id)
   if (row === null) {
-    const known = await store.keys.find(id)
+    const known = await engine.records.keys.find(id)
     throw known === null
       ? new CliError('not_found', `there is no key ${id}`, '`petrel keys ls` lists them', { id })
       : new CliError('conflict', `key ${id} was revoked before`, '`petrel keys ls` lists them', { id })
@@ -135,15 +137,6 @@ function keyWire(row: KeyRow): { readonly [key: string]: unknown } {
     created_at: time(row.createdAt),
     expires_at: time(row.expiresAt),
     revoked_at: time(row.revokedAt),
-  }
-}
-
-async function withStore<T>(options: Shared, create: boolean, body: (store: Store) => Promise<T>): Promise<T> {
-  const store = await connectStore(options, { create })
-  try {
-    return await body(store)
-  } finally {
-    await store.close()
   }
 }
 

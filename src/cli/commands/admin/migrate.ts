@@ -10,7 +10,7 @@ export function defineMigrate(program: Command): void {
     .description('bring the database up to date; safe to run again and at the same time')
   jsonOption(storeOptions(command)).action(
     act<Shared>(async (terminal, options) => {
-      const store = await connectStore(options, { create: true, migrate: false })
+      const store = await connectStore(options)
       try {
         const { applied, repeatables, version } = await store.migrate()
         const url = shownUrl(storeUrl(options))

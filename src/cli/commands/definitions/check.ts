@@ -32,7 +32,6 @@ async function check(terminal: Terminal, options: CheckOptions, files: readonly 
     return await checkFiles(terminal, options, files, { deployed })
   } finally {
     await engine.close()
-    await engine.store.close()
   }
 }
 

@@ -33,12 +33,12 @@ export function defineDefinitions(program: Command): void {
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 50)
   jsonOption(storeOptions(ls)).action(
     act<ListOptions>((terminal, options) =>
-      withEngine(options, async ({ store }) => {
+      withEngine(options, async ({ queries }) => {
         const { dialect = null, limit } = options
-        const rows = await store.definitions.list({ tenant: null, name: null, dialect, limit, before: null })
+        const rows = await queries.definitions.list({ tenant: null, name: null, dialect, limit, before: null })
         if (terminal.json) terminal.data({ definitions: rows.map(definitionWire) })
         else if (rows.length === 0) terminal.print('no definitions in service; `petrel deploy FILE` puts one in')
-        else list(terminal, rows, await store.now())
+        else list(terminal, rows, await queries.now())
         return EXIT.ok
       }),
     ),
@@ -136,7 +136,7 @@ async function print(terminal: Terminal, engine: EngineApi, row: DefinitionRow):
   terminal.print(
     `used      ${row.usedAt === null ? 'not yet: its text may still be replaced' : `since ${clock(row.usedAt)}: its text stays`}`,
   )
-  const { definitions } = engine.store
+  const { definitions } = engine.queries
   const query = { tenant: null, name: row.name, dialect: null, limit: MOST_VERSIONS, before: null }
   const all = await definitions.list(query)
   if (all.length < 2) return

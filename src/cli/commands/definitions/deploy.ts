@@ -35,7 +35,6 @@ async function deploy(terminal: Terminal, options: Shared, files: readonly strin
     return exitOf(tried)
   } finally {
     await engine.close()
-    await engine.store.close()
   }
 }
 

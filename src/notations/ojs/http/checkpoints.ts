@@ -34,7 +34,7 @@ export function checkpointRoutes(app: FastifyInstance, context: OjsContext): voi
   const look = (request: FastifyRequest<ById>) => readCheckpoint(engine, request)
   const remove = async (request: FastifyRequest<ById>) => {
     const { id } = await findRun(engine, request.params.id, request.caller)
-    await engine.store.saved.remove(id)
+    await engine.records.saved.remove(id)
     return { deleted: true, job_id: id }
   }
   app.put<ById>(path, scope, save)
@@ -57,7 +57,7 @@ async function saveCheckpoint(context: OjsContext, request: FastifyRequest<ById>
   const state = textOf(body)
   const holder = await reporterOf(context, request, run, named)
   if (holder instanceof PetrelError) throw jobProblem(holder, id, 'active')
-  const saved = await engine.store.saved.put({ runId: id, holder, state })
+  const saved = await engine.records.saved.put({ runId: id, holder, state })
   if ('status' in saved) throw notSaved(id, saved.status, holder)
   return reply(saved)
 }
@@ -89,14 +89,14 @@ function textOf(body: Body): string {
 
 async function readCheckpoint(engine: EngineApi, request: FastifyRequest<ById>): Promise<object> {
   const { id } = await findRun(engine, request.params.id, request.caller)
-  const saved = (await engine.store.saved.of([id])).get(id)
+  const saved = (await engine.records.saved.of([id])).get(id)
   if (saved !== undefined && saved.state !== null) return reply(saved)
   throw notFound('checkpoint', id, 'The job is there and has saved no checkpoint, or it was deleted.')
 }
 
 async function resumeCheckpoint(engine: EngineApi, request: FastifyRequest<ById>): Promise<object> {
   const { id } = await findRun(engine, request.params.id, request.caller)
-  const saved = (await engine.store.saved.of([id])).get(id)
+  const saved = (await engine.records.saved.of([id])).get(id)
   if (saved === undefined || saved.state === null) return { job_id: id, has_checkpoint: false }
   return { job_id: id, has_checkpoint: true, checkpoint: checkpointWire(saved) }
 }

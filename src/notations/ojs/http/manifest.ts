@@ -27,7 +27,7 @@ export function manifestRoutes(app: FastifyInstance, { engine, version, options 
     conformance_level: 4,
     conformance_tier: 'runtime',
     protocols: ['http', 'sse', 'websocket'],
-    backend: engine.store.kind,
+    backend: engine.storage.kind,
     unique_job_strength: 'strong',
     capabilities: {
       batch_enqueue: true,

@@ -11,7 +11,7 @@ export function resetRoutes(app: FastifyInstance, { engine, options, logger }: O
       })
     }
     await engine.reset()
-    logger?.info({ store: engine.store.kind }, 'the store was reset')
+    logger?.info({ store: engine.storage.kind }, 'the store was reset')
     return { reset: true }
   })
 }

@@ -48,7 +48,7 @@ export class Schemas {
   async #find(uri: string) {
     const known = this.#known.get(uri)
     if (known !== undefined && known.until > performance.now()) return known
-    const row = await this.#engine.store.registry.schemaByUri(uri)
+    const row = await this.#engine.records.settings.schemaByUri(uri)
     const same = row !== null && known?.row?.schema === row.schema
     const check = row === null ? null : same ? known.check : compileSchema(JSON.parse(row.schema))
     const found = { row, check, until: performance.now() + KEEP_MS }

@@ -28,7 +28,7 @@ const URI = /^[\x21-\x7e]{1,500}$/
 const MAX_BYTES = 64 * 1024
 
 export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void {
-  const { registry } = engine.store
+  const { settings } = engine.records
   const admin = { config: { scope: 'admin' as const } }
 
   const register = async (
@@ -43,7 +43,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
       createdAt: await engine.queries.now(),
       createdBy: actorOf(request.caller),
     }
-    if (!(await registry.addSchema(row))) {
+    if (!(await settings.addSchema(row))) {
       throw new RequestError('conflict', `there is a schema for ${asked.type} version ${asked.version} already`, {
         details: { type: asked.type, version: versionWire(asked.version), uri: asked.uri },
         hint: 'A version is never changed: register the next one.',
@@ -53,7 +53,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
     return row
   }
   const remove = async (row: SchemaRow): Promise<object> => {
-    if (!(await registry.removeSchema(row.uri))) throw notFound('schema', row.uri)
+    if (!(await settings.removeSchema(row.uri))) throw notFound('schema', row.uri)
     schemasOf(engine).forget()
     return { deleted: true, uri: row.uri, type: row.type, version: versionWire(row.version) }
   }
@@ -61,7 +61,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
     const query = request.query as Query
     onlyKnown(query, PAGE_PARAMS)
     const at = readPage(query)
-    const all = await registry.schemas({ type: null })
+    const all = await settings.schemas({ type: null })
     const shown = all.slice(at.offset, at.offset + at.limit).map(schemaWire)
     const hasMore = at.offset + shown.length < all.length
     return { schemas: shown, items: shown, pagination: pageWire({ page: at, total: all.length, hasMore, last: null }) }
@@ -73,7 +73,7 @@ export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void
   )
   app.get<ByType>('/ojs/v1/admin/schemas/:type/versions', admin, async (request) => {
     const { type } = request.params
-    const versions = [...(await registry.schemas({ type }))].sort(byVersion).map(schemaWire)
+    const versions = [...(await settings.schemas({ type }))].sort(byVersion).map(schemaWire)
     if (versions.length === 0) throw notFound('schema', type)
     return { type, versions, items: versions }
   })
@@ -157,18 +157,18 @@ function uriOf(type: string, version: string): string {
 }
 
 async function find(engine: EngineApi, { type, version }: ByVersion['Params']): Promise<SchemaRow> {
-  const row = (await engine.store.registry.schemas({ type })).find((one) => one.version === version)
+  const row = (await engine.records.settings.schemas({ type })).find((one) => one.version === version)
   if (row === undefined) throw notFound('schema', `${type} version ${version}`)
   return row
 }
 
 /** Under its URI, or the newest for the type of that name. */
 async function byUri(engine: EngineApi, uri: string): Promise<SchemaRow> {
-  return (await engine.store.registry.schemaByUri(uri)) ?? latest(engine, uri)
+  return (await engine.records.settings.schemaByUri(uri)) ?? latest(engine, uri)
 }
 
 async function latest(engine: EngineApi, type: string): Promise<SchemaRow> {
-  const newest = [...(await engine.store.registry.schemas({ type }))].sort(byVersion).at(-1)
+  const newest = [...(await engine.records.settings.schemas({ type }))].sort(byVersion).at(-1)
   if (newest === undefined) throw notFound('schema', type)
   return newest
 }

@@ -105,11 +105,11 @@ export class Dispatcher {
   }
 
   get #webhooks() {
-    return this.#params.engine.store.webhooks
+    return this.#params.engine.records.webhooks
   }
 
   async #loop(): Promise<void> {
-    const unsubscribe = this.#params.engine.store.onWake(() => this.nudge())
+    const unsubscribe = this.#params.engine.storage.onRemoteCommit(() => this.nudge())
     while (!this.#stopping.signal.aborted) {
       let pause = LOOK_MS
       try {

@@ -105,9 +105,9 @@ export class Relay {
   }
 
   async #untilDue(): Promise<number> {
-    const { commands, store } = this.#params.engine
+    const { commands, queries } = this.#params.engine
     const dueAt = await commands.nextDueAt()
-    return dueAt === null ? Number.POSITIVE_INFINITY : dueAt - (await store.now())
+    return dueAt === null ? Number.POSITIVE_INFINITY : dueAt - (await queries.now())
   }
 
   async #publish(rows: readonly CommandRow[]): Promise<void> {

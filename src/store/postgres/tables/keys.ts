@@ -1,6 +1,7 @@
 /** API keys. Few rows, each read by its id. */
+
+import type { Keys } from '../../../model/registry.ts'
 import type { KeyRow } from '../../../model/rows.ts'
-import type { Keys } from '../../store.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
 import { type Fields, statement } from '../connection/statement.ts'

@@ -1,6 +1,7 @@
 /** API keys. Few rows, each read by its id. */
+
+import type { Keys } from '../../../model/registry.ts'
 import type { KeyRow } from '../../../model/rows.ts'
-import type { Keys } from '../../store.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'

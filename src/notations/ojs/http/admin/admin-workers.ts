@@ -74,8 +74,7 @@ export function adminWorkerRoutes(app: FastifyInstance, context: OjsContext): vo
   app.delete<ById>('/ojs/v1/admin/workers/:id', ADMIN, async (request, reply) => {
     const row = await find(context, request)
     if (row.state !== 'dead') {
-      await engine.directWorker({ id: row.id, state: 'terminate', actor: actorOf(request.caller) })
-      if (row.holds === 'lease') await engine.store.sweep.beatLease({ worker: row, ttlMs: 0 })
+      await engine.directWorker({ id: row.id, state: 'terminate', actor: actorOf(request.caller), now: true })
     }
     reply.code(204)
   })

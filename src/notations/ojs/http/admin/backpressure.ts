@@ -120,7 +120,7 @@ export class Bounds {
   }
 
   async #read(): Promise<void> {
-    const rows = await this.#engine.store.registry.queueConfigs()
+    const rows = await this.#engine.records.settings.queueConfigs()
     this.#configs = new Map(rows.map((row) => [row.name, JSON.parse(row.config) as QueueConfig]))
     this.#readAt = performance.now()
   }

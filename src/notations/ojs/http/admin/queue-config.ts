@@ -92,7 +92,7 @@ export async function applyConfig(
   p: { readonly queue: string; readonly asked: ConfigAsked; readonly actor: string | null },
 ): Promise<void> {
   const { queries } = engine
-  const { registry } = engine.store
+  const { settings } = engine.records
   const { backpressure, concurrency, rate } = p.asked
   if (concurrency !== undefined || rate !== undefined) {
     const key = `queue:${p.queue}`
@@ -107,7 +107,7 @@ export async function applyConfig(
   if (backpressure === undefined) return
   const config: QueueConfig = backpressure === null ? {} : { backpressure }
   const now = await engine.queries.now()
-  await registry.putQueueConfig({
+  await settings.putQueueConfig({
     name: p.queue,
     config: JSON.stringify(config),
     updatedAt: now,

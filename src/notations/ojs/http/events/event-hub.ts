@@ -125,7 +125,7 @@ export class EventHub {
   }
 
   async #loop(): Promise<void> {
-    const unsubscribe = this.#engine.store.onWake(() => this.#wakeUp?.())
+    const unsubscribe = this.#engine.storage.onRemoteCommit(() => this.#wakeUp?.())
     try {
       while (this.#listeners > 0 && !this.#closing.aborted) {
         let pause = LOOK_MS

@@ -107,7 +107,7 @@ async function report(context: OjsContext, request: FastifyRequest, { id, body, 
     throw new RequestError(code, `progress: ${error.message}`, { details: { max_bytes: MAX_BYTES } })
   }
   await engine.leases.renew(run)
-  const saved = await engine.store.saved.progress({ runId: run.id, holder, value: text, fraction: stands })
+  const saved = await engine.records.saved.progress({ runId: run.id, holder, value: text, fraction: stands })
   return { ...progressWire(run, now, saved ?? (await savedProgress(engine, run))), accepted: saved !== null }
 }
 
@@ -127,7 +127,7 @@ function readDetails(body: Body, fraction: number | null): { readonly message: s
 
 /** null: nothing was reported in the execution that is under way, or that was the last. */
 async function savedProgress(engine: EngineApi, run: RunRow): Promise<SavedRow | null> {
-  const saved = (await engine.store.saved.of([run.id])).get(run.id)
+  const saved = (await engine.records.saved.of([run.id])).get(run.id)
   if (saved === undefined || saved.progress === null) return null
   // The end of a lease raises the epoch by one.
   const current = run.status === 'leased' ? run.epoch : run.epoch - 1

@@ -30,7 +30,7 @@ const LONGEST_GRACE_SECONDS = 7 * 24 * 60 * 60
 const STATES = ['pending', 'delivered', 'dead'] as const
 
 export function webhookRoutes(app: FastifyInstance, { engine, version, logger, options }: OjsContext): void {
-  const { webhooks } = engine.store
+  const { webhooks } = engine.records
   const allowPrivate = options.allowPrivateWebhooks
   const dispatcher = new Dispatcher({ engine, version, logger, allowPrivate })
   app.addHook('onReady', async () => dispatcher.start())
@@ -162,7 +162,7 @@ async function create(engine: EngineApi, request: FastifyRequest, allowPrivate: 
   refuseMistakes(notes)
   const { caller } = request
   const { queries } = engine
-  const { webhooks } = engine.store
+  const { webhooks } = engine.records
   const [existing, now, cursor] = await Promise.all([
     webhooks.list({ tenant: null }),
     engine.queries.now(),
@@ -207,14 +207,14 @@ async function create(engine: EngineApi, request: FastifyRequest, allowPrivate: 
 
 async function find(engine: EngineApi, request: FastifyRequest<ById>): Promise<WebhookRow> {
   const { id } = request.params
-  const row = await engine.store.webhooks.find(id)
+  const row = await engine.records.webhooks.find(id)
   if (row === null || !maySee(request.caller, row)) throw notFound('webhook subscription', id)
   return row
 }
 
 async function findDelivery(engine: EngineApi, id: string, caller: Caller): Promise<DeliveryRow> {
-  const row = await engine.store.webhooks.delivery(id)
-  const owner = row === null ? null : await engine.store.webhooks.find(row.webhookId)
+  const row = await engine.records.webhooks.delivery(id)
+  const owner = row === null ? null : await engine.records.webhooks.find(row.webhookId)
   if (row === null || owner === null || !maySee(caller, owner)) throw notFound('webhook delivery', id)
   return row
 }

@@ -72,7 +72,7 @@ async function loadJobs(engine: EngineApi, runs: readonly RunRow[], how: JobRepl
   const [errors, places, saved] = await Promise.all([
     failed.length === 0 ? null : engine.queries.errorsOf({ runIds: failed, limit: FAILURES_SHOWN }),
     inWorkflow.length === 0 ? null : (how.results ? workflowParts : workflowPlaces)(engine, inWorkflow),
-    before.length === 0 ? null : engine.store.saved.of(before),
+    before.length === 0 ? null : engine.records.saved.of(before),
   ])
   return runs.map((run) => {
     const workflow = places?.get(run.id)

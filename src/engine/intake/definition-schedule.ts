@@ -2,10 +2,12 @@
  * The schedule of a definition's trigger: one row of the schedules, written in the transaction that deploys or retires.
  * It names the definition, so whatever is latest when it fires is what starts.
  */
-import { OF_DEFINITIONS } from '../../engine/time/schedules.ts'
 import { nextAfter } from '../../kernel/cron.ts'
 import type { DefinitionName, TriggerWords } from '../../model/definitions.ts'
 import type { JsonText, ScheduleRow } from '../../model/rows.ts'
+
+/** Names of the schedules of deployed definitions begin with it. */
+export const OF_DEFINITIONS = 'workflow:'
 
 interface Template {
   readonly definition: string

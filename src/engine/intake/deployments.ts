@@ -1,0 +1,61 @@
+/**
+ * Deploying and retiring. Both lock the name, so that its versions, the schedule of its trigger and the events that
+ * report the change are written together. Which version becomes what is decided by the caller.
+ */
+
+import type { DefinitionHead, DefinitionName, DefinitionRow } from '../../model/definitions.ts'
+import { definitionKey, latestOf } from '../../model/definitions.ts'
+import type { EventRow, NetRow } from '../../model/rows.ts'
+import type { Store } from '../../store/store.ts'
+import { scheduleFor, scheduleName } from './definition-schedule.ts'
+
+export interface Deployments {
+  /** `decide` may be called again, so it depends on nothing but its arguments. */
+  change<T>(params: {
+    readonly of: DefinitionName
+    readonly decide: (versions: readonly DefinitionHead[], now: number) => DefinitionChange<T>
+  }): Promise<T>
+  /** Records an event that concerns no run and no instance. */
+  record(event: UndatedEvent): Promise<void>
+}
+
+export interface DefinitionChange<T> {
+  readonly result: T
+  /** The versions after the change. Left out: as they were. */
+  readonly versions?: readonly DefinitionHead[]
+  readonly put?: readonly DefinitionRow[]
+  readonly retire?: readonly string[]
+  readonly restore?: readonly string[]
+  readonly nets?: readonly NetRow[]
+  readonly events?: readonly UndatedEvent[]
+}
+
+export type UndatedEvent = Omit<EventRow, 'at'>
+
+export function deploymentsOn(store: Store): Deployments {
+  return {
+    change: ({ of, decide }) => {
+      const name = scheduleName(of)
+      return store.transact({
+        roots: [],
+        wait: true,
+        need: { definitions: [of], schedules: [name] },
+        decide: ({ definitions, schedules, now }) => {
+          const before = definitions.get(definitionKey(of)) ?? []
+          const { result, versions = before, events = [], nets = [], ...rest } = decide(before, now)
+          const schedule = scheduleFor(of, latestOf(versions)?.trigger ?? null, schedules.get(name), now)
+          const put = schedule === null ? [] : [schedule]
+          const at = events.map((event) => ({ ...event, at: now }))
+          return { delta: { definitions: rest, nets, schedules: { put }, events: at }, result }
+        },
+      })
+    },
+    record: (event) =>
+      store.transact({
+        roots: [],
+        wait: true,
+        need: {},
+        decide: ({ now }) => ({ delta: { events: [{ ...event, at: now }] }, result: undefined }),
+      }),
+  }
+}

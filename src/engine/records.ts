@@ -1,0 +1,40 @@
+/** What the engine keeps beside its work. No instance depends on it, and each write is one statement. */
+
+import type { Keys, Settings } from '../model/registry.ts'
+import type { Saved } from '../model/saved.ts'
+import type { Webhooks } from '../model/webhooks.ts'
+import type { Store } from '../store/store.ts'
+
+export interface Records {
+  /** API keys. */
+  readonly keys: Keys
+  /** Checkpoints and progress of runs. */
+  readonly saved: Saved
+  /** Of queues, and schemas of arguments. */
+  readonly settings: Settings
+  readonly webhooks: Webhooks
+}
+
+/** The database below the engine, as an operator sees it. */
+export interface Storage {
+  readonly kind: Store['kind']
+  /** Writes as much as a step with a large result would, and takes it back. Throws if no writes are possible. */
+  probeWrite(): Promise<void>
+  /** Long reads leave the event loop of this process to the engine. For processes that list and count for others. */
+  offloadReads(): void
+  /** Calls the listener after commits of other processes. Returns what undoes it. */
+  onRemoteCommit(listener: () => void): () => void
+}
+
+export function recordsOf({ keys, saved, registry, webhooks }: Store): Records {
+  return { keys, saved, settings: registry, webhooks }
+}
+
+export function storageOf(store: Store): Storage {
+  return {
+    kind: store.kind,
+    probeWrite: () => store.probeWrite(),
+    offloadReads: () => store.offload(),
+    onRemoteCommit: (listener) => store.onWake(() => listener()),
+  }
+}

@@ -1,0 +1,7 @@
+import type { Engine } from '../src/engine/engine.ts'
+import type { Petrel } from '../src/index.ts'
+
+/** The engine of a Petrel, with its store: tests move its clock and look at what no caller sees. */
+export function engineOf(petrel: Petrel): Engine {
+  return petrel.engine as Engine
+}
