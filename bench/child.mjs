@@ -42,7 +42,7 @@ async function measure(workload) {
 async function withPetrel(sdk, bench, workload) {
   const petrel = await sdk.Petrel.open(bench.url)
   try {
-    bench.meter.watch(petrel)
+    bench.meter.watch((await bench.internal('insides.js')).engineOf(petrel).store)
     return await workload.run({ ...bench, petrel })
   } finally {
     await petrel.close()

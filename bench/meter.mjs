@@ -22,12 +22,9 @@ export class Meter {
     await this.#store?.tap()
   }
 
-  /** Counts Petrel's settles and the outcomes in each. @param {import('../src/index.ts').Petrel} petrel */
-  watch(petrel) {
+  /** Counts Petrel's settles and the outcomes in each. @param {{ transact: (transaction: any) => Promise<any> }} store */
+  watch(store) {
     if (this.#store === null) return
-    const store = /** @type {{ transact: (transaction: any) => Promise<any> }} */ (
-      /** @type {unknown} */ (/** @type {any} */ (petrel.engine).store)
-    )
     const transact = store.transact.bind(store)
     store.transact = (transaction) => {
       if (this.#on && transaction.roots.length > 0) {

@@ -18,6 +18,7 @@ await build({
   input: {
     index: join(src, 'index.ts'),
     nats: join(src, 'nats.ts'),
+    testing: join(src, 'testing.ts'),
     cli: join(src, 'cli/main.ts'),
     insides: join(src, 'insides.ts'),
     // Loaded by threads, from beside the others.

@@ -13,30 +13,33 @@ export {
   type Step,
   type StepOptions,
 } from './client/builders.ts'
+export type { DeadLetters } from './client/dead-letters.ts'
+export type { EnqueueEntry, EnqueueOptions, TransactionClient } from './client/enqueue.ts'
 export { WorkflowFailed } from './client/errors.ts'
+export type { Answer, Gates } from './client/gates.ts'
 export { InstanceHandle, RunHandle, type WaitOptions } from './client/handles.ts'
+export type { GateFilter, InstanceFilter, RunFilter } from './client/listing.ts'
 export {
-  type Answer,
   type DefinitionOptions,
-  type EnqueueEntry,
-  type EnqueueOptions,
   Petrel,
   type PetrelOptions,
   type SagaStartOptions,
   type StartOptions,
-  type TransactionClient,
   type WorkOptions,
 } from './client/petrel.ts'
+export type { By, Limits, Queues } from './client/queues.ts'
 export { type Saga, type SagaOptions, type SagaStep, saga } from './client/saga.ts'
+export type { ScheduleOptions, Schedules } from './client/schedules.ts'
 export { type StepContext, type Stored, type Task, task } from './client/task.ts'
-export type { EngineApi } from './engine/api.ts'
 export type { Retention } from './engine/time/retention.ts'
 export { type ErrorCode, PetrelError } from './kernel/errors.ts'
 export type { Logger } from './kernel/logger.ts'
 export type { UniqueParams } from './model/enqueue.ts'
 export type { GateOptions, GateView } from './model/gates.ts'
-export type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from './model/rows.ts'
-export type { ScheduleParams } from './model/schedules.ts'
+export type { LimitParams } from './model/limits.ts'
+export type { QueueStats } from './model/queries/overview.ts'
+export type { ListingParams, RuntimeRow, TypeRegistry } from './model/registry.ts'
+export type { GateRow, InstanceRow, LimitRow, RunRow, RunStatus, ScheduleRow, StoredEvent } from './model/rows.ts'
 export type { Failure, InstanceOutcome, InstanceState } from './net/marking.ts'
 export type { Json, Retry } from './net/net.ts'
 export type { Execution } from './notations/playbook/project/execution.ts'
@@ -45,6 +48,7 @@ export { DefinitionError, type LocatedMistake } from './notations/source/mistake
 export type { Envelope, Problem, Tool, ToolCall, ToolError } from './tools/tool.ts'
 export { Tools, type ToolsOptions } from './tools/tools.ts'
 export type { InstanceView } from './views/view.ts'
+export type { Why } from './views/why.ts'
 export type { Context, Deferred } from './worker/context.ts'
 export { Cancelled, Failed, LeaseLost, Retryable, Shutdown, Terminal, TimedOut } from './worker/errors.ts'
 export type { Later } from './worker/later.ts'

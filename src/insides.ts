@@ -3,6 +3,8 @@
  * the rest, so that they meet the very classes that `petrel` runs; nobody can import it from the package.
  */
 
+export { engineOf } from './client/engine-of.ts'
+export { petrelOn } from './client/petrel.ts'
 export { Engine } from './engine/engine.ts'
 export { newRun } from './engine/fold/run/runs.ts'
 export { compileExpression, compileTemplate, ExprError, render, truthy } from './expr/index.ts'

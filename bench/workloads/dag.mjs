@@ -80,8 +80,9 @@ function local(shape) {
     size: { full: 10_000, quick: 1_000 },
 
     async run({ petrel, internal, size }) {
-      const { Catalog } = await internal('insides.js')
-      const catalog = new Catalog({ engine: petrel.engine, logger: null })
+      const { Catalog, engineOf } = await internal('insides.js')
+      const engine = engineOf(petrel)
+      const catalog = new Catalog({ engine, logger: null })
       petrel.handle(STEP, () => ({ n: 1 }))
       await petrel.work()
       const whose = { tenant: null, actor: null }
@@ -91,7 +92,7 @@ function local(shape) {
       const begin = async (steps) =>
         (await catalog.start({ name: `${shape}-${steps}`, version: null, input: { week: 46 }, ...whose })).id
       const play = async (/** @type {number} */ steps) => {
-        const state = await petrel.engine.ended({ id: await begin(steps), kind: 'instance' })
+        const state = await engine.ended({ id: await begin(steps), kind: 'instance' })
         if (state !== 'completed') throw new Error(`the workflow is ${state}`)
       }
       await deploy(SMALL)
@@ -110,7 +111,7 @@ function local(shape) {
         startMs = await timed(async () => {
           id = await begin(size)
         })
-        const state = await petrel.engine.ended({ id, kind: 'instance' })
+        const state = await engine.ended({ id, kind: 'instance' })
         if (state !== 'completed') throw new Error(`the workflow is ${state}`)
       })
       clearInterval(sampling)

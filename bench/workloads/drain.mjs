@@ -12,7 +12,8 @@ export default {
   },
   size: { full: 20_000, quick: 5_000 },
 
-  async run({ petrel, sdk, size }) {
+  async run({ petrel, sdk, size, internal }) {
+    const engine = (await internal('insides.js')).engineOf(petrel)
     petrel.handle('bench.warm', () => null)
     petrel.handle('bench.noop', () => null)
     const fill = async (/** @type {string} */ type) => {
@@ -24,7 +25,7 @@ export default {
       return ids
     }
     const drain = async (/** @type {string} */ type, /** @type {readonly string[]} */ ids) => {
-      const ended = ids.map((id) => petrel.engine.ended({ id, kind: 'run' }))
+      const ended = ids.map((id) => engine.ended({ id, kind: 'run' }))
       const worker = await petrel.work({ types: [type] })
       await Promise.all(ended)
       return worker

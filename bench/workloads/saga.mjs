@@ -37,7 +37,7 @@ export default {
       return {}
     }
     const { openSagaTransport } = await internal('nats.js')
-    const transport = await openSagaTransport({ engine: petrel.engine, url: nats.url, prefix: PREFIX })
+    const transport = await openSagaTransport({ petrel, url: nats.url, prefix: PREFIX })
     const services = await startServices([dist, nats.url, PREFIX, STEPS.map(subjectOf).join()])
     const nc = await connect({ servers: nats.url })
     try {

@@ -47,7 +47,7 @@ const services = stepConsumer(nc, {
 const petrel = await Petrel.open(store)
 await petrel.saga(provision)
 await petrel.work()
-const transport = await openSagaTransport({ engine: petrel.engine, url, prefix })
+const transport = await openSagaTransport({ petrel, url, prefix })
 await transport.ready
 
 for (const email of ['ann@example.org', 'nobody']) {

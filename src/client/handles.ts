@@ -5,12 +5,15 @@
 import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import type { GateRow, InstanceRow, RunRow, RunStatus, StoredEvent } from '../model/rows.ts'
+import { PAGE_BYTES } from '../model/shown.ts'
 import type { Failure, InstanceState } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
+import { SLOT } from '../net/slots.ts'
 import { projectionOf } from '../notations/notations.ts'
 import type { Execution } from '../notations/playbook/project/execution.ts'
 import { cancelInstance } from '../operations/cancel.ts'
 import type { InstanceView } from '../views/view.ts'
+import type { Why } from '../views/why.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
 import { WorkflowFailed } from './errors.ts'
 import { shapeOfInstance } from './result-shape.ts'
@@ -148,9 +151,26 @@ export class InstanceHandle<Result = unknown> {
     return view
   }
 
-  /** Gates that wait for an answer: `petrel.approve(gate.id)`. */
+  /** Gates that wait for an answer: `petrel.gates.approve(gate.id)`. */
   async gates(): Promise<readonly GateRow[]> {
     return await this.#engine.queries.openGates({ instanceId: this.id, limit: 1_000 })
+  }
+
+  /** What its context holds, by name. A value that is too long to be shown is a marker with its size. */
+  async context(): Promise<{ readonly [name: string]: Json }> {
+    const slots = await this.#engine.queries.slots({
+      instanceId: this.id,
+      prefix: SLOT.context.prefix,
+      maxBytes: PAGE_BYTES,
+    })
+    return Object.fromEntries(slots.map(({ key, value }) => [SLOT.context.nameIn(key), JSON.parse(value) as Json]))
+  }
+
+  /** What each node that has not ended waits for. */
+  async why(): Promise<Why> {
+    const why = await this.#engine.why({ instanceId: this.id })
+    if (why === null) throw new PetrelError('not_found', `there is no workflow ${this.id}`)
+    return why
   }
 
   /** Writes into its context; null removes a name. Held steps of a playbook are evaluated again. */
@@ -174,6 +194,11 @@ export class InstanceHandle<Result = unknown> {
   async retry(actor: string | null = null): Promise<InstanceHandle<Result>> {
     const { id, created } = await this.#engine.retryInstance({ id: this.id, actor })
     return new InstanceHandle<Result>(this.#engine, id, created, this.#shape)
+  }
+
+  /** Continues in place after it stopped (saga policy stop). */
+  async resume(actor: string | null = null): Promise<InstanceState> {
+    return (await this.#engine.resumeInstance({ id: this.id, actor })).state
   }
 
   /** Its events from the beginning, followed until it has ended. */

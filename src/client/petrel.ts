@@ -2,14 +2,15 @@
 
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { CallerTransaction, EngineApi } from '../engine/api.ts'
+import type { EngineApi } from '../engine/api.ts'
 import { PetrelError } from '../kernel/errors.ts'
 import { MAX_JSON_BYTES } from '../kernel/limits.ts'
-import type { EnqueueParams, UniqueParams } from '../model/enqueue.ts'
+import type { EnqueueParams } from '../model/enqueue.ts'
+import type { TypeRegistry } from '../model/registry.ts'
+import type { InstanceRow, RunRow } from '../model/rows.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { buildWorkflow } from '../notations/ojs/compile/builder.ts'
-import { checkJob, retryOf } from '../notations/ojs/compile/tree.ts'
 import type { StepHandlerOptions } from '../notations/playbook/runtime/handler.ts'
 import { stepTypes } from '../notations/playbook/runtime/program.ts'
 import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
@@ -24,30 +25,26 @@ import { checkJson } from '../worker/json.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import { Worker } from '../worker/worker.ts'
 import { beside } from './beside.ts'
-import { type AnyStep, type GivesOf, type Job, job, type Step, type StepOptions } from './builders.ts'
+import { type AnyStep, type GivesOf, type Job, job, type Step } from './builders.ts'
+import { DeadLetters } from './dead-letters.ts'
+import { keepEngine } from './engine-of.ts'
+import {
+  type EnqueueEntry,
+  type EnqueueOptions,
+  enqueueParams,
+  onTransaction,
+  type TransactionClient,
+} from './enqueue.ts'
+import { Gates } from './gates.ts'
 import { InstanceHandle, RunHandle } from './handles.ts'
+import { type InstanceFilter, instanceQuery, type RunFilter, runQuery } from './listing.ts'
 import { type OpenOptions, openEngine } from './open.ts'
+import { Limits, Queues } from './queues.ts'
 import type { Saga } from './saga.ts'
+import { Schedules } from './schedules.ts'
 import type { AnyTask, StepContext, Task } from './task.ts'
 
 export type PetrelOptions = OpenOptions
-
-/** An open transaction of the caller's on the same Postgres, e.g. a `pg` client after BEGIN. */
-export type TransactionClient = CallerTransaction['client']
-
-export interface EnqueueOptions extends StepOptions {
-  readonly id?: string
-  /** Milliseconds since the epoch. */
-  readonly runAt?: number
-  /** Discarded if not started by then. */
-  readonly expiresAt?: number
-  /** Unique permanently: a second enqueue answers with the first run. */
-  readonly idempotencyKey?: string
-  readonly unique?: UniqueParams
-  readonly tenant?: string
-  /** The run exists if and when this transaction commits. */
-  readonly tx?: TransactionClient
-}
 
 export interface StartOptions {
   readonly id?: string
@@ -84,17 +81,18 @@ export interface WorkOptions extends Omit<WorkerOptions, 'handlers'> {
   readonly types?: readonly string[]
 }
 
-export interface Answer {
-  readonly answer?: Json
-  readonly actor?: string
-  /** Roles of the actor, if the gate requires some. */
-  readonly roles?: readonly string[]
-  readonly reason?: string
-}
+/** A Petrel on an engine that is open already. It is no part of the public API. */
+export let petrelOn: (engine: EngineApi, options?: PetrelOptions) => Petrel
 
 export class Petrel {
-  /** For operations without an SDK method: queues, limits, schedules, dead letters. */
-  readonly engine: EngineApi
+  readonly queues: Queues
+  readonly limits: Limits
+  readonly schedules: Schedules
+  readonly deadLetters: DeadLetters
+  readonly gates: Gates
+  /** Which runtime may execute a type. */
+  readonly registry: TypeRegistry
+  readonly #engine: EngineApi
   readonly #handlers = new Handlers()
   readonly #workers = new Set<Worker>()
   /** For the steps of playbooks; null: not set. */
@@ -103,8 +101,15 @@ export class Petrel {
   #closing: Promise<void> | null = null
 
   private constructor(engine: EngineApi, options: PetrelOptions) {
-    this.engine = engine
+    this.#engine = engine
     this.#options = options
+    this.queues = new Queues(engine)
+    this.limits = new Limits(engine)
+    this.schedules = new Schedules(engine, (args, path) => this.#checkArgs(args, path))
+    this.deadLetters = new DeadLetters(engine)
+    this.gates = new Gates(engine)
+    this.registry = engine.registry
+    keepEngine(this, engine)
   }
 
   /** `sqlite:path/to/file.db`, `sqlite::memory:` or `postgres://user@host/database`. */
@@ -112,9 +117,8 @@ export class Petrel {
     return new Petrel(await openEngine(url, options), options)
   }
 
-  /** Uses an engine that the caller opened, and closes. */
-  static over(engine: EngineApi, options: PetrelOptions = {}): Petrel {
-    return new Petrel(engine, options)
+  static {
+    petrelOn = (engine, options = {}) => new Petrel(engine, options)
   }
 
   /**
@@ -159,7 +163,7 @@ export class Petrel {
     if (saga !== undefined) await this.#deploy(`${saga.name}.saga.json`, saga.text)
     const handler = makeSagaHandler({
       builders: saga?.builders ?? templateBuilders(),
-      commandsOf: (instanceId) => this.engine.commands.ofInstance({ instanceId }),
+      commandsOf: (instanceId) => this.#engine.commands.ofInstance({ instanceId }),
       maxBytes: this.#options.maxPayloadBytes ?? MAX_JSON_BYTES,
     })
     return this.handle(saga?.type ?? TEMPLATE_TYPE, handler as Handler as never)
@@ -167,7 +171,7 @@ export class Petrel {
 
   async #deploy(file: string, text: string): Promise<void> {
     const { Catalog } = await import('../operations/definitions/catalog.ts')
-    const catalog = new Catalog({ engine: this.engine, logger: this.#options.logger ?? null })
+    const catalog = new Catalog({ engine: this.#engine, logger: this.#options.logger ?? null })
     await catalog.deploy({ file, text, tenant: null, actor: null })
   }
 
@@ -177,7 +181,7 @@ export class Petrel {
     const { idempotencyKey, initiator, version, tenant, ...rest } = options
     this.#checkArgs(request, 'the request')
     const { startSaga } = await import('../operations/sagas.ts')
-    const started = await startSaga(this.engine, {
+    const started = await startSaga(this.#engine, {
       ...rest,
       name,
       version: version ?? null,
@@ -186,7 +190,7 @@ export class Petrel {
       actor: initiator ?? null,
       ...(idempotencyKey === undefined ? {} : { startKey: idempotencyKey }),
     })
-    return new InstanceHandle(this.engine, started.id, started.created)
+    return new InstanceHandle(this.#engine, started.id, started.created)
   }
 
   /** Starts a worker in this process for the types handled so far. */
@@ -194,7 +198,7 @@ export class Petrel {
     this.#assertOpen()
     const { types = null, ...rest } = options
     const { logger, maxPayloadBytes } = this.#options
-    const worker = await Worker.start(this.engine.workers, {
+    const worker = await Worker.start(this.#engine.workers, {
       ...(logger !== undefined && { logger }),
       ...(maxPayloadBytes !== undefined && { maxResultBytes: maxPayloadBytes }),
       ...rest,
@@ -235,8 +239,8 @@ export class Petrel {
       this.#checkArgs(params.payload, jobs.length === 1 ? null : `jobs[${i}]`)
       return params
     })
-    const enqueued = await this.engine.enqueue(params, onTransaction(tx))
-    return enqueued.map(({ id, created }) => new RunHandle(this.engine, id, created)) as never
+    const enqueued = await this.#engine.enqueue(params, onTransaction(tx))
+    return enqueued.map(({ id, created }) => new RunHandle(this.#engine, id, created)) as never
   }
 
   /** Starts a chain, group or batch. */
@@ -261,8 +265,8 @@ export class Petrel {
     const given = idempotencyKey === undefined ? rest : { ...rest, startKey: idempotencyKey }
     const plain = Object.keys(given).length === 0
     const params = built.map(({ start }) => (plain ? start : { ...start, ...given }))
-    const started = await this.engine.start(params, onTransaction(tx))
-    return started.map(({ id, created }, i) => new InstanceHandle(this.engine, id, created, built[i]?.shape)) as never
+    const started = await this.#engine.start(params, onTransaction(tx))
+    return started.map(({ id, created }, i) => new InstanceHandle(this.#engine, id, created, built[i]?.shape)) as never
   }
 
   /**
@@ -283,9 +287,9 @@ export class Petrel {
       ...(input === undefined ? {} : { input }),
       ...(idempotencyKey === undefined ? {} : { startKey: idempotencyKey }),
     }
-    const [started] = await this.engine.start([params], onTransaction(tx))
+    const [started] = await this.#engine.start([params], onTransaction(tx))
     const { id, created } = started as { readonly id: string; readonly created: boolean }
-    return new InstanceHandle(this.engine, id, created)
+    return new InstanceHandle(this.#engine, id, created)
   }
 
   /** The same from a file; definitions that it names are read from the same folder. */
@@ -299,33 +303,35 @@ export class Petrel {
 
   /** Handle of a workflow by its id, whichever client started it. */
   instance<Result = unknown>(id: string): InstanceHandle<Result> {
-    return new InstanceHandle<Result>(this.engine, id, false)
+    return new InstanceHandle<Result>(this.#engine, id, false)
+  }
+
+  /** Newest first. */
+  instances(filter: InstanceFilter = {}): Promise<readonly InstanceRow[]> {
+    return this.#engine.queries.listInstances(instanceQuery(filter))
+  }
+
+  /** Newest first; those of workflows, too. */
+  runs(filter: RunFilter = {}): Promise<readonly RunRow[]> {
+    return this.#engine.queries.listRuns(runQuery(filter))
   }
 
   /** Handle of a bare run by its id. */
   run<Result = unknown>(id: string): RunHandle<Result> {
-    return new RunHandle<Result>(this.engine, id, false)
+    return new RunHandle<Result>(this.#engine, id, false)
   }
 
   /** Ends deferred work with this result. */
   async complete(runId: string, result: unknown = null): Promise<void> {
-    await this.engine.complete({ runId, outcome: { kind: 'succeeded', result: (result ?? null) as Json } })
+    await this.#engine.complete({ runId, outcome: { kind: 'succeeded', result: (result ?? null) as Json } })
   }
 
   /** Ends deferred work with this error: anything a handler may throw, or a Failure. */
   async fail(runId: string, error: unknown): Promise<void> {
-    await this.engine.complete({
+    await this.#engine.complete({
       runId,
       outcome: { kind: 'failed', error: isFailure(error) ? error : failureOf(error) },
     })
-  }
-
-  async approve(gateId: string, answer: Answer = {}): Promise<void> {
-    await this.engine.answerGate({ gateId, approved: true, ...answer, actor: answer.actor ?? null })
-  }
-
-  async reject(gateId: string, answer: Answer = {}): Promise<void> {
-    await this.engine.answerGate({ gateId, approved: false, ...answer, actor: answer.actor ?? null })
   }
 
   /**
@@ -333,7 +339,7 @@ export class Petrel {
    */
   close(params: { readonly graceMs?: number } = {}): Promise<void> {
     const stopped = Promise.all([...this.#workers].map((worker) => worker.stop(params)))
-    this.#closing ??= stopped.then(() => this.engine.close())
+    this.#closing ??= stopped.then(() => this.#engine.close())
     return this.#closing
   }
 
@@ -347,28 +353,10 @@ export class Petrel {
   }
 }
 
-/** A job of enqueueMany with options of its own. */
-export interface EnqueueEntry extends Omit<EnqueueOptions, 'tx'> {
-  readonly job: Job<null>
-}
-
-function enqueueParams(given: Job<never>, options: Omit<EnqueueOptions, 'tx'>, path: string): EnqueueParams {
-  const { type, args, options: own } = given.tree
-  const merged = { ...options, ...own }
-  checkJob({ type, options: merged }, path)
-  const { retry, ...rest } = merged
-  const policy = retryOf(retry)
-  return { ...rest, type, payload: args, maxAttempts: policy.maxAttempts, retry: policy }
-}
-
 function named(workflow: AnyStep, name: string | undefined): AnyStep['tree'] {
   const { tree } = workflow
   if (name === undefined) return tree
   return tree.kind === 'job' ? { kind: 'chain', name, steps: [tree] } : { ...tree, name }
-}
-
-function onTransaction(tx: TransactionClient | undefined): CallerTransaction | undefined {
-  return tx === undefined ? undefined : { client: tx }
 }
 
 function isFailure(error: unknown): error is Failure {

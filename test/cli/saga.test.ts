@@ -1,6 +1,8 @@
 /** petrel saga: what an operator sees of sagas, and does to them, with no engine but his own. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Petrel } from '../../src/index.ts'
+import { engineOf } from '../engine-of.ts'
 import { freshDatabase, postgresUrl } from '../services.ts'
 import { shell } from './petrel.ts'
 
@@ -35,10 +37,10 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
 
   const command = async (): Promise<string> => {
     for (;;) {
-      const [row] = await service.engine.commands.take({ limit: 1, holdMs: 600_000 })
+      const [row] = await engineOf(service).commands.take({ limit: 1, holdMs: 600_000 })
       if (row === undefined) await new Promise((resolve) => setTimeout(resolve, 20))
       else {
-        await service.engine.commands.confirm({ runIds: [row.runId] })
+        await engineOf(service).commands.confirm({ runIds: [row.runId] })
         return row.runId
       }
     }
@@ -97,7 +99,7 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     expect((await petrel('saga', 'refused')).out).toBe('no message was refused\n')
     const subject = 'workflow.v1.events.step-completed'
     const about = { instanceId: null, stepId: null, body: '{"a"\u001b[31m' }
-    await service.engine.commands.refused.note({ subject, code: 'invalid_json', message: 'not JSON', ...about })
+    await engineOf(service).commands.refused.note({ subject, code: 'invalid_json', message: 'not JSON', ...about })
     const { out } = await petrel('saga', 'refused')
     expect(out).toContain('invalid_json')
     expect(out).not.toContain('\u001b[31m')

@@ -1,8 +1,10 @@
 /** The store goes away for a while, or the operator stops a process: work waits, goes on, and nothing is lost. */
+
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { chain, group, job, Petrel } from '../../src/index.ts'
+import { engineOf } from '../engine-of.ts'
 import { postgresUrl } from '../services.ts'
 import { audit } from './audit.ts'
 import { type StoreKind, TestDatabase } from './database.ts'
@@ -146,7 +148,7 @@ function sigtermSuite(kind: StoreKind): void {
     await service.line('busy')
     service.signal('SIGTERM')
     expect(await service.exit()).toBe('code 0')
-    const row = await petrel.engine.queries.run(run.id)
+    const row = await engineOf(petrel).queries.run(run.id)
     expect(row).toMatchObject({ status: 'pending', attempt: 1 })
     expect(JSON.parse(row?.error as string)).toMatchObject({ code: 'shutdown' })
     await petrel.close()

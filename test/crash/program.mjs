@@ -13,7 +13,7 @@ import { pathToFileURL } from 'node:url'
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
 const { handlers, workloads } = await import(new URL(settings.workloads ?? 'workloads.mjs', import.meta.url).href)
 const load = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
-const [index, { Engine, openDatabase, openStore, readDefinition }] = await Promise.all([
+const [index, { Engine, openDatabase, openStore, petrelOn, readDefinition }] = await Promise.all([
   load('index.js'),
   load('insides.js'),
 ])
@@ -98,7 +98,7 @@ const engine = await Engine.open({
   heartbeatMs: 100,
   pollMs: 50,
 })
-const petrel = sdk.Petrel.over(engine, { logger })
+const petrel = petrelOn(engine, { logger })
 const all = /** @type {Record<string, any>} */ (handlers(note, sdk, trap))
 for (const [type, handler] of Object.entries(all)) petrel.handle(type, handler)
 

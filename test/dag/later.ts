@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
+import { petrelOn } from '../../src/client/petrel.ts'
 import { Engine } from '../../src/engine/engine.ts'
-import { Petrel } from '../../src/index.ts'
+import type { Petrel } from '../../src/index.ts'
 import { openStore } from '../../src/store/open.ts'
 
 /** A process of the ordinary kind, on its own clock's poll. */
@@ -12,7 +13,7 @@ export class Later {
 
   private constructor(engine: Engine) {
     this.engine = engine
-    this.#petrel = Petrel.over(engine)
+    this.#petrel = petrelOn(engine)
   }
 
   static async open(url: string): Promise<Later> {

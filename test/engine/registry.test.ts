@@ -1,8 +1,10 @@
 /** The registry: which runtime may take a type, and whether any may. Every way work is handed out obeys it. */
+
 import { expect, it } from 'vitest'
 import { waitsOf } from '../../src/cli/run/waits.ts'
 import { chain, group, job, type Petrel, Retryable } from '../../src/index.ts'
 import type { Delivery } from '../../src/worker/port.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { until } from '../server/serving.ts'
 import { fetched, Hand, NO_POLL, plainSql } from './hand.ts'
@@ -14,7 +16,7 @@ const STEPS = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `step.${name}.v1`)
 onBothStores('the registry', (stage) => {
   it('unlisted types are open to all, a listed one only to its runtime, a disabled one to none', async () => {
     const petrel = await stage.open(NO_POLL)
-    const { engine } = petrel
+    const engine = engineOf(petrel)
     await engine.registry.put({ workflowName: 'go.v1', runtime: 'go' })
     await engine.registry.put({ workflowName: 'node.v1', runtime: 'node' })
     await engine.registry.put({ workflowName: 'off.v1', runtime: 'node', isEnabled: false })
@@ -40,7 +42,7 @@ onBothStores('the registry', (stage) => {
 
   it('a new run goes to a waiting worker of its runtime, never to another', async () => {
     const petrel = await stage.open(NO_POLL)
-    const { engine } = petrel
+    const engine = engineOf(petrel)
     const [node, go] = [await Hand.open(engine), await Hand.open(engine, { runtime: 'go' })]
     await engine.registry.put({ workflowName: 'go.v1', runtime: 'go' })
     await engine.registry.put({ workflowName: 'off.v1', runtime: 'node', isEnabled: false })
@@ -63,21 +65,21 @@ onBothStores('the registry', (stage) => {
       here.handle(type, () => void ran.push(`node ${type}`))
       there.handle(type, () => void ran.push(`go ${type}`))
     }
-    await here.engine.registry.put({ workflowName: 'step.b.v1', runtime: 'go' })
-    await here.engine.registry.put({ workflowName: 'step.c.v1', runtime: 'node' })
-    await here.engine.registry.put({ workflowName: 'step.d.v1', runtime: 'go' })
+    await here.registry.put({ workflowName: 'step.b.v1', runtime: 'go' })
+    await here.registry.put({ workflowName: 'step.c.v1', runtime: 'node' })
+    await here.registry.put({ workflowName: 'step.d.v1', runtime: 'go' })
     await here.work({ pollMs: 60_000 })
     await there.work({ pollMs: 60_000, runtime: 'go', types: ['step.%'] })
     const handle = await here.start(chain(...STEPS.slice(0, 4).map((type) => job(type))))
     await handle.result()
     expect(ran.slice(1)).toEqual(['go step.b.v1', 'node step.c.v1', 'go step.d.v1'])
-    expect(await here.engine.queries.doctor()).toEqual([])
+    expect(await engineOf(here).queries.doctor()).toEqual([])
   })
 
   it('a change by plain SQL counts for the next step, however much of the chain is remembered', async () => {
     const petrel = await stage.open(NO_POLL)
     const sql = await plainSql(stage)
-    const { engine } = petrel
+    const engine = engineOf(petrel)
     const hand = await Hand.open(engine)
     const steps = chain(...STEPS.map((type) => job(type)))
     await petrel.start(steps)
@@ -112,8 +114,8 @@ onBothStores('the registry', (stage) => {
 
   it('a change made here counts for the next step, and wakes waiting fetches here, before the call returns', async () => {
     const petrel = await stage.open(NO_POLL)
-    const { registry } = petrel.engine
-    const hand = await Hand.open(petrel.engine)
+    const { registry } = petrel
+    const hand = await Hand.open(engineOf(petrel))
     const steps = chain(...STEPS.map((type) => job(type)))
     await petrel.start(steps)
     // All that is known of these types is that nobody listed them.
@@ -140,8 +142,8 @@ onBothStores('the registry', (stage) => {
 
   it('listed types of this runtime are handed over like any other', async () => {
     const petrel = await stage.open(NO_POLL)
-    for (const type of STEPS) await petrel.engine.registry.put({ workflowName: type, runtime: 'node' })
-    const hand = await Hand.open(petrel.engine)
+    for (const type of STEPS) await petrel.registry.put({ workflowName: type, runtime: 'node' })
+    const hand = await Hand.open(engineOf(petrel))
     await petrel.start(chain(...STEPS.map((type) => job(type))))
     let [at] = (await hand.claim()) as (Delivery | null | undefined)[]
     const walked: string[] = []
@@ -152,38 +154,38 @@ onBothStores('the registry', (stage) => {
   it('a run that comes back while its type is disabled waits, and is taken at once when it is enabled again', async () => {
     const petrel = await stage.open(NO_POLL)
     const other = await stage.open(NO_POLL)
-    const { registry } = petrel.engine
+    const { registry } = petrel
     let tries = 0
     await registry.put({ workflowName: 'shaky.v1', runtime: 'node' })
     petrel.handle('shaky.v1', async () => {
       if (++tries > 1) return 'done'
-      await other.engine.registry.put({ workflowName: 'shaky.v1', isEnabled: false })
+      await other.registry.put({ workflowName: 'shaky.v1', isEnabled: false })
       throw new Retryable('not yet')
     })
     petrel.handle('calm.v1', () => 'calm')
     await petrel.work({ pollMs: 60_000 })
     const shaky = await petrel.enqueue('shaky.v1', null, { retry: { maxAttempts: 3, initialMs: 1, jitter: 0 } })
-    const run = () => petrel.engine.queries.run(shaky.id)
+    const run = () => engineOf(petrel).queries.run(shaky.id)
     await until(run, (row) => row?.status === 'pending' && row.attempt === 1)
     // Its time has come: whoever takes what is due later has passed it over.
-    await until(async () => (await petrel.engine.queries.now()) > ((await run())?.runAt ?? 0), Boolean)
+    await until(async () => (await engineOf(petrel).queries.now()) > ((await run())?.runAt ?? 0), Boolean)
     expect(await (await petrel.enqueue('calm.v1')).result()).toBe('calm')
     expect([tries, (await run())?.status]).toEqual([1, 'pending'])
-    await other.engine.registry.put({ workflowName: 'shaky.v1', isEnabled: true })
+    await other.registry.put({ workflowName: 'shaky.v1', isEnabled: true })
     expect(await shaky.result()).toBe('done')
   })
 
   it('a worker that waits in another process is woken when a type is opened to it', async () => {
     const here = await stage.open(NO_POLL)
     const there = await stage.open(NO_POLL)
-    await here.engine.registry.put({ workflowName: 'moved.v1', runtime: 'go' })
+    await here.registry.put({ workflowName: 'moved.v1', runtime: 'go' })
     there.handle('moved.v1', () => 'node did it').handle('free.v1', () => null)
     await there.work({ pollMs: 60_000 })
     /** Afterwards the worker has looked at all that was enqueued before, and waits again. */
     const looked = async () => void (await (await here.enqueue('free.v1')).result())
     const first = await here.enqueue('moved.v1')
     await looked()
-    const second = there.engine.leases.fetch({
+    const second = engineOf(there).leases.fetch({
       queues: null,
       types: ['moved.%'],
       limit: 1,
@@ -193,21 +195,21 @@ onBothStores('the registry', (stage) => {
       waitMs: 20_000,
       leaseMs: () => 60_000,
     })
-    expect(await there.engine.registry.get('moved.v1')).toMatchObject({ runtime: 'go', isEnabled: true })
-    await here.engine.registry.put({ workflowName: 'moved.v1', runtime: 'node' })
+    expect(await there.registry.get('moved.v1')).toMatchObject({ runtime: 'go', isEnabled: true })
+    await here.registry.put({ workflowName: 'moved.v1', runtime: 'node' })
     expect(await first.result()).toBe('node did it')
-    await here.engine.registry.put({ workflowName: 'moved.v1', runtime: 'python' })
+    await here.registry.put({ workflowName: 'moved.v1', runtime: 'python' })
     const third = await here.enqueue('moved.v1')
     expect((await second).map((run) => run.id)).toEqual([third.id])
     const fourth = await here.enqueue('moved.v1')
     await looked()
-    await here.engine.registry.remove('moved.v1')
+    await here.registry.remove('moved.v1')
     expect(await fourth.result()).toBe('node did it')
   })
 
   it('no claim or hand-off that begins after a type was disabled hands it out, whatever else runs', async () => {
     const petrels = [await stage.open(NO_POLL), await stage.open(NO_POLL)] as const
-    const [{ engine }] = petrels
+    const engine = engineOf(petrels[0])
     const { registry } = engine
     await registry.put({ workflowName: 'hot.v1', runtime: 'node' })
     const handles: { result(): Promise<unknown> }[] = []
@@ -219,7 +221,7 @@ onBothStores('the registry', (stage) => {
     const wrong: string[] = []
     const executions: string[] = []
     const worker = async (petrel: Petrel): Promise<void> => {
-      const hand = await Hand.open(petrel.engine)
+      const hand = await Hand.open(engineOf(petrel))
       const asking = async <T>(ask: () => Promise<T>, given: (answer: T) => readonly Delivery[]): Promise<T> => {
         const before = period
         const answer = await ask()
@@ -268,7 +270,7 @@ onBothStores('the registry', (stage) => {
   }, 60_000)
 
   it('reports what is wrong with an entry, and that a type must be listed before it is disabled', async () => {
-    const { engine } = await stage.open(NO_POLL)
+    const engine = engineOf(await stage.open(NO_POLL))
     const { registry } = engine
     const refused = (params: object, code: string, message: string) =>
       expect(registry.put(params as never)).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
@@ -291,7 +293,7 @@ onBothStores('the registry', (stage) => {
 
   it('shows that a workflow waits for a type to be enabled, or for a worker of its runtime', async () => {
     const petrel = await stage.open(NO_POLL)
-    const { engine } = petrel
+    const engine = engineOf(petrel)
     await engine.registry.put({ workflowName: 'off.v1', runtime: 'go', isEnabled: false })
     await engine.registry.put({ workflowName: 'go.v1', runtime: 'go' })
     await Hand.open(engine)
@@ -308,7 +310,7 @@ onBothStores('the registry', (stage) => {
   it('the doctor names workers on plain SQL that take a disabled type, and only those', async () => {
     const petrel = await stage.open(NO_POLL)
     const sql = await plainSql(stage)
-    const { engine } = petrel
+    const engine = engineOf(petrel)
     const take = async (worker: string): Promise<void> => {
       const until =
         stage.kind === 'sqlite' ? '(SELECT now FROM workflow_clock) + 30000' : `now() + interval '30 seconds'`

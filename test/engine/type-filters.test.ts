@@ -1,13 +1,15 @@
 /** Types and prefixes as workers write them, by every way work is handed out. */
+
 import { expect, it } from 'vitest'
 import { chain, job } from '../../src/index.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { fetched, Hand, NO_POLL } from './hand.ts'
 
 onBothStores('type filters of workers', (stage) => {
   it('refuses a worker whose types or runtime cannot be meant, naming the place', async () => {
     const petrel = await stage.open(NO_POLL)
-    const { engine } = petrel
+    const engine = engineOf(petrel)
     const refused = { code: 'invalid_request', details: { path: 'types[1]' } }
     await expect(Hand.open(engine, { types: ['a', 'b%c'] })).rejects.toMatchObject(refused)
     await expect(fetched(engine, null, ['a', 'b\\c%'])).rejects.toMatchObject(refused)
@@ -19,7 +21,7 @@ onBothStores('type filters of workers', (stage) => {
 
   it('names with underscores, percent signs and backslashes are claimed and handed over by the filters that mean them', async () => {
     const petrel = await stage.open(NO_POLL)
-    const { engine } = petrel
+    const engine = engineOf(petrel)
     const names = ['a_b.v1', 'aXb.v1', 'a%b.v1', 'a\\b.v1', 'ünï_.v1']
     const enqueue = () => engine.enqueue(names.map((type) => ({ type, payload: null })))
     const taken: Record<string, string[]> = {
@@ -50,16 +52,16 @@ onBothStores('type filters of workers', (stage) => {
   it('an SDK worker of a runtime and a prefix takes those types of that runtime', async () => {
     const petrel = await stage.open(NO_POLL)
     for (const type of ['billing.invoice.v1', 'billing.refund.v1', 'mail.v1']) petrel.handle(type, () => type)
-    await petrel.engine.registry.put({ workflowName: 'billing.refund.v1', runtime: 'python' })
+    await petrel.registry.put({ workflowName: 'billing.refund.v1', runtime: 'python' })
     await petrel.work({ types: ['billing.%'], runtime: 'go', pollMs: 60_000 })
     const [invoice, refund, mail] = await petrel.enqueueMany(
       ['billing.invoice.v1', 'billing.refund.v1', 'mail.v1'].map((type) => job<string>(type)),
     )
     expect(await invoice?.result()).toBe('billing.invoice.v1')
     expect([await refund?.status(), await mail?.status()]).toEqual(['pending', 'pending'])
-    const [worker] = await petrel.engine.queries.workers()
+    const [worker] = await engineOf(petrel).queries.workers()
     expect(worker).toMatchObject({ runtime: 'go', types: ['billing.invoice.v1', 'billing.refund.v1'] })
-    await petrel.engine.registry.put({ workflowName: 'billing.refund.v1', runtime: 'go' })
+    await petrel.registry.put({ workflowName: 'billing.refund.v1', runtime: 'go' })
     expect(await refund?.result()).toBe('billing.refund.v1')
   })
 

@@ -1,7 +1,8 @@
 /** Foreign clients' writes are noticed at once: every engine here polls so seldom that only wake-ups can have done it. */
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { petrelOn } from '../../src/client/petrel.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import { Petrel } from '../../src/index.ts'
 import type { Drive } from '../engine/drive.ts'
 import { net, node, ONCE } from '../engine/drive.ts'
 import { batch, chain, job, workflow } from '../engine/specifications/stage.ts'
@@ -46,7 +47,7 @@ describe.each(SHARED)('at once on $name', (place) => {
 
   it('the steps of a chain are done in turn by a TypeScript worker, a worker with leases of its own, and plain SQL', async () => {
     const types = ['node.v1', 'http.v1', 'sql.v1', 'node.v1', 'http.v1', 'sql.v1']
-    const petrel = Petrel.over(d.engine)
+    const petrel = petrelOn(d.engine)
     petrel.handle('node.v1', () => ({ by: 'node', n: 1 }))
     await petrel.work({ types: ['node.v1'], name: 'node' })
     const id = await workflow(d, chain(...types.map((type) => job(type))))
@@ -144,7 +145,7 @@ describe.each(SHARED)('at once on $name', (place) => {
 
   it('a run inserted by plain SQL is claimed at once, and reported to waiting processes', async () => {
     const other = await s.second({ pollMs: NEVER_MS })
-    const petrel = Petrel.over(other)
+    const petrel = petrelOn(other)
     petrel.handle('mail.%', (payload) => ({ sent: payload }) as never)
     await petrel.work()
     const id = (await go.insert('mail.send.v1', { to: 'ada' })) as string
@@ -154,7 +155,7 @@ describe.each(SHARED)('at once on $name', (place) => {
   })
 
   it('a run put in for a moment from now is claimed then', async () => {
-    const petrel = Petrel.over(d.engine)
+    const petrel = petrelOn(d.engine)
     petrel.handle('soon.v1', () => 'now')
     await petrel.work({ pollMs: NEVER_MS })
     const at = (await d.store.now()) + 300

@@ -1,6 +1,8 @@
 /** Cancels that meet foreign clients: theirs of what our workers hold, ours of what they hold. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Cancelled, Petrel } from '../../src/index.ts'
+import { petrelOn } from '../../src/client/petrel.ts'
+import { Cancelled, type Petrel } from '../../src/index.ts'
 import type { Drive } from '../engine/drive.ts'
 import { net, node, ONCE, undoBy } from '../engine/drive.ts'
 import { begin, chain, events, group, job, workflow } from '../engine/specifications/stage.ts'
@@ -42,7 +44,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
   }
 
   it('a run that a worker of this process is at stops at once, and its report changes nothing', async () => {
-    const petrel = Petrel.over(d.engine)
+    const petrel = petrelOn(d.engine)
     const { reasons, begun } = await waiting(petrel, 'x.v1')
     const id = await enqueue({ maxAttempts: 5 })
     await eventually(async () => begun.length === 1 && (await s.run(id)).startedAt !== null, 'its start is told')
@@ -58,7 +60,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
 
   it('a run that a worker of another process is at stops at once as well', async () => {
     const other = await s.second({ sweep: false, pollMs: NEVER_MS })
-    const petrel = Petrel.over(other)
+    const petrel = petrelOn(other)
     const { reasons, begun } = await waiting(petrel, 'x.v1')
     const id = await enqueue()
     await eventually(() => begun.length === 1, 'it begins')

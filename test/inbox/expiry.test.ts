@@ -1,6 +1,7 @@
 /** Leases that foreign clients let run out. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Petrel } from '../../src/index.ts'
+import { petrelOn } from '../../src/client/petrel.ts'
 import type { Drive } from '../engine/drive.ts'
 import { chain, events, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
@@ -56,7 +57,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     const id = await workflow(d, chain(job('a.v1', null, 2), job('b.v1')))
     const first = await go.claimed('go-1', '%', 0.2)
     const other = await s.second({ pollMs: 50 })
-    const petrel = Petrel.over(other)
+    const petrel = petrelOn(other)
     petrel.handle('%', (_, ctx) => `${ctx.type} at attempt ${ctx.attempt}`)
     await petrel.work()
     expect(await other.ended({ id, kind: 'instance' })).toBe('completed')

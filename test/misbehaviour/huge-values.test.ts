@@ -1,7 +1,8 @@
 /** Large values in the store: lists and views show their size instead, and many requests at once do not use up the memory. */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { Petrel } from '../../src/index.ts'
+import { petrelOn } from '../../src/client/petrel.ts'
 import { shell } from '../cli/petrel.ts'
 import { net, node, run } from '../engine/drive.ts'
 import { type Client, client, onBothStores, type Reply, until } from '../server/serving.ts'
@@ -146,7 +147,7 @@ spec:
 onBothStores('sagas with long answers', (stage) => {
   test('are shown with what their steps sent and got up to a megabyte in all', async () => {
     const s = await stage.serve({ engine: { sweep: false } })
-    const petrel = Petrel.over(s.engine)
+    const petrel = petrelOn(s.engine)
     await petrel.saga()
     await petrel.work()
     const steps = Array.from(

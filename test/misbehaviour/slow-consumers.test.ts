@@ -106,5 +106,5 @@ function endless(read: () => void): EngineApi {
       at: 0,
     }))
   }
-  return { store: { read: { instance, instanceEvents } } } as unknown as EngineApi
+  return { queries: { instance, instanceEvents } } as unknown as EngineApi
 }

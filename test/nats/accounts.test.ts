@@ -1,4 +1,5 @@
 /** A NATS that asks who you are and lets nobody do more than docs/nats.md says, and streams that an operator made. */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSagaTransport, publishStepCompletion, sqliteKeys, stepConsumer } from '../../src/nats.ts'
 import { openDatabase } from '../../src/store/sqlite/driver.ts'
 import { root } from '../cli/petrel.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { natsUrl } from '../services.ts'
 import { OwnNats } from './server.ts'
@@ -54,7 +56,7 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
       const petrel = await stage.open({ pollMs: 100 })
       await petrel.saga()
       await petrel.work()
-      const transport = await openSagaTransport({ engine: petrel.engine, url: as('engine', 'e%3A1'), logger })
+      const transport = await openSagaTransport({ petrel, url: as('engine', 'e%3A1'), logger })
       const nc = await connect({ servers: nats.url, user: 'service', pass: 's' })
       const handler = () => ({ made: 1 })
       const consumer = stepConsumer(nc, {
@@ -65,9 +67,9 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
       const admin = await connect({ servers: nats.url, user: 'admin', pass: 'a' })
       try {
         await transport.ready
-        await deploy(petrel.engine, PAIR)
+        await deploy(engineOf(petrel), PAIR)
         const ids = await begin(petrel, 2)
-        await reaches(petrel.engine, ids, 'completed')
+        await reaches(engineOf(petrel), ids, 'completed')
         const answer = await admin.request('workflow.v1.list', '{}')
         expect(answer.json<any>().sagas).toHaveLength(2)
         expect(complaints).toEqual([])
@@ -87,11 +89,11 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
       const petrel = await stage.open({ pollMs: 100 })
       await petrel.saga()
       await petrel.work()
-      await deploy(petrel.engine, PAIR.replaceAll('alpha.v1', 'gamma.v1'))
-      const wrong = await openSagaTransport({ engine: petrel.engine, url: as('engine', 'no'), logger })
+      await deploy(engineOf(petrel), PAIR.replaceAll('alpha.v1', 'gamma.v1'))
+      const wrong = await openSagaTransport({ petrel, url: as('engine', 'no'), logger })
       await until(() => complaints.some((message) => message.includes('NATS does not answer')))
       await wrong.close()
-      const transport = await openSagaTransport({ engine: petrel.engine, url: as('engine', 'e%3A1'), logger })
+      const transport = await openSagaTransport({ petrel, url: as('engine', 'e%3A1'), logger })
       try {
         await transport.ready
         await begin(petrel)
@@ -116,13 +118,13 @@ describe.skipIf(natsUrl() === null)('permissions', () => {
       const petrel = await stage.open({ pollMs: 100 })
       await petrel.saga()
       await petrel.work()
-      const transport = await openSagaTransport({ engine: petrel.engine, url: as('admin', 'a') })
+      const transport = await openSagaTransport({ petrel, url: as('admin', 'a') })
       try {
         await transport.ready
-        await deploy(petrel.engine, PAIR)
+        await deploy(engineOf(petrel), PAIR)
         const id = '3e3cf4f5-8f43-4c60-8ad3-0b6a7d2b9a01'
         await jetstream(admin).publish('workflow.v1.start', JSON.stringify({ type: 'pair', instance_id: id }))
-        await reaches(petrel.engine, [id], 'in_progress')
+        await reaches(engineOf(petrel), [id], 'in_progress')
         const { config, num_ack_pending } = await until(() =>
           jsm.consumers.info('OURS', 'petrel-start').catch(() => null),
         )

@@ -21,7 +21,7 @@ describe.skipIf(natsUrl() === null)('NATS without JetStream', () => {
     let looks = 0
     const log = (level: string) => (_: object, message: string) => void lines.push({ level, message })
     const logger = { debug: () => {}, info: log('info'), warn: log('warn'), error: log('error') }
-    const transport = await openSagaTransport({ engine: petrel.engine, url: nats.url, logger })
+    const transport = await openSagaTransport({ petrel, url: nats.url, logger })
     undo.push(() => transport.close())
     await until(() => transport.problem !== null)
     // It is looked for again and again; nothing more is said.

@@ -93,7 +93,7 @@ export class Road {
     const worker = work ? await petrel.work({ queues: ['saga'] }) : null
     const opened = transport
       ? await openSagaTransport({
-          engine: engineOf(petrel),
+          petrel,
           ...(options.connection === undefined ? { url: natsUrl() as string } : {}),
           prefix: this.prefix,
           pollMs: 100,

@@ -1,10 +1,12 @@
 /** The last jobs of one group end at the same moment in three processes: what follows it is created exactly once. */
+
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { batch, chain, group, job, Petrel } from '../../src/index.ts'
 import { audit } from '../crash/audit.ts'
 import { type StoreKind, TestDatabase } from '../crash/database.ts'
 import { built, Program } from '../crash/process.ts'
+import { engineOf } from '../engine-of.ts'
 import { postgresUrl } from '../services.ts'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
@@ -57,7 +59,7 @@ export function completionsSuite(kind: StoreKind): void {
         for (const holder of holders) expect(await holder.line('released')).toEqual({ released: LAST })
 
         // What follows is there exactly once, and one of the processes does it.
-        const after = await petrel.engine.queries.listRuns(PENDING)
+        const after = await engineOf(petrel).queries.listRuns(PENDING)
         expect(after.map((run) => run.type)).toEqual(['last'])
         const [first] = holders as [Program]
         first.tell({ claim: 1 })

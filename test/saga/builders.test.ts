@@ -1,8 +1,10 @@
 /** What commands are made of, in code and in files; how sagas are registered and started. On both stores, answered by hand. */
+
 import { expect, it, vi } from 'vitest'
 import { type Json, type Petrel, saga } from '../../src/index.ts'
 import type { CommandRow } from '../../src/model/commands.ts'
 import { Catalog } from '../../src/operations/definitions/catalog.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores } from '../sdk/stores.ts'
 
 const SUBJECT = 'shop.v1.orders.reserve'
@@ -31,7 +33,7 @@ onBothStores('commands of sagas', (stage) => {
   const next = (petrel: Petrel): Promise<CommandRow> =>
     vi.waitFor(
       async () => {
-        const [row] = await petrel.engine.commands.take({ limit: 1, holdMs: 600_000 })
+        const [row] = await engineOf(petrel).commands.take({ limit: 1, holdMs: 600_000 })
         expect(row).toBeDefined()
         return row as CommandRow
       },
@@ -39,7 +41,7 @@ onBothStores('commands of sagas', (stage) => {
     )
   const answer = (petrel: Petrel, { runId }: CommandRow, result: Json) => petrel.complete(runId, result)
   const deploy = (petrel: Petrel, text: string) =>
-    new Catalog({ engine: petrel.engine, logger: null }).deploy({ file: 'a.yaml', text, tenant: null, actor: null })
+    new Catalog({ engine: engineOf(petrel), logger: null }).deploy({ file: 'a.yaml', text, tenant: null, actor: null })
 
   it('are built from the request and the results before, and undone from the command and its answer', async () => {
     const petrel = await stage.open()
@@ -59,7 +61,7 @@ onBothStores('commands of sagas', (stage) => {
     expect(JSON.parse(undo.body)).toEqual({ was: { item: 'lamp', z: 1, a: 2 }, answered: { id: 'r1' } })
     await answer(petrel, undo, null)
     await expect(handle.result()).rejects.toMatchObject({ message: expect.stringContaining('no money') })
-    expect(await petrel.engine.queries.sagas.get(handle.id)).toMatchObject({
+    expect(await engineOf(petrel).queries.sagas.get(handle.id)).toMatchObject({
       state: 'compensated',
       correlationId: 'c-1',
       createdBy: 'ann',
@@ -79,7 +81,7 @@ onBothStores('commands of sagas', (stage) => {
     const undo = await next(petrel)
     expect(undo).toMatchObject({ node: 'reserve', role: 'undo' })
     await answer(petrel, undo, null)
-    expect(await petrel.engine.ended({ id: handle.id, kind: 'instance' })).toBe('compensated')
+    expect(await engineOf(petrel).ended({ id: handle.id, kind: 'instance' })).toBe('compensated')
   })
 
   it('of files are rendered, keep their types, and without a body are the request or the answer', async () => {
@@ -151,7 +153,7 @@ spec:
       expect(undo.role).toBe('undo')
       await answer(petrel, undo, null)
       await expect(handle.result()).rejects.toMatchObject({ message: expect.stringContaining(why) })
-      const [, step] = await petrel.engine.queries.sagas.steps(handle.id)
+      const [, step] = await engineOf(petrel).queries.sagas.steps(handle.id)
       expect(step).toMatchObject({ name: 'odd', state: 'failed', commandJson: '', commandPublishedAt: null })
       expect(step?.error).toContain("the command of step 'odd' could not be built")
     }
@@ -222,7 +224,7 @@ spec:
     })
     expect((await petrel.startSaga('order', { item: 'x' }, { tenant: 'acme' })).created).toBe(true)
     expect(
-      await petrel.engine.queries.sagas.list({ tenant: 'acme', state: null, type: 'order', limit: 9, before: null }),
+      await engineOf(petrel).queries.sagas.list({ tenant: 'acme', state: null, type: 'order', limit: 9, before: null }),
     ).toMatchObject([{ tenantId: 'acme', stepCount: 2 }])
   })
 })

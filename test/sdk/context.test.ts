@@ -1,8 +1,10 @@
 /** What a handler can say besides its result, through the public API: context, notes, later, an exact failure. On both stores. */
+
 import { expect, it, vi } from 'vitest'
 import { type Context, chain, type Json, job, type Petrel, task } from '../../src/index.ts'
 import { SLOT } from '../../src/net/slots.ts'
 import { net, node, run } from '../engine/drive.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores } from './stores.ts'
 
 const once = { retry: { maxAttempts: 1 } }
@@ -10,14 +12,14 @@ const once = { retry: { maxAttempts: 1 } }
 onBothStores('the context of a handler', (stage) => {
   const notesOf = async (petrel: Petrel, instanceId: string): Promise<[string | null, string, Json][]> => {
     const asked = { instanceId, afterSeq: 0, limit: 100 }
-    const events = await petrel.engine.queries.instanceEvents(asked)
+    const events = await engineOf(petrel).queries.instanceEvents(asked)
     return events.flatMap(({ node, type, data }) => {
       const { notes } = JSON.parse(data ?? '{}')
       return notes === undefined ? [] : [[node, type, notes]]
     })
   }
   const contextOf = async (petrel: Petrel, instanceId: string): Promise<Record<string, Json>> => {
-    const slots = await petrel.engine.queries.slots({ instanceId, prefix: SLOT.context.prefix })
+    const slots = await engineOf(petrel).queries.slots({ instanceId, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value) as Json]))
   }
 
@@ -53,7 +55,7 @@ onBothStores('the context of a handler', (stage) => {
     await petrel.work()
     const handle = await petrel.start(chain([job('fail', null, { retry: { maxAttempts: 5 } })]))
     await expect(handle.result()).rejects.toMatchObject({ message: expect.stringContaining('no more today') })
-    const view = await petrel.engine.view(handle.id)
+    const view = await engineOf(petrel).view(handle.id)
     expect(JSON.parse(view?.runs[0]?.error ?? 'null')).toEqual({
       code: 'quota',
       message: 'no more today',
@@ -112,11 +114,11 @@ onBothStores('the context of a handler', (stage) => {
     await petrel.work()
     const handle = await petrel.start(chain([job('wait')]))
     await vi.waitFor(async () => {
-      const view = await petrel.engine.view(handle.id)
+      const view = await engineOf(petrel).view(handle.id)
       expect(view?.runs[0]).toMatchObject({ status: 'pending', epoch: 1 })
     }, 5_000)
     await handle.cancel()
-    expect(await petrel.engine.ended({ id: handle.id, kind: 'instance' })).toBe('cancelled')
+    expect(await engineOf(petrel).ended({ id: handle.id, kind: 'instance' })).toBe('cancelled')
     expect(calls).toBe(1)
   })
 
@@ -145,8 +147,8 @@ onBothStores('the context of a handler', (stage) => {
       node('long', ['each'], { work: run('long', { args: { text: '{{ input.text }}' }, program: 'of the step' }) }),
       node('each', [], { work: { ...each, shared: { text: '{{ input.text }}' } } }),
     ]
-    const [started] = await petrel.engine.start([{ net: net(work, { inlineBytes: 1024 }), input: { text } }])
-    expect(await petrel.engine.ended({ id: started?.id as string, kind: 'instance' })).toBe('completed')
+    const [started] = await engineOf(petrel).start([{ net: net(work, { inlineBytes: 1024 }), input: { text } }])
+    expect(await engineOf(petrel).ended({ id: started?.id as string, kind: 'instance' })).toBe('completed')
     expect(seen).toEqual([
       [{ text }, 'of the step'],
       [{ text, n: 1 }, 'of the item'],

@@ -49,14 +49,14 @@ onBothStores('opening', (stage) => {
     })
     const { start } = await readDefinition('late.yaml', text)
     const first = await stage.open()
-    const ids = (await first.engine.start([start, start, start])).map(({ id }) => id)
+    const ids = (await engineOf(first).start([start, start, start])).map(({ id }) => id)
     await engineOf(first).store.moveClock(2 * 3_600_000)
     await first.close()
     const second = await stage.open()
     const begun: string[] = []
     for (const step of ['a', 'b']) second.handle(step, () => begun.push(step))
     await second.work()
-    for (const id of ids) expect(await second.engine.ended({ id, kind: 'instance' })).toBe('failed')
+    for (const id of ids) expect(await engineOf(second).ended({ id, kind: 'instance' })).toBe('failed')
     expect(begun).toEqual([])
   })
 
@@ -77,7 +77,7 @@ onBothStores('opening', (stage) => {
     await expect(petrel.instance(id).cancel()).rejects.toMatchObject({ code: 'not_found' })
     await expect(petrel.run(id).cancel()).rejects.toMatchObject({ code: 'not_found' })
     await expect(petrel.complete(id, 1)).rejects.toMatchObject({ code: 'not_found' })
-    await expect(petrel.approve(id)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(petrel.gates.approve(id)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   if (stage.kind === 'sqlite') {

@@ -1,8 +1,11 @@
 /** Workers with some of the tools: each step goes to one that has what it needs, in whichever process, and waits otherwise. */
+
 import { expect, it } from 'vitest'
+import { petrelOn } from '../../src/client/petrel.ts'
 import { type Petrel, type Tool, Tools } from '../../src/index.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
 import { NO_POLL } from '../engine/hand.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores } from './stores.ts'
 
 const playbook = (name: string, kinds: readonly string[]): string => {
@@ -30,9 +33,8 @@ function work(petrel: Petrel, ...kinds: readonly string[]) {
 onBothStores('workers with some of the tools', (stage) => {
   it('get the steps they have the tools for, claimed or handed over, in one process or several', async () => {
     const petrel = await stage.open()
-    const { Petrel } = await import('../../src/index.ts')
     await work(petrel, 'red')
-    await work(Petrel.over(petrel.engine), 'blue')
+    await work(petrelOn(engineOf(petrel)), 'blue')
     await work(await stage.open(), 'red', 'green')
     const kinds = ['red', 'blue', 'green', 'blue', 'red', 'red']
     const text = playbook('colours', kinds)
@@ -45,9 +47,9 @@ onBothStores('workers with some of the tools', (stage) => {
     const petrel = await stage.open()
     await work(petrel, 'red')
     const handle = await petrel.startText(playbook('both', ['red', 'blue']))
-    const why = async (): Promise<string> => JSON.stringify(await petrel.engine.why({ instanceId: handle.id }))
+    const why = async (): Promise<string> => JSON.stringify(await engineOf(petrel).why({ instanceId: handle.id }))
     await expect.poll(why, { timeout: 20_000 }).toContain('"tools":["blue"]')
-    const [run] = (await petrel.engine.view(handle.id))!.runs.filter(({ node }) => node === 's1')
+    const [run] = (await engineOf(petrel).view(handle.id))!.runs.filter(({ node }) => node === 's1')
     expect(run).toMatchObject({ status: 'pending', attempt: 0, type: 'playbook.step:tools=blue' })
     await work(await stage.open(), 'blue')
     expect(await handle.result()).toEqual({ s0: 'red', s1: 'blue' })
@@ -67,9 +69,9 @@ onBothStores('workers with some of the tools', (stage) => {
     const definition = await readDefinition('old.yaml', playbook('old', ['blue', 'red']))
     const start = JSON.parse(JSON.stringify(definition.start).replaceAll(/playbook\.step:tools=\w+/g, 'playbook.step'))
     await work(petrel, 'red')
-    const [started] = await petrel.engine.start([start])
+    const [started] = await engineOf(petrel).start([start])
     const { id } = started as { readonly id: string }
-    const run = async () => (await petrel.engine.view(id))!.runs[0]
+    const run = async () => (await engineOf(petrel).view(id))!.runs[0]
     await expect.poll(async () => (await run())!.runAt > (await run())!.createdAt, { timeout: 20_000 }).toBe(true)
     expect(await run()).toMatchObject({ type: 'playbook.step', status: 'pending', attempt: 0 })
     await work(await stage.open(), 'red', 'blue')

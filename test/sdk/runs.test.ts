@@ -1,6 +1,8 @@
 /** Single runs through the public API: outcomes, retries, cancel, timeouts, deferral, stopping. On both stores. */
+
 import { expect, it, vi } from 'vitest'
 import { Cancelled, type Context, job, Retryable, Terminal, TimedOut, task, WorkflowFailed } from '../../src/index.ts'
+import { engineOf } from '../engine-of.ts'
 import { onBothStores } from './stores.ts'
 
 const quick = { retry: { maxAttempts: 3, initialMs: 5, jitter: 0 } }
@@ -186,7 +188,7 @@ onBothStores('runs', (stage) => {
     await expect(petrel.enqueue('')).rejects.toMatchObject({ code: 'invalid_request' })
     await expect(petrel.enqueue('x', 1, { retry: { maxAttempts: 0 } })).rejects.toThrow('retry.maxAttempts')
     await expect(petrel.enqueue('x', 1, { timeoutMs: -1 })).rejects.toThrow('timeoutMs must be more than 0')
-    expect(await petrel.engine.queries.countRuns({ queue: null })).toEqual(new Map())
+    expect(await engineOf(petrel).queries.countRuns({ queue: null })).toEqual(new Map())
   })
 
   it('a cancelled run is notified while it works', async () => {
@@ -276,7 +278,7 @@ onBothStores('runs', (stage) => {
     const handle = await petrel.enqueue('import', null, quick)
     expect(await handle.result()).toBe(4)
     expect(pages).toEqual([0, 1, 2, 3])
-    expect(await petrel.engine.queries.checkpoint(handle.id)).toMatchObject({ state: '{"page":4}' })
+    expect(await engineOf(petrel).queries.checkpoint(handle.id)).toMatchObject({ state: '{"page":4}' })
   })
 
   it('the key is the same for every execution', async () => {

@@ -1,8 +1,10 @@
 /** A database that goes away and comes back, and gates that wait for a person. */
+
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { chain, job, task, WorkflowFailed } from '../../src/index.ts'
 import type { Net } from '../../src/net/net.ts'
+import { engineOf } from '../engine-of.ts'
 import { postgresUrl } from '../services.ts'
 import { onBothStores, onPostgres } from './stores.ts'
 
@@ -89,15 +91,15 @@ const asking: Net = {
 onBothStores('gates', (stage) => {
   it('wait for an answer: approved it continues, rejected it fails', async () => {
     const petrel = await stage.open()
-    const started = await petrel.engine.start([{ net: asking }, { net: asking }])
+    const started = await engineOf(petrel).start([{ net: asking }, { net: asking }])
     const [yes, no] = started.map(({ id }) => petrel.instance(id))
     expect(await yes!.status()).toBe('waiting')
     const [gate] = await yes!.gates()
-    await petrel.approve(gate!.id, { answer: { by: 'ada' }, actor: 'ada' })
+    await petrel.gates.approve(gate!.id, { answer: { by: 'ada' }, actor: 'ada' })
     expect(await yes!.result()).toHaveProperty('ask')
     expect(await yes!.gates()).toEqual([])
     const [other] = await no!.gates()
-    await petrel.reject(other!.id, { actor: 'eve', reason: 'too early' })
+    await petrel.gates.reject(other!.id, { actor: 'eve', reason: 'too early' })
     await expect(no!.result()).rejects.toMatchObject({ state: 'failed' })
   })
 })

@@ -64,11 +64,11 @@ export async function serveSagas(
   { sagas, logger }: { readonly sagas: readonly Saga[]; readonly logger: Logger | null },
 ): Promise<SagaService | null> {
   if (nats === undefined && sagas.length === 0) return null
-  const [{ Petrel }, { SAGA_QUEUE }] = await Promise.all([
+  const [{ petrelOn }, { SAGA_QUEUE }] = await Promise.all([
     import('../../client/petrel.ts'),
     import('../../notations/saga/runtime/program.ts'),
   ])
-  const petrel = Petrel.over(engine, logger === null ? {} : { logger })
+  const petrel = petrelOn(engine, logger === null ? {} : { logger })
   for (const saga of sagas) await petrel.saga(saga as Saga<never>)
   if (nats !== undefined) await petrel.saga()
   const transport =

@@ -2,10 +2,11 @@
  * Laws that hold whoever acts in whatever order: plain clients that claim, beat, fail, finish, give back, cancel and
  * come too late, Petrel's own worker and an engine that sweeps, all on the same runs.
  */
+
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { petrelOn } from '../../../src/client/petrel.ts'
 import { Engine } from '../../../src/engine/engine.ts'
-import { Petrel } from '../../../src/index.ts'
 import { until } from '../../server/serving.ts'
 import { postgresUrl } from '../../services.ts'
 import type { Claimed, InboxClient } from './clients.ts'
@@ -38,7 +39,7 @@ describe.skipIf(postgresUrl() === null)('turmoil of plain clients and Petrel', (
 
   it('every run ends once, its events describe one life, and its attempts are the reported failures', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: 20 })
-    const petrel = Petrel.over(engine)
+    const petrel = petrelOn(engine)
     // long enough to leave the others their share
     petrel.handle('load.%', () => new Promise((resolve) => setTimeout(resolve, 60, 'ours')))
     await petrel.work({ concurrency: 2, pollMs: 50 })

@@ -1,7 +1,8 @@
 /** Plain SQL wakes Petrel's processes: nothing here waits for a poll. */
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { petrelOn } from '../../../src/client/petrel.ts'
 import { Engine } from '../../../src/engine/engine.ts'
-import { Petrel } from '../../../src/index.ts'
 import { until } from '../../server/serving.ts'
 import { postgresUrl } from '../../services.ts'
 import { type InboxStage, inboxStage } from './stage.ts'
@@ -23,7 +24,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
 
   it('a raw INSERT with type, payload and key alone reaches a Petrel worker at once', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: NEVER_MS })
-    const petrel = Petrel.over(engine)
+    const petrel = petrelOn(engine)
     const seen: unknown[] = []
     petrel.handle('mail.send.v1', (payload) => {
       seen.push(payload)
@@ -44,7 +45,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
 
   it('a run due later, and one whose time is moved forward, are executed when they are due', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: NEVER_MS })
-    const petrel = Petrel.over(engine)
+    const petrel = petrelOn(engine)
     petrel.handle('mail.send.v1', () => 'sent')
     await petrel.work({ pollMs: NEVER_MS })
     const insertAt = async (at: string): Promise<string> =>
@@ -75,7 +76,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
       return look()
     })
     const engine = await Engine.open({ store: stage.store, pollMs: NEVER_MS })
-    const petrel = Petrel.over(engine)
+    const petrel = petrelOn(engine)
     petrel.handle('mail.send.v1', () => 'sent')
     await petrel.work({ pollMs: NEVER_MS })
     const before = slow.mock.calls.length

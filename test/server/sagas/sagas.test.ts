@@ -1,6 +1,8 @@
 /** /v1/sagas: one list, one saga with its steps, resumed and cancelled; and the messages that were refused. */
+
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Petrel } from '../../../src/index.ts'
+import { petrelOn } from '../../../src/client/petrel.ts'
+import type { Petrel } from '../../../src/index.ts'
 import type { CommandRow } from '../../../src/model/commands.ts'
 import { deploy, key, MISSING } from '../native/asking.ts'
 import { onBothStores, type Serving, until } from '../serving.ts'
@@ -23,7 +25,7 @@ onBothStores('sagas on the server', (stage) => {
   let petrel: Petrel
   beforeAll(async () => {
     s = await stage.serve()
-    petrel = Petrel.over(s.engine)
+    petrel = petrelOn(s.engine)
     await petrel.saga()
     await petrel.work()
     for (const onFailure of ['compensate', 'stop'])
