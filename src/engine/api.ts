@@ -30,7 +30,7 @@ import type { CallerTransaction } from './transaction/caller-transaction.ts'
 import type { Faults } from './transaction/faults.ts'
 import type { RunObserver } from './transaction/observers.ts'
 
-export type { DefinitionChange, UndatedEvent } from './intake/deployments.ts'
+export type { DefinitionChange } from './intake/deployments.ts'
 export type { CallerTransaction } from './transaction/caller-transaction.ts'
 
 export interface EngineOptions {

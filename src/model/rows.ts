@@ -4,6 +4,7 @@
  */
 
 import type { DrainReason, InstanceOutcome, InstanceState, Phase } from '../net/marking.ts'
+import type { EventPlace } from './events/events.ts'
 import { bigint, bool, int, json, jsonb, list, type RowOf, table, text, time, uuid } from './table.ts'
 
 export type JsonText = string
@@ -269,24 +270,14 @@ export interface QueueCounts {
 }
 
 /**
- * One stored line of the audit trail. The event that ends a lease tells the whole lease (leased_at, leased_by,
- * started_at in `data`); the view `workflow_history` shows it as the several events it stands for.
+ * One line of the audit trail as it is read. Its type may be one that this version does not know. The event that ends a
+ * lease records the whole lease (leased_at, leased_by, started_at in `data`); the view `workflow_history` shows it as the
+ * several events it stands for.
  */
-export interface EventRow {
-  /** null: about an instance, not a run. */
-  readonly runId: string | null
-  readonly instanceId: string | null
-  readonly seq: number | null
-  readonly type: string
-  readonly node: string | null
-  readonly actor: string | null
-  readonly tenant: string | null
-  readonly data: JsonText | null
-  readonly at: number
-}
-
-export interface StoredEvent extends EventRow {
+export interface StoredEvent extends EventPlace {
   readonly id: number
+  readonly type: string
+  readonly data: JsonText | null
 }
 
 export const UNIQUE = table('workflow_unique', {

@@ -26,6 +26,8 @@
  * leased at once. workflow_history shows each event by itself. Events without a transition (progress, run.* …) are not here.
  * test/model/run-transitions.test.ts performs every row with the engine and by plain SQL on both stores.
  */
+
+import type { RunEventType } from './events/events.ts'
 import type { RunStatus } from './rows.ts'
 
 export type RunHappening =
@@ -85,7 +87,7 @@ export interface RunTransition {
   /** null: always, unless another row with the same happening has a guard that holds. */
   readonly guard: RunGuard | null
   readonly to: RunStatus
-  readonly event: string
+  readonly event: RunEventType
   readonly by: readonly Party[]
 }
 
@@ -98,12 +100,12 @@ type Row = readonly [
   happening: RunHappening,
   guard: RunGuard | null,
   to: RunStatus,
-  event: string,
+  event: RunEventType,
   by: readonly Party[],
 ]
 
 // biome-ignore format: one line per transition
-const ROWS: readonly Row[] = [
+const ROWS = [
   [null,        'create',      null,           'pending',   'created',      BOTH],
 
   ['pending',   'claim',       null,           'leased',    'leased',       BOTH],
@@ -142,7 +144,7 @@ const ROWS: readonly Row[] = [
   ['failed',    'undo_late',   null,           'succeeded', 'succeeded',    ENGINE],
   ['failed',    'redrive',     null,           'pending',   'redriven',     ENGINE],
   ['cancelled', 'redrive',     null,           'pending',   'redriven',     ENGINE],
-]
+] as const satisfies readonly Row[]
 
 export const RUN_TRANSITIONS: readonly RunTransition[] = ROWS.map(([from, happening, guard, to, event, by]) => ({
   ...{ from, happening, guard, to, event, by },
@@ -166,15 +168,20 @@ function known(): Known {
   return index
 }
 
+type EventOf<R, H, G> = R extends readonly [unknown, H, G, unknown, infer E, unknown] ? E : never
+
+/** `event`: of the types that this happening may record under this guard. */
+type Transition<H, G> = RunTransition & { readonly event: EventOf<(typeof ROWS)[number], H, G> }
+
 /** The engine's transition for what happens to a run of this status. Throws if there is none: nothing may be written. */
-export function transitionOf(
+export function transitionOf<H extends RunHappening, G extends RunGuard | null = null>(
   from: RunStatus | null,
-  happening: RunHappening,
-  guard: RunGuard | null = null,
-): RunTransition {
+  happening: H,
+  guard: G = null as G,
+): Transition<H, G> {
   const transition = KNOWN[happening]?.[from ?? 'none']?.[guard ?? 'none']
   if (transition === undefined) {
     throw new Error(`a run that is ${from ?? 'new'} has no transition '${happening}' (${guard ?? 'no guard'})`)
   }
-  return transition
+  return transition as Transition<H, G>
 }

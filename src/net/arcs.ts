@@ -74,7 +74,7 @@ function route(d: Draft, node: Node, at: Spent, args: () => Json | null, ending:
   }
   const taken = takenArcs(d, node, around)
   const handled = status !== 'failed' || taken.some((t) => t.arc.when !== null)
-  if (status === 'skipped') d.event('node.skipped', node.key, values.error)
+  if (status === 'skipped') d.event('node.skipped', node.key, error === null ? null : nodeFailure(error, node.key))
   recordRouting(d, node, at, status, taken, handled)
   if (error !== null && !fallsAtOnce(d, handled)) noteFailure(d, node.key, error, handled)
   if (!handled && error !== null) {

@@ -2,7 +2,7 @@
 import type { CompiledNet } from './compile.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
 import type { Payload } from './guards.ts'
-import type { Effect, Failure, InstanceState, Marking, Place } from './marking.ts'
+import type { Effect, Failure, InstanceState, Marking, NetEventData, Place } from './marking.ts'
 import type { Json, Net, Node } from './net.ts'
 import { SLOT, type SlotEntry, type SlotKey, type SlotPrefix } from './slots.ts'
 import { mayFollow } from './transitions.ts'
@@ -146,8 +146,8 @@ export class Draft {
     return values
   }
 
-  event(type: string, node: string | null, data: object | Json): void {
-    this.effects.push({ do: 'event', type, node, data: data as Json })
+  event<T extends keyof NetEventData>(type: T, node: string | null, data: NetEventData[T]): void {
+    this.effects.push({ do: 'event', type, node, data } as Effect)
   }
 
   /** Starts a run at this place. */

@@ -2,7 +2,9 @@
  * The marking: all that moves while a net runs. The narrow part is one row of `workflow_instance`; the wide part
  * (join counts, scopes, held tokens, context, undo list) is in slots, of which only the touched ones are loaded.
  */
-import type { Json } from './net.ts'
+import type { Closed } from './lists.ts'
+import type { Json, Work } from './net.ts'
+import type { NodeFailure } from './slots.ts'
 
 export type Phase = 'forward' | 'drain' | 'undo' | 'final' | 'ended'
 
@@ -122,6 +124,56 @@ export type Happening =
   | { readonly kind: 'resume'; readonly places: readonly Place[] }
   | { readonly kind: 'engine_error'; readonly error: Failure }
 
+/** What `fire` records, by type. Those that a net without `tells` leaves out are marked. */
+export interface NetEventData {
+  'instance.draining': { readonly reason: DrainReason; readonly error: NodeFailure }
+  'instance.compensating': null
+  /** At how many places. */
+  'instance.resumed': number
+  /** Only with `tells`. `rule`: which one decided; null: none did. */
+  'node.admitted': { readonly fire: number; readonly rule: number | null }
+  /** Data only with `tells`. */
+  'node.held': { readonly token: number; readonly rule: number | null } | null
+  /** A number: so many held tokens at the end of the instance. The others only with `tells`. */
+  'node.discarded':
+    | { readonly rule: number | null }
+    | { readonly token: number; readonly why: 'complete' }
+    | number
+    | null
+  /** Only with `tells`, and not of runs. `item`: of a list. */
+  'node.fired': { readonly fire: number; readonly kind: Work['kind']; readonly item?: number }
+  /** Only with `tells`: an item that is a nested workflow. */
+  'node.item_ended': { readonly fire: number; readonly item: number; readonly status: 'succeeded' | 'failed' }
+  /** Only with `tells`. `taken`: the indexes of the arcs; `handled`: of a failure. */
+  'node.routed': {
+    readonly fire: number
+    readonly status: 'succeeded' | 'skipped' | 'failed'
+    readonly mode: 'first' | 'every'
+    readonly arcs: number
+    readonly taken: readonly number[]
+    readonly to: readonly string[]
+    readonly matched: boolean
+    readonly handled?: boolean
+  }
+  'node.skipped': NodeFailure | null
+  'node.rerun': { readonly because: 'policy'; readonly error: NodeFailure }
+  'node.final_failed': NodeFailure
+  /** Only with `tells`. `max`: items in flight. */
+  'each.opened': { readonly fire: number; readonly total: number; readonly max: number | null }
+  /** Only with `tells`. */
+  'each.closed': Closed
+  late_success: Place
+}
+
+type NetEventEffect = {
+  readonly [T in keyof NetEventData]: {
+    readonly do: 'event'
+    readonly type: T
+    readonly node: string | null
+    readonly data: NetEventData[T]
+  }
+}[keyof NetEventData]
+
 export type Effect =
   /** `rendered`: args come from the node's template and are the payload; otherwise they are the token's. */
   | {
@@ -163,7 +215,7 @@ export type Effect =
   | { readonly do: 'signal-active' }
   /** Set (or clear) the instance's deadline, from now. */
   | { readonly do: 'deadline'; readonly inMs: number | null }
-  | { readonly do: 'event'; readonly type: string; readonly node: string | null; readonly data: Json | null }
+  | NetEventEffect
   | { readonly do: 'end'; readonly state: InstanceState; readonly outcome: InstanceOutcome }
 
 export function newMarking(state: 'idle' | 'queued' = 'queued'): Marking {

@@ -6,11 +6,11 @@
 
 import type { Commands, NewCommand } from '../model/commands.ts'
 import type { DefinitionHead, DefinitionName, DefinitionRow, Definitions } from '../model/definitions.ts'
+import type { EventRow } from '../model/events/events.ts'
 import type { FiringNeed, FiringsLoaded } from '../model/queries/firings.ts'
 import type { Queries } from '../model/queries/queries.ts'
 import type { Keys, Listing, Registry } from '../model/registry.ts'
 import type {
-  EventRow,
   GateRow,
   InstanceRow,
   ItemChunk,

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { EVENT_TYPES, isInstanceEvent, isNodeEvent, isRunEvent, isStoreEvent } from '../../src/model/events/events.ts'
 import { RUN_TRANSITIONS } from '../../src/model/run-transitions.ts'
 import { SLOT_KINDS } from '../../src/net/slots.ts'
 import { readSchemaFiles } from '../../src/store/schema-files.ts'
@@ -97,8 +98,17 @@ describe('docs/schema.md', () => {
     expect(described).toEqual(SLOT_KINDS.map(({ pattern, holds, writers }) => [pattern, holds, writers]))
   })
 
+  it.each([
+    ['Events of runs', isRunEvent],
+    ['Events of instances', (type: string) => isInstanceEvent(type) || (isNodeEvent(type) && !isRunEvent(type))],
+    ['Other events', isStoreEvent],
+  ] as const)('%s: has every type, and no other', (title, belongs) => {
+    const table = section('Events').split(`\n### ${title}\n`)[1] ?? ''
+    const described = rowsIn(table).map(([type = '']) => code(type)[0] as string)
+    expect(described.toSorted()).toEqual(EVENT_TYPES.filter((type) => belongs(type)).toSorted())
+  })
+
   it('has the event of every transition of a run', () => {
-    const described = rowsIn(section('Events')).map(([type = '']) => code(type)[0])
-    expect(described).toEqual(expect.arrayContaining(RUN_TRANSITIONS.map(({ event }) => event)))
+    expect(EVENT_TYPES).toEqual(expect.arrayContaining(RUN_TRANSITIONS.map(({ event }) => event)))
   })
 })

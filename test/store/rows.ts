@@ -1,7 +1,7 @@
 /** Rows to start a test from: everything filled in, only what the test is about named. */
 import { newId } from '../../src/kernel/ids.ts'
+import type { EventRow } from '../../src/model/events/events.ts'
 import {
-  type EventRow,
   type GateRow,
   INSTANCE,
   type InstanceRow,
@@ -9,6 +9,7 @@ import {
   RUN,
   type RunRow,
   type ScheduleRow,
+  type StoredEvent,
   type WorkerRow,
 } from '../../src/model/rows.ts'
 import { blank } from '../../src/model/table.ts'
@@ -114,7 +115,8 @@ export function aWorker(given: Partial<WorkerRow> = {}): WorkerRow {
   }
 }
 
-export function anEvent(given: Partial<EventRow> & { readonly type: string }): EventRow {
+/** Also of types that the engine does not know. */
+export function anEvent(given: Partial<StoredEvent> & { readonly type: string }): EventRow {
   return {
     runId: null,
     instanceId: null,
@@ -125,7 +127,7 @@ export function anEvent(given: Partial<EventRow> & { readonly type: string }): E
     data: null,
     at: T0,
     ...given,
-  }
+  } as EventRow
 }
 
 export function aSchedule(name: string, given: Partial<ScheduleRow> = {}): ScheduleRow {

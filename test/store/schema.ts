@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { aRun, T0 } from './rows.ts'
+import { anEvent, aRun, T0 } from './rows.ts'
 import { put } from './subject.ts'
 import type { Current } from './suite.ts'
 
@@ -88,19 +88,7 @@ export function schemaTopic(current: Current): void {
     await expect(sql(`UPDATE workflow_run SET status = 'running' WHERE id = '${run.id}'`)).rejects.toThrow()
     for (const word of ['leased', 'started', 'heartbeat', 'succeeded', 'failed', 'retried', 'cancelled']) {
       await put(store, {
-        events: [
-          {
-            runId: run.id,
-            instanceId: null,
-            seq: null,
-            type: word,
-            node: null,
-            actor: null,
-            tenant: null,
-            data: null,
-            at: T0,
-          },
-        ],
+        events: [anEvent({ runId: run.id, type: word })],
       })
     }
     await expect(

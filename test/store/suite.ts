@@ -5,6 +5,7 @@ import { commandTopic } from './commands.ts'
 import { definitionTopic } from './definitions.ts'
 import { doctorTopic } from './doctor.ts'
 import { dueTopic } from './due.ts'
+import { eventTypeTopic } from './event-types.ts'
 import { historyTopic } from './history.ts'
 import { inboxTopic } from './inbox.ts'
 import { keyTopic } from './keys.ts'
@@ -40,6 +41,7 @@ const TOPICS: Readonly<Record<string, (current: Current) => void>> = {
   loads: loadTopic,
   results: resultTopic,
   history: historyTopic,
+  'types of events': eventTypeTopic,
   'sessions and leases': leaseTopic,
   'leases of their own': ownLeaseTopic,
   'what is due': dueTopic,

@@ -3,7 +3,7 @@
 import type { Queries } from '../../model/queries/queries.ts'
 import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
-import { plainTrace, RUN_OUTCOMES, type Trace, type TracedData } from '../../notations/interface/trace.ts'
+import { plainOutcome, plainTrace, type Trace, type TracedData } from '../../notations/interface/trace.ts'
 import { projectionOf } from '../../notations/notations.ts'
 import { span } from '../../views/words.ts'
 import { json } from '../../wire/value.ts'
@@ -41,8 +41,8 @@ export class Tracer {
 
   /** Steps worth a line, in the order in which they happened. */
   async steps(events: readonly StoredEvent[]): Promise<readonly TraceStep[]> {
-    const told = (type: string): boolean => RUN_OUTCOMES[type] !== undefined || type === 'returned'
-    const ids = events.filter((e) => e.runId !== null && told(e.type)).map((e) => e.runId as string)
+    const shown = (event: StoredEvent): boolean => plainOutcome(event) !== undefined || event.type === 'returned'
+    const ids = events.filter((e) => e.runId !== null && shown(e)).map((e) => e.runId as string)
     const runs = new Map((await this.#queries.runs({ ids: [...new Set(ids)] })).map((run) => [run.id, run]))
     const steps: TraceStep[] = []
     for (const event of events) {

@@ -3,6 +3,7 @@
 import { missing, PetrelError } from '../../kernel/errors.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import { scopedName } from '../../kernel/scoped-names.ts'
+import { type EventData, storeEvent } from '../../model/events/events.ts'
 import type { LimitParams } from '../../model/limits.ts'
 import { checkLimit, isSlotKey } from '../../model/limits.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
@@ -62,7 +63,7 @@ export class Control {
           { state: row.state },
         )
       }
-      if (p.undo !== true) return happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor)
+      if (p.undo !== true) return happenBy(change, p.id, { kind: 'cancel' }, 'instance.cancel_requested', p.actor, {})
       if (row.phase !== 'forward') {
         const message = `instance ${p.id} is ending already (${row.reason ?? row.phase}); its work cannot be undone any more`
         throw new PetrelError('conflict', message, { state: row.state })
@@ -199,7 +200,7 @@ export class Control {
         bring(change, run, {}, null, commands.get(id) ?? null)
         if (run.role === 'work') places.push(placeOf(run))
       }
-      happenBy(change, p.id, { kind: 'resume', places }, 'instance.resume_requested', p.actor)
+      happenBy(change, p.id, { kind: 'resume', places }, 'instance.resume_requested', p.actor, {})
     })
   }
 
@@ -220,19 +221,8 @@ export class Control {
       need: {},
       fold: (change) => {
         change.queues.set(p.queue, { name: p.queue, paused: p.paused })
-        const data = JSON.stringify({ queue: p.queue })
         const type = p.paused ? 'queue.paused' : 'queue.resumed'
-        change.events.push({
-          runId: null,
-          instanceId: null,
-          seq: null,
-          type,
-          node: null,
-          actor: p.actor,
-          tenant: null,
-          data,
-          at: change.now,
-        })
+        change.events.push(storeEvent(type, { queue: p.queue }, { actor: p.actor, tenant: null, at: change.now }))
       },
     })
   }
@@ -250,9 +240,8 @@ export class Control {
       if (worker.state === 'terminate' || worker.state === p.state) return worker
       const told: WorkerRow = { ...worker, state: p.state }
       change.workers.set(p.id, told)
-      const data = JSON.stringify({ worker: p.id, state: p.state })
-      const about = { runId: null, instanceId: null, seq: null, node: null, tenant: worker.tenant }
-      change.events.push({ ...about, type: 'worker.directed', actor: p.actor, data, at: change.now })
+      const about = { actor: p.actor, tenant: worker.tenant, at: change.now }
+      change.events.push(storeEvent('worker.directed', { worker: p.id, state: p.state }, about))
       return told
     })
     if (p.now === true && value.holds === 'lease') await this.#deps.store.sweep.beatLease({ worker: value, ttlMs: 0 })
@@ -304,15 +293,17 @@ function retriedBy(meta: Json | null, actor: string | null): Json | null {
   return { ...(typeof meta === 'object' && !Array.isArray(meta) ? meta : {}), retried_by: actor }
 }
 
-function happenBy(
+type Request = 'instance.patched' | 'instance.cancel_requested' | 'instance.resume_requested'
+
+function happenBy<T extends Request>(
   change: WorkingSet,
   id: string,
   happening: Happening,
-  event: string,
+  event: T,
   actor: string | null,
-  more: { readonly [name: string]: Json } = {},
+  more: Omit<NonNullable<EventData[T]>, 'actor'>,
 ): void {
   const data = { ...(actor === null ? {} : { actor }), ...more }
-  recordEvent(change, memberOf(change, id), event, null, Object.keys(data).length === 0 ? null : data)
+  recordEvent(change, memberOf(change, id), event, null, (Object.keys(data).length === 0 ? null : data) as EventData[T])
   happen(change, id, happening)
 }

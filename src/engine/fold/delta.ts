@@ -1,5 +1,6 @@
 /** What a transaction writes, out of what was folded in it. */
 
+import { eventRow } from '../../model/events/events.ts'
 import type { InstanceRow, SlotRow } from '../../model/rows.ts'
 import type { Delta } from '../../store/store.ts'
 import { freezeItems } from './instance/item-chunks.ts'
@@ -43,7 +44,7 @@ export function deltaOf(change: WorkingSet): Delta {
     workers: { put: [...change.workers.values()] },
     uniques: { put: [...change.uniques.values()] },
     ...(change.commands.size === 0 ? {} : { commands: { put: [...change.commands.values()] } }),
-    events: change.events,
+    events: change.events.map(eventRow),
   }
 }
 

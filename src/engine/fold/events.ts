@@ -1,16 +1,16 @@
 /** Events of a working set. Those of an instance are numbered without gaps. */
 
+import type { EventData, EventType, NewEvent, RunEventType } from '../../model/events/events.ts'
 import type { RunRow } from '../../model/rows.ts'
-import type { Json } from '../../net/net.ts'
 import { memberOf } from './members.ts'
 import type { Events, Member } from './working-set.ts'
 
-export function recordEvent(
+export function recordEvent<T extends EventType>(
   change: Pick<Events, 'events' | 'now'>,
   member: Member,
-  type: string,
+  type: T,
   node: string | null,
-  data: Json | null,
+  data: EventData[T],
   actor: string | null = null,
 ): void {
   member.dirty = true
@@ -23,16 +23,16 @@ export function recordEvent(
     node,
     actor,
     tenant,
-    data: data === null ? null : JSON.stringify(data),
+    data,
     at: change.now,
-  })
+  } as NewEvent)
 }
 
-export function recordRunEvent(
+export function recordRunEvent<T extends RunEventType>(
   change: Events,
   run: RunRow,
-  type: string,
-  data: Json | null,
+  type: T,
+  data: EventData[T],
   actor: string | null = null,
 ): void {
   let seq: number | null = null
@@ -49,9 +49,9 @@ export function recordRunEvent(
     node: run.node,
     actor,
     tenant: run.tenant,
-    data: data === null ? null : JSON.stringify(data),
+    data,
     at: change.now,
-  })
+  } as NewEvent)
 }
 
 /** The first start of any run is the instance's. */
@@ -66,14 +66,17 @@ export function noteStart(change: Events, run: RunRow, startedAt: number | null)
   }
 }
 
-/** Events of a node whose work has failed. */
-const FAILURES: ReadonlySet<string> = new Set(['failed', 'gate.rejected', 'node.failed'])
+/** Of a node whose work has failed. */
+type FailureEvent = Extract<NewEvent, { readonly type: 'failed' | 'gate.rejected' | 'node.failed' }>
 
-/** The latest failure of this node is not final: the net runs the work again. */
+function isFailure(event: NewEvent): event is FailureEvent {
+  return event.type === 'failed' || event.type === 'gate.rejected' || event.type === 'node.failed'
+}
+
+/** The latest failure of this node is not final: the net runs the work again. It is still unwritten and is extended. */
 export function markRerun(change: Pick<Events, 'events'>, instanceId: string, node: string | null): void {
-  const at = change.events.findLastIndex((e) => e.instanceId === instanceId && e.node === node && FAILURES.has(e.type))
+  const at = change.events.findLastIndex((e) => e.instanceId === instanceId && e.node === node && isFailure(e))
   const event = change.events[at]
-  if (event === undefined) return
-  const data = event.data === null ? {} : (JSON.parse(event.data) as { readonly [key: string]: Json })
-  change.events[at] = { ...event, data: JSON.stringify({ ...data, rerun: true }) }
+  if (event === undefined || !isFailure(event)) return
+  change.events[at] = { ...event, data: { ...event.data, rerun: true } } as FailureEvent
 }

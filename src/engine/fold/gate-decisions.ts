@@ -116,6 +116,6 @@ export function refuseDecided(gate: GateRow): void {
   throw new PetrelError('conflict', `gate ${gate.id} is already ${gate.state}`, { state: gate.state })
 }
 
-function whoOf(actor: string | null, roles: readonly string[], reason: string | null): { readonly [k: string]: Json } {
+function whoOf(actor: string | null, roles: readonly string[], reason: string | null) {
   return { actor, reason, ...(roles.length === 0 ? {} : { roles }) }
 }

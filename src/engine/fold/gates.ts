@@ -1,5 +1,6 @@
 /** Gates open with their node, or with an appeal, and close when no answer is needed any more. */
 
+import type { GateEventData } from '../../model/events/instance-events.ts'
 import { gateOptions } from '../../model/gates.ts'
 import type { GateRow } from '../../model/rows.ts'
 import type { Effect, Place } from '../../net/marking.ts'
@@ -27,7 +28,7 @@ export function openAppeal(
   if (work === undefined) throw new Error(`node '${place.node}' has no appeal`)
   const run = endedAt(change, member, of).id
   const { code, message, category = null } = error
-  const why = { appeal: true, step: place.node, run, error: { code, message, category } }
+  const why = { appeal: true as const, step: place.node, run, error: { code, message, category } }
   open(change, member, { place, work, args: { step: place.node, run, error: error as unknown as Json }, why })
 }
 
@@ -38,7 +39,7 @@ function open(
     readonly place: Place
     readonly work: GateWork
     readonly args: Json | null
-    readonly why: { readonly [k: string]: Json }
+    readonly why: Omit<GateEventData['gate.opened'], 'gate'>
   },
 ): void {
   const { place, work, args } = p

@@ -6,8 +6,7 @@
 import type { InstanceRow } from '../../model/rows.ts'
 import { fire } from '../../net/fire.ts'
 import type { Effect, Happening, InstanceState } from '../../net/marking.ts'
-import type { Json } from '../../net/net.ts'
-import { SLOT } from '../../net/slots.ts'
+import { type NodeFailure, SLOT } from '../../net/slots.ts'
 import { isExecuting } from '../../net/transitions.ts'
 import { markRerun, recordEvent } from './events.ts'
 import { factsOf } from './facts.ts'
@@ -135,6 +134,9 @@ function perform(change: WorkingSet, member: Member, effect: Effect): void {
   }
 }
 
+/** Of an instance that has ended. */
+type EndState = 'completed' | 'failed' | 'cancelled' | 'compensated'
+
 function end(change: WorkingSet, member: Member): void {
   const { row } = member
   member.row = { ...row, endedAt: change.now }
@@ -142,9 +144,9 @@ function end(change: WorkingSet, member: Member): void {
   // Why it failed may have been known long before: a failure that nothing handled drains nothing.
   const error =
     row.state === 'failed' && row.reason === null ? errorOf(change, member) : (member.slots.get(SLOT.error.key) ?? null)
-  recordEvent(change, member, `instance.${row.state}`, null, {
+  recordEvent(change, member, `instance.${row.state as EndState}`, null, {
     outcome: row.outcome,
-    ...(error === null ? {} : { error: error as unknown as Json }),
+    ...(error === null ? {} : { error: error as NodeFailure }),
   })
   childEnded(change, member)
 }

@@ -5,8 +5,8 @@
  */
 
 import type { NewCommand } from '../../model/commands.ts'
+import type { NewEvent } from '../../model/events/events.ts'
 import type {
-  EventRow,
   GateRow,
   InstanceRow,
   ItemChunk,
@@ -93,7 +93,7 @@ export class WorkingSet {
   readonly chunks: ItemChunk[] = []
   readonly netRows = new Map<string, NetRow>()
   readonly names: { readonly name: string; readonly rootId: string }[] = []
-  readonly events: EventRow[] = []
+  readonly events: NewEvent[] = []
   /** Where the `created` event of a new run is. */
   readonly createdEvents = new Map<string, number>()
   readonly signalled = new Set<string>()

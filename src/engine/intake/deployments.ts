@@ -5,7 +5,8 @@
 
 import type { DefinitionHead, DefinitionName, DefinitionRow } from '../../model/definitions.ts'
 import { definitionKey, latestOf } from '../../model/definitions.ts'
-import type { EventRow, NetRow } from '../../model/rows.ts'
+import { eventRow, type NewEvent } from '../../model/events/events.ts'
+import type { NetRow } from '../../model/rows.ts'
 import type { Store } from '../../store/store.ts'
 import { scheduleFor, scheduleName } from './definition-schedule.ts'
 
@@ -16,7 +17,7 @@ export interface Deployments {
     readonly decide: (versions: readonly DefinitionHead[], now: number) => DefinitionChange<T>
   }): Promise<T>
   /** Records an event that concerns no run and no instance. */
-  record(event: UndatedEvent): Promise<void>
+  record(event: (now: number) => NewEvent): Promise<void>
 }
 
 export interface DefinitionChange<T> {
@@ -27,10 +28,8 @@ export interface DefinitionChange<T> {
   readonly retire?: readonly string[]
   readonly restore?: readonly string[]
   readonly nets?: readonly NetRow[]
-  readonly events?: readonly UndatedEvent[]
+  readonly events?: readonly NewEvent[]
 }
-
-export type UndatedEvent = Omit<EventRow, 'at'>
 
 export function deploymentsOn(store: Store): Deployments {
   return {
@@ -45,8 +44,7 @@ export function deploymentsOn(store: Store): Deployments {
           const { result, versions = before, events = [], nets = [], ...rest } = decide(before, now)
           const schedule = scheduleFor(of, latestOf(versions)?.trigger ?? null, schedules.get(name), now)
           const put = schedule === null ? [] : [schedule]
-          const at = events.map((event) => ({ ...event, at: now }))
-          return { delta: { definitions: rest, nets, schedules: { put }, events: at }, result }
+          return { delta: { definitions: rest, nets, schedules: { put }, events: events.map(eventRow) }, result }
         },
       })
     },
@@ -55,7 +53,7 @@ export function deploymentsOn(store: Store): Deployments {
         roots: [],
         wait: true,
         need: {},
-        decide: ({ now }) => ({ delta: { events: [{ ...event, at: now }] }, result: undefined }),
+        decide: ({ now }) => ({ delta: { events: [eventRow(event(now))] }, result: undefined }),
       }),
   }
 }

@@ -5,6 +5,7 @@ import type { Logger } from '../../kernel/logger.ts'
 import { EngineKey } from '../../kernel/scoped-names.ts'
 import { StoreConflictError } from '../../kernel/store-errors.ts'
 import type { EnqueueParams } from '../../model/enqueue.ts'
+import { storeEvent } from '../../model/events/events.ts'
 import type { ScheduleRow } from '../../model/rows.ts'
 import type { ScheduleParams } from '../../model/schedules.ts'
 import type { StartParams } from '../../model/start.ts'
@@ -126,11 +127,11 @@ export class Schedules {
     const busy = schedule.overlap === 'allow' ? false : await this.#previousIsLive(schedule)
     // `enqueue`: stays due until the previous one has ended.
     if (busy && schedule.overlap === 'enqueue') return
-    if (busy && schedule.overlap === 'skip') return this.#advance(schedule, null, 'cron.skipped')
+    if (busy && schedule.overlap === 'skip') return this.#advance(schedule, null)
     if (busy && schedule.overlap === 'cancel_previous') await this.#cancelPrevious(schedule)
     const id = await this.#create(schedule, schedule.nextAt)
-    if (id === null) return this.#advance(schedule, null, 'cron.skipped', 'refused')
-    await this.#advance(schedule, id, 'cron.triggered')
+    if (id === null) return this.#advance(schedule, null, 'refused')
+    await this.#advance(schedule, id)
   }
 
   /** After the clock was set back: no next time lies further ahead than the expression says. Times that fired are not repeated. */
@@ -188,7 +189,7 @@ export class Schedules {
     }
   }
 
-  async #advance(schedule: ScheduleRow, id: string | null, event: string, why = 'overlap'): Promise<void> {
+  async #advance(schedule: ScheduleRow, id: string | null, why: 'overlap' | 'refused' = 'overlap'): Promise<void> {
     await this.#deps.transactor
       .run({
         roots: [],
@@ -206,19 +207,13 @@ export class Schedules {
             lastId: id ?? row.lastId,
             fireCount: row.fireCount + (id === null ? 0 : 1),
           })
-          const reason = id === null ? { reason: why } : {}
-          const data = JSON.stringify({ schedule: row.name, at: row.nextAt, id, ...reason })
-          change.events.push({
-            runId: null,
-            instanceId: null,
-            seq: null,
-            type: event,
-            node: null,
-            actor: null,
-            tenant: row.tenant,
-            data,
-            at: change.now,
-          })
+          const about = { actor: null, tenant: row.tenant, at: change.now }
+          const fired = { schedule: row.name, at: row.nextAt }
+          change.events.push(
+            id === null
+              ? storeEvent('cron.skipped', { ...fired, id, reason: why }, about)
+              : storeEvent('cron.triggered', { ...fired, id }, about),
+          )
         },
       })
       .catch((error: unknown) => {

@@ -164,7 +164,12 @@ function reasonOf(run: RunRow): CompletionRefusal {
   return givenUp ? 'late' : 'duplicate'
 }
 
-function tellRefused(change: WorkingSet, run: RunRow, reason: string, { error }: CheckedOutcome): void {
+function tellRefused(
+  change: WorkingSet,
+  run: RunRow,
+  reason: CompletionRefusal | 'mismatch',
+  { error }: CheckedOutcome,
+): void {
   const outcome = error === null ? 'succeeded' : 'failed'
   recordRunEvent(change, run, 'completion.refused', { reason, outcome })
 }

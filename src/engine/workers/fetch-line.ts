@@ -311,7 +311,7 @@ function tellStart(change: WorkingSet, run: RunRow): void {
     node: run.node,
     actor: worker,
     tenant: run.tenant,
-    data: JSON.stringify(data),
+    data,
     at: change.now,
   })
 }

@@ -1,4 +1,12 @@
 /** Stored events as words that a person follows; the same for all notations unless one has its own. */
+
+import type {
+  EventType,
+  GateEventType,
+  InstanceEventType,
+  NodeEventType,
+  RunEventType,
+} from '../../model/events/events.ts'
 import type { RunRow, StoredEvent } from '../../model/rows.ts'
 import type { Net } from '../../net/net.ts'
 
@@ -25,37 +33,76 @@ export interface Trace {
 
 export type MakeTrace = (net: Net) => Trace
 
-export const RUN_OUTCOMES: { readonly [type: string]: string } = {
+/** null: not worth a line. */
+type Outcomes<T extends EventType> = Readonly<Record<T, string | null>>
+
+const RUN_OUTCOMES: Outcomes<RunEventType> = {
+  created: null,
+  leased: null,
+  started: null,
+  heartbeat: null,
+  progress: null,
   succeeded: 'succeeded',
   failed: 'failed',
-  retried: 'retrying',
   cancelled: 'cancelled',
+  retried: 'retrying',
+  returned: null,
   deferred: 'deferred',
   redriven: 'redriven',
   late_success: 'late success',
+  'completion.refused': null,
+  'run.activated': null,
+  'run.prioritized': null,
+  'run.deleted': null,
+  'run.dismissed': null,
 }
 
-export const INSTANCE_OUTCOMES: { readonly [type: string]: string } = {
-  'gate.opened': 'waiting',
-  'gate.escalated': 'escalated',
-  'gate.approved': 'approved',
-  'gate.rejected': 'rejected',
-  'gate.closed': 'closed',
-  'node.held': 'held',
-  'node.discarded': 'discarded',
-  'node.skipped': 'skipped',
-  'node.rerun': 'once more',
-  'node.final_failed': 'final failed',
+const INSTANCE_OUTCOMES: Outcomes<InstanceEventType | NodeEventType | GateEventType> = {
+  'instance.created': null,
+  'instance.retries': null,
+  'instance.queued': null,
+  'instance.dequeued': null,
   'instance.started': 'started',
+  'instance.waiting': null,
+  'instance.resumed': null,
+  'instance.patched': null,
+  'instance.cancel_requested': null,
+  'instance.resume_requested': null,
   'instance.draining': 'stopping',
   'instance.compensating': 'compensating',
   'instance.completed': 'completed',
   'instance.failed': 'failed',
   'instance.cancelled': 'cancelled',
   'instance.compensated': 'compensated',
+  'node.admitted': null,
+  'node.held': 'held',
+  'node.discarded': 'discarded',
+  'node.fired': null,
+  'node.item_ended': null,
+  'node.completed': null,
+  'node.failed': null,
+  'node.skipped': 'skipped',
+  'node.rerun': 'once more',
+  'node.routed': null,
+  'node.final_failed': 'final failed',
+  'each.opened': null,
+  'each.closed': null,
+  'gate.opened': 'waiting',
+  'gate.linked': null,
+  'gate.voted': null,
+  'gate.escalated': 'escalated',
+  'gate.approved': 'approved',
+  'gate.rejected': 'rejected',
+  'gate.closed': 'closed',
+}
+
+/** undefined: not worth a line, or of a type that this version does not know. */
+export function plainOutcome({ type, runId }: Pick<StoredEvent, 'type' | 'runId'>): string | undefined {
+  const outcomes: { readonly [type: string]: string | null } = runId === null ? INSTANCE_OUTCOMES : RUN_OUTCOMES
+  return outcomes[type] ?? undefined
 }
 
 export const plainTrace: Trace = {
-  outcome: ({ type, runId }) => (runId === null ? INSTANCE_OUTCOMES : RUN_OUTCOMES)[type],
+  outcome: plainOutcome,
   toolsAt: () => undefined,
 }

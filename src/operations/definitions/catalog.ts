@@ -3,7 +3,7 @@
  * versions, the schedule of the trigger and the event that tells of it are written together.
  */
 
-import type { DefinitionChange, EngineApi, UndatedEvent } from '../../engine/api.ts'
+import type { DefinitionChange, EngineApi } from '../../engine/api.ts'
 import { type DefinitionStarted, type StartDefinition, unknownDefinition } from '../../engine/intake/definitions.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { sha256 } from '../../kernel/hash.ts'
@@ -18,8 +18,8 @@ import {
   type DefinitionRow,
   latestOf,
 } from '../../model/definitions.ts'
+import { storeEvent } from '../../model/events/events.ts'
 import type { NetRow } from '../../model/rows.ts'
-import type { Json } from '../../net/net.ts'
 import { DefinitionError, type LocatedMistake } from '../../notations/source/mistakes.ts'
 import type { ReadOptions, Resolve } from '../../notations/source/others.ts'
 import { closest } from '../../notations/source/reader.ts'
@@ -121,7 +121,7 @@ export class Catalog {
         const retire = meant.filter((v) => v.retiredAt === null)
         const gone = new Set(retire.map((v) => v.id))
         const after = versions.map((v) => (gone.has(v.id) ? { ...v, retiredAt: now } : v))
-        const events = retire.map((v) => told('workflow.retired', v, actor, named(v)))
+        const events = retire.map((v) => storeEvent('workflow.retired', named(v), { actor, tenant: v.tenant, at: now }))
         return { result: meant.map((v) => v.id), versions: after, retire: [...gone], events }
       },
     })
@@ -184,7 +184,10 @@ function taken(
   const row: DefinitionRow = { ...draft, id, version, number, usedAt: null, retiredAt: null, latest: false }
   const own = what === 'restored' ? { ...step.head, retiredAt: null } : row
   const after = versions.some((v) => v.id === id) ? versions.map((v) => (v.id === id ? own : v)) : [...versions, own]
-  const events = [told('workflow.deployed', own, draft.createdBy, { ...named(own), dialect: own.dialect, what })]
+  const deployed = { ...named(own), dialect: own.dialect, what }
+  const events = [
+    storeEvent('workflow.deployed', deployed, { actor: draft.createdBy, tenant: own.tenant, at: draft.createdAt }),
+  ]
   if (what === 'restored') {
     return { result: { what, row: null, own }, versions: after, restore: [id], events }
   }
@@ -220,11 +223,6 @@ function frozenParts({ name, version }: DefinitionHead): LocatedMistake {
   }
 }
 
-function named({ id, name, version }: DefinitionHead): { readonly [key: string]: Json } {
+function named({ id, name, version }: DefinitionHead) {
   return { id, name, version }
-}
-
-function told(type: string, { tenant }: DefinitionName, actor: string | null, data: Json): UndatedEvent {
-  const nowhere = { runId: null, instanceId: null, seq: null, node: null }
-  return { ...nowhere, type, actor, tenant, data: JSON.stringify(data) }
 }

@@ -11,6 +11,7 @@ import { newId } from '../../kernel/ids.ts'
 import { storableText } from '../../kernel/json-limits.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import type { DefinitionHead, TriggerWords } from '../../model/definitions.ts'
+import { storeEvent } from '../../model/events/events.ts'
 import type { Json } from '../../net/net.ts'
 import { closest } from '../../notations/source/reader.ts'
 
@@ -115,14 +116,14 @@ export class Events {
   }
 
   async #tell(p: Publish, started: readonly Started[], passed: readonly Passed[]): Promise<void> {
-    const data = JSON.stringify({
+    const data = {
       event: p.type,
       event_id: p.id,
       started: started.map(({ name, version, instanceId, created }) => ({ name, version, id: instanceId, created })),
       passed,
-    })
-    const about = { runId: null, instanceId: null, seq: null, node: null, actor: p.actor, tenant: p.tenant }
-    await this.#engine.deployments.record({ ...about, type: 'workflow.triggered', data })
+    }
+    const { actor, tenant } = p
+    await this.#engine.deployments.record((at) => storeEvent('workflow.triggered', data, { actor, tenant, at }))
   }
 
   async #unknown({ type, tenant }: Publish): Promise<PetrelError> {

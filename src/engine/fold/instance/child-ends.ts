@@ -3,7 +3,6 @@
 import type { InstanceRow } from '../../../model/rows.ts'
 import type { Failure, Outcome, Place } from '../../../net/marking.ts'
 import { TERMINAL } from '../../../net/marking.ts'
-import type { Json } from '../../../net/net.ts'
 import { CANCELLED } from '../../../net/phases.ts'
 import { SLOT } from '../../../net/slots.ts'
 import { recordEvent } from '../events.ts'
@@ -51,7 +50,7 @@ function recordChildEnd(
     name: child.name,
     state: child.state,
     duration_ms: change.now - child.createdAt,
-    ...('error' in outcome ? { error: outcome.error as unknown as Json } : {}),
+    ...('error' in outcome ? { error: outcome.error } : {}),
   })
 }
 

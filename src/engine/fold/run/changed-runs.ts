@@ -1,14 +1,14 @@
 /** Runs of a working set: created, changed, ended. */
 
 import { unscopedName } from '../../../kernel/scoped-names.ts'
+import type { Ending as EndData } from '../../../model/events/run-events.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Failure } from '../../../net/marking.ts'
-import type { Json } from '../../../net/net.ts'
 import { recordRunEvent } from '../events.ts'
 import { memberOf } from '../members.ts'
 import { type ChangedRuns, type Events, follow, type Runs, type WorkingSet } from '../working-set.ts'
-import { iso, reasonOf, storyOf } from './lease-events.ts'
+import { iso, reasonOf, storyOf, type Writable } from './lease-events.ts'
 import { CANCELLED_UNSTARTED, type Finish, finished, placeOf } from './runs.ts'
 
 export function findRun(change: Runs, id: string): RunRow | undefined {
@@ -32,7 +32,7 @@ export function addRun(change: WorkingSet, run: RunRow, actor: string | null = n
     const error = JSON.parse(run.error ?? 'null') as Failure
     recordRunEvent(change, run, event, null)
     recordRunEvent(change, run, transitionOf(created, 'refuse').event, {
-      error: error as unknown as Json,
+      error,
       attempt: run.attempt,
     })
     follow(change, run.instanceId, { kind: 'ended', place: placeOf(run), outcome: { kind: 'failed', error } })
@@ -64,11 +64,8 @@ export function handedOut(
   if (at === undefined || event === undefined) return
   change.events[at] = {
     ...event,
-    data: JSON.stringify({
-      leased_at: iso(run.leasedAt),
-      leased_by: unscopedName(run.leasedBy),
-      ...change.counted.get(run.id),
-    }),
+    type: 'created',
+    data: { leased_at: iso(run.leasedAt), leased_by: unscopedName(run.leasedBy), ...change.counted.get(run.id) },
   }
 }
 
@@ -81,7 +78,7 @@ export function finishRun(change: Ending, run: RunRow, how: Finish): RunRow {
   const member = run.instanceId === null ? null : memberOf(change, run.instanceId)
   const { to, event } = transitionOf(run.status, how.happening, how.guard)
   const row = finished(run, to, how, member === null ? null : member.seq + 1)
-  const data = storyOf(run, how.told)
+  const data: Writable<EndData> = storyOf(run, how.told)
   if (how.error !== null) Object.assign(data, reasonOf(how.error), { error: how.error })
   if (to !== 'succeeded') data.attempt = row.attempt
   replaceRun(change, row)

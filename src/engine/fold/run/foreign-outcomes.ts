@@ -6,6 +6,7 @@
  */
 
 import { storableText } from '../../../kernel/json-limits.ts'
+import type { LeaseStory } from '../../../model/events/run-events.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Failure, Outcome } from '../../../net/marking.ts'
@@ -45,7 +46,7 @@ export function finishedOutside(change: WorkingSet, runId: string, instead: Fail
     change.endedIds.push(row.id)
     return
   }
-  const about = error === null ? {} : { error: error as unknown as Json, attempt: row.attempt }
+  const about = error === null ? {} : { error, attempt: row.attempt }
   const data = { ...story, ...about }
   recordRunEvent(change, row, event, Object.keys(data).length === 0 ? null : data)
   if (row.status === 'succeeded') change.results.record(row)
@@ -54,7 +55,7 @@ export function finishedOutside(change: WorkingSet, runId: string, instead: Fail
 }
 
 /** Cancelled while a session held it: that lease is untold. The write that ended it took the holder's name. */
-function untold(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Record<string, Json> {
+function untold(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): LeaseStory {
   const { sessionId } = run
   if (sessionId === null) return {}
   const session = change.loaded.sessions.get(sessionId)

@@ -1,14 +1,17 @@
 /** What events tell of leases: to keep writes few, the event that ends a lease tells all of it. */
 
 import { unscopedName } from '../../../kernel/scoped-names.ts'
+import type { LeaseStory, WorkStory } from '../../../model/events/run-events.ts'
 import { LEASE_LOST_CODES, type RunRow, type StoredEvent } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
-import type { Json } from '../../../net/net.ts'
 import type { Said } from './remarks.ts'
 
+/** While it is put together. */
+export type Writable<T> = { -readonly [F in keyof T]: T[F] }
+
 /** The same with what its worker said: its notes, and which context entries it wrote. */
-export function storyOf(run: RunRow, told: { readonly startedAt: number | null } & Said): Record<string, Json> {
-  const story = leaseStory(run, told.startedAt)
+export function storyOf(run: RunRow, told: { readonly startedAt: number | null } & Said): Writable<WorkStory> {
+  const story: Writable<WorkStory> = leaseStory(run, told.startedAt)
   if (told.set !== undefined) story.set = Object.keys(told.set)
   if (told.notes !== undefined) story.notes = told.notes
   if (told.notesDropped !== undefined) story.notes_dropped = told.notesDropped
@@ -16,8 +19,8 @@ export function storyOf(run: RunRow, told: { readonly startedAt: number | null }
 }
 
 /** What the event that ends a lease must tell of it. */
-export function leaseStory(run: RunRow, startedAt: number | null): Record<string, Json> {
-  const story: Record<string, Json> = {}
+export function leaseStory(run: RunRow, startedAt: number | null): Writable<LeaseStory> {
+  const story: Writable<LeaseStory> = {}
   // Leases of their own and of foreign clients (which have no leasedAt) are told when they begin, deferred ones when
   // they are deferred.
   if (run.leaseMs !== null || run.leasedAt === null || run.deferred) return story

@@ -9,7 +9,6 @@ import type { Command } from '../../../model/commands.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
-import type { Json } from '../../../net/net.ts'
 import { noteStart, recordRunEvent } from '../events.ts'
 import { happen } from '../happenings.ts'
 import { fallDue, overtake } from '../instance/deadline.ts'
@@ -189,7 +188,7 @@ export function failExecution(
     ...storyOf(run, unwritten(told)),
     ...reasonOf(error),
     attempt: row.attempt,
-    error: error as unknown as Json,
+    error,
     run_at: iso(row.runAt),
   }
   recordRunEvent(change, row, transitionOf(run.status, 'fail', 'attempt_left').event, data)
@@ -313,7 +312,7 @@ export function requeue(
   change.admission.release(run)
   const row = requeued(run, { error, reportId: told.reportId })
   replaceRun(change, row)
-  const data = { attempt: row.attempt, ...(error === null ? {} : { error: error as unknown as Json }) }
+  const data = { attempt: row.attempt, ...(error === null ? {} : { error }) }
   const { event } = transitionOf(run.status, 'requeue')
   recordRunEvent(change, row, event, { ...storyOf(run, { ...unwritten(told), startedAt: null }), ...data })
 }

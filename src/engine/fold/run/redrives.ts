@@ -4,10 +4,10 @@
  */
 
 import type { Command } from '../../../model/commands.ts'
+import type { RunEventData } from '../../../model/events/run-events.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Effect, Place } from '../../../net/marking.ts'
-import type { Json } from '../../../net/net.ts'
 import { recordRunEvent } from '../events.ts'
 import type { ChangedRuns, Events, Member, WorkingSet } from '../working-set.ts'
 import { replaceRun } from './changed-runs.ts'
@@ -15,12 +15,15 @@ import { placeOf, redriven } from './runs.ts'
 
 type Redriving = Events & ChangedRuns & Pick<WorkingSet, 'redrives' | 'commands'>
 
+/** The gate whose people overruled governance. */
+type RedriveAbout = Pick<NonNullable<RunEventData['redriven']>, 'gate'>
+
 export interface Redrive {
   readonly run: RunRow
   /** What was asked of a service for it, if it was. */
   readonly command: Command | null
   /** Told with its event. */
-  readonly about: { readonly [key: string]: Json }
+  readonly about: RedriveAbout
   readonly actor: string | null
 }
 
@@ -28,7 +31,7 @@ export interface Redrive {
 export function bring(
   change: Pick<WorkingSet, 'redrives'>,
   run: RunRow,
-  about: { readonly [key: string]: Json } = {},
+  about: RedriveAbout = {},
   actor: string | null = null,
   command: Command | null = null,
 ): void {

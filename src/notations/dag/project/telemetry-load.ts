@@ -1,6 +1,7 @@
 /** Stored events as telemetry. Few statements, however many events; more only for events with a summary. */
 
-import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
+import type { EventType } from '../../../model/events/events.ts'
+import type { GateRow, InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import { type CompiledNet, indexNet } from '../../../net/compile.ts'
 import type { Json, Net } from '../../../net/net.ts'
 import { SLOT, type SlotKey } from '../../../net/slots.ts'
@@ -44,6 +45,7 @@ export async function loadTelemetry(
     const text = NEEDS_REASON.has(event.type) ? kept.get(`${event.instanceId}/${key}`) : undefined
     return text === undefined ? null : (JSON.parse(text) as StepFailure)
   }
+  const rejected = await rejectedGates(reading, ours, failureAt)
   const byRun = new Map(runs.map((run) => [run.id, run]))
   const byGate = new Map(gates.map((gate) => [`${gate.instanceId}/${gate.node}`, gate]))
   const telemetry: TelemetryEvent[] = []
@@ -60,6 +62,7 @@ export async function loadTelemetry(
       execution,
       run: byRun.get(event.runId ?? '') ?? null,
       gate: byGate.get(`${event.instanceId}/${event.node}`) ?? null,
+      rejected: rejected.get(event.instanceId ?? '') ?? null,
       error: failureAt(event, SLOT.error.key),
       undoError: failureAt(event, SLOT.undoError.key),
       cost: ENDS_WELL.has(event.type) ? await costBelow(reading, instance) : null,
@@ -70,9 +73,27 @@ export async function loadTelemetry(
   return telemetry
 }
 
+/** Of instances that stopped waiting and failed with a rejection: the gate that was rejected. */
+async function rejectedGates(
+  reading: Reading,
+  events: readonly StoredEvent[],
+  failureAt: (event: StoredEvent, key: SlotKey) => StepFailure | null,
+): Promise<ReadonlyMap<string, GateRow>> {
+  const places = events.flatMap((event) => {
+    const error = event.type === 'instance.resumed' ? failureAt(event, SLOT.error.key) : null
+    return error?.code === 'rejected' ? [{ instanceId: event.instanceId ?? '', node: error.node ?? '' }] : []
+  })
+  const gates = places.length === 0 ? [] : await reading.queries.steps.gatesAt(places)
+  return new Map(gates.map((gate) => [gate.instanceId, gate]))
+}
+
 /** The telemetry of these depends on why the instance failed. */
-const NEEDS_REASON: ReadonlySet<string> = new Set(['instance.failed', 'instance.cancelled', 'instance.resumed'])
-const ENDS_WELL: ReadonlySet<string> = new Set(['instance.completed', 'instance.compensated'])
+const NEEDS_REASON: ReadonlySet<string> = new Set<EventType>([
+  'instance.failed',
+  'instance.cancelled',
+  'instance.resumed',
+])
+const ENDS_WELL: ReadonlySet<string> = new Set<EventType>(['instance.completed', 'instance.compensated'])
 const indexed = new WeakMap<Net, CompiledNet>()
 
 async function netsOf(

@@ -10,11 +10,13 @@
  * step also records its start, and the creation of a workflow that need not wait also records idle and queued.
  */
 
+import { isInstanceEvent, isNodeEvent, type StoredData } from '../../../model/events/events.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { GateRow, InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
 import type { Json, Net, Node } from '../../../net/net.ts'
 import type { Cost } from './cost.ts'
+import { again, ofRun, onFailureOf } from './telemetry-runs.ts'
 
 /** Shared by all events of one execution: the outermost workflow and everything nested in it. */
 export interface Execution {
@@ -35,6 +37,8 @@ export interface TelemetryFacts {
   readonly run: RunBrief | null
   /** The latest gate at the event's node. */
   readonly gate: GateRow | null
+  /** Of an instance that failed because a gate was rejected: that gate. */
+  readonly rejected: GateRow | null
   /** Why it stopped, and why its rollback did; included when it has failed. */
   readonly error: StepFailure | null
   readonly undoError: StepFailure | null
@@ -57,13 +61,11 @@ export interface TelemetryEvent {
 }
 
 /** `at`: when it happened, if that was before the line was written. */
-type EventDraft = readonly [name: string, payload: { readonly [key: string]: Json }, at?: number]
-type Data = { readonly [key: string]: Json | undefined }
-
+export type EventDraft = readonly [name: string, payload: { readonly [key: string]: Json }, at?: number]
 /** In the order in which it happened. */
 export function telemetryOf(facts: TelemetryFacts): readonly TelemetryEvent[] {
   const { event, instance, execution } = facts
-  const data = (event.data === null ? {} : JSON.parse(event.data)) as Data
+  const data = (event.data === null ? {} : JSON.parse(event.data)) as StoredData
   const drafts = event.runId === null ? ofInstance(facts, data) : ofRun(facts, data)
   const { correlationId } = execution
   return drafts.map(([name, payload, at = event.at], i) => ({
@@ -76,84 +78,15 @@ export function telemetryOf(facts: TelemetryFacts): readonly TelemetryEvent[] {
   }))
 }
 
-function ofRun(facts: TelemetryFacts, data: Data): readonly EventDraft[] {
-  const { event, run, node } = facts
-  if (run === null || node === null || run.item >= 0) return []
-  const step = { stepName: node.key, agent: agentOf(node, run) }
-  const error = (data['error'] ?? null) as Json
-  if (run.role === 'undo') return ofUndo(facts, step, data)
-  const onFailure = onFailureOf(facts.net, node)
-  const start: EventDraft = ['step_started', step, startOf(event, data, run)]
-  switch (event.type) {
-    case 'created':
-    case 'redriven':
-      return [['step_queued', step]]
-    case 'succeeded':
-      return [start, ['step_completed', { ...step, durationMs: lasted(event, data, run) }]]
-    case 'retried': {
-      const about = { error, attempt: data['attempt'] ?? null, retryAt: data['run_at'] ?? null }
-      return [start, ['step_retried', { ...step, ...about }]]
-    }
-    case 'cancelled':
-      if (error !== null) break
-      // Without an error no worker held it: it had not begun, or waited for its next attempt.
-      return run.firstStartedAt === null ? [] : [['step_failed', { ...step, error: STOPPED, onFailure }]]
-    case 'failed':
-      // To be repeated by policy: a failed step stays failed, so this one has not failed yet.
-      if (data['rerun'] === true) return [start, again(step, error)]
-      // It timed out while it waited for its next attempt.
-      if (betweenTries(data, run)) return [['step_failed', { ...step, error, onFailure }]]
-      // Forbidden by governance, and approval is pending: it has not failed yet.
-      if (node.appeal !== undefined && (error as Failure | null)?.category === 'governance') return [start]
-      break
-    default:
-      return []
-  }
-  return [start, ['step_failed', { ...step, error, onFailure }]]
-}
-
-const STOPPED = { code: 'cancelled', message: 'the workflow stopped before it was tried again' }
-
-/** The whole step again, by the policy of the workflow. */
-function again(step: { readonly [key: string]: Json }, error: Json): EventDraft {
-  return ['step_retried', { ...step, error, attempt: null, retryAt: null }]
-}
-
-/** true: it has begun before, and no execution ends with this line. */
-function betweenTries(data: Data, { startedAt, firstStartedAt }: RunBrief): boolean {
-  const held = data['started_at'] ?? data['leased_at'] ?? startedAt
-  return held === null && firstStartedAt !== null
-}
-
-function ofUndo(
-  { event, run }: TelemetryFacts,
-  step: { readonly [key: string]: Json },
-  data: Data,
-): readonly EventDraft[] {
-  const error = data['error'] ?? null
-  switch (event.type) {
-    case 'succeeded':
-      return [['step_compensated', { ...step, durationMs: lasted(event, data, run as RunBrief) }]]
-    case 'retried': {
-      const about = { error, attempt: data['attempt'] ?? null, retryAt: data['run_at'] ?? null }
-      return [['step_retried', { ...step, ...about }]]
-    }
-    case 'cancelled':
-      return error === null ? [] : [['step_compensation_failed', { ...step, error }]]
-    case 'failed':
-      return [['step_compensation_failed', { ...step, error }]]
-    default:
-      return []
-  }
-}
-
-function ofInstance(facts: TelemetryFacts, data: Data): readonly EventDraft[] {
+function ofInstance(facts: TelemetryFacts, data: StoredData): readonly EventDraft[] {
   const { event, instance, net, node, execution } = facts
   const error = (data['error'] ?? facts.error) as StepFailure | null
   const policy = { failurePolicy: net.onFailure }
   const failed = { failedStep: error?.node ?? null, error: error as unknown as Json }
   const ended = { totalDurationMs: Math.max(0, event.at - (instance.startedAt ?? instance.createdAt)) }
-  switch (event.type) {
+  const { type } = event
+  if (!isInstanceEvent(type)) return node === null ? [] : ofNode(facts, node, data)
+  switch (type) {
     case 'instance.created':
       return beganAtOnce(instance)
         ? [['idle', {}], ['queued', { slot: null }], started(instance, execution)]
@@ -173,23 +106,29 @@ function ofInstance(facts: TelemetryFacts, data: Data): readonly EventDraft[] {
     }
     case 'instance.completed':
     case 'instance.compensated': {
-      const rolledBack = event.type === 'instance.compensated'
+      const rolledBack = type === 'instance.compensated'
       const cost = facts.cost as unknown as Json
       return [['completed', { ...ended, stepsCompleted: instance.succeeded, costAccumulated: cost, rolledBack }]]
     }
     case 'instance.failed':
     case 'instance.cancelled': {
-      const cancelled = event.type === 'instance.cancelled'
+      const cancelled = type === 'instance.cancelled'
       const partly = instance.outcome === 'rolled_back_partial'
       const undoError = facts.undoError as unknown as Json
       const payload = { ...failed, ...policy, ...ended, cancelled, partiallyRolledBack: partly, undoError }
       return [...unbegun(instance, execution), ['failed', payload]]
     }
+    case 'instance.retries':
+    case 'instance.started':
+    case 'instance.patched':
+    case 'instance.cancel_requested':
+    case 'instance.resume_requested':
+    case 'instance.compensating':
+      return []
   }
-  return node === null ? [] : ofNode(facts, node, data)
 }
 
-function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly EventDraft[] {
+function ofNode(facts: TelemetryFacts, node: Node, data: StoredData): readonly EventDraft[] {
   const { event, gate, net } = facts
   const step = { stepName: node.key }
   const onFailure = onFailureOf(net, node)
@@ -197,7 +136,9 @@ function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly EventDr
   const agent = data['name'] ?? ''
   const durationMs = data['duration_ms'] ?? 0
   const start: EventDraft = ['step_started', { ...step, agent }, event.at - Number(durationMs)]
-  switch (event.type) {
+  const { type } = event
+  if (!isNodeEvent(type)) return []
+  switch (type) {
     case 'node.skipped':
       return [['step_skipped', { ...step, error: event.data === null ? null : (JSON.parse(event.data) as Json) }]]
     case 'node.completed':
@@ -224,7 +165,20 @@ function ofNode(facts: TelemetryFacts, node: Node, data: Data): readonly EventDr
       const rejected = { error, onFailure }
       return [['step_failed', { ...step, agent: event.actor ?? 'clock', ...rejected }]]
     }
-    default:
+    case 'node.admitted':
+    case 'node.held':
+    case 'node.discarded':
+    case 'node.fired':
+    case 'node.item_ended':
+    case 'node.rerun':
+    case 'node.routed':
+    case 'node.final_failed':
+    case 'each.opened':
+    case 'each.closed':
+    case 'gate.linked':
+    case 'gate.voted':
+    case 'gate.escalated':
+    case 'late_success':
       return []
   }
 }
@@ -254,9 +208,9 @@ function unbegun(instance: InstanceRow, execution: Execution): readonly EventDra
 }
 
 /** It timed out while it was blocked: no input came, so it did not resume before it failed. */
-function failedByClock({ event, instance, error }: TelemetryFacts): boolean {
+function failedByClock({ event, instance, rejected }: TelemetryFacts): boolean {
   if (instance.state !== 'failed' || instance.endedAt !== event.at) return false
-  return instance.reason === 'deadline' || (error?.code === 'rejected' && !error.message.startsWith('rejected by '))
+  return instance.reason === 'deadline' || (rejected !== null && rejected.answeredBy === null)
 }
 
 function started({ parentId }: InstanceRow, { trigger, domainsInvolved }: Execution): EventDraft {
@@ -266,34 +220,6 @@ function started({ parentId }: InstanceRow, { trigger, domainsInvolved }: Execut
   ]
 }
 
-/** The agent of the step; if only a type is given, the worker that took it. */
-function agentOf(node: Node, run: RunBrief): string {
-  const work = run.role === 'undo' ? node.undo?.work : node.work
-  const args = work?.kind === 'run' ? work.args : null
-  const agent = (args as { readonly agent?: Json } | null)?.agent
-  return typeof agent === 'string' ? agent : run.type
-}
-
-/**
- * When the execution that this line ends began. The line has it if the lease was held by a session. For other leases
- * the run has the first start, and the last one once it has ended.
- */
-function startOf(event: StoredEvent, data: Data, run: RunBrief): number {
-  const recorded = data['started_at'] ?? data['leased_at']
-  if (typeof recorded === 'string') return Date.parse(recorded)
-  const known = event.type === 'retried' ? (data['attempt'] === 1 ? run.firstStartedAt : null) : run.startedAt
-  return known ?? event.at
-}
-
-function lasted(event: StoredEvent, data: Data, run: RunBrief): number {
-  const recorded = typeof data['started_at'] === 'string' ? Date.parse(data['started_at']) : null
-  return Math.max(0, event.at - (run.firstStartedAt ?? recorded ?? event.at))
-}
-
-function onFailureOf(net: Net, node: Node): string {
-  return node.onFailure === 'net' ? net.onFailure : node.onFailure
-}
-
-function reasonText(data: Data): string {
+function reasonText(data: StoredData): string {
   return typeof data['reason'] === 'string' ? `: ${data['reason']}` : ''
 }

@@ -11,6 +11,7 @@
  * them (conditions.ts). While a cancel waits for active steps the workflow is still executing.
  */
 
+import { isInstanceEvent } from '../../../model/events/events.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
 import type { InstanceState } from '../../../net/marking.ts'
 
@@ -62,35 +63,53 @@ export interface Life {
   readonly compensates: boolean
 }
 
-const ENDS: { readonly [type: string]: DagState } = {
-  'instance.completed': 'completed',
-  'instance.compensated': 'completed',
-  'instance.failed': 'failed',
-  'instance.cancelled': 'failed',
-}
-
 /** The states an instance has been in, each with the time it was entered. */
 export function transitionsOf({ events, state, compensates }: Life): readonly Transition[] {
   const path = new Path()
-  for (const event of events) {
-    const { type, at } = event
-    if (type === 'instance.created') path.enter('idle', at)
-    else if (type === 'instance.queued') path.enter('queued', at)
-    else if (type === 'instance.dequeued') path.enter('executing', at)
-    else if (type === 'instance.waiting') path.enter('blocked', at)
-    else if (type === 'instance.resumed') path.enter('executing', at)
-    else if (type === 'instance.compensating') path.enter('compensating', at)
-    else if (type === 'gate.rejected' && event.actor === null) path.clockAt = at
-    else if (type === 'instance.started') path.begin()
-    else if (type === 'instance.draining') {
+  for (const event of events) follow(path, event, compensates)
+  if (state !== 'idle' && state !== 'queued') path.begin()
+  return path.steps
+}
+
+function follow(path: Path, event: StoredEvent, compensates: boolean): void {
+  const { type, at } = event
+  if (type === 'gate.rejected' && event.actor === null) path.clockAt = at
+  if (!isInstanceEvent(type)) return
+  switch (type) {
+    case 'instance.created':
+      return path.enter('idle', at)
+    case 'instance.queued':
+      return path.enter('queued', at)
+    case 'instance.dequeued':
+    case 'instance.resumed':
+      return path.enter('executing', at)
+    case 'instance.waiting':
+      return path.enter('blocked', at)
+    case 'instance.compensating':
+      return path.enter('compensating', at)
+    case 'instance.started':
+      return path.begin()
+    case 'instance.draining': {
       path.begin()
       const reason = reasonOf(event)
       if (reason === 'deadline') path.clockAt = at
       if (reason === 'compensate' || (reason === 'deadline' && compensates)) path.enter('compensating', at)
-    } else if (ENDS[type] !== undefined) path.enter(ENDS[type], at)
+      return
+    }
+    case 'instance.completed':
+    case 'instance.compensated':
+      return path.enter('completed', at)
+    case 'instance.failed':
+    case 'instance.cancelled':
+      return path.enter('failed', at)
+    case 'instance.retries':
+    case 'instance.patched':
+    case 'instance.cancel_requested':
+    case 'instance.resume_requested':
+      return
+    default:
+      return type satisfies never
   }
-  if (state !== 'idle' && state !== 'queued') path.begin()
-  return path.steps
 }
 
 function reasonOf(event: StoredEvent): unknown {

@@ -6,6 +6,7 @@
 
 import { isolated } from '../../../kernel/isolated.ts'
 import { readStored } from '../../../kernel/json-limits.ts'
+import { isInstanceEvent, isStoreEvent, type StoredData, type StoreEventType } from '../../../model/events/events.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
 import type { Json } from '../../../net/net.ts'
@@ -114,7 +115,7 @@ export function eventText(reading: Noting, event: MappedEvent): string {
 
 function mappedEvents(reading: Noting, subjects: Subjects, event: StoredEvent): readonly MappedEvent[] {
   try {
-    const data = (event.data === null ? {} : readStored(event.data)) as EventData
+    const data = (event.data === null ? {} : readStored(event.data)) as StoredData
     return tellingsOf(subjects, event, data).map((telling, part) => mapped(subjects, event, telling, part))
   } catch (error) {
     return unreadable(reading, event, error)
@@ -142,12 +143,29 @@ function unreadableError(error: unknown): EventData {
   return { code: 'unreadable', message: error instanceof Error ? error.message : String(error) }
 }
 
-function tellingsOf(subjects: Subjects, event: StoredEvent, data: EventData): readonly Telling[] {
+function tellingsOf(subjects: Subjects, event: StoredEvent, data: StoredData): readonly Telling[] {
   const run = subjects.run(event)
   if (run !== null) return jobEvents(subjects, event, data, run)
-  if (event.type.startsWith('instance.')) return workflowEvents(subjects, event, data)
-  const known = /^(?:queue|cron|worker)\./.test(event.type)
-  return known ? [{ type: event.type, data: event.actor === null ? data : { ...data, actor: event.actor } }] : []
+  const { type, actor } = event
+  if (isInstanceEvent(type)) return workflowEvents(subjects, { ...event, type }, data)
+  if (!isStoreEvent(type) || !IN_FEED[type]) return []
+  return [{ type, data: (actor === null ? data : { ...data, actor }) as EventData }]
+}
+
+/** Events of the engine as a whole that are events of OJS under the same name. */
+const IN_FEED: Readonly<Record<StoreEventType, boolean>> = {
+  'queue.paused': true,
+  'queue.resumed': true,
+  'worker.directed': true,
+  'cron.triggered': true,
+  'cron.skipped': true,
+  'schedule.disabled': false,
+  'workflow.deployed': false,
+  'workflow.retired': false,
+  'workflow.triggered': false,
+  'registry.changed': false,
+  'registry.removed': false,
+  'store.reset': false,
 }
 
 async function load(reading: Noting, events: readonly StoredEvent[]): Promise<Subjects> {

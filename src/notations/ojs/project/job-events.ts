@@ -2,6 +2,7 @@
 
 import { isTooDeep } from '../../../kernel/json-limits.ts'
 import { unscopedName } from '../../../kernel/scoped-names.ts'
+import { isRunEvent, type StoredData } from '../../../model/events/events.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
 import { HELD_AT } from '../../../model/rows.ts'
@@ -13,7 +14,9 @@ import { errorObject } from './job-wire.ts'
 import { timeText } from './time.ts'
 import { placeEvent } from './workflow-events.ts'
 
-export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventData, run: RunBrief): readonly Telling[] {
+export function jobEvents(subjects: Subjects, event: StoredEvent, data: StoredData, run: RunBrief): readonly Telling[] {
+  const { type } = event
+  if (!isRunEvent(type)) return []
   const about: EventData = { job_id: run.id, job_type: run.type, queue: run.queue, ...belonging(subjects, run) }
   const job = (type: string, more: EventData = {}): Telling => ({ type, data: { ...about, ...more } })
   const workflow = subjects.workflow(run.instanceId)
@@ -27,7 +30,8 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
   const begun = (at: number): readonly Telling[] => [...becameDue(run, attempt, job), start(at)]
   const started = startedAt === null ? [] : begun(startedAt)
   const lasted = durationOf(run, startedAt, event.at)
-  switch (event.type) {
+  const failed = job('job.failed', { attempt, error: error ?? null, ...lasted })
+  switch (type) {
     case 'created':
       return [...entered(event, data, job), ...callbackFired(workflow, run)]
     case 'redriven':
@@ -37,31 +41,23 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
     case 'started':
       // A foreign client's claim is told twice; its first line, the lease, knows the attempt.
       return data['attempt'] === undefined ? [] : begun(startedAt ?? event.at)
-    case 'succeeded': {
-      // Too large, or too deep to be written.
-      const elsewhere = run.omitted || (run.result !== null && isTooDeep(run.result))
-      const done = elsewhere
-        ? { result_ref: `/ojs/v1/jobs/${run.id}` }
-        : { result: run.result === null ? null : (JSON.parse(run.result) as Json) }
+    case 'succeeded':
       return [
         ...started,
-        job('job.completed', { attempt, ...lasted, ...done }),
+        job('job.completed', { attempt, ...lasted, ...resultOf(run) }),
         ...placeOf(workflow, run, true, { ...lasted }),
       ]
-    }
     case 'retried':
       return [
         ...started,
-        job('job.failed', { attempt, error: error ?? null, ...lasted }),
+        failed,
         job('job.retrying', { attempt, error: error ?? null, next_attempt_at: data['run_at'] ?? null }),
       ]
     case 'failed': {
-      const expired = error?.['code'] === 'expired'
+      const expiresAt = run.expiresAt === null ? null : timeText(run.expiresAt)
       return [
         ...started,
-        expired
-          ? job('job.expired', { expires_at: run.expiresAt === null ? null : timeText(run.expiresAt) })
-          : job('job.failed', { attempt, error: error ?? null, ...lasted }),
+        error?.['code'] === 'expired' ? job('job.expired', { expires_at: expiresAt }) : failed,
         job('job.discarded', { total_attempts: attempt, last_error: error ?? null, dead_letter: run.deadLetter }),
         ...placeOf(workflow, run, false, { error: error ?? null, attempt, ...lasted }),
       ]
@@ -78,16 +74,28 @@ export function jobEvents(subjects: Subjects, event: StoredEvent, data: EventDat
     case 'run.activated':
       return [job('job.enqueued', { activated: true })]
     case 'progress':
-      return [job('job.progress', data)]
+      return [job('job.progress', data as EventData)]
     case 'heartbeat':
       return [job('job.heartbeat', { attempt, worker_id: data['leased_by'] ?? unscopedName(run.leasedBy) })]
-    default:
+    case 'deferred':
+    case 'late_success':
+    case 'completion.refused':
+    case 'run.prioritized':
+    case 'run.deleted':
+    case 'run.dismissed':
       return []
   }
 }
 
+/** By reference if it is too large, or too deep to be written. */
+function resultOf(run: RunBrief): EventData {
+  const elsewhere = run.omitted || (run.result !== null && isTooDeep(run.result))
+  if (elsewhere) return { result_ref: `/ojs/v1/jobs/${run.id}` }
+  return { result: run.result === null ? null : (JSON.parse(run.result) as Json) }
+}
+
 /** Counted from the first start. The line of a foreign client's lease counts failures. */
-function attemptOf(event: StoredEvent, data: EventData, run: RunBrief): number {
+function attemptOf(event: StoredEvent, data: StoredData, run: RunBrief): number {
   if (typeof data['attempt'] !== 'number') return run.attempt + 1
   return event.type === 'leased' ? data['attempt'] + 1 : data['attempt']
 }
@@ -100,7 +108,7 @@ function belonging(subjects: Subjects, run: RunBrief): EventData {
 /** A job for later is scheduled, and enqueued when its time has come; one that waits to be activated, only then. */
 function entered(
   event: StoredEvent,
-  data: EventData,
+  data: StoredData,
   job: (type: string, more?: EventData) => Telling,
 ): readonly Telling[] {
   const due = moment(data['run_at'])

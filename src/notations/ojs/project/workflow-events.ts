@@ -1,4 +1,6 @@
 /** What a stored line about an instance says of its workflow, and of the one around it. */
+
+import type { InstanceEventType, StoredData } from '../../../model/events/events.ts'
 import type { StoredEvent } from '../../../model/rows.ts'
 import type { EventData, Subjects, Telling, Workflow } from './events.ts'
 import { indexOf } from './values.ts'
@@ -7,7 +9,11 @@ import { indexOf } from './values.ts'
  * A cancel is told when it is asked for, not when the last active job has ended: from then on the workflow shows as
  * cancelled. Its instance has both lines, the first of them `instance.draining`.
  */
-export function workflowEvents(subjects: Subjects, event: StoredEvent, data: EventData): readonly Telling[] {
+export function workflowEvents(
+  subjects: Subjects,
+  event: StoredEvent & { readonly type: InstanceEventType },
+  data: StoredData,
+): readonly Telling[] {
   const workflow = subjects.workflow(event.instanceId)
   if (workflow === null) return []
   const { row } = workflow
@@ -30,7 +36,16 @@ export function workflowEvents(subjects: Subjects, event: StoredEvent, data: Eve
       return data['reason'] === 'cancel' ? [tell('workflow.cancelled', lasted)] : []
     case 'instance.cancelled':
       return around(subjects, workflow, false, { error: CANCELLED, ...lasted })
-    default:
+    case 'instance.retries':
+    case 'instance.queued':
+    case 'instance.dequeued':
+    case 'instance.waiting':
+    case 'instance.resumed':
+    case 'instance.patched':
+    case 'instance.cancel_requested':
+    case 'instance.resume_requested':
+    case 'instance.compensating':
+    case 'instance.compensated':
       return []
   }
 }

@@ -7,7 +7,8 @@ import type { Net } from '../../../net/net.ts'
 import type { LogAsked, LogPage, LogPlace } from '../../interface/events.ts'
 import type { Reading } from '../../interface/projection.ts'
 import { type ExecutionEvent, eventId, isBehind } from './envelope.ts'
-import { envelope, logOf, started, unfold } from './unfold.ts'
+import { envelope, logOf, unfold } from './unfold.ts'
+import { started } from './unfold-runs.ts'
 import { isStep } from './words.ts'
 
 /** Lines of the history read for one page: a filter that matches little must not read a whole log at once. */

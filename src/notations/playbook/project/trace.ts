@@ -1,13 +1,14 @@
 /** What `petrel run` tells of an execution, line by line. */
+
+import type { EventType } from '../../../model/events/events.ts'
 import type { RunRow, StoredEvent } from '../../../model/rows.ts'
 import type { Net } from '../../../net/net.ts'
-import { INSTANCE_OUTCOMES, RUN_OUTCOMES, type Trace, type TracedData } from '../../interface/trace.ts'
+import { plainOutcome, type Trace, type TracedData } from '../../interface/trace.ts'
 import { toolsOf } from './tools.ts'
 import { isStep } from './words.ts'
 
-/** What a playbook calls the same as others, and what only it tells. */
-const OUTCOMES: { readonly [type: string]: string } = {
-  ...INSTANCE_OUTCOMES,
+/** What a playbook calls differently, and what only it shows. */
+const OUTCOMES: { readonly [T in EventType]?: string } = {
   succeeded: 'done',
   returned: 'postponed',
   'node.fired': 'done',
@@ -30,11 +31,12 @@ export function traceOf(net: Net): Trace {
 }
 
 function outcomeOf(
-  { type, node, runId }: StoredEvent,
+  event: StoredEvent,
   data: TracedData,
   run: RunRow | undefined,
   loops: Map<string, number>,
 ): string | undefined {
+  const { type, node } = event
   if (node !== null && !isStep(node)) return undefined
   if (type === 'each.opened' && node !== null) loops.set(node, data.total ?? 0)
   if (type === 'node.fired' && data.kind !== 'pass') return undefined
@@ -44,5 +46,5 @@ function outcomeOf(
   if (type === 'instance.completed') return data.outcome === 'partial' ? 'partial' : 'success'
   const item = run !== undefined && run.item >= 0
   if (item && type === 'succeeded' && (loops.get(run.node ?? '') ?? 0) > MOST_ITEMS) return undefined
-  return OUTCOMES[type] ?? (runId === null ? undefined : RUN_OUTCOMES[type])
+  return OUTCOMES[type as EventType] ?? plainOutcome(event)
 }

@@ -14,12 +14,13 @@
  * A pure function: facts missing in a line come from the rows around it, which are only ever added to.
  */
 
+import { isInstanceEvent, isNodeEvent, type StoredData } from '../../../model/events/events.ts'
 import type { RunBrief } from '../../../model/queries/trees.ts'
 import type { InstanceRow, StoredEvent } from '../../../model/rows.ts'
-import { type Failure, TERMINAL } from '../../../net/marking.ts'
+import { TERMINAL } from '../../../net/marking.ts'
 import type { Json, Net, Node } from '../../../net/net.ts'
 import { type EventStatus, type ExecutionEvent, type ExecutionEventType, eventId } from './envelope.ts'
-import { isResumed, notesIn, omittedIn, taskEvents } from './notes.ts'
+import { OF_ITEM, OF_STEP, ofRun, stepRunOf } from './unfold-runs.ts'
 import { executionStatus, isStep } from './words.ts'
 
 export interface Log {
@@ -38,7 +39,7 @@ export function logOf(instance: InstanceRow, net: Net, runs: readonly RunBrief[]
   }
 }
 
-type Data = { readonly [name: string]: Json | undefined }
+type Data = StoredData
 
 /** The fields of an event that its line does not have. */
 export interface EventFields {
@@ -127,7 +128,10 @@ function ofExecution({ instance }: Log, line: StoredEvent, data: Data, emit: Emi
     emit({ type: 'playbook.started', status: 'in_progress', payload: { name: instance.name } })
     emit({ type: 'workflow.started', status: 'in_progress' })
   }
-  switch (line.type) {
+  const { type } = line
+  // A number of discarded tokens belongs to no node.
+  if (!isInstanceEvent(type)) return
+  switch (type) {
     case 'instance.created':
       emit({
         type: 'playbook.execution.requested',
@@ -156,6 +160,16 @@ function ofExecution({ instance }: Log, line: StoredEvent, data: Data, emit: Emi
       emit({ type: 'workflow.finished', status: outcome, payload })
       return emit({ type: 'playbook.finished', status: outcome, payload })
     }
+    case 'instance.retries':
+    case 'instance.queued':
+    case 'instance.started':
+    case 'instance.cancel_requested':
+    case 'instance.resume_requested':
+    case 'instance.draining':
+    case 'instance.compensating':
+      return
+    default:
+      return type satisfies never
   }
 }
 
@@ -180,28 +194,17 @@ function ofNode(log: Log, line: StoredEvent, step: string, data: Data, emit: Emi
     emit({ ...own, ...iteration, type: words.scheduled, status: 'in_progress' })
     emit({ ...own, ...iteration, type: words.started, status: 'in_progress' })
   }
-  switch (line.type) {
+  const admission = (status: EventStatus, payload: { readonly [name: string]: Json }): void =>
+    emit({ ...own, type: 'policy.admit.evaluated', status, payload: { ...payload, ...rule(data) } })
+  const { type } = line
+  if (!isNodeEvent(type)) return
+  switch (type) {
     case 'node.admitted':
-      return emit({
-        ...own,
-        type: 'policy.admit.evaluated',
-        status: 'success',
-        payload: { allow: true, ...rule(data) },
-      })
+      return admission('success', { allow: true })
     case 'node.held':
-      return emit({
-        ...own,
-        type: 'policy.admit.evaluated',
-        status: 'paused',
-        payload: { allow: false, token: 'held', ...rule(data) },
-      })
+      return admission('paused', { allow: false, token: 'held' })
     case 'node.discarded':
-      return emit({
-        ...own,
-        type: 'policy.admit.evaluated',
-        status: 'skipped',
-        payload: { allow: false, token: 'discarded', ...rule(data) },
-      })
+      return admission('skipped', { allow: false, token: 'discarded' })
     case 'node.fired':
       return begin()
     case 'each.opened':
@@ -216,12 +219,28 @@ function ofNode(log: Log, line: StoredEvent, step: string, data: Data, emit: Emi
       return closed(log, own, data, emit)
     case 'node.item_ended': {
       const ok = data['status'] === 'succeeded'
-      const type = ok ? OF_ITEM.done : OF_ITEM.failed
-      return emit({ ...own, ...iteration, type, status: ok ? 'success' : 'error' })
+      const word = ok ? OF_ITEM.done : OF_ITEM.failed
+      return emit({ ...own, ...iteration, type: word, status: ok ? 'success' : 'error' })
     }
     case 'node.routed':
       if (kind === 'pass' || kind === 'child' || kind === 'gate') ended(own, data, emit)
       return routed(own, data, emit)
+    case 'node.completed':
+    case 'node.failed':
+    case 'node.skipped':
+    case 'node.rerun':
+    case 'node.final_failed':
+    case 'gate.opened':
+    case 'gate.linked':
+    case 'gate.voted':
+    case 'gate.escalated':
+    case 'gate.approved':
+    case 'gate.rejected':
+    case 'gate.closed':
+    case 'late_success':
+      return
+    default:
+      return type satisfies never
   }
 }
 
@@ -267,107 +286,4 @@ function routed(own: Own, data: Data, emit: Emit): void {
 function rule(data: Data): { readonly [name: string]: Json } {
   const { rule: index, why } = data
   return { rule: index ?? null, ...(why === undefined ? {} : { why }) }
-}
-
-export function stepRunOf(step: string, fire: number): string {
-  return `${step}#${fire}`
-}
-
-/** The event types of a step, or of one item of a loop. */
-const OF_STEP = {
-  scheduled: 'step.scheduled',
-  started: 'step.started',
-  retried: 'step.retried',
-  done: 'step.done',
-  failed: 'step.failed',
-} as const
-const OF_ITEM = {
-  scheduled: 'loop.iteration.scheduled',
-  started: 'loop.iteration.started',
-  retried: 'loop.iteration.retried',
-  done: 'loop.iteration.done',
-  failed: 'loop.iteration.failed',
-} as const
-
-function ofRun(log: Log, line: StoredEvent, data: Data, emit: Emit): void {
-  const run = line.runId === null ? undefined : log.runs.get(line.runId)
-  const step = line.node
-  if (run === undefined || step === null) return
-  const own = runOwn(run, step)
-  const words = run.item < 0 ? OF_STEP : OF_ITEM
-  const attempt = attemptAt(line, data, run)
-  if (line.type === 'created') {
-    const taken = data['taken_over'] === true ? { taken_over: true } : {}
-    return emit({ ...own, type: words.scheduled, status: 'in_progress', payload: taken })
-  }
-  const startedAt = startOf(line, data, run, attempt)
-  if (startedAt !== null && !isResumed(data)) {
-    const by = data['leased_by']
-    emit(started(run, step, { attempt, at: startedAt, payload: typeof by === 'string' ? { worker: by } : {} }))
-  }
-  taskEvents({ notes: notesIn(data), own, emit })
-  const error = data['error'] as unknown as Failure | undefined
-  const payload: { [name: string]: Json } = {
-    ...(error === undefined ? {} : { error: errorJson(error) }),
-    ...(omittedIn(data) === 0 ? {} : { attempts_omitted: omittedIn(data) }),
-  }
-  switch (line.type) {
-    case 'succeeded':
-      return emit({ ...own, type: words.done, status: 'success', attempt, payload })
-    case 'failed':
-      return emit({ ...own, type: words.failed, status: 'error', attempt, payload })
-    case 'cancelled':
-      return emit({ ...own, type: words.failed, status: 'skipped', payload: { ...payload, cancelled: true } })
-    case 'retried':
-      return emit({
-        ...own,
-        type: words.retried,
-        status: 'error',
-        attempt,
-        payload: { ...payload, ...(data['run_at'] === undefined ? {} : { run_at: data['run_at'] as Json }) },
-      })
-  }
-}
-
-/** The start of a run in progress, with an id that stays when the log contains it later. */
-export function started(
-  run: Pick<LogRun, 'id' | 'fire' | 'item'>,
-  step: string,
-  how: { readonly attempt: number; readonly at: number; readonly payload: { readonly [name: string]: Json } },
-): EventFields {
-  const type = (run.item < 0 ? OF_STEP : OF_ITEM).started
-  return { ...runOwn(run, step), ...how, type, status: 'in_progress', source: 'worker', id: `${run.id}.${how.attempt}` }
-}
-
-function runOwn(run: Pick<LogRun, 'id' | 'fire' | 'item'>, step: string) {
-  const own = { step, stepRun: stepRunOf(step, run.fire), run: run.id }
-  return run.item < 0 ? own : { ...own, iteration: run.item }
-}
-
-/**
- * The line has the time, unless the lease was one of its own: then the row has it. A run that was only handed back
- * never began.
- */
-function startOf(line: StoredEvent, data: Data, run: LogRun, attempt: number): number | null {
-  if (typeof data['started_at'] === 'string') return Date.parse(data['started_at'])
-  if (!['succeeded', 'failed', 'retried', 'cancelled'].includes(line.type)) return null
-  const at = attempt === 1 ? run.firstStartedAt : run.startedAt
-  return at === null ? null : Math.min(at, line.at)
-}
-
-/** The execution that this line ends; failures are counted after it, a success is not one of them. */
-function attemptAt(line: StoredEvent, data: Data, run: LogRun): number {
-  const counted = data['attempt']
-  if (line.type === 'retried' || line.type === 'failed') return Math.max(1, Number(counted ?? run.attempt))
-  return run.attempt + 1
-}
-
-function errorJson({ code, message, category, retryable, details }: Failure): Json {
-  return {
-    code,
-    message,
-    ...(category === undefined ? {} : { category }),
-    ...(retryable === undefined ? {} : { retryable }),
-    ...(details === undefined ? {} : { details }),
-  }
 }

@@ -1,4 +1,6 @@
 /** The registry of types: which runtime may execute each, and whether any may. */
+
+import type { StoreEventType } from '../../../model/events/events.ts'
 import type { Registry, RuntimeRow } from '../../../model/registry.ts'
 import { ask, askOne } from '../connection/ask.ts'
 import type { Lanes } from '../connection/lanes.ts'
@@ -26,7 +28,7 @@ const RUNTIME = statement(
 )
 
 /** An event with the actor, for each row that the statement wrote. */
-const recorded = (type: string, actor: string): string =>
+const recorded = (type: StoreEventType, actor: string): string =>
   `told AS (
      INSERT INTO workflow.workflow_event (event_type, data, actor, created_at, engine)
      SELECT '${type}', jsonb_build_object('workflow_name', w.workflow_name, 'runtime', w.runtime, 'is_enabled', w.is_enabled),

@@ -1,6 +1,7 @@
 /** A Delta as statements: one per table and kind, in the global lock order. */
 import type { NewCommand } from '../../../model/commands.ts'
-import type { EventRow, InstanceRow, RunRow, SlotRow, UniqueRow } from '../../../model/rows.ts'
+import type { EventRow } from '../../../model/events/events.ts'
+import type { InstanceRow, RunRow, SlotRow, UniqueRow } from '../../../model/rows.ts'
 import type { Delta } from '../../store.ts'
 import * as column from '../columns.ts'
 import { inserter, textArray, updater, upserter, uuidArray } from '../connection/batch.ts'

@@ -1,4 +1,6 @@
 /** Schedules of the inbox. One writer at a time, so a statement that names what it expects needs no lock. */
+
+import { eventRow, storeEvent } from '../../../model/events/events.ts'
 import type { InboxScheduleRow, InboxSchedules } from '../../../model/schedules.ts'
 import { ALWAYS_BYTES, PAGE_BYTES } from '../../../model/shown.ts'
 import { readClock } from '../clock.ts'
@@ -63,9 +65,8 @@ export function inboxSchedulesOn(connection: Connection): InboxSchedules {
 }
 
 function tellDisabled(connection: Connection, { id, type, disabledReason }: InboxScheduleRow, at: number): void {
-  const about = { runId: null, instanceId: null, seq: null, node: null, actor: null, tenant: null }
-  const data = JSON.stringify({ schedule: id, type, reason: disabledReason })
-  insertEvents(connection, [{ ...about, type: 'schedule.disabled', data, at }])
+  const data = { schedule: id, type, reason: disabledReason }
+  insertEvents(connection, [eventRow(storeEvent('schedule.disabled', data, { actor: null, tenant: null, at }))])
 }
 
 function scheduleOf(cells: Cells): InboxScheduleRow {

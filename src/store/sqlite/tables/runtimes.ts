@@ -1,4 +1,6 @@
 /** The registry of types: which runtime may execute each, and whether any may. */
+
+import { eventRow, storeEvent } from '../../../model/events/events.ts'
 import type { Registry, RuntimeRow } from '../../../model/registry.ts'
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
@@ -70,14 +72,13 @@ export function runtimesOn(connection: Connection): Runtimes {
 
 function withEvent(
   connection: Connection,
-  type: string,
+  type: 'registry.changed' | 'registry.removed',
   row: RuntimeRow,
   actor: string | null,
   at: number,
 ): RuntimeRow {
-  const about = { runId: null, instanceId: null, seq: null, node: null, tenant: null }
   const data = { workflow_name: row.workflowName, runtime: row.runtime, is_enabled: row.isEnabled }
-  insertEvents(connection, [{ ...about, type, actor, data: JSON.stringify(data), at }])
+  insertEvents(connection, [eventRow(storeEvent(type, data, { actor, tenant: null, at }))])
   return row
 }
 

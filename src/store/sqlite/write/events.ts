@@ -1,6 +1,7 @@
 /** Appends to the audit trail, up to sixteen rows to a statement: a fifth cheaper than one by one (7.1 → 5.5 µs a row). */
 
-import { EVENT, type EventRow } from '../../../model/rows.ts'
+import type { EventRow } from '../../../model/events/events.ts'
+import { EVENT } from '../../../model/rows.ts'
 import { cellsOf } from '../../cells.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from '../driver.ts'

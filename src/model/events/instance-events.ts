@@ -1,0 +1,122 @@
+/** Events of instances and of their nodes and gates. */
+import type { Failure, InstanceOutcome, InstanceState, NetEventData } from '../../net/marking.ts'
+import type { NodeFailure } from '../../net/slots.ts'
+
+/** `error`: why it failed or was stopped. */
+export interface InstanceEnd {
+  readonly outcome: InstanceOutcome | null
+  readonly error?: NodeFailure
+}
+
+export interface InstanceEventData extends Pick<NetEventData, 'instance.draining' | 'instance.compensating'> {
+  'instance.created': null
+  /** It repeats an earlier one. */
+  'instance.retries': { readonly retry_of: string; readonly actor?: string; readonly input_edited?: true }
+  /** `slot`: the limit under which it queues. */
+  'instance.queued': { readonly slot: string } | null
+  'instance.dequeued': null
+  'instance.started': null
+  'instance.waiting': null
+  /** A number: at how many places an operator resumed it. null: it stopped waiting. */
+  'instance.resumed': NetEventData['instance.resumed'] | null
+  /** The names of the entries. */
+  'instance.patched': { readonly actor?: string; readonly set: readonly string[] }
+  'instance.cancel_requested': { readonly actor?: string; readonly undo?: true } | null
+  'instance.resume_requested': { readonly actor?: string } | null
+  'instance.completed': InstanceEnd
+  'instance.failed': InstanceEnd
+  'instance.cancelled': InstanceEnd
+  'instance.compensated': InstanceEnd
+}
+
+export const INSTANCE_EVENTS = {
+  'instance.created': 'The instance was created.',
+  'instance.retries': 'The instance repeats an earlier one.',
+  'instance.queued': 'The instance entered the queue of its workflow.',
+  'instance.dequeued': 'The instance left the queue and began.',
+  'instance.started': 'Its first run started.',
+  'instance.waiting': 'Only gates and held tokens are left.',
+  'instance.resumed': 'The instance stopped waiting, or an operator resumed it.',
+  'instance.patched': 'An operator changed the context.',
+  'instance.cancel_requested': 'A client cancelled the instance.',
+  'instance.resume_requested': 'An operator resumed the instance.',
+  'instance.draining': 'The instance left the forward phase.',
+  'instance.compensating': 'The undo began, or continues.',
+  'instance.completed': 'The instance completed.',
+  'instance.failed': 'The instance failed.',
+  'instance.cancelled': 'The instance was cancelled.',
+  'instance.compensated': 'All work of the instance was undone.',
+} as const satisfies Record<keyof InstanceEventData, string>
+
+/** A nested workflow that ended at its node. */
+export interface ChildEnd {
+  readonly child: string
+  readonly name: string
+  readonly state: InstanceState
+  readonly duration_ms: number
+  readonly error?: Failure
+}
+
+export interface NodeEventData
+  extends Omit<NetEventData, 'instance.draining' | 'instance.compensating' | 'instance.resumed' | 'late_success'> {
+  'node.completed': ChildEnd
+  /** `rerun`: the policy of the net has the work done again, so it is not final. */
+  'node.failed': ChildEnd & { readonly rerun?: true }
+}
+
+export const NODE_EVENTS = {
+  'node.admitted': 'Admission let a token through.',
+  'node.held': 'Admission holds a token.',
+  'node.discarded': 'A token was discarded.',
+  'node.fired': 'A node that makes no run fired.',
+  'node.item_ended': 'A nested workflow that is an item ended.',
+  'node.completed': 'The nested workflow of a node completed.',
+  'node.failed': 'The nested workflow of a node did not complete.',
+  'node.skipped': 'The work failed, and the workflow continues without it.',
+  'node.rerun': 'The work failed, and the policy of the net has it done again.',
+  'node.routed': 'The arcs of a node were evaluated.',
+  'node.final_failed': 'A final failed.',
+  'each.opened': 'A list began.',
+  'each.closed': 'All items of a list have ended.',
+} as const satisfies Record<keyof NodeEventData, string>
+
+interface Answer {
+  readonly gate: string
+  readonly actor: string | null
+  readonly reason: string | null
+  readonly roles?: readonly string[]
+}
+
+export interface GateEventData {
+  /** An appeal names the run that governance forbade. */
+  'gate.opened': {
+    readonly gate: string
+    readonly appeal?: true
+    readonly step?: string
+    readonly run?: string
+    readonly error?: { readonly code: string; readonly message: string; readonly category: string | null }
+  }
+  'gate.linked': {
+    readonly gate: string
+    readonly link: string
+    readonly subject: string
+    readonly roles: readonly string[]
+    readonly expires_at: string
+  }
+  'gate.voted': Answer & { readonly approved: boolean; readonly link?: string }
+  'gate.escalated': { readonly gate: string; readonly stage: number; readonly roles?: readonly string[] }
+  'gate.approved': Answer
+  /** `rerun`: the policy of the net opens another gate. */
+  'gate.rejected': Answer & { readonly rerun?: true }
+  'gate.closed': { readonly gate: string }
+}
+
+export const GATE_EVENTS = {
+  'gate.opened': 'A gate waits for people.',
+  'gate.linked': 'A link to vote by was made.',
+  'gate.voted': 'A person voted.',
+  'gate.escalated': 'A gate was not decided in time, and more people may vote.',
+  'gate.approved': 'The gate was approved.',
+  'gate.rejected': 'The gate was rejected, by people or by the clock.',
+  'gate.closed': 'The instance ended before the gate was decided.',
+} as const satisfies Record<keyof GateEventData, string>

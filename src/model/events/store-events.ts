@@ -1,0 +1,58 @@
+/** Events that belong to no run and no instance. */
+
+interface RegistryEntry {
+  readonly workflow_name: string
+  readonly runtime: string
+  readonly is_enabled: boolean
+}
+
+interface Version {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+}
+
+export interface StoreEventData {
+  'queue.paused': { readonly queue: string }
+  'queue.resumed': { readonly queue: string }
+  'worker.directed': { readonly worker: string; readonly state: 'quiet' | 'terminate' }
+  /** `at`: when it was due. `id`: of what was created. */
+  'cron.triggered': { readonly schedule: string; readonly at: number | null; readonly id: string | null }
+  'cron.skipped': {
+    readonly schedule: string
+    readonly at: number | null
+    readonly id: null
+    readonly reason: 'overlap' | 'refused'
+  }
+  'schedule.disabled': { readonly schedule: string; readonly type: string; readonly reason: string | null }
+  'workflow.deployed': Version & {
+    readonly dialect: string
+    readonly what: 'created' | 'replaced' | 'restored'
+  }
+  'workflow.retired': Version
+  /** `passed`: definitions that the event did not start, and why. */
+  'workflow.triggered': {
+    readonly event: string
+    readonly event_id: string | null
+    readonly started: readonly (Version & { readonly created: boolean })[]
+    readonly passed: readonly { readonly name: string; readonly condition: string | null; readonly why: string }[]
+  }
+  'registry.changed': RegistryEntry
+  'registry.removed': RegistryEntry
+  'store.reset': null
+}
+
+export const STORE_EVENTS = {
+  'queue.paused': 'A queue was paused.',
+  'queue.resumed': 'A queue was resumed.',
+  'worker.directed': 'A worker was told to take no more work, or to stop.',
+  'cron.triggered': 'A schedule fired.',
+  'cron.skipped': 'A schedule was due and did not fire.',
+  'schedule.disabled': 'A schedule of the inbox was disabled because of an error.',
+  'workflow.deployed': 'A version of a definition was deployed.',
+  'workflow.retired': 'A version of a definition was retired.',
+  'workflow.triggered': 'An event started instances of definitions.',
+  'registry.changed': 'A type was listed in the registry, or changed.',
+  'registry.removed': 'A type was removed from the registry.',
+  'store.reset': 'A database for tests was emptied.',
+} as const satisfies Record<keyof StoreEventData, string>
