@@ -18,7 +18,7 @@ type Redriving = Events & ChangedRuns & Pick<WorkingSet, 'redrives' | 'commands'
 /** The gate whose people overruled governance. */
 type RedriveAbout = Pick<NonNullable<RunEventData['redriven']>, 'gate'>
 
-export interface Redrive {
+interface Redrive {
   readonly run: RunRow
   /** What was asked of a service for it, if it was. */
   readonly command: Command | null
