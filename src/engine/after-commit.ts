@@ -7,7 +7,7 @@ import type { Logger } from '../kernel/logger.ts'
 import type { Store, Wake } from '../store/store.ts'
 import { plainResults } from './fold/recorded-results.ts'
 import type { WorkingSet } from './fold/working-set.ts'
-import type { SlotDesk } from './time/quotas.ts'
+import type { Quotas } from './time/quotas.ts'
 import type { Sweeper } from './time/sweeper.ts'
 import { consequencesOf } from './transaction/consequences.ts'
 import type { Nets } from './transaction/nets.ts'
@@ -15,28 +15,28 @@ import { type RunObserver, tellObservers } from './transaction/observers.ts'
 import type { Totals } from './transaction/totals.ts'
 import type { Committed } from './transaction/transactor.ts'
 import type { Waiters } from './transaction/waiters.ts'
-import type { CommandDesk } from './workers/commands.ts'
+import type { StoredCommands } from './workers/commands.ts'
 import type { Completions } from './workers/completions.ts'
-import type { LeaseDesk } from './workers/leases.ts'
+import type { StoredLeases } from './workers/leases.ts'
 import type { Sessions } from './workers/sessions.ts'
 
 export interface NewsDeps {
   readonly store: Store
   readonly nets: Nets
   readonly sessions: Sessions
-  readonly leases: LeaseDesk
+  readonly leases: StoredLeases
   readonly waiters: Waiters
   readonly sweeper: Sweeper
-  readonly slots: SlotDesk
+  readonly slots: Quotas
   readonly totals: Totals
   readonly completions: Completions
-  readonly commands: CommandDesk
+  readonly commands: StoredCommands
   /** Drops what is remembered of rows. */
   readonly forget: () => void
   readonly logger: Logger
 }
 
-export class News {
+export class AfterCommit {
   readonly #deps: NewsDeps
   readonly #listeners = new Set<() => void>()
   readonly observers = new Set<RunObserver>()

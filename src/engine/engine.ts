@@ -22,39 +22,39 @@ import type { InstanceView } from '../views/view.ts'
 import { viewOf } from '../views/view.ts'
 import { follow } from '../views/watch.ts'
 import { Reasons, type Why, type WhyRun } from '../views/why.ts'
-import { News } from './after-commit.ts'
+import { AfterCommit } from './after-commit.ts'
 import type { EngineApi, EngineOptions } from './api.ts'
-import { GateDesk } from './control/gates.ts'
+import { GateAnswers } from './control/gates.ts'
 import { Control } from './control/instances.ts'
 import { RunControl } from './control/runs.ts'
 import { typeRegistryOn } from './control/type-registry.ts'
 import { Evaluators } from './fold/evaluators.ts'
-import { DefinitionDesk, type DefinitionStarted, type Triggered } from './intake/definitions.ts'
+import { type DefinitionStarted, DefinitionStarts, type Triggered } from './intake/definitions.ts'
 import { type Deployments, deploymentsOn } from './intake/deployments.ts'
 import { Intake } from './intake/intake.ts'
 import { type Planned, Plans, planStart, type Startable } from './intake/plans.ts'
 import type { StartLimits } from './intake/start-check.ts'
 import { type Records, recordsOf, type Storage, storageOf } from './records.ts'
 import { ClockWatch } from './time/clock-watch.ts'
-import { InboxScheduleDesk } from './time/inbox-schedules.ts'
-import { SlotDesk } from './time/quotas.ts'
+import { InboxScheduler } from './time/inbox-schedules.ts'
+import { Quotas } from './time/quotas.ts'
 import { Schedules } from './time/schedules.ts'
 import { Simulation } from './time/simulation.ts'
 import { Sweeper } from './time/sweeper.ts'
 import { type CallerTransaction, transactIn } from './transaction/caller-transaction.ts'
 import { deliveryOf } from './transaction/deliveries.ts'
 import { Faults } from './transaction/faults.ts'
-import { Beginnings } from './transaction/first-starts.ts'
+import { FirstStarts } from './transaction/first-starts.ts'
 import { Nets } from './transaction/nets.ts'
 import { type RunObserver, tellPoll } from './transaction/observers.ts'
-import { Foresight } from './transaction/prefetch.ts'
+import { Prefetch } from './transaction/prefetch.ts'
 import { Settler } from './transaction/settle.ts'
 import { Totals } from './transaction/totals.ts'
 import { type Committed, Transactor } from './transaction/transactor.ts'
 import { Waiters } from './transaction/waiters.ts'
-import { CommandDesk } from './workers/commands.ts'
+import { StoredCommands } from './workers/commands.ts'
 import { Completions } from './workers/completions.ts'
-import { LeaseDesk } from './workers/leases.ts'
+import { StoredLeases } from './workers/leases.ts'
 import { Programs } from './workers/programs.ts'
 import { References } from './workers/references.ts'
 import { Sessions } from './workers/sessions.ts'
@@ -69,10 +69,10 @@ export class Engine implements EngineApi {
   readonly deployments: Deployments
   readonly simulation: Simulation
   readonly workers: Sessions
-  readonly leases: LeaseDesk
+  readonly leases: StoredLeases
   readonly registry: TypeRegistry
-  readonly inboxSchedules: InboxScheduleDesk
-  readonly commands: CommandDesk
+  readonly inboxSchedules: InboxScheduler
+  readonly commands: StoredCommands
   readonly faults: Faults
   readonly startLimits: StartLimits
   readonly #nets: Nets
@@ -82,19 +82,19 @@ export class Engine implements EngineApi {
   readonly #completions: Completions
   readonly #totals: Totals
   readonly #control: Control
-  readonly #gates: GateDesk
+  readonly #gates: GateAnswers
   readonly #runControl: RunControl
-  readonly #definitions: DefinitionDesk
+  readonly #definitions: DefinitionStarts
   readonly #schedules: Schedules
-  readonly #slots: SlotDesk
+  readonly #slots: Quotas
   readonly #clock: ClockWatch
   readonly #sweeper: Sweeper
   readonly #waiters: Waiters
-  readonly #beginnings: Beginnings
+  readonly #firstStarts: FirstStarts
   readonly #results: Results
   readonly #programs: Programs
   readonly #why: Reasons
-  readonly #news: News
+  readonly #afterCommit: AfterCommit
   readonly #unsubscribe: () => void
   readonly #poll: NodeJS.Timeout
   readonly #closeStore: boolean
@@ -133,14 +133,14 @@ export class Engine implements EngineApi {
     const references = new References(store, (id) => this.#programs.keepsAside(id))
     this.#waiters = new Waiters(store)
     const polled = <T>(worker: string, claim: Promise<T>): Promise<T> =>
-      this.#news.observers.size === 0 ? claim : tellPoll(this.#news.observers, worker, claim)
+      this.#afterCommit.observers.size === 0 ? claim : tellPoll(this.#afterCommit.observers, worker, claim)
     /** A rate window opens then. */
     const wakeAt = (at: number): void => {
-      setTimeout(() => this.#news.wake(null), Math.max(0, at - this.#transactor.nowMs) + 1).unref()
+      setTimeout(() => this.#afterCommit.wake(null), Math.max(0, at - this.#transactor.nowMs) + 1).unref()
     }
-    this.#beginnings = new Beginnings(this.#transactor)
+    this.#firstStarts = new FirstStarts(this.#transactor)
     const noteStarts = async (runIds: readonly string[]): Promise<void> =>
-      this.#beginnings.note(await store.read.runs({ ids: runIds }))
+      this.#firstStarts.note(await store.read.runs({ ids: runIds }))
     this.workers = new Sessions({
       store,
       transactor: this.#transactor,
@@ -163,7 +163,7 @@ export class Engine implements EngineApi {
     const offers = (): ReturnType<Sessions['offers']> => this.workers.offers([])
     this.#settler = new Settler({
       transactor: this.#transactor,
-      foresight: new Foresight(this.#nets, evaluators),
+      prefetch: new Prefetch(this.#nets, evaluators),
       logger,
       faults,
       lanes: store.kind === 'postgres' ? 3 : 1,
@@ -178,9 +178,9 @@ export class Engine implements EngineApi {
       offers,
     })
     this.#completions = new Completions({ store, settler: this.#settler, newId, chance, maxPayloadBytes })
-    this.commands = new CommandDesk(store.commands)
+    this.commands = new StoredCommands(store.commands)
     this.#totals = new Totals(store, logger)
-    this.leases = new LeaseDesk({
+    this.leases = new StoredLeases({
       store,
       transactor: this.#transactor,
       settler: this.#settler,
@@ -190,16 +190,16 @@ export class Engine implements EngineApi {
       faults,
       maxPayloadBytes,
       references,
-      noteStarts: (runs) => this.#beginnings.note(runs),
+      noteStarts: (runs) => this.#firstStarts.note(runs),
       dueAt: wakeAt,
       polled,
     })
-    this.registry = typeRegistryOn(store, () => this.#news.wake(null))
+    this.registry = typeRegistryOn(store, () => this.#afterCommit.wake(null))
     this.#control = new Control({ store, transactor: this.#transactor, offers, newId, maxPayloadBytes })
-    this.#gates = new GateDesk({ store, transactor: this.#transactor, offers, maxPayloadBytes })
+    this.#gates = new GateAnswers({ store, transactor: this.#transactor, offers, maxPayloadBytes })
     this.#why = new Reasons({ source: store, nets: this.#nets, gate: (id) => this.#gates.view(id) })
     this.#runControl = new RunControl({ store, transactor: this.#transactor, offers })
-    this.#definitions = new DefinitionDesk({
+    this.#definitions = new DefinitionStarts({
       store,
       transactor: this.#transactor,
       intake: this.#intake,
@@ -217,7 +217,7 @@ export class Engine implements EngineApi {
       logger,
       dueAt: (at) => this.#sweeper.dueAt(at),
     })
-    this.inboxSchedules = new InboxScheduleDesk({
+    this.inboxSchedules = new InboxScheduler({
       store,
       transactor: this.#transactor,
       newId,
@@ -227,7 +227,7 @@ export class Engine implements EngineApi {
       logger,
       probe,
     })
-    this.#slots = new SlotDesk({ store, transactor: this.#transactor, nets: this.#nets, offers, faults, probe })
+    this.#slots = new Quotas({ store, transactor: this.#transactor, nets: this.#nets, offers, faults, probe })
     this.#clock = new ClockWatch({
       store,
       logger,
@@ -245,7 +245,7 @@ export class Engine implements EngineApi {
       clock: this.#clock,
       slots: this.#slots,
       offers,
-      wake: () => this.#news.wake(null),
+      wake: () => this.#afterCommit.wake(null),
       noteStarts,
       chance,
       logger,
@@ -254,7 +254,7 @@ export class Engine implements EngineApi {
       retention: options.retention ?? { endedMs: null, eventsMs: null },
       probe,
     })
-    this.#news = new News({
+    this.#afterCommit = new AfterCommit({
       store,
       nets: this.#nets,
       sessions: this.workers,
@@ -268,7 +268,7 @@ export class Engine implements EngineApi {
       forget: () => this.#forget(),
       logger,
     })
-    this.#unsubscribe = store.onWake((wake) => this.#news.woken(wake))
+    this.#unsubscribe = store.onWake((wake) => this.#afterCommit.woken(wake))
     this.#closeStore = options.closeStore === true
     this.#poll = setInterval(() => this.#look(), pollMs).unref()
   }
@@ -302,7 +302,7 @@ export class Engine implements EngineApi {
   }
 
   cancelRun(p: Parameters<EngineApi['cancelRun']>[0]): Promise<RunRow> {
-    return this.#runControl.cancel(p).finally(() => this.#news.controlled())
+    return this.#runControl.cancel(p).finally(() => this.#afterCommit.controlled())
   }
 
   answerGate(p: GateAnswer): Promise<InstanceRow> {
@@ -357,7 +357,7 @@ export class Engine implements EngineApi {
   }
 
   directWorker(p: Parameters<EngineApi['directWorker']>[0]): Promise<WorkerRow> {
-    return this.#control.directWorker(p).finally(() => this.#news.controlled())
+    return this.#control.directWorker(p).finally(() => this.#afterCommit.controlled())
   }
 
   queueStats(p: Parameters<EngineApi['queueStats']>[0]): Promise<readonly QueueStats[]> {
@@ -369,7 +369,7 @@ export class Engine implements EngineApi {
   }
 
   observe(observer: RunObserver): () => void {
-    const { observers } = this.#news
+    const { observers } = this.#afterCommit
     observers.add(observer)
     return () => observers.delete(observer)
   }
@@ -383,16 +383,16 @@ export class Engine implements EngineApi {
 
   #forget(): void {
     this.#nets.forgetStored()
-    this.#beginnings.forget()
+    this.#firstStarts.forget()
     this.leases.forget()
     this.#completions.forget()
   }
 
   async pauseQueue(p: Parameters<EngineApi['pauseQueue']>[0]): Promise<void> {
     await this.#control.pauseQueue(p)
-    this.#news.controlled()
+    this.#afterCommit.controlled()
     if (p.paused) return
-    this.#news.wake(new Set([p.queue]))
+    this.#afterCommit.wake(new Set([p.queue]))
     this.store.wake({ queues: [p.queue] })
   }
 
@@ -458,7 +458,7 @@ export class Engine implements EngineApi {
       queries: this.store.read,
       instanceId,
       signal: signal ?? null,
-      onWake: (listener) => this.#news.onCommit(listener),
+      onWake: (listener) => this.#afterCommit.onCommit(listener),
     })
   }
 
@@ -493,7 +493,7 @@ export class Engine implements EngineApi {
   #committed(committed: Committed<unknown>): void {
     this.#clock.saw(committed.change.now)
     try {
-      this.#news.committed(committed)
+      this.#afterCommit.committed(committed)
     } catch (error) {
       this.faults.note('after_commit_failed', 'news', error)
     }

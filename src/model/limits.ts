@@ -42,7 +42,7 @@ export function tenantLimit(p: LimitParams, tenant: string | undefined): LimitPa
 }
 
 export function checkLimit(p: LimitParams): void {
-  const isSlot = isSlotKey(p.key)
+  const isSlot = isQuotaKey(p.key)
   if (!p.key.startsWith('queue:') && !p.key.startsWith(KEYED) && !isSlot) {
     const keys = "'queue:<name>', 'key:<limit key>' or 'workflow:<tenant>:<name>'"
     throw new PetrelError('invalid_request', `limit '${p.key}': the key is ${keys}`)
@@ -60,6 +60,6 @@ export function slotKey(name: string, tenant: string | null): string {
   return `${WORKFLOW}${(tenant ?? '').replace(/[%:]/g, encodeURIComponent)}:${name}`
 }
 
-export function isSlotKey(key: string): boolean {
+export function isQuotaKey(key: string): boolean {
   return key.startsWith(WORKFLOW)
 }

@@ -27,8 +27,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a success that is told late is forgotten',
     file: 'engine/fold/run/outcomes.ts',
-    right: "if (outcome.kind === 'succeeded') noteLate(",
-    wrong: 'if (false) noteLate(',
+    right: "if (outcome.kind === 'succeeded') recordLateSuccess(",
+    wrong: 'if (false) recordLateSuccess(',
   },
   {
     name: 'an undo stays on the list when it begins',

@@ -6,7 +6,7 @@ import { Admission } from '../../src/engine/fold/admission.ts'
 import { deltaOf } from '../../src/engine/fold/delta.ts'
 import { Evaluators } from '../../src/engine/fold/evaluators.ts'
 import { foldPending } from '../../src/engine/fold/happenings.ts'
-import { bear } from '../../src/engine/fold/instance/instance-creation.ts'
+import { createInstance } from '../../src/engine/fold/instance/instance-creation.ts'
 import { NeedMore } from '../../src/engine/fold/need.ts'
 import { leased } from '../../src/engine/fold/run/runs.ts'
 import { WorkingSet } from '../../src/engine/fold/working-set.ts'
@@ -87,7 +87,7 @@ export class FoldStage {
   start(net: Net, rest: { readonly slotKey?: string } = {}): string {
     this.#nets.set(net.name, compileNet(net, this.#evaluators.of(net.dialect)))
     const { value } = this.act((change) => {
-      const { row } = bear(change, {
+      const { row } = createInstance(change, {
         id: change.deps.newId(),
         netHash: net.name,
         parent: null,

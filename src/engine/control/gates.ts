@@ -26,7 +26,7 @@ export interface GateDeskDeps {
   readonly maxPayloadBytes: number
 }
 
-export class GateDesk {
+export class GateAnswers {
   readonly #deps: GateDeskDeps
 
   constructor(deps: GateDeskDeps) {

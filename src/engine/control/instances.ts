@@ -5,7 +5,7 @@ import { storableText } from '../../kernel/json-limits.ts'
 import { scopedName } from '../../kernel/scoped-names.ts'
 import { type EventData, storeEvent } from '../../model/events/events.ts'
 import type { LimitParams } from '../../model/limits.ts'
-import { checkLimit, isSlotKey } from '../../model/limits.ts'
+import { checkLimit, isQuotaKey } from '../../model/limits.ts'
 import type { InstanceRow, RunRow, WorkerRow } from '../../model/rows.ts'
 import type { Started } from '../../model/start.ts'
 import type { Happening, Place } from '../../net/marking.ts'
@@ -19,16 +19,16 @@ import { factsOf } from '../fold/facts.ts'
 import { foldPending, happen } from '../fold/happenings.ts'
 import { startIdle } from '../fold/instance/idle-start.ts'
 import { checkInput } from '../fold/instance/input-defaults.ts'
-import { bear, itemsWithoutNames, literalsWithoutNames } from '../fold/instance/instance-creation.ts'
+import { createInstance, itemsWithoutNames, literalsWithoutNames } from '../fold/instance/instance-creation.ts'
 import { memberOf } from '../fold/members.ts'
 import { NeedMore } from '../fold/need.ts'
-import { checkRoomToResume, slotNeed } from '../fold/quotas.ts'
+import { checkRoomToResume, quotaNeed } from '../fold/quotas.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
 import { bring } from '../fold/run/redrives.ts'
 import { placeOf } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
-import { persistently } from '../transaction/retry-until-stored.ts'
+import { retryUntilStored } from '../transaction/retry-until-stored.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
 export interface ControlDeps {
@@ -92,7 +92,7 @@ export class Control {
 
   async startInstance(p: { readonly id: string } & Actor): Promise<InstanceRow> {
     const { slotKey } = await this.#instance(p.id)
-    return this.#onInstance(p.id, slotNeed([slotKey]), (change) => {
+    return this.#onInstance(p.id, quotaNeed([slotKey]), (change) => {
       const member = memberOf(change, p.id)
       const { state } = member.row
       if (!mayFollow(state, 'queued')) {
@@ -131,7 +131,7 @@ export class Control {
       slotsWith: [SLOT.literals.prefix, SLOT.givenItems.prefix].map((prefix) => ({ instanceId: p.id, prefix })),
       slots: [{ instanceId: p.id, keys: [SLOT.input.key, SLOT.about.key] }],
       ...(startKey === null ? {} : { startKeys: [startKey] }),
-      ...slotNeed([old.slotKey]),
+      ...quotaNeed([old.slotKey]),
     }
     const retry = (change: WorkingSet): Started => {
       const holder = startKey === null ? undefined : change.loaded.startKeys.get(startKey)
@@ -148,7 +148,7 @@ export class Control {
         if (values === undefined) throw new NeedMore({ items: [{ instanceId: p.id, node, fire: 0, from: 0, count }] })
         items[node] = itemsWithoutNames(values)
       }
-      const born = bear(change, {
+      const born = createInstance(change, {
         id,
         netHash: old.netHash,
         parent: null,
@@ -173,7 +173,7 @@ export class Control {
     }
     // Without a key nobody can tell whether a commit that may have happened was this one.
     if (startKey === null) return (await this.#act(null, need, retry)).value
-    return persistently(async () => (await this.#act(null, need, retry)).value)
+    return retryUntilStored(async () => (await this.#act(null, need, retry)).value)
   }
 
   /** Goes on in place where an instance stopped: forward, or at the undo that did not succeed. */
@@ -183,7 +183,7 @@ export class Control {
     const { slotKey } = await this.#instance(p.id)
     const asked = await store.commands.ofInstance({ instanceId: p.id })
     const commands = new Map(asked.map(({ runId, subject, body, resendMs }) => [runId, { subject, body, resendMs }]))
-    const need = { runs: runs.map((r) => r.id), ...slotNeed([slotKey]) }
+    const need = { runs: runs.map((r) => r.id), ...quotaNeed([slotKey]) }
     return this.#onInstance(p.id, need, (change) => {
       const { row, net } = memberOf(change, p.id)
       if (!mayResume(net.net, row)) {
@@ -253,7 +253,7 @@ export class Control {
     await this.#deps.transactor.run({
       roots: [],
       wait: true,
-      need: isSlotKey(p.key) ? { heldLimits: [p.key] } : { limits: [p.key] },
+      need: isQuotaKey(p.key) ? { heldLimits: [p.key] } : { limits: [p.key] },
       fold: (change) => change.admission.set(p),
     })
     // Runs leased before the limit existed count against it too.

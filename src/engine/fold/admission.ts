@@ -1,6 +1,6 @@
 import { StoreLockedError } from '../../kernel/store-errors.ts'
 import type { LimitParams } from '../../model/limits.ts'
-import { holdsRoom, isSlotKey, limitKeys } from '../../model/limits.ts'
+import { holdsRoom, isQuotaKey, limitKeys } from '../../model/limits.ts'
 import type { Listing } from '../../model/registry.ts'
 import type { LimitRow, QueueRow, RunRow } from '../../model/rows.ts'
 
@@ -102,7 +102,7 @@ export class Admission {
     const { maxConcurrent, ratePer, periodMs } = row
     if (before?.maxConcurrent === maxConcurrent && before.ratePer === ratePer && before.periodMs === periodMs) return
     // What executes under a limit of instances was counted from its first one on.
-    if (isSlotKey(p.key)) this.freed.add(p.key)
+    if (isQuotaKey(p.key)) this.freed.add(p.key)
     else if (before === undefined) this.born.add(p.key)
     this.#limits.set(p.key, row)
     this.#changed.add(p.key)

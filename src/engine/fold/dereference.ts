@@ -6,16 +6,16 @@ import { slotOf } from './slots.ts'
 import type { Member, Slots } from './working-set.ts'
 
 /** JSON text, as it is where nothing lies aside. */
-export function wholeOf(change: Slots, { net, row }: Member, payload: string): string {
+export function dereferenced(change: Slots, { net, row }: Member, payload: string): string {
   if (!net.keepsAside || !mayRefer(payload)) return payload
-  return JSON.stringify(wholeJson(change, row.id, JSON.parse(payload) as Json))
+  return JSON.stringify(dereferencedJson(change, row.id, JSON.parse(payload) as Json))
 }
 
 export function mayRefer(payload: string): boolean {
   return payload.includes('"$ref"') || payload.includes('"$shared"')
 }
 
-export function wholeJson(change: Slots, instanceId: string, payload: Json): Json {
+export function dereferencedJson(change: Slots, instanceId: string, payload: Json): Json {
   const value = isReference(payload) ? slotOf(change, instanceId, payload.$ref) : payload
   const { key, own } = sharedIn(value)
   if (key === null) return value

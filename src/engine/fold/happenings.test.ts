@@ -8,7 +8,7 @@ import { happen } from './happenings.ts'
 import { leaveQueue } from './instance/idle-start.ts'
 import { memberOf } from './members.ts'
 import { failExecution, succeed } from './run/outcomes.ts'
-import { UNTOLD } from './run/remarks.ts'
+import { NO_REPORT } from './run/remarks.ts'
 
 const undo = (type: string): Partial<Node> => ({
   undo: { work: run(type), retry: null, timeout: null } as never,
@@ -16,7 +16,7 @@ const undo = (type: string): Partial<Node> => ({
 const NO_RETRY = { message: 'no luck', code: 'final', retryable: false }
 
 function done(stage: FoldStage, row: RunRow): void {
-  stage.act((change) => succeed(change, row, null, UNTOLD))
+  stage.act((change) => succeed(change, row, null, NO_REPORT))
 }
 
 describe('a cancel', () => {
@@ -67,7 +67,7 @@ describe('a rollback', () => {
     done(stage, stage.lease('b'))
     done(stage, stage.lease('a'))
     const last = stage.lease('c')
-    stage.act((change) => failExecution(change, last, NO_RETRY, false, UNTOLD, { random: () => 0 }))
+    stage.act((change) => failExecution(change, last, NO_RETRY, false, NO_REPORT, { random: () => 0 }))
     expect(stage.instance(id).state).toBe('compensating')
     expect(stage.runAt('b', 'undo')).toBeUndefined()
     done(stage, stage.lease('a', 'undo'))
@@ -80,9 +80,9 @@ describe('a rollback', () => {
     const stage = new FoldStage()
     stage.start(net([node('a', ['b'], undo('undo.a')), node('b')], { onFailure: 'compensate' }))
     const first = stage.lease('a')
-    stage.act((change) => succeed(change, first, '{"paid":1}', UNTOLD))
+    stage.act((change) => succeed(change, first, '{"paid":1}', NO_REPORT))
     const second = stage.lease('b')
-    stage.act((change) => failExecution(change, second, NO_RETRY, false, UNTOLD, { random: () => 0 }))
+    stage.act((change) => failExecution(change, second, NO_RETRY, false, NO_REPORT, { random: () => 0 }))
     expect(JSON.parse(stage.runAt('a', 'undo')?.payload ?? '')).toEqual({ args: null, result: { paid: 1 } })
   })
 })
@@ -101,7 +101,7 @@ describe('a quota', () => {
     const [active] = [...stage.runs.values()]
     expect(stage.runs.size).toBe(1)
     stage.add({ ...(active as RunRow), status: 'leased', sessionId: 's', leasedBy: 'worker', leasedAt: stage.now })
-    const { change } = stage.act((working) => succeed(working, stage.run((active as RunRow).id), null, UNTOLD))
+    const { change } = stage.act((working) => succeed(working, stage.run((active as RunRow).id), null, NO_REPORT))
     expect([...change.admission.freed]).toEqual([key])
     stage.act((working) => leaveQueue(working, memberOf(working, second)))
     expect(stage.instance(second).state).toBe('running')

@@ -4,7 +4,7 @@ import { type Check, checkOf, misfitsOf } from '../../kernel/json-schema.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json, NodeSchema } from '../../net/net.ts'
-import { wholeOf } from './dereference.ts'
+import { dereferenced } from './dereference.ts'
 import { memberOf } from './members.ts'
 import type { Members } from './working-set.ts'
 
@@ -15,7 +15,7 @@ export function inputFailure(change: Members, run: RunRow): Failure | null {
   const input = schemaOf(change, run)?.input ?? null
   if (input === null) return null
   let value: Json | undefined = JSON.parse(
-    wholeOf(change, memberOf(change, run.instanceId as string), run.payload),
+    dereferenced(change, memberOf(change, run.instanceId as string), run.payload),
   ) as Json
   for (const step of input.path) value = own(value, step)
   return failure('invalid_input', 'the input', input.path.join('.') || 'input', checkFor(input.schema), value ?? null)

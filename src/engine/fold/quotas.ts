@@ -23,13 +23,13 @@ type Waiting = Pick<WorkingSet, 'loaded' | 'admission' | 'queuedUnder'>
 
 const _PREFIX = 'workflow:'
 
-export function checkSlots(slots: number): void {
+export function checkQuotas(slots: number): void {
   if (Number.isInteger(slots) && slots >= 1) return
   throw new PetrelError('invalid_request', `start.slots: ${slots}; a whole number of at least 1, or none for no limit`)
 }
 
 /** What to load so that instances under these keys can begin or be queued. */
-export function slotNeed(keys: Iterable<string | null>): Need {
+export function quotaNeed(keys: Iterable<string | null>): Need {
   const known = [...new Set(keys)].filter((key) => key !== null).sort()
   return known.length === 0 ? {} : { heldLimits: known, queuedUnder: known }
 }
@@ -59,7 +59,7 @@ export function enterQueue(change: Pick<WorkingSet, 'events' | 'now'>, member: M
 
 export function mayBegin(change: Waiting, key: string): boolean {
   const waited = change.loaded.queuedUnder.get(key)
-  if (waited === undefined) throw new NeedMore(slotNeed([key]))
+  if (waited === undefined) throw new NeedMore(quotaNeed([key]))
   const room = change.admission.hasRoom(key)
   if (room && !waited && !change.queuedUnder.has(key)) return true
   change.queuedUnder.add(key)

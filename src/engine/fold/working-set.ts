@@ -4,8 +4,9 @@
  * A function that lacks something throws NeedMore; the transaction loads it and folds again from the beginning.
  */
 
-import type { NewCommand } from '../../model/commands.ts'
+import type { Command, NewCommand } from '../../model/commands.ts'
 import type { NewEvent } from '../../model/events/events.ts'
+import type { RunEventData } from '../../model/events/run-events.ts'
 import type {
   GateRow,
   InstanceRow,
@@ -62,9 +63,9 @@ export interface FoldDeps {
 export interface Redrive {
   readonly run: RunRow
   /** What was asked of a service for it, if it was. */
-  readonly command: NewCommand | Pick<NewCommand, 'subject' | 'body' | 'resendMs'> | null
+  readonly command: Command | null
   /** Goes into its event. */
-  readonly about: { readonly [key: string]: Json }
+  readonly about: Pick<NonNullable<RunEventData['redriven']>, 'gate'>
   readonly actor: string | null
 }
 

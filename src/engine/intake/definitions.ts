@@ -21,7 +21,7 @@ import { SLOT } from '../../net/slots.ts'
 import type { Delta, Store } from '../../store/store.ts'
 import { startIdle } from '../fold/instance/idle-start.ts'
 import { memberOf } from '../fold/members.ts'
-import { slotNeed } from '../fold/quotas.ts'
+import { quotaNeed } from '../fold/quotas.ts'
 import { putSlot } from '../fold/slots.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Offer } from '../transaction/handoff.ts'
@@ -86,7 +86,7 @@ const TRIES = 20
 
 type About = { readonly [key: string]: Json }
 
-export class DefinitionDesk {
+export class DefinitionStarts {
   readonly #deps: DefinitionDeps
 
   constructor(deps: DefinitionDeps) {
@@ -152,7 +152,7 @@ export class DefinitionDesk {
         wait: true,
         need: {
           slots: roots.map((instanceId) => ({ instanceId, keys: [SLOT.about.key] })),
-          ...slotNeed(rows.map((row) => row.slotKey)),
+          ...quotaNeed(rows.map((row) => row.slotKey)),
         },
         offers: this.#deps.offers,
         fold: (change) => {

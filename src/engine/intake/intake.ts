@@ -12,8 +12,8 @@ import type { Started, StartParams } from '../../model/start.ts'
 import type { Json, Retry } from '../../net/net.ts'
 import type { Need, Store } from '../../store/store.ts'
 import { foldPending } from '../fold/happenings.ts'
-import { bear } from '../fold/instance/instance-creation.ts'
-import { slotNeed } from '../fold/quotas.ts'
+import { createInstance } from '../fold/instance/instance-creation.ts'
+import { quotaNeed } from '../fold/quotas.ts'
 import { INBOX_RETRY } from '../fold/run/backoff.ts'
 import { addRun, findRun } from '../fold/run/changed-runs.ts'
 import { newRun } from '../fold/run/runs.ts'
@@ -206,7 +206,7 @@ export class Intake {
         offers: on === undefined ? this.#deps.offers : nobody,
         fold: (change) => {
           const taken = new Map<string, string>()
-          return calls.map((call) => call.map((birth) => this.#begin(change, birth, taken, unsure)))
+          return calls.map((call) => call.map((creation) => this.#begin(change, creation, taken, unsure)))
         },
       },
       on,
@@ -221,17 +221,17 @@ export class Intake {
     // An id the caller chose may be taken; one of ours only by ourselves.
     const chosen: string[] = []
     const limited: (string | null)[] = []
-    for (const birth of births) {
-      const { params } = birth
-      this.#firstOrders(birth, orders)
-      if (birth.startKey !== null) startKeys.push(birth.startKey)
-      if (unsure || params.id !== undefined) chosen.push(birth.id)
+    for (const creation of births) {
+      const { params } = creation
+      this.#firstOrders(creation, orders)
+      if (creation.startKey !== null) startKeys.push(creation.startKey)
+      if (unsure || params.id !== undefined) chosen.push(creation.id)
       if (params.slots !== undefined) limited.push(slotKeyOf(params))
     }
     const need: { -readonly [K in keyof Need]: Need[K] } = rulesOf(orders, births)
     if (startKeys.length > 0) need.startKeys = startKeys
     if (chosen.length > 0) need.instances = chosen
-    return limited.length === 0 ? need : { ...need, ...slotNeed(limited) }
+    return limited.length === 0 ? need : { ...need, ...quotaNeed(limited) }
   }
 
   /** Runs leased before a limit existed count against it too. */
@@ -249,34 +249,34 @@ export class Intake {
     }
   }
 
-  #begin(change: WorkingSet, birth: Birthing, taken: Map<string, string>, unsure: boolean): Started {
-    const { params } = birth
-    const there = change.loaded.instances.get(birth.id)
+  #begin(change: WorkingSet, creation: Birthing, taken: Map<string, string>, unsure: boolean): Started {
+    const { params } = creation
+    const there = change.loaded.instances.get(creation.id)
     // Ours, if a commit that may have happened is what we look for.
-    if (there !== undefined && unsure && there.netHash === birth.hash) return { id: birth.id, created: true }
-    if (there !== undefined || change.members.has(birth.id)) throw idTaken('instance', birth.id)
-    const key = birth.startKey
+    if (there !== undefined && unsure && there.netHash === creation.hash) return { id: creation.id, created: true }
+    if (there !== undefined || change.members.has(creation.id)) throw idTaken('instance', creation.id)
+    const key = creation.startKey
     if (key !== null) {
       const stored = change.loaded.startKeys.get(key)
       if (stored !== undefined) checkSameStart(stored, params)
       const holder = stored?.id ?? taken.get(key)
       if (holder !== undefined) return { id: holder, created: false }
-      taken.set(key, birth.id)
+      taken.set(key, creation.id)
     }
-    for (const hash of birth.hashes) {
+    for (const hash of creation.hashes) {
       const row = this.#deps.nets.unstored(hash)
       if (row !== null) change.netRows.set(hash, row)
     }
-    for (const name of params.names ?? []) change.names.push({ name, rootId: birth.id })
+    for (const name of params.names ?? []) change.names.push({ name, rootId: creation.id })
     for (const limit of params.limits ?? []) change.admission.set(tenantLimit(limit, params.tenant))
     const slot = slotKeyOf(params)
     if (slot !== null && params.slots !== undefined) change.admission.set({ key: slot, maxConcurrent: params.slots })
     const about: Record<string, Json> = {}
     if (params.initiator !== undefined) about.initiator = params.initiator
     if (params.meta !== undefined) about.meta = params.meta
-    bear(change, {
-      id: birth.id,
-      netHash: birth.hash,
+    createInstance(change, {
+      id: creation.id,
+      netHash: creation.hash,
       parent: null,
       tenant: params.tenant ?? null,
       startKey: key,
@@ -290,7 +290,7 @@ export class Intake {
       idle: params.start === false,
     })
     foldPending(change)
-    return { id: birth.id, created: true }
+    return { id: creation.id, created: true }
   }
 }
 

@@ -5,7 +5,7 @@ import { checkLimit } from '../../model/limits.ts'
 import type { StartParams } from '../../model/start.ts'
 import type { Json } from '../../net/net.ts'
 import { checkInput } from '../fold/instance/input-defaults.ts'
-import { checkSlots } from '../fold/quotas.ts'
+import { checkQuotas } from '../fold/quotas.ts'
 import type { Nets } from '../transaction/nets.ts'
 import { checkNesting } from './nesting.ts'
 
@@ -23,7 +23,7 @@ export interface CheckedStart {
 
 export function checkStart(params: StartParams, nets: Nets, limits: StartLimits): CheckedStart {
   for (const limit of params.limits ?? []) checkLimit(limit)
-  if (params.slots !== undefined) checkSlots(params.slots)
+  if (params.slots !== undefined) checkQuotas(params.slots)
   const all = [params.net, ...(params.nets ?? [])]
   const hashes = all.map((net) => nets.admit(net))
   checkNesting(params, hashes, all, limits.maxDepth)

@@ -2,7 +2,7 @@
 
 import { StoreLockedError } from '../../kernel/store-errors.ts'
 import type { Batch } from '../transaction/batcher.ts'
-import { persistently } from '../transaction/retry-until-stored.ts'
+import { retryUntilStored } from '../transaction/retry-until-stored.ts'
 
 export interface How {
   /** An earlier commit of these calls may have happened; what is there already is only answered. */
@@ -22,7 +22,7 @@ export async function together<P, R>(
   all: (calls: readonly P[], how: How) => Promise<readonly R[]>,
 ): Promise<void> {
   const work = (wait: boolean): Promise<readonly R[]> =>
-    persistently((unsure) =>
+    retryUntilStored((unsure) =>
       all(
         batch.map((b) => b.params),
         { unsure, wait },

@@ -61,7 +61,7 @@ type Rules = Pick<InboxScheduleRow, 'type' | 'schedule' | 'timezone' | 'priority
 
 const INT32 = 2 ** 31
 
-export class InboxScheduleDesk implements InboxScheduling {
+export class InboxScheduler implements InboxScheduling {
   readonly #deps: InboxScheduleDeps
 
   constructor(deps: InboxScheduleDeps) {

@@ -29,7 +29,7 @@ export interface SlotDeskDeps {
 
 type Queued = { readonly id: string; readonly netHash: string }
 
-export class SlotDesk {
+export class Quotas {
   readonly #deps: SlotDeskDeps
   /** Keys being looked after; true: something came meanwhile, look once more. */
   readonly #busy = new Map<string, boolean>()

@@ -15,7 +15,7 @@ import type { Store } from '../../store/store.ts'
 import type { Control } from '../control/instances.ts'
 import type { RunControl } from '../control/runs.ts'
 import { OF_DEFINITIONS } from '../intake/definition-schedule.ts'
-import type { DefinitionDesk } from '../intake/definitions.ts'
+import type { DefinitionStarts } from '../intake/definitions.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 
@@ -25,7 +25,7 @@ export interface ScheduleDeps {
   readonly intake: Intake
   readonly control: Control
   readonly runControl: RunControl
-  readonly definitions: DefinitionDesk
+  readonly definitions: DefinitionStarts
   readonly logger: Logger
   readonly dueAt: (at: number) => void
 }

@@ -24,8 +24,8 @@ import type { Offer } from '../transaction/handoff.ts'
 import type { Settler } from '../transaction/settle.ts'
 import type { Transactor } from '../transaction/transactor.ts'
 import type { ClockWatch } from './clock-watch.ts'
-import type { InboxScheduleDesk } from './inbox-schedules.ts'
-import type { SlotDesk } from './quotas.ts'
+import type { InboxScheduler } from './inbox-schedules.ts'
+import type { Quotas } from './quotas.ts'
 import type { Retention } from './retention.ts'
 import { retention } from './retention.ts'
 import type { Schedules } from './schedules.ts'
@@ -42,9 +42,9 @@ export interface SweeperDeps {
   readonly transactor: Transactor
   readonly settler: Settler
   readonly schedules: Schedules
-  readonly inboxSchedules: InboxScheduleDesk
+  readonly inboxSchedules: InboxScheduler
   readonly clock: ClockWatch
-  readonly slots: SlotDesk
+  readonly slots: Quotas
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
   /** These runs have begun: their instances do not know yet. */

@@ -7,7 +7,7 @@ import type { Transactor } from './transactor.ts'
 /** Instances known to have begun; forgetting one costs a look. */
 const REMEMBERED = 20_000
 
-export class Beginnings {
+export class FirstStarts {
   readonly #transactor: Transactor
   readonly #begun = new Set<string>()
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { net, node, run } from '../../../test/engine/drive.ts'
 import { FoldStage } from '../../../test/fold/stage.ts'
 import { foldPending } from '../fold/happenings.ts'
-import { bear } from '../fold/instance/instance-creation.ts'
+import { createInstance } from '../fold/instance/instance-creation.ts'
 import { succeed } from '../fold/run/outcomes.ts'
-import { UNTOLD } from '../fold/run/remarks.ts'
+import { NO_REPORT } from '../fold/run/remarks.ts'
 import { type Handed, handOff, type Offer } from './handoff.ts'
 
 const CHAIN = net([node('a', ['b', 'c']), node('b'), node('c', [], { work: run('c', { priority: 5 }) })])
@@ -30,7 +30,7 @@ function handed(offers: readonly Offer[], urgency: readonly (number | null)[] = 
   const first = stage.lease('a')
   let result: readonly Handed[] = []
   stage.act((change) => {
-    succeed(change, first, null, UNTOLD)
+    succeed(change, first, null, NO_REPORT)
     result = handOff(change, offers, urgency)
   })
   return { result, stage }
@@ -81,7 +81,7 @@ describe('a hand-off', () => {
     const stage = new FoldStage()
     stage.start(net([node('x')]))
     const { change } = stage.act(() => undefined)
-    bear(change, {
+    createInstance(change, {
       id: 'later',
       netHash: 'test',
       parent: null,

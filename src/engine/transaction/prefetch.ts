@@ -37,7 +37,7 @@ interface Prospect {
   readonly results: ReadonlySet<string>
 }
 
-export class Foresight {
+export class Prefetch {
   readonly #nets: Nets
   readonly #evaluators: Evaluators
   /** Both worked out once per node: many ends lead to the same joins. */

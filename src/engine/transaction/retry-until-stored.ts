@@ -5,7 +5,7 @@ import { sleep } from '../../kernel/sleep.ts'
 import { StoreConflictError, StoreLockedError, StoreUnavailableError } from '../../kernel/store-errors.ts'
 
 /** A key taken between load and write, or a store that was away: the next look decides. */
-export async function persistently<T>(work: (unsure: boolean) => Promise<T>): Promise<T> {
+export async function retryUntilStored<T>(work: (unsure: boolean) => Promise<T>): Promise<T> {
   let unsure = false
   for (let tries = 0; ; tries++) {
     try {

@@ -18,7 +18,7 @@ interface Waiting {
   timer: NodeJS.Timeout | null
 }
 
-export class PutAside {
+export class SetApart {
   readonly #logger: Logger
   readonly #again: (entries: readonly Entry[]) => void
   readonly #waiting = new Map<Entry, Waiting>()

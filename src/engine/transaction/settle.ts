@@ -31,8 +31,8 @@ import { type Batch, Batcher } from './batcher.ts'
 import { deliveryOf } from './deliveries.ts'
 import type { Faults } from './faults.ts'
 import type { Offer } from './handoff.ts'
-import type { Expected, Foresight } from './prefetch.ts'
-import { PutAside } from './set-apart.ts'
+import type { Expected, Prefetch } from './prefetch.ts'
+import { SetApart } from './set-apart.ts'
 import type { Act, Pass, Transactor } from './transactor.ts'
 
 /** One thing to settle. */
@@ -78,27 +78,27 @@ const SKIPS = 20
 
 export class Settler {
   readonly #transactor: Transactor
-  readonly #foresight: Foresight
+  readonly #prefetch: Prefetch
   readonly #logger: Logger
   readonly #faults: Faults
   readonly #offers: (reports: readonly { readonly sessionId: string; readonly reportId: string }[]) => readonly Offer[]
   readonly #lanes: readonly Batcher<Settling, Settled>[]
   /** What was put aside comes back here, not where others would be held up by it. */
   readonly #late: Batcher<Settling, Settled>
-  readonly #aside: PutAside
+  readonly #aside: SetApart
   readonly #skips = new WeakMap<Entry, number>()
   #closed = false
 
   constructor(p: {
     readonly transactor: Transactor
-    readonly foresight: Foresight
+    readonly prefetch: Prefetch
     readonly logger: Logger
     readonly faults: Faults
     readonly lanes: number
     readonly offers: (reports: readonly { readonly sessionId: string; readonly reportId: string }[]) => readonly Offer[]
   }) {
     this.#transactor = p.transactor
-    this.#foresight = p.foresight
+    this.#prefetch = p.prefetch
     this.#logger = p.logger
     this.#faults = p.faults
     this.#offers = p.offers
@@ -113,7 +113,7 @@ export class Settler {
     }
     this.#lanes = Array.from({ length: p.lanes }, lane)
     this.#late = lane()
-    this.#aside = new PutAside(p.logger, (entries) => this.#late.again(entries))
+    this.#aside = new SetApart(p.logger, (entries) => this.#late.again(entries))
   }
 
   settle(settling: Settling): Promise<Settled> {
@@ -204,7 +204,7 @@ export class Settler {
     const act: Act<{ readonly statuses: Map<Entry, Reply['status']>; readonly skipped: Entry[] }> = {
       roots: [...roots.keys()].filter((root) => root !== ''),
       wait: false,
-      need: this.#foresight.needOf(batch.map(expected)),
+      need: this.#prefetch.needOf(batch.map(expected)),
       offers: () => this.#offers(reports),
       fold: (change, pass) => foldRoots(change, pass, roots, unstorable),
     }

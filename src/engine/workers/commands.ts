@@ -1,7 +1,7 @@
 /** Commands for whoever publishes them: the store's, and word of new ones. */
 import type { Commands, EngineCommands } from '../../model/commands.ts'
 
-export class CommandDesk implements EngineCommands {
+export class StoredCommands implements EngineCommands {
   readonly take: Commands['take']
   readonly confirm: Commands['confirm']
   readonly renew: Commands['renew']

@@ -22,9 +22,9 @@ import type { Delivery } from '../../worker/port.ts'
 import { recordRunEvent } from '../fold/events.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
 import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
-import { tellLate, tellLateRefusal, undoneLate } from '../fold/run/late-success.ts'
+import { applyLateSuccess, tellLateRefusal, undoneLate } from '../fold/run/late-success.ts'
 import { type Chance, failExecution, succeed } from '../fold/run/outcomes.ts'
-import { checkSaid, isRefused, type Said } from '../fold/run/remarks.ts'
+import { type CheckedRemarks, checkRemarks, isRefused } from '../fold/run/remarks.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import { Batcher } from '../transaction/batcher.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
@@ -80,7 +80,7 @@ export class Completions {
     const delivery = this.#known.get(runId) ?? (await this.#lookUps.add(runId))
     if (delivery === null) throw missing('run', runId)
     const reportId = this.#deps.newId()
-    const told: Told = { outcome, said: this.#said(completion, delivery), reportId }
+    const told: ExecutionReport = { outcome, said: this.#said(completion, delivery), reportId }
     // undefined: its root is gone, so nobody folded it. Errors are dear: none is made for what goes well.
     let refusal: PetrelError | null | undefined
     const { rootId, instanceId } = delivery
@@ -111,9 +111,9 @@ export class Completions {
     return { error: outcome.error, text: storableText(outcome.error, 'error', most) }
   }
 
-  #said({ notes }: Completion, { instanceId }: Delivery): Said {
+  #said({ notes }: Completion, { instanceId }: Delivery): CheckedRemarks {
     if (notes === undefined) return {}
-    const said = checkSaid({ notes }, { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes })
+    const said = checkRemarks({ notes }, { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes })
     return isRefused(said) ? {} : said
   }
 }
@@ -124,13 +124,18 @@ interface CheckedOutcome {
   readonly text: string
 }
 
-interface Told {
+interface ExecutionReport {
   readonly outcome: CheckedOutcome
-  readonly said: Said
+  readonly said: CheckedRemarks
   readonly reportId: string
 }
 
-function completed(change: WorkingSet, completion: Completion, told: Told, chance: Chance): PetrelError | null {
+function completed(
+  change: WorkingSet,
+  completion: Completion,
+  told: ExecutionReport,
+  chance: Chance,
+): PetrelError | null {
   const { runId, instanceId } = completion
   const { outcome, said, reportId } = told
   finishedOutside(change, runId)
@@ -152,7 +157,7 @@ function completed(change: WorkingSet, completion: Completion, told: Told, chanc
   if (outcome.error === null && undoneLate(change, run, outcome.text, late)) return null
   const reason = reasonOf(run)
   if (reason !== 'early') tellRefused(change, run, reason, outcome)
-  if (reason === 'late' && outcome.error === null) tellLate(change, run, outcome.text)
+  if (reason === 'late' && outcome.error === null) applyLateSuccess(change, run, outcome.text)
   if (reason === 'late' && outcome.error !== null) tellLateRefusal(change, run)
   return conflict(run, reason)
 }

@@ -27,7 +27,7 @@ export interface HoldingDeps {
   readonly faults: Faults
 }
 
-export class Holdings {
+export class HeldRuns {
   readonly #deps: HoldingDeps
   readonly #inbox: SessionInbox
   readonly #sessionId: () => string

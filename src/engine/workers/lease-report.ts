@@ -8,16 +8,16 @@ import { memberOf } from '../fold/members.ts'
 import { findRun } from '../fold/run/changed-runs.ts'
 import { leaseExpired } from '../fold/run/ended-leases.ts'
 import { finishedOutside } from '../fold/run/foreign-outcomes.ts'
-import { lastExecution, noteLate } from '../fold/run/late-success.ts'
+import { lastExecution, recordLateSuccess } from '../fold/run/late-success.ts'
 import { type Chance, failExecution, giveBack, overdue, postpone, requeue, succeed } from '../fold/run/outcomes.ts'
-import type { Said } from '../fold/run/remarks.ts'
+import type { CheckedRemarks } from '../fold/run/remarks.ts'
 import { waitOf } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 
 /** A report whose parts are known to be storable. */
 export interface CheckedReport {
   readonly report: LeaseReport
-  readonly said: Said
+  readonly said: CheckedRemarks
   /** JSON text. */
   readonly result: string | null
   /** Names this report, should its commit be uncertain. */
@@ -111,5 +111,5 @@ function noteIfUndoable(
   if (run.instanceId === null || run.node === null || last === null) return
   const theVeryStart = epoch === null ? attempt !== null && attempt === run.attempt : epoch === last
   if (!theVeryStart || memberOf(change, run.instanceId).net.byKey.get(run.node)?.undo === null) return
-  noteLate(change, run, last, result)
+  recordLateSuccess(change, run, last, result)
 }

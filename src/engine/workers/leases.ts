@@ -23,7 +23,7 @@ import { leaseExpired, unclaimed } from '../fold/run/ended-leases.ts'
 import { lastExecution } from '../fold/run/late-success.ts'
 import { losersOf } from '../fold/run/lease-events.ts'
 import { type Chance, unrecordable } from '../fold/run/outcomes.ts'
-import { checkSaid, isRefused } from '../fold/run/remarks.ts'
+import { checkRemarks, isRefused } from '../fold/run/remarks.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import type { Arrival } from '../transaction/consequences.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
@@ -70,7 +70,7 @@ export interface LeaseDeps {
 
 type Key = Pick<Delivery, 'runId' | 'rootId' | 'instanceId'>
 
-export class LeaseDesk implements Leases {
+export class StoredLeases implements Leases {
   readonly #deps: LeaseDeps
   readonly #fetches: Fetches
   readonly #findings: Findings
@@ -328,7 +328,7 @@ export class LeaseDesk implements Leases {
       return refused(refusal, what, `the ${what} of run ${runId} ${refusal.message}`)
     }
     const limits = { inWorkflow: instanceId !== null, maxBytes: this.#deps.maxPayloadBytes }
-    const said = checkSaid(report, limits)
+    const said = checkRemarks(report, limits)
     if (isRefused(said)) return refused(said, 'set', said.message)
     return { report, said, result: texts.result ?? (outcome.kind === 'succeeded' ? 'null' : null) }
   }

@@ -23,7 +23,7 @@ import type {
   WorkerPort,
 } from '../../worker/port.ts'
 import { type Chance, reported, UNSTORABLE } from '../fold/run/outcomes.ts'
-import { isRefused, readSaid, type Said } from '../fold/run/remarks.ts'
+import { type CheckedRemarks, isRefused, readRemarks } from '../fold/run/remarks.ts'
 import { leased } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import { deliveryOf } from '../transaction/deliveries.ts'
@@ -34,7 +34,7 @@ import type { Transactor } from '../transaction/transactor.ts'
 import { claim } from './claim.ts'
 import { commandProblem } from './command.ts'
 import { accepting, checkFilter } from './filter.ts'
-import { Holdings } from './held-runs.ts'
+import { HeldRuns } from './held-runs.ts'
 import type { Programs } from './programs.ts'
 import type { References } from './references.ts'
 
@@ -132,7 +132,7 @@ export class Sessions implements WorkerPort {
 
   /** Somebody has committed something, perhaps the end of runs that are held here. Writes nothing. */
   compare(): void {
-    for (const session of this.#open.values()) session.holdings.compareSoon()
+    for (const session of this.#open.values()) session.heldRuns.compareSoon()
   }
 
   async close(): Promise<void> {
@@ -143,7 +143,7 @@ export class Sessions implements WorkerPort {
 class LocalSession implements Session {
   id: string
   readonly inbox: SessionInbox
-  readonly holdings: Holdings
+  readonly heldRuns: HeldRuns
   readonly filter: ClaimFilter
   /** Settles in a row that handed something over; a claim begins anew. */
   streak = 0
@@ -177,7 +177,7 @@ class LocalSession implements Session {
     this.#deps = deps
     this.#options = options
     this.inbox = inbox
-    this.holdings = new Holdings(deps, inbox, () => this.id)
+    this.heldRuns = new HeldRuns(deps, inbox, () => this.id)
     this.id = deps.newId()
     const { queues, types, tenant, runtime } = options
     this.filter = { queues, types, tenant, runtime }
@@ -227,7 +227,7 @@ class LocalSession implements Session {
     try {
       const { state, stop } = await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: this.#deps.ttlMs })
       if (stop.length > 0) this.inbox.stop(stop.map((runId) => ({ runId, reason: 'cancel' as const })))
-      await this.holdings.compare()
+      await this.heldRuns.compare()
       if (state === 'dead' && !this.#closed) return await this.#beginAnew()
       this.#beatenAt = performance.now()
       if (state === 'quiet' || state === 'terminate') this.#state = state
@@ -288,12 +288,12 @@ class LocalSession implements Session {
     const candidates = { ...this.filter, limit, skipQueues: [], skipLimitKeys: [] }
     const queues = this.filter.queues ?? [...this.#queuesSeen]
     const need: Need = { candidates, queues, limits: queues.map((q) => `queue:${q}`) }
-    this.holdings.claiming = true
+    this.heldRuns.claiming = true
     this.#othersWait = false
     this.#lastLook = null
     const claiming = transactor.run({ roots: [], wait: false, need, fold: (c) => this.#lease(c, limit) })
     const { value, change } = await this.#deps.polled(this.#options.name, claiming).finally(() => {
-      this.holdings.claiming = false
+      this.heldRuns.claiming = false
     })
     this.streak = 0
     const { candidates: found } = change.loaded
@@ -316,7 +316,7 @@ class LocalSession implements Session {
   settle(report: Report): Promise<Reply> {
     const { delivery } = report
     const { checked, said } = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
-    this.holdings.reporting.add(delivery.runId)
+    this.heldRuns.reporting.add(delivery.runId)
     const session = { id: this.id, held: (id: string) => this.#held(id) }
     return this.#deps.settler().settle({
       runId: delivery.runId,
@@ -326,7 +326,7 @@ class LocalSession implements Session {
       report: { sessionId: this.id, report: checked },
       // The worker goes on with other work.
       ifLocked: 'keep',
-      decided: () => this.holdings.reporting.delete(delivery.runId),
+      decided: () => this.heldRuns.reporting.delete(delivery.runId),
       fold: (change) => reported(change, session, checked, said, this.#deps.chance),
       unstorable: (change) => reported(change, session, failedAs(checked, UNSTORABLE), {}, this.#deps.chance),
     })
@@ -337,9 +337,9 @@ class LocalSession implements Session {
     return at === null ? null : Math.round(at + this.#deps.transactor.clockOffsetMs)
   }
 
-  #checked(report: Report): { readonly checked: Report; readonly said: Said } {
+  #checked(report: Report): { readonly checked: Report; readonly said: CheckedRemarks } {
     const maxBytes = this.#deps.maxPayloadBytes
-    const said = readSaid(report, { inWorkflow: report.delivery.instanceId !== null, maxBytes })
+    const said = readRemarks(report, { inWorkflow: report.delivery.instanceId !== null, maxBytes })
     if (isRefused(said)) return { checked: failedAs(report, said), said: {} }
     const problem = commandProblem(report, maxBytes)
     if (problem !== null) return { checked: failedAs(report, problem), said }
@@ -401,7 +401,7 @@ class LocalSession implements Session {
     this.#closed = true
     this.#renamed(this.id, null)
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.holdings.close()
+    this.heldRuns.close()
     await this.#deps.store.sweep.beat({ worker: this.#row(), ttlMs: 0 }).catch(() => undefined)
   }
 }

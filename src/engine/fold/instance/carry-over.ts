@@ -13,7 +13,7 @@ import type { Json } from '../../../net/net.ts'
 import { sharedIn } from '../../../net/references.ts'
 import { SLOT, type SlotKey } from '../../../net/slots.ts'
 import { findCycle } from '../../../net/validate/validate.ts'
-import { mayRefer, wholeJson } from '../dereference.ts'
+import { dereferencedJson, mayRefer } from '../dereference.ts'
 import { NeedMore } from '../need.ts'
 import { putSlot, slotOf } from '../slots.ts'
 import type { Member, Slots, WorkingSet } from '../working-set.ts'
@@ -131,7 +131,11 @@ function givenTheSame(
   if (!net.keepsAside) return equal(...payloads, ids)
   const [own, earlier] = [sharedIn(payloads[0]), sharedIn(payloads[1])]
   if (own.key === null || earlier.key === null) {
-    return equal(wholeJson(change, ids.own, payloads[0]), wholeJson(change, ids.earlier, payloads[1]), ids)
+    return equal(
+      dereferencedJson(change, ids.own, payloads[0]),
+      dereferencedJson(change, ids.earlier, payloads[1]),
+      ids,
+    )
   }
   return equal(own.own, earlier.own, ids) && sharesTheSame(change, own.key, earlier.key, ids)
 }

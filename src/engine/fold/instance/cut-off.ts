@@ -18,7 +18,7 @@ import { undoesAtOnce } from '../../../net/transitions.ts'
 import { NeedMore } from '../need.ts'
 import type { Ending } from '../run/changed-runs.ts'
 import { findRun, finishRun } from '../run/changed-runs.ts'
-import { UNTOLD } from '../run/remarks.ts'
+import { NO_REPORT } from '../run/remarks.ts'
 import { placeOf } from '../run/runs.ts'
 import type { Member, Pending, Runs, WorkingSet } from '../working-set.ts'
 import { follow } from '../working-set.ts'
@@ -32,7 +32,7 @@ const GIVEN_UP = {
   unknown: true,
   deadLetter: false,
   failure: false,
-  told: UNTOLD,
+  told: NO_REPORT,
 } as const
 
 export function cutOff(change: Ending & Runs & Pending, member: Member): void {

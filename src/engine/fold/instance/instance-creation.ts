@@ -19,7 +19,7 @@ import { keepChild } from './child-ends.ts'
 import { detachedAt, recordDetached } from './detached-children.ts'
 import { withDefaults } from './input-defaults.ts'
 
-export interface Birth {
+export interface NewInstance {
   readonly id: string
   readonly netHash: string
   readonly parent: { readonly row: InstanceRow; readonly place: Place; readonly attached: boolean } | null
@@ -41,16 +41,16 @@ export interface Birth {
 const blankInstance = blank(INSTANCE)
 
 /** Takes up a new instance in this transaction and lets it start, unless it is to be idle. */
-export function bear(change: WorkingSet, birth: Birth): Member {
-  const net = netOf(change, birth.netHash)
+export function createInstance(change: WorkingSet, creation: NewInstance): Member {
+  const net = netOf(change, creation.netHash)
   const { timeoutMs } = net.net
-  const { parent, idle = false } = birth
+  const { parent, idle = false } = creation
   const attached = parent?.attached === true
   const row = blankInstance()
   row.phase = 'forward'
   row.state = idle ? 'idle' : 'queued'
-  row.id = birth.id
-  row.rootId = parent !== null && attached ? parent.row.rootId : birth.id
+  row.id = creation.id
+  row.rootId = parent !== null && attached ? parent.row.rootId : creation.id
   row.parentId = parent?.row.id ?? null
   row.parentNode = attached ? parent.place.node : null
   row.parentFire = parent?.place.fire ?? 0
@@ -58,32 +58,32 @@ export function bear(change: WorkingSet, birth: Birth): Member {
   row.parentScope = parent?.place.scope ?? ''
   row.parentRole = parent?.place.role ?? 'work'
   row.depth = parent === null ? 1 : parent.row.depth + 1
-  row.netHash = birth.netHash
+  row.netHash = creation.netHash
   row.name = net.net.name
   row.dialect = net.net.dialect
-  row.tenant = birth.tenant
-  row.startKey = birth.startKey
-  row.retryOf = birth.retryOf
+  row.tenant = creation.tenant
+  row.startKey = creation.startKey
+  row.retryOf = creation.retryOf
   row.createdAt = change.now
   row.deadlineAt = idle || timeoutMs === null ? null : change.now + timeoutMs
-  row.slotKey = birth.slotKey ?? null
+  row.slotKey = creation.slotKey ?? null
   const member: Member = { row, seq: 0, net, isNew: true, dirty: true, slots: new Map(), items: new Map(), facts: null }
-  const input = withDefaults(net.net.input, birth.input)
+  const input = withDefaults(net.net.input, creation.input)
   if (input !== null) putSlot(member, SLOT.input.key, input)
-  if (birth.meta !== null) putSlot(member, SLOT.about.key, birth.meta as About)
-  putLiterals(member, birth.literals)
-  for (const [node, values] of Object.entries(birth.items ?? {})) {
+  if (creation.meta !== null) putSlot(member, SLOT.about.key, creation.meta as About)
+  putLiterals(member, creation.literals)
+  for (const [node, values] of Object.entries(creation.items ?? {})) {
     putSlot(member, SLOT.givenItems.key(node), values.length)
     member.items.set(`${node}/0`, { first: 0, values })
   }
   change.members.set(row.id, member)
-  change.deps.nets.remember(row.id, birth.netHash)
-  recordEvent(change, member, 'instance.created', null, null, birth.actor)
+  change.deps.nets.remember(row.id, creation.netHash)
+  recordEvent(change, member, 'instance.created', null, null, creation.actor)
   if (!idle) beginOrWait(change, member)
   return member
 }
 
-function putLiterals(member: Member, literals: Birth['literals']): void {
+function putLiterals(member: Member, literals: NewInstance['literals']): void {
   const chunks = new Map<number, Record<string, Json>>()
   for (const [node, literal] of Object.entries(literals ?? {})) {
     const at = chunkOf(member, node)
@@ -115,7 +115,7 @@ export function childInstance(change: WorkingSet, parent: Member, spec: ChildSpe
     keepChild(change, parent, place, before.id)
     return follow(change, parent.row.id, { kind: 'ended', place, outcome: { kind: 'succeeded' } })
   }
-  bear(change, {
+  createInstance(change, {
     id: spec.attached ? change.deps.newId() : detachedAt(change, parent, place.node, place.fire).id,
     netHash: spec.netHash,
     parent: { row: parent.row, place, attached: spec.attached },
@@ -126,7 +126,7 @@ export function childInstance(change: WorkingSet, parent: Member, spec: ChildSpe
     input: spec.rendered ? spec.args : (start.input ?? spec.args),
     meta: start.meta === undefined ? null : { meta: start.meta },
     literals: start.literals ?? null,
-    items: (start.items as Birth['items']) ?? null,
+    items: (start.items as NewInstance['items']) ?? null,
   })
 }
 
@@ -152,7 +152,9 @@ export function withoutNames<T extends ChildStart>(start: T): T {
   return unnamed as unknown as T
 }
 
-export function literalsWithoutNames(literals: NonNullable<Birth['literals']>): NonNullable<Birth['literals']> {
+export function literalsWithoutNames(
+  literals: NonNullable<NewInstance['literals']>,
+): NonNullable<NewInstance['literals']> {
   return Object.fromEntries(
     Object.entries(literals).map(([node, literal]) => [
       node,

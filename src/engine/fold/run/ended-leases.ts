@@ -7,7 +7,7 @@ import type { WorkingSet } from '../working-set.ts'
 import { findRun } from './changed-runs.ts'
 import type { Chance } from './outcomes.ts'
 import { failExecution, giveBack, overdue } from './outcomes.ts'
-import { UNTOLD } from './remarks.ts'
+import { NO_REPORT } from './remarks.ts'
 import { MAX_DELIVERIES } from './runs.ts'
 /** Its session died. Started work counts as a failed execution; a mere delivery does not, up to a cap. */
 export function lost(change: WorkingSet, runId: string, chance: Chance): void {
@@ -19,10 +19,10 @@ export function lost(change: WorkingSet, runId: string, chance: Chance): void {
     throw new NeedMore({ sessions: [run.sessionId] })
   }
   if (session !== undefined && session.state !== 'dead') return
-  if (run.startedAt === null && run.deliveries + 1 < MAX_DELIVERIES) return giveBack(change, run, true, UNTOLD)
+  if (run.startedAt === null && run.deliveries + 1 < MAX_DELIVERIES) return giveBack(change, run, true, NO_REPORT)
   const message =
     run.startedAt === null ? 'delivered too often without a start' : `worker ${run.leasedBy ?? '?'} was lost`
-  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, chance)
+  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, NO_REPORT, chance)
 }
 
 /**
@@ -36,9 +36,9 @@ export function strayed(
 ): void {
   const run = findRun(change, runId)
   if (run?.status !== 'leased' || run.sessionId !== held.sessionId || run.epoch !== held.epoch) return
-  if (run.startedAt === null) return giveBack(change, run, false, UNTOLD)
+  if (run.startedAt === null) return giveBack(change, run, false, NO_REPORT)
   const message = `worker ${run.leasedBy ?? '?'} no longer holds it, and its outcome is not recorded`
-  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, UNTOLD, held.chance)
+  failExecution(change, run, { code: 'worker_lost', message, category: 'transient' }, true, NO_REPORT, held.chance)
 }
 
 /** A lease ran out: claimable at once, one execution spent. */
@@ -47,7 +47,7 @@ export function leaseExpired(change: WorkingSet, runId: string, chance: Chance):
   if (run === undefined || run.status !== 'leased' || run.leaseUntil === null || run.leaseUntil > change.now) return
   // Whichever ended first decides, however late we come.
   if (run.timeoutAt !== null && run.timeoutAt <= run.leaseUntil) return overdue(change, runId, chance)
-  failExecution(change, run, expiry(change, run), true, UNTOLD, chance)
+  failExecution(change, run, expiry(change, run), true, NO_REPORT, chance)
 }
 
 function expiry(change: Pick<WorkingSet, 'loaded' | 'asked'>, run: RunRow): Failure {
@@ -76,5 +76,5 @@ export function unclaimed(change: WorkingSet, runId: string, epoch: number): voi
   const run = findRun(change, runId)
   if (run?.status !== 'leased' || run.leaseMs === null || run.epoch !== epoch) return
   const before = run.attempt === 0 ? { ...run, firstStartedAt: null } : run
-  giveBack(change, before, false, UNTOLD)
+  giveBack(change, before, false, NO_REPORT)
 }

@@ -11,16 +11,16 @@ import { memberOf } from '../members.ts'
 import type { WorkingSet } from '../working-set.ts'
 import { findRun, finishRun, replaceRun } from './changed-runs.ts'
 import { finishedOutside } from './foreign-outcomes.ts'
-import type { Told } from './remarks.ts'
+import type { ExecutionReport } from './remarks.ts'
 import { placeOf } from './runs.ts'
 
 /** The work took effect after it had been given up: an undo must know, an operator too. */
-export function noteLate(change: WorkingSet, run: RunRow, epoch: number, result: string | null): void {
-  if (lastExecution(run) === epoch) tellLate(change, run, result)
+export function recordLateSuccess(change: WorkingSet, run: RunRow, epoch: number, result: string | null): void {
+  if (lastExecution(run) === epoch) applyLateSuccess(change, run, result)
 }
 
 /** The same where nobody doubts that it was this run's work. */
-export function tellLate(change: WorkingSet, run: RunRow, result: string | null): void {
+export function applyLateSuccess(change: WorkingSet, run: RunRow, result: string | null): void {
   if (run.instanceId === null) return
   const undoable = memberOf(change, run.instanceId).net.byKey.get(run.node ?? '')?.undo != null
   // Nobody could undo it, and nobody doubts any more that it was given up.
@@ -46,7 +46,7 @@ export function tellLateRefusal(change: WorkingSet, run: RunRow): void {
 }
 
 /** true: the undo at which a rollback stopped has succeeded after all, and the rollback continues behind it. */
-export function undoneLate(change: WorkingSet, run: RunRow, result: string, told: Told): boolean {
+export function undoneLate(change: WorkingSet, run: RunRow, result: string, told: ExecutionReport): boolean {
   if (run.role !== 'undo' || run.status !== 'failed' || run.instanceId === null) return false
   const { net, row } = memberOf(change, run.instanceId)
   if (!undoesInPlace(net.net) || row.parentNode !== null) return false

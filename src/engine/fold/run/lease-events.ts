@@ -4,13 +4,16 @@ import { unscopedName } from '../../../kernel/scoped-names.ts'
 import type { LeaseStory, WorkStory } from '../../../model/events/run-events.ts'
 import { LEASE_LOST_CODES, type RunRow, type StoredEvent } from '../../../model/rows.ts'
 import type { Failure } from '../../../net/marking.ts'
-import type { Said } from './remarks.ts'
+import type { CheckedRemarks } from './remarks.ts'
 
 /** While it is put together. */
 export type Writable<T> = { -readonly [F in keyof T]: T[F] }
 
 /** The same with what its worker said: its notes, and which context entries it wrote. */
-export function storyOf(run: RunRow, told: { readonly startedAt: number | null } & Said): Writable<WorkStory> {
+export function storyOf(
+  run: RunRow,
+  told: { readonly startedAt: number | null } & CheckedRemarks,
+): Writable<WorkStory> {
   const story: Writable<WorkStory> = leaseStory(run, told.startedAt)
   if (told.set !== undefined) story.set = Object.keys(told.set)
   if (told.notes !== undefined) story.notes = told.notes
@@ -34,7 +37,7 @@ export function leaseStory(run: RunRow, startedAt: number | null): Writable<Leas
   return story
 }
 
-interface Told {
+interface ExecutionReport {
   readonly worker_id?: string
   readonly error?: { readonly code?: string } | null
 }
@@ -44,7 +47,7 @@ export function losersOf(history: readonly StoredEvent[]): readonly string[] {
   const losers = new Set<string>()
   let holder = ''
   for (const { type, data } of history) {
-    const told = data === null ? null : (JSON.parse(data) as Told | null)
+    const told = data === null ? null : (JSON.parse(data) as ExecutionReport | null)
     if (type === 'started') holder = told?.worker_id ?? ''
     if (LEASE_LOST_CODES.includes(told?.error?.code ?? '')) losers.add(holder)
   }

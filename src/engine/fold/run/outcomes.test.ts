@@ -7,7 +7,7 @@ import type { Failure } from '../../../net/marking.ts'
 import type { Retry } from '../../../net/net.ts'
 import { leaseExpired } from './ended-leases.ts'
 import { cancelled, failExecution, giveBack, overdue, postpone, reported, succeed, unrecordable } from './outcomes.ts'
-import { UNTOLD } from './remarks.ts'
+import { NO_REPORT } from './remarks.ts'
 
 const CHANCE = { random: () => 0.5 }
 const RETRY: Retry = {
@@ -31,7 +31,7 @@ function begun(): { readonly stage: FoldStage; readonly id: string; readonly run
 }
 
 function fail(stage: FoldStage, run: RunRow, error: Failure = FAILED, unknown = false): RunRow {
-  stage.act((change) => failExecution(change, run, error, unknown, UNTOLD, CHANCE))
+  stage.act((change) => failExecution(change, run, error, unknown, NO_REPORT, CHANCE))
   return stage.run(run.id)
 }
 
@@ -157,13 +157,13 @@ describe('time', () => {
 describe('a run', () => {
   it('that is given back has lost no attempt, and its lease is over', () => {
     const { stage, run } = begun()
-    stage.act((change) => giveBack(change, run, true, UNTOLD))
+    stage.act((change) => giveBack(change, run, true, NO_REPORT))
     expect(stage.run(run.id)).toMatchObject({ status: 'pending', attempt: 0, deliveries: 1, epoch: run.epoch + 1 })
   })
 
   it('that is postponed is due later, as the same attempt', () => {
     const { stage, run } = begun()
-    stage.act((change) => postpone(change, run, 300, UNTOLD))
+    stage.act((change) => postpone(change, run, 300, NO_REPORT))
     expect(stage.run(run.id)).toMatchObject({ status: 'pending', attempt: 0, runAt: stage.now + 300 })
   })
 
@@ -186,7 +186,7 @@ describe('a run', () => {
     const schema = { input: null, output: { type: 'number' } }
     stage.start(net([node('a', [], { schema, retry: RETRY })]))
     const run = stage.lease('a')
-    stage.act((change) => succeed(change, run, '"text"', UNTOLD))
+    stage.act((change) => succeed(change, run, '"text"', NO_REPORT))
     expect(JSON.parse(stage.run(run.id).error ?? '')).toMatchObject({ code: 'invalid_output' })
   })
 })

@@ -19,9 +19,9 @@ import type { Members, WorkingSet } from '../working-set.ts'
 import { backoffMs, retryable } from './backoff.ts'
 import { findRun, finishRun, replaceRun } from './changed-runs.ts'
 import { finishedOutside } from './foreign-outcomes.ts'
-import { noteLate } from './late-success.ts'
+import { recordLateSuccess } from './late-success.ts'
 import { iso, reasonOf, storyOf } from './lease-events.ts'
-import { type Said, type Told, UNTOLD } from './remarks.ts'
+import { type CheckedRemarks, type ExecutionReport, NO_REPORT } from './remarks.ts'
 import { policyOf } from './retry-policy.ts'
 import { deferred, placeOf, postponed, requeued, retried, returned } from './runs.ts'
 
@@ -53,7 +53,7 @@ export function reported(
   change: WorkingSet,
   session: { readonly id: string; readonly held: (sessionId: string) => boolean },
   report: Report,
-  said: Said,
+  said: CheckedRemarks,
   chance: Chance,
 ): 'recorded' | 'stale' | 'not_found' {
   const { delivery, outcome, reportId } = report
@@ -73,12 +73,12 @@ export function reported(
       }
       return 'recorded'
     }
-    if (outcome.kind === 'succeeded') noteLate(change, run, delivery.epoch, outcome.result)
+    if (outcome.kind === 'succeeded') recordLateSuccess(change, run, delivery.epoch, outcome.result)
     finishedOutside(change, run.id)
     return 'stale'
   }
   const startedAt = report.startedAt === null ? null : Math.min(report.startedAt, change.now)
-  const told: Told = { startedAt, reportId, ...said }
+  const told: ExecutionReport = { startedAt, reportId, ...said }
   if (outcome.kind === 'succeeded') succeed(change, run, outcome.result, told)
   else if (outcome.kind === 'failed') failExecution(change, run, outcome.error, false, told, chance)
   else if (outcome.kind === 'deferred') defer(change, run, told, outcome.command ?? null)
@@ -94,12 +94,12 @@ export function overdue(change: WorkingSet, runId: string, chance: Chance): void
   const late = run.timeoutAt !== null && run.timeoutAt <= change.now
   const timeout: Failure = { code: 'timeout', message: `did not end within ${run.timeoutMs} ms`, category: 'timeout' }
   if (run.status === 'leased' && late) {
-    failExecution(change, run, timeout, true, UNTOLD, chance)
+    failExecution(change, run, timeout, true, NO_REPORT, chance)
   } else if (run.status === 'pending' && late) {
     // One clock over all attempts ran out between two of them.
-    endRun(change, run, EXPIRE, timeout, false, UNTOLD, false)
+    endRun(change, run, EXPIRE, timeout, false, NO_REPORT, false)
   } else if (run.status === 'pending' && run.expiresAt !== null && run.expiresAt <= change.now) {
-    endRun(change, run, EXPIRE, { code: 'expired', message: 'not started before it expired' }, false, UNTOLD, false)
+    endRun(change, run, EXPIRE, { code: 'expired', message: 'not started before it expired' }, false, NO_REPORT, false)
   }
 }
 
@@ -108,7 +108,7 @@ export function unrecordable(change: WorkingSet, runId: string): void {
   const run = findRun(change, runId)
   if (run === undefined) return
   if (run.status !== 'pending' && run.status !== 'leased') return finishedOutside(change, runId, UNSTORABLE)
-  endRun(change, run, REFUSE, UNSTORABLE, run.status === 'leased', UNTOLD, policyOf(change, run).deadLetter)
+  endRun(change, run, REFUSE, UNSTORABLE, run.status === 'leased', NO_REPORT, policyOf(change, run).deadLetter)
 }
 
 /** An operator cancels one run. Active work is fenced off at once; whether it took effect is not known. */
@@ -121,11 +121,11 @@ export function cancelled(change: WorkingSet, runId: string, actor: string | nul
   }
   const active = run.status === 'leased'
   const by = actor === null ? '' : ` by ${actor}`
-  return endRun(change, run, CANCEL, { code: 'cancelled', message: `cancelled${by}` }, active, UNTOLD, false)
+  return endRun(change, run, CANCEL, { code: 'cancelled', message: `cancelled${by}` }, active, NO_REPORT, false)
 }
 
 /** A result that does not fit its schema is none: the work has failed, and would return the same again. */
-export function succeed(change: WorkingSet, run: RunRow, result: string | null, told: Told): void {
+export function succeed(change: WorkingSet, run: RunRow, result: string | null, told: ExecutionReport): void {
   noteStart(change, run, told.startedAt ?? run.startedAt)
   const misfit = outputFailure(change, run, result)
   if (misfit !== null) {
@@ -157,7 +157,7 @@ export function failExecution(
   run: RunRow,
   error: Failure,
   unknown: boolean,
-  told: Told,
+  told: ExecutionReport,
   chance: Chance,
   how: How = 'policy',
   result: string | null = null,
@@ -211,7 +211,7 @@ function endRun(
   end: End,
   error: Failure,
   unknown: boolean,
-  told: Told,
+  told: ExecutionReport,
   deadLetter: boolean,
   result: string | null = null,
 ): RunRow {
@@ -235,7 +235,7 @@ function endRun(
 }
 
 /** What is to be asked of others is asked only while its workflow goes on: nobody has got the command yet. */
-function defer(change: WorkingSet, run: RunRow, told: Told, command: Command | null): void {
+function defer(change: WorkingSet, run: RunRow, told: ExecutionReport, command: Command | null): void {
   if (command !== null && ending(change, run)) return giveBack(change, run, false, told)
   noteStart(change, run, told.startedAt ?? run.startedAt)
   const row = deferred(run, { startedAt: told.startedAt, reportId: told.reportId ?? '' })
@@ -249,7 +249,7 @@ function defer(change: WorkingSet, run: RunRow, told: Told, command: Command | n
 }
 
 /** Goes on at another time, as the same attempt, unless its instance is ending. */
-export function postpone(change: WorkingSet, run: RunRow, delayMs: number, told: Told): void {
+export function postpone(change: WorkingSet, run: RunRow, delayMs: number, told: ExecutionReport): void {
   if (ending(change, run)) return giveBack(change, run, false, told)
   noteStart(change, run, told.startedAt ?? run.startedAt)
   change.admission.release(run)
@@ -261,21 +261,21 @@ export function postpone(change: WorkingSet, run: RunRow, delayMs: number, told:
 }
 
 /** The work has not ended, but what it knows already is known now. */
-function patch(change: WorkingSet, { instanceId }: RunRow, { set }: Told): void {
+function patch(change: WorkingSet, { instanceId }: RunRow, { set }: ExecutionReport): void {
   if (instanceId !== null && set !== undefined) happen(change, instanceId, { kind: 'patched', set })
 }
 
-function entriesOf({ set }: Told): { readonly set?: Entries } {
+function entriesOf({ set }: ExecutionReport): { readonly set?: Entries } {
   return set === undefined ? {} : { set }
 }
 
 /** Context entries of an execution that was for nothing are not written. */
-function unwritten({ set: _, ...told }: Told): Told {
+function unwritten({ set: _, ...told }: ExecutionReport): ExecutionReport {
   return told
 }
 
 /** Not started: goes back as it was, or, if its instance is ending, not at all. */
-export function giveBack(change: WorkingSet, run: RunRow, counted: boolean, told: Told): void {
+export function giveBack(change: WorkingSet, run: RunRow, counted: boolean, told: ExecutionReport): void {
   if (ending(change, run)) {
     const row = finishRun(change, run, {
       happening: 'return',
@@ -305,7 +305,7 @@ export function requeue(
   change: WorkingSet,
   run: RunRow,
   error: Failure | null,
-  told: Told & { reportId: string },
+  told: ExecutionReport & { reportId: string },
 ): void {
   if (ending(change, run)) return giveBack(change, run, false, told)
   noteStart(change, run, run.startedAt)

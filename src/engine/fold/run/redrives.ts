@@ -18,15 +18,6 @@ type Redriving = Events & ChangedRuns & Pick<WorkingSet, 'redrives' | 'commands'
 /** The gate whose people overruled governance. */
 type RedriveAbout = Pick<NonNullable<RunEventData['redriven']>, 'gate'>
 
-interface Redrive {
-  readonly run: RunRow
-  /** What was asked of a service for it, if it was. */
-  readonly command: Command | null
-  /** Told with its event. */
-  readonly about: RedriveAbout
-  readonly actor: string | null
-}
-
 /** Has the run at hand, should what happens next send it back to work. */
 export function bring(
   change: Pick<WorkingSet, 'redrives'>,

@@ -8,7 +8,7 @@ import { MAX_NOTES_BYTES, nameProblem } from '../../../kernel/remarks.ts'
 import type { Entries, Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 
-export interface Said {
+export interface CheckedRemarks {
   readonly set?: Entries
   readonly notes?: readonly Json[]
   /** Notes that found no room. */
@@ -16,14 +16,14 @@ export interface Said {
 }
 
 /** What is known of an execution besides its outcome. */
-export interface Told extends Said {
+export interface ExecutionReport extends CheckedRemarks {
   readonly startedAt: number | null
   readonly reportId: string | null
   /** Given with a failure that may be the last. */
   readonly result?: string
 }
 
-export const UNTOLD: Told = { startedAt: null, reportId: null }
+export const NO_REPORT: ExecutionReport = { startedAt: null, reportId: null }
 
 /** As a session's report carries them: JSON text of an object, and of a list. */
 interface RemarkTexts {
@@ -32,12 +32,12 @@ interface RemarkTexts {
   readonly notesDropped?: number
 }
 
-export function readSaid({ set, notes, notesDropped }: RemarkTexts, limits: SaidLimits): Said | Failure {
+export function readRemarks({ set, notes, notesDropped }: RemarkTexts, limits: RemarkLimits): CheckedRemarks | Failure {
   if (set === undefined && notes === undefined && notesDropped === undefined) return {}
   const entries = set === undefined ? undefined : parse(set)
   if (entries === null) return wrong('the context entries are not JSON')
   const told = notes === undefined ? undefined : parse(notes)
-  return checkSaid(
+  return checkRemarks(
     {
       ...(entries !== undefined && { set: entries.value as Entries }),
       ...(told !== undefined && { notes: told === null || !Array.isArray(told.value) ? [UNREADABLE] : told.value }),
@@ -47,7 +47,7 @@ export function readSaid({ set, notes, notesDropped }: RemarkTexts, limits: Said
   )
 }
 
-export interface SaidLimits {
+export interface RemarkLimits {
   /** false: a bare run, which has no context. */
   readonly inWorkflow: boolean
   readonly maxBytes: number
@@ -56,7 +56,10 @@ export interface SaidLimits {
 const UNREADABLE = 'notes that could not be read'
 
 /** What of it can be kept, or why its run must fail. */
-export function checkSaid({ set, notes = [], notesDropped = 0 }: Said, limits: SaidLimits): Said | Failure {
+export function checkRemarks(
+  { set, notes = [], notesDropped = 0 }: CheckedRemarks,
+  limits: RemarkLimits,
+): CheckedRemarks | Failure {
   const problem = set === undefined ? null : entriesProblem(set, limits)
   if (problem !== null) return problem
   const kept: Json[] = []
@@ -76,11 +79,11 @@ export function checkSaid({ set, notes = [], notesDropped = 0 }: Said, limits: S
   }
 }
 
-export function isRefused(said: Said | Failure): said is Failure {
+export function isRefused(said: CheckedRemarks | Failure): said is Failure {
   return 'code' in said
 }
 
-function entriesProblem(set: Json | Entries, { inWorkflow, maxBytes }: SaidLimits): Failure | null {
+function entriesProblem(set: Json | Entries, { inWorkflow, maxBytes }: RemarkLimits): Failure | null {
   if (typeof set !== 'object' || set === null || Array.isArray(set)) {
     return wrong('context entries are an object, by name')
   }

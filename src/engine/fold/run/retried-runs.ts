@@ -8,7 +8,7 @@ import { runError } from '../../../kernel/errors.ts'
 import type { RetriedRun } from '../../../model/retried-runs.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { SLOT } from '../../../net/slots.ts'
-import { wholeOf } from '../dereference.ts'
+import { dereferenced } from '../dereference.ts'
 import { memberOf } from '../members.ts'
 import { putSlot, slotOf } from '../slots.ts'
 import type { WorkingSet } from '../working-set.ts'
@@ -27,7 +27,7 @@ export function retryOutside(change: WorkingSet, run: RunRow, actor: string | nu
     throw runError('conflict', run.id, `was retried before, as run ${before}`, facts)
   }
   const id = change.deps.newId()
-  const payload = wholeOf(change, member, run.payload)
+  const payload = dereferenced(change, member, run.payload)
   const again = newRun(
     { id, type: run.type, payload, now: change.now },
     {

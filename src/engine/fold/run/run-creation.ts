@@ -7,7 +7,7 @@ import type { ItemRun, Literal } from '../../../model/start.ts'
 import type { Effect, Failure, Place } from '../../../net/marking.ts'
 import type { EachWork, Json, Node, Retry, RunWork, Timeout } from '../../../net/net.ts'
 import { SLOT } from '../../../net/slots.ts'
-import { wholeOf } from '../dereference.ts'
+import { dereferenced } from '../dereference.ts'
 import { takenOver } from '../instance/carry-over.ts'
 import { NeedMore } from '../need.ts'
 import { inputFailure } from '../node-schemas.ts'
@@ -165,7 +165,7 @@ function undoOrder(
   if (effect.rendered && undo.given === undefined) return { ...policy, payload: textOf(effect.args) }
   const { item, fire } = effect.place
   const done = doneAt(change, member, effect.place)
-  const given = wholeOf(change, member, done?.payload ?? 'null')
+  const given = dereferenced(change, member, done?.payload ?? 'null')
   if (effect.rendered) {
     return { ...policy, payload: textOf(withAt(effect.args, undo.given ?? [], JSON.parse(given) as Json)) }
   }

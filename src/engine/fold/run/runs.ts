@@ -5,7 +5,7 @@ import { HELD_AT, type JsonText, RUN, type RunRow, type RunStatus } from '../../
 import { type RunGuard, type RunHappening, transitionOf } from '../../../model/run-transitions.ts'
 import { blank } from '../../../model/table.ts'
 import type { Failure, Place } from '../../../net/marking.ts'
-import { type Told, UNTOLD } from './remarks.ts'
+import { type ExecutionReport, NO_REPORT } from './remarks.ts'
 
 /** Leases that may end without a start before a run is counted as failed: a run that kills its worker on delivery. */
 export const MAX_DELIVERIES = 10
@@ -107,7 +107,7 @@ export interface Finish {
   readonly deadLetter: boolean
   /** true: this end counts as one more failed execution. */
   readonly failure: boolean
-  readonly told: Told
+  readonly told: ExecutionReport
 }
 
 /** Its workflow no longer wants a run that nobody has started. */
@@ -118,7 +118,7 @@ export const CANCELLED_UNSTARTED = {
   unknown: false,
   deadLetter: false,
   failure: false,
-  told: UNTOLD,
+  told: NO_REPORT,
 } as const
 
 export function finished(run: RunRow, status: RunStatus, f: Finish, seq: number | null): RunRow {

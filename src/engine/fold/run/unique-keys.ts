@@ -8,7 +8,7 @@ import { NeedMore } from '../need.ts'
 import type { Runs, WorkingSet } from '../working-set.ts'
 import type { Ending } from './changed-runs.ts'
 import { findRun, finishRun } from './changed-runs.ts'
-import { UNTOLD } from './remarks.ts'
+import { NO_REPORT } from './remarks.ts'
 import { waitOf } from './runs.ts'
 
 const DEFAULT_LIVE = ['pending', 'leased'] as const
@@ -86,7 +86,7 @@ function replace(change: Ending, holder: RunRow): boolean {
     unknown: holder.status === 'leased',
     deadLetter: false,
     failure: false,
-    told: UNTOLD,
+    told: NO_REPORT,
     error: { code: 'replaced', message: 'replaced by a later run with the same unique key' },
   })
   return true

@@ -8,7 +8,7 @@ import { notFound, RequestError } from '../../../../http/request-error.ts'
 import { isoDuration } from '../../../../kernel/duration.ts'
 import { scopedName, unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { LimitParams } from '../../../../model/limits.ts'
-import { isSlotKey } from '../../../../model/limits.ts'
+import { isQuotaKey } from '../../../../model/limits.ts'
 import type { LimitRow } from '../../../../model/rows.ts'
 import { BodyNotes } from '../../../source/reader.ts'
 import { timeText } from '../../project/time.ts'
@@ -29,7 +29,7 @@ export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): v
     const { after } = page
     const [rows, now] = await Promise.all([engine.queries.limits(), engine.queries.now()])
     // Slots of workflows are no limits of jobs.
-    const ofJobs = rows.filter((row) => !isSlotKey(row.key) && maySeeLimit(request.caller, row))
+    const ofJobs = rows.filter((row) => !isQuotaKey(row.key) && maySeeLimit(request.caller, row))
     const all = ofJobs.map((row) => limitWire(row, now, request.caller)).sort((a, b) => (a.key < b.key ? -1 : 1))
     const rest = (after === null ? all : all.filter(({ key }) => key > after)).slice(page.offset)
     const shown = rest.slice(0, page.limit)
