@@ -78,7 +78,7 @@ describe('names', () => {
 
   it('are not those of secrets', () => {
     expect(() => playbook.names('keychain.db.password')).toThrow(ExprError)
-    expect(() => playbook.names('keychain.db.password')).toThrow(/only the fields of a tool see secrets/)
+    expect(() => playbook.names('keychain.db.password')).toThrow(/only the fields of a tool can read secrets/)
   })
 
   it('take the time of the transaction', () => {

@@ -9,7 +9,9 @@ import { pathToFileURL } from 'node:url'
 import { QUICK } from '../crash/workloads.mjs'
 
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))
-const { Petrel, PetrelError, chain, group, batch, job } = await import(pathToFileURL(`${settings.dist}/index.js`).href)
+const built = (/** @type {string} */ file) => import(pathToFileURL(`${settings.dist}/${file}`).href)
+const { Petrel, PetrelError, chain, group, batch, job } = await built('index.js')
+const { engineOf } = await built('insides.js')
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 
 /** Errors that reached a caller and are not an answer to a question asked too late. */
@@ -22,7 +24,7 @@ const complain = (/** @type {any} */ context, /** @type {string} */ message) => 
 }
 const logger = { debug() {}, info() {}, warn: complain, error: complain }
 const petrel = await Petrel.open(settings.url, { logger, pollMs: 50, migrate: false })
-const { engine } = petrel
+const engine = engineOf(petrel)
 
 const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const chance = (/** @type {number} */ p) => Math.random() < p

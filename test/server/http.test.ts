@@ -64,8 +64,12 @@ async function finished(text: string): Promise<string> {
 
 const ONE = 'type: chain\nname: one\nsteps: [{ type: test.echo, args: [1] }]\n'
 
-/** The engine on another store. A spread leaves its methods behind; a server that starts needs this one. */
-const withStore = (other: object) => ({ ...engine, store: other, observe: () => () => {} })
+/** The engine with other queries. A spread leaves its methods behind; a server that starts needs this one. */
+const withQueries = (other: object) => ({
+  ...engine,
+  queries: { ...engine.queries, ...other },
+  observe: () => () => {},
+})
 
 describe('GET /ojs/v1/health', () => {
   it('is 200 with version, uptime and the state of the store', async () => {
@@ -82,8 +86,8 @@ describe('GET /ojs/v1/health', () => {
   })
 
   it('is 503 when the store does not answer', async () => {
-    const broken = { ...store, kind: 'sqlite' as const, now: () => Promise.reject(new Error('gone')) }
-    const other = await startServer({ engine: withStore(broken) as never, version: '1', port: 0 })
+    const broken = withQueries({ now: () => Promise.reject(new Error('gone')) })
+    const other = await startServer({ engine: broken as never, version: '1', port: 0 })
     const response = await fetch(`${other.url}/ojs/v1/health`)
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ status: 'unhealthy', backend: { status: 'unhealthy' } })
@@ -225,8 +229,7 @@ describe('every answer', () => {
   })
 
   it('to an internal failure reveals nothing internal', async () => {
-    const read = { ...store.read, listInstances: () => Promise.reject(new Error('secret table')) }
-    const broken = withStore({ ...store, read })
+    const broken = withQueries({ listInstances: () => Promise.reject(new Error('secret table')) })
     const other = await startServer({ engine: broken as never, version: '1', port: 0 })
     const response = await fetch(`${other.url}/v1/instances`)
     expect(response.status).toBe(500)
