@@ -3,9 +3,9 @@ import type { EngineApi } from '../engine/api.ts'
 import { routeOf } from '../http/describe/route.ts'
 import type { LongPolls } from '../http/long-polls.ts'
 import type { Seats } from '../http/seats.ts'
-import type { Logger } from '../kernel/logger.ts'
 import type { Catalog } from '../operations/definitions/catalog.ts'
 import type { Events } from '../operations/definitions/events.ts'
+import type { InstanceWatch } from './instance-watch.ts'
 
 export interface CoreContext {
   readonly engine: EngineApi
@@ -14,7 +14,7 @@ export interface CoreContext {
   readonly longPolls: LongPolls
   readonly streamSeats: Seats
   readonly closing: AbortSignal
-  readonly logger: Logger | null
+  readonly watch: InstanceWatch
 }
 
 export const route = routeOf<CoreContext>()

@@ -19,17 +19,18 @@ import { Voices } from '../notations/ojs/http/events/voices.ts'
 import { ojsRoutes } from '../notations/ojs/http/routes.ts'
 import { Catalog } from '../operations/definitions/catalog.ts'
 import { Events } from '../operations/definitions/events.ts'
-import { definitionRoutes } from './definitions/routes.ts'
-import { eventRoutes } from './events/routes.ts'
+import type { CoreContext } from './context.ts'
+import { mountDeploy } from './definitions/routes.ts'
 import { decideRoutes } from './gates/decide.ts'
-import { gateRoutes } from './gates/routes.ts'
 import { healthRoutes } from './health.ts'
 import { indexRoute } from './index-page.ts'
-import { instanceRoutes } from './instances/routes.ts'
+import { InstanceWatch } from './instance-watch.ts'
+import { executionRoutes } from './instances/execution.ts'
+import { stepRoutes } from './instances/steps.ts'
+import { telemetryRoutes } from './instances/telemetry.ts'
 import { serveMetrics } from './metrics/metrics.ts'
 import { openapiRoutes } from './openapi/routes.ts'
 import { CORE_ROUTES } from './routes.ts'
-import { sagaRoutes } from './sagas/routes.ts'
 
 export interface ServerOptions {
   readonly engine: EngineApi
@@ -118,18 +119,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       allowPrivateWebhooks: options.allowPrivateWebhooks ?? auth === 'loopback',
     },
   })
-  const catalog = new Catalog({ engine, logger })
-  const events = new Events({ engine, logger })
-  mount(app, CORE_ROUTES, { engine, catalog, events, longPolls, streamSeats, closing: closing.signal, logger })
-  definitionRoutes(app, catalog)
-  eventRoutes(app, events)
-  instanceRoutes(app, { engine, catalog, streamSeats, closing: closing.signal })
-  sagaRoutes(app, engine)
-  gateRoutes(app, engine)
-  await app.register((inner, _, done) => {
-    decideRoutes(inner, engine, logger)
-    done()
-  })
+  const core: CoreContext = {
+    engine,
+    catalog: new Catalog({ engine, logger }),
+    events: new Events({ engine, logger }),
+    watch: new InstanceWatch(engine.queries),
+    longPolls,
+    streamSeats,
+    closing: closing.signal,
+  }
+  await coreRoutes(app, core, logger)
   openapiRoutes(app, version)
   errorPageRoute(app)
   indexRoute(app, { engine, version })
@@ -147,6 +146,20 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       await closeWithin(app, graceMs)
     },
   }
+}
+
+/** Everything under /v1, and the pages that signed links lead to. */
+async function coreRoutes(app: FastifyInstance, core: CoreContext, logger: Logger | null): Promise<void> {
+  const { engine } = core
+  mount(app, CORE_ROUTES, core)
+  mountDeploy(app, core)
+  stepRoutes(app, engine)
+  telemetryRoutes(app, engine)
+  executionRoutes(app, engine)
+  await app.register((inner, _, done) => {
+    decideRoutes(inner, engine, logger)
+    done()
+  })
 }
 
 /** In-flight requests may end; what has not by then is cut off, so that nobody's slow client keeps us alive. */

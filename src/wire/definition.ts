@@ -38,6 +38,15 @@ const DEFINITION = {
 export const Definition = named('Definition', object(DEFINITION))
 const Source = object({ ...DEFINITION, source: text('Its text.') })
 
+export const DefinitionReply = named('DefinitionReply', object({ definition: Source }))
+
+export const DefinitionList = named(
+  'DefinitionList',
+  object({ definitions: list(Definition), next_before: nullable(uuid('Send it as `before`.')) }),
+)
+
+export const Retired = named('Retired', object({ definitions: list(Definition) }))
+
 const Mistake = object({
   file: optional(text('If it is another file.')),
   line: whole(),

@@ -17,7 +17,7 @@ import {
   whole,
   word,
 } from './schema.ts'
-import { shown, time } from './value.ts'
+import { rows, shown, time } from './value.ts'
 
 export const GATE_STATES = ['open', 'approved', 'rejected', 'closed'] as const
 
@@ -110,6 +110,11 @@ export const GateDetail = named(
       excluded: list(text(), 'They began it and may not decide.'),
     }),
   }),
+)
+
+export const GateList = named(
+  'GateList',
+  object({ gates: rows(Gate), next_before: nullable(uuid('Send it as `before`.')) }),
 )
 
 /** With how it stands: what it takes, and who is still missing. */

@@ -18,7 +18,7 @@ import {
   whole,
   word,
 } from './schema.ts'
-import { time } from './value.ts'
+import { rows, time } from './value.ts'
 
 export const STATES: readonly InstanceState[] = [
   'idle',
@@ -112,3 +112,10 @@ export function viewWire(view: InstanceView): Value<typeof View> {
     children: view.children.map(instanceWire),
   }
 }
+
+export const InstanceList = named(
+  'InstanceList',
+  object({ instances: rows(Instance), next_before: nullable(text('Send it as `before`.')) }),
+)
+
+export const InstanceReply = named('InstanceReply', object({ instance: Instance }))

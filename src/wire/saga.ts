@@ -20,7 +20,7 @@ import {
   whole,
   word,
 } from './schema.ts'
-import { json, shown, time } from './value.ts'
+import { json, rows, shown, time } from './value.ts'
 
 export const Saga = named(
   'Saga',
@@ -40,6 +40,11 @@ export const Saga = named(
     last_event_at: nullable(moment()),
     completed_at: nullable(moment()),
   }),
+)
+
+export const SagaList = named(
+  'SagaList',
+  object({ sagas: rows(Saga), next_before: nullable(uuid('Send it as `before`.')) }),
 )
 
 export function sagaWire(row: SagaRow): Value<typeof Saga> {
@@ -140,6 +145,11 @@ const RefusedMessage = object({
   step_id: nullable(text()),
   body: text('Its first 4 KiB.'),
 })
+
+export const RefusedList = named(
+  'RefusedList',
+  object({ messages: list(RefusedMessage), next_before: nullable(whole('Send it as `before`.')) }),
+)
 
 export function refusedWire(row: RefusedRow): Value<typeof RefusedMessage> {
   return {

@@ -6,14 +6,14 @@ import { describe, expect, it } from 'vitest'
 import { noteMistakes } from '../../src/http/describe/check.ts'
 import { BodyNotes } from '../../src/notations/source/reader.ts'
 import { openapiDocument } from '../../src/server/openapi/document.ts'
-import { CORE_ROUTES } from '../../src/server/routes.ts'
+import { DESCRIBED_ROUTES } from '../../src/server/routes.ts'
 import { NOTE, type Schema } from '../../src/wire/schema.ts'
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
 ajv.addSchema(openapiDocument('1'), 'api')
 
-const ROUTES = CORE_ROUTES.filter(({ description: { body } }) => body !== undefined && body.types === undefined)
+const ROUTES = DESCRIBED_ROUTES.filter(({ description: { body } }) => body !== undefined && body.types === undefined)
 
 /** What clients send, right and wrong. */
 const ODD: readonly unknown[] = [

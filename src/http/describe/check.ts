@@ -34,7 +34,7 @@ function meant(options: readonly Schema[], value: unknown): Schema {
 }
 
 function ofMapping(of: Schema, part: Part, name: string): void {
-  const { fields, required, keys, closed, others, nameProblem } = planOf(of)
+  const { fields, required, keys, closed, others, nameProblem, least } = planOf(of)
   const what = of[NOTE]?.what ?? name
   const { value } = part
   if (!isMapping(value)) {
@@ -48,6 +48,7 @@ function ofMapping(of: Schema, part: Part, name: string): void {
     else if (required.has(key)) inside.wrong(`${key} is missing`, hintOf(field, null))
   }
   if (others === null) return
+  if (Object.keys(value).length < least) part.wrong(`${name} names nothing`, hintOf(of, null))
   for (const key of Object.keys(value)) {
     if (keys.has(key)) continue
     const problem = nameProblem?.(key) ?? null

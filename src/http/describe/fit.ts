@@ -31,7 +31,7 @@ export function planOf(of: Schema): Plan {
   return plan
 }
 
-const LEAST = ['minimum', 'minLength', 'minItems'] as const
+const LEAST = ['minimum', 'minLength', 'minItems', 'minProperties'] as const
 const MOST = ['maximum', 'maxLength', 'maxItems'] as const
 
 function read(of: Schema): Plan {
@@ -98,7 +98,9 @@ function mappingFits(plan: Plan, value: Mapping): boolean {
     if (inside === undefined ? plan.required.has(key) : !fits(field, inside)) return false
   }
   if (!plan.closed && plan.others === null) return true
-  for (const key of Object.keys(value)) {
+  const names = Object.keys(value)
+  if (names.length < plan.least) return false
+  for (const key of names) {
     if (plan.keys.has(key)) continue
     if (plan.others === null || (plan.nameProblem?.(key) ?? null) !== null || !fits(plan.others, value[key]))
       return false

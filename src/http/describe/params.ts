@@ -1,7 +1,9 @@
 /** Parameters of a query string: each describes itself, checks what is given and gives the handler what it means. */
 import { PetrelError } from '../../kernel/errors.ts'
-import { type Schema, text, whole, word } from '../../wire/schema.ts'
-import { keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import { parseMoment } from '../../kernel/moments.ts'
+import { HELD_AT } from '../../model/rows.ts'
+import { type Schema, text, uuid, whole, word } from '../../wire/schema.ts'
+import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 
 export interface Param<T = unknown> {
   readonly description: string
@@ -70,6 +72,28 @@ export function wholeOf(
 /** `limit` of a list. */
 export function pageSize(most = 200, fallback = 50): Param<number> {
   return wholeOf({ least: 1, most, fallback }, 'Entries on a page.')
+}
+
+/** Reads on behind a number. */
+export function placeOf(description: string): Param<number> {
+  return wholeOf({ least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 }, description)
+}
+
+/** `what`: `an instance id`. */
+export function idOf(what: string, description: string): Param<string | null> {
+  return parsed(description, uuid(), (given) => (isId(given) ? given.toLowerCase() : null), `is ${what}`)
+}
+
+export function momentOf(description: string): Param<number | null> {
+  return parsed(
+    description,
+    { ...text(), format: 'date-time' },
+    (given) => {
+      const at = given.startsWith('+') ? null : (parseMoment(given, 0)?.at ?? null)
+      return at !== null && at < HELD_AT ? at : null
+    },
+    'is a date and time with its zone, such as 2030-01-31T09:00:00Z',
+  )
 }
 
 /** `read` gives null for what is no such thing; `expected` says what would be: `is an instance id`. */

@@ -38,8 +38,10 @@ export interface BodyOf<S extends Schema = Schema> {
   /** true: an empty body stands for {}. */
   readonly optional?: boolean
   readonly example?: unknown
-  /** Default: one, as of answers. */
+  /** Default: one, as of answers. Given: texts, which the route reads. */
   readonly types?: readonly string[]
+  /** true: the route reads it, since it may also be something else. */
+  readonly readByRoute?: boolean
 }
 
 export interface Description<P extends Params, S extends Schema, A extends Answers> {
@@ -138,8 +140,7 @@ export function mount<C>(app: FastifyInstance, routes: readonly Route<C>[], cont
 
 /** null: the route takes none. */
 function readBody(request: FastifyRequest, body: BodyOf | undefined): Body | null {
-  // Texts are read by their routes.
-  if (body === undefined || body.types !== undefined) return null
+  if (body === undefined || body.types !== undefined || body.readByRoute === true) return null
   return checked(body.schema, bodyObject(request, { empty: body.optional === true ? 'allowed' : 'refused' }))
 }
 

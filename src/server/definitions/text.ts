@@ -1,7 +1,6 @@
 /** The text of a definition as a body: YAML or JSON, kept as it was written so that mistakes have lines. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MEDIA_TYPE } from '../../http/body.ts'
-import { type Query, textParam } from '../../http/query.ts'
 import { RequestError } from '../../http/request-error.ts'
 
 const MEDIA_TYPES = [
@@ -34,16 +33,8 @@ export function readTexts(app: FastifyInstance): void {
   })
 }
 
-export interface Given {
-  /** Only named in mistakes. */
-  readonly file: string
-  readonly text: string
-}
-
-export function readGiven(request: FastifyRequest): Given {
+export function readGiven(request: FastifyRequest): string {
   const text = request.body
-  if (typeof text !== 'string' || text.trim() === '') {
-    throw new RequestError('invalid_payload', 'the body is empty; it is the definition', { hint: HOW })
-  }
-  return { file: textParam(request.query as Query, 'file') ?? 'definition', text }
+  if (typeof text === 'string' && text.trim() !== '') return text
+  throw new RequestError('invalid_payload', 'the body is empty; it is the definition', { hint: HOW })
 }

@@ -1,21 +1,65 @@
 /** POST /v1/events: something happened outside; whatever waits for it starts. */
-
-import type { FastifyInstance } from 'fastify'
-import { type Body, bodyObject } from '../../http/body.ts'
+import type { Body } from '../../http/body.ts'
 import { actorOf } from '../../http/caller.ts'
-import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../kernel/limits.ts'
+import { checked } from '../../http/describe/route.ts'
 import type { Json } from '../../net/net.ts'
-import type { Events, Published } from '../../operations/definitions/events.ts'
-import type { Wire } from '../../wire/value.ts'
-import { needName, readBody, readLine } from '../body-fields.ts'
+import type { Published } from '../../operations/definitions/events.ts'
+import {
+  anything,
+  asked,
+  flag,
+  list,
+  named,
+  nullable,
+  object,
+  optional,
+  text,
+  uuid,
+  type Value,
+} from '../../wire/schema.ts'
+import { route } from '../context.ts'
+import { key, name } from '../inbox/fields.ts'
 
-export function eventRoutes(app: FastifyInstance, events: Events): void {
-  app.post('/v1/events', async (request) => {
-    const asked = readEvent(bodyObject(request, { empty: 'refused' }))
-    const { caller } = request
-    return publishedWire(await events.publish({ ...asked, tenant: caller.tenant, actor: actorOf(caller) }))
-  })
-}
+const EventRequest = named(
+  'EventRequest',
+  asked('an event', {
+    type: name({ description: 'What happened.', hint: 'what happened, such as order.placed' }),
+    payload: optional(anything('Default: {}.')),
+    id: optional(key('Its own id, so that telling it twice starts nothing twice. Default: a new one.')),
+  }),
+)
+
+const EventReply = named(
+  'EventReply',
+  object({
+    id: text(),
+    started: list(
+      object({ name: text(), version: text(), instance_id: uuid(), created: flag('false: it had been started.') }),
+    ),
+    passed: list(object({ name: text(), condition: nullable(text()), why: text('Why it did not start.') })),
+  }),
+)
+
+export const EVENT_ROUTES = [
+  route(
+    'POST /v1/events',
+    {
+      tag: 'Definitions',
+      summary: 'Tell an event that workflows wait for',
+      description:
+        'Starts the latest version of every definition whose trigger names it and whose condition holds: its idle instances, ' +
+        'or else a new one with the payload as input. The same id again starts nothing twice.',
+      body: {
+        schema: EventRequest,
+        example: { type: 'order.placed', payload: { order: 17, amount: 120 }, id: 'evt-9001' },
+      },
+      answers: { '200': { description: 'What it started, and what it did not.', schema: EventReply } },
+      errors: ['unknown_event'],
+    },
+    async ({ body, caller }, { events }) =>
+      publishedWire(await events.publish({ ...eventAsked(body), tenant: caller.tenant, actor: actorOf(caller) })),
+  ),
+]
 
 export interface EventAsked {
   readonly type: string
@@ -23,22 +67,23 @@ export interface EventAsked {
   readonly id: string | null
 }
 
+/** Of a body that has not been checked. */
 export function readEvent(body: Body): EventAsked {
-  return readBody(body, ['type', 'payload', 'id'], 'an event', (part) => ({
-    type: needName(part.get('type'), 'type', 'what happened, such as order.placed'),
-    payload: (part.get('payload').value ?? {}) as Json,
-    id: readLine(part.get('id'), 'id', MAX_IDEMPOTENCY_KEY_LENGTH),
-  }))
+  return eventAsked(checked(EventRequest, body))
 }
 
-export function publishedWire({ id, started, passed }: Published): Wire {
+function eventAsked({ type, payload, id }: Value<typeof EventRequest>): EventAsked {
+  return { type, payload: (payload ?? {}) as Json, id: id ?? null }
+}
+
+export function publishedWire({ id, started, passed }: Published): Value<typeof EventReply> {
   return {
     id,
-    started: started.map(({ name, version, instanceId, created }) => ({
-      name,
-      version,
+    started: started.map(({ instanceId, ...one }) => ({
+      name: one.name,
+      version: one.version,
       instance_id: instanceId,
-      created,
+      created: one.created,
     })),
     passed,
   }

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
 import { bodyObject } from '../../http/body.ts'
+import { checked, mount, routeOf } from '../../http/describe/route.ts'
 import { errorAnswer } from '../../http/failure.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Misfit } from '../../kernel/json-schema.ts'
@@ -13,14 +14,13 @@ import type { GateView } from '../../model/gates.ts'
 import type { Json } from '../../net/net.ts'
 import { gateViewWire } from '../../wire/gate.ts'
 import { instanceWire } from '../../wire/instance.ts'
+import { asked, text, word } from '../../wire/schema.ts'
 import type { Wire } from '../../wire/value.ts'
-import { readBody } from '../body-fields.ts'
+import { answerOf, DECISION } from './decision.ts'
 import { answerFrom, shapeOf } from './form.ts'
 import { DECIDE_PATH, type Invitation, readLink } from './link.ts'
 import { decidePage, refusalPage } from './page.ts'
-import { decidedWire, readAnswer } from './routes.ts'
-
-type ByToken = { Params: { readonly token: string } }
+import { GateDecided } from './routes.ts'
 
 interface Decision {
   readonly approved: boolean
@@ -36,7 +36,6 @@ const POLICY =
 
 /** On an app of its own: only here a form may be sent, and only here errors are pages. */
 export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Logger | null): void {
-  const path = `${DECIDE_PATH}:token`
   app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: LARGEST_FORM }, (_, body, done) => {
     done(null, new URLSearchParams(body as string))
   })
@@ -53,37 +52,78 @@ export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Lo
     if (wantsPage(request)) return page(reply, refusalPage(body.error.message, status))
     return reply.type('application/json; charset=utf-8').send(body)
   })
-
-  app.get<ByToken>(path, { config: { scope: 'none' } }, async (request, reply) => {
-    const invitation = await readLink(engine, request.params.token)
-    const view = await found(engine, invitation)
-    if (!wantsPage(request)) return { gate: gateViewWire(view), invitation: invitationWire(invitation) }
-    return page(reply, decidePage({ view, invitation, now: await engine.queries.now(), problem: null, sent: null }))
-  })
-
-  app.post<ByToken>(path, { config: { scope: 'none' } }, async (request, reply) => {
-    const invitation = await readLink(engine, request.params.token)
-    const view = await found(engine, invitation)
-    const sent = request.body instanceof URLSearchParams ? request.body : null
-    try {
-      const decision = sent === null ? decisionOf(request) : decisionSent(view, sent)
-      const { gateId, subject, roles, id: link } = invitation
-      const instance = await engine.answerGate({ ...decision, gateId, actor: subject, roles, link })
-      if (!wantsPage(request)) return decidedWire(await found(engine, invitation), instanceWire(instance))
-    } catch (error) {
-      // What was filled in is not lost to a mistake.
-      if (sent === null || !wantsPage(request) || !(error instanceof PetrelError)) throw error
-      const { status } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
-      const problem = problemOf(error)
-      const now = await engine.queries.now()
-      return page(
-        reply.code(status),
-        decidePage({ view: await found(engine, invitation), invitation, now, problem, sent }),
-      )
-    }
-    return reply.redirect(request.url, 303)
-  })
+  mount(app, DECIDE_ROUTES, { engine })
 }
+
+interface DecideContext {
+  readonly engine: EngineApi
+}
+
+const route = routeOf<DecideContext>()
+
+const DecisionRequest = asked('a decision', {
+  decision: word(['approve', 'reject'], { hint: 'approve or reject' }),
+  ...DECISION,
+})
+
+export const DECIDE_ROUTES = [
+  route(
+    `GET ${DECIDE_PATH}:token`,
+    {
+      tag: 'Gates',
+      summary: 'What a link is for',
+      description: 'A page for browsers (`Accept: text/html`), else JSON. Changes nothing.',
+      scope: 'none',
+      answers: {
+        '200': { description: 'The page.', schema: text(), type: 'text/html' },
+      },
+      errors: ['permission_denied', 'not_found'],
+    },
+    async ({ params, request, reply }, { engine }) => {
+      const invitation = await readLink(engine, params.token)
+      const view = await found(engine, invitation)
+      if (!wantsPage(request)) return reply.send({ gate: gateViewWire(view), invitation: invitationWire(invitation) })
+      return page(reply, decidePage({ view, invitation, now: await engine.queries.now(), problem: null, sent: null }))
+    },
+  ),
+
+  route(
+    `POST ${DECIDE_PATH}:token`,
+    {
+      tag: 'Gates',
+      summary: 'Decide by a link',
+      description: 'What the form of the page sends, or JSON. A browser is sent back to the page.',
+      scope: 'none',
+      body: { schema: DecisionRequest, readByRoute: true, example: { decision: 'approve', reason: 'fine' } },
+      answers: { '200': { description: 'The vote counts.', schema: GateDecided } },
+      errors: ['permission_denied', 'not_found', 'conflict'],
+    },
+    async ({ params, request, reply }, { engine }) => {
+      const invitation = await readLink(engine, params.token)
+      const view = await found(engine, invitation)
+      const sent = request.body instanceof URLSearchParams ? request.body : null
+      try {
+        const decision = sent === null ? decisionOf(request) : decisionSent(view, sent)
+        const { gateId, subject, roles, id: link } = invitation
+        const instance = await engine.answerGate({ ...decision, gateId, actor: subject, roles, link })
+        if (!wantsPage(request)) {
+          return { gate: gateViewWire(await found(engine, invitation)), instance: instanceWire(instance) }
+        }
+      } catch (error) {
+        // What was filled in is not lost to a mistake.
+        if (sent === null || !wantsPage(request) || !(error instanceof PetrelError)) throw error
+        const { status } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
+        const problem = problemOf(error)
+        const now = await engine.queries.now()
+        return page(
+          reply.code(status),
+          decidePage({ view: await found(engine, invitation), invitation, now, problem, sent }),
+        )
+      }
+      return reply.redirect(request.url, 303)
+    },
+  ),
+]
 
 /** The person filled in a form: its fields go by their own names. */
 function problemOf({ message, details }: PetrelError): string {
@@ -100,12 +140,8 @@ async function found(engine: EngineApi, { gateId }: Invitation): Promise<GateVie
 }
 
 function decisionOf(request: FastifyRequest): Decision {
-  const body = bodyObject(request, { empty: 'refused' })
-  return readBody(body, ['decision', 'answer', 'reason'], 'a decision', (part) => {
-    const choice = part.get('decision')
-    if (!choice.given) choice.wrong('decision is missing', 'approve or reject')
-    return { approved: choice.choice('decision', ['approve', 'reject']) === 'approve', ...readAnswer(part) }
-  })
+  const body = checked(DecisionRequest, bodyObject(request, { empty: 'refused' }))
+  return { approved: body.decision === 'approve', ...answerOf(body) }
 }
 
 function decisionSent(view: GateView, sent: URLSearchParams): Decision {

@@ -1,113 +1,154 @@
 /** /v1/gates: what waits for people, how it stands, votes, and links to vote by. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import { bodyObject } from '../../http/body.ts'
-import { actorOf } from '../../http/caller.ts'
-import { isId, listParam, onlyKnown, type Query, textParam, wholeParam } from '../../http/query.ts'
+import { actorOf, type Caller } from '../../http/caller.ts'
+import { type Param, pageSize, parsed, wordsOf } from '../../http/describe/params.ts'
+import { isId } from '../../http/query.ts'
 import { notFound } from '../../http/request-error.ts'
-import { PetrelError } from '../../kernel/errors.ts'
 import type { GateView } from '../../model/gates.ts'
-import type { Json } from '../../net/net.ts'
-import { kindOf, type Part } from '../../notations/source/reader.ts'
-import { gateViewWire, gateWire } from '../../wire/gate.ts'
-import { instanceWire } from '../../wire/instance.ts'
-import { type Wire, wireEach } from '../../wire/value.ts'
-import { needName, readBody } from '../body-fields.ts'
+import { GATE_STATES, GateDetail, GateList, gateViewWire, gateWire } from '../../wire/gate.ts'
+import { Instance, instanceWire } from '../../wire/instance.ts'
+import { asked, list, named, object, optional, text, time, uuid, type Value, whole } from '../../wire/schema.ts'
+import { wireEach } from '../../wire/value.ts'
+import { type CoreContext, route } from '../context.ts'
+import { name } from '../inbox/fields.ts'
+import { type Answer, answerOf, DECISION } from './decision.ts'
 import { LONGEST_LINK_SECONDS, makeLink } from './link.ts'
-import { GATE_STATES } from './states.ts'
-
-type ById = { Params: { readonly id: string } }
 
 const DEFAULT_LINK_SECONDS = 7 * 86_400
 
-export function gateRoutes(app: FastifyInstance, engine: EngineApi): void {
-  app.get('/v1/gates', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['state', 'instance', 'limit', 'before'])
-    const limit = wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 })
-    const rows = await engine.queries.listGates({
-      states: listParam(query, 'state', GATE_STATES),
-      instanceId: idParam(query, 'instance'),
-      tenant: request.caller.tenant,
-      limit: limit + 1,
-      before: idParam(query, 'before'),
-    })
-    const shown = rows.slice(0, limit)
-    return {
-      gates: wireEach(engine.faults, shown, gateWire),
-      next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
-    }
-  })
-
-  app.get<ById>('/v1/gates/:id', async (request) => {
-    onlyKnown(request.query as Query, [])
-    return { gate: gateViewWire(await find(engine, request)) }
-  })
-
-  for (const [word, approved] of [
-    ['approve', true],
-    ['reject', false],
-  ] as const) {
-    app.post<ById>(`/v1/gates/:id/${word}`, async (request) => {
-      const { gate } = await find(engine, request)
-      const body = bodyObject(request, { empty: 'allowed' })
-      const answer = readBody(body, ['answer', 'reason'], 'a decision', readAnswer)
-      const { caller } = request
-      const params = { gateId: gate.id, approved, ...answer, actor: actorOf(caller), roles: caller.roles }
-      const instance = await engine.answerGate(params)
-      return decidedWire(await find(engine, request), instanceWire(instance))
-    })
-  }
-
-  app.post<ById>('/v1/gates/:id/links', async (request, reply) => {
-    const { gate } = await find(engine, request)
-    const body = bodyObject(request, { empty: 'refused' })
-    const asked = readBody(body, ['subject', 'roles', 'expires_in_seconds'], 'a link', readLinkAsked)
-    const made = await makeLink(engine, { ...asked, gateId: gate.id, actor: actorOf(request.caller) })
-    reply.code(201)
-    const url = `${request.protocol}://${request.host}${made.path}`
-    return { url, path: made.path, link: made.id, expires_at: new Date(made.expiresAt).toISOString() }
-  })
-}
-
 /** Both, because whoever decides wants to know what became of the workflow. */
-export function decidedWire(view: GateView, instance: Wire): Wire {
-  return { gate: gateViewWire(view), instance }
+export const GateDecided = named('GateDecided', object({ gate: GateDetail, instance: Instance }))
+
+const VOTING = {
+  tag: 'Gates',
+  description:
+    'One vote, by the subject of the API key, with its roles. The gate is decided when its quorum is reached, or cannot ' +
+    'be reached any more. Refused without any change: 403 the wrong person, 409 a second vote, a decided gate or one ' +
+    'past its deadline, 400 an answer that does not fit the form.',
+  body: {
+    schema: asked('a decision', DECISION),
+    optional: true,
+    example: { answer: { amount: 120 }, reason: 'within the budget' },
+  },
+  answers: { '200': { description: 'The vote counts.', schema: GateDecided } },
+  errors: ['not_found', 'conflict', 'invalid_request', 'permission_denied'],
+} as const
+
+const LinkRequest = asked('a link', {
+  subject: name({ description: 'Who decides with it.', hint: 'the name of the person who shall decide' }),
+  roles: optional(list(text({ minLength: 1 }), 'Roles of the subject.')),
+  expires_in_seconds: optional(whole({ description: 'Default a week.', minimum: 1, maximum: LONGEST_LINK_SECONDS })),
+})
+
+const GateLinkMade = named(
+  'GateLinkMade',
+  object({
+    url: text('On the host that was asked.'),
+    path: text('Behind any other address of this server.'),
+    link: uuid('Its id: in the history, and in the vote.'),
+    expires_at: time(),
+  }),
+)
+
+export const GATE_ROUTES = [
+  route(
+    'GET /v1/gates',
+    {
+      tag: 'Gates',
+      summary: 'List gates',
+      query: {
+        state: wordsOf(GATE_STATES, 'Only in these states.'),
+        instance: gateId('Only of this instance.'),
+        limit: pageSize(),
+        before: gateId('`next_before` of the page before.'),
+      },
+      answers: { '200': { description: 'Newest first.', schema: GateList } },
+      errors: ['invalid_request'],
+    },
+    async ({ query, caller: { tenant } }, { engine }) => {
+      const { state: states, instance: instanceId, limit, before } = query
+      const rows = await engine.queries.listGates({ states, instanceId, tenant, limit: limit + 1, before })
+      const shown = rows.slice(0, limit)
+      return {
+        gates: wireEach(engine.faults, shown, gateWire),
+        next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      }
+    },
+  ),
+
+  route(
+    'GET /v1/gates/:id',
+    {
+      tag: 'Gates',
+      summary: 'Look at a gate',
+      answers: {
+        '200': {
+          description: 'With its votes, who is still missing and its deadline.',
+          schema: object({ gate: GateDetail }),
+        },
+      },
+      errors: ['not_found'],
+    },
+    async ({ params, caller }, { engine }) => ({ gate: gateViewWire(await find(engine, params.id, caller)) }),
+  ),
+
+  route('POST /v1/gates/:id/approve', { summary: 'Vote for a gate', ...VOTING }, (voted, context) =>
+    vote({ ...voted, approved: true }, context),
+  ),
+
+  route('POST /v1/gates/:id/reject', { summary: 'Vote against a gate', ...VOTING }, (voted, context) =>
+    vote({ ...voted, approved: false }, context),
+  ),
+
+  route(
+    'POST /v1/gates/:id/links',
+    {
+      tag: 'Gates',
+      summary: 'Make a link by which one person decides',
+      description: 'Whoever has the link votes as its subject, once, until it expires. Told in the history.',
+      body: { schema: LinkRequest, example: { subject: 'ann', roles: ['finance'], expires_in_seconds: 86_400 } },
+      answers: { '201': { description: 'The link.', schema: GateLinkMade } },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ params, body, caller, request, reply }, { engine }) => {
+      const { gate } = await find(engine, params.id, caller)
+      const made = await makeLink(engine, {
+        gateId: gate.id,
+        subject: body.subject,
+        roles: body.roles ?? [],
+        expiresInSeconds: body.expires_in_seconds ?? DEFAULT_LINK_SECONDS,
+        actor: actorOf(caller),
+      })
+      reply.code(201)
+      const url = `${request.protocol}://${request.host}${made.path}`
+      return { url, path: made.path, link: made.id, expires_at: new Date(made.expiresAt).toISOString() }
+    },
+  ),
+]
+
+interface Voted {
+  readonly params: { readonly id: string }
+  readonly body: Answer
+  readonly caller: Caller
+  readonly approved: boolean
 }
 
-export function readAnswer(part: Part): { readonly answer?: Json; readonly reason?: string } {
-  const reason = part.get('reason').text('reason')
-  return {
-    ...(part.has('answer') ? { answer: part.get('answer').json() } : {}),
-    ...(reason === null ? {} : { reason }),
-  }
+async function vote(
+  { params, body, caller, approved }: Voted,
+  { engine }: CoreContext,
+): Promise<Value<typeof GateDecided>> {
+  const { gate } = await find(engine, params.id, caller)
+  const by = { actor: actorOf(caller), roles: caller.roles }
+  const instance = await engine.answerGate({ gateId: gate.id, approved, ...answerOf(body), ...by })
+  return { gate: gateViewWire(await find(engine, params.id, caller)), instance: instanceWire(instance) }
 }
 
-function readLinkAsked(part: Part) {
-  const subject = needName(part.get('subject'), 'subject', 'the name of the person who shall decide')
-  const roles = part
-    .get('roles')
-    .items('roles')
-    .map((role) => role.text('a role'))
-  const seconds = part.get('expires_in_seconds')
-  const expires = seconds.whole('expires_in_seconds', { least: 1, most: LONGEST_LINK_SECONDS })
-  return {
-    subject,
-    roles: roles.filter((role) => role !== null),
-    expiresInSeconds: expires ?? DEFAULT_LINK_SECONDS,
-  }
-}
-
-async function find(engine: EngineApi, request: FastifyRequest<ById>): Promise<GateView> {
-  const { id } = request.params
-  const { tenant } = request.caller
+async function find(engine: EngineApi, id: string, { tenant }: Caller): Promise<GateView> {
   const view = isId(id) ? await engine.gate(id) : null
   if (view === null || (tenant !== null && view.instance.tenant !== tenant)) throw notFound('gate', id)
   return view
 }
 
-function idParam(query: Query, name: string): string | null {
-  const id = textParam(query, name)
-  if (id === null || isId(id)) return id
-  throw new PetrelError('invalid_request', `${name} is an id, not ${kindOf(id)}`, { parameter: name })
+function gateId(description: string): Param<string | null> {
+  return parsed(description, uuid(), (given) => (isId(given) ? given : null), 'is an id')
 }

@@ -3,9 +3,21 @@ import type { EngineApi } from '../../engine/api.ts'
 import type { SlotRow } from '../../model/rows.ts'
 import { PAGE_BYTES } from '../../model/shown.ts'
 import { type About, SLOT, type SlotKey } from '../../net/slots.ts'
-import { json, type Wire } from '../../wire/value.ts'
+import { anything, entries, nullable, text, type Value } from '../../wire/schema.ts'
+import { json } from '../../wire/value.ts'
 
-export async function aboutWire(engine: EngineApi, instanceId: string): Promise<Wire> {
+export const Context = entries(anything(), 'By name; what steps and patches have set.')
+
+export const ABOUT = {
+  initiator: nullable(text('Who started it.')),
+  meta: anything('What they added.'),
+  input: anything('What it was started with.'),
+  context: Context,
+}
+
+type AboutWire = { readonly [K in keyof typeof ABOUT]: Value<(typeof ABOUT)[K]> }
+
+export async function aboutWire(engine: EngineApi, instanceId: string): Promise<AboutWire> {
   const { queries } = engine
   const [told, input, context] = await Promise.all([
     queries.slots({ instanceId, prefix: SLOT.about.prefix }),
@@ -23,7 +35,7 @@ export async function aboutWire(engine: EngineApi, instanceId: string): Promise<
   }
 }
 
-export async function contextWire(engine: EngineApi, instanceId: string): Promise<Wire> {
+export async function contextWire(engine: EngineApi, instanceId: string): Promise<Value<typeof Context>> {
   const slots = await engine.queries.slots({ instanceId, prefix: SLOT.context.prefix, maxBytes: PAGE_BYTES })
   return Object.fromEntries(slots.map(({ key, value }) => [SLOT.context.nameIn(key), json(value)]))
 }

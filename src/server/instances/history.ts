@@ -1,38 +1,47 @@
 /** GET /v1/instances/:id/events: page by page, or as a stream. */
 import type { ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { EngineApi } from '../../engine/api.ts'
-import { onlyKnown, type Query, wholeParam } from '../../http/query.ts'
-import type { Seats } from '../../http/seats.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { pageSize, placeOf } from '../../http/describe/params.ts'
 import { streamEvents } from '../../http/stream.ts'
-import { eventWire } from '../../wire/event.ts'
-import { wireEach } from '../../wire/value.ts'
-import { InstanceWatch } from '../instance-watch.ts'
-import { type ById, findRow } from './find.ts'
+import { eventWire, InstanceEvent } from '../../wire/event.ts'
+import { flag, named, object, whole } from '../../wire/schema.ts'
+import { rows, wireEach } from '../../wire/value.ts'
+import { route } from '../context.ts'
+import { findRow } from './find.ts'
 
-export interface HistoryContext {
-  readonly engine: EngineApi
-  readonly streamSeats: Seats
-  readonly closing: AbortSignal
-}
+const AFTER = placeOf('Go on behind this seq.')
 
-export function historyRoutes(app: FastifyInstance, { engine, streamSeats, closing }: HistoryContext): void {
-  const watch = new InstanceWatch(engine.queries)
-  app.get<ById>(
-    '/v1/instances/:id/events',
-    { exposeHeadRoute: false, config: { stream: 'accepted' } },
-    async (request, reply) => {
-      const query = request.query as Query
-      onlyKnown(query, ['after', 'limit'])
-      const { id: instanceId, eventSeq } = await findRow(engine, request.params.id, request.caller)
-      const limit = wholeParam(query, 'limit', { least: 1, most: 1000, fallback: 100 })
+const InstanceEvents = named(
+  'InstanceEvents',
+  object({ events: rows(InstanceEvent), next_after: whole('Send it as `after`.'), has_more: flag() }),
+)
+
+export const HISTORY_ROUTES = [
+  route(
+    'GET /v1/instances/:id/events',
+    {
+      tag: 'Instances',
+      summary: 'The history of an instance, page by page or as a stream',
+      query: { after: AFTER, limit: pageSize(1000, 100) },
+      headers: [
+        {
+          name: 'Last-Event-ID',
+          description: 'Id of the last event seen on a stream that broke off; what came since is sent first.',
+        },
+      ],
+      answers: { '200': { description: 'Oldest first.', schema: InstanceEvents } },
+      errors: ['not_found'],
+      stream: 'accepted',
+    },
+    async ({ params, query: { after, limit }, caller, request, reply }, { engine, watch, streamSeats, closing }) => {
+      const { id: instanceId, eventSeq } = await findRow(engine, params.id, caller)
       if (wantsStream(request)) {
-        const after = resumeAt(request, query)
-        return streamSeats.taken(request, () =>
-          streamEvents({ engine, watch, instanceId, after, reply: open(reply, request), closing }),
+        const from = resumeAt(request, after)
+        await streamSeats.taken(request, () =>
+          streamEvents({ engine, watch, instanceId, after: from, reply: open(reply, request), closing }),
         )
+        return reply
       }
-      const after = wholeParam(query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
       const events = await engine.queries.instanceEvents({ instanceId, afterSeq: after, limit })
       const last = events.at(-1)?.seq ?? null
       return {
@@ -41,18 +50,17 @@ export function historyRoutes(app: FastifyInstance, { engine, streamSeats, closi
         has_more: last !== null && last < eventSeq,
       }
     },
-  )
-}
+  ),
+]
 
 function wantsStream(request: FastifyRequest): boolean {
   return (request.headers.accept ?? '').includes('text/event-stream')
 }
 
 /** A client that reconnects says in a header what it saw last; that counts more than where it once began. */
-function resumeAt(request: FastifyRequest, query: Query): number {
+function resumeAt(request: FastifyRequest, after: number): number {
   const last = request.headers['last-event-id']
-  const given: Query = typeof last === 'string' && last !== '' ? { after: last } : query
-  return wholeParam(given, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
+  return typeof last === 'string' && last !== '' ? AFTER.read({ after: last }, 'after', null) : after
 }
 
 /** Takes the socket over from fastify, with the headers it would have sent. */

@@ -1,56 +1,34 @@
 /** Which instances a list shows, from its query string. */
-
-import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../../http/query.ts'
-import { PetrelError } from '../../kernel/errors.ts'
-import { parseMoment } from '../../kernel/moments.ts'
+import { type Given, idOf, keyOf, momentOf, pageSize, storedText, wordOf, wordsOf } from '../../http/describe/params.ts'
 import type { InstanceQuery } from '../../model/queries/queries.ts'
-import { HELD_AT } from '../../model/rows.ts'
 import { STATES } from '../../wire/instance.ts'
 
-export const INSTANCE_PARAMS = [
-  'state',
-  'name',
-  'dialect',
-  'start_key',
-  'retry_of',
-  'created_after',
-  'created_before',
-  'all',
-  'limit',
-  'before',
-] as const
+export const INSTANCE_PARAMS = {
+  state: wordsOf(STATES, 'Only in these states: `running,waiting`.'),
+  name: storedText('Only of this name.'),
+  dialect: storedText('Only of this notation.'),
+  start_key: keyOf('The one with this start key.'),
+  retry_of: idOf('an instance id', 'Only retries of this instance.'),
+  created_after: momentOf('Created then or later: RFC 3339 with a time zone.'),
+  created_before: momentOf('Created earlier than this.'),
+  all: wordOf(['true', 'false'], 'false', 'true: nested ones too.'),
+  limit: pageSize(),
+  before: idOf('an instance id', '`next_before` of the page before.'),
+}
 
-export function readInstanceQuery(query: Query, tenant: string | null): InstanceQuery {
-  const [all] = listParam(query, 'all', ['true', 'false']) ?? ['false']
+export function instanceQuery(given: Given<typeof INSTANCE_PARAMS>, tenant: string | null): InstanceQuery {
+  const { state: states, name, dialect, limit, before } = given
   return {
-    states: listParam(query, 'state', STATES),
-    name: storableParam(query, 'name'),
-    dialect: storableParam(query, 'dialect'),
-    startKey: keyParam(query, 'start_key', tenant),
-    retryOf: idParam(query, 'retry_of'),
-    createdAfter: momentParam(query, 'created_after'),
-    createdBefore: momentParam(query, 'created_before'),
+    states,
+    name,
+    dialect,
+    startKey: given.start_key,
+    retryOf: given.retry_of,
+    createdAfter: given.created_after,
+    createdBefore: given.created_before,
     tenant,
-    rootsOnly: all !== 'true',
-    limit: wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 }),
-    before: idParam(query, 'before'),
+    rootsOnly: given.all !== 'true',
+    limit,
+    before,
   }
-}
-
-function idParam(query: Query, name: string): string | null {
-  const id = textParam(query, name)
-  if (id === null || isId(id)) return id === null ? null : id.toLowerCase()
-  throw new PetrelError('invalid_request', `${name} is an instance id, not '${id}'`, { parameter: name })
-}
-
-function momentParam(query: Query, name: string): number | null {
-  const text = textParam(query, name)
-  if (text === null) return null
-  const at = text.startsWith('+') ? null : (parseMoment(text, 0)?.at ?? null)
-  if (at !== null && at < HELD_AT) return at
-  throw new PetrelError(
-    'invalid_request',
-    `${name} is a date and time with its zone, such as 2030-01-31T09:00:00Z, not '${text}'`,
-    { parameter: name },
-  )
 }

@@ -1,24 +1,32 @@
 /** GET /v1/instances/:id/why: what an instance waits for, node by node. */
-import type { FastifyInstance } from 'fastify'
-import type { EngineApi } from '../../engine/api.ts'
-import { onlyKnown, type Query, textParam, wholeParam } from '../../http/query.ts'
-import { PetrelError } from '../../kernel/errors.ts'
+import { pageSize, parsed } from '../../http/describe/params.ts'
 import { isWhyCursor, type Why } from '../../views/why.ts'
-import { whyWire } from '../../wire/why.ts'
-import { type ById, findRow } from './find.ts'
+import { text } from '../../wire/schema.ts'
+import { WhyReply, whyWire } from '../../wire/why.ts'
+import { route } from '../context.ts'
+import { findRow } from './find.ts'
 
-export function whyRoutes(app: FastifyInstance, engine: EngineApi): void {
-  app.get<ById>('/v1/instances/:id/why', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['after', 'limit'])
-    const limit = wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 })
-    const after = textParam(query, 'after')
-    if (after !== null && !isWhyCursor(after)) {
-      throw new PetrelError('invalid_request', `after is the next_after of a page, not '${after}'`, {
-        parameter: 'after',
-      })
-    }
-    const { id } = await findRow(engine, request.params.id, request.caller)
-    return whyWire((await engine.why({ instanceId: id, after, limit })) as Why)
-  })
-}
+const cursor = (given: string): string | null => (isWhyCursor(given) ? given : null)
+
+export const WHY_ROUTES = [
+  route(
+    'GET /v1/instances/:id/why',
+    {
+      tag: 'Instances',
+      summary: 'What an instance waits for',
+      description:
+        'As a whole (`about`), and each node that has not ended (`waits`): first those at which something is, then those ' +
+        'that have not been reached. Every reason has a `kind`, its facts and a sentence.',
+      query: {
+        after: parsed('`next_after` of the page before.', text(), cursor, 'is the next_after of a page'),
+        limit: pageSize(),
+      },
+      answers: { '200': { description: 'The reasons, as of `now`.', schema: WhyReply } },
+      errors: ['not_found', 'invalid_request'],
+    },
+    async ({ params, query, caller }, { engine }) => {
+      const { id } = await findRow(engine, params.id, caller)
+      return whyWire((await engine.why({ instanceId: id, ...query })) as Why)
+    },
+  ),
+]

@@ -1,18 +1,13 @@
 /** The API as one OpenAPI 3.1 document. A test holds it to the routes the server has. */
 import { ERRORS } from '../../kernel/errors.ts'
-import { CORE_ROUTES } from '../routes.ts'
+import { DESCRIBED_ROUTES } from '../routes.ts'
 import { ADMIN_PATHS } from './admin-paths.ts'
 import { ADMIN_SCHEMAS } from './admin-schemas.ts'
-import { DEFINITION_PATHS, DEFINITION_SCHEMAS } from './definition-paths.ts'
 import { derive } from './derived.ts'
 import { EXTENSION_PATHS, EXTENSION_SCHEMAS } from './extension-paths.ts'
-import { GATE_PATHS, GATE_SCHEMAS } from './gate-paths.ts'
-import { INSTANCE_PATHS } from './instance-paths.ts'
-import { INSTANCE_SCHEMAS } from './instance-schemas.ts'
 import { JOB_PATHS } from './job-paths.ts'
 import { JOB_SCHEMAS } from './job-schemas.ts'
 import { type Method, operationObject, type Paths } from './operation.ts'
-import { SAGA_PATHS, SAGA_SCHEMAS } from './saga-paths.ts'
 import { ref, text } from './schema.ts'
 import { SCHEMA_PATHS } from './schema-paths.ts'
 import { SERVER_PATHS } from './server-paths.ts'
@@ -25,11 +20,7 @@ const ALL: Paths = {
   ...EXTENSION_PATHS,
   ...ADMIN_PATHS,
   ...SCHEMA_PATHS,
-  ...DEFINITION_PATHS,
-  ...INSTANCE_PATHS,
   ...STEP_PATHS,
-  ...SAGA_PATHS,
-  ...GATE_PATHS,
 }
 
 const TAGS: { readonly [name: string]: string } = {
@@ -55,7 +46,7 @@ const TAGS: { readonly [name: string]: string } = {
 }
 
 export function openapiDocument(version: string): object {
-  const derived = derive(CORE_ROUTES)
+  const derived = derive(DESCRIBED_ROUTES)
   const paths = Object.entries(ALL).map(([path, methods]) => {
     const operations = Object.entries(methods).map(([method, operation]) => [
       method,
@@ -109,14 +100,10 @@ export function openapiDocument(version: string): object {
       schemas: {
         ...JOB_SCHEMAS,
         ...WORKFLOW_SCHEMAS,
-        ...DEFINITION_SCHEMAS,
-        ...INSTANCE_SCHEMAS,
         ...STEP_SCHEMAS,
-        ...SAGA_SCHEMAS,
         ...EXTENSION_SCHEMAS,
         ...ADMIN_SCHEMAS,
         ...derived.schemas,
-        ...GATE_SCHEMAS,
       },
     },
   }

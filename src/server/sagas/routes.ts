@@ -1,84 +1,134 @@
 /** /v1/sagas: all of them in one list, in the words of the views; resumed and cancelled. POST /v1/instances starts one. */
-import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
-import { bodyObject } from '../../http/body.ts'
 import { actorOf, type Caller } from '../../http/caller.ts'
-import { isId, listParam, onlyKnown, type Query, storableParam, textParam, wholeParam } from '../../http/query.ts'
+import { idOf, pageSize, parsed, storedText, wordOf } from '../../http/describe/params.ts'
+import { isId } from '../../http/query.ts'
 import { notFound } from '../../http/request-error.ts'
-import { PetrelError } from '../../kernel/errors.ts'
-import { SAGA_STATES, type SagaRow, type SagaState } from '../../model/sagas.ts'
+import { SAGA_STATES, type SagaRow } from '../../model/sagas.ts'
 import { sagaView } from '../../operations/saga-view.ts'
 import { cancelSaga, retrySaga } from '../../operations/sagas.ts'
-import { refusedWire, sagaViewWire, sagaWire } from '../../wire/saga.ts'
-import { type Wire, wireEach } from '../../wire/value.ts'
-import { readBody } from '../body-fields.ts'
+import { RefusedList, refusedWire, SagaList, SagaReply, sagaViewWire, sagaWire } from '../../wire/saga.ts'
+import { type Value, whole } from '../../wire/schema.ts'
+import { wireEach } from '../../wire/value.ts'
+import { route } from '../context.ts'
 import { refusing } from '../instances/problem.ts'
 
-type ById = { Params: { readonly id: string } }
+const NEXT = '`next_before` of the page before.'
 
-export function sagaRoutes(app: FastifyInstance, engine: EngineApi): void {
-  const { sagas } = engine.queries
+const AS_IT_IS = { description: 'The saga.', schema: SagaReply }
 
-  app.get('/v1/sagas', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['state', 'type', 'limit', 'before'])
-    const [state = null] = listParam(query, 'state', SAGA_STATES) ?? []
-    const limit = wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 })
-    const rows = await sagas.list({
-      tenant: request.caller.tenant,
-      state: state as SagaState | null,
-      type: storableParam(query, 'type'),
-      limit: limit + 1,
-      before: idParam(query),
-    })
-    const shown = rows.slice(0, limit)
-    return {
-      sagas: wireEach(engine.faults, shown, sagaWire),
-      next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
-    }
-  })
+export const SAGA_ROUTES = [
+  route(
+    'GET /v1/sagas',
+    {
+      tag: 'Sagas',
+      summary: 'All sagas, newest first',
+      description: 'As the view `saga.workflow_instance` has them.',
+      query: {
+        state: wordOf(SAGA_STATES, null, 'Only these.'),
+        type: storedText('Only of this name.'),
+        limit: pageSize(),
+        before: idOf('the id of a saga', NEXT),
+      },
+      answers: { '200': { description: 'A page of them.', schema: SagaList } },
+      errors: ['invalid_request'],
+    },
+    async ({ query, caller: { tenant } }, { engine }) => {
+      const { limit } = query
+      const rows = await engine.queries.sagas.list({ ...query, tenant, limit: limit + 1 })
+      const shown = rows.slice(0, limit)
+      return {
+        sagas: wireEach(engine.faults, shown, sagaWire),
+        next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      }
+    },
+  ),
 
-  app.get<ById>('/v1/sagas/:id', async (request) => {
-    onlyKnown(request.query as Query, [])
-    return show((await find(request.params.id, request.caller)).id)
-  })
+  route(
+    'GET /v1/sagas/:id',
+    {
+      tag: 'Sagas',
+      summary: 'One saga with its steps',
+      description: 'Steps as the view `saga.workflow_step` has them; the undo of step i has the index −(i + 1).',
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'invalid_request'],
+    },
+    async ({ params, caller }, { engine }) => show(engine, (await find(engine, params.id, caller)).id),
+  ),
 
-  for (const verb of ['retry', 'cancel'] as const) {
-    app.post<ById>(`/v1/sagas/:id/${verb}`, async (request) => {
-      readBody(bodyObject(request, { empty: 'allowed' }), [], `a ${verb}`, () => null)
-      const { id } = await find(request.params.id, request.caller)
-      const change = verb === 'retry' ? retrySaga : cancelSaga
-      await refusing(verb, id, change(engine, id, actorOf(request.caller)))
-      return show(id)
-    })
-  }
+  route(
+    'POST /v1/sagas/:id/retry',
+    {
+      tag: 'Sagas',
+      summary: 'Go on with a saga that stopped',
+      description:
+        'In place, at the step or the compensation that failed or stayed silent, under the same step id. `open_effects` of a ' +
+        'saga whose rollback stopped names what is not known to be undone.',
+      nothing: 'a retry',
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'conflict', 'invalid_request'],
+    },
+    async ({ params, caller }, { engine }) => {
+      const { id } = await find(engine, params.id, caller)
+      await refusing('retry', id, retrySaga(engine, id, actorOf(caller)))
+      return show(engine, id)
+    },
+  ),
 
-  app.get('/v1/refused-messages', { config: { scope: 'admin' } }, async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['limit', 'before'])
-    const limit = wholeParam(query, 'limit', { least: 1, most: 200, fallback: 50 })
-    const before = textParam(query, 'before')
-    const last = wholeParam(query, 'before', { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 })
-    const rows = await engine.commands.refused.list({ limit: limit + 1, before: before === null ? null : last })
-    const shown = rows.slice(0, limit)
-    return { messages: shown.map(refusedWire), next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
-  })
+  route(
+    'POST /v1/sagas/:id/cancel',
+    {
+      tag: 'Sagas',
+      summary: 'Cancel a saga',
+      description:
+        'Nothing further is sent; what is in flight is awaited; what was done is undone. A step in flight that stays silent ' +
+        'ends the saga `failed`, unless it says `onSilence: compensate`.',
+      nothing: 'a cancel',
+      answers: { '200': AS_IT_IS },
+      errors: ['not_found', 'conflict', 'invalid_request'],
+    },
+    async ({ params, caller }, { engine }) => {
+      const { id } = await find(engine, params.id, caller)
+      await refusing('cancel', id, cancelSaga(engine, id, actorOf(caller)))
+      return show(engine, id)
+    },
+  ),
 
-  async function find(given: string, { tenant }: Caller): Promise<SagaRow> {
-    const row = isId(given) ? await sagas.get(given.toLowerCase()) : null
-    if (row !== null && (tenant === null || row.tenantId === tenant)) return row
-    throw notFound('saga', given, isId(given) ? undefined : 'The id of a saga is a UUID.')
-  }
+  route(
+    'GET /v1/refused-messages',
+    {
+      tag: 'Sagas',
+      summary: 'Messages on NATS that were refused',
+      description: 'Unknown or mismatched ids, invalid JSON, duplicates: the last 10,000, newest first.',
+      scope: 'admin',
+      query: {
+        limit: pageSize(),
+        before: parsed(NEXT, whole({ minimum: 0 }), placeIn, 'is a whole number of at least 0'),
+      },
+      answers: { '200': { description: 'A page of them.', schema: RefusedList } },
+      errors: ['invalid_request'],
+    },
+    async ({ query: { limit, before } }, { engine }) => {
+      const rows = await engine.commands.refused.list({ limit: limit + 1, before })
+      const shown = rows.slice(0, limit)
+      return { messages: shown.map(refusedWire), next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+    },
+  ),
+]
 
-  async function show(id: string): Promise<Wire> {
-    const saga = await sagas.get(id)
-    if (saga === null) throw notFound('saga', id)
-    return sagaViewWire(await sagaView(engine, saga))
-  }
+function placeIn(text: string): number | null {
+  const value = Number(text)
+  return Number.isSafeInteger(value) && value >= 0 ? value : null
 }
 
-function idParam(query: Query): string | null {
-  const id = textParam(query, 'before')
-  if (id === null || isId(id)) return id === null ? null : id.toLowerCase()
-  throw new PetrelError('invalid_request', `before is the id of a saga, not '${id}'`, { parameter: 'before' })
+async function find(engine: EngineApi, given: string, { tenant }: Caller): Promise<SagaRow> {
+  const row = isId(given) ? await engine.queries.sagas.get(given.toLowerCase()) : null
+  if (row !== null && (tenant === null || row.tenantId === tenant)) return row
+  throw notFound('saga', given, isId(given) ? undefined : 'The id of a saga is a UUID.')
+}
+
+async function show(engine: EngineApi, id: string): Promise<Value<typeof SagaReply>> {
+  const saga = await engine.queries.sagas.get(id)
+  if (saga === null) throw notFound('saga', id)
+  return sagaViewWire(await sagaView(engine, saga))
 }

@@ -1,2 +1,0 @@
-/** Where a gate can stand. */
-export const GATE_STATES: readonly string[] = ['open', 'approved', 'rejected', 'closed']
