@@ -1,5 +1,5 @@
 /**
- * The engine: one transaction moves everything, this file ties the parts together; news.ts tells those concerned after each
+ * The engine: one transaction moves everything, this file ties the parts together; after-commit.ts wakes those concerned after each
  * commit. Nothing it keeps in memory is the truth: any number of engines work on one store, and any may die.
  */
 

@@ -5,7 +5,7 @@
  *
  *   queued   there was no room, or somebody came before it; nothing of it is due but its deadline
  *   begins   first queued first: right after the commit that made room, by the process that made it. What such a
- *            process leaves undone the sweeper finds: a queue, and room, at once (slot-desk.ts)
+ *            process leaves undone the sweeper finds: a queue, and room, at once (time/quotas.ts)
  *
  * A newcomer never overtakes the queue, even if there is room at that moment. A limit below what executes already
  * stops nobody; it only lets nobody begin.

@@ -8,7 +8,7 @@
  * written as JSON, is halved until the offender is alone, and that run fails as `unstorable`. If even that throws, its
  * caller alone gets the error. While the store is away batches wait and are sent again; report ids make that safe.
  *
- * Nothing waits for a row that another transaction holds: its outcome is put aside (put-aside.ts) and tried again in a lane
+ * Nothing waits for a row that another transaction holds: its outcome is set apart (set-apart.ts) and tried again in a lane
  * of its own, and the batch is settled without it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What becomes of one run: reported by its worker, completed by id, lost, timed out, expired or cancelled; outside.ts
+ * What becomes of one run: reported by its worker, completed by id, lost, timed out, expired or cancelled; foreign-outcomes.ts
  * has those that foreign clients end. Each is checked against the row under its lock (the fence) and either changes run
  * and instance together or changes nothing.
  */
