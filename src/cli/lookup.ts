@@ -1,10 +1,25 @@
 /** Finds ids given on the command line, and reports clearly when one does not exist. */
 
 import type { EngineApi } from '../engine/api.ts'
-import { isId } from '../http/query.ts'
+import { PetrelError } from '../kernel/errors.ts'
+import { isId } from '../kernel/ids.ts'
 import type { RunRow } from '../model/rows.ts'
+import { findOneInstance } from '../operations/instances/look.ts'
+import type { Perform } from '../operations/operation.ts'
+import { showRun } from '../operations/runs/look.ts'
 import type { InstanceView } from '../views/view.ts'
 import { CliError } from './terminal/failure.ts'
+
+/** false: it is an instance. */
+export async function isRun(perform: Perform, id: string): Promise<boolean> {
+  const isMissing = (error: unknown): null => {
+    if (error instanceof PetrelError && error.code === 'not_found') return null
+    throw error
+  }
+  if ((await perform(findOneInstance, { id }).catch(isMissing)) !== null) return false
+  if ((await perform(showRun, { id }).catch(isMissing)) !== null) return true
+  throw noSuch('instance or run', id)
+}
 
 export async function runOrInstance(
   engine: EngineApi,

@@ -11,7 +11,7 @@ import type { Json } from '../net/net.ts'
 import { SLOT } from '../net/slots.ts'
 import { projectionOf } from '../notations/notations.ts'
 import type { Execution } from '../notations/playbook/project/execution.ts'
-import { cancelInstance } from '../operations/cancel.ts'
+import { cancelAsNotation } from '../operations/instances/change.ts'
 import type { InstanceView } from '../views/view.ts'
 import type { Why } from '../views/why.ts'
 import { readResults, type Shape } from '../worker/shape.ts'
@@ -187,7 +187,7 @@ export class InstanceHandle<Result = unknown> {
 
   /** Cancels it. A saga rolls back: completed steps are undone. */
   async cancel(actor: string | null = null): Promise<InstanceState> {
-    return (await cancelInstance(this.#engine, { id: this.id, actor })).state
+    return (await cancelAsNotation(this.#engine, await this.row(), actor)).state
   }
 
   /** Starts a new workflow that adopts what this failed one had finished. */

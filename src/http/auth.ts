@@ -14,9 +14,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Keys } from '../model/registry.ts'
 import type { KeyRow } from '../model/rows.ts'
+import { type Caller, permit, SCOPES, type Scope } from '../operations/caller.ts'
 import { judgeKey, splitKey } from './api-key.ts'
-import { type Caller, mayDo, SCOPES, type Scope } from './caller.ts'
 import { RequestError } from './request-error.ts'
+import { accessByPath } from './undescribed.ts'
 
 export type AuthMode = 'loopback' | 'required' | 'insecure'
 
@@ -31,31 +32,6 @@ const NOTHING: ReadonlySet<Scope> = new Set()
 
 const NOBODY: Caller = { subject: null, scopes: NOTHING, roles: [], tenant: null, bound: false, verified: false }
 
-/** What a request must be allowed. `config.scope` of the route wins; an unknown path needs what a look needs. */
-export function scopeOf(method: string, path: string | undefined, given: Scope | 'none' | undefined): Scope | 'none' {
-  if (given !== undefined) return given
-  if (path === undefined || method === 'GET' || method === 'HEAD') return 'read'
-  if (path.startsWith('/ojs/v1/workers/')) return 'work'
-  if (/^\/ojs\/v1\/(?:jobs|workflows)(?:\/|$)/.test(path)) return 'enqueue'
-  if (/^\/v1\/runs\/(?:claim(?:\/stop)?|:id\/(?:heartbeat|complete|fail|later|release))$/.test(path)) return 'work'
-  if (/^\/v1\/runs(?:\/|$)/.test(path)) return 'enqueue'
-  if (/^\/v1\/(?:instances|sagas|events)(?:\/|$)/.test(path)) return 'enqueue'
-  // Who may decide which gate, its roles say.
-  if (/^\/v1\/gates\/:id\/(?:approve|reject)$/.test(path)) return 'enqueue'
-  return 'admin'
-}
-
-/** Queues, statistics, administration, the registry and the table of schedules are of all tenants together. */
-function isShared(method: string, path: string | undefined): boolean {
-  if (path === undefined || path.endsWith('/events')) return false
-  // Everyone's jobs are checked by one registry of schemas: a tenant may read it.
-  if (/^\/ojs\/v1\/schemas(?:\/|$)/.test(path)) return method !== 'GET' && method !== 'HEAD'
-  return (
-    path === '/metrics' ||
-    /^\/(?:ojs\/v1\/(?:queues|admin)|v1\/(?:registry|schedules|refused-messages))(?:\/|$)/.test(path)
-  )
-}
-
 /** `token`: what every request without a key must carry on loopback; null: nothing. */
 export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, token: string | null): void {
   const known = new KnownKeys(keys)
@@ -65,7 +41,7 @@ export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, t
   app.addHook('onRequest', async (request) => {
     request.caller = NOBODY
     // Whoever may ask for it needs no name, and no store that answers.
-    if (request.routeOptions.config.scope === 'none') return
+    if (request.routeOptions.config.access === 'none') return
     try {
       request.caller = await identify(request, known, mode, token)
     } catch (error) {
@@ -74,22 +50,12 @@ export function authenticate(app: FastifyInstance, keys: Keys, mode: AuthMode, t
     }
   })
   app.addHook('preParsing', async (request) => {
-    const needed = scopeOf(request.method, request.routeOptions.url, request.routeOptions.config.scope)
-    if (needed === 'none') return
+    const { config, url } = request.routeOptions
+    const access = config.access ?? accessByPath(request.method, url)
+    if (access === 'none') return
     const refusal = refusals.get(request)
     if (refusal !== undefined) throw refusal
-    if (!mayDo(request.caller, needed)) {
-      throw new RequestError('permission_denied', `this key is not allowed to ${needed}`, {
-        details: { required_scope: needed, scopes: [...request.caller.scopes] },
-        hint: `Use a key with the scope ${needed}: petrel keys add --scope ${needed} --subject NAME`,
-      })
-    }
-    if (request.caller.bound && isShared(request.method, request.routeOptions.url)) {
-      throw new RequestError('permission_denied', 'this key belongs to one tenant, and this tells of or changes all', {
-        details: { tenant: request.caller.tenant },
-        hint: 'Use a key that is bound to no tenant.',
-      })
-    }
+    permit(request.caller, access)
   })
 }
 

@@ -5,6 +5,7 @@ import { INEXACT_HINT, inexactNumber, inexactText } from '../kernel/exact-number
 import { depthOf } from '../kernel/json-limits.ts'
 import { MAX_JSON_DEPTH } from '../kernel/limits.ts'
 import { pathText } from '../notations/source/mistakes.ts'
+import type { Body } from '../wire/mistaken.ts'
 import { RequestError } from './request-error.ts'
 
 export const MEDIA_TYPE = 'application/openjobspec+json'
@@ -60,8 +61,6 @@ function refuseInexact(text: string): void {
     hint: `${INEXACT_HINT}.`,
   })
 }
-
-export type Body = { readonly [name: string]: unknown }
 
 /** The body as an object. Empty: {} where the route needs nothing, else an error. */
 export function bodyObject(request: FastifyRequest, how: { readonly empty: 'allowed' | 'refused' }): Body {

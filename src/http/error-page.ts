@@ -34,7 +34,7 @@ ${rows.join('\n')}
 </body>
 </html>
 `
-  app.get('/docs/errors', { config: { scope: 'none' } }, (_, reply) => {
+  app.get('/docs/errors', { config: { access: 'none' } }, (_, reply) => {
     reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
     return reply.type('text/html; charset=utf-8').send(page)
   })

@@ -1,7 +1,7 @@
 /** Errors as HTTP answers: one body everywhere, status and hint from the one table. */
 
 import type { FastifyError } from 'fastify'
-import { ERRORS, type ErrorCode, knownHint, PetrelError } from '../kernel/errors.ts'
+import { ERRORS, type ErrorCode, hintOf, PetrelError } from '../kernel/errors.ts'
 import { MAX_LISTED_MISTAKES } from '../kernel/limits.ts'
 import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../kernel/store-errors.ts'
 import { DefinitionError } from '../notations/source/mistakes.ts'
@@ -69,9 +69,10 @@ function classify(error: unknown): Failed {
   if (error instanceof RequestError) return error
   if (error instanceof DefinitionError) return ofDefinition(error)
   if (error instanceof PetrelError) {
-    const hint = knownHint(error.details)
+    const hint = hintOf(error.details)
     const details = errorDetailsWire(error.code, error.details)
-    return failed(error.code, error.message, { details, ...(hint === null ? {} : { hint }) })
+    const known = failed(error.code, error.message, { details, ...(hint === null ? {} : { hint }) })
+    return error.details['out_of_range'] === true ? { ...known, status: 422, type: 'validation_error' } : known
   }
   if (error instanceof StoreUnavailableError) {
     return failed('unavailable', error.message, { details: { reason: error.code }, headers: { 'retry-after': '1' } })

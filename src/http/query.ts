@@ -1,7 +1,6 @@
 /** Query parameters, checked: a wrong one is named with what would be right. */
 
 import { PetrelError } from '../kernel/errors.ts'
-import { scopedName } from '../kernel/scoped-names.ts'
 
 export type Query = { readonly [name: string]: unknown }
 
@@ -25,12 +24,6 @@ export function storableParam(query: Query, name: string): string | null {
   const text = textParam(query, name)
   if (text === null || (!text.includes('\u0000') && text.isWellFormed())) return text
   throw new PetrelError('invalid_request', `${name} holds a character that no ${name} can have`, { parameter: name })
-}
-
-/** A key as it is stored. A caller of no tenant names any key, also those of the engine. */
-export function keyParam(query: Query, name: string, tenant: string | null): string | null {
-  const key = storableParam(query, name)
-  return key === null || tenant === null ? key : scopedName(key, tenant)
 }
 
 /** `a,b` or repeated. */

@@ -5,12 +5,11 @@
  */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { EngineApi } from '../engine/api.ts'
-import { TERMINAL } from '../net/marking.ts'
-import type { InstanceWatch } from '../server/instance-watch.ts'
+import type { Followed } from '../operations/instances/history.ts'
 import { eventWire } from '../wire/event.ts'
 import { instanceWire } from '../wire/instance.ts'
 import { jsonText } from '../wire/json-text.ts'
+import type { UnreadableRows } from '../wire/value.ts'
 
 /** Events that are read ahead of the reader; fewer if they are long. */
 const PORTION = 500
@@ -21,9 +20,8 @@ const PATIENCE_MS = 30_000
 const LINGER_MS = 1_000
 
 export interface Streaming {
-  readonly engine: EngineApi
-  readonly watch: InstanceWatch
-  readonly instanceId: string
+  readonly followed: Followed
+  readonly faults: UnreadableRows
   readonly after: number
   readonly reply: ServerResponse
   readonly closing: AbortSignal
@@ -34,7 +32,7 @@ export interface Streaming {
 class SlowReader extends Error {}
 
 export async function streamEvents(streaming: Streaming): Promise<void> {
-  const { engine, watch, instanceId, after, reply, closing, patienceMs = PATIENCE_MS } = streaming
+  const { followed, faults, after, reply, closing, patienceMs = PATIENCE_MS } = streaming
   const gone = new AbortController()
   reply.once('close', () => gone.abort())
   if (reply.destroyed) gone.abort()
@@ -50,23 +48,20 @@ export async function streamEvents(streaming: Streaming): Promise<void> {
     await send('retry: 3000\n\n')
     let seq = after
     while (!signal.aborted) {
-      // Read before the events: an end seen here has all its events already.
-      const row = await engine.queries.instance(instanceId)
-      const page = { instanceId, afterSeq: seq, limit: PORTION }
-      const events = row !== null && row.eventSeq <= seq ? [] : await engine.queries.instanceEvents(page)
+      const { row, events, more, ended } = await followed.read(seq, PORTION)
       for (const event of events) {
         const text = jsonText(eventWire(event), (_, error) => {
-          engine.faults.note('unreadable_event', String(event.id), error)
+          faults.note('unreadable_event', String(event.id), error)
         })
         await send(`id: ${event.seq}\nevent: ${event.type}\ndata: ${text}\n\n`)
       }
       seq = events.at(-1)?.seq ?? seq
-      if (events.length > 0 && row !== null && row.eventSeq > seq) continue
-      if (row === null || TERMINAL.has(row.state)) {
+      if (more) continue
+      if (ended) {
         await send(`event: end\ndata: ${JSON.stringify(row === null ? null : instanceWire(row))}\n\n`)
         break
       }
-      await watch.moved(instanceId, seq, signal)
+      await followed.moved(seq, signal)
     }
   } catch (error) {
     if (signal.aborted) return

@@ -185,7 +185,17 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 /** What an error can be about. */
-export type Subject = 'run' | 'instance' | 'gate' | 'worker' | 'schedule' | 'definition' | 'saga'
+export type Subject =
+  | 'run'
+  | 'instance'
+  | 'gate'
+  | 'worker'
+  | 'schedule'
+  | 'definition'
+  | 'saga'
+  | 'net'
+  | 'step'
+  | 'reference'
 
 /**
  * Facts about an error, in the engine's terms. Adapters word the text for their callers:
@@ -202,6 +212,8 @@ export interface ErrorDetails {
   readonly path?: string
   /** The message without its subject: an adapter with another name for the subject puts that in front. */
   readonly problem?: string
+  /** What would be right, where the hint of the code does not say it. */
+  readonly hint?: string
   readonly [more: string]: unknown
 }
 
@@ -230,8 +242,12 @@ export function inputError(code: ErrorCode, path: string, problem: string, facts
   return new PetrelError(code, `${path}: ${problem}`, { ...facts, path, problem })
 }
 
-/** Lists the names in `known`, for a name that was not found. */
-export function knownHint({ known, kind }: ErrorDetails): string | null {
+/** What would be right, by the facts; null: they do not say it. */
+export function hintOf({ hint, known, kind, required_scope: scope }: ErrorDetails): string | null {
+  if (hint !== undefined) return hint
+  if (typeof scope === 'string') {
+    return `Use a key with the scope ${scope}: petrel keys add --scope ${scope} --subject NAME`
+  }
   if (!Array.isArray(known)) return null
   if (known.length === 0)
     return kind === 'definition' ? 'Deploy it first: petrel deploy FILE, or POST /v1/definitions.' : null

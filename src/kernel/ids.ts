@@ -56,3 +56,9 @@ export function idOfName(name: string): string {
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
 }
+
+/** An id as it is stored, whatever case it was written in; null: the text is no id. */
+export function readId(text: string): string | null {
+  const id = text.toLowerCase()
+  return SHAPE.test(id) ? id : null
+}

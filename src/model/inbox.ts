@@ -58,3 +58,5 @@ export function inboxPage(
     next: rows.length > limit && last !== undefined ? `${last.createdUs}-${last.run.id}` : null,
   }
 }
+
+export const VERSIONED = /^[^.\s]+(\.[^.\s]+)*\.v[0-9]+$/

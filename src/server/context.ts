@@ -5,16 +5,19 @@ import type { LongPolls } from '../http/long-polls.ts'
 import type { Seats } from '../http/seats.ts'
 import type { Catalog } from '../operations/definitions/catalog.ts'
 import type { Events } from '../operations/definitions/events.ts'
-import type { InstanceWatch } from './instance-watch.ts'
+import type { Operations } from '../operations/operation.ts'
+import type { UnreadableRows } from '../wire/value.ts'
 
 export interface CoreContext {
+  /** For routes that are not operations yet. */
   readonly engine: EngineApi
   readonly catalog: Catalog
   readonly events: Events
+  readonly operations: Operations
+  readonly faults: UnreadableRows
   readonly longPolls: LongPolls
   readonly streamSeats: Seats
   readonly closing: AbortSignal
-  readonly watch: InstanceWatch
 }
 
 export const route = routeOf<CoreContext>()

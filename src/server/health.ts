@@ -19,7 +19,7 @@ const TRY_EVERY_MS = 2_000
 
 export function healthRoutes(app: FastifyInstance, { engine, version, ready }: HealthOptions): void {
   const uptime = (): number => Math.floor(process.uptime())
-  const open = { config: { scope: 'none' as const } }
+  const open = { config: { access: 'none' as const } }
 
   app.get('/health', open, () => ({ status: 'ok', version, uptime_seconds: uptime() }))
 

@@ -19,15 +19,12 @@ import { Voices } from '../notations/ojs/http/events/voices.ts'
 import { ojsRoutes } from '../notations/ojs/http/routes.ts'
 import { Catalog } from '../operations/definitions/catalog.ts'
 import { Events } from '../operations/definitions/events.ts'
+import { Operations } from '../operations/operation.ts'
 import type { CoreContext } from './context.ts'
 import { mountDeploy } from './definitions/routes.ts'
 import { decideRoutes } from './gates/decide.ts'
 import { healthRoutes } from './health.ts'
 import { indexRoute } from './index-page.ts'
-import { InstanceWatch } from './instance-watch.ts'
-import { executionRoutes } from './instances/execution.ts'
-import { stepRoutes } from './instances/steps.ts'
-import { telemetryRoutes } from './instances/telemetry.ts'
 import { serveMetrics } from './metrics/metrics.ts'
 import { openapiRoutes } from './openapi/routes.ts'
 import { CORE_ROUTES } from './routes.ts'
@@ -101,10 +98,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
   guardAnswers(app)
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
+  const operations = new Operations({ engine, logger })
   const longPolls = new LongPolls(closing.signal)
   const streamSeats = new Seats(STREAM_SEATS)
   healthRoutes(app, { engine, version, ready: () => ready })
   ojsRoutes(app, {
+    operations,
     engine,
     version,
     closing: closing.signal,
@@ -120,10 +119,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   })
   const core: CoreContext = {
+    operations,
     engine,
     catalog: new Catalog({ engine, logger }),
     events: new Events({ engine, logger }),
-    watch: new InstanceWatch(engine.queries),
+    faults: engine.faults,
     longPolls,
     streamSeats,
     closing: closing.signal,
@@ -153,11 +153,8 @@ async function coreRoutes(app: FastifyInstance, core: CoreContext, logger: Logge
   const { engine } = core
   mount(app, CORE_ROUTES, core)
   mountDeploy(app, core)
-  stepRoutes(app, engine)
-  telemetryRoutes(app, engine)
-  executionRoutes(app, engine)
   await app.register((inner, _, done) => {
-    decideRoutes(inner, engine, logger)
+    decideRoutes(inner, { engine, operations: core.operations, logger })
     done()
   })
 }

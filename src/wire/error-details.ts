@@ -3,7 +3,7 @@ import type { ErrorCode, ErrorDetails, Subject } from '../kernel/errors.ts'
 import type { Wire } from './value.ts'
 
 export function errorDetailsWire(code: ErrorCode, details: ErrorDetails): Wire {
-  const { problem: _, kind, id, status, expected, ...more } = details
+  const { problem: _, hint: __, out_of_range: ___, kind, id, status, expected, ...more } = details
   if (kind === undefined) return { ...(id === undefined ? {} : { id }), ...more }
   if (code === 'not_found') return { id, resource_type: RESOURCES[kind] ?? kind, resource_id: id, ...more }
   if (code === 'duplicate') return { ...more, ...existingWire(kind, id), ...standing({ current_state: status }) }

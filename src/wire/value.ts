@@ -21,7 +21,7 @@ export function rows<T>(row: Schema<T>, description?: string): Schema<readonly (
 }
 
 /** Where an entry that cannot be shown is recorded: `engine.faults`. */
-interface UnreadableRows {
+export interface UnreadableRows {
   note(place: string, id: string, error: unknown): void
 }
 

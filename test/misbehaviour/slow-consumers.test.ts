@@ -4,8 +4,11 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { EngineApi } from '../../src/engine/api.ts'
 import { streamEvents } from '../../src/http/stream.ts'
+import { newId } from '../../src/kernel/ids.ts'
 import type { StoredEvent } from '../../src/model/rows.ts'
-import { InstanceWatch } from '../../src/server/instance-watch.ts'
+import { operator } from '../../src/operations/caller.ts'
+import { followInstance } from '../../src/operations/instances/history.ts'
+import { Operations } from '../../src/operations/operation.ts'
 import { onBothStores, type Serving, until } from '../server/serving.ts'
 import { Neighbour } from './neighbour.ts'
 
@@ -24,9 +27,12 @@ describe('the events of one instance, to a client that never reads', () => {
     const ended = new Promise<void>((resolve, reject) => {
       const server = createServer((_, reply) => {
         response = reply
-        const watch = new InstanceWatch(engine.queries)
         const closing = new AbortController().signal
-        streamEvents({ engine, watch, instanceId: 'i', after: 0, reply, closing, patienceMs: 300 })
+        new Operations({ engine, logger: null })
+          .perform(operator(null), followInstance, { id: newId() })
+          .then((followed) =>
+            streamEvents({ followed, faults: { note: () => {} }, after: 0, reply, closing, patienceMs: 300 }),
+          )
           .then(resolve, reject)
           .finally(() => server.close())
       })

@@ -3,10 +3,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { noteMistakes } from '../../src/http/describe/check.ts'
 import { BodyNotes } from '../../src/notations/source/reader.ts'
 import { openapiDocument } from '../../src/server/openapi/document.ts'
 import { DESCRIBED_ROUTES } from '../../src/server/routes.ts'
+import { noteMistakes } from '../../src/wire/check.ts'
 import { NOTE, type Schema } from '../../src/wire/schema.ts'
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })

@@ -2,10 +2,10 @@
 import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/http/api-key.ts'
-import type { Scope } from '../../src/http/caller.ts'
 import type { GateOptions } from '../../src/model/gates.ts'
 import type { GateRow } from '../../src/model/rows.ts'
 import type { GateWork, Json } from '../../src/net/net.ts'
+import type { Scope } from '../../src/operations/caller.ts'
 import { net, node } from '../engine/drive.ts'
 import { onBothStores, type Reply, type Serving } from './serving.ts'
 

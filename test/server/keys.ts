@@ -1,6 +1,6 @@
 /** API keys made for a test, as the headers that carry them. */
 import { makeKey } from '../../src/http/api-key.ts'
-import type { Scope } from '../../src/http/caller.ts'
+import type { Scope } from '../../src/operations/caller.ts'
 import type { Serving } from './serving.ts'
 
 export type As = Record<string, string>

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import { cancelInstance } from '../../operations/cancel.ts'
+import { cancelInstance } from '../../operations/instances/change.ts'
+import { cancelRun } from '../../operations/runs/change.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { runWire } from '../../wire/run.ts'
-import { actor, runOrInstance } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { isRun } from '../lookup.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { paintState } from '../terminal/words.ts'
@@ -15,14 +16,13 @@ export function defineCancel(program: Command): void {
     .description('cancel an instance (or a run)')
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
-        const found = await runOrInstance(engine, id)
-        if ('run' in found) {
-          const run = await engine.cancelRun({ id, actor: actor() })
+      withOperations(options, async (perform) => {
+        if (await isRun(perform, id)) {
+          const run = await perform(cancelRun, { id })
           if (terminal.json) terminal.data({ run: runWire(run) })
           else terminal.print(`run ${id} is ${paintState(terminal, run.status)}`)
         } else {
-          const row = await cancelInstance(engine, { id, actor: actor() })
+          const row = await perform(cancelInstance, { id })
           if (terminal.json) terminal.data({ instance: instanceWire(row) })
           else
             terminal.print(

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import type { Json } from '../../net/net.ts'
+import { patchContext } from '../../operations/instances/change.ts'
+import { showContext } from '../../operations/instances/look.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { correct } from '../inbox.ts'
-import { actor, instanceView } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
@@ -21,14 +22,14 @@ export function defineContext(program: Command): void {
 
 async function context(terminal: Terminal, options: Shared, id: string, entries: readonly string[]): Promise<number> {
   const [{ readContext }, { contextWire }] = await Promise.all([
-    import('../../server/instances/change.ts'),
-    import('../../server/instances/about.ts'),
+    import('../../wire/requests/context.ts'),
+    import('../../wire/given.ts'),
   ])
   const set = entries.length === 0 ? null : await correct('context', () => readContext({ set: setOf(entries) }))
-  return withEngine(options, async (engine) => {
-    const { instance } = await instanceView(engine, id)
-    const row = set === null ? instance : await engine.patchContext({ instanceId: id, set, actor: actor() })
-    const all = await contextWire(engine, id)
+  return withOperations(options, async (perform) => {
+    const { row, context } =
+      set === null ? await perform(showContext, { id }) : await perform(patchContext, { id, set })
+    const all = contextWire(context)
     if (terminal.json) terminal.data({ instance: instanceWire(row), context: all })
     else if (Object.keys(all).length === 0) terminal.print('the context is empty')
     else

@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
-import { openEffects } from '../../operations/saga-view.ts'
+import { retryInstance } from '../../operations/instances/change.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { openEffectWire } from '../../wire/saga.ts'
-import { actor, instanceView } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
@@ -26,17 +25,15 @@ export function defineRetry(program: Command): void {
       const given = options.input
       const example = `for example --input '{"order": 1}' or --input @order.json`
       const input = given === undefined ? {} : { input: jsonArgument(given, '--input', example) }
-      return withEngine(options, async (engine) => {
-        await instanceView(engine, id)
+      return withOperations(options, async (perform) => {
         const key = options.key === undefined ? {} : { startKey: options.key }
-        const open = await openEffects(engine, id)
-        const made = await engine.retryInstance({ id, actor: actor(), ...input, ...key })
+        const made = await perform(retryInstance, { id, ...input, ...key })
         if (terminal.json) {
-          const { instance } = await instanceView(engine, made.id)
-          const left = open.length === 0 ? {} : { not_undone: open.map(openEffectWire) }
-          terminal.data({ id: made.id, created: made.created, retry_of: id, ...left, instance: instanceWire(instance) })
+          const left = made.open.length === 0 ? {} : { not_undone: made.open.map(openEffectWire) }
+          const instance = instanceWire(made.row)
+          terminal.data({ id: made.id, created: made.created, retry_of: id, ...left, instance })
         } else {
-          for (const { name, stepId } of open) terminal.print(`not undone: ${harmless(name)} (step ${stepId})`)
+          for (const { name, stepId } of made.open) terminal.print(`not undone: ${harmless(name)} (step ${stepId})`)
           terminal.print(`instance ${made.id} goes on where ${id} stopped; \`petrel watch ${made.id}\` follows it`)
         }
         return EXIT.ok

@@ -4,6 +4,8 @@ import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
 import { type EventLog, type LogPlace, parsePlace } from '../../notations/interface/events.ts'
 import type { Blocked, Sheet } from '../../notations/interface/sheet.ts'
 import { projectionOf } from '../../notations/notations.ts'
+import { operator } from '../../operations/caller.ts'
+import { nodeResult } from '../../operations/instances/look.ts'
 import type { InstanceView } from '../../views/view.ts'
 import { count, span } from '../../views/words.ts'
 import { eventWire } from '../../wire/event.ts'
@@ -11,7 +13,7 @@ import { runWire } from '../../wire/run.ts'
 import type { Wire } from '../../wire/value.ts'
 import { json } from '../../wire/value.ts'
 import { namesAsked, rulesWords } from '../../wire/why-words.ts'
-import { runOrInstance } from '../lookup.ts'
+import { actor, runOrInstance } from '../lookup.ts'
 import { withEngine } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
@@ -137,8 +139,9 @@ async function showResult(
     const hint = near === null ? `nodes: ${known.slice(0, 20).join(', ')}` : `did you mean '${near}'?`
     throw new CliError('not_found', `${instance.name} has no node '${node}'`, hint, { node })
   }
-  const { loadResult } = await import('../../server/instances/result.ts')
-  terminal.data((await loadResult(engine, instance, net, found)).result)
+  const { Operations } = await import('../../operations/operation.ts')
+  const perform = new Operations({ engine, logger: null }).for(operator(actor()))
+  terminal.data(json((await perform(nodeResult, { id: instance.id, node })).result))
 }
 
 interface ShownEvents {

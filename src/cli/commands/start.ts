@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import type { EngineApi } from '../../engine/api.ts'
-import { isId } from '../../http/query.ts'
+import { readId } from '../../kernel/ids.ts'
 import type { InstanceRow } from '../../model/rows.ts'
+import { type StartMade, startDefinition, startInstance } from '../../operations/instances/change.ts'
 import { instanceWire } from '../../wire/instance.ts'
 import { correct } from '../inbox.ts'
-import { actor, instanceView } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { CliError, EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
@@ -34,14 +33,13 @@ export function defineStart(program: Command): void {
     .option('--correlation <id>', 'subject of its events (default: its id)')
   jsonOption(storeOptions(command)).action(
     act<StartOptions, readonly [string]>((terminal, options, name) =>
-      isId(name) ? startIdle(terminal, options, name) : startNew(terminal, options, name),
+      readId(name) !== null ? startIdle(terminal, options, name) : startNew(terminal, options, name),
     ),
   )
 }
 
 async function startNew(terminal: Terminal, options: StartOptions, name: string): Promise<number> {
-  const { readStart, startedWire } = await import('../../server/instances/start.ts')
-  const { Catalog } = await import('../../operations/definitions/catalog.ts')
+  const { readStart, startedWire } = await import('../../wire/requests/start.ts')
   const { version, input, key, idle, meta, correlation } = options
   return correct('start', async () => {
     const asked = readStart({
@@ -53,29 +51,19 @@ async function startNew(terminal: Terminal, options: StartOptions, name: string)
       ...(meta === undefined ? {} : { meta: jsonArgument(meta, '--meta', `for example --meta '{"ticket": "T-17"}'`) }),
       ...(correlation === undefined ? {} : { correlation_id: correlation }),
     })
-    return withEngine(options, async (engine) => {
-      const catalog = new Catalog({ engine, logger: null })
-      const made = await catalog.start({ ...asked, tenant: null, actor: actor() })
-      if (terminal.json) terminal.data(await startedWire(engine, made))
-      else await print(terminal, engine, made)
+    return withOperations(options, async (perform) => {
+      const made = await perform(startDefinition, asked)
+      if (terminal.json) terminal.data(startedWire(made))
+      else print(terminal, made)
       return EXIT.ok
     })
   })
 }
 
-async function print(
-  terminal: Terminal,
-  engine: EngineApi,
-  made: Awaited<ReturnType<EngineApi['startDefinition']>>,
-): Promise<void> {
-  const row = await engine.queries.instance(made.id)
+function print(terminal: Terminal, { id, created, row, definition: { name, version } }: StartMade): void {
   const state = paintState(terminal, row?.state ?? 'gone')
-  if (!made.created) {
-    terminal.print(`the key is taken by instance ${made.id}, which is ${state}`)
-    return
-  }
-  const { name, version } = made.definition
-  terminal.print(`instance ${made.id} of ${harmless(name)} ${harmless(version)} is ${state}; ${next(row, made.id)}`)
+  if (!created) terminal.print(`the key is taken by instance ${id}, which is ${state}`)
+  else terminal.print(`instance ${id} of ${harmless(name)} ${harmless(version)} is ${state}; ${next(row, id)}`)
 }
 
 async function startIdle(terminal: Terminal, options: StartOptions, id: string): Promise<number> {
@@ -89,9 +77,8 @@ async function startIdle(terminal: Terminal, options: StartOptions, id: string):
       'name a definition to start a new one, or leave the option out',
     )
   }
-  return withEngine(options, async (engine) => {
-    await instanceView(engine, id)
-    const row = await engine.startInstance({ id, actor: actor() })
+  return withOperations(options, async (perform) => {
+    const row = await perform(startInstance, { id })
     if (terminal.json) terminal.data({ instance: instanceWire(row) })
     else terminal.print(`${harmless(row.name)} ${id} is ${paintState(terminal, row.state)}; ${next(row, id)}`)
     return EXIT.ok

@@ -3,7 +3,10 @@ import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { OpenOptions } from '../../client/open.ts'
 import type { EngineApi } from '../../engine/api.ts'
+import { operator } from '../../operations/caller.ts'
+import type { Perform } from '../../operations/operation.ts'
 import type { Store } from '../../store/open.ts'
+import { actor } from '../lookup.ts'
 import type { Shared } from '../terminal/act.ts'
 import { CliError } from '../terminal/failure.ts'
 
@@ -78,6 +81,16 @@ export async function withEngine<T>(
   } finally {
     await engine.close()
   }
+}
+
+/** The same for commands that perform operations, in the name of whoever types them. */
+export async function withOperations<T>(
+  options: Shared,
+  body: (perform: Perform) => Promise<T>,
+  how?: Pick<ConnectHow, 'create'>,
+): Promise<T> {
+  const { Operations } = await import('../../operations/operation.ts')
+  return withEngine(options, (engine) => body(new Operations({ engine, logger: null }).for(operator(actor()))), how)
 }
 
 function sqliteFile(url: string): string | null {

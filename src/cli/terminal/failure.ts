@@ -3,7 +3,7 @@
  * codes. A stack is shown only with PETREL_DEBUG=1.
  */
 
-import { ERRORS, type ErrorCode, knownHint, PetrelError, shellHintOf } from '../../kernel/errors.ts'
+import { ERRORS, type ErrorCode, hintOf, PetrelError, shellHintOf } from '../../kernel/errors.ts'
 import { MAX_LISTED_MISTAKES } from '../../kernel/limits.ts'
 import { StoreError, StoreUnavailableError, StoreUnusableError } from '../../kernel/store-errors.ts'
 import { DefinitionError } from '../../notations/source/mistakes.ts'
@@ -40,7 +40,7 @@ export function describeFailure(error: unknown): Failed {
   }
   if (error instanceof PetrelError) {
     const { code, message, details } = error
-    return failed(code, message, knownHint(details) ?? shellHintOf(code), errorDetailsWire(code, details))
+    return failed(code, message, hintOf(details) ?? shellHintOf(code), errorDetailsWire(code, details))
   }
   if (error instanceof StoreUnusableError) {
     return failed('unusable_store', error.message, storeHint(error.code), { reason: error.code })

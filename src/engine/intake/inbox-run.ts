@@ -3,8 +3,7 @@
 import { inputError } from '../../kernel/errors.ts'
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import type { EnqueueParams } from '../../model/enqueue.ts'
-
-export const VERSIONED = /^[^.\s]+(\.[^.\s]+)*\.v[0-9]+$/
+import { VERSIONED } from '../../model/inbox.ts'
 
 /** `place`: how the caller calls these params, such as `enqueue[0]`. */
 export function checkInboxRun(params: EnqueueParams, place: string): void {

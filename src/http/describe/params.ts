@@ -3,13 +3,12 @@ import { PetrelError } from '../../kernel/errors.ts'
 import { parseMoment } from '../../kernel/moments.ts'
 import { HELD_AT } from '../../model/rows.ts'
 import { type Schema, text, uuid, whole, word } from '../../wire/schema.ts'
-import { isId, keyParam, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
+import { isId, listParam, type Query, storableParam, textParam, wholeParam } from '../query.ts'
 
 export interface Param<T = unknown> {
   readonly description: string
   readonly schema: Schema
-  /** `tenant`: of the caller. */
-  readonly read: (query: Query, name: string, tenant: string | null) => T
+  readonly read: (query: Query, name: string) => T
 }
 
 export type Params = { readonly [name: string]: Param }
@@ -17,10 +16,8 @@ export type Params = { readonly [name: string]: Param }
 /** What a handler gets. */
 export type Given<P extends Params> = { readonly [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
-export function readQuery<P extends Params>(params: P, query: Query, tenant: string | null): Given<P> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, param]) => [name, param.read(query, name, tenant)]),
-  ) as Given<P>
+export function readQuery<P extends Params>(params: P, query: Query): Given<P> {
+  return Object.fromEntries(Object.entries(params).map(([name, param]) => [name, param.read(query, name)])) as Given<P>
 }
 
 export function textOf(description: string): Param<string | null> {
@@ -30,11 +27,6 @@ export function textOf(description: string): Param<string | null> {
 /** A text that is looked for in the store. */
 export function storedText(description: string): Param<string | null> {
   return { description, schema: text(), read: storableParam }
-}
-
-/** A key, as it is stored for the tenant of the caller. */
-export function keyOf(description: string): Param<string | null> {
-  return { description, schema: text(), read: keyParam }
 }
 
 /** Any of these: `a,b` or repeated. */

@@ -4,14 +4,13 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { ErrorCode } from '../../kernel/errors.ts'
-import { BodyNotes } from '../../notations/source/reader.ts'
-import { asked, NOTE, type Schema, type Value } from '../../wire/schema.ts'
-import { type Body, bodyObject } from '../body.ts'
-import type { Caller, Scope } from '../caller.ts'
-import { refuseMistakes } from '../mistaken.ts'
+import type { Access, Caller, Scope } from '../../operations/caller.ts'
+import type { Operation, Operations, Perform } from '../../operations/operation.ts'
+import { type Body, checked } from '../../wire/mistaken.ts'
+import { asked, type Schema, type Value } from '../../wire/schema.ts'
+import { bodyObject } from '../body.ts'
 import { onlyKnown, type Query } from '../query.ts'
-import { noteMistakes } from './check.ts'
-import { fits } from './fit.ts'
+import { accessByPath } from '../undescribed.ts'
 import { type Given, type Params, readQuery } from './params.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -48,8 +47,12 @@ export interface Description<P extends Params, S extends Schema, A extends Answe
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  /** Default: what scopeOf() in auth.ts asks for on this method and path. */
-  readonly scope?: Scope | 'none'
+  /**
+   * The operation that it performs, or the first of them: whoever may not do that is refused before the body is read.
+   * `none`: anybody may ask. A scope: for a route that only answers what the server knows itself.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: of any parameters and result
+  readonly does?: Operation<any, any> | Scope | 'none'
   /** Left out: a GET takes no parameters; what follows the path of others is not looked at. */
   readonly query?: P
   readonly headers?: readonly Header[]
@@ -74,6 +77,8 @@ export interface Asked<Path extends string, P extends Params, B> {
   readonly query: Given<P>
   readonly body: B
   readonly caller: Caller
+  /** For this caller. */
+  readonly perform: Perform
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
@@ -81,8 +86,13 @@ export interface Asked<Path extends string, P extends Params, B> {
 /** What an answer may be: of one of those described; a reply, if the handler has sent it itself. */
 type Answered<A extends Answers> = Value<NonNullable<A[keyof A]['schema']>> | FastifyReply
 
+/** What the handlers of every group are given. */
+export interface Context {
+  readonly operations: Operations
+}
+
 /** C: what the handlers of a group of routes are given. */
-export interface Route<C> {
+export interface Route<C = never> {
   readonly method: Method
   /** As the router has it: `/v1/runs/:id`. */
   readonly path: string
@@ -90,7 +100,7 @@ export interface Route<C> {
   readonly handle: (request: FastifyRequest, reply: FastifyReply, context: C) => Promise<unknown>
 }
 
-export type Describe<C> = <
+export type Describe<C extends Context> = <
   const Path extends `${Method} /${string}`,
   A extends Answers,
   // biome-ignore lint/complexity/noBannedTypes: no parameters
@@ -103,7 +113,7 @@ export type Describe<C> = <
 ) => Route<C>
 
 /** `const route = routeOf<Context>()`, then one `route('GET /v1/…', description, handler)` for each. */
-export function routeOf<C>(): Describe<C> {
+export function routeOf<C extends Context>(): Describe<C> {
   return (where, description, handler) => {
     const [method, path] = where.split(' ') as [Method, string]
     const { body, nothing, query } = description
@@ -116,10 +126,11 @@ export function routeOf<C>(): Describe<C> {
         const { caller } = request
         const given = request.query as Query
         if (method === 'GET' || query !== undefined) onlyKnown(given, Object.keys(query ?? {}))
-        const read = query === undefined ? {} : readQuery(query, given, caller.tenant)
+        const read = query === undefined ? {} : readQuery(query, given)
         const said = empty === null ? readBody(request, body) : readBody(request, { schema: empty, optional: true })
         const params = request.params as never
-        return handler({ params, query: read as never, body: said as never, caller, request, reply }, context)
+        const perform = context.operations.for(caller)
+        return handler({ params, query: read as never, body: said as never, caller, perform, request, reply }, context)
       },
     }
   }
@@ -127,12 +138,12 @@ export function routeOf<C>(): Describe<C> {
 
 export function mount<C>(app: FastifyInstance, routes: readonly Route<C>[], context: C): void {
   for (const { method, path, description, handle } of routes) {
-    const { scope, stream } = description
+    const { stream } = description
     app.route({
       method: method as HTTPMethods,
       url: path,
       ...(stream === undefined ? {} : { exposeHeadRoute: false }),
-      config: { ...(scope === undefined ? {} : { scope }), ...(stream === undefined ? {} : { stream }) },
+      config: { access: accessOf({ method, path, description }), ...(stream === undefined ? {} : { stream }) },
       handler: (request, reply) => handle(request, reply, context),
     })
   }
@@ -144,11 +155,13 @@ function readBody(request: FastifyRequest, body: BodyOf | undefined): Body | nul
   return checked(body.schema, bodyObject(request, { empty: body.optional === true ? 'allowed' : 'refused' }))
 }
 
-/** Throws with every mistake in it. */
-export function checked<S extends Schema>(schema: S, body: Body): Value<S> & Body {
-  if (fits(schema, body)) return body as Value<S> & Body
-  const notes = new BodyNotes()
-  noteMistakes(schema, notes.root(body), schema[NOTE]?.what ?? 'the body')
-  refuseMistakes(notes)
-  return body as Value<S> & Body
+/** 'none': anybody may ask. */
+export function accessOf({
+  method,
+  path,
+  description: { does },
+}: Pick<Route, 'method' | 'path' | 'description'>): Access | 'none' {
+  if (does === undefined) return accessByPath(method, path)
+  if (does === 'none') return does
+  return typeof does === 'string' ? { scope: does } : does.access
 }

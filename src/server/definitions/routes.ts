@@ -1,9 +1,9 @@
 /** /v1/definitions: deploy, list, look, retire. */
 import type { FastifyInstance } from 'fastify'
-import { actorOf, type Caller } from '../../http/caller.ts'
 import { type Given, pageSize, parsed, storedText, textOf } from '../../http/describe/params.ts'
 import { mount } from '../../http/describe/route.ts'
 import { isId } from '../../http/query.ts'
+import { actorOf, type Caller } from '../../operations/caller.ts'
 import type { Catalog } from '../../operations/definitions/catalog.ts'
 import {
   DefinitionList,

@@ -1,9 +1,10 @@
 /** POST /v1/events: something happened outside; whatever waits for it starts. */
-import type { Body } from '../../http/body.ts'
-import { actorOf } from '../../http/caller.ts'
-import { checked } from '../../http/describe/route.ts'
+
 import type { Json } from '../../net/net.ts'
+import { actorOf } from '../../operations/caller.ts'
 import type { Published } from '../../operations/definitions/events.ts'
+import { type Body, checked } from '../../wire/mistaken.ts'
+import { key, name } from '../../wire/requests/fields.ts'
 import {
   anything,
   asked,
@@ -18,7 +19,6 @@ import {
   type Value,
 } from '../../wire/schema.ts'
 import { route } from '../context.ts'
-import { key, name } from '../inbox/fields.ts'
 
 const EventRequest = named(
   'EventRequest',

@@ -2,18 +2,21 @@
  * GET and POST /gates/decide/:token: one person decides one gate by a signed link. A browser gets pages; whoever asks
  * for JSON gets JSON. Looking changes nothing, so that programs which open links in mails do not decide.
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../engine/api.ts'
 import { bodyObject } from '../../http/body.ts'
-import { checked, mount, routeOf } from '../../http/describe/route.ts'
+import { mount, routeOf } from '../../http/describe/route.ts'
 import { errorAnswer } from '../../http/failure.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { Misfit } from '../../kernel/json-schema.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import type { GateView } from '../../model/gates.ts'
 import type { Json } from '../../net/net.ts'
+import type { Operations } from '../../operations/operation.ts'
 import { gateViewWire } from '../../wire/gate.ts'
 import { instanceWire } from '../../wire/instance.ts'
+import { checked } from '../../wire/mistaken.ts'
 import { asked, text, word } from '../../wire/schema.ts'
 import type { Wire } from '../../wire/value.ts'
 import { answerOf, DECISION } from './decision.ts'
@@ -35,7 +38,14 @@ const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 /** On an app of its own: only here a form may be sent, and only here errors are pages. */
-export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Logger | null): void {
+export function decideRoutes(
+  app: FastifyInstance,
+  {
+    engine,
+    operations,
+    logger,
+  }: { readonly engine: EngineApi; readonly operations: Operations; readonly logger: Logger | null },
+): void {
   app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: LARGEST_FORM }, (_, body, done) => {
     done(null, new URLSearchParams(body as string))
   })
@@ -52,10 +62,11 @@ export function decideRoutes(app: FastifyInstance, engine: EngineApi, logger: Lo
     if (wantsPage(request)) return page(reply, refusalPage(body.error.message, status))
     return reply.type('application/json; charset=utf-8').send(body)
   })
-  mount(app, DECIDE_ROUTES, { engine })
+  mount(app, DECIDE_ROUTES, { engine, operations })
 }
 
 interface DecideContext {
+  readonly operations: Operations
   readonly engine: EngineApi
 }
 
@@ -73,7 +84,7 @@ export const DECIDE_ROUTES = [
       tag: 'Gates',
       summary: 'What a link is for',
       description: 'A page for browsers (`Accept: text/html`), else JSON. Changes nothing.',
-      scope: 'none',
+      does: 'none',
       answers: {
         '200': { description: 'The page.', schema: text(), type: 'text/html' },
       },
@@ -93,7 +104,7 @@ export const DECIDE_ROUTES = [
       tag: 'Gates',
       summary: 'Decide by a link',
       description: 'What the form of the page sends, or JSON. A browser is sent back to the page.',
-      scope: 'none',
+      does: 'none',
       body: { schema: DecisionRequest, readByRoute: true, example: { decision: 'approve', reason: 'fine' } },
       answers: { '200': { description: 'The vote counts.', schema: GateDecided } },
       errors: ['permission_denied', 'not_found', 'conflict'],

@@ -1,16 +1,16 @@
 /** /v1/gates: what waits for people, how it stands, votes, and links to vote by. */
 import type { EngineApi } from '../../engine/api.ts'
-import { actorOf, type Caller } from '../../http/caller.ts'
 import { type Param, pageSize, parsed, wordsOf } from '../../http/describe/params.ts'
 import { isId } from '../../http/query.ts'
 import { notFound } from '../../http/request-error.ts'
 import type { GateView } from '../../model/gates.ts'
+import { actorOf, type Caller } from '../../operations/caller.ts'
 import { GATE_STATES, GateDetail, GateList, gateViewWire, gateWire } from '../../wire/gate.ts'
 import { Instance, instanceWire } from '../../wire/instance.ts'
+import { name } from '../../wire/requests/fields.ts'
 import { asked, list, named, object, optional, text, time, uuid, type Value, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
 import { type CoreContext, route } from '../context.ts'
-import { name } from '../inbox/fields.ts'
 import { type Answer, answerOf, DECISION } from './decision.ts'
 import { LONGEST_LINK_SECONDS, makeLink } from './link.ts'
 

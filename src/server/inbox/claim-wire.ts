@@ -3,6 +3,7 @@ import { MAX_LATER_MS } from '../../kernel/limits.ts'
 import { nameProblem } from '../../kernel/remarks.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import { INBOX_RUN, InboxRun } from '../../wire/inbox-run.ts'
+import { name, runtime } from '../../wire/requests/fields.ts'
 import {
   anything,
   asked,
@@ -20,7 +21,6 @@ import {
   whole,
   word,
 } from '../../wire/schema.ts'
-import { name, runtime } from './fields.ts'
 
 const MOST_NAMES = 100
 const WORKER = name({

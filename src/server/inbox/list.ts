@@ -1,7 +1,6 @@
 /** Which runs a list shows, from its query string. */
 import {
   type Given,
-  keyOf,
   type Param,
   pageSize,
   parsed,
@@ -13,6 +12,7 @@ import {
 } from '../../http/describe/params.ts'
 import type { Query } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
+import { scopedName } from '../../kernel/scoped-names.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import { type InboxQuery, parseInboxCursor } from '../../model/inbox.ts'
 import { RUN_STATUSES } from '../../wire/run.ts'
@@ -21,7 +21,7 @@ import { text } from '../../wire/schema.ts'
 export const INBOX_PARAMS = {
   type: typeFilter('Only of this type, or with this prefix: `billing.%`.'),
   status: wordsOf(RUN_STATUSES, 'Only in these: `pending,leased`.'),
-  idempotency_key: keyOf('The one with this key.'),
+  idempotency_key: storedText('The one with this key.'),
   queue: storedText('Only of this queue.'),
   deleted: wordOf(['false', 'true', 'all'], 'false', 'true: only deleted ones.'),
   limit: pageSize(),
@@ -30,11 +30,12 @@ export const INBOX_PARAMS = {
 
 export function inboxQuery(given: Given<typeof INBOX_PARAMS>, tenant: string | null): InboxQuery {
   const { idempotency_key: idempotencyKey, deleted, ...rest } = given
-  return { ...rest, idempotencyKey, deleted: deleted === 'all' ? null : deleted === 'true', tenant }
+  const key = idempotencyKey === null || tenant === null ? idempotencyKey : scopedName(idempotencyKey, tenant)
+  return { ...rest, idempotencyKey: key, deleted: deleted === 'all' ? null : deleted === 'true', tenant }
 }
 
 export function readInboxQuery(query: Query, tenant: string | null): InboxQuery {
-  return inboxQuery(readQuery(INBOX_PARAMS, query, tenant), tenant)
+  return inboxQuery(readQuery(INBOX_PARAMS, query), tenant)
 }
 
 function typeFilter(description: string): Param<InboxQuery['type']> {
@@ -42,8 +43,8 @@ function typeFilter(description: string): Param<InboxQuery['type']> {
   return {
     description,
     schema,
-    read: (query, name, tenant) => {
-      const given = read(query, name, tenant)
+    read: (query, name) => {
+      const given = read(query, name)
       if (given === null) return null
       try {
         const filter = parseTypeFilter(given)

@@ -1,13 +1,13 @@
 /** /v1/registry: which runtime executes a type, and whether it is enabled. */
 
-import { actorOf } from '../../http/caller.ts'
 import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { ListingParams } from '../../model/registry.ts'
+import { actorOf } from '../../operations/caller.ts'
 import { RegistryList, RegistryReply, registryWire } from '../../wire/registry.ts'
+import { name, runtime } from '../../wire/requests/fields.ts'
 import { asked, flag, named, nullable, optional, storable, text, type Value } from '../../wire/schema.ts'
 import { route } from '../context.ts'
-import { name, runtime } from './fields.ts'
 
 const LONGEST_DESCRIPTION = 10_000
 

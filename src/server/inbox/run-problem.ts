@@ -1,10 +1,10 @@
 /** What can be wrong with a run that somebody names: it is not there, not theirs, or not in the state for this. */
 import type { EngineApi } from '../../engine/api.ts'
-import type { Caller } from '../../http/caller.ts'
 import { isId } from '../../http/query.ts'
 import { notFound, RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { RunRow } from '../../model/rows.ts'
+import type { Caller } from '../../operations/caller.ts'
 
 /** A run the caller may see. What belongs to another tenant is not there. */
 export async function findRun(engine: EngineApi, given: string, caller: Caller): Promise<RunRow> {

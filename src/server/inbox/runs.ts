@@ -1,6 +1,7 @@
 /** /v1/runs: submit, look, list, history, cancel, delete. */
-import { actorOf } from '../../http/caller.ts'
+
 import { wholeOf } from '../../http/describe/params.ts'
+import { actorOf } from '../../operations/caller.ts'
 import { RunEvent, runEventWire } from '../../wire/event.ts'
 import { InboxRunList, InboxRunReply, inboxRunWire, SubmitReply, submitWire } from '../../wire/inbox-run.ts'
 import { list, named, nullable, object, whole } from '../../wire/schema.ts'

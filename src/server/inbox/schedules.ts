@@ -1,17 +1,17 @@
 /** /v1/schedules: rows of workflow_schedule, which submit runs by the clock. */
+
 import type { EngineApi } from '../../engine/api.ts'
 import type { InboxScheduleParams } from '../../engine/time/inbox-schedules.ts'
-import type { Body } from '../../http/body.ts'
-import { checked } from '../../http/describe/route.ts'
 import { notFound } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import type { InboxScheduleRow } from '../../model/schedules.ts'
 import type { Json } from '../../net/net.ts'
+import { type Body, checked } from '../../wire/mistaken.ts'
+import { MAX_ATTEMPTS, name, PRIORITY, TYPE } from '../../wire/requests/fields.ts'
 import { InboxScheduleList, InboxScheduleReply, scheduleWire } from '../../wire/schedule.ts'
 import { anything, asked, named, optional, type Value } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
-import { MAX_ATTEMPTS, name, PRIORITY, TYPE } from './fields.ts'
 
 const InboxScheduleRequest = named(
   'InboxScheduleRequest',

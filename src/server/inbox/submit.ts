@@ -1,15 +1,13 @@
 /** A run comes in: checked, and written once however often it is sent. */
+
 import type { EngineApi } from '../../engine/api.ts'
-import type { Body } from '../../http/body.ts'
-
-import { checked } from '../../http/describe/route.ts'
 import { inputError, PetrelError } from '../../kernel/errors.ts'
-
 import type { Enqueued, EnqueueParams } from '../../model/enqueue.ts'
 import type { Json } from '../../net/net.ts'
 import { boundsOf } from '../../notations/ojs/http/admin/backpressure.ts'
+import { type Body, checked } from '../../wire/mistaken.ts'
+import { key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from '../../wire/requests/fields.ts'
 import { anything, asked, named, optional, type Value } from '../../wire/schema.ts'
-import { key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from './fields.ts'
 
 export const SubmitRequest = named(
   'SubmitRequest',

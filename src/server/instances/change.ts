@@ -1,21 +1,21 @@
-/** What people do to an instance: start an idle one, cancel, retry, patch its context. */
-
-import type { Body } from '../../http/body.ts'
-import { actorOf } from '../../http/caller.ts'
-import { checked } from '../../http/describe/route.ts'
-import { MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
+/** What people do to an instance: start one of a definition or an idle one, cancel, retry, patch the context. */
 import type { Json } from '../../net/net.ts'
-import { cancelInstance } from '../../operations/cancel.ts'
-import { openEffects } from '../../operations/saga-view.ts'
+import {
+  cancelInstance,
+  patchContext,
+  retryInstance,
+  startDefinition,
+  startInstance,
+} from '../../operations/instances/change.ts'
+import { Context, contextWire } from '../../wire/given.ts'
 import { Instance, InstanceReply, instanceWire } from '../../wire/instance.ts'
+import { ContextRequest } from '../../wire/requests/context.ts'
+import { key } from '../../wire/requests/fields.ts'
+import { MADE, StartReply, StartRequest, startAsked, startedWire } from '../../wire/requests/start.ts'
 import { OpenEffect, openEffectWire } from '../../wire/saga.ts'
-import { anything, asked, entries, list, named, object, optional, storable, uuid } from '../../wire/schema.ts'
+import { anything, asked, list, named, object, optional, uuid } from '../../wire/schema.ts'
 import { route } from '../context.ts'
-import { key } from '../inbox/fields.ts'
-import { Context, contextWire } from './about.ts'
-import { findRow } from './find.ts'
 import { refusing } from './problem.ts'
-import { MADE } from './start.ts'
 
 const AS_IT_IS = { description: 'As it is now.', schema: InstanceReply }
 
@@ -29,44 +29,50 @@ const RetryReply = named(
   object({ ...MADE, retry_of: uuid(), not_undone: optional(list(OpenEffect)), instance: Instance }),
 )
 
-const ENTRY_HINT = '{ "set": { "approved": true } }'
-
-const ContextRequest = asked('a patch', {
-  set: entries(anything(), {
-    description: 'Values by name.',
-    minProperties: 1,
-    hint: `what to write, by name: ${ENTRY_HINT}`,
-    nameProblem: (name) =>
-      name !== '' && name.length <= MAX_TYPE_LENGTH && storable(name)
-        ? null
-        : `a name in the context has 1 to ${MAX_TYPE_LENGTH} characters, any but NUL`,
-  }),
-})
-
-/** Of a body that has not been checked. */
-export function readContext(body: Body): { readonly [name: string]: Json } {
-  return checked(ContextRequest, body).set as { readonly [name: string]: Json }
-}
-
 const ContextReply = named('ContextReply', object({ instance: Instance, context: Context }))
 
 export const CHANGE_ROUTES = [
+  route(
+    'POST /v1/instances',
+    {
+      tag: 'Instances',
+      summary: 'Start a deployed definition',
+      does: startDefinition,
+      description:
+        'Written when this is answered. Its initiator is the subject of the key. A start key that is taken answers with the ' +
+        'instance that has it, and 200.',
+      body: {
+        schema: StartRequest,
+        example: { workflow: 'order', input: { order: 17 }, start_key: 'order:17' },
+      },
+      answers: {
+        '201': { description: 'It has begun, or waits.', schema: StartReply, headers: ['Location'] },
+        '200': { description: 'The key was taken.', schema: StartReply, headers: ['Location'] },
+      },
+      errors: ['not_found', 'conflict'],
+    },
+    async ({ body, perform, reply }) => {
+      const made = await perform(startDefinition, startAsked(body))
+      reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
+      return startedWire(made)
+    },
+  ),
+
   route(
     'POST /v1/instances/:id/start',
     {
       tag: 'Instances',
       summary: 'Start an idle instance',
+      does: startInstance,
       description:
         'It begins at once, or waits (`queued`) until its workflow has a free slot. Its deadline runs from now.',
       nothing: 'a start',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, caller }, { engine }) => {
-      const { id } = await findRow(engine, params.id, caller)
-      const row = await refusing('start', id, engine.startInstance({ id, actor: actorOf(caller) }))
-      return { instance: instanceWire(row) }
-    },
+    async ({ params: { id }, perform }) => ({
+      instance: instanceWire(await refusing('start', id, perform(startInstance, { id }))),
+    }),
   ),
 
   route(
@@ -74,6 +80,7 @@ export const CHANGE_ROUTES = [
     {
       tag: 'Instances',
       summary: 'Cancel an instance',
+      does: cancelInstance,
       description:
         'What has not begun never will; what is being worked on may end and is recorded. An instance that is undoing its ' +
         'work is not cancelled: it is never left half undone.',
@@ -81,11 +88,9 @@ export const CHANGE_ROUTES = [
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, caller }, { engine }) => {
-      const { id } = await findRow(engine, params.id, caller)
-      const row = await refusing('cancel', id, cancelInstance(engine, { id, actor: actorOf(caller) }))
-      return { instance: instanceWire(row) }
-    },
+    async ({ params: { id }, perform }) => ({
+      instance: instanceWire(await refusing('cancel', id, perform(cancelInstance, { id }))),
+    }),
   ),
 
   route(
@@ -93,6 +98,7 @@ export const CHANGE_ROUTES = [
     {
       tag: 'Instances',
       summary: 'Try an instance again',
+      does: retryInstance,
       description:
         'Starts a new instance that takes over the results of what had succeeded and begins at what had not. The old one ' +
         'stays as it is.',
@@ -107,18 +113,16 @@ export const CHANGE_ROUTES = [
       },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, body: { input, start_key: startKey }, caller, reply }, { engine }) => {
-      const { id } = await findRow(engine, params.id, caller)
+    async ({ params: { id }, body: { input, start_key: startKey }, perform, reply }) => {
       const asked = {
+        id,
         ...(input === undefined ? {} : { input: input as Json }),
         ...(startKey == null ? {} : { startKey }),
       }
-      const open = await openEffects(engine, id)
-      const made = await refusing('retry', id, engine.retryInstance({ id, actor: actorOf(caller), ...asked }))
+      const made = await refusing('retry', id, perform(retryInstance, asked))
       reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
-      const row = await findRow(engine, made.id, caller)
-      const left = open.length === 0 ? {} : { not_undone: open.map(openEffectWire) }
-      return { id: made.id, created: made.created, retry_of: id, ...left, instance: instanceWire(row) }
+      const left = made.open.length === 0 ? {} : { not_undone: made.open.map(openEffectWire) }
+      return { id: made.id, created: made.created, retry_of: made.of, ...left, instance: instanceWire(made.row) }
     },
   ),
 
@@ -127,16 +131,16 @@ export const CHANGE_ROUTES = [
     {
       tag: 'Instances',
       summary: 'Write into the context of an instance',
+      does: patchContext,
       description: 'Steps that were held back are looked at again. What is not named stays; null removes a name.',
       body: { schema: ContextRequest, example: { set: { approved: true } } },
       answers: { '200': { description: 'The whole context.', schema: ContextReply } },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, body, caller }, { engine }) => {
-      const { id } = await findRow(engine, params.id, caller)
+    async ({ params: { id }, body, perform }) => {
       const set = body.set as { readonly [name: string]: Json }
-      const row = await refusing('patch', id, engine.patchContext({ instanceId: id, set, actor: actorOf(caller) }))
-      return { instance: instanceWire(row), context: await contextWire(engine, id) }
+      const { row, context } = await refusing('patch', id, perform(patchContext, { id, set }))
+      return { instance: instanceWire(row), context: contextWire(context) }
     },
   ),
 ]

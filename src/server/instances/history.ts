@@ -3,11 +3,11 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pageSize, placeOf } from '../../http/describe/params.ts'
 import { streamEvents } from '../../http/stream.ts'
+import { followInstance, listEvents } from '../../operations/instances/history.ts'
 import { eventWire, InstanceEvent } from '../../wire/event.ts'
 import { flag, named, object, whole } from '../../wire/schema.ts'
 import { rows, wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
-import { findRow } from './find.ts'
 
 const AFTER = placeOf('Go on behind this seq.')
 
@@ -22,6 +22,7 @@ export const HISTORY_ROUTES = [
     {
       tag: 'Instances',
       summary: 'The history of an instance, page by page or as a stream',
+      does: listEvents,
       query: { after: AFTER, limit: pageSize(1000, 100) },
       headers: [
         {
@@ -33,22 +34,17 @@ export const HISTORY_ROUTES = [
       errors: ['not_found'],
       stream: 'accepted',
     },
-    async ({ params, query: { after, limit }, caller, request, reply }, { engine, watch, streamSeats, closing }) => {
-      const { id: instanceId, eventSeq } = await findRow(engine, params.id, caller)
+    async ({ params: { id }, query: { after, limit }, perform, request, reply }, { faults, streamSeats, closing }) => {
       if (wantsStream(request)) {
+        const followed = await perform(followInstance, { id })
         const from = resumeAt(request, after)
         await streamSeats.taken(request, () =>
-          streamEvents({ engine, watch, instanceId, after: from, reply: open(reply, request), closing }),
+          streamEvents({ followed, faults, after: from, reply: open(reply, request), closing }),
         )
         return reply
       }
-      const events = await engine.queries.instanceEvents({ instanceId, afterSeq: after, limit })
-      const last = events.at(-1)?.seq ?? null
-      return {
-        events: wireEach(engine.faults, events, eventWire),
-        next_after: last ?? after,
-        has_more: last !== null && last < eventSeq,
-      }
+      const { events, next, more } = await perform(listEvents, { id, after, limit })
+      return { events: wireEach(faults, events, eventWire), next_after: next, has_more: more }
     },
   ),
 ]
@@ -60,7 +56,7 @@ function wantsStream(request: FastifyRequest): boolean {
 /** A client that reconnects says in a header what it saw last; that counts more than where it once began. */
 function resumeAt(request: FastifyRequest, after: number): number {
   const last = request.headers['last-event-id']
-  return typeof last === 'string' && last !== '' ? AFTER.read({ after: last }, 'after', null) : after
+  return typeof last === 'string' && last !== '' ? AFTER.read({ after: last }, 'after') : after
 }
 
 /** Takes the socket over from fastify, with the headers it would have sent. */

@@ -1,5 +1,5 @@
 /** Which instances a list shows, from its query string. */
-import { type Given, idOf, keyOf, momentOf, pageSize, storedText, wordOf, wordsOf } from '../../http/describe/params.ts'
+import { type Given, idOf, momentOf, pageSize, storedText, wordOf, wordsOf } from '../../http/describe/params.ts'
 import type { InstanceQuery } from '../../model/queries/queries.ts'
 import { STATES } from '../../wire/instance.ts'
 
@@ -7,7 +7,7 @@ export const INSTANCE_PARAMS = {
   state: wordsOf(STATES, 'Only in these states: `running,waiting`.'),
   name: storedText('Only of this name.'),
   dialect: storedText('Only of this notation.'),
-  start_key: keyOf('The one with this start key.'),
+  start_key: storedText('The one with this start key.'),
   retry_of: idOf('an instance id', 'Only retries of this instance.'),
   created_after: momentOf('Created then or later: RFC 3339 with a time zone.'),
   created_before: momentOf('Created earlier than this.'),
@@ -16,7 +16,7 @@ export const INSTANCE_PARAMS = {
   before: idOf('an instance id', '`next_before` of the page before.'),
 }
 
-export function instanceQuery(given: Given<typeof INSTANCE_PARAMS>, tenant: string | null): InstanceQuery {
+export function instanceQuery(given: Given<typeof INSTANCE_PARAMS>): Omit<InstanceQuery, 'tenant'> {
   const { state: states, name, dialect, limit, before } = given
   return {
     states,
@@ -26,7 +26,6 @@ export function instanceQuery(given: Given<typeof INSTANCE_PARAMS>, tenant: stri
     retryOf: given.retry_of,
     createdAfter: given.created_after,
     createdBefore: given.created_before,
-    tenant,
     rootsOnly: given.all !== 'true',
     limit,
     before,

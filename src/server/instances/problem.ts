@@ -1,6 +1,6 @@
 /** What the engine refuses to do to an instance, with the state it is in and what would be possible from there. */
 
-import { notFound, RequestError } from '../../http/request-error.ts'
+import { RequestError } from '../../http/request-error.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 
 export type Verb = 'start' | 'cancel' | 'retry' | 'patch'
@@ -15,8 +15,6 @@ export async function refusing<T>(verb: Verb, id: string, work: Promise<T>): Pro
 
 function instanceProblem(error: unknown, verb: Verb, id: string): unknown {
   if (!(error instanceof PetrelError)) return error
-  // Removed between our look and the engine's.
-  if (error.code === 'not_found') return notFound('instance', id)
   if (error.code !== 'conflict') return error
   const { state } = error.details
   return new RequestError('conflict', error.message, {

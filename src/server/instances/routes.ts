@@ -1,7 +1,7 @@
 /** /v1/instances: list, look, history, start, change. */
-import { notFound } from '../../http/request-error.ts'
-import { PAGE_BYTES } from '../../model/shown.ts'
 import { projectionOf } from '../../notations/notations.ts'
+import { instanceNet, listInstances, showInstance } from '../../operations/instances/look.ts'
+import { GIVEN, givenWire } from '../../wire/given.ts'
 import { InstanceList, instanceWire, VIEW, viewWire } from '../../wire/instance.ts'
 import {
   anything,
@@ -19,17 +19,16 @@ import {
   whole,
   word,
 } from '../../wire/schema.ts'
+import { STEP_STATES } from '../../wire/step.ts'
 import { shown, wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
-import { ABOUT, aboutWire } from './about.ts'
 import { CHANGE_ROUTES } from './change.ts'
-import { findInstance, findRow } from './find.ts'
 import { HISTORY_ROUTES } from './history.ts'
 import { INSTANCE_PARAMS, instanceQuery } from './list.ts'
-import { START_ROUTES } from './start.ts'
+import { RESULT_ROUTES } from './results.ts'
+import { STEP_ROUTES } from './steps.ts'
+import { TELEMETRY_ROUTES } from './telemetry.ts'
 import { WHY_ROUTES } from './why.ts'
-
-const STEP_STATES = ['pending', 'running', 'completed', 'failed', 'skipped'] as const
 
 const Execution = named(
   'Execution',
@@ -90,7 +89,7 @@ const InstanceView = named(
   'InstanceView',
   object({
     ...VIEW,
-    ...ABOUT,
+    ...GIVEN,
     ...OWN,
     results: entries(anything(), 'By node.'),
   }),
@@ -110,20 +109,15 @@ const LOOK_ROUTES = [
     {
       tag: 'Instances',
       summary: 'List instances of all notations',
+      does: listInstances,
       description: 'A filter that few instances match reads on until the page is full.',
       query: INSTANCE_PARAMS,
       answers: { '200': { description: 'Newest first.', schema: InstanceList } },
       errors: ['invalid_request'],
     },
-    async ({ query, caller }, { engine }) => {
-      const asked = instanceQuery(query, caller.tenant)
-      const rows = await engine.queries.listInstances({ ...asked, limit: asked.limit + 1 })
-      const page = rows.slice(0, asked.limit)
-      const more = rows.length > asked.limit
-      return {
-        instances: wireEach(engine.faults, page, instanceWire),
-        next_before: more ? (page.at(-1)?.id ?? null) : null,
-      }
+    async ({ query, perform }, { faults }) => {
+      const { rows, more } = await perform(listInstances, instanceQuery(query))
+      return { instances: wireEach(faults, rows, instanceWire), next_before: more ? (rows.at(-1)?.id ?? null) : null }
     },
   ),
 
@@ -132,6 +126,7 @@ const LOOK_ROUTES = [
     {
       tag: 'Instances',
       summary: 'Look at an instance',
+      does: showInstance,
       answers: {
         '200': {
           description: 'With its runs, gates, children, input, context and results.',
@@ -140,23 +135,15 @@ const LOOK_ROUTES = [
       },
       errors: ['not_found'],
     },
-    async ({ params, caller }, { engine }) => {
-      const view = await findInstance(engine, params.id, caller)
-      const { id } = view.instance
-      const [results, about, own] = await Promise.all([
-        engine.shownResults(id, PAGE_BYTES),
-        aboutWire(engine, id),
-        projectionOf(view.instance).own?.(engine, view.instance),
-      ])
+    async ({ params, perform }) => {
+      const { view, given, results, own } = await perform(showInstance, params)
+      const place = `/v1/instances/${view.instance.id}/results`
       return {
         ...viewWire(view),
-        ...about,
+        ...givenWire(given),
         ...(own?.json as Own | undefined),
         results: Object.fromEntries(
-          [...results].map(([node, text]) => [
-            node,
-            shown(text, `/v1/instances/${id}/results/${encodeURIComponent(node)}`),
-          ]),
+          [...results].map(([node, text]) => [node, shown(text, `${place}/${encodeURIComponent(node)}`)]),
         ),
       }
     },
@@ -167,16 +154,20 @@ const LOOK_ROUTES = [
     {
       tag: 'Instances',
       summary: 'The net an instance executes',
+      does: instanceNet,
       answers: { '200': { description: 'As it was compiled.', schema: NetReply } },
       errors: ['not_found'],
     },
-    async ({ params, caller }, { engine }) => {
-      const { netHash } = await findRow(engine, params.id, caller)
-      const net = await engine.net(netHash)
-      if (net === null) throw notFound('net', netHash)
-      return { hash: netHash, net }
-    },
+    ({ params, perform }) => perform(instanceNet, params),
   ),
 ]
 
-export const INSTANCE_ROUTES = [...LOOK_ROUTES, ...HISTORY_ROUTES, ...WHY_ROUTES, ...START_ROUTES, ...CHANGE_ROUTES]
+export const INSTANCE_ROUTES = [
+  ...LOOK_ROUTES,
+  ...HISTORY_ROUTES,
+  ...WHY_ROUTES,
+  ...CHANGE_ROUTES,
+  ...STEP_ROUTES,
+  ...RESULT_ROUTES,
+  ...TELEMETRY_ROUTES,
+]

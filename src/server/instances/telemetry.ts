@@ -1,40 +1,62 @@
 /** GET /v1/instances/:id/telemetry of one instance, GET /v1/telemetry of all: the same events, in another order. */
-import type { FastifyInstance } from 'fastify'
-import type { EngineApi } from '../../engine/api.ts'
-import { onlyKnown, type Query, wholeParam } from '../../http/query.ts'
-import { NOTATIONS, projectionOf } from '../../notations/notations.ts'
-import { type ById, findRow } from './find.ts'
-import { unsupported } from './unsupported.ts'
+import { pageSize, placeOf } from '../../http/describe/params.ts'
+import { allTelemetry, type EventPage, instanceTelemetry } from '../../operations/instances/history.ts'
+import { flag, list, named, object, text, time, uuid, type Value, whole } from '../../wire/schema.ts'
+import { route } from '../context.ts'
 
-const TELEMETRY = NOTATIONS.flatMap(({ project }) => project.telemetry ?? [])
-const TYPES = [...new Set(TELEMETRY.flatMap(({ types }) => types))]
+const TelemetryEvent = named(
+  'TelemetryEvent',
+  object({
+    id: text('Of the line of the history it comes from.'),
+    type: text('`<domain>.workflow_started` and so on; docs/dag.md lists them.'),
+    time: time(),
+    correlationId: text('One for an execution and all that is nested in it.'),
+    instanceId: uuid(),
+    payload: object({ workflowName: text(), correlationId: text() }),
+  }),
+)
 
-const PAGE = { least: 1, most: 1000, fallback: 100 }
-const PLACE = { least: 0, most: Number.MAX_SAFE_INTEGER, fallback: 0 }
+const Telemetry = named(
+  'Telemetry',
+  object({ events: list(TelemetryEvent), next_after: whole('Send it as `after`.'), has_more: flag() }),
+)
 
-export function telemetryRoutes(app: FastifyInstance, engine: EngineApi): void {
-  app.get<ById>('/v1/instances/:id/telemetry', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['after', 'limit'])
-    const instance = await findRow(engine, request.params.id, request.caller)
-    const { telemetry } = projectionOf(instance)
-    if (telemetry === undefined) throw unsupported('events of telemetry', 'telemetry', instance)
-    const limit = wholeParam(query, 'limit', PAGE)
-    const after = wholeParam(query, 'after', PLACE)
-    const stored = await engine.queries.instanceEvents({ instanceId: instance.id, afterSeq: after, limit })
-    const events = await telemetry.load(engine, stored)
-    const last = stored.at(-1)?.seq ?? null
-    return { events, next_after: last ?? after, has_more: last !== null && last < instance.eventSeq }
-  })
+const DERIVED =
+  'Derived from the history, so reading again gives the same. A page may have fewer events than asked for, or none, ' +
+  'while `has_more` is true: not every line of the history is one.'
 
-  app.get('/v1/telemetry', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['after', 'limit'])
-    const limit = wholeParam(query, 'limit', PAGE)
-    const afterId = wholeParam(query, 'after', PLACE)
-    const { tenant } = request.caller
-    const page = await engine.queries.events({ afterId, limit, types: TYPES, tenant })
-    const loaded = await Promise.all(TELEMETRY.map((telemetry) => telemetry.load(engine, page.events)))
-    return { events: loaded.flat(), next_after: page.cursor, has_more: page.more }
-  })
+const limit = pageSize(1000, 100)
+
+export const TELEMETRY_ROUTES = [
+  route(
+    'GET /v1/instances/:id/telemetry',
+    {
+      tag: 'Events',
+      summary: 'Telemetry of one workflow of steps',
+      description: `${DERIVED} Nested workflows have their own, under the same correlationId.`,
+      does: instanceTelemetry,
+      query: { after: placeOf('Go on behind this seq.'), limit },
+      answers: { '200': { description: 'Oldest first.', schema: Telemetry } },
+      errors: ['not_found', 'unsupported', 'invalid_request'],
+    },
+    async ({ params, query, perform }) => telemetryWire(await perform(instanceTelemetry, { ...params, ...query })),
+  ),
+
+  route(
+    'GET /v1/telemetry',
+    {
+      tag: 'Events',
+      summary: 'Telemetry of all workflows of steps',
+      description: DERIVED,
+      does: allTelemetry,
+      query: { after: placeOf('Go on behind this place.'), limit },
+      answers: { '200': { description: 'Oldest first.', schema: Telemetry } },
+      errors: ['invalid_request'],
+    },
+    async ({ query, perform }) => telemetryWire(await perform(allTelemetry, query)),
+  ),
+]
+
+function telemetryWire({ events, next, more }: EventPage<object>): Value<typeof Telemetry> {
+  return { events: events as Value<typeof Telemetry>['events'], next_after: next, has_more: more }
 }

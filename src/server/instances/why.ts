@@ -1,10 +1,10 @@
 /** GET /v1/instances/:id/why: what an instance waits for, node by node. */
 import { pageSize, parsed } from '../../http/describe/params.ts'
-import { isWhyCursor, type Why } from '../../views/why.ts'
+import { explainInstance } from '../../operations/instances/look.ts'
+import { isWhyCursor } from '../../views/why.ts'
 import { text } from '../../wire/schema.ts'
 import { WhyReply, whyWire } from '../../wire/why.ts'
 import { route } from '../context.ts'
-import { findRow } from './find.ts'
 
 const cursor = (given: string): string | null => (isWhyCursor(given) ? given : null)
 
@@ -14,6 +14,7 @@ export const WHY_ROUTES = [
     {
       tag: 'Instances',
       summary: 'What an instance waits for',
+      does: explainInstance,
       description:
         'As a whole (`about`), and each node that has not ended (`waits`): first those at which something is, then those ' +
         'that have not been reached. Every reason has a `kind`, its facts and a sentence.',
@@ -24,9 +25,6 @@ export const WHY_ROUTES = [
       answers: { '200': { description: 'The reasons, as of `now`.', schema: WhyReply } },
       errors: ['not_found', 'invalid_request'],
     },
-    async ({ params, query, caller }, { engine }) => {
-      const { id } = await findRow(engine, params.id, caller)
-      return whyWire((await engine.why({ instanceId: id, ...query })) as Why)
-    },
+    async ({ params, query, perform }) => whyWire(await perform(explainInstance, { ...params, ...query })),
   ),
 ]

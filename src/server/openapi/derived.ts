@@ -1,5 +1,5 @@
 /** Routes as the document has them, and the components they refer to. */
-import type { Route } from '../../http/describe/route.ts'
+import { accessOf, type Route } from '../../http/describe/route.ts'
 import { NOTE, type Schema } from '../../wire/schema.ts'
 import { type Method, type Operation, operationObject } from './operation.ts'
 
@@ -14,13 +14,15 @@ export function derive(routes: readonly Described[]): Derived {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, object> = {}
   for (const { method, path, description } of routes) {
-    const { query, nothing: _, ...rest } = description
+    const { query, nothing: _, does: __, ...rest } = description
+    const access = accessOf({ method, path, description })
+    const scope = access === 'none' ? access : access.scope
     const parameters = Object.entries(query ?? {}).map(([name, { description: text, schema }]) => ({
       name,
       description: text,
       schema,
     }))
-    const operation: Operation = { ...rest, ...(parameters.length === 0 ? {} : { query: parameters }) }
+    const operation: Operation = { ...rest, scope, ...(parameters.length === 0 ? {} : { query: parameters }) }
     const shown = path.replace(/:(\w+)/g, '{$1}')
     const word = method.toLowerCase() as Method
     paths[shown] = { ...paths[shown], [word]: plain(operationObject(shown, word, operation), schemas) as object }

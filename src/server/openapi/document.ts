@@ -11,7 +11,6 @@ import { type Method, operationObject, type Paths } from './operation.ts'
 import { ref, text } from './schema.ts'
 import { SCHEMA_PATHS } from './schema-paths.ts'
 import { SERVER_PATHS } from './server-paths.ts'
-import { STEP_PATHS, STEP_SCHEMAS } from './step-paths.ts'
 import { WORKFLOW_SCHEMAS } from './workflow-schemas.ts'
 
 const ALL: Paths = {
@@ -20,7 +19,6 @@ const ALL: Paths = {
   ...EXTENSION_PATHS,
   ...ADMIN_PATHS,
   ...SCHEMA_PATHS,
-  ...STEP_PATHS,
 }
 
 const TAGS: { readonly [name: string]: string } = {
@@ -100,7 +98,6 @@ export function openapiDocument(version: string): object {
       schemas: {
         ...JOB_SCHEMAS,
         ...WORKFLOW_SCHEMAS,
-        ...STEP_SCHEMAS,
         ...EXTENSION_SCHEMAS,
         ...ADMIN_SCHEMAS,
         ...derived.schemas,

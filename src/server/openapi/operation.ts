@@ -1,8 +1,8 @@
 /** One operation as it is written down here, and as OpenAPI wants it. */
 
-import { scopeOf } from '../../http/auth.ts'
-import type { Scope } from '../../http/caller.ts'
+import { accessByPath } from '../../http/undescribed.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
+import type { Scope } from '../../operations/caller.ts'
 import type { Schema } from './schema.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -57,7 +57,7 @@ export function routePath(path: string): string {
 
 export function operationObject(path: string, method: Method, operation: Operation): object {
   const media = path.startsWith('/ojs') ? 'application/openjobspec+json' : 'application/json'
-  const scope = scopeOf(method.toUpperCase(), routePath(path), operation.scope)
+  const scope = operation.scope ?? accessByPath(method.toUpperCase(), routePath(path)).scope
   const { summary, description, body } = operation
   const needs = scope === 'none' ? 'Needs no key.' : `Needs the scope \`${scope}\`.`
   const parameters = parametersOf(path, operation)

@@ -1,10 +1,10 @@
 /** /v1/sagas: all of them in one list, in the words of the views; resumed and cancelled. POST /v1/instances starts one. */
 import type { EngineApi } from '../../engine/api.ts'
-import { actorOf, type Caller } from '../../http/caller.ts'
 import { idOf, pageSize, parsed, storedText, wordOf } from '../../http/describe/params.ts'
 import { isId } from '../../http/query.ts'
 import { notFound } from '../../http/request-error.ts'
 import { SAGA_STATES, type SagaRow } from '../../model/sagas.ts'
+import { actorOf, type Caller } from '../../operations/caller.ts'
 import { sagaView } from '../../operations/saga-view.ts'
 import { cancelSaga, retrySaga } from '../../operations/sagas.ts'
 import { RefusedList, refusedWire, SagaList, SagaReply, sagaViewWire, sagaWire } from '../../wire/saga.ts'
@@ -100,7 +100,7 @@ export const SAGA_ROUTES = [
       tag: 'Sagas',
       summary: 'Messages on NATS that were refused',
       description: 'Unknown or mismatched ids, invalid JSON, duplicates: the last 10,000, newest first.',
-      scope: 'admin',
+      does: 'admin',
       query: {
         limit: pageSize(),
         before: parsed(NEXT, whole({ minimum: 0 }), placeIn, 'is a whole number of at least 0'),

@@ -1,6 +1,8 @@
 /** Sagas that are given up by an operator, and sagas with nothing to undo. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { cancelInstance } from '../../../src/operations/cancel.ts'
+import { operator } from '../../../src/operations/caller.ts'
+import { cancelInstance } from '../../../src/operations/instances/change.ts'
+import { Operations } from '../../../src/operations/operation.ts'
 import { PLACES } from '../drive.ts'
 import { DEADLINE, Stage, sagaNet, step } from './stage.ts'
 
@@ -41,7 +43,9 @@ describe.each(PLACES)('giving up on $name', (place) => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')
-    expect((await cancelInstance(s.d.engine, { id: s.id, actor: 'schedule nightly' })).state).toBe('compensating')
+    const operations = new Operations({ engine: s.d.engine, logger: null })
+    const row = await operations.perform(operator('schedule nightly'), cancelInstance, { id: s.id })
+    expect(row.state).toBe('compensating')
     expect(await s.play()).toEqual(['undo a'])
     expect(await s.state()).toBe('compensated')
   })

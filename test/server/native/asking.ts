@@ -1,8 +1,8 @@
 /** What the tests of the native API share: workflows to start, and keys to ask with. */
 
 import { expect } from 'vitest'
-import type { Scope } from '../../../src/http/caller.ts'
 import type { Json } from '../../../src/net/net.ts'
+import type { Scope } from '../../../src/operations/caller.ts'
 import { keyOf } from '../keys.ts'
 import type { Reply, Serving } from '../serving.ts'
 

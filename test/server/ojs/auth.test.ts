@@ -1,8 +1,8 @@
 /** Who may do what: keys, scopes, tenants, and doors that are not open by accident. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../../src/http/api-key.ts'
-import type { Scope } from '../../../src/http/caller.ts'
 import type { KeyRow } from '../../../src/model/rows.ts'
+import type { Scope } from '../../../src/operations/caller.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { onBothStores, type Serving, serveOn, until } from '../serving.ts'
 

@@ -5,13 +5,13 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../../engine/api.ts'
-import { type Body, bodyObject } from '../../../http/body.ts'
-import { refuseMistakes } from '../../../http/mistaken.ts'
+import { bodyObject } from '../../../http/body.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
 import { unstorable } from '../../../kernel/json-limits.ts'
 import type { RunStatus } from '../../../model/rows.ts'
 import type { SavedRow } from '../../../model/saved.ts'
+import { type Body, refuseMistakes } from '../../../wire/mistaken.ts'
 import { BodyNotes } from '../../source/reader.ts'
 import { readWorkerId } from '../compile/names.ts'
 import { checkpointWire } from './checkpoint-wire.ts'
@@ -28,7 +28,7 @@ const ALIASES = ['/ojs/v1/checkpoints/:id', '/ojs/v1/ojs/v1/checkpoints/:id']
 
 export function checkpointRoutes(app: FastifyInstance, context: OjsContext): void {
   const { engine } = context
-  const scope = { config: { scope: 'work' as const } }
+  const scope = { config: { access: { scope: 'work' as const } } }
   const path = '/ojs/v1/jobs/:id/checkpoint'
   const save = (request: FastifyRequest<ById>) => saveCheckpoint(context, request)
   const look = (request: FastifyRequest<ById>) => readCheckpoint(engine, request)

@@ -1,13 +1,16 @@
 /** What every group of OJS routes is given, and who is asking. */
 import type { EngineApi } from '../../../engine/api.ts'
-import type { Caller, Scope } from '../../../http/caller.ts'
+import { routeOf } from '../../../http/describe/route.ts'
 import type { LongPolls } from '../../../http/long-polls.ts'
 import type { Seats } from '../../../http/seats.ts'
 import type { Logger } from '../../../kernel/logger.ts'
+import type { Operations } from '../../../operations/operation.ts'
 import type { Metrics } from '../../../server/metrics/metrics.ts'
 import type { Voices } from './events/voices.ts'
 
 export interface OjsContext {
+  readonly operations: Operations
+  /** For routes that are not operations yet. */
   readonly engine: EngineApi
   readonly version: string
   /** Aborted when the server goes down: long polls answer empty, streams say goodbye. */
@@ -30,15 +33,4 @@ export interface OjsOptions {
   readonly allowPrivateWebhooks: boolean
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set before any handler runs. */
-    caller: Caller
-  }
-  interface FastifyContextConfig {
-    /** What a key must be allowed for this route; without it scopeOf() in auth.ts decides by method and path. */
-    scope?: Scope | 'none'
-    /** Whether an answer may be a stream, which stays open: always, or if the caller accepts one. */
-    stream?: 'always' | 'accepted'
-  }
-}
+export const route = routeOf<OjsContext>()

@@ -1,10 +1,10 @@
 /** /ojs/v1/crons: what /ojs/v1/cron has, under the names that the admin page looks for. */
 import type { FastifyInstance } from 'fastify'
 import { bodyObject } from '../../../http/body.ts'
-import type { Caller } from '../../../http/caller.ts'
 import { onlyKnown, type Query } from '../../../http/query.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
 import type { ScheduleRow } from '../../../model/rows.ts'
+import type { Caller } from '../../../operations/caller.ts'
 import { cronWire } from '../compile/cron.ts'
 import type { JsonObject } from '../project/envelope.ts'
 import type { OjsContext } from './context.ts'

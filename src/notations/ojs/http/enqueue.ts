@@ -1,11 +1,11 @@
 /** Jobs come in, one or many: read, checked and written together or not at all. */
 
 import type { EngineApi } from '../../../engine/api.ts'
-import { actorOf, type Caller } from '../../../http/caller.ts'
-import { refuseMistakes } from '../../../http/mistaken.ts'
 import { RequestError } from '../../../http/request-error.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { RunRow } from '../../../model/rows.ts'
+import { actorOf, type Caller } from '../../../operations/caller.ts'
+import { refuseMistakes } from '../../../wire/mistaken.ts'
 import { BodyNotes, Part } from '../../source/reader.ts'
 import { enqueueParams, type JobAsked, readJob } from '../compile/job.ts'
 import { needsClock } from '../compile/options.ts'

@@ -1,8 +1,8 @@
 /** /ojs/v1/jobs: enqueue, one and many; look; cancel; activate. */
 import type { FastifyInstance } from 'fastify'
 import { bodyObject } from '../../../http/body.ts'
-import { actorOf } from '../../../http/caller.ts'
 import { RequestError } from '../../../http/request-error.ts'
+import { actorOf } from '../../../operations/caller.ts'
 import { kindOf } from '../../source/reader.ts'
 import { stateBeforeCancel } from '../project/state.ts'
 import { timeText } from '../project/time.ts'

@@ -80,5 +80,5 @@ export function manifestRoutes(app: FastifyInstance, { engine, version, options 
       metrics: '/metrics',
     },
   }
-  app.get('/ojs/manifest', { config: { scope: 'none' } }, () => manifest)
+  app.get('/ojs/manifest', { config: { access: 'none' } }, () => manifest)
 }

@@ -5,13 +5,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../../engine/api.ts'
 import { bodyObject } from '../../../http/body.ts'
-import { actorOf } from '../../../http/caller.ts'
-import { refuseMistakes } from '../../../http/mistaken.ts'
 import { onlyKnown, type Query } from '../../../http/query.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
 import { compileSchema } from '../../../kernel/json-schema.ts'
 import type { SchemaRow } from '../../../model/registry.ts'
 import type { Json } from '../../../net/net.ts'
+import { actorOf } from '../../../operations/caller.ts'
+import { refuseMistakes } from '../../../wire/mistaken.ts'
 import { BodyNotes } from '../../source/reader.ts'
 import { readType } from '../compile/names.ts'
 import { timeText } from '../project/time.ts'
@@ -29,7 +29,7 @@ const MAX_BYTES = 64 * 1024
 
 export function schemaRoutes(app: FastifyInstance, { engine }: OjsContext): void {
   const { settings } = engine.records
-  const admin = { config: { scope: 'admin' as const } }
+  const admin = { config: { access: { scope: 'admin' as const } } }
 
   const register = async (
     request: FastifyRequest,

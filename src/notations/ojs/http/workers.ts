@@ -1,14 +1,14 @@
 /** /ojs/v1/workers: fetch with long poll, ack and nack (one or many), heartbeat. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../../engine/api.ts'
-import { type Body, bodyObject, MEDIA_TYPE } from '../../../http/body.ts'
-import { type Caller, holderOf } from '../../../http/caller.ts'
+import { bodyObject, MEDIA_TYPE } from '../../../http/body.ts'
 import { errorAnswer } from '../../../http/failure.ts'
-import { refuseMistakes } from '../../../http/mistaken.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
 import type { PetrelError } from '../../../kernel/errors.ts'
 import type { LeaseReport, LeaseSettled } from '../../../model/leases.ts'
 import type { RunRow } from '../../../model/rows.ts'
+import { type Caller, holderOf } from '../../../operations/caller.ts'
+import { type Body, refuseMistakes } from '../../../wire/mistaken.ts'
 import { BodyNotes, kindOf, Part } from '../../source/reader.ts'
 import { readAck, readBeat, readFetch, readNack, testDirective } from '../compile/worker.ts'
 import { jobWire } from '../project/job-wire.ts'
@@ -53,7 +53,7 @@ export function workerRoutes(app: FastifyInstance, context: OjsContext): void {
     }
     app.post(`/ojs/v1/workers/${name}`, (request) => one(request, bodyObject(request, { empty: 'refused' })))
 
-    const byJob = { config: { scope: 'work' as const } }
+    const byJob = { config: { access: { scope: 'work' as const } } }
     app.post<{ Params: { readonly id: string } }>(`/ojs/v1/jobs/:id/${name}`, byJob, (request) =>
       one(request, { ...bodyObject(request, { empty: 'allowed' }), job_id: request.params.id }),
     )

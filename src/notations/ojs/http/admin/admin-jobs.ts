@@ -1,8 +1,7 @@
 /** /ojs/v1/admin/jobs and /dead-letter: search, look, retry, cancel, one and many. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Body, bodyObject } from '../../../../http/body.ts'
-import { actorOf } from '../../../../http/caller.ts'
+import { bodyObject } from '../../../../http/body.ts'
 import { onlyKnown, type Query } from '../../../../http/query.ts'
 import { notFound, RequestError } from '../../../../http/request-error.ts'
 import { MAX_COUNTED } from '../../../../kernel/limits.ts'
@@ -10,6 +9,8 @@ import type { RunSort } from '../../../../model/queries/queries.ts'
 import type { RunRow } from '../../../../model/rows.ts'
 import { PAGE_BYTES } from '../../../../model/shown.ts'
 import type { Failure } from '../../../../net/marking.ts'
+import { actorOf } from '../../../../operations/caller.ts'
+import type { Body } from '../../../../wire/mistaken.ts'
 import type { JsonObject } from '../../project/envelope.ts'
 import { stateBeforeCancel } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
@@ -21,7 +22,7 @@ import { JOB_FILTERS, type JobFilter, readJobFilter, readTime, WAITING } from '.
 import { findRun, jobReplies } from '../jobs/job-reply.ts'
 import { PAGE_PARAMS } from '../paging.ts'
 
-const ADMIN = { config: { scope: 'admin' as const } }
+const ADMIN = { config: { access: { scope: 'admin' as const } } }
 
 type ById = { Params: { readonly id: string } }
 

@@ -8,7 +8,7 @@ import { RequestError } from '../../../../http/request-error.ts'
 import type { OjsContext } from '../context.ts'
 import { countsOf, throughputOf } from './admin-stats.ts'
 
-const ADMIN = { config: { scope: 'admin' as const } }
+const ADMIN = { config: { access: { scope: 'admin' as const } } }
 const MINUTES = 6
 
 export function adminSystemRoutes(app: FastifyInstance, { engine }: OjsContext): void {

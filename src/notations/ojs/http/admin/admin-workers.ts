@@ -1,16 +1,16 @@
 /** Workers as operators see them: /ojs/v1/admin/workers, and GET /ojs/v1/workers/:id/health. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { actorOf, holderOf } from '../../../../http/caller.ts'
 import { onlyKnown, type Query } from '../../../../http/query.ts'
 import { notFound } from '../../../../http/request-error.ts'
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { RunRow, WorkerRow } from '../../../../model/rows.ts'
+import { actorOf, holderOf } from '../../../../operations/caller.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
 import { jobReplies, maySee } from '../jobs/job-reply.ts'
 import { PAGE_PARAMS, pageWire, readPage } from '../paging.ts'
 
-const ADMIN = { config: { scope: 'admin' as const } }
+const ADMIN = { config: { access: { scope: 'admin' as const } } }
 
 type ById = { Params: { readonly id: string } }
 

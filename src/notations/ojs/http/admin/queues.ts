@@ -1,10 +1,10 @@
 /** /ojs/v1/queues: list, look, statistics, pause and resume. A queue is there as soon as somebody names it. */
 import type { FastifyInstance } from 'fastify'
 import type { EngineApi } from '../../../../engine/api.ts'
-import { actorOf, type Caller } from '../../../../http/caller.ts'
 import { onlyKnown, type Query } from '../../../../http/query.ts'
 import { RequestError } from '../../../../http/request-error.ts'
 import type { QueueStats } from '../../../../model/queries/overview.ts'
+import { actorOf, type Caller } from '../../../../operations/caller.ts'
 import { isQueueName } from '../../compile/names.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'

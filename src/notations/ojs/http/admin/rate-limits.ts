@@ -1,8 +1,6 @@
 /** /ojs/v1/rate-limits: limits by the key that jobs name in `rate_limit`, or `queue:NAME` for those of a queue. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyObject } from '../../../../http/body.ts'
-import { type Caller, mayDo } from '../../../../http/caller.ts'
-import { refuseMistakes } from '../../../../http/mistaken.ts'
 import { onlyKnown, type Query } from '../../../../http/query.ts'
 import { notFound, RequestError } from '../../../../http/request-error.ts'
 import { isoDuration } from '../../../../kernel/duration.ts'
@@ -10,6 +8,8 @@ import { scopedName, unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { LimitParams } from '../../../../model/limits.ts'
 import { isQuotaKey } from '../../../../model/limits.ts'
 import type { LimitRow } from '../../../../model/rows.ts'
+import { type Caller, mayDo } from '../../../../operations/caller.ts'
+import { refuseMistakes } from '../../../../wire/mistaken.ts'
 import { BodyNotes } from '../../../source/reader.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
@@ -18,7 +18,7 @@ import { readPeriod } from './queue-config.ts'
 
 type ByKey = { Params: { readonly key: string } }
 
-const ADMIN = { config: { scope: 'admin' as const } }
+const ADMIN = { config: { access: { scope: 'admin' as const } } }
 const MOST = 1_000_000_000
 
 export function rateLimitRoutes(app: FastifyInstance, { engine }: OjsContext): void {

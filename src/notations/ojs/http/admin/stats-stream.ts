@@ -3,9 +3,9 @@
  * and each job that is enqueued, completed, failed or cancelled. It tells what comes; nothing is resumed.
  */
 import type { FastifyInstance } from 'fastify'
-import type { Caller } from '../../../../http/caller.ts'
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { WorkerRow } from '../../../../model/rows.ts'
+import type { Caller } from '../../../../operations/caller.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
 import type { EventHub, HubEvent } from '../events/event-hub.ts'

@@ -6,14 +6,14 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../../../engine/api.ts'
-import { type Body, bodyObject } from '../../../../http/body.ts'
-import { refuseMistakes } from '../../../../http/mistaken.ts'
+import { bodyObject } from '../../../../http/body.ts'
 import { RequestError } from '../../../../http/request-error.ts'
 import { PetrelError } from '../../../../kernel/errors.ts'
 import { unstorable } from '../../../../kernel/json-limits.ts'
 import type { RunRow } from '../../../../model/rows.ts'
 import type { SavedRow } from '../../../../model/saved.ts'
 import type { Json } from '../../../../net/net.ts'
+import { type Body, refuseMistakes } from '../../../../wire/mistaken.ts'
 import { BodyNotes } from '../../../source/reader.ts'
 import { readWorkerId } from '../../compile/names.ts'
 import type { JsonObject } from '../../project/envelope.ts'
@@ -30,7 +30,7 @@ const MAX_MESSAGE = 1000
 
 export function progressRoutes(app: FastifyInstance, context: OjsContext): void {
   const { engine } = context
-  const scope = { config: { scope: 'work' as const } }
+  const scope = { config: { access: { scope: 'work' as const } } }
 
   app.put<ById>('/ojs/v1/jobs/:id/progress', scope, (request) => {
     const body = bodyObject(request, { empty: 'refused' })

@@ -5,13 +5,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineApi } from '../../../../engine/api.ts'
 import { bodyObject } from '../../../../http/body.ts'
-import { actorOf, type Caller } from '../../../../http/caller.ts'
-import { refuseMistakes } from '../../../../http/mistaken.ts'
 import { listParam, onlyKnown, type Query } from '../../../../http/query.ts'
 import { notFound, RequestError } from '../../../../http/request-error.ts'
 import { newId } from '../../../../kernel/ids.ts'
 import type { DeliveryRow, WebhookRow } from '../../../../model/webhooks.ts'
 import type { Json } from '../../../../net/net.ts'
+import { actorOf, type Caller } from '../../../../operations/caller.ts'
+import { refuseMistakes } from '../../../../wire/mistaken.ts'
 import { BodyNotes } from '../../../source/reader.ts'
 import { timeText } from '../../project/time.ts'
 import { Dispatcher } from '../../webhooks/dispatcher.ts'
@@ -38,7 +38,7 @@ export function webhookRoutes(app: FastifyInstance, { engine, version, logger, o
   app.addHook('onResponse', async ({ method }) => {
     if (method !== 'GET') dispatcher.nudge()
   })
-  const admin = { config: { scope: 'admin' as const } }
+  const admin = { config: { access: { scope: 'admin' as const } } }
   const base = '/ojs/v1/webhooks/subscriptions'
 
   app.post(base, admin, async (request, reply) => {

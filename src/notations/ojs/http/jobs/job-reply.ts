@@ -1,7 +1,6 @@
 /** Runs as jobs for a reply, with what of them lies elsewhere: their failures, their places in workflows. */
 
 import type { EngineApi } from '../../../../engine/api.ts'
-import type { Caller } from '../../../../http/caller.ts'
 import { delivered, written } from '../../../../http/delivered.ts'
 import { notFound } from '../../../../http/request-error.ts'
 import { isolated } from '../../../../kernel/isolated.ts'
@@ -9,6 +8,7 @@ import { readStored } from '../../../../kernel/json-limits.ts'
 import { inputPlace, retriedRun } from '../../../../model/retried-runs.ts'
 import type { RunError, RunRow } from '../../../../model/rows.ts'
 import type { Failure } from '../../../../net/marking.ts'
+import type { Caller } from '../../../../operations/caller.ts'
 import { placeholder } from '../../../../wire/json-text.ts'
 import type { JsonObject } from '../../project/envelope.ts'
 import { type JobFailure, jobWire } from '../../project/job-wire.ts'

@@ -1,9 +1,10 @@
 /** Fields that bodies of several routes have. */
-import { VERSIONED } from '../../engine/intake/inbox-run.ts'
+
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INBOX_ATTEMPTS, MAX_TYPE_LENGTH } from '../../kernel/limits.ts'
 import { parseMoment } from '../../kernel/moments.ts'
+import { VERSIONED } from '../../model/inbox.ts'
 import { HELD_AT } from '../../model/rows.ts'
-import { line, type More, type Schema, storable, text, whole } from '../../wire/schema.ts'
+import { line, type More, type Schema, storable, text, whole } from '../schema.ts'
 
 /** What an integer column holds. */
 const INTEGER = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }

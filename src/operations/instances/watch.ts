@@ -3,8 +3,8 @@
  * streams are open, and none while no stream waits.
  */
 
-import type { Queries } from '../model/queries/queries.ts'
-import { TERMINAL } from '../net/marking.ts'
+import type { Queries } from '../../model/queries/queries.ts'
+import { TERMINAL } from '../../net/marking.ts'
 
 const LOOK_MS = 200
 const IDS_PER_LOOK = 500

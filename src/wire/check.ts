@@ -3,9 +3,9 @@
  * those of Part, which reads definitions too: a mistake reads the same in a file and in a request. A test holds this to
  * what ajv accepts.
  */
-import { kindOf, type Part } from '../../notations/source/reader.ts'
-import { NOTE, type Schema } from '../../wire/schema.ts'
+import { kindOf, type Part } from '../notations/source/reader.ts'
 import { fits, isMapping, planOf, textFits } from './fit.ts'
+import { NOTE, type Schema } from './schema.ts'
 
 /** `name`: how the value is called in messages. */
 export function noteMistakes(of: Schema, part: Part, name: string): void {

@@ -1,5 +1,5 @@
 /** Whether a value fits its description. Every request passes here; why it does not fit, check.ts explains. */
-import { NOTE, type Schema } from '../../wire/schema.ts'
+import { NOTE, type Schema } from './schema.ts'
 
 /** What is read of a schema once. */
 interface Plan {

@@ -1,30 +1,14 @@
-/** POST /v1/instances: starts a deployed definition by its name. */
-import type { EngineApi } from '../../engine/api.ts'
-import type { DefinitionStarted, StartDefinition } from '../../engine/intake/definitions.ts'
-import type { Body } from '../../http/body.ts'
-import { actorOf } from '../../http/caller.ts'
-import { checked } from '../../http/describe/route.ts'
-import { refuseMistakes } from '../../http/mistaken.ts'
+/** A start of a deployed definition, as a body asks for it, and its answer. */
+import type { InstanceRow } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
 import { BodyNotes } from '../../notations/source/reader.ts'
-import { Instance, instanceWire } from '../../wire/instance.ts'
-import {
-  anything,
-  asked,
-  entries,
-  flag,
-  named,
-  nullable,
-  object,
-  optional,
-  uuid,
-  type Value,
-} from '../../wire/schema.ts'
-import { route } from '../context.ts'
-import { key, name } from '../inbox/fields.ts'
-import { aboutWire } from './about.ts'
+import { type Given, givenWire } from '../given.ts'
+import { Instance, instanceWire } from '../instance.ts'
+import { type Body, checked, refuseMistakes } from '../mistaken.ts'
+import { anything, asked, entries, flag, named, nullable, object, optional, uuid, type Value } from '../schema.ts'
+import { key, name } from './fields.ts'
 
-const StartRequest = named(
+export const StartRequest = named(
   'StartRequest',
   asked('a start', {
     workflow: name({ description: 'Name of a deployed definition.', hint: 'the name of a deployed definition' }),
@@ -45,7 +29,7 @@ export const MADE = {
   created: flag('false: the start key was taken, and this is the instance that has it.'),
 }
 
-const StartReply = named(
+export const StartReply = named(
   'StartReply',
   object({
     ...MADE,
@@ -54,41 +38,22 @@ const StartReply = named(
   }),
 )
 
-export type StartAsked = Omit<StartDefinition, 'tenant' | 'actor'>
-
-export const START_ROUTES = [
-  route(
-    'POST /v1/instances',
-    {
-      tag: 'Instances',
-      summary: 'Start a deployed definition',
-      description:
-        'Written when this is answered. Its initiator is the subject of the key. A start key that is taken answers with the ' +
-        'instance that has it, and 200.',
-      body: {
-        schema: StartRequest,
-        example: { workflow: 'order', input: { order: 17 }, start_key: 'order:17' },
-      },
-      answers: {
-        '201': { description: 'It has begun, or waits.', schema: StartReply, headers: ['Location'] },
-        '200': { description: 'The key was taken.', schema: StartReply, headers: ['Location'] },
-      },
-      errors: ['not_found', 'conflict'],
-    },
-    async ({ body, caller, reply }, { engine, catalog }) => {
-      const made = await catalog.start({ ...startAsked(body), tenant: caller.tenant, actor: actorOf(caller) })
-      reply.code(made.created ? 201 : 200).header('location', `/v1/instances/${made.id}`)
-      return startedWire(engine, made)
-    },
-  ),
-]
+export interface StartAsked {
+  readonly name: string
+  /** null: the latest. */
+  readonly version: string | null
+  readonly input: Json
+  readonly startKey?: string
+  readonly start?: boolean
+  readonly meta?: Json
+}
 
 /** Of a body that has not been checked. */
 export function readStart(body: Body): StartAsked {
   return startAsked(checked(StartRequest, body))
 }
 
-function startAsked(body: Value<typeof StartRequest>): StartAsked {
+export function startAsked(body: Value<typeof StartRequest>): StartAsked {
   const { workflow, version, input, start_key: startKey, start } = body
   const meta = metaOf(body)
   return {
@@ -115,17 +80,16 @@ function metaOf(body: Value<typeof StartRequest>): Json | null {
   return { ...meta, correlationId }
 }
 
+interface Made {
+  readonly id: string
+  readonly created: boolean
+  /** null: it has been removed since. */
+  readonly row: InstanceRow | null
+  readonly given: Given
+}
+
 /** Of which definition it is, the instance itself says: under a taken key it may be another than the one asked for. */
-export async function startedWire(
-  engine: EngineApi,
-  { id, created }: DefinitionStarted,
-): Promise<Value<typeof StartReply>> {
-  const [row, about] = await Promise.all([engine.queries.instance(id), aboutWire(engine, id)])
-  const meta = about.meta as { readonly definition?: unknown } | null
-  return {
-    id,
-    created,
-    definition: meta?.definition ?? null,
-    instance: row === null ? null : instanceWire(row),
-  }
+export function startedWire({ id, created, row, given }: Made): Value<typeof StartReply> {
+  const meta = givenWire(given).meta as { readonly definition?: unknown } | null
+  return { id, created, definition: meta?.definition ?? null, instance: row === null ? null : instanceWire(row) }
 }

@@ -1,0 +1,85 @@
+/** What people do to an instance: start an idle one, cancel, retry, patch its context. */
+import type { EngineApi } from '../../engine/api.ts'
+import type { DefinitionStarted, StartDefinition } from '../../engine/intake/definitions.ts'
+import type { InstanceRow } from '../../model/rows.ts'
+import type { OpenEffect } from '../../model/sagas.ts'
+import type { Started } from '../../model/start.ts'
+import type { Json } from '../../net/net.ts'
+import { projectionOf } from '../../notations/notations.ts'
+import { actorOf } from '../caller.ts'
+import { operation } from '../operation.ts'
+import { openEffects } from '../saga-view.ts'
+import { findInstance } from './find.ts'
+import { type Given, given } from './given.ts'
+
+export type StartAsked = Omit<StartDefinition, 'tenant' | 'actor'>
+
+/** `row` null: it has been removed since. */
+export interface StartMade extends DefinitionStarted {
+  readonly row: InstanceRow | null
+  readonly given: Given
+}
+
+/** Starts a deployed definition by its name. */
+export const startDefinition = operation(
+  { scope: 'enqueue' },
+  async ({ engine, logger, caller }, asked: StartAsked): Promise<StartMade> => {
+    const { Catalog } = await import('../definitions/catalog.ts')
+    const catalog = new Catalog({ engine, logger })
+    const made = await catalog.start({ ...asked, tenant: caller.tenant, actor: actorOf(caller) })
+    const [row, told] = await Promise.all([engine.queries.instance(made.id), given(engine, made.id)])
+    return { ...made, row, given: told }
+  },
+)
+
+/** Starts an idle instance. */
+export const startInstance = operation({ scope: 'enqueue' }, async (use, { id }: ById): Promise<InstanceRow> => {
+  const row = await findInstance(use, id)
+  return use.engine.startInstance({ id: row.id, actor: actorOf(use.caller) })
+})
+
+/** As its notation has it: what is done stays, or is undone. */
+export const cancelInstance = operation({ scope: 'enqueue' }, async (use, { id }: ById): Promise<InstanceRow> => {
+  const row = await findInstance(use, id)
+  return cancelAsNotation(use.engine, row, actorOf(use.caller))
+})
+
+/** `open`: what the rollback of the old one left, which the new one does not undo. */
+export interface Retried extends Started {
+  readonly of: string
+  readonly open: readonly OpenEffect[]
+  readonly row: InstanceRow
+}
+
+export const retryInstance = operation(
+  { scope: 'enqueue' },
+  async (
+    use,
+    { id: name, ...asked }: ById & { readonly input?: Json; readonly startKey?: string },
+  ): Promise<Retried> => {
+    const { id } = await findInstance(use, name)
+    const open = await openEffects(use.engine, id)
+    const made = await use.engine.retryInstance({ id, actor: actorOf(use.caller), ...asked })
+    return { ...made, of: id, open, row: await findInstance(use, made.id) }
+  },
+)
+
+export const patchContext = operation(
+  { scope: 'enqueue' },
+  async (
+    use,
+    { id: name, set }: ById & { readonly set: { readonly [name: string]: Json } },
+  ): Promise<{ readonly row: InstanceRow; readonly context: Given['context'] }> => {
+    const { id } = await findInstance(use, name)
+    const row = await use.engine.patchContext({ instanceId: id, set, actor: actorOf(use.caller) })
+    return { row, context: (await given(use.engine, id)).context }
+  },
+)
+
+interface ById {
+  readonly id: string
+}
+
+export function cancelAsNotation(engine: EngineApi, row: InstanceRow, actor: string | null): Promise<InstanceRow> {
+  return engine.cancelInstance({ id: row.id, actor, undo: projectionOf(row).cancel === 'undo' })
+}

@@ -1,0 +1,49 @@
+/**
+ * A use case: what it needs of its caller, and what it does. HTTP, the command line and NATS all perform operations, and
+ * none of them reaches the engine in another way, so scopes and tenants are checked here and nowhere else.
+ */
+import type { EngineApi } from '../engine/api.ts'
+import type { Logger } from '../kernel/logger.ts'
+import { type Access, type Caller, permit } from './caller.ts'
+import { InstanceWatch } from './instances/watch.ts'
+
+/** What operations work with. */
+export interface Services {
+  readonly engine: EngineApi
+  readonly logger: Logger | null
+  readonly watch: InstanceWatch
+}
+
+export interface Use extends Services {
+  readonly caller: Caller
+}
+
+export interface Operation<P, R> {
+  readonly access: Access
+  /** Also hides what belongs to another tenant. */
+  readonly run: (use: Use, params: P) => Promise<R>
+}
+
+export function operation<P, R>(access: Access, run: Operation<P, R>['run']): Operation<P, R> {
+  return { access, run }
+}
+
+/** Performs operations for one caller. */
+export type Perform = <P, R>(operation: Operation<P, R>, params: P) => Promise<R>
+
+export class Operations {
+  readonly #services: Services
+
+  constructor({ engine, logger }: { readonly engine: EngineApi; readonly logger: Logger | null }) {
+    this.#services = { engine, logger, watch: new InstanceWatch(engine.queries) }
+  }
+
+  async perform<P, R>(caller: Caller, { access, run }: Operation<P, R>, params: P): Promise<R> {
+    permit(caller, access)
+    return run({ ...this.#services, caller }, params)
+  }
+
+  for(caller: Caller): Perform {
+    return (operation, params) => this.perform(caller, operation, params)
+  }
+}

@@ -1,0 +1,50 @@
+/** What people do to a run. */
+import type { RunRow } from '../../model/rows.ts'
+import { actorOf } from '../caller.ts'
+import { operation, type Use } from '../operation.ts'
+import { knownRun } from './find.ts'
+
+interface ById {
+  readonly id: string
+}
+
+/** At once, also while a worker holds it. */
+export const cancelRun = operation(
+  { scope: 'enqueue' },
+  async (use, { id }: ById): Promise<RunRow> => use.engine.cancelRun(await named(use, id)),
+)
+
+/** Marks it as deleted; retention removes it. */
+export const deleteRun = operation(
+  { scope: 'enqueue' },
+  async (use, { id }: ById): Promise<RunRow> => use.engine.deleteRun(await named(use, id)),
+)
+
+/** A run that waits to be activated becomes due. */
+export const activateRun = operation(
+  { scope: 'enqueue' },
+  async (use, { id }: ById): Promise<RunRow> => use.engine.activate(await named(use, id)),
+)
+
+/** A smaller number is more urgent. */
+export const prioritizeRun = operation(
+  { scope: 'admin' },
+  async (use, { id, priority }: ById & { readonly priority: number }): Promise<RunRow> =>
+    use.engine.prioritize({ ...(await named(use, id)), priority }),
+)
+
+/** A failed, cancelled or dead-lettered run is pending again, at its first attempt. */
+export const redriveRun = operation({ scope: 'admin' }, async (use, { id }: ById): Promise<RunRow> => {
+  const { id: runId, actor } = await named(use, id)
+  return use.engine.redrive({ runId, actor })
+})
+
+/** Removes a dead-lettered run for good. */
+export const dismissRun = operation(
+  { scope: 'admin' },
+  async (use, { id }: ById): Promise<void> => use.engine.dismiss(await named(use, id)),
+)
+
+async function named(use: Use, id: string): Promise<{ readonly id: string; readonly actor: string | null }> {
+  return { id: await knownRun(use, id), actor: actorOf(use.caller) }
+}

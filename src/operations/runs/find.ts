@@ -1,0 +1,27 @@
+/** A run that a caller names. What belongs to another tenant does not exist for them. */
+import { missing, PetrelError } from '../../kernel/errors.ts'
+import { readId } from '../../kernel/ids.ts'
+import type { RunRow } from '../../model/rows.ts'
+import { maySee } from '../caller.ts'
+import type { Use } from '../operation.ts'
+
+export async function findRun({ engine, caller }: Use, given: string): Promise<RunRow> {
+  const run = await engine.queries.run(idOf(given))
+  if (run === null || !maySee(caller, run)) throw missing('run', given)
+  return run
+}
+
+/** Where the engine looks the run up anyway: only a caller of one tenant needs a look before. */
+export async function knownRun(use: Use, given: string): Promise<string> {
+  return use.caller.tenant === null ? idOf(given) : (await findRun(use, given)).id
+}
+
+function idOf(given: string): string {
+  const id = readId(given)
+  if (id !== null) return id
+  throw new PetrelError('not_found', `there is no run ${given}`, {
+    kind: 'run',
+    id: given,
+    hint: 'The id of a run is a UUID.',
+  })
+}

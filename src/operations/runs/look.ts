@@ -1,0 +1,22 @@
+/** What can be read of runs. */
+import type { RunRow, StoredEvent } from '../../model/rows.ts'
+import { operation } from '../operation.ts'
+import { type Page, pageOf } from '../page.ts'
+import { findRun } from './find.ts'
+
+export const showRun = operation(
+  { scope: 'read' },
+  (use, { id }: { readonly id: string }): Promise<RunRow> => findRun(use, id),
+)
+
+/** Oldest first; `after`: how many to pass over. */
+export const runHistory = operation(
+  { scope: 'read' },
+  async (
+    use,
+    { id, after, limit }: { readonly id: string; readonly after: number; readonly limit: number },
+  ): Promise<Page<StoredEvent>> => {
+    const { id: runId } = await findRun(use, id)
+    return pageOf(limit, (most) => use.engine.queries.runHistoryPage({ runId, after, limit: most }))
+  },
+)

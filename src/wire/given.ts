@@ -1,0 +1,36 @@
+/** What an instance was given: by whom it was started, with which input, and what its context holds now. */
+import type { JsonText } from '../model/rows.ts'
+import type { About } from '../net/slots.ts'
+import { anything, entries, nullable, text, type Value } from './schema.ts'
+import { json } from './value.ts'
+
+export const Context = entries(anything(), 'By name; what steps and patches have set.')
+
+export const GIVEN = {
+  initiator: nullable(text('Who started it.')),
+  meta: anything('What they added.'),
+  input: anything('What it was started with.'),
+  context: Context,
+}
+
+type GivenWire = { readonly [K in keyof typeof GIVEN]: Value<(typeof GIVEN)[K]> }
+
+export interface Given {
+  readonly about: JsonText | null
+  readonly input: JsonText | null
+  readonly context: ReadonlyMap<string, JsonText>
+}
+
+export function givenWire({ about: told, input, context }: Given): GivenWire {
+  const about = json(told) as About | null
+  return {
+    initiator: about?.initiator ?? null,
+    meta: about?.meta ?? null,
+    input: json(input),
+    context: contextWire(context),
+  }
+}
+
+export function contextWire(context: Given['context']): Value<typeof Context> {
+  return Object.fromEntries([...context].map(([name, value]) => [name, json(value)]))
+}
