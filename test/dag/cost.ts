@@ -1,6 +1,7 @@
 /** Counts what a store is asked for: how often, how many rows it reads, how many it writes. */
 import { expect } from 'vitest'
-import type { Delta, Loaded, Store, Transaction } from '../../src/store/store.ts'
+import type { Delta, Loaded } from '../../src/model/transaction.ts'
+import type { Store, Transaction } from '../../src/store/store.ts'
 
 export interface Cost {
   transactions: number

@@ -1,8 +1,9 @@
 /** What a step of a list costs: the same however long the list is, and what is long is read and written once. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Delta, Loaded } from '../../src/model/transaction.ts'
 import type { Arc, EachWork, Json, Net } from '../../src/net/net.ts'
 import type { SlotPrefix } from '../../src/net/slots.ts'
-import type { Delta, Loaded, Transaction } from '../../src/store/store.ts'
+import type { Transaction } from '../../src/store/store.ts'
 import type { Delivery } from '../../src/worker/port.ts'
 import { Drive, net, node, PLACES, run } from './drive.ts'
 

@@ -1,8 +1,9 @@
 /** Lists whose results are long: who needs only their numbers reads no item, and nobody gathers more than is safe. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LIST_BYTES } from '../../src/model/queries/firings.ts'
+import type { Loaded } from '../../src/model/transaction.ts'
 import type { Arc, EachWork, Node } from '../../src/net/net.ts'
-import type { Loaded, Transaction } from '../../src/store/store.ts'
+import type { Transaction } from '../../src/store/store.ts'
 import { Drive, net, node, PLACES, run } from './drive.ts'
 
 const LIST: EachWork = {

@@ -13,9 +13,9 @@ import { WorkingSet } from '../../src/engine/fold/working-set.ts'
 import type { EventRow } from '../../src/model/events/events.ts'
 import type { Listing } from '../../src/model/registry.ts'
 import type { GateRow, InstanceRow, LimitRow, QueueRow, RunRow } from '../../src/model/rows.ts'
+import type { Delta, Loaded } from '../../src/model/transaction.ts'
 import { type CompiledNet, compileNet } from '../../src/net/compile.ts'
 import type { Net } from '../../src/net/net.ts'
-import type { Delta, Loaded } from '../../src/store/store.ts'
 import { T0 } from '../store/rows.ts'
 
 /** Answers for every key. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Loaded, Store, Wake } from '../../src/store/store.ts'
+import type { Loaded } from '../../src/model/transaction.ts'
+import type { Store, Wake } from '../../src/store/store.ts'
 import { aLeasedRun, anInstance, aRun, aStep, newId, T0 } from './rows.ts'
 import { load, put, setClock } from './subject.ts'
 import type { Current } from './suite.ts'

@@ -1,6 +1,8 @@
 /** What the suite runs against, and the two sentences every test is made of: put these rows, load those. */
+
+import type { Delta, Loaded, Need } from '../../src/model/transaction.ts'
 import type { StoreOptions } from '../../src/store/open.ts'
-import type { Delta, Loaded, Need, Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { T0 } from './rows.ts'
 
 export interface Subject {

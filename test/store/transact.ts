@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Loaded } from '../../src/store/store.ts'
+import type { Loaded } from '../../src/model/transaction.ts'
 import { anEvent, anInstance, aRun, aStep, newId } from './rows.ts'
 import { load, put } from './subject.ts'
 import type { Current } from './suite.ts'

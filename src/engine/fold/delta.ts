@@ -2,7 +2,7 @@
 
 import { eventRow } from '../../model/events/events.ts'
 import type { InstanceRow, SlotRow } from '../../model/rows.ts'
-import type { Delta } from '../../store/store.ts'
+import type { Delta } from '../../model/transaction.ts'
 import { freezeItems } from './instance/item-chunks.ts'
 import type { Member, WorkingSet } from './working-set.ts'
 

@@ -2,8 +2,8 @@
 
 import { PetrelError } from '../../kernel/errors.ts'
 import { LIST_BYTES } from '../../model/queries/firings.ts'
+import type { Need } from '../../model/transaction.ts'
 import { type Missing, Unloaded } from '../../net/facts.ts'
-import type { Need } from '../../store/store.ts'
 
 /** Thrown by anything that meets something not loaded; caught once per root. */
 export class NeedMore extends Unloaded {

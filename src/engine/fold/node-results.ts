@@ -4,10 +4,10 @@
  */
 
 import { LIST_BYTES, longListError, TOO_LONG } from '../../model/queries/firings.ts'
+import type { Loaded } from '../../model/transaction.ts'
 import { type Closed, collected, collects, hasResult, isChildRef, returned } from '../../net/lists.ts'
 import type { ChildWork, EachWork, Json, Node } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
-import type { Loaded } from '../../store/store.ts'
 import { memberOf } from './members.ts'
 import { slotIn, slotsWith } from './slots.ts'
 import type { Member, Results } from './working-set.ts'

@@ -13,7 +13,7 @@
 
 import { PetrelError } from '../../kernel/errors.ts'
 import type { InstanceRow } from '../../model/rows.ts'
-import type { Need } from '../../store/store.ts'
+import type { Need } from '../../model/transaction.ts'
 import { recordEvent } from './events.ts'
 import { NeedMore } from './need.ts'
 import type { Member, Pending, WorkingSet } from './working-set.ts'

@@ -18,12 +18,12 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../model/rows.ts'
+import type { Loaded, Need } from '../../model/transaction.ts'
 import type { CompiledNet } from '../../net/compile.ts'
 import type { Facts } from '../../net/facts.ts'
 import type { Entries, Happening } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import type { SlotKey } from '../../net/slots.ts'
-import type { Loaded, Need } from '../../store/store.ts'
 import type { Admission } from './admission.ts'
 import type { Evaluators } from './evaluators.ts'
 import { RecordedResults } from './recorded-results.ts'

@@ -2,7 +2,8 @@
 
 import { isStoreAway, StoreLockedError } from '../../kernel/store-errors.ts'
 import { limitKeys } from '../../model/limits.ts'
-import type { Need, Store } from '../../store/store.ts'
+import type { Need } from '../../model/transaction.ts'
+import type { Store } from '../../store/store.ts'
 import { happen } from '../fold/happenings.ts'
 import { leaveQueue } from '../fold/instance/idle-start.ts'
 import { memberOf } from '../fold/members.ts'

@@ -6,7 +6,7 @@
  */
 
 import type { RunRow } from '../../model/rows.ts'
-import type { ClaimFilter } from '../../store/store.ts'
+import type { ClaimFilter } from '../../model/transaction.ts'
 import { handedOut } from '../fold/run/changed-runs.ts'
 import { bornLeased, type Holder } from '../fold/run/runs.ts'
 import type { WorkingSet } from '../fold/working-set.ts'

@@ -4,11 +4,11 @@
  */
 
 import { limitKeys } from '../../model/limits.ts'
+import type { Need } from '../../model/transaction.ts'
 import type { CompiledNet } from '../../net/compile.ts'
 import { collects } from '../../net/lists.ts'
 import type { Json, Node } from '../../net/net.ts'
 import { SLOT } from '../../net/slots.ts'
-import type { Need } from '../../store/store.ts'
 import type { Delivery } from '../../worker/port.ts'
 import type { Evaluators } from '../fold/evaluators.ts'
 import { chunkOf } from '../fold/run/run-creation.ts'

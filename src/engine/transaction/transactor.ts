@@ -5,7 +5,8 @@
 
 import { limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
-import type { Loaded, Need, Store } from '../../store/store.ts'
+import type { Loaded, Need } from '../../model/transaction.ts'
+import type { Store } from '../../store/store.ts'
 import { Admission } from '../fold/admission.ts'
 import { deltaOf } from '../fold/delta.ts'
 import { NeedMore } from '../fold/need.ts'

@@ -6,7 +6,7 @@
 
 import { limitKeys } from '../../model/limits.ts'
 import type { RunRow } from '../../model/rows.ts'
-import type { Candidates, Loaded } from '../../store/store.ts'
+import type { Candidates, Loaded } from '../../model/transaction.ts'
 import { NeedMore } from '../fold/need.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
 import { accepting } from './filter.ts'

@@ -3,7 +3,7 @@
 import { readTypeFilter, typeMatcher } from '../../kernel/type-filters.ts'
 import { checkRuntime } from '../../model/registry.ts'
 import type { RunRow } from '../../model/rows.ts'
-import type { ClaimFilter } from '../../store/store.ts'
+import type { ClaimFilter } from '../../model/transaction.ts'
 
 /** Refuses a filter that cannot be meant, before anything is asked of the store. */
 export function checkFilter({ types, runtime }: Pick<ClaimFilter, 'types' | 'runtime'>): void {

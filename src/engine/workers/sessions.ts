@@ -9,9 +9,10 @@ import type { Logger } from '../../kernel/logger.ts'
 import { StoreLockedError } from '../../kernel/store-errors.ts'
 import { retriedRun } from '../../model/retried-runs.ts'
 import type { WorkerRow } from '../../model/rows.ts'
+import type { ClaimFilter, Need } from '../../model/transaction.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
-import type { ClaimFilter, Need, Store } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import type {
   Delivery,
   ParentResults,

@@ -7,7 +7,7 @@
  * This is only advice: a row that is not known here may be locked, and one that is known may just have become free.
  */
 import type { LockedRow } from '../../kernel/store-errors.ts'
-import type { Delta, Need } from '../store.ts'
+import type { Delta, Need } from '../../model/transaction.ts'
 import { textArray } from './connection/batch.ts'
 import { fly } from './connection/flight.ts'
 import type { Lane, Lanes } from './connection/lanes.ts'

@@ -10,7 +10,8 @@
  * recently met the contrary. The registry is remembered as a whole (listings.ts).
  */
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
-import type { Delta, Need, Transaction } from '../store.ts'
+import type { Delta, Need } from '../../model/transaction.ts'
+import type { Transaction } from '../store.ts'
 import type { Estimate } from './clock.ts'
 import { textArray, uuidArray } from './connection/batch.ts'
 import { type Call, statement } from './connection/statement.ts'

@@ -20,7 +20,8 @@
 import type pg from 'pg'
 import { sleep } from '../../kernel/sleep.ts'
 import { type LockedRow, StoreError, StoreLockedError, StoreUnavailableError } from '../../kernel/store-errors.ts'
-import type { Delta, Need, Transaction } from '../store.ts'
+import type { Delta, Need } from '../../model/transaction.ts'
+import type { Transaction } from '../store.ts'
 import { nowFrom, type StoreClock } from './clock.ts'
 import {
   causeOf,

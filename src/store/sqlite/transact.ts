@@ -3,7 +3,8 @@
  * writer.
  */
 import { StoreError } from '../../kernel/store-errors.ts'
-import type { Delta, Transaction } from '../store.ts'
+import type { Delta } from '../../model/transaction.ts'
+import type { Transaction } from '../store.ts'
 import { recentClock } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { Loading } from './load/loading.ts'

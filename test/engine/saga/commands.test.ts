@@ -1,7 +1,8 @@
 /** From a handler that asks for something to a command that is due. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { StoreDataError } from '../../../src/kernel/store-errors.ts'
-import type { Delta, Store, Transaction } from '../../../src/store/store.ts'
+import type { Delta } from '../../../src/model/transaction.ts'
+import type { Store, Transaction } from '../../../src/store/store.ts'
 import type { Context } from '../../../src/worker/context.ts'
 import { Handlers } from '../../../src/worker/handlers.ts'
 import type { Delivery } from '../../../src/worker/port.ts'

@@ -8,7 +8,7 @@
  */
 
 import { splitTypeFilters } from '../../../kernel/type-filters.ts'
-import type { Candidates, ClaimFilter } from '../../store.ts'
+import type { Candidates, ClaimFilter } from '../../../model/transaction.ts'
 import { RUN, selectList } from '../columns.ts'
 import { textArray } from '../connection/batch.ts'
 import { type Call, type Fields, type Statement, statement } from '../connection/statement.ts'

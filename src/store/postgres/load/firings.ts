@@ -2,7 +2,7 @@
 
 import { type NodeRan, type PlaceAt, type ResultAt, type ResultText, TOO_LONG } from '../../../model/queries/firings.ts'
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
-import type { Need } from '../../store.ts'
+import type { Need } from '../../../model/transaction.ts'
 import * as column from '../columns.ts'
 import { numberArray, textArray, uuidArray } from '../connection/batch.ts'
 import type { Call, Fields } from '../connection/statement.ts'

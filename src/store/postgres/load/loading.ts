@@ -15,7 +15,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../../model/rows.ts'
-import type { Loaded, Need } from '../../store.ts'
+import type { Loaded, Need } from '../../../model/transaction.ts'
 import * as column from '../columns.ts'
 import { numberArray, textArray, uuidArray } from '../connection/batch.ts'
 import type { Call, Fields } from '../connection/statement.ts'

@@ -2,7 +2,7 @@
 import type { NewCommand } from '../../../model/commands.ts'
 import type { EventRow } from '../../../model/events/events.ts'
 import type { InstanceRow, RunRow, SlotRow, UniqueRow } from '../../../model/rows.ts'
-import type { Delta } from '../../store.ts'
+import type { Delta } from '../../../model/transaction.ts'
 import * as column from '../columns.ts'
 import { inserter, textArray, updater, upserter, uuidArray } from '../connection/batch.ts'
 import { type Call, statement } from '../connection/statement.ts'

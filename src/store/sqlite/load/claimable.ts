@@ -9,7 +9,7 @@
 
 import { splitTypeFilters, takes } from '../../../kernel/type-filters.ts'
 import type { RunRow } from '../../../model/rows.ts'
-import type { Candidates, ClaimFilter } from '../../store.ts'
+import type { Candidates, ClaimFilter } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 import type { Reading } from '../long-reads.ts'

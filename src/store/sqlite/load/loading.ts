@@ -14,7 +14,7 @@ import type {
   UniqueRow,
   WorkerRow,
 } from '../../../model/rows.ts'
-import type { ClaimFilter, Loaded, Need } from '../../store.ts'
+import type { ClaimFilter, Loaded, Need } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells } from '../driver.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'

@@ -7,7 +7,7 @@
  * no other connection has committed since. Every write of our own that does not say what it changed empties it.
  */
 import type { InstanceRow, RunRow } from '../../../model/rows.ts'
-import type { Delta } from '../../store.ts'
+import type { Delta } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
 
 const MOST = 20_000

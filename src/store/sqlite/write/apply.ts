@@ -1,7 +1,7 @@
 /** Writes a delta. Loops over prepared statements: with one writer, sets or an order gain nothing. */
 import { StoreConflictError } from '../../../kernel/store-errors.ts'
 import { type GateRow, INSTANCE, type InstanceRow, RUN, type RunRow } from '../../../model/rows.ts'
-import type { Delta } from '../../store.ts'
+import type { Delta } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
 import { storeFailure } from '../failure.ts'
 import type { Loading } from '../load/loading.ts'

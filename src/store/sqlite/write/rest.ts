@@ -1,6 +1,6 @@
 /** The rows that change rarely: items, nets, queues, limits, unique keys, workers, schedules, commands. All but items are upserts. */
 import { ITEM, LIMIT, QUEUE, SCHEDULE, UNIQUE, WORKER } from '../../../model/rows.ts'
-import type { Delta } from '../../store.ts'
+import type { Delta } from '../../../model/transaction.ts'
 import type { Connection } from '../connection.ts'
 import { upserter } from '../row/put.ts'
 import { putCommand } from '../tables/commands.ts'
