@@ -1,4 +1,5 @@
 /** The routes of /v1, group by group: what the server serves, and what the document describes. */
+import { OJS_ROUTES } from '../notations/ojs/http/routes.ts'
 import { DEFINITION_ROUTES, DEPLOY_ROUTES } from './definitions/routes.ts'
 import { EVENT_ROUTES } from './events/routes.ts'
 import { DECIDE_ROUTES } from './gates/decide.ts'
@@ -17,4 +18,4 @@ export const CORE_ROUTES = [
 ]
 
 /** With those that are mounted apart, since their bodies are not JSON, or not always. */
-export const DESCRIBED_ROUTES = [...CORE_ROUTES, ...DEPLOY_ROUTES, ...DECIDE_ROUTES]
+export const DESCRIBED_ROUTES = [...CORE_ROUTES, ...DEPLOY_ROUTES, ...DECIDE_ROUTES, ...OJS_ROUTES]

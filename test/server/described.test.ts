@@ -13,7 +13,10 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
 ajv.addSchema(openapiDocument('1'), 'api')
 
-const ROUTES = DESCRIBED_ROUTES.filter(({ description: { body } }) => body !== undefined && body.types === undefined)
+/** Whose bodies are checked by their schema alone. */
+const ROUTES = DESCRIBED_ROUTES.filter(({ description: { body } }) => {
+  return body !== undefined && body.types === undefined && body.readByRoute !== true
+})
 
 /** What clients send, right and wrong. */
 const ODD: readonly unknown[] = [
@@ -46,6 +49,8 @@ const ODD: readonly unknown[] = [
   { a: 1 },
 ]
 
+const MEDIA = (path: string): string => `application~1${path.startsWith('~1ojs') ? 'openjobspec+json' : 'json'}`
+
 describe('a described body', () => {
   it('is that of many routes', () => expect(ROUTES.length).toBeGreaterThan(8))
 
@@ -53,7 +58,7 @@ describe('a described body', () => {
     const { schema } = route.description.body as { readonly schema: Schema }
     const path = route.path.replace(/:(\w+)/g, '{$1}').replaceAll('/', '~1')
     const judge = ajv.getSchema(
-      `api#/paths/${path}/${route.method.toLowerCase()}/requestBody/content/application~1json/schema`,
+      `api#/paths/${path}/${route.method.toLowerCase()}/requestBody/content/${MEDIA(path)}/schema`,
     )
     const fields = schema['properties'] as { readonly [name: string]: Schema }
     const names = [...Object.keys(fields), 'another']

@@ -55,6 +55,8 @@ export interface Description<P extends Params, S extends Schema, A extends Answe
   readonly does?: Operation<any, any> | Scope | 'none'
   /** Left out: a GET takes no parameters; what follows the path of others is not looked at. */
   readonly query?: P
+  /** Parameters that it does not take. Default: refused where `query` is looked at. */
+  readonly otherQuery?: 'ignored'
   readonly headers?: readonly Header[]
   readonly body?: BodyOf<S>
   /** Takes a body that says nothing: `a cancel`. */
@@ -116,7 +118,7 @@ export type Describe<C extends Context> = <
 export function routeOf<C extends Context>(): Describe<C> {
   return (where, description, handler) => {
     const [method, path] = where.split(' ') as [Method, string]
-    const { body, nothing, query } = description
+    const { body, nothing, query, otherQuery } = description
     const empty = nothing === undefined ? null : asked(nothing, {})
     return {
       method,
@@ -125,7 +127,8 @@ export function routeOf<C extends Context>(): Describe<C> {
       handle: async (request, reply, context) => {
         const { caller } = request
         const given = request.query as Query
-        if (method === 'GET' || query !== undefined) onlyKnown(given, Object.keys(query ?? {}))
+        const strict = otherQuery !== 'ignored' && (method === 'GET' || query !== undefined)
+        if (strict) onlyKnown(given, Object.keys(query ?? {}))
         const read = query === undefined ? {} : readQuery(query, given)
         const said = empty === null ? readBody(request, body) : readBody(request, { schema: empty, optional: true })
         const params = request.params as never

@@ -14,7 +14,7 @@ export function derive(routes: readonly Described[]): Derived {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, object> = {}
   for (const { method, path, description } of routes) {
-    const { query, nothing: _, does: __, ...rest } = description
+    const { query, otherQuery: _, nothing: __, does: ___, ...rest } = description
     const access = accessOf({ method, path, description })
     const scope = access === 'none' ? access : access.scope
     const parameters = Object.entries(query ?? {}).map(([name, { description: text, schema }]) => ({

@@ -50,7 +50,7 @@ export function openapiDocument(version: string): object {
       method,
       operationObject(path, method as Method, operation),
     ])
-    return [path, Object.fromEntries(operations)]
+    return [path, { ...Object.fromEntries(operations), ...derived.paths[path] }]
   })
   return {
     openapi: '3.1.0',
@@ -66,7 +66,7 @@ export function openapiDocument(version: string): object {
     },
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: { ...Object.fromEntries(paths), ...derived.paths },
+    paths: { ...derived.paths, ...Object.fromEntries(paths) },
     components: {
       securitySchemes: {
         key: {

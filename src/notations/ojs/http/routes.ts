@@ -1,5 +1,6 @@
 /** Every group of OJS routes, in one place. */
 import type { FastifyInstance } from 'fastify'
+import { mount, type Route } from '../../../http/describe/route.ts'
 import { deadLetterRoutes } from './admin/dead-letter.ts'
 import { queueRoutes } from './admin/queues.ts'
 import type { OjsContext } from './context.ts'
@@ -11,6 +12,9 @@ import { manifestRoutes } from './manifest.ts'
 import { resetRoutes } from './reset.ts'
 import { workerRoutes } from './workers.ts'
 import { workflowRoutes } from './workflows.ts'
+
+/** Those that are described once. */
+export const OJS_ROUTES: readonly Route<OjsContext>[] = []
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
@@ -29,4 +33,5 @@ const GROUPS: readonly RouteGroup[] = [
 
 export function ojsRoutes(app: FastifyInstance, context: OjsContext): void {
   for (const group of GROUPS) group(app, context)
+  mount(app, OJS_ROUTES, context)
 }
