@@ -61,6 +61,19 @@ export function wholeOf(
   return { description, schema, read: (query, name) => wholeParam(query, name, bounds) }
 }
 
+/** A whole number that may be left out: null. */
+export function wholeOrNone(
+  bounds: { readonly least: number; readonly most: number },
+  more: { readonly description: string; readonly [keyword: string]: unknown },
+): Param<number | null> {
+  const { least, most } = bounds
+  const { description, ...keywords } = more
+  const schema = whole({ minimum: least, maximum: most, ...keywords })
+  const read = (query: Query, name: string): number | null =>
+    textParam(query, name) === null ? null : wholeParam(query, name, { ...bounds, fallback: least })
+  return { description, schema, read }
+}
+
 /** `limit` of a list. */
 export function pageSize(most = 200, fallback = 50): Param<number> {
   return wholeOf({ least: 1, most, fallback }, 'Entries on a page.')

@@ -135,14 +135,6 @@ const EVENTS: Paths = {
 }
 
 const SERVER: Paths = {
-  '/ojs/manifest': {
-    get: {
-      tag: 'Server',
-      summary: 'What this server is and can do',
-      scope: 'none',
-      answers: { '200': { description: 'The manifest.', schema: ref('Manifest') } },
-    },
-  },
   '/ojs/v1/health': {
     get: {
       tag: 'Server',

@@ -120,20 +120,6 @@ export const WORKFLOW_SCHEMAS = {
     },
     { required: ['events', 'cursor', 'has_more'] },
   ),
-  Manifest: object(
-    {
-      specversion: text(),
-      implementation: object({ name: text(), version: text(), language: text() }),
-      conformance_level: whole(),
-      protocols: list(text()),
-      backend: word(['sqlite', 'postgres']),
-      capabilities: { type: 'object', additionalProperties: flag() },
-      limits: object({ max_body_bytes: whole(), max_workflow_depth: whole() }),
-      extensions: { type: 'object' },
-      endpoints: { type: 'object', additionalProperties: text() },
-    },
-    { required: ['specversion', 'implementation', 'conformance_level', 'protocols', 'backend', 'capabilities'] },
-  ),
   Health: object(
     {
       status: word(['ok', 'degraded', 'unhealthy']),
@@ -148,18 +134,6 @@ export const WORKFLOW_SCHEMAS = {
     { required: ['status'] },
   ),
   Ready: object({ status: word(['ready', 'not_ready']), reason: text() }, { required: ['status'] }),
-  Pagination: object(
-    {
-      total: whole(),
-      has_more: flag(),
-      next_cursor: nullable(text('Send it as `cursor`.')),
-      limit: whole(),
-      offset: whole(),
-      page: whole(),
-      per_page: whole(),
-    },
-    { required: ['total', 'has_more', 'next_cursor', 'limit', 'offset'] },
-  ),
   Error: object(
     {
       error: object(

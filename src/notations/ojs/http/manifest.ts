@@ -1,8 +1,7 @@
 /** GET /ojs/manifest: what this server is and can do. */
-
-import type { FastifyInstance } from 'fastify'
 import { MAX_NESTING } from '../../../kernel/limits.ts'
-import type { OjsContext } from './context.ts'
+import { entries, flag, list, named, object, text, type Value, whole, word } from '../../../wire/schema.ts'
+import { type OjsContext, route } from './context.ts'
 
 const OFFICIAL = [
   'admin-api',
@@ -19,8 +18,89 @@ const OFFICIAL = [
   'webhooks',
 ].map((name) => ({ name, uri: `urn:ojs:ext:${name}`, version: '1.0.0' }))
 
-export function manifestRoutes(app: FastifyInstance, { engine, version, options }: OjsContext): void {
-  const manifest = {
+const CAPABILITIES = {
+  batch_enqueue: true,
+  cron_jobs: true,
+  dead_letter: true,
+  delayed_jobs: true,
+  job_ttl: true,
+  priority_queues: true,
+  rate_limiting: true,
+  schema_validation: true,
+  unique_jobs: true,
+  workflows: true,
+  pause_resume: true,
+  events: true,
+  realtime: true,
+  long_poll: true,
+  batch_ack: true,
+  api_keys: true,
+  tenants: true,
+  checkpoints: true,
+  progress: true,
+  webhooks: true,
+  backpressure: true,
+  admin_api: true,
+}
+
+const ENDPOINTS = {
+  base_url: '/ojs/v1',
+  manifest: '/ojs/manifest',
+  health: '/ojs/v1/health',
+  jobs: '/ojs/v1/jobs',
+  workers: '/ojs/v1/workers',
+  queues: '/ojs/v1/queues',
+  dead_letter: '/ojs/v1/dead-letter',
+  cron: '/ojs/v1/cron',
+  workflows: '/ojs/v1/workflows',
+  events: '/ojs/v1/events',
+  event_stream: '/ojs/v1/events/stream',
+  websocket: '/ojs/v1/ws',
+  checkpoints: '/ojs/v1/jobs/{id}/checkpoint',
+  webhooks: '/ojs/v1/webhooks/subscriptions',
+  schemas: '/ojs/v1/schemas',
+  admin: '/ojs/v1/admin',
+  openapi: '/openapi.json',
+  metrics: '/metrics',
+}
+
+const Manifest = named(
+  'Manifest',
+  object({
+    specversion: text(),
+    ojs_version: text(),
+    implementation: object({ name: text(), version: text(), language: text() }),
+    conformance_level: whole(),
+    conformance_tier: text(),
+    protocols: list(text()),
+    backend: word(['sqlite', 'postgres']),
+    unique_job_strength: text(),
+    capabilities: entries(flag()),
+    limits: object({ max_body_bytes: whole(), max_workflow_depth: whole() }),
+    events: object({ delivery: text(), ordering: text(), resume: text() }),
+    extensions: object({
+      official: list(object({ name: text(), uri: text(), version: text() })),
+      experimental: list(object({})),
+    }),
+    endpoints: entries(text()),
+  }),
+)
+
+export const MANIFEST_ROUTES = [
+  route(
+    'GET /ojs/manifest',
+    {
+      tag: 'Server',
+      summary: 'What this server is and can do',
+      does: 'none',
+      answers: { '200': { description: 'The manifest.', schema: Manifest } },
+    },
+    async (_, context) => manifestOf(context),
+  ),
+]
+
+function manifestOf({ engine, version, options }: OjsContext): Value<typeof Manifest> {
+  return {
     specversion: '1.0',
     ojs_version: '1.0',
     implementation: { name: 'petrel', version, language: 'typescript' },
@@ -29,56 +109,10 @@ export function manifestRoutes(app: FastifyInstance, { engine, version, options 
     protocols: ['http', 'sse', 'websocket'],
     backend: engine.storage.kind,
     unique_job_strength: 'strong',
-    capabilities: {
-      batch_enqueue: true,
-      cron_jobs: true,
-      dead_letter: true,
-      delayed_jobs: true,
-      job_ttl: true,
-      priority_queues: true,
-      rate_limiting: true,
-      schema_validation: true,
-      unique_jobs: true,
-      workflows: true,
-      pause_resume: true,
-      events: true,
-      realtime: true,
-      long_poll: true,
-      batch_ack: true,
-      api_keys: true,
-      tenants: true,
-      checkpoints: true,
-      progress: true,
-      webhooks: true,
-      backpressure: true,
-      admin_api: true,
-    },
-    limits: {
-      max_body_bytes: options.maxBodyBytes,
-      max_workflow_depth: MAX_NESTING,
-    },
+    capabilities: CAPABILITIES,
+    limits: { max_body_bytes: options.maxBodyBytes, max_workflow_depth: MAX_NESTING },
     events: { delivery: 'at-least-once', ordering: 'per-job', resume: 'Last-Event-ID' },
     extensions: { official: OFFICIAL, experimental: [] },
-    endpoints: {
-      base_url: '/ojs/v1',
-      manifest: '/ojs/manifest',
-      health: '/ojs/v1/health',
-      jobs: '/ojs/v1/jobs',
-      workers: '/ojs/v1/workers',
-      queues: '/ojs/v1/queues',
-      dead_letter: '/ojs/v1/dead-letter',
-      cron: '/ojs/v1/cron',
-      workflows: '/ojs/v1/workflows',
-      events: '/ojs/v1/events',
-      event_stream: '/ojs/v1/events/stream',
-      websocket: '/ojs/v1/ws',
-      checkpoints: '/ojs/v1/jobs/{id}/checkpoint',
-      webhooks: '/ojs/v1/webhooks/subscriptions',
-      schemas: '/ojs/v1/schemas',
-      admin: '/ojs/v1/admin',
-      openapi: '/openapi.json',
-      metrics: '/metrics',
-    },
+    endpoints: ENDPOINTS,
   }
-  app.get('/ojs/manifest', { config: { access: 'none' } }, () => manifest)
 }

@@ -2,16 +2,31 @@
  * Pages of lists. Requests say limit and cursor, limit and offset, or page and per_page; replies say all of it, so that
  * a client of any of the three dialects of paging finds its words.
  */
-import { type Query, textParam, wholeParam } from '../../../http/query.ts'
+import { type Given, readQuery, textOf, wholeOrNone } from '../../../http/describe/params.ts'
+import type { Query } from '../../../http/query.ts'
 import { RequestError } from '../../../http/request-error.ts'
+import { flag, named, nullable, object, text, type Value, whole } from '../../../wire/schema.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 200
 /** Beyond this an offset reads too much to skip; a cursor does not. */
 const MAX_OFFSET = 100_000
 
-/** Names to allow beside a list's own filters. */
-export const PAGE_PARAMS = ['limit', 'cursor', 'offset', 'page', 'per_page'] as const
+export const PAGE = {
+  limit: wholeOrNone({ least: 1, most: MAX_LIMIT }, { description: 'Entries on a page.', default: DEFAULT_LIMIT }),
+  cursor: textOf('`next_cursor` of the page before.'),
+  offset: wholeOrNone({ least: 0, most: MAX_OFFSET }, { description: 'Entries to pass over; a cursor is cheaper.' }),
+  page: wholeOrNone({ least: 1, most: MAX_OFFSET }, { description: 'Instead of an offset: which page, from 1.' }),
+  per_page: wholeOrNone({ least: 1, most: MAX_LIMIT }, { description: 'Another word for limit.' }),
+}
+
+const { cursor: _, ...withoutCursor } = PAGE
+
+/** Of lists that have no cursor. */
+export const OFFSET_PAGE = withoutCursor
+
+/** Names to allow beside the filters of a list that is not described yet. */
+export const PAGE_PARAMS = Object.keys(PAGE)
 
 export interface Page {
   readonly limit: number
@@ -21,25 +36,33 @@ export interface Page {
   readonly after: string | null
 }
 
-export function readPage(query: Query): Page {
-  const perPage = wholeParam(query, 'per_page', { least: 1, most: MAX_LIMIT, fallback: DEFAULT_LIMIT })
-  const limit = wholeParam(query, 'limit', { least: 1, most: MAX_LIMIT, fallback: perPage })
-  const cursor = textParam(query, 'cursor')
+type Asked = Given<typeof OFFSET_PAGE> & Partial<Given<typeof PAGE>>
+
+export function pageAsked({ limit: asked, cursor = null, offset, page, per_page: perPage }: Asked): Page {
+  const limit = asked ?? perPage ?? DEFAULT_LIMIT
   if (cursor !== null) return { limit, offset: 0, after: fromCursor(cursor) }
-  const page = wholeParam(query, 'page', { least: 1, most: MAX_OFFSET, fallback: 1 })
-  const offset = wholeParam(query, 'offset', { least: 0, most: MAX_OFFSET, fallback: (page - 1) * limit })
-  return { limit, offset: Math.min(offset, MAX_OFFSET), after: null }
+  return { limit, offset: Math.min(offset ?? ((page ?? 1) - 1) * limit, MAX_OFFSET), after: null }
 }
 
-export interface PageWire {
-  readonly total: number
-  readonly has_more: boolean
-  readonly next_cursor: string | null
-  readonly limit: number
-  readonly offset: number
-  readonly page: number
-  readonly per_page: number
+/** Of a list that is not described yet. */
+export function readPage(query: Query): Page {
+  return pageAsked(readQuery(PAGE, query))
 }
+
+export const Pagination = named(
+  'Pagination',
+  object({
+    total: whole(),
+    has_more: flag(),
+    next_cursor: nullable(text('Send it as `cursor`.')),
+    limit: whole(),
+    offset: whole(),
+    page: whole(),
+    per_page: whole(),
+  }),
+)
+
+export type PageWire = Value<typeof Pagination>
 
 export function pageWire(params: {
   readonly page: Page
@@ -57,6 +80,28 @@ export function pageWire(params: {
     offset: page.offset,
     page: Math.floor(page.offset / page.limit) + 1,
     per_page: page.limit,
+  }
+}
+
+/** A page of what has been read whole, by name. */
+export function pageByName<T>(
+  all: readonly T[],
+  page: Page,
+  nameOf: (one: T) => string,
+): { readonly shown: readonly T[]; readonly pagination: PageWire } {
+  const { after } = page
+  const sorted = [...all].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const rest = (after === null ? sorted : sorted.filter((one) => nameOf(one) > after)).slice(page.offset)
+  const shown = rest.slice(0, page.limit)
+  const last = shown.at(-1)
+  return {
+    shown,
+    pagination: pageWire({
+      page,
+      total: all.length,
+      hasMore: rest.length > shown.length,
+      last: last === undefined ? null : nameOf(last),
+    }),
   }
 }
 

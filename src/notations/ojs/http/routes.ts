@@ -8,18 +8,17 @@ import { cronRoutes } from './cron.ts'
 import { eventRoutes } from './events/events.ts'
 import { extensionRoutes } from './extensions.ts'
 import { jobRoutes } from './jobs.ts'
-import { manifestRoutes } from './manifest.ts'
+import { MANIFEST_ROUTES } from './manifest.ts'
 import { resetRoutes } from './reset.ts'
 import { workerRoutes } from './workers.ts'
 import { workflowRoutes } from './workflows.ts'
 
 /** Those that are described once. */
-export const OJS_ROUTES: readonly Route<OjsContext>[] = []
+export const OJS_ROUTES: readonly Route<OjsContext>[] = [...MANIFEST_ROUTES]
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
 const GROUPS: readonly RouteGroup[] = [
-  manifestRoutes,
   jobRoutes,
   workerRoutes,
   workflowRoutes,
