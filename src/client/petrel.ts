@@ -17,6 +17,8 @@ import { checkSecrets } from '../notations/playbook/runtime/secret-sources.ts'
 import { TEMPLATE_TYPE } from '../notations/saga/runtime/program.ts'
 import type { ReadOptions } from '../notations/source/others.ts'
 import { definitionText } from '../notations/source/utf8.ts'
+import { operator } from '../operations/caller.ts'
+import { Operations } from '../operations/operation.ts'
 import { Tools } from '../tools/tools.ts'
 import type { Context } from '../worker/context.ts'
 import { failureOf } from '../worker/errors.ts'
@@ -93,6 +95,7 @@ export class Petrel {
   /** Which runtime may execute a type. */
   readonly registry: TypeRegistry
   readonly #engine: EngineApi
+  readonly #operations: Operations
   readonly #handlers = new Handlers()
   readonly #workers = new Set<Worker>()
   /** For the steps of playbooks; null: not set. */
@@ -102,6 +105,7 @@ export class Petrel {
 
   private constructor(engine: EngineApi, options: PetrelOptions) {
     this.#engine = engine
+    this.#operations = new Operations({ engine, logger: options.logger ?? null })
     this.#options = options
     this.queues = new Queues(engine)
     this.limits = new Limits(engine)
@@ -170,26 +174,22 @@ export class Petrel {
   }
 
   async #deploy(file: string, text: string): Promise<void> {
-    const { Catalog } = await import('../operations/definitions/catalog.ts')
-    const catalog = new Catalog({ engine: this.#engine, logger: this.#options.logger ?? null })
-    await catalog.deploy({ file, text, tenant: null, actor: null })
+    const { deployDefinition } = await import('../operations/definitions/definitions.ts')
+    await this.#operations.perform(operator(null), deployDefinition, { file, text })
   }
 
   /** Starts a deployed saga by its name. */
   async startSaga(name: string, request: Json, options: SagaStartOptions = {}): Promise<InstanceHandle> {
     this.#assertOpen()
-    const { idempotencyKey, initiator, version, tenant, ...rest } = options
+    const { idempotencyKey, initiator = null, version = null, tenant = null, ...rest } = options
     this.#checkArgs(request, 'the request')
-    const { startSaga } = await import('../operations/sagas.ts')
-    const started = await startSaga(this.#engine, {
-      ...rest,
-      name,
-      version: version ?? null,
-      request,
-      tenant: tenant ?? null,
-      actor: initiator ?? null,
-      ...(idempotencyKey === undefined ? {} : { startKey: idempotencyKey }),
-    })
+    const { startSaga } = await import('../operations/sagas/sagas.ts')
+    const asked = { ...rest, name, version, request }
+    const started = await this.#operations.perform(
+      { ...operator(initiator), tenant },
+      startSaga,
+      idempotencyKey === undefined ? asked : { ...asked, startKey: idempotencyKey },
+    )
     return new InstanceHandle(this.#engine, started.id, started.created)
   }
 

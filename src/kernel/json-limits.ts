@@ -133,3 +133,8 @@ function wellFormed(value: unknown): boolean {
   }
   return true
 }
+
+/** Whether a database can hold this text. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed()
+}

@@ -56,9 +56,12 @@ export function permit(caller: Caller, { scope, shared }: Access): void {
   }
 }
 
+/** The tenant of a caller that sees only what belongs to no tenant. */
+export const NO_TENANT = ''
+
 /** What belongs to another tenant does not exist for a caller. */
 export function maySee({ tenant }: Caller, row: { readonly tenant: string | null }): boolean {
-  return tenant === null || row.tenant === tenant
+  return tenant === null || (row.tenant ?? NO_TENANT) === tenant
 }
 
 /** A worker as it is stored: two tenants may have workers of the same name. */

@@ -3,16 +3,12 @@ import type { EngineApi } from '../engine/api.ts'
 import { routeOf } from '../http/describe/route.ts'
 import type { LongPolls } from '../http/long-polls.ts'
 import type { Seats } from '../http/seats.ts'
-import type { Catalog } from '../operations/definitions/catalog.ts'
-import type { Events } from '../operations/definitions/events.ts'
 import type { Operations } from '../operations/operation.ts'
 import type { UnreadableRows } from '../wire/value.ts'
 
 export interface CoreContext {
   /** For routes that are not operations yet. */
   readonly engine: EngineApi
-  readonly catalog: Catalog
-  readonly events: Events
   readonly operations: Operations
   readonly faults: UnreadableRows
   readonly longPolls: LongPolls

@@ -17,8 +17,6 @@ import { PetrelError } from '../kernel/errors.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { Voices } from '../notations/ojs/http/events/voices.ts'
 import { ojsRoutes } from '../notations/ojs/http/routes.ts'
-import { Catalog } from '../operations/definitions/catalog.ts'
-import { Events } from '../operations/definitions/events.ts'
 import { Operations } from '../operations/operation.ts'
 import type { CoreContext } from './context.ts'
 import { mountDeploy } from './definitions/routes.ts'
@@ -121,8 +119,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const core: CoreContext = {
     operations,
     engine,
-    catalog: new Catalog({ engine, logger }),
-    events: new Events({ engine, logger }),
     faults: engine.faults,
     longPolls,
     streamSeats,
@@ -150,11 +146,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
 /** Everything under /v1, and the pages that signed links lead to. */
 async function coreRoutes(app: FastifyInstance, core: CoreContext, logger: Logger | null): Promise<void> {
-  const { engine } = core
   mount(app, CORE_ROUTES, core)
   mountDeploy(app, core)
   await app.register((inner, _, done) => {
-    decideRoutes(inner, { engine, operations: core.operations, logger })
+    decideRoutes(inner, { operations: core.operations, logger })
     done()
   })
 }

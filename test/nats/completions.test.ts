@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { EngineApi } from '../../src/engine/api.ts'
 import { publishStepCompletion } from '../../src/nats.ts'
 import { takeCompletion } from '../../src/notations/saga/nats/completions.ts'
+import { Operations } from '../../src/operations/operation.ts'
 import { onBothStores } from '../sdk/stores.ts'
 import { natsUrl } from '../services.ts'
 import { begin, deploy, obliging, onRoad, PAIR, reaches, refused, type Seen, until } from './stage.ts'
@@ -203,7 +204,7 @@ describe.skipIf(natsUrl() === null)('completions on NATS', () => {
       const data = new TextEncoder().encode(JSON.stringify(body))
       const deliver = (deliveries: number) =>
         takeCompletion(
-          { engine, logger: null, maxBytes: 1000 },
+          { engine, operations: new Operations({ engine, logger: null }), logger: null, maxBytes: 1000 },
           { subject: road.names.completed, data, deliveries, header: () => null },
         )
       expect(await deliver(1)).toEqual({ againInMs: 500 })

@@ -1,14 +1,13 @@
 /** approve, reject: one person's vote on a gate. */
 
 import type { Command } from 'commander'
-import type { EngineApi } from '../../engine/api.ts'
-import { isId } from '../../http/query.ts'
-import type { GateView } from '../../model/gates.ts'
+import { operator } from '../../operations/caller.ts'
+import { voteOnGate } from '../../operations/gates/gates.ts'
 import { count } from '../../views/words.ts'
 import { gateViewWire } from '../../wire/gate.ts'
 import { instanceWire } from '../../wire/instance.ts'
-import { actor, noSuch } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { actor } from '../lookup.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
@@ -40,38 +39,32 @@ function defineAnswer(program: Command, name: string, description: string, appro
     .option('--role <roles...>', 'roles of the voter')
   jsonOption(storeOptions(command)).action(
     act<AnswerOptions, readonly [string]>((terminal, options, gateId) =>
-      withEngine(options, async (engine) => {
-        if (!isId(gateId)) throw noSuch('gate', gateId)
-        const answer = options.answer
-        const row = await engine.answerGate({
-          gateId,
-          approved,
-          actor: options.as ?? actor(),
-          roles: options.role ?? [],
-          ...(answer === undefined
-            ? {}
-            : { answer: jsonArgument(answer, '--answer', `for example --answer '{"amount": 10}'`) }),
-          ...(options.reason === undefined ? {} : { reason: options.reason }),
-        })
-        const view = await gateView(engine, gateId)
-        if (terminal.json) terminal.data({ gate: gateViewWire(view), instance: instanceWire(row) })
-        else if (view.gate.state === 'open') {
-          const { quorum, approvals, rejections } = view.standing
-          const against = rejections === 0 ? '' : `, ${rejections} against`
-          const word = approved ? 'approval' : 'rejection'
-          terminal.print(`your ${word} counts; ${approvals} of ${count(quorum, 'approval')}${against}`)
-        } else {
-          const state = paintState(terminal, row.state)
-          terminal.print(`${view.gate.state}; ${row.name} ${row.id} is ${state}`)
-        }
-        return EXIT.ok
-      }),
+      withOperations(
+        options,
+        async (perform) => {
+          const answer = options.answer
+          const { view, instance: row } = await perform(voteOnGate, {
+            id: gateId,
+            approved,
+            ...(answer === undefined
+              ? {}
+              : { answer: jsonArgument(answer, '--answer', `for example --answer '{"amount": 10}'`) }),
+            ...(options.reason === undefined ? {} : { reason: options.reason }),
+          })
+          if (terminal.json) terminal.data({ gate: gateViewWire(view), instance: instanceWire(row) })
+          else if (view.gate.state === 'open') {
+            const { quorum, approvals, rejections } = view.standing
+            const against = rejections === 0 ? '' : `, ${rejections} against`
+            const word = approved ? 'approval' : 'rejection'
+            terminal.print(`your ${word} counts; ${approvals} of ${count(quorum, 'approval')}${against}`)
+          } else {
+            const state = paintState(terminal, row.state)
+            terminal.print(`${view.gate.state}; ${row.name} ${row.id} is ${state}`)
+          }
+          return EXIT.ok
+        },
+        { caller: { ...operator(options.as ?? actor()), roles: options.role ?? [] } },
+      ),
     ),
   )
-}
-
-export async function gateView(engine: EngineApi, gateId: string): Promise<GateView> {
-  const view = isId(gateId) ? await engine.gate(gateId) : null
-  if (view === null) throw noSuch('gate', gateId)
-  return view
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import type { Published } from '../../operations/definitions/events.ts'
 import { correct } from '../inbox.ts'
-import { actor } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
@@ -22,8 +21,8 @@ export function defineEvent(program: Command): void {
     .option('--id <id>', 'id of the event: publishing it again with the same id starts nothing twice')
   jsonOption(storeOptions(command)).action(
     act<EventOptions, readonly [string]>(async (terminal, options, type) => {
-      const { publishedWire, readEvent } = await import('../../server/events/routes.ts')
-      const { Events } = await import('../../operations/definitions/events.ts')
+      const { publishedWire, readEvent } = await import('../../wire/requests/event.ts')
+      const { publishEvent } = await import('../../operations/definitions/events.ts')
       const { payload, id } = options
       const example = `for example --payload '{"order": 7}', @order.json or -`
       const published = await correct('event', () => {
@@ -32,9 +31,7 @@ export function defineEvent(program: Command): void {
           ...(payload === undefined ? {} : { payload: jsonArgument(payload, '--payload', example) }),
           ...(id === undefined ? {} : { id }),
         })
-        return withEngine(options, (engine) =>
-          new Events({ engine, logger: null }).publish({ ...asked, tenant: null, actor: actor() }),
-        )
+        return withOperations(options, (perform) => perform(publishEvent, asked))
       })
       if (terminal.json) terminal.data(publishedWire(published))
       else print(terminal, type, published)

@@ -1,21 +1,22 @@
 /** gates ls | show: pending approvals. link: a signed link by which one person decides. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { isId } from '../../http/query.ts'
+import { readId } from '../../kernel/ids.ts'
 import type { GateView } from '../../model/gates.ts'
 import { gateOptions, standingOf } from '../../model/gates.ts'
 import type { GateRow } from '../../model/rows.ts'
 import { isOmitted } from '../../model/shown.ts'
+import { storeTime } from '../../operations/clock.ts'
+import { listGates, makeGateLink, showGate } from '../../operations/gates/gates.ts'
 import { span } from '../../views/words.ts'
 import { GATE_STATES, gateViewWire, gateWire } from '../../wire/gate.ts'
-import { actor, noSuch } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { noSuch } from '../lookup.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { spanMs } from '../terminal/span.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
 import { ago, brief, clock, paintState } from '../terminal/words.ts'
-import { gateView } from './answer.ts'
 
 interface ListOptions extends Shared {
   readonly state: readonly string[]
@@ -42,13 +43,14 @@ export function defineGates(program: Command): void {
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 50)
   jsonOption(storeOptions(ls)).action(
     act<ListOptions>((terminal, options) =>
-      withEngine(options, async ({ queries }) => {
+      withOperations(options, async (perform) => {
         const { instance = null, limit, state } = options
-        if (instance !== null && !isId(instance)) throw noSuch('instance', instance)
-        const query = { instanceId: instance, tenant: null, limit, before: null }
-        const rows = await queries.listGates({ ...query, states: state.includes('all') ? null : state })
+        const instanceId = instance === null ? null : readId(instance)
+        if (instance !== null && instanceId === null) throw noSuch('instance', instance)
+        const states = state.includes('all') ? null : state
+        const { rows } = await perform(listGates, { instanceId, states, limit, before: null })
         if (terminal.json) terminal.data({ gates: rows.map(gateWire) })
-        else list(terminal, rows, await queries.now())
+        else list(terminal, rows, await perform(storeTime, null))
         return EXIT.ok
       }),
     ),
@@ -56,10 +58,10 @@ export function defineGates(program: Command): void {
   const show = gates.command('show').argument('<gate>', 'gate id').description('how a gate stands, with its votes')
   jsonOption(storeOptions(show)).action(
     act<Shared, readonly [string]>((terminal, options, gateId) =>
-      withEngine(options, async (engine) => {
-        const view = await gateView(engine, gateId)
+      withOperations(options, async (perform) => {
+        const view = await perform(showGate, { id: gateId })
         if (terminal.json) terminal.data({ gate: gateViewWire(view) })
-        else print(terminal, view, await engine.queries.now())
+        else print(terminal, view, await perform(storeTime, null))
         return EXIT.ok
       }),
     ),
@@ -79,12 +81,10 @@ export function defineLink(program: Command): void {
     .option('--url <base>', 'address at which the person reaches the server', baseUrl, 'http://localhost:7070')
   jsonOption(storeOptions(command)).action(
     act<LinkOptions, readonly [string]>((terminal, options, gateId) =>
-      withEngine(options, async (engine) => {
-        const { gate } = await gateView(engine, gateId)
-        const { makeLink } = await import('../../server/gates/link.ts')
-        const { subject, role = [], expires, url: base } = options
+      withOperations(options, async (perform) => {
+        const { subject, role: roles = [], expires, url: base } = options
         const expiresInSeconds = Math.ceil(expires / 1000)
-        const made = await makeLink(engine, { gateId: gate.id, subject, roles: role, expiresInSeconds, actor: actor() })
+        const made = await perform(makeGateLink, { id: gateId, subject, roles, expiresInSeconds })
         const url = base + made.path
         const expiresAt = new Date(made.expiresAt).toISOString()
         if (terminal.json) terminal.data({ url, path: made.path, link: made.id, expires_at: expiresAt })

@@ -1,15 +1,21 @@
 /** saga ls | show | retry | cancel | refused: workflows across services, in the terms of sagas. */
 import { type Command, Option } from 'commander'
-import type { EngineApi } from '../../engine/api.ts'
 import type { RefusedRow } from '../../model/commands.ts'
-import { type OpenEffect, SAGA_STATES, type SagaRow, type SagaState, type SagaStepRow } from '../../model/sagas.ts'
-import { sagaView } from '../../operations/saga-view.ts'
+import {
+  type OpenEffect,
+  SAGA_STATES,
+  type SagaRow,
+  type SagaState,
+  type SagaStepRow,
+  type SagaView,
+} from '../../model/sagas.ts'
+import { storeTime } from '../../operations/clock.ts'
+import { cancelSaga, listRefused, listSagas, retrySaga, showSaga } from '../../operations/sagas/sagas.ts'
 import { span } from '../../views/words.ts'
 import { refusedWire, sagaViewWire, sagaWire } from '../../wire/saga.ts'
-import { actor } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
-import { CliError, EXIT } from '../terminal/failure.ts'
+import { EXIT } from '../terminal/failure.ts'
 import { harmless, type Terminal } from '../terminal/terminal.ts'
 import { ago, brief, clock, paintState } from '../terminal/words.ts'
 
@@ -47,13 +53,13 @@ function defineLs(saga: Command): void {
     .option('--before <id>', 'older than this one')
   jsonOption(storeOptions(ls)).action(
     act<ListOptions>((terminal, options) =>
-      withEngine(options, async ({ queries }) => {
+      withOperations(options, async (perform) => {
         const { state = null, type = null, limit, before = null } = options
-        const rows = await queries.sagas.list({ tenant: null, state, type, limit, before })
+        const { rows, more } = await perform(listSagas, { state, type, limit, before })
         if (terminal.json) terminal.data({ sagas: rows.map(sagaWire) })
         else if (rows.length === 0) terminal.print('no sagas')
-        else list(terminal, rows, await queries.now())
-        if (!terminal.json && rows.length === limit) {
+        else list(terminal, rows, await perform(storeTime, null))
+        if (!terminal.json && more) {
           terminal.print(terminal.paint('dim', `older ones: --before ${rows.at(-1)?.id}`))
         }
         return EXIT.ok
@@ -89,8 +95,8 @@ function defineShow(saga: Command): void {
   const show = saga.command('show').argument('<id>', 'a saga').description('one saga: its steps, commands and answers')
   jsonOption(storeOptions(show)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
-        await print(terminal, engine, id)
+      withOperations(options, async (perform) => {
+        print(terminal, await perform(showSaga, { id }))
         return EXIT.ok
       }),
     ),
@@ -101,28 +107,17 @@ function defineChange(saga: Command, verb: 'retry' | 'cancel', description: stri
   const command = saga.command(verb).argument('<id>', 'a saga').description(description)
   jsonOption(storeOptions(command)).action(
     act<Shared, readonly [string]>((terminal, options, id) =>
-      withEngine(options, async (engine) => {
-        const { cancelSaga, retrySaga } = await import('../../operations/sagas.ts')
-        await find(engine, id)
-        await (verb === 'retry' ? retrySaga : cancelSaga)(engine, id, actor())
-        await print(terminal, engine, id)
+      withOperations(options, async (perform) => {
+        print(terminal, await perform(verb === 'retry' ? retrySaga : cancelSaga, { id }))
         return EXIT.ok
       }),
     ),
   )
 }
 
-async function find(engine: EngineApi, id: string): Promise<SagaRow> {
-  const row = /^[0-9a-f-]{36}$/i.test(id) ? await engine.queries.sagas.get(id.toLowerCase()) : null
-  if (row === null) throw new CliError('not_found', `there is no saga ${id}`, 'petrel saga ls lists them')
-  return row
-}
-
-async function print(terminal: Terminal, engine: EngineApi, id: string): Promise<void> {
-  const saga = await find(engine, id)
-  const view = await sagaView(engine, saga)
+function print(terminal: Terminal, view: SagaView): void {
   if (terminal.json) return terminal.data(sagaViewWire(view))
-  const { steps, open } = view
+  const { saga, steps, open } = view
   terminal.print(
     `${terminal.paint('bold', harmless(saga.type))} ${saga.id}  ${paintState(terminal, saga.state)}  step ${saga.currentStepIndex} of ${saga.stepCount}`,
   )
@@ -177,18 +172,18 @@ function defineRefused(saga: Command): void {
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 20)
   jsonOption(storeOptions(refused)).action(
     act<RefusedOptions>((terminal, options) =>
-      withEngine(options, async (engine) => {
-        const rows = await engine.commands.refused.list({ limit: options.limit, before: null })
+      withOperations(options, async (perform) => {
+        const { rows } = await perform(listRefused, { limit: options.limit, before: null })
         if (terminal.json) terminal.data({ messages: rows.map(refusedWire) })
         else if (rows.length === 0) terminal.print('no message was refused')
-        else listRefused(terminal, rows)
+        else printRefused(terminal, rows)
         return EXIT.ok
       }),
     ),
   )
 }
 
-function listRefused(terminal: Terminal, rows: readonly RefusedRow[]): void {
+function printRefused(terminal: Terminal, rows: readonly RefusedRow[]): void {
   terminal.table(
     [{ title: 'AT' }, { title: 'SUBJECT' }, { title: 'CODE' }, { title: 'WHAT' }, { title: 'BODY' }],
     rows.map((row) => [clock(row.at), harmless(row.subject), row.code, brief(row.message), brief(row.body)]),

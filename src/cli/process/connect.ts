@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { OpenOptions } from '../../client/open.ts'
 import type { EngineApi } from '../../engine/api.ts'
-import { operator } from '../../operations/caller.ts'
+import { type Caller, operator } from '../../operations/caller.ts'
 import type { Perform } from '../../operations/operation.ts'
 import type { Store } from '../../store/open.ts'
 import { actor } from '../lookup.ts'
@@ -87,10 +87,10 @@ export async function withEngine<T>(
 export async function withOperations<T>(
   options: Shared,
   body: (perform: Perform) => Promise<T>,
-  how?: Pick<ConnectHow, 'create'>,
+  { create = false, caller = operator(actor()) }: { readonly create?: boolean; readonly caller?: Caller } = {},
 ): Promise<T> {
   const { Operations } = await import('../../operations/operation.ts')
-  return withEngine(options, (engine) => body(new Operations({ engine, logger: null }).for(operator(actor()))), how)
+  return withEngine(options, (engine) => body(new Operations({ engine, logger: null }).for(caller)), { create })
 }
 
 function sqliteFile(url: string): string | null {

@@ -14,6 +14,8 @@ import type { DefinitionHead, TriggerWords } from '../../model/definitions.ts'
 import { storeEvent } from '../../model/events/events.ts'
 import type { Json } from '../../net/net.ts'
 import { closest } from '../../notations/source/reader.ts'
+import { actorOf } from '../caller.ts'
+import { operation } from '../operation.ts'
 
 export interface Publish {
   readonly type: string
@@ -45,10 +47,11 @@ const MOST_KNOWN = 100
 /** Not about one definition: the store is away, or the payload is one that nobody could start with. */
 const OF_ALL: ReadonlySet<string> = new Set(['unavailable', 'unstorable', 'payload_too_large'])
 
+const evaluate = newEvaluator()
+
 export class Events {
   readonly #engine: EngineApi
   readonly #logger: Logger | null
-  readonly #evaluate = newEvaluator()
 
   constructor(p: { readonly engine: EngineApi; readonly logger: Logger | null }) {
     this.#engine = p.engine
@@ -83,7 +86,7 @@ export class Events {
     const own = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {}
     const scope = { ...(own as { readonly [key: string]: Json }), payload, event: { type, id, payload } }
     try {
-      return this.#evaluate.truth(condition, scope) ? null : 'the condition does not hold'
+      return evaluate.truth(condition, scope) ? null : 'the condition does not hold'
     } catch (error) {
       const { message } = error as Error
       this.#logger?.warn({ event: id }, `event '${type}': condition ${condition} cannot be evaluated: ${message}`)
@@ -154,3 +157,10 @@ function checkWord(word: string, what: 'type' | 'id'): void {
   }
   storableText(word, `${what} of an event`, LONGEST_WORD * 8, { field: what })
 }
+
+/** Starts what waits for this event in the caller's tenant. */
+export const publishEvent = operation(
+  { scope: 'enqueue' },
+  ({ engine, logger, caller }, event: Pick<Publish, 'type' | 'payload' | 'id'>): Promise<Published> =>
+    new Events({ engine, logger }).publish({ ...event, tenant: caller.tenant, actor: actorOf(caller) }),
+)

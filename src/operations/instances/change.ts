@@ -8,7 +8,7 @@ import type { Json } from '../../net/net.ts'
 import { projectionOf } from '../../notations/notations.ts'
 import { actorOf } from '../caller.ts'
 import { operation } from '../operation.ts'
-import { openEffects } from '../saga-view.ts'
+import { openEffects } from '../sagas/view.ts'
 import { findInstance } from './find.ts'
 import { type Given, given } from './given.ts'
 

@@ -1,4 +1,5 @@
 /** What people do to a run. */
+import type { Completion } from '../../model/commands.ts'
 import type { RunRow } from '../../model/rows.ts'
 import { actorOf } from '../caller.ts'
 import { operation, type Use } from '../operation.ts'
@@ -43,6 +44,12 @@ export const redriveRun = operation({ scope: 'admin' }, async (use, { id }: ById
 export const dismissRun = operation(
   { scope: 'admin' },
   async (use, { id }: ById): Promise<void> => use.engine.dismiss(await named(use, id)),
+)
+
+/** Completes deferred work by the id of its run. */
+export const completeRun = operation(
+  { scope: 'work' },
+  ({ engine }, completion: Completion): Promise<void> => engine.complete(completion),
 )
 
 async function named(use: Use, id: string): Promise<{ readonly id: string; readonly actor: string | null }> {

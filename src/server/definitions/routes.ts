@@ -1,10 +1,17 @@
 /** /v1/definitions: deploy, list, look, retire. */
 import type { FastifyInstance } from 'fastify'
-import { type Given, pageSize, parsed, storedText, textOf } from '../../http/describe/params.ts'
+import { pageSize, parsed, storedText, textOf } from '../../http/describe/params.ts'
 import { mount } from '../../http/describe/route.ts'
 import { isId } from '../../http/query.ts'
-import { actorOf, type Caller } from '../../operations/caller.ts'
-import type { Catalog } from '../../operations/definitions/catalog.ts'
+import type { DefinitionHead } from '../../model/definitions.ts'
+import {
+  deployDefinition,
+  listDefinitions,
+  listVersions,
+  retireDefinition,
+  showDefinition,
+} from '../../operations/definitions/definitions.ts'
+import type { Page } from '../../operations/page.ts'
 import {
   DefinitionList,
   DefinitionReply,
@@ -16,7 +23,6 @@ import {
 } from '../../wire/definition.ts'
 import { text, uuid, type Value } from '../../wire/schema.ts'
 import { type CoreContext, route } from '../context.ts'
-import { findDefinition } from './find.ts'
 import { readGiven, readTexts } from './text.ts'
 
 const PAGE = {
@@ -38,6 +44,7 @@ export const DEPLOY_ROUTES = [
     {
       tag: 'Definitions',
       summary: 'Deploy a definition',
+      does: deployDefinition,
       description:
         'The body is the text of the file, YAML or JSON. Its name and version stand in it; without a version it gets the ' +
         'next number. The same text again changes nothing. A version that has been started keeps its text: other text under ' +
@@ -54,9 +61,8 @@ export const DEPLOY_ROUTES = [
       },
       errors: ['invalid_definition', 'conflict'],
     },
-    async ({ query, caller, request, reply }, { catalog }) => {
-      const given = { file: query.file ?? 'definition', text: readGiven(request) }
-      const made = await catalog.deploy({ ...given, tenant: caller.tenant, actor: actorOf(caller) })
+    async ({ query, perform, request, reply }) => {
+      const made = await perform(deployDefinition, { file: query.file ?? 'definition', text: readGiven(request) })
       const { name, version } = made.row
       reply.code(made.what === 'created' ? 201 : 200)
       reply.header('location', `/v1/definitions/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`)
@@ -80,12 +86,13 @@ export const DEFINITION_ROUTES = [
     {
       tag: 'Definitions',
       summary: 'List definitions',
+      does: listDefinitions,
       description: 'The latest version of each name, those deployed last first.',
       query: { dialect: storedText('Only of this notation.'), ...PAGE },
       answers: { '200': SEVERAL },
       errors: ['invalid_request'],
     },
-    ({ query, caller }, { catalog }) => page(catalog, { ...query, tenant: caller.tenant, name: null }),
+    async ({ query, perform }) => pageWire(await perform(listDefinitions, query)),
   ),
 
   route(
@@ -93,11 +100,12 @@ export const DEFINITION_ROUTES = [
     {
       tag: 'Definitions',
       summary: 'Look at the latest version of a definition',
+      does: showDefinition,
       answers: { '200': ONE },
       errors: ['not_found'],
     },
-    async ({ params, caller: { tenant } }, { catalog }) => ({
-      definition: sourceWire(await findDefinition(catalog, { tenant, name: params.name, version: null })),
+    async ({ params, perform }) => ({
+      definition: sourceWire(await perform(showDefinition, { ...params, version: null })),
     }),
   ),
 
@@ -106,12 +114,15 @@ export const DEFINITION_ROUTES = [
     {
       tag: 'Definitions',
       summary: 'Retire a definition with all its versions',
+      does: retireDefinition,
       description: RETIRED,
       query: {},
       answers: { '200': GONE },
       errors: ['not_found'],
     },
-    ({ params, caller }, { catalog }) => retire(catalog, caller, { name: params.name, version: null }),
+    async ({ params, perform }) => ({
+      definitions: (await perform(retireDefinition, { ...params, version: null })).map(definitionWire),
+    }),
   ),
 
   route(
@@ -119,14 +130,12 @@ export const DEFINITION_ROUTES = [
     {
       tag: 'Definitions',
       summary: 'List the versions of a definition',
+      does: listVersions,
       query: PAGE,
       answers: { '200': SEVERAL },
       errors: ['not_found'],
     },
-    async ({ params, query, caller: { tenant } }, { catalog }) => {
-      const { name } = await findDefinition(catalog, { tenant, name: params.name, version: null })
-      return page(catalog, { ...query, dialect: null, tenant, name })
-    },
+    async ({ params, query, perform }) => pageWire(await perform(listVersions, { ...params, ...query })),
   ),
 
   route(
@@ -134,12 +143,11 @@ export const DEFINITION_ROUTES = [
     {
       tag: 'Definitions',
       summary: 'Look at one version of a definition',
+      does: showDefinition,
       answers: { '200': ONE },
       errors: ['not_found'],
     },
-    async ({ params: { name, version }, caller: { tenant } }, { catalog }) => ({
-      definition: sourceWire(await findDefinition(catalog, { tenant, name, version })),
-    }),
+    async ({ params, perform }) => ({ definition: sourceWire(await perform(showDefinition, params)) }),
   ),
 
   route(
@@ -147,12 +155,13 @@ export const DEFINITION_ROUTES = [
     {
       tag: 'Definitions',
       summary: 'Retire one version of a definition',
+      does: retireDefinition,
       description: RETIRED,
       query: {},
       answers: { '200': GONE },
       errors: ['not_found'],
     },
-    ({ params: { name, version }, caller }, { catalog }) => retire(catalog, caller, { name, version }),
+    async ({ params, perform }) => ({ definitions: (await perform(retireDefinition, params)).map(definitionWire) }),
   ),
 ]
 
@@ -160,28 +169,6 @@ function sameId(given: string): string | null {
   return isId(given) ? given : null
 }
 
-interface PageAsked extends Given<typeof PAGE> {
-  readonly tenant: string | null
-  /** null: the latest of each name. */
-  readonly name: string | null
-  readonly dialect: string | null
-}
-
-async function page(catalog: Catalog, asked: PageAsked): Promise<Value<typeof DefinitionList>> {
-  const { limit } = asked
-  const rows = await catalog.list({ ...asked, limit: limit + 1 })
-  const shown = rows.slice(0, limit)
-  const next = rows.length > limit ? (shown.at(-1)?.id ?? null) : null
-  return { definitions: shown.map(definitionWire), next_before: next }
-}
-
-async function retire(
-  catalog: Catalog,
-  caller: Caller,
-  { name, version }: { readonly name: string; readonly version: string | null },
-): Promise<Value<typeof Retired>> {
-  const asked = { tenant: caller.tenant, name, version }
-  await findDefinition(catalog, asked)
-  const rows = await catalog.retire({ ...asked, actor: actorOf(caller) })
-  return { definitions: rows.map(definitionWire) }
+function pageWire({ rows, more }: Page<DefinitionHead>): Value<typeof DefinitionList> {
+  return { definitions: rows.map(definitionWire), next_before: more ? (rows.at(-1)?.id ?? null) : null }
 }

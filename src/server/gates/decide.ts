@@ -4,7 +4,6 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { EngineApi } from '../../engine/api.ts'
 import { bodyObject } from '../../http/body.ts'
 import { mount, routeOf } from '../../http/describe/route.ts'
 import { errorAnswer } from '../../http/failure.ts'
@@ -13,17 +12,17 @@ import type { Misfit } from '../../kernel/json-schema.ts'
 import type { Logger } from '../../kernel/logger.ts'
 import type { GateView } from '../../model/gates.ts'
 import type { Json } from '../../net/net.ts'
+import { openLink, voteByLink } from '../../operations/gates/gates.ts'
+import { DECIDE_PATH, type Invitation } from '../../operations/gates/link.ts'
 import type { Operations } from '../../operations/operation.ts'
 import { gateViewWire } from '../../wire/gate.ts'
-import { instanceWire } from '../../wire/instance.ts'
 import { checked } from '../../wire/mistaken.ts'
+import { answerOf, DECISION } from '../../wire/requests/decision.ts'
 import { asked, text, word } from '../../wire/schema.ts'
 import type { Wire } from '../../wire/value.ts'
-import { answerOf, DECISION } from './decision.ts'
 import { answerFrom, shapeOf } from './form.ts'
-import { DECIDE_PATH, type Invitation, readLink } from './link.ts'
 import { decidePage, refusalPage } from './page.ts'
-import { GateDecided } from './routes.ts'
+import { GateDecided, votedWire } from './routes.ts'
 
 interface Decision {
   readonly approved: boolean
@@ -40,11 +39,7 @@ const POLICY =
 /** On an app of its own: only here a form may be sent, and only here errors are pages. */
 export function decideRoutes(
   app: FastifyInstance,
-  {
-    engine,
-    operations,
-    logger,
-  }: { readonly engine: EngineApi; readonly operations: Operations; readonly logger: Logger | null },
+  { operations, logger }: { readonly operations: Operations; readonly logger: Logger | null },
 ): void {
   app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: LARGEST_FORM }, (_, body, done) => {
     done(null, new URLSearchParams(body as string))
@@ -62,12 +57,11 @@ export function decideRoutes(
     if (wantsPage(request)) return page(reply, refusalPage(body.error.message, status))
     return reply.type('application/json; charset=utf-8').send(body)
   })
-  mount(app, DECIDE_ROUTES, { engine, operations })
+  mount(app, DECIDE_ROUTES, { operations })
 }
 
 interface DecideContext {
   readonly operations: Operations
-  readonly engine: EngineApi
 }
 
 const route = routeOf<DecideContext>()
@@ -84,17 +78,17 @@ export const DECIDE_ROUTES = [
       tag: 'Gates',
       summary: 'What a link is for',
       description: 'A page for browsers (`Accept: text/html`), else JSON. Changes nothing.',
-      does: 'none',
+      does: openLink,
       answers: {
         '200': { description: 'The page.', schema: text(), type: 'text/html' },
       },
       errors: ['permission_denied', 'not_found'],
     },
-    async ({ params, request, reply }, { engine }) => {
-      const invitation = await readLink(engine, params.token)
-      const view = await found(engine, invitation)
+    async ({ params, perform, request, reply }) => {
+      const invited = await perform(openLink, params)
+      const { view, invitation } = invited
       if (!wantsPage(request)) return reply.send({ gate: gateViewWire(view), invitation: invitationWire(invitation) })
-      return page(reply, decidePage({ view, invitation, now: await engine.queries.now(), problem: null, sent: null }))
+      return page(reply, decidePage({ ...invited, problem: null, sent: null }))
     },
   ),
 
@@ -104,32 +98,24 @@ export const DECIDE_ROUTES = [
       tag: 'Gates',
       summary: 'Decide by a link',
       description: 'What the form of the page sends, or JSON. A browser is sent back to the page.',
-      does: 'none',
+      does: voteByLink,
       body: { schema: DecisionRequest, readByRoute: true, example: { decision: 'approve', reason: 'fine' } },
       answers: { '200': { description: 'The vote counts.', schema: GateDecided } },
       errors: ['permission_denied', 'not_found', 'conflict'],
     },
-    async ({ params, request, reply }, { engine }) => {
-      const invitation = await readLink(engine, params.token)
-      const view = await found(engine, invitation)
+    async ({ params, perform, request, reply }) => {
+      const { view } = await perform(openLink, params)
       const sent = request.body instanceof URLSearchParams ? request.body : null
       try {
         const decision = sent === null ? decisionOf(request) : decisionSent(view, sent)
-        const { gateId, subject, roles, id: link } = invitation
-        const instance = await engine.answerGate({ ...decision, gateId, actor: subject, roles, link })
-        if (!wantsPage(request)) {
-          return { gate: gateViewWire(await found(engine, invitation)), instance: instanceWire(instance) }
-        }
+        const voted = await perform(voteByLink, { ...params, ...decision })
+        if (!wantsPage(request)) return votedWire(voted)
       } catch (error) {
         // What was filled in is not lost to a mistake.
         if (sent === null || !wantsPage(request) || !(error instanceof PetrelError)) throw error
         const { status } = errorAnswer(error, { requestId: request.id, url: DECIDE_PATH })
         const problem = problemOf(error)
-        const now = await engine.queries.now()
-        return page(
-          reply.code(status),
-          decidePage({ view: await found(engine, invitation), invitation, now, problem, sent }),
-        )
+        return page(reply.code(status), decidePage({ ...(await perform(openLink, params)), problem, sent }))
       }
       return reply.redirect(request.url, 303)
     },
@@ -142,12 +128,6 @@ function problemOf({ message, details }: PetrelError): string {
   if (misfits === undefined) return message
   const nameOf = (path: string): string => (path.startsWith(FIELD) ? path.slice(FIELD.length) : path)
   return misfits.map((misfit) => `${nameOf(misfit.path)}: ${misfit.message}`).join('; ')
-}
-
-async function found(engine: EngineApi, { gateId }: Invitation): Promise<GateView> {
-  const view = await engine.gate(gateId)
-  if (view === null) throw new PetrelError('not_found', `there is no gate ${gateId} any more`, { id: gateId })
-  return view
 }
 
 function decisionOf(request: FastifyRequest): Decision {

@@ -3,9 +3,9 @@
 import { escapeHtml } from '../../http/html.ts'
 import type { GateView } from '../../model/gates.ts'
 import type { Json } from '../../net/net.ts'
+import type { Invitation } from '../../operations/gates/link.ts'
 import { json } from '../../wire/value.ts'
 import { type Field, inputName, shapeOf } from './form.ts'
-import type { Invitation } from './link.ts'
 
 export interface Shown {
   readonly view: GateView

@@ -1,18 +1,15 @@
 /** /v1/gates: what waits for people, how it stands, votes, and links to vote by. */
-import type { EngineApi } from '../../engine/api.ts'
 import { type Param, pageSize, parsed, wordsOf } from '../../http/describe/params.ts'
 import { isId } from '../../http/query.ts'
-import { notFound } from '../../http/request-error.ts'
-import type { GateView } from '../../model/gates.ts'
-import { actorOf, type Caller } from '../../operations/caller.ts'
+import { listGates, makeGateLink, showGate, type Voted, voteOnGate } from '../../operations/gates/gates.ts'
+import { LONGEST_LINK_SECONDS } from '../../operations/gates/link.ts'
 import { GATE_STATES, GateDetail, GateList, gateViewWire, gateWire } from '../../wire/gate.ts'
 import { Instance, instanceWire } from '../../wire/instance.ts'
+import { answerOf, DECISION } from '../../wire/requests/decision.ts'
 import { name } from '../../wire/requests/fields.ts'
 import { asked, list, named, object, optional, text, time, uuid, type Value, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
-import { type CoreContext, route } from '../context.ts'
-import { type Answer, answerOf, DECISION } from './decision.ts'
-import { LONGEST_LINK_SECONDS, makeLink } from './link.ts'
+import { route } from '../context.ts'
 
 const DEFAULT_LINK_SECONDS = 7 * 86_400
 
@@ -21,6 +18,7 @@ export const GateDecided = named('GateDecided', object({ gate: GateDetail, insta
 
 const VOTING = {
   tag: 'Gates',
+  does: voteOnGate,
   description:
     'One vote, by the subject of the API key, with its roles. The gate is decided when its quorum is reached, or cannot ' +
     'be reached any more. Refused without any change: 403 the wrong person, 409 a second vote, a decided gate or one ' +
@@ -56,6 +54,7 @@ export const GATE_ROUTES = [
     {
       tag: 'Gates',
       summary: 'List gates',
+      does: listGates,
       query: {
         state: wordsOf(GATE_STATES, 'Only in these states.'),
         instance: gateId('Only of this instance.'),
@@ -65,14 +64,9 @@ export const GATE_ROUTES = [
       answers: { '200': { description: 'Newest first.', schema: GateList } },
       errors: ['invalid_request'],
     },
-    async ({ query, caller: { tenant } }, { engine }) => {
-      const { state: states, instance: instanceId, limit, before } = query
-      const rows = await engine.queries.listGates({ states, instanceId, tenant, limit: limit + 1, before })
-      const shown = rows.slice(0, limit)
-      return {
-        gates: wireEach(engine.faults, shown, gateWire),
-        next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
-      }
+    async ({ query: { state: states, instance: instanceId, limit, before }, perform }, { faults }) => {
+      const { rows, more } = await perform(listGates, { states, instanceId, limit, before })
+      return { gates: wireEach(faults, rows, gateWire), next_before: more ? (rows.at(-1)?.id ?? null) : null }
     },
   ),
 
@@ -81,6 +75,7 @@ export const GATE_ROUTES = [
     {
       tag: 'Gates',
       summary: 'Look at a gate',
+      does: showGate,
       answers: {
         '200': {
           description: 'With its votes, who is still missing and its deadline.',
@@ -89,15 +84,15 @@ export const GATE_ROUTES = [
       },
       errors: ['not_found'],
     },
-    async ({ params, caller }, { engine }) => ({ gate: gateViewWire(await find(engine, params.id, caller)) }),
+    async ({ params, perform }) => ({ gate: gateViewWire(await perform(showGate, params)) }),
   ),
 
-  route('POST /v1/gates/:id/approve', { summary: 'Vote for a gate', ...VOTING }, (voted, context) =>
-    vote({ ...voted, approved: true }, context),
+  route('POST /v1/gates/:id/approve', { summary: 'Vote for a gate', ...VOTING }, async ({ params, body, perform }) =>
+    votedWire(await perform(voteOnGate, { ...params, approved: true, ...answerOf(body) })),
   ),
 
-  route('POST /v1/gates/:id/reject', { summary: 'Vote against a gate', ...VOTING }, (voted, context) =>
-    vote({ ...voted, approved: false }, context),
+  route('POST /v1/gates/:id/reject', { summary: 'Vote against a gate', ...VOTING }, async ({ params, body, perform }) =>
+    votedWire(await perform(voteOnGate, { ...params, approved: false, ...answerOf(body) })),
   ),
 
   route(
@@ -105,19 +100,18 @@ export const GATE_ROUTES = [
     {
       tag: 'Gates',
       summary: 'Make a link by which one person decides',
+      does: makeGateLink,
       description: 'Whoever has the link votes as its subject, once, until it expires. Told in the history.',
       body: { schema: LinkRequest, example: { subject: 'ann', roles: ['finance'], expires_in_seconds: 86_400 } },
       answers: { '201': { description: 'The link.', schema: GateLinkMade } },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, body, caller, request, reply }, { engine }) => {
-      const { gate } = await find(engine, params.id, caller)
-      const made = await makeLink(engine, {
-        gateId: gate.id,
+    async ({ params, body, perform, request, reply }) => {
+      const made = await perform(makeGateLink, {
+        ...params,
         subject: body.subject,
         roles: body.roles ?? [],
         expiresInSeconds: body.expires_in_seconds ?? DEFAULT_LINK_SECONDS,
-        actor: actorOf(caller),
       })
       reply.code(201)
       const url = `${request.protocol}://${request.host}${made.path}`
@@ -126,27 +120,8 @@ export const GATE_ROUTES = [
   ),
 ]
 
-interface Voted {
-  readonly params: { readonly id: string }
-  readonly body: Answer
-  readonly caller: Caller
-  readonly approved: boolean
-}
-
-async function vote(
-  { params, body, caller, approved }: Voted,
-  { engine }: CoreContext,
-): Promise<Value<typeof GateDecided>> {
-  const { gate } = await find(engine, params.id, caller)
-  const by = { actor: actorOf(caller), roles: caller.roles }
-  const instance = await engine.answerGate({ gateId: gate.id, approved, ...answerOf(body), ...by })
-  return { gate: gateViewWire(await find(engine, params.id, caller)), instance: instanceWire(instance) }
-}
-
-async function find(engine: EngineApi, id: string, { tenant }: Caller): Promise<GateView> {
-  const view = isId(id) ? await engine.gate(id) : null
-  if (view === null || (tenant !== null && view.instance.tenant !== tenant)) throw notFound('gate', id)
-  return view
+export function votedWire({ view, instance }: Voted): Value<typeof GateDecided> {
+  return { gate: gateViewWire(view), instance: instanceWire(instance) }
 }
 
 function gateId(description: string): Param<string | null> {

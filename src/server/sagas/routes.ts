@@ -1,14 +1,9 @@
 /** /v1/sagas: all of them in one list, in the words of the views; resumed and cancelled. POST /v1/instances starts one. */
-import type { EngineApi } from '../../engine/api.ts'
 import { idOf, pageSize, parsed, storedText, wordOf } from '../../http/describe/params.ts'
-import { isId } from '../../http/query.ts'
-import { notFound } from '../../http/request-error.ts'
-import { SAGA_STATES, type SagaRow } from '../../model/sagas.ts'
-import { actorOf, type Caller } from '../../operations/caller.ts'
-import { sagaView } from '../../operations/saga-view.ts'
-import { cancelSaga, retrySaga } from '../../operations/sagas.ts'
+import { SAGA_STATES } from '../../model/sagas.ts'
+import { cancelSaga, listRefused, listSagas, retrySaga, showSaga } from '../../operations/sagas/sagas.ts'
 import { RefusedList, refusedWire, SagaList, SagaReply, sagaViewWire, sagaWire } from '../../wire/saga.ts'
-import { type Value, whole } from '../../wire/schema.ts'
+import { whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
 import { refusing } from '../instances/problem.ts'
@@ -23,6 +18,7 @@ export const SAGA_ROUTES = [
     {
       tag: 'Sagas',
       summary: 'All sagas, newest first',
+      does: listSagas,
       description: 'As the view `saga.workflow_instance` has them.',
       query: {
         state: wordOf(SAGA_STATES, null, 'Only these.'),
@@ -33,14 +29,9 @@ export const SAGA_ROUTES = [
       answers: { '200': { description: 'A page of them.', schema: SagaList } },
       errors: ['invalid_request'],
     },
-    async ({ query, caller: { tenant } }, { engine }) => {
-      const { limit } = query
-      const rows = await engine.queries.sagas.list({ ...query, tenant, limit: limit + 1 })
-      const shown = rows.slice(0, limit)
-      return {
-        sagas: wireEach(engine.faults, shown, sagaWire),
-        next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
-      }
+    async ({ query, perform }, { faults }) => {
+      const { rows, more } = await perform(listSagas, query)
+      return { sagas: wireEach(faults, rows, sagaWire), next_before: more ? (rows.at(-1)?.id ?? null) : null }
     },
   ),
 
@@ -49,11 +40,12 @@ export const SAGA_ROUTES = [
     {
       tag: 'Sagas',
       summary: 'One saga with its steps',
+      does: showSaga,
       description: 'Steps as the view `saga.workflow_step` has them; the undo of step i has the index −(i + 1).',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'invalid_request'],
     },
-    async ({ params, caller }, { engine }) => show(engine, (await find(engine, params.id, caller)).id),
+    async ({ params, perform }) => sagaViewWire(await perform(showSaga, params)),
   ),
 
   route(
@@ -61,6 +53,7 @@ export const SAGA_ROUTES = [
     {
       tag: 'Sagas',
       summary: 'Go on with a saga that stopped',
+      does: retrySaga,
       description:
         'In place, at the step or the compensation that failed or stayed silent, under the same step id. `open_effects` of a ' +
         'saga whose rollback stopped names what is not known to be undone.',
@@ -68,11 +61,7 @@ export const SAGA_ROUTES = [
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict', 'invalid_request'],
     },
-    async ({ params, caller }, { engine }) => {
-      const { id } = await find(engine, params.id, caller)
-      await refusing('retry', id, retrySaga(engine, id, actorOf(caller)))
-      return show(engine, id)
-    },
+    async ({ params: { id }, perform }) => sagaViewWire(await refusing('retry', id, perform(retrySaga, { id }))),
   ),
 
   route(
@@ -80,6 +69,7 @@ export const SAGA_ROUTES = [
     {
       tag: 'Sagas',
       summary: 'Cancel a saga',
+      does: cancelSaga,
       description:
         'Nothing further is sent; what is in flight is awaited; what was done is undone. A step in flight that stays silent ' +
         'ends the saga `failed`, unless it says `onSilence: compensate`.',
@@ -87,11 +77,7 @@ export const SAGA_ROUTES = [
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict', 'invalid_request'],
     },
-    async ({ params, caller }, { engine }) => {
-      const { id } = await find(engine, params.id, caller)
-      await refusing('cancel', id, cancelSaga(engine, id, actorOf(caller)))
-      return show(engine, id)
-    },
+    async ({ params: { id }, perform }) => sagaViewWire(await refusing('cancel', id, perform(cancelSaga, { id }))),
   ),
 
   route(
@@ -99,8 +85,8 @@ export const SAGA_ROUTES = [
     {
       tag: 'Sagas',
       summary: 'Messages on NATS that were refused',
+      does: listRefused,
       description: 'Unknown or mismatched ids, invalid JSON, duplicates: the last 10,000, newest first.',
-      does: 'admin',
       query: {
         limit: pageSize(),
         before: parsed(NEXT, whole({ minimum: 0 }), placeIn, 'is a whole number of at least 0'),
@@ -108,10 +94,9 @@ export const SAGA_ROUTES = [
       answers: { '200': { description: 'A page of them.', schema: RefusedList } },
       errors: ['invalid_request'],
     },
-    async ({ query: { limit, before } }, { engine }) => {
-      const rows = await engine.commands.refused.list({ limit: limit + 1, before })
-      const shown = rows.slice(0, limit)
-      return { messages: shown.map(refusedWire), next_before: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+    async ({ query, perform }) => {
+      const { rows, more } = await perform(listRefused, query)
+      return { messages: rows.map(refusedWire), next_before: more ? (rows.at(-1)?.id ?? null) : null }
     },
   ),
 ]
@@ -119,16 +104,4 @@ export const SAGA_ROUTES = [
 function placeIn(text: string): number | null {
   const value = Number(text)
   return Number.isSafeInteger(value) && value >= 0 ? value : null
-}
-
-async function find(engine: EngineApi, given: string, { tenant }: Caller): Promise<SagaRow> {
-  const row = isId(given) ? await engine.queries.sagas.get(given.toLowerCase()) : null
-  if (row !== null && (tenant === null || row.tenantId === tenant)) return row
-  throw notFound('saga', given, isId(given) ? undefined : 'The id of a saga is a UUID.')
-}
-
-async function show(engine: EngineApi, id: string): Promise<Value<typeof SagaReply>> {
-  const saga = await engine.queries.sagas.get(id)
-  if (saga === null) throw notFound('saga', id)
-  return sagaViewWire(await sagaView(engine, saga))
 }

@@ -1,6 +1,6 @@
 /** Rollbacks that stop, continue in place, and never claim to be complete while an effect may remain. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openEffects } from '../../../src/operations/saga-view.ts'
+import { openEffects } from '../../../src/operations/sagas/view.ts'
 import { PLACES } from '../drive.ts'
 import { DEADLINE, RESEND, Stage, sagaNet, step } from './stage.ts'
 

@@ -1,12 +1,17 @@
 /** definitions ls | show | retire: the deployed definitions. */
 import type { Command } from 'commander'
-import type { EngineApi } from '../../../engine/api.ts'
 import type { DefinitionHead, DefinitionRow } from '../../../model/definitions.ts'
-import type { Catalog } from '../../../operations/definitions/catalog.ts'
+import { storeTime } from '../../../operations/clock.ts'
+import {
+  listDefinitions,
+  listVersions,
+  retireDefinition,
+  showDefinition,
+} from '../../../operations/definitions/definitions.ts'
+import type { Perform } from '../../../operations/operation.ts'
 import { definitionWire, sourceWire } from '../../../wire/definition.ts'
 import { json } from '../../../wire/value.ts'
-import { actor } from '../../lookup.ts'
-import { withEngine } from '../../process/connect.ts'
+import { withOperations } from '../../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../../terminal/act.ts'
 import { EXIT } from '../../terminal/failure.ts'
 import { harmless, type Terminal } from '../../terminal/terminal.ts'
@@ -33,12 +38,12 @@ export function defineDefinitions(program: Command): void {
     .option('--limit <n>', 'how many', wholeNumber(1, 'limit'), 50)
   jsonOption(storeOptions(ls)).action(
     act<ListOptions>((terminal, options) =>
-      withEngine(options, async ({ queries }) => {
+      withOperations(options, async (perform) => {
         const { dialect = null, limit } = options
-        const rows = await queries.definitions.list({ tenant: null, name: null, dialect, limit, before: null })
+        const { rows } = await perform(listDefinitions, { dialect, limit, before: null })
         if (terminal.json) terminal.data({ definitions: rows.map(definitionWire) })
         else if (rows.length === 0) terminal.print('no definitions in service; `petrel deploy FILE` puts one in')
-        else list(terminal, rows, await queries.now())
+        else list(terminal, rows, await perform(storeTime, null))
         return EXIT.ok
       }),
     ),
@@ -56,11 +61,11 @@ function defineShow(definitions: Command): void {
     .option('--source', 'print only its text')
   jsonOption(storeOptions(show)).action(
     act<OneOptions, readonly [string]>((terminal, options, name) =>
-      withEngine(options, async (engine) => {
-        const row = await find(engine, name, options)
+      withOperations(options, async (perform) => {
+        const row = await perform(showDefinition, { name, version: options.version ?? null })
         if (terminal.json) terminal.data({ definition: sourceWire(row) })
         else if (options.source === true) terminal.print(row.source.replace(/\n$/, ''))
-        else await print(terminal, engine, row)
+        else await print(terminal, perform, row)
         return EXIT.ok
       }),
     ),
@@ -75,9 +80,8 @@ function defineRetire(definitions: Command): void {
     .option('--version <version>', 'only this one (default: all)')
   jsonOption(storeOptions(retire)).action(
     act<OneOptions, readonly [string]>((terminal, options, name) =>
-      withEngine(options, async (engine) => {
-        const catalog = await catalogOf(engine)
-        const rows = await catalog.retire({ tenant: null, name, version: options.version ?? null, actor: actor() })
+      withOperations(options, async (perform) => {
+        const rows = await perform(retireDefinition, { name, version: options.version ?? null })
         if (terminal.json) terminal.data({ definitions: rows.map(definitionWire) })
         else terminal.print(`${name} is retired: ${versions(rows)}; deploying it again puts it back`)
         return EXIT.ok
@@ -88,20 +92,6 @@ function defineRetire(definitions: Command): void {
 
 function versions(rows: readonly DefinitionHead[]): string {
   return `${rows.length === 1 ? 'version' : 'versions'} ${rows.map((row) => row.version).join(', ')}`
-}
-
-async function catalogOf(engine: EngineApi): Promise<Catalog> {
-  const { Catalog } = await import('../../../operations/definitions/catalog.ts')
-  return new Catalog({ engine, logger: null })
-}
-
-async function find(
-  engine: EngineApi,
-  name: string,
-  { version = null }: { readonly version?: string | null },
-): Promise<DefinitionRow> {
-  const { findDefinition } = await import('../../../server/definitions/find.ts')
-  return findDefinition(await catalogOf(engine), { tenant: null, name, version })
 }
 
 function list(terminal: Terminal, rows: readonly DefinitionHead[], now: number): void {
@@ -125,7 +115,7 @@ function list(terminal: Terminal, rows: readonly DefinitionHead[], now: number):
   )
 }
 
-async function print(terminal: Terminal, engine: EngineApi, row: DefinitionRow): Promise<void> {
+async function print(terminal: Terminal, perform: Perform, row: DefinitionRow): Promise<void> {
   terminal.print(
     `${terminal.paint('bold', harmless(row.name))} ${harmless(row.version)}  ${terminal.paint('dim', row.dialect)}`,
   )
@@ -136,9 +126,7 @@ async function print(terminal: Terminal, engine: EngineApi, row: DefinitionRow):
   terminal.print(
     `used      ${row.usedAt === null ? 'not yet: its text may still be replaced' : `since ${clock(row.usedAt)}: its text stays`}`,
   )
-  const { definitions } = engine.queries
-  const query = { tenant: null, name: row.name, dialect: null, limit: MOST_VERSIONS, before: null }
-  const all = await definitions.list(query)
+  const { rows: all } = await perform(listVersions, { name: row.name, limit: MOST_VERSIONS, before: null })
   if (all.length < 2) return
   terminal.print()
   terminal.table(

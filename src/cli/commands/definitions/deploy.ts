@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { PetrelError } from '../../../kernel/errors.ts'
 import { DefinitionError } from '../../../notations/source/mistakes.ts'
-import type { Catalog, Deployed } from '../../../operations/definitions/catalog.ts'
+import type { Deployed } from '../../../operations/definitions/catalog.ts'
+import { deployDefinition } from '../../../operations/definitions/definitions.ts'
+import type { Perform } from '../../../operations/operation.ts'
 import { deployedWire } from '../../../wire/definition.ts'
-import { actor } from '../../lookup.ts'
-import { connect } from '../../process/connect.ts'
+import { withOperations } from '../../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../../terminal/act.ts'
 import { describeFailure, EXIT, type Failed, problemLines } from '../../terminal/failure.ts'
 import { readDefinitionText } from '../../terminal/file.ts'
@@ -26,28 +27,28 @@ interface Tried {
 
 async function deploy(terminal: Terminal, options: Shared, files: readonly string[]): Promise<number> {
   const texts = files.map((file) => ({ file: file === '-' ? 'stdin' : file, text: readDefinitionText(file) }))
-  const { Catalog } = await import('../../../operations/definitions/catalog.ts')
-  const engine = await connect(options, { create: true, engine: { sweep: false } })
-  try {
-    const tried = await deployAll(new Catalog({ engine, logger: null }), texts)
-    if (terminal.json) terminal.data(tried.length === 1 ? wire(tried[0] as Tried) : tried.map(wire))
-    else for (const one of tried) print(terminal, one)
-    return exitOf(tried)
-  } finally {
-    await engine.close()
-  }
+  return withOperations(
+    options,
+    async (perform) => {
+      const tried = await deployAll(perform, texts)
+      if (terminal.json) terminal.data(tried.length === 1 ? wire(tried[0] as Tried) : tried.map(wire))
+      else for (const one of tried) print(terminal, one)
+      return exitOf(tried)
+    },
+    { create: true },
+  )
 }
 
 /** Files may refer to one another, in any order: failed ones are retried as long as others succeed. */
 async function deployAll(
-  catalog: Catalog,
+  perform: Perform,
   texts: readonly { readonly file: string; readonly text: string }[],
 ): Promise<readonly Tried[]> {
   const done = new Map<string, Tried['outcome']>()
   for (let left = texts; left.length > 0; ) {
     const failed: (typeof texts)[number][] = []
     for (const one of left) {
-      const outcome = await deployOne(catalog, one)
+      const outcome = await deployOne(perform, one)
       done.set(one.file, outcome)
       if (outcome instanceof DefinitionError) failed.push(one)
     }
@@ -58,11 +59,11 @@ async function deployAll(
 }
 
 async function deployOne(
-  catalog: Catalog,
+  perform: Perform,
   one: { readonly file: string; readonly text: string },
 ): Promise<Tried['outcome']> {
   try {
-    return await catalog.deploy({ ...one, tenant: null, actor: actor() })
+    return await perform(deployDefinition, one)
   } catch (error) {
     if (error instanceof DefinitionError || error instanceof PetrelError) return error
     throw error

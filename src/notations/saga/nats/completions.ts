@@ -11,14 +11,18 @@
  */
 import type { EngineApi } from '../../../engine/api.ts'
 import type { Logger } from '../../../kernel/logger.ts'
+import type { Operations } from '../../../operations/operation.ts'
+import { completeRun } from '../../../operations/runs/change.ts'
 import { type Fields, readBody } from './body.ts'
 import { readCompletion } from './completion.ts'
 import { refusalOf } from './failure.ts'
 import { again, type Message, type Verdict } from './message.ts'
 import { type About, NOBODY, noteRefused } from './refusal.ts'
+import { senderOf } from './sender.ts'
 
 export interface CompletionsParams {
   readonly engine: EngineApi
+  readonly operations: Operations
   readonly logger: Logger | null
   readonly maxBytes: number
 }
@@ -27,12 +31,14 @@ export interface CompletionsParams {
 const MOST_EARLY = 20
 
 export async function takeCompletion(params: CompletionsParams, message: Message): Promise<Verdict> {
-  const { engine, logger, maxBytes } = params
+  const { engine, operations, logger, maxBytes } = params
   let about = NOBODY
   try {
     const fields = readBody(message.data, maxBytes)
     about = saysOfItself(fields)
-    await engine.complete(readCompletion(fields))
+    // Who may publish here is for NATS to decide; the ids say which saga and step it belongs to.
+    const sender = senderOf('work', { subject: null, tenant: null })
+    await operations.perform(sender, completeRun, readCompletion(fields))
     return 'done'
   } catch (error) {
     const refused = refusalOf(error, message)

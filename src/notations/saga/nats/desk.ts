@@ -1,11 +1,14 @@
 /** Answers requests about sagas; each request is answered by one of all the processes. */
 import type { Msg, Subscription } from '@nats-io/transport-node'
+import type { EngineApi } from '../../../engine/api.ts'
+import { NO_TENANT } from '../../../operations/caller.ts'
 import { jsonText } from '../../../wire/json-text.ts'
-import { answerControl, type ControlParams, NO_TENANT } from './control.ts'
+import { answerControl, type ControlParams } from './control.ts'
 import type { Link } from './link.ts'
 import { CONTROL_GROUP, CONTROLS, type Control, type ControlReach, type Names } from './names.ts'
 
 export interface DeskParams extends ControlParams {
+  readonly engine: EngineApi
   readonly link: Link
   readonly names: Names
   readonly reach: ControlReach

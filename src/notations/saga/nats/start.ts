@@ -7,15 +7,18 @@ import type { EngineApi } from '../../../engine/api.ts'
 import type { Logger } from '../../../kernel/logger.ts'
 import type { Started } from '../../../model/start.ts'
 import type { Json } from '../../../net/net.ts'
-import { startSaga } from '../../../operations/sagas.ts'
+import type { Operations } from '../../../operations/operation.ts'
+import { startSaga } from '../../../operations/sagas/sagas.ts'
 import { type Fields, idOf, jsonOf, need, readBody, textOf, wrong } from './body.ts'
 import { refusalOf } from './failure.ts'
 import type { Message, Verdict } from './message.ts'
 import { HEADERS } from './names.ts'
 import { NOBODY, noteRefused } from './refusal.ts'
+import { senderOf } from './sender.ts'
 
 export interface StartsParams {
   readonly engine: EngineApi
+  readonly operations: Operations
   readonly logger: Logger | null
   readonly maxBytes: number
   reply(subject: string, answer: Json): void
@@ -32,7 +35,7 @@ interface Start {
 }
 
 export async function takeStart(params: StartsParams, message: Message): Promise<Verdict> {
-  const { engine, logger, maxBytes } = params
+  const { engine, operations, logger, maxBytes } = params
   const replyTo = message.header(HEADERS.replyTo)
   const reply = (answer: Json): void => {
     if (replyTo !== null) params.reply(replyTo, answer)
@@ -41,7 +44,7 @@ export async function takeStart(params: StartsParams, message: Message): Promise
   try {
     const fields = readBody(message.data, maxBytes)
     instanceId = typeof fields['instance_id'] === 'string' ? fields['instance_id'] : null
-    const { id, created } = await start(engine, readStart(fields))
+    const { id, created } = await start(operations, readStart(fields))
     reply({ ok: true, instance_id: id, created })
   } catch (error) {
     const refused = refusalOf(error, message)
@@ -68,14 +71,13 @@ function readStart(fields: Fields): Start {
   }
 }
 
-function start(engine: EngineApi, asked: Start): Promise<Started> {
+/** NATS protects subjects: a sender that may publish a start may start for any tenant. */
+function start(operations: Operations, asked: Start): Promise<Started> {
   const { type, version, request, id, correlationId, tenant, createdBy } = asked
-  return startSaga(engine, {
+  return operations.perform(senderOf('enqueue', { subject: createdBy, tenant }), startSaga, {
     name: type,
     version,
     request,
-    tenant,
-    actor: createdBy,
     ...(id === undefined ? {} : { id }),
     ...(correlationId === undefined ? {} : { correlationId }),
   })

@@ -11,6 +11,7 @@ import { PetrelError } from '../../../kernel/errors.ts'
 import { MAX_JSON_BYTES } from '../../../kernel/limits.ts'
 import type { Logger } from '../../../kernel/logger.ts'
 import { sleep } from '../../../kernel/sleep.ts'
+import { Operations } from '../../../operations/operation.ts'
 import { takeCompletion } from './completions.ts'
 import { type Address, connectionOptions, connectPersistently } from './connect.ts'
 import { Desk } from './desk.ts'
@@ -102,7 +103,7 @@ export class Transport implements SagaTransport {
     const maxBytes = this.#options.maxBytes ?? MAX_BYTES
     const names = this.#names
     const link = new Link(nc, logger)
-    const shared = { engine, logger, maxBytes }
+    const shared = { engine, operations: new Operations({ engine, logger }), logger, maxBytes }
     const presence = new Presence({ link, names, logger })
     // Only when the process has started: commands published on an earlier connection have their interval.
     const alone = this.#served ? async () => false : () => presence.alone()

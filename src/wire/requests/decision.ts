@@ -1,6 +1,6 @@
 /** What a person says about a gate. */
 import type { Json } from '../../net/net.ts'
-import { anything, optional, text } from '../../wire/schema.ts'
+import { anything, optional, text } from '../schema.ts'
 
 export const DECISION = {
   answer: optional(anything('What the gate gives as its result; must fit its form.')),

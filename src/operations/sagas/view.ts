@@ -1,8 +1,8 @@
 /** One saga as it is shown, with what its rollback left undone. Apart from the catalog: a command that only shows a saga need not load the parser of definitions. */
-import type { EngineApi } from '../engine/api.ts'
-import type { OpenEffect, SagaRow, SagaView } from '../model/sagas.ts'
-import type { Place } from '../net/marking.ts'
-import { SLOT } from '../net/slots.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import type { OpenEffect, SagaRow, SagaView } from '../../model/sagas.ts'
+import type { Place } from '../../net/marking.ts'
+import { SLOT } from '../../net/slots.ts'
 
 /** With its steps, and what its rollback has not undone. */
 export async function sagaView(engine: EngineApi, saga: SagaRow): Promise<SagaView> {
