@@ -11,12 +11,12 @@ import { type Caller, holderOf } from '../../../operations/caller.ts'
 import { type Body, refuseMistakes } from '../../../wire/mistaken.ts'
 import { BodyNotes, kindOf, Part } from '../../source/reader.ts'
 import { readAck, readBeat, readFetch, readNack, testDirective } from '../compile/worker.ts'
-import { jobWire } from '../project/job-wire.ts'
 import { jobState, startsOf } from '../project/state.ts'
 import { timeText } from '../project/time.ts'
 import type { OjsContext } from './context.ts'
 import { jobProblem } from './jobs/job-problem.ts'
 import { jobDeliveries, maySee } from './jobs/job-reply.ts'
+import { jobWire } from './wire/job.ts'
 
 const MOST_REPORTS = 1000
 

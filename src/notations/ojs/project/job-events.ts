@@ -10,7 +10,7 @@ import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { keptMeta } from './envelope.ts'
 import type { EventData, Subjects, Telling, Workflow } from './events.ts'
-import { errorObject } from './job-wire.ts'
+import { errorObject } from './failures.ts'
 import { timeText } from './time.ts'
 import { placeEvent } from './workflow-events.ts'
 

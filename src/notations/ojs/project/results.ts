@@ -12,8 +12,18 @@ import type { Reading } from '../../interface/projection.ts'
 import { kindOf, type Nets, nameOf, netOf, netsOf } from '../compile/nets.ts'
 import type { Kind } from '../compile/tree.ts'
 import { workflowId } from '../compile/workflow-id.ts'
-import type { JobWorkflow } from './job-wire.ts'
+import type { JsonObject } from './envelope.ts'
 import { indexOf, keyed, listed, type Values, valuesOf } from './values.ts'
+
+/** What a job knows of its workflow. */
+export interface JobWorkflow {
+  readonly workflowId: string
+  /** null: a callback. */
+  readonly workflowStep: number | null
+  /** null: not read, because nobody is about to execute it. */
+  readonly parentResults: readonly Json[] | null
+  readonly workflow: JsonObject
+}
 
 /** For runs of workflows, by run id. Few statements however many runs; none of them grows with the number of runs. */
 export async function workflowParts(

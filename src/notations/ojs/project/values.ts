@@ -10,7 +10,7 @@ import type { Failure } from '../../../net/marking.ts'
 import type { Json } from '../../../net/net.ts'
 import { SLOT } from '../../../net/slots.ts'
 import type { Reading } from '../../interface/projection.ts'
-import { errorCode } from './job-wire.ts'
+import { errorCode } from './failures.ts'
 import { startsOf } from './state.ts'
 
 /** Results read for one call; what lies beyond is named by a reference instead. */

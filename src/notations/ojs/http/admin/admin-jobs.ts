@@ -11,7 +11,6 @@ import { PAGE_BYTES } from '../../../../model/shown.ts'
 import type { Failure } from '../../../../net/marking.ts'
 import { actorOf } from '../../../../operations/caller.ts'
 import type { Body } from '../../../../wire/mistaken.ts'
-import type { JsonObject } from '../../project/envelope.ts'
 import { stateBeforeCancel } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
 import { BulkOperations, type BulkParams, type Operation, operationWire } from '../bulk.ts'
@@ -21,6 +20,7 @@ import { jobProblem } from '../jobs/job-problem.ts'
 import { JOB_FILTERS, type JobFilter, readJobFilter, readTime, WAITING } from '../jobs/job-query.ts'
 import { findRun, jobReplies } from '../jobs/job-reply.ts'
 import { PAGE_PARAMS } from '../paging.ts'
+import type { JobWire } from '../wire/job.ts'
 
 const ADMIN = { config: { access: { scope: 'admin' as const } } }
 
@@ -215,11 +215,11 @@ export async function list({ engine }: OjsContext, request: FastifyRequest, filt
   return { items: jobs, jobs, pagination: { ...pagination, ...many } }
 }
 
-async function detail({ engine }: OjsContext, request: FastifyRequest<ById>): Promise<JsonObject> {
+async function detail({ engine }: OjsContext, request: FastifyRequest<ById>): Promise<JobWire> {
   const [run, now] = await Promise.all([findRun(engine, request.params.id, request.caller), engine.queries.now()])
   const [job] = await jobReplies(engine, [run], { now, results: true, saved: true })
-  const { errors = [], retry } = job as JsonObject
-  return { ...job, errors, ...(retry === undefined ? {} : { retry_policy: retry }) }
+  const { errors = [], retry } = job as JobWire
+  return { ...(job as JobWire), errors, ...(retry === undefined ? {} : { retry_policy: retry }) }
 }
 
 async function again({ engine }: OjsContext, { id }: RunRow, actor: string | null): Promise<object> {

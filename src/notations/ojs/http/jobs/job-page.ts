@@ -6,12 +6,12 @@ import { RequestError } from '../../../../http/request-error.ts'
 import { MAX_COUNTED } from '../../../../kernel/limits.ts'
 import type { RunQuery } from '../../../../model/queries/queries.ts'
 import { PAGE_BYTES } from '../../../../model/shown.ts'
-import type { JsonObject } from '../../project/envelope.ts'
 import { pageWire, readPage } from '../paging.ts'
+import type { JobWire } from '../wire/job.ts'
 import { jobReplies } from './job-reply.ts'
 
 export interface JobPage {
-  readonly jobs: readonly JsonObject[]
+  readonly jobs: readonly JobWire[]
   readonly total: number
   readonly pagination: object
 }

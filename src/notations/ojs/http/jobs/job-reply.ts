@@ -10,10 +10,9 @@ import type { RunError, RunRow } from '../../../../model/rows.ts'
 import type { Failure } from '../../../../net/marking.ts'
 import type { Caller } from '../../../../operations/caller.ts'
 import { placeholder } from '../../../../wire/json-text.ts'
-import type { JsonObject } from '../../project/envelope.ts'
-import { type JobFailure, jobWire } from '../../project/job-wire.ts'
 import { workflowParts, workflowPlaces } from '../../project/results.ts'
 import { checkpointWire } from '../checkpoint-wire.ts'
+import { type JobFailure, type JobWire, jobWire } from '../wire/job.ts'
 
 /** The history has them all; a reply shows the newest. */
 const FAILURES_SHOWN = 25
@@ -26,19 +25,19 @@ export interface JobReplyHow {
   readonly saved?: boolean
 }
 
-type Shown = { readonly job: JsonObject } | { readonly run: RunRow; readonly error: unknown }
+type Shown = { readonly job: JobWire } | { readonly run: RunRow; readonly error: unknown }
 
 /** For one that cannot be shown there is an entry with its id and the code `unreadable`. */
 export async function jobReplies(
   engine: EngineApi,
   runs: readonly RunRow[],
   how: JobReplyHow,
-): Promise<readonly JsonObject[]> {
+): Promise<readonly JobWire[]> {
   return (await jobsOf(engine, runs, how)).map((one) => {
     if ('job' in one) return one.job
     const { run, error } = one
     engine.faults.note('unreadable_row', run.id, error)
-    return { id: run.id, type: run.type, queue: run.queue, ...(placeholder(error) as unknown as JsonObject) }
+    return { id: run.id, type: run.type, queue: run.queue, ...placeholder(error) } as unknown as JobWire
   })
 }
 

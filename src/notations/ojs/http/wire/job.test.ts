@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { newRun } from '../../../engine/fold/run/runs.ts'
-import type { RunRow } from '../../../model/rows.ts'
-import { BodyNotes } from '../../source/reader.ts'
-import { enqueueParams, readJob } from '../compile/job.ts'
-import { errorObject, jobWire } from './job-wire.ts'
+import { newRun } from '../../../../engine/fold/run/runs.ts'
+import type { RunRow } from '../../../../model/rows.ts'
+import { BodyNotes } from '../../../source/reader.ts'
+import { enqueueParams, readJob } from '../../compile/job.ts'
+import { errorObject } from '../../project/failures.ts'
+import { jobWire } from './job.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 const ID = '019461a8-1a2b-7c3d-8e4f-5a6b7c8d9e0f'

@@ -1,22 +1,143 @@
 /** A run as the job it is on the wire: options flat beside the rest, what has not happened yet left out. */
 
-import { readStored } from '../../../kernel/json-limits.ts'
-import { unscopedName } from '../../../kernel/scoped-names.ts'
-import { retriedRun } from '../../../model/retried-runs.ts'
-import type { RunRow } from '../../../model/rows.ts'
-import type { Failure } from '../../../net/marking.ts'
-import type { Json, Retry } from '../../../net/net.ts'
-import { UNNAMED } from '../compile/names.ts'
-import { retryWire } from '../compile/retry.ts'
-import { type Envelope, type JsonObject, keptMeta } from './envelope.ts'
-import { type JobState, jobState, startsOf } from './state.ts'
-import { timeText } from './time.ts'
+import { readStored } from '../../../../kernel/json-limits.ts'
+import { unscopedName } from '../../../../kernel/scoped-names.ts'
+import { retriedRun } from '../../../../model/retried-runs.ts'
+import type { RunRow } from '../../../../model/rows.ts'
+import type { Failure } from '../../../../net/marking.ts'
+import type { Json, Retry } from '../../../../net/net.ts'
+import {
+  anything,
+  flag,
+  list,
+  named,
+  number,
+  object,
+  optional,
+  text,
+  time,
+  uuid,
+  type Value,
+  whole,
+  word,
+} from '../../../../wire/schema.ts'
+import { UNNAMED } from '../../compile/names.ts'
+import { retryWire } from '../../compile/retry.ts'
+import { type Envelope, keptMeta } from '../../project/envelope.ts'
+import { errorObject } from '../../project/failures.ts'
+import type { JobWorkflow as JobPlace } from '../../project/results.ts'
+import { JOB_STATES, type JobState, jobState, startsOf } from '../../project/state.ts'
+import { timeText } from '../../project/time.ts'
+import { RetryPolicy, UniquePolicy } from './job-request.ts'
+
+const ANY_OBJECT = anything({ type: 'object' })
+
+const JobWorkflow = named(
+  'JobWorkflow',
+  object({
+    id: text(),
+    root_id: text('The outermost workflow.'),
+    type: text({ description: 'chain, group or batch; of another notation its name.' }),
+    name: optional(text()),
+    step_index: optional(whole('Of a chain.')),
+    job_index: optional(whole('Of a group or batch.')),
+    callback: optional(text('Of a callback: which.')),
+    parent_results: optional(
+      anything({ type: 'object', description: 'The same results keyed by position: `{"0": …}`.' }),
+    ),
+    outer_results: optional(anything({ type: 'object', description: 'Results of the workflow around this one.' })),
+    results_truncated: optional(flag('Not all results are here.')),
+  }),
+)
+
+/** As a nack may send it, and as a job shows it. */
+export const JobError = named(
+  'JobError',
+  object({
+    attempt: optional(whole()),
+    code: text('What kind of failure: handler_error, timeout, visibility_timeout …'),
+    type: optional(text('Which error; retry policies match it.')),
+    message: text(),
+    category: optional(text('transient, agent, timeout, validation, external or governance; policies may name them.')),
+    retryable: optional(flag()),
+    details: optional(anything('Whatever the worker added.')),
+    occurred_at: optional(time()),
+  }),
+)
+
+/** Of a failed attempt. */
+type JobErrorWire = Value<typeof JobError>
+
+const TIMES = {
+  scheduled_at: optional(time()),
+  expires_at: optional(time()),
+  created_at: time(),
+  enqueued_at: optional(time()),
+  started_at: optional(time()),
+  next_attempt_at: optional(time()),
+  completed_at: optional(time()),
+  cancelled_at: optional(time()),
+  discarded_at: optional(time()),
+}
+
+export const Job = named(
+  'Job',
+  object(
+    {
+      specversion: text(),
+      id: uuid(),
+      type: text(),
+      state: word(JOB_STATES),
+      queue: text(),
+      args: list(anything('Any JSON.')),
+      meta: ANY_OBJECT,
+      priority: whole(),
+      attempt: whole('Starts so far; 0 until it is first fetched.'),
+      max_attempts: optional(whole()),
+      timeout_ms: optional(whole()),
+      timeout: optional(whole('The same.')),
+      grace_period_ms: optional(whole('From the end of `timeout_ms` until the attempt fails.')),
+      grace_period: optional(number('The same in seconds.')),
+      visibility_timeout_ms: optional(whole()),
+      tags: optional(list(text())),
+      retry: optional(RetryPolicy),
+      unique: optional(UniquePolicy),
+      rate_limit: optional(ANY_OBJECT),
+      metadata: optional(ANY_OBJECT),
+      options: optional(anything({ type: 'object', description: 'Options that this server does not know.' })),
+      ...TIMES,
+      result: optional(anything('What the worker returned.')),
+      error: optional(JobError),
+      errors: optional(list(JobError, 'Failed attempts, oldest first.')),
+      retry_delay_ms: optional(whole()),
+      worker_id: optional(text('Who holds it, while it is active.')),
+      workflow_id: optional(text('The workflow it belongs to.')),
+      workflow_step: optional(whole()),
+      parent_results: optional(list(anything('A result, or null.'), 'Results of what came before, by position.')),
+      workflow: optional(JobWorkflow),
+      retry_of: optional(text('The job that this one tries again.')),
+      checkpoint: optional(
+        anything({ type: 'object', description: 'What it saved before: its handler goes on from there.' }),
+      ),
+      tenant: optional(text()),
+      initiator: optional(text('Who enqueued it.')),
+    },
+    'Fields that do not apply yet are left out.',
+  ),
+)
+
+/** With the attributes that this server does not know. */
+export type JobWire = Value<typeof Job> & { readonly [attribute: string]: unknown }
+
+export const JobReply = named('JobReply', object({ job: Job }))
+
+type Part = Partial<Value<typeof Job>>
 
 export interface JobExtras {
   readonly now: number
   /** Failed executions since it was enqueued (or taken back out of the dead letters), oldest first. */
   readonly failures?: readonly JobFailure[]
-  readonly workflow?: JobWorkflow
+  readonly workflow?: JobPlace
   readonly checkpoint?: Json
   /** Known to whoever just reported the failure; else taken from the last of `failures`. */
   readonly retryDelayMs?: number | null
@@ -31,17 +152,7 @@ export interface JobFailure {
   readonly retryDelayMs: number | null
 }
 
-/** What a job knows of its workflow. */
-export interface JobWorkflow {
-  readonly workflowId: string
-  /** null: a callback. */
-  readonly workflowStep: number | null
-  /** null: not read, because nobody is about to execute it. */
-  readonly parentResults: readonly Json[] | null
-  readonly workflow: JsonObject
-}
-
-export function jobWire(run: RunRow, extras: JobExtras): JsonObject {
+export function jobWire(run: RunRow, extras: JobExtras): JobWire {
   const { meta, envelope, initiator, graceMs } = keptMeta(run.meta)
   const state = jobState(run, extras.now)
   const { checkpoint, workflow } = extras
@@ -75,25 +186,25 @@ export function jobWire(run: RunRow, extras: JobExtras): JsonObject {
 }
 
 /** A run made by the SDK may hold any JSON: it is the one argument then. */
-function argsOf(run: RunRow): Json {
+function argsOf(run: RunRow): readonly Json[] {
   const payload = readStored(run.payload)
-  return Array.isArray(payload) ? payload : [payload]
+  return Array.isArray(payload) ? (payload as readonly Json[]) : [payload]
 }
 
 /** `timeout` in milliseconds too: the official client aborts after job.timeout milliseconds. */
-function timeoutWire({ timeoutMs }: RunRow, graceMs: number): JsonObject {
+function timeoutWire({ timeoutMs }: RunRow, graceMs: number): Part {
   if (timeoutMs === null) return {}
   const soft = timeoutMs - graceMs
   const grace = graceMs === 0 ? {} : { grace_period_ms: graceMs, grace_period: graceMs / 1000 }
   return { timeout_ms: soft, timeout: soft, ...grace }
 }
 
-function optionsWire(run: RunRow, envelope: Envelope): JsonObject {
+function optionsWire(run: RunRow, envelope: Envelope): Part {
   const retry = run.retry === null ? envelope.retry : retryWire(JSON.parse(run.retry) as Retry)
   return {
     ...(envelope.tags === undefined ? {} : { tags: [...envelope.tags] }),
-    ...(retry === undefined ? {} : { retry }),
-    ...(envelope.unique === undefined ? {} : { unique: envelope.unique }),
+    ...(retry === undefined ? {} : { retry: retry as Value<typeof RetryPolicy> }),
+    ...(envelope.unique === undefined ? {} : { unique: envelope.unique as Value<typeof UniquePolicy> }),
     ...(envelope.rateLimit === undefined ? {} : { rate_limit: envelope.rateLimit }),
     ...(envelope.visibilityTimeoutMs === undefined ? {} : { visibility_timeout_ms: envelope.visibilityTimeoutMs }),
     ...metadataWire(run, envelope),
@@ -101,13 +212,13 @@ function optionsWire(run: RunRow, envelope: Envelope): JsonObject {
   }
 }
 
-function metadataWire(run: RunRow, { metadata, cron }: Envelope): JsonObject {
+function metadataWire(run: RunRow, { metadata, cron }: Envelope): Part {
   if (cron === undefined) return metadata === undefined ? {} : { metadata }
   const given = metadata !== null && typeof metadata === 'object' && !Array.isArray(metadata) ? metadata : {}
   return { metadata: { ...given, cron_name: cron, cron_triggered_at: timeText(run.createdAt) } }
 }
 
-function timesWire(run: RunRow, envelope: Envelope, state: JobState): JsonObject {
+function timesWire(run: RunRow, envelope: Envelope, state: JobState) {
   const scheduledAt = scheduledText(run, envelope, state)
   const started = startsOf(run) === 0 ? null : (run.startedAt ?? run.firstStartedAt)
   const ended = run.finishedAt === null ? null : timeText(run.finishedAt)
@@ -147,7 +258,7 @@ function isExpired(run: RunRow): boolean {
   return run.error !== null && (JSON.parse(run.error) as Failure).code === 'expired'
 }
 
-function outcomeWire(run: RunRow, extras: JobExtras, state: JobState): JsonObject {
+function outcomeWire(run: RunRow, extras: JobExtras, state: JobState): Part {
   const failures = extras.failures ?? []
   const last = failures.at(-1)
   const delay = extras.retryDelayMs ?? last?.retryDelayMs ?? null
@@ -161,7 +272,7 @@ function outcomeWire(run: RunRow, extras: JobExtras, state: JobState): JsonObjec
   }
 }
 
-function lastError(run: RunRow, last: JobFailure | undefined): Json | null {
+function lastError(run: RunRow, last: JobFailure | undefined): JobErrorWire | null {
   if (last !== undefined && run.status !== 'failed') return errorWire(last)
   if (run.error === null)
     return run.lastError === null ? null : errorObject({ code: 'handler_error', message: run.lastError })
@@ -169,39 +280,16 @@ function lastError(run: RunRow, last: JobFailure | undefined): Json | null {
   return last === undefined || last.error.message !== error.message ? errorObject(error) : errorWire(last)
 }
 
-export function errorWire(failure: JobFailure): JsonObject {
+function errorWire(failure: JobFailure): JobErrorWire & { readonly timestamp: string } {
   const at = timeText(failure.at)
   return { attempt: failure.attempt, ...errorObject(failure.error), occurred_at: at, timestamp: at }
 }
 
-/** What happens to leases that are not OJS's own, in OJS's words. */
-const WORDS: { readonly [code: string]: string } = { lease_expired: 'visibility_timeout', worker_lost: 'worker_death' }
-
-export function errorCode(error: Failure): string {
-  return WORDS[error.code] ?? error.code
-}
-
-/** `code` says what kind of failure, `type` which error: clients match either. */
-export function errorObject(error: Failure): JsonObject {
-  const code = errorCode(error)
-  const { details } = error
-  const named = details !== null && typeof details === 'object' && !Array.isArray(details) ? details : {}
-  const errorClass = (named as JsonObject)['error_class']
-  return {
-    code,
-    type: error.type ?? (typeof errorClass === 'string' ? errorClass : code),
-    message: error.message,
-    ...(error.category === undefined ? {} : { category: error.category }),
-    retryable: error.retryable ?? true,
-    ...(details === undefined ? {} : { details }),
-  }
-}
-
-function workflowFields(part: JobWorkflow): JsonObject {
+function workflowFields(part: JobPlace): Part {
   return {
     workflow_id: part.workflowId,
     ...(part.workflowStep === null ? {} : { workflow_step: part.workflowStep }),
     ...(part.parentResults === null ? {} : { parent_results: [...part.parentResults] }),
-    workflow: part.workflow,
+    workflow: part.workflow as Value<typeof JobWorkflow>,
   }
 }
