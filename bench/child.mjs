@@ -13,7 +13,7 @@ if (workload === undefined) throw new Error(`no workload is called '${name}'`)
 /** A module of the build that is no part of the public API. @param {string} path @returns {Promise<any>} */
 const internal = (path) => import(pathToFileURL(join(dist, path)).href)
 
-// Whoever asked is gone, or has its answer: servers and workers that this one started end with it.
+// The parent is gone, or has its answer: servers and workers that this process started end with it.
 process.once('disconnect', () => process.exit())
 
 const store = await benchStore(storeKind, { server, folder, internal })
@@ -33,7 +33,7 @@ async function measure(workload) {
   const loadMs = performance.now() - from
   const bench = { sdk, url: store.url, dist, store, size, meter, loadMs, given, internal }
   const figures = await (workload.opensItself
-    ? workload.run({ ...bench, petrel: /** @type {any} */ (null) })
+    ? workload.run({ ...bench, petrel: /** @type {any} */ (null), engine: null })
     : withPetrel(sdk, bench, workload))
   return { ...figures, ...(await meter.figures()) }
 }
@@ -42,9 +42,15 @@ async function measure(workload) {
 async function withPetrel(sdk, bench, workload) {
   const petrel = await sdk.Petrel.open(bench.url)
   try {
-    bench.meter.watch((await bench.internal('insides.js')).engineOf(petrel).store)
-    return await workload.run({ ...bench, petrel })
+    const engine = engineIn(petrel, await internal('insides.js'))
+    bench.meter.watch(engine.store)
+    return await workload.run({ ...bench, petrel, engine })
   } finally {
     await petrel.close()
   }
+}
+
+/** Builds of before November 2026 show it publicly. @param {any} petrel @param {any} insides */
+function engineIn(petrel, { engineOf }) {
+  return engineOf === undefined ? petrel.engine : engineOf(petrel)
 }

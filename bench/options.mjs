@@ -13,6 +13,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --json [FILE]            also write everything as JSON; without FILE to standard output, the tables then to standard error
   --cpu-prof               profile each workload: .cpuprofile files and the functions that took the most time
   --dist FOLDER            measure this build instead of dist
+  --against FOLDER         also measure this build, the two by turns, and show the ratio of the medians
   --list                   name the workloads
 
 PETREL_BENCH_POSTGRES_URL  a Postgres to use (databases are created on it); else a throw-away one is started
@@ -23,7 +24,8 @@ PETREL_BENCH_TMP           where the SQLite files go; it should be on the disk y
 /**
  * @typedef {{
  *   stores: ('sqlite' | 'postgres')[], only: string[] | null, quick: boolean, repeat: number,
- *   json: string | true | null, cpuProf: boolean, dist: string, list: boolean, help: boolean,
+ *   json: string | true | null, cpuProf: boolean, dist: string,
+ *   against: string | null, list: boolean, help: boolean,
  * }} Options
  */
 
@@ -40,6 +42,7 @@ export function readOptions(args) {
       'json-out': { type: 'boolean', default: false },
       'cpu-prof': { type: 'boolean', default: false },
       dist: { type: 'string' },
+      against: { type: 'string' },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -59,6 +62,7 @@ export function readOptions(args) {
     json: values['json-out'] ? true : (values.json ?? null),
     cpuProf: values['cpu-prof'],
     dist: values.dist === undefined ? fileURLToPath(new URL('../dist', import.meta.url)) : resolve(values.dist),
+    against: values.against === undefined ? null : resolve(values.against),
     list: values.list,
     help: values.help,
   }

@@ -14,7 +14,7 @@ import { readOptions, USAGE } from './options.mjs'
 import { printProfiles } from './profile.mjs'
 import { judge } from './requirements.mjs'
 import { postgresServer } from './server.mjs'
-import { printBare, printJudgement, printSagas, printTable } from './table.mjs'
+import { printBare, printComparison, printJudgement, printSagas, printTable } from './table.mjs'
 import { workloads } from './workload.mjs'
 
 /**
@@ -24,6 +24,7 @@ import { workloads } from './workload.mjs'
  *   server: string,
  *   samples: { [workload: string]: Samples },
  *   counted: { [workload: string]: { readonly [metric: string]: number } },
+ *   against: { [workload: string]: Samples },
  * }} StoreReport
  */
 
@@ -62,6 +63,7 @@ async function main(options) {
       const report = await measureStore({ store, url: server?.url ?? '', chosen: onThis, options, profiles })
       reports.push(report)
       printTable(report, chosen, print)
+      if (options.against !== null) printComparison(report, chosen, print)
       printBare(report, print)
       printSagas(report, print)
     } finally {
@@ -96,13 +98,15 @@ function chosenWorkloads({ only, quick }) {
  */
 async function measureStore({ store, url, chosen, options, profiles }) {
   /** @type {StoreReport} */
-  const report = { store, server: await describeServer(store, url), samples: {}, counted: {} }
+  const report = { store, server: await describeServer(store, url), samples: {}, counted: {}, against: {} }
   /** Figures of earlier workloads, for later ones. @type {{ [name: string]: number }} */
   const given = {}
   /** @returns {Promise<{ [metric: string]: number }>} */
-  const measure = async (/** @type {import('./workload.mjs').Workload} */ workload, counting = false) => {
+  const measure = async (
+    /** @type {import('./workload.mjs').Workload} */ workload,
+    { counting = false, dist = options.dist } = {},
+  ) => {
     const size = options.quick ? workload.size.quick : workload.size.full
-    const { dist } = options
     const params = { name: workload.name, storeKind: store, server: url, folder, size, counting, dist, given }
     const flags =
       profiles === null || counting
@@ -117,19 +121,28 @@ async function measureStore({ store, url, chosen, options, profiles }) {
       return {}
     }
   }
-  const status = progress(chosen.length * options.repeat + chosen.filter((workload) => workload.counted).length)
+  const builds = [{ dist: options.dist, into: report.samples }]
+  if (options.against !== null) builds.push({ dist: options.against, into: report.against })
+  const status = progress(
+    chosen.length * options.repeat * builds.length + chosen.filter((workload) => workload.counted).length,
+  )
   for (const workload of chosen.filter(({ counted }) => counted)) {
     status(`${store} ${workload.name}, counting`)
-    const figures = await measure(workload, true)
+    const figures = await measure(workload, { counting: true })
     if (figures['rowsPerStep'] === undefined) continue
     report.counted[workload.name] = figures
     if (figures['settleBatch'] !== undefined) given['settleBatch'] = figures['settleBatch']
   }
   for (let round = 0; round < options.repeat; round++) {
     for (const workload of chosen) {
-      status(`${store} ${workload.name} ${round + 1}/${options.repeat}`)
-      const samples = (report.samples[workload.name] ??= {})
-      for (const [metric, value] of Object.entries(await measure(workload))) (samples[metric] ??= []).push(value)
+      // The build that goes first changes with every round.
+      const turns = round % 2 === 0 ? builds : builds.toReversed()
+      for (const { dist, into } of turns) {
+        status(`${store} ${workload.name} ${round + 1}/${options.repeat}`)
+        const samples = (into[workload.name] ??= {})
+        for (const [metric, value] of Object.entries(await measure(workload, { dist })))
+          (samples[metric] ??= []).push(value)
+      }
     }
   }
   status(null)

@@ -19,6 +19,26 @@ export function printTable(report, chosen, print) {
   printRows([['workload', 'median', '', 'min – max'], ...rows], 'lrlr', print)
 }
 
+/**
+ * Above 1 is always better: more per second, or less time.
+ * @param {import('./run.mjs').StoreReport} report @param {readonly import('./workload.mjs').Workload[]} chosen @param {Print} print
+ */
+export function printComparison(report, chosen, print) {
+  print(
+    '\nThis build beside the other, medians of repetitions by turns (a ratio above 1 means that this one is better)',
+  )
+  const rows = chosen.flatMap((workload) =>
+    Object.entries(workload.metrics).flatMap(([metric, { title, unit, better }]) => {
+      const own = report.samples[workload.name]?.[metric]
+      const other = report.against[workload.name]?.[metric]
+      if (own === undefined || other === undefined) return []
+      const [a, b] = [median(own), median(other)]
+      return [[title, shown(a), shown(b), unit, (better === 'more' ? a / b : b / a).toFixed(2)]]
+    }),
+  )
+  printRows([['workload', 'this', 'other', '', 'ratio'], ...rows], 'lrrlr', print)
+}
+
 /** @param {import('./run.mjs').StoreReport} report @param {Print} print */
 export function printBare(report, print) {
   const { chains, 'bare-chains': bare } = report.counted

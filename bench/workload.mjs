@@ -16,6 +16,7 @@
  *   loadMs: number,
  *   given: { readonly [name: string]: number },
  *   internal: (path: string) => Promise<any>,
+ *   engine: any,
  * }} Bench
  * @typedef {{
  *   name: string,

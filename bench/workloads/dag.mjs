@@ -79,9 +79,8 @@ function local(shape) {
     metrics: metricsOf(`${shape}, local`),
     size: { full: 10_000, quick: 1_000 },
 
-    async run({ petrel, internal, size }) {
-      const { Catalog, engineOf } = await internal('insides.js')
-      const engine = engineOf(petrel)
+    async run({ petrel, engine, internal, size }) {
+      const { Catalog } = await internal('insides.js')
       const catalog = new Catalog({ engine, logger: null })
       petrel.handle(STEP, () => ({ n: 1 }))
       await petrel.work()

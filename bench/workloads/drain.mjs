@@ -12,8 +12,7 @@ export default {
   },
   size: { full: 20_000, quick: 5_000 },
 
-  async run({ petrel, sdk, size, internal }) {
-    const engine = (await internal('insides.js')).engineOf(petrel)
+  async run({ petrel, engine, sdk, size }) {
     petrel.handle('bench.warm', () => null)
     petrel.handle('bench.noop', () => null)
     const fill = async (/** @type {string} */ type) => {

@@ -30,14 +30,14 @@ export default {
   },
   size: { full: 2000, quick: 400 },
 
-  async run({ petrel, sdk, size, dist, internal }) {
+  async run({ petrel, engine, sdk, size, dist, internal }) {
     const nats = await natsServer()
     if (nats === null) {
       console.error('saga: nats-server is not installed here; name one with PETREL_BENCH_NATS_URL')
       return {}
     }
     const { openSagaTransport } = await internal('nats.js')
-    const transport = await openSagaTransport({ petrel, url: nats.url, prefix: PREFIX })
+    const transport = await openSagaTransport({ petrel, engine, url: nats.url, prefix: PREFIX })
     const services = await startServices([dist, nats.url, PREFIX, STEPS.map(subjectOf).join()])
     const nc = await connect({ servers: nats.url })
     try {
