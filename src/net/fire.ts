@@ -2,14 +2,14 @@
  * fire: one happening in, a new marking out. Pure and total: an exception anywhere fails that one instance
  * (`engine_error`); a fact that is not loaded is requested.
  */
-import { failNode, succeedNode, write } from './arcs.ts'
-import { takeUp } from './cascade.ts'
+
 import type { CompiledNet } from './compile.ts'
-import { weighDoubt } from './doubts.ts'
-import { Abandoned, Draft, MissingFact } from './draft.ts'
-import { itemEnded } from './each.ts'
 import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
-import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
+import { failNode, succeedNode, write } from './firing/arcs.ts'
+import { takeUp } from './firing/cascade.ts'
+import { weighDoubt } from './firing/doubts.ts'
+import { Abandoned, Draft, MissingFact } from './firing/draft.ts'
+import { itemEnded } from './firing/each.ts'
 import {
   abandonUndo,
   CANCELLED,
@@ -25,13 +25,14 @@ import {
   rollBack,
   undoEnded,
   workEndedInUndo,
-} from './phases.ts'
-import { type Appeal, appeals, takeAppeal, upheld } from './reruns.ts'
-import { late, resume } from './resume.ts'
-import { emit } from './scopes.ts'
+} from './firing/phases.ts'
+import { type Appeal, appeals, takeAppeal, upheld } from './firing/reruns.ts'
+import { late, resume } from './firing/resume.ts'
+import { emit } from './firing/scopes.ts'
+import { discardHeld, moveTokens, rerun } from './firing/tokens.ts'
+import type { Effect, Failure, Happening, Marking, Outcome, Place } from './marking.ts'
 import { SLOT, type SlotChanges } from './slots.ts'
 import { noteFailure } from './summary.ts'
-import { discardHeld, moveTokens, rerun } from './tokens.ts'
 import { stopsResumably } from './transitions.ts'
 
 export interface Fired {

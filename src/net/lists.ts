@@ -3,10 +3,10 @@
  * items and are gathered when an expression names them. Also the results of nested workflows.
  */
 
-import type { Draft } from './draft.ts'
 import type { Missing } from './facts.ts'
+import type { Draft } from './firing/draft.ts'
+import type { EachScope } from './firing/scopes.ts'
 import type { EachWork, Json, Node, Work } from './net.ts'
-import type { EachScope } from './scopes.ts'
 import { type ChildRef, SLOT } from './slots.ts'
 
 export interface Closed {

@@ -4,7 +4,7 @@
  * with `"$shared": "x:<fire>"` among them. Such a slot is written once and never changes. In such a net, an author's
  * own data that looks like either is stored out of line too, so that it is never followed.
  */
-import type { Draft } from './draft.ts'
+import type { Draft } from './firing/draft.ts'
 import { isMap } from './json.ts'
 import type { Failure } from './marking.ts'
 import type { Json } from './net.ts'

@@ -3,12 +3,12 @@
  * instance, so neither a key nor the form of a value may change: a different form is a new kind. Each kind is declared
  * here once; no other file contains the text of a key.
  */
-import type { Todo } from './draft.ts'
+import type { Todo } from './firing/draft.ts'
+import type { Appeal } from './firing/reruns.ts'
+import type { ScopeSlot } from './firing/scopes.ts'
 import type { Closed } from './lists.ts'
 import type { Entries, Failure, Place } from './marking.ts'
 import type { Json } from './net.ts'
-import type { Appeal } from './reruns.ts'
-import type { ScopeSlot } from './scopes.ts'
 
 declare const slotKey: unique symbol
 declare const slotPrefix: unique symbol
@@ -165,65 +165,80 @@ export const SLOT = {
   givenItems: named<number>('n:', 'node', 'How many literal items a list was given.', 'engine/fold'),
 
   // Tokens in motion.
-  joinCount: named<number>('j:', 'node', 'Tokens that have arrived at a join that counts.', 'net/tokens.ts'),
+  joinCount: named<number>('j:', 'node', 'Tokens that have arrived at a join that counts.', 'net/firing/tokens.ts'),
   scope: {
     ...numbered<ScopeSlot>(
       's:',
       'scope',
       'A scope: the tokens of a fork, or the items of a list and how far it is.',
-      'net/scopes.ts',
-      'net/each.ts',
+      'net/firing/scopes.ts',
+      'net/firing/each.ts',
     ),
     /** The slot of the innermost scope of a path. */
     at: (path: string) => `s:${path.slice(path.lastIndexOf('.') + 1)}` as SlotKey<ScopeSlot>,
   },
-  heldToken: sorted<HeldToken>('h:', 'A token that admission holds.', 'net/tokens.ts'),
-  tokenArgs: numbered<Json>('t:', 'fire', 'Arguments of a token, while its arcs may name them.', 'net/tokens.ts'),
+  heldToken: sorted<HeldToken>('h:', 'A token that admission holds.', 'net/firing/tokens.ts'),
+  tokenArgs: numbered<Json>(
+    't:',
+    'fire',
+    'Arguments of a token, while its arcs may name them.',
+    'net/firing/tokens.ts',
+  ),
   storedArgs: {
     ...numbered<Json>('x:', 'n', 'Arguments stored out of line, which a reference names.', 'net/references.ts'),
     isKey: (text: string): text is SlotKey<Json> => STORED_ARGS.test(text),
   },
-  portions: one<Portions>('q', 'Which portions of a cascade are pending.', 'net/cascade.ts'),
-  portion: numbered<readonly Todo[]>('q:', 'n', 'A portion: tokens, lists and retries in order.', 'net/cascade.ts'),
+  portions: one<Portions>('q', 'Which portions of a cascade are pending.', 'net/firing/cascade.ts'),
+  portion: numbered<readonly Todo[]>(
+    'q:',
+    'n',
+    'A portion: tokens, lists and retries in order.',
+    'net/firing/cascade.ts',
+  ),
 
   // Data.
-  context: named<Json>('c:', 'name', 'An entry of the context.', 'net/arcs.ts'),
+  context: named<Json>('c:', 'name', 'An entry of the context.', 'net/firing/arcs.ts'),
   result: named<Json>(
     'r:',
     'node',
     'The child that stands for the result of a node, a detached child, or the answer of a gate.',
-    'net/tokens.ts',
+    'net/firing/tokens.ts',
     'engine/fold',
   ),
   itemResult: belowNode<ChildRef>('r:', 'item', 'The child that stands for the result of an item.', 'engine/fold'),
-  closedList: named<Closed>('l:', 'node', 'Counts of the latest closed firing of a list.', 'net/each.ts'),
+  closedList: named<Closed>('l:', 'node', 'Counts of the latest closed firing of a list.', 'net/firing/each.ts'),
   entries: placed<Entries>('w:', 'Context entries that work wrote, for a retry of the instance.', 'net/fire.ts'),
 
   // The end.
   error: one<NodeFailure>(
     'e',
     'Why it failed, or will fail.',
-    'net/arcs.ts',
+    'net/firing/arcs.ts',
     'net/fire.ts',
-    'net/phases.ts',
-    'net/resume.ts',
+    'net/firing/phases.ts',
+    'net/firing/resume.ts',
   ),
-  undoError: one<NodeFailure>('eu', 'Why the undo stopped.', 'net/phases.ts', 'net/resume.ts'),
-  partial: one<true>('fp', 'A final that makes the outcome partial has failed.', 'net/phases.ts'),
+  undoError: one<NodeFailure>('eu', 'Why the undo stopped.', 'net/firing/phases.ts', 'net/firing/resume.ts'),
+  partial: one<true>('fp', 'A final that makes the outcome partial has failed.', 'net/firing/phases.ts'),
   discarded: one<{ readonly held: number; readonly nodes: readonly string[] }>(
     'b',
     'Held tokens that were discarded at the end.',
-    'net/tokens.ts',
+    'net/firing/tokens.ts',
   ),
   cancelledAt: one<number>('x', 'When it was cancelled.', 'engine/fold'),
 
   // Undo, doubt and second tries.
-  undo: sorted<UndoEntry>('u:', 'Work to undo, in the order in which it ended.', 'net/draft.ts', 'net/phases.ts'),
-  undoAtHand: one<Place>('us', 'The undo that has begun and is not known to have succeeded.', 'net/phases.ts'),
-  doubt: placed<Place>('d:', 'Work that may have taken effect.', 'net/doubts.ts'),
+  undo: sorted<UndoEntry>(
+    'u:',
+    'Work to undo, in the order in which it ended.',
+    'net/firing/draft.ts',
+    'net/firing/phases.ts',
+  ),
+  undoAtHand: one<Place>('us', 'The undo that has begun and is not known to have succeeded.', 'net/firing/phases.ts'),
+  doubt: placed<Place>('d:', 'Work that may have taken effect.', 'net/firing/doubts.ts'),
   parked: placed<Place>('p:', 'Work that succeeded in a drain, continued if the instance is resumed.', 'net/fire.ts'),
-  secondTry: placed<true>('o:', "Work that the net's policy has done again.", 'net/reruns.ts'),
-  appeal: numbered<Appeal>('g:', 'fire', 'What governance forbade, until its gate decides.', 'net/reruns.ts'),
+  secondTry: placed<true>('o:', "Work that the net's policy has done again.", 'net/firing/reruns.ts'),
+  appeal: numbered<Appeal>('g:', 'fire', 'What governance forbade, until its gate decides.', 'net/firing/reruns.ts'),
 
   // The summary for the finals of a net with `summary`. The prefix of the first covers all three.
   noted: one<NotedCounts>('y', 'How many branches ended and how many failures are noted.', 'net/summary.ts'),

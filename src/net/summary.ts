@@ -3,8 +3,9 @@
  * slots that stay small however many there are: counts, one slot for each failure, and how often nodes fired that leave
  * no row. The firings of all other nodes are counted from rows.
  */
-import { type Draft, MissingFact } from './draft.ts'
+
 import type { Ran } from './facts.ts'
+import { type Draft, MissingFact } from './firing/draft.ts'
 import type { Failure } from './marking.ts'
 import type { Json } from './net.ts'
 import { type NotedCounts, type NotedFailure, SLOT, type SlotPrefix } from './slots.ts'

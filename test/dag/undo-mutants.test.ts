@@ -20,7 +20,7 @@ interface Mutant {
 const MUTANTS: readonly Mutant[] = [
   {
     name: 'the first completed is undone first',
-    file: 'net/phases.ts',
+    file: 'net/firing/phases.ts',
     right: 'd.topSlot(SLOT.undo.prefix)',
     wrong: '(d.slotsWith(SLOT.undo.prefix)[0] ?? null)',
   },
@@ -32,7 +32,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an undo stays on the list when it begins',
-    file: 'net/phases.ts',
+    file: 'net/firing/phases.ts',
     right: '  d.put(top.key, null)\n',
     wrong: '',
   },
@@ -56,19 +56,19 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'abort undoes as well',
-    file: 'net/phases.ts',
+    file: 'net/firing/phases.ts',
     right: "return d.m.reason === 'compensate' ||",
     wrong: "return d.m.reason === 'compensate' || d.m.reason === 'failure' ||",
   },
   {
     name: 'the undo does not wait for what runs beside the failure',
-    file: 'net/phases.ts',
+    file: 'net/firing/phases.ts',
     right: "if (m.phase !== 'drain' || m.open > 0 || m.more) return",
     wrong: "if (m.phase !== 'drain' || m.more) return",
   },
   {
     name: 'the next undo begins though the last one failed',
-    file: 'net/phases.ts',
+    file: 'net/firing/phases.ts',
     right: "  if (outcome.kind === 'succeeded') nextUndo(d)",
     wrong: '  if (outcome.kind) nextUndo(d)',
   },

@@ -124,7 +124,7 @@ export class Prefetch {
   }
 }
 
-/** As src/net/guards.ts reads names: a bare one is a node's result, else a key of the input. */
+/** As src/net/firing/guards.ts reads names: a bare one is a node's result, else a key of the input. */
 function ingredients(net: CompiledNet, names: readonly (readonly string[])[]): Ingredients {
   const slots = new Set<string>()
   const results = new Set<string>()

@@ -1,9 +1,9 @@
 /** A nested workflow has ended: its parent is told, and goes on with it as with any other work. */
 
 import type { InstanceRow } from '../../../model/rows.ts'
+import { CANCELLED } from '../../../net/firing/phases.ts'
 import type { Failure, Outcome, Place } from '../../../net/marking.ts'
 import { TERMINAL } from '../../../net/marking.ts'
-import { CANCELLED } from '../../../net/phases.ts'
 import { SLOT } from '../../../net/slots.ts'
 import { recordEvent } from '../events.ts'
 import { memberOf } from '../members.ts'

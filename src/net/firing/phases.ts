@@ -2,18 +2,19 @@
  * Leaving the forward phase: drain, undo, final, verdict. docs/net.md describes when each is entered and left; every
  * function here is called with the draft in the phase that its name refers to.
  */
+
+import type { Missing } from '../facts.ts'
+import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from '../marking.ts'
+import { storeOutOfLine } from '../references.ts'
+import { type NodeFailure, SLOT } from '../slots.ts'
+import { noteFailure, summaryOf } from '../summary.ts'
+import { hasChildren, undoesAtOnce, undoesInPlace, undoFollows } from '../transitions.ts'
 import { drop } from './cascade.ts'
 import { doubts } from './doubts.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
-import type { Missing } from './facts.ts'
 import { payloadOf, runPayload, wholePayload } from './guards.ts'
-import type { DrainReason, Failure, InstanceOutcome, InstanceState, Outcome, Place } from './marking.ts'
-import { storeOutOfLine } from './references.ts'
 import { dropAppeals } from './reruns.ts'
-import { type NodeFailure, SLOT } from './slots.ts'
-import { noteFailure, summaryOf } from './summary.ts'
-import { hasChildren, undoesAtOnce, undoesInPlace, undoFollows } from './transitions.ts'
 
 /** Rows a drain cancels at a time. */
 const CANCEL_CHUNK = 1000

@@ -2,14 +2,15 @@
  * The way back from an end, which the table of states does not have. An instance that stopped at a doubt, forward or
  * while it undid its work, continues in place: an operator resumes it, or a late answer removes the doubt.
  */
+
+import type { Happening, Place } from '../marking.ts'
+import { SLOT } from '../slots.ts'
+import { mayResume, undoesInPlace } from '../transitions.ts'
 import { succeedNode } from './arcs.ts'
 import { doubts, removeDoubt } from './doubts.ts'
 import type { Draft } from './draft.ts'
 import { itemEnded } from './each.ts'
-import type { Happening, Place } from './marking.ts'
 import { nextUndo, undoDue } from './phases.ts'
-import { SLOT } from './slots.ts'
-import { mayResume, undoesInPlace } from './transitions.ts'
 
 /** It continues at the places that did not succeed. */
 export function resume(d: Draft, places: readonly Place[]): void {

@@ -1,12 +1,13 @@
 /** Guards, sets and arguments: gathers the facts an expression names, then lets the evaluator decide. */
+
+import { type Missing, type Scope, Unloaded } from '../facts.ts'
+import { inOrder, isMap } from '../json.ts'
+import { collects, listResult } from '../lists.ts'
+import type { Expr, Json, Node } from '../net.ts'
+import { resolveReference, storeOutOfLine } from '../references.ts'
+import { SLOT } from '../slots.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned, MissingFact } from './draft.ts'
-import { type Missing, type Scope, Unloaded } from './facts.ts'
-import { inOrder, isMap } from './json.ts'
-import { collects, listResult } from './lists.ts'
-import type { Expr, Json, Node } from './net.ts'
-import { resolveReference, storeOutOfLine } from './references.ts'
-import { SLOT } from './slots.ts'
 
 export interface Surroundings {
   /** The token's args, read only if the expression names them. */

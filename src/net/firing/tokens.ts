@@ -2,19 +2,20 @@
  * The forward phase: a token arrives (join, admission) and a node fires. Tokens wait in draft.todo, never on the call
  * stack, so that a cascade of any length is flat and can be cut off. arcs.ts and each.ts handle the end of work.
  */
+
+import type { Outcome, Place } from '../marking.ts'
+import type { ChildWork, Json, Node } from '../net.ts'
+import { resolveReference } from '../references.ts'
+import { SLOT } from '../slots.ts'
+import { noteBranch, noteFired } from '../summary.ts'
 import { argsOf, keepsArgs, succeedNode } from './arcs.ts'
 import { putOff } from './cascade.ts'
 import type { Draft } from './draft.ts'
 import { isChildItem, issueItems, openEach } from './each.ts'
 import { payloadOf, runPayload, truth, wholePayload } from './guards.ts'
-import type { Outcome, Place } from './marking.ts'
-import type { ChildWork, Json, Node } from './net.ts'
 import { nodeFailure } from './phases.ts'
-import { resolveReference } from './references.ts'
 import { markSecondTime, rerunDue } from './reruns.ts'
 import { endToken, outer, readScope, writeScope } from './scopes.ts'
-import { SLOT } from './slots.ts'
-import { noteBranch, noteFired } from './summary.ts'
 
 /** Moves tokens until none is left or the budget of this fire is spent; the rest is put off. */
 export function moveTokens(d: Draft): void {

@@ -2,9 +2,10 @@
  * Scopes: the sets of tokens that one fork or list made. Each is in a slot of its own and continues when none of its
  * tokens is live; the root scope is the instance itself.
  */
+
+import type { Json } from '../net.ts'
+import { SLOT } from '../slots.ts'
 import type { Draft } from './draft.ts'
-import type { Json } from './net.ts'
-import { SLOT } from './slots.ts'
 
 /** `live` tokens that lead to `cont`. */
 export interface ForkScope {

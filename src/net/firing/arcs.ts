@@ -2,17 +2,18 @@
  * What follows when the work of a node has ended: its sets are written, its arcs are tried, and its token continues as
  * one token, as several, or ends. A failure is routed by the node's policy.
  */
+
+import type { Entries, Failure, Place } from '../marking.ts'
+import type { Arc, Json, Node } from '../net.ts'
+import { storeOutOfLine } from '../references.ts'
+import { SLOT } from '../slots.ts'
+import { noteBranch, noteFailure } from '../summary.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned } from './draft.ts'
 import { namesArgs, render, type Spot, type Surroundings, truth } from './guards.ts'
-import type { Entries, Failure, Place } from './marking.ts'
-import type { Arc, Json, Node } from './net.ts'
 import { drain, nodeFailure } from './phases.ts'
-import { storeOutOfLine } from './references.ts'
 import { mayRerun } from './reruns.ts'
 import { addLive, emit, endToken, openForks } from './scopes.ts'
-import { SLOT } from './slots.ts'
-import { noteBranch, noteFailure } from './summary.ts'
 
 interface Ending {
   readonly status: 'succeeded' | 'skipped' | 'failed'

@@ -1,11 +1,11 @@
 /** The marking while one happening is folded into it: mutable counters, slots over facts, effects in order. */
-import type { CompiledNet } from './compile.ts'
-import { type Evaluate, type Facts, type Missing, Unloaded } from './facts.ts'
+import type { CompiledNet } from '../compile.ts'
+import { type Evaluate, type Facts, type Missing, Unloaded } from '../facts.ts'
+import type { Effect, Failure, InstanceState, Marking, NetEventData, Place } from '../marking.ts'
+import type { Json, Net, Node } from '../net.ts'
+import { SLOT, type SlotEntry, type SlotKey, type SlotPrefix } from '../slots.ts'
+import { mayFollow } from '../transitions.ts'
 import type { Payload } from './guards.ts'
-import type { Effect, Failure, InstanceState, Marking, NetEventData, Place } from './marking.ts'
-import type { Json, Net, Node } from './net.ts'
-import { SLOT, type SlotEntry, type SlotKey, type SlotPrefix } from './slots.ts'
-import { mayFollow } from './transitions.ts'
 
 /** Tokens and items one fire may move; the rest is cut off and processed with `continue`. */
 export const MOVES_PER_FIRE = 1000

@@ -3,10 +3,11 @@
  * records the doubt until a success or a failure is reported, however late. A rollback that ends with a doubt has
  * failed.
  */
+
+import type { Outcome, Place } from '../marking.ts'
+import { SLOT } from '../slots.ts'
+import { undoesInPlace } from '../transitions.ts'
 import type { Draft } from './draft.ts'
-import type { Outcome, Place } from './marking.ts'
-import { SLOT } from './slots.ts'
-import { undoesInPlace } from './transitions.ts'
 
 /** Must be called before the outcome is counted. */
 export function weighDoubt(d: Draft, place: Place, outcome: Outcome): void {

@@ -1,4 +1,11 @@
 /** A list: one node whose items are issued in order, a limited number at a time; it ends when all of them have. */
+
+import { closedOf, collects } from '../lists.ts'
+import type { Failure, Place } from '../marking.ts'
+import type { EachWork, Json, Node } from '../net.ts'
+import { share, withShared } from '../references.ts'
+import { SLOT } from '../slots.ts'
+import { noteFailure, noteFired } from '../summary.ts'
 import { failNode, succeedNode } from './arcs.ts'
 import type { Draft } from './draft.ts'
 import { Abandoned } from './draft.ts'
@@ -12,13 +19,7 @@ import {
   value,
   wholePayload,
 } from './guards.ts'
-import { closedOf, collects } from './lists.ts'
-import type { Failure, Place } from './marking.ts'
-import type { EachWork, Json, Node } from './net.ts'
-import { share, withShared } from './references.ts'
 import { closeScope, type EachScope, inner, readScope, writeScope } from './scopes.ts'
-import { SLOT } from './slots.ts'
-import { noteFailure, noteFired } from './summary.ts'
 
 export function openEach(d: Draft, node: Node, work: EachWork, place: Place, args: Json | null): void {
   const around: Surroundings = { args: () => args, event: null }

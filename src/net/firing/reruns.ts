@@ -3,11 +3,12 @@
  * its place among the open work, and its error is in a slot until they decide. Under the net's policy `retry`, work is
  * done again: a slot records that it has been.
  */
+
+import { isMap } from '../json.ts'
+import type { Failure, Outcome, Place } from '../marking.ts'
+import type { Node } from '../net.ts'
+import { SLOT } from '../slots.ts'
 import type { Draft } from './draft.ts'
-import { isMap } from './json.ts'
-import type { Failure, Outcome, Place } from './marking.ts'
-import type { Node } from './net.ts'
-import { SLOT } from './slots.ts'
 
 export interface Appeal {
   readonly place: Place

@@ -3,8 +3,9 @@
  * up one: one slot lists the pending portions, and each has a slot of its own. A portion is written once and read once,
  * so that a token costs the same however many are pending behind it.
  */
+
+import { type Portions, SLOT, type SlotKey } from '../slots.ts'
 import { type Draft, MissingFact, MOVES_PER_FIRE, type Todo } from './draft.ts'
-import { type Portions, SLOT, type SlotKey } from './slots.ts'
 
 const NONE: Portions = { first: 0, next: 0 }
 
