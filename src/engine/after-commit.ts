@@ -11,7 +11,7 @@ import type { Quotas } from './time/quotas.ts'
 import type { Sweeper } from './time/sweeper.ts'
 import { consequencesOf } from './transaction/consequences.ts'
 import type { Nets } from './transaction/nets.ts'
-import { type RunObserver, tellObservers } from './transaction/observers.ts'
+import { notifyObservers, type RunObserver } from './transaction/observers.ts'
 import type { Totals } from './transaction/totals.ts'
 import type { Committed } from './transaction/transactor.ts'
 import type { Waiters } from './transaction/waiters.ts'
@@ -20,14 +20,14 @@ import type { Completions } from './workers/completions.ts'
 import type { StoredLeases } from './workers/leases.ts'
 import type { Sessions } from './workers/sessions.ts'
 
-export interface NewsDeps {
+export interface AfterCommitDeps {
   readonly store: Store
   readonly nets: Nets
   readonly sessions: Sessions
   readonly leases: StoredLeases
   readonly waiters: Waiters
   readonly sweeper: Sweeper
-  readonly slots: Quotas
+  readonly quotas: Quotas
   readonly totals: Totals
   readonly completions: Completions
   readonly commands: StoredCommands
@@ -37,11 +37,11 @@ export interface NewsDeps {
 }
 
 export class AfterCommit {
-  readonly #deps: NewsDeps
+  readonly #deps: AfterCommitDeps
   readonly #listeners = new Set<() => void>()
   readonly observers = new Set<RunObserver>()
 
-  constructor(deps: NewsDeps) {
+  constructor(deps: AfterCommitDeps) {
     this.#deps = deps
   }
 
@@ -53,11 +53,11 @@ export class AfterCommit {
 
   /** Ours: deliver, wake, and remember when to look again. */
   committed({ change, handed }: Committed<unknown>): void {
-    const { store, nets, sessions, leases, totals, sweeper, slots: desk } = this.#deps
+    const { store, nets, sessions, leases, totals, sweeper, quotas } = this.#deps
     nets.stored(change.netRows.keys())
     sessions.handed(handed)
     totals.count(change)
-    if (this.observers.size > 0) tellObservers(this.observers, change)
+    if (this.observers.size > 0) notifyObservers(this.observers, change)
     const { queues, arrived, urgency, slots, soonest, lost } = consequencesOf(change)
     for (const { sessionId, runId, late } of lost) sessions.lost(sessionId, runId, late)
     this.#tellWaiters(change)
@@ -68,7 +68,7 @@ export class AfterCommit {
     }
     if (queues.size > 0 || change.endedIds.length > 0) store.wake({ queues: [...queues], ended: change.endedIds })
     if (change.commands.size > 0) this.#commanded(change)
-    desk.freed(slots)
+    quotas.freed(slots)
     if (change.signalled.size > 0) this.controlled()
     for (const listener of this.#listeners) listener()
   }

@@ -45,7 +45,7 @@ export interface SweeperDeps {
   readonly schedules: Schedules
   readonly inboxSchedules: InboxScheduler
   readonly clock: ClockWatch
-  readonly slots: Quotas
+  readonly quotas: Quotas
   readonly offers: () => readonly Offer[]
   readonly wake: () => void
   /** These runs have begun: their instances do not know yet. */
@@ -234,7 +234,7 @@ export class Sweeper {
 
   /** By name, in the order in which they are swept. */
   #kinds(): Readonly<Record<string, () => Promise<void>>> {
-    const { store, chance, slots, schedules, inboxSchedules } = this.#deps
+    const { store, chance, quotas, schedules, inboxSchedules } = this.#deps
     const { sweep } = store
     const findings = this.#findings
     const ripen = (gate: GateRow): Promise<void> => this.#ripen(gate)
@@ -270,7 +270,7 @@ export class Sweeper {
       // Decisions first: a gate that is decided escalates no more.
       gates: () => findings.each('sweep_gate', (p) => sweep.overdueGates(p), idOf, ripen),
       escalations: () => findings.each('sweep_escalation', (p) => sweep.escalatingGates(p), idOf, ripen),
-      queued_instances: () => slots.sweep(),
+      queued_instances: () => quotas.sweep(),
       crons: () =>
         findings.each(
           'sweep_cron',

@@ -27,7 +27,7 @@ export interface RunEnd {
   readonly ms: number | null
 }
 
-export function tellObservers(observers: Iterable<RunObserver>, change: WorkingSet): void {
+export function notifyObservers(observers: Iterable<RunObserver>, change: WorkingSet): void {
   const tell = (work: (observer: RunObserver) => void): void => {
     for (const observer of observers) work(observer)
   }
@@ -53,7 +53,7 @@ function spent(run: RunRow, before: RunRow | undefined, now: number): number | n
 }
 
 /** The claim itself, unchanged; a long one is told of when it is over. */
-export function tellPoll<T>(observers: Iterable<RunObserver>, worker: string, claim: Promise<T>): Promise<T> {
+export function notePoll<T>(observers: Iterable<RunObserver>, worker: string, claim: Promise<T>): Promise<T> {
   const polled = (error: unknown): void => {
     for (const observer of observers) observer.polled(worker, error)
   }

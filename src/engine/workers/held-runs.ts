@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 200
 export interface HoldingDeps {
   readonly store: Store
   readonly transactor: Transactor
-  readonly settler: () => Settler
+  readonly settler: Settler
   readonly chance: Chance
   readonly faults: Faults
 }
@@ -110,6 +110,6 @@ export class HeldRuns {
       return 'recorded'
     }
     const key = { runId, rootId, instanceId, bytes: 400, report: null }
-    await this.#deps.settler().settle({ ...key, ifLocked: 'leave', fold, unstorable })
+    await this.#deps.settler.settle({ ...key, ifLocked: 'leave', fold, unstorable })
   }
 }

@@ -49,7 +49,7 @@ const LOOK_RENEWED_MS = 250
 export interface SessionDeps {
   readonly store: Store
   readonly transactor: Transactor
-  readonly settler: () => Settler
+  readonly settler: Settler
   readonly results: (delivery: Delivery) => Promise<ParentResults>
   readonly programs: Programs
   readonly references: References
@@ -319,7 +319,7 @@ class LocalSession implements Session {
     const { checked, said } = this.#checked({ ...report, startedAt: this.#onStoreClock(report.startedAt) })
     this.heldRuns.reporting.add(delivery.runId)
     const session = { id: this.id, held: (id: string) => this.#held(id) }
-    return this.#deps.settler().settle({
+    return this.#deps.settler.settle({
       runId: delivery.runId,
       rootId: delivery.rootId,
       instanceId: delivery.instanceId,

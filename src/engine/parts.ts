@@ -1,0 +1,255 @@
+/** The parts of an engine, created in the order in which they need each other. They decide nothing here: see each one's file. */
+
+import { newId } from '../kernel/ids.ts'
+import { payloadLimit } from '../kernel/json-limits.ts'
+import { MAX_NESTING } from '../kernel/limits.ts'
+import type { Logger } from '../kernel/logger.ts'
+import type { TypeRegistry } from '../model/registry.ts'
+import type { Store } from '../store/store.ts'
+import { Results } from '../views/results.ts'
+import { Reasons } from '../views/why.ts'
+import { AfterCommit } from './after-commit.ts'
+import type { EngineOptions } from './api.ts'
+import { GateAnswers } from './control/gates.ts'
+import { Control } from './control/instances.ts'
+import { RunControl } from './control/runs.ts'
+import { typeRegistryOn } from './control/type-registry.ts'
+import { Evaluators } from './fold/evaluators.ts'
+import type { Chance } from './fold/run/outcomes.ts'
+import { DefinitionStarts } from './intake/definitions.ts'
+import { Intake } from './intake/intake.ts'
+import { Plans } from './intake/plans.ts'
+import type { StartLimits } from './intake/start-check.ts'
+import { Links } from './links.ts'
+import { ClockWatch } from './time/clock-watch.ts'
+import { InboxScheduler } from './time/inbox-schedules.ts'
+import { Quotas } from './time/quotas.ts'
+import type { Retention } from './time/retention.ts'
+import { Schedules } from './time/schedules.ts'
+import { Sweeper } from './time/sweeper.ts'
+import { Faults } from './transaction/faults.ts'
+import { FirstStarts } from './transaction/first-starts.ts'
+import { Nets } from './transaction/nets.ts'
+import { Prefetch } from './transaction/prefetch.ts'
+import { Settler } from './transaction/settle.ts'
+import { Totals } from './transaction/totals.ts'
+import { type Committed, Transactor } from './transaction/transactor.ts'
+import { Waiters } from './transaction/waiters.ts'
+import { StoredCommands } from './workers/commands.ts'
+import { Completions } from './workers/completions.ts'
+import { StoredLeases } from './workers/leases.ts'
+import { Programs } from './workers/programs.ts'
+import { References } from './workers/references.ts'
+import { Sessions } from './workers/sessions.ts'
+
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** The options with their defaults. */
+interface Settings {
+  readonly store: Store
+  readonly logger: Logger
+  readonly chance: Chance
+  readonly newId: () => string
+  readonly probe: (point: string) => void
+  readonly pollMs: number
+  readonly ttlMs: number
+  readonly heartbeatMs: number
+  readonly maxPayloadBytes: number
+  readonly startLimits: StartLimits
+  readonly retention: Retention
+}
+
+interface Transactions {
+  readonly nets: Nets
+  readonly transactor: Transactor
+  readonly settler: Settler
+  readonly faults: Faults
+  readonly waiters: Waiters
+  readonly totals: Totals
+  readonly firstStarts: FirstStarts
+}
+
+interface WorkerParts {
+  readonly sessions: Sessions
+  readonly leases: StoredLeases
+  readonly completions: Completions
+  readonly commands: StoredCommands
+  readonly programs: Programs
+}
+
+interface Reading {
+  readonly results: Results
+  readonly reasons: Reasons
+}
+
+interface Intakes {
+  readonly intake: Intake
+  readonly definitions: DefinitionStarts
+}
+
+interface Controls {
+  readonly control: Control
+  readonly runControl: RunControl
+  readonly gates: GateAnswers
+  readonly registry: TypeRegistry
+}
+
+interface Timed {
+  readonly schedules: Schedules
+  readonly inboxSchedules: InboxScheduler
+  readonly quotas: Quotas
+  readonly clock: ClockWatch
+  readonly sweeper: Sweeper
+}
+
+export interface Parts extends Settings, Transactions, WorkerParts, Reading, Intakes, Controls, Timed {
+  readonly afterCommit: AfterCommit
+  /** Drops what is remembered of stored rows. */
+  readonly forget: () => void
+}
+
+/** `storeNow`: the time by the store's clock. */
+export function createParts(options: EngineOptions, storeNow: number): Parts {
+  const links = new Links()
+  const settings = settingsOf(options)
+  const begun = { ...settings, ...transactionsOf(settings, options, links) }
+  begun.transactor.clockOffsetMs = storeNow - Date.now()
+  const results = new Results(begun.store.read, begun.nets)
+  const working = { ...begun, ...workersOf(begun, results, links) }
+  const starting = { ...working, ...intakesOf(working, links) }
+  const controlled = { ...starting, ...controlsOf(starting, links) }
+  const timed = { ...controlled, ...timedOf(controlled, links) }
+  const { store, nets, gates } = timed
+  const reasons = new Reasons({ source: store, nets, gate: (id) => gates.view(id) })
+  const forget = (): void => {
+    nets.forgetStored()
+    timed.firstStarts.forget()
+    timed.leases.forget()
+    timed.completions.forget()
+  }
+  const afterCommit = new AfterCommit({ ...timed, forget })
+  const { sessions, sweeper, clock, faults } = timed
+  /** It is committed whatever follows: those who miss a failed notification find the change at their next poll. */
+  const committed = (done: Committed<unknown>): void => {
+    clock.saw(done.change.now)
+    try {
+      afterCommit.committed(done)
+    } catch (error) {
+      faults.note('after_commit_failed', 'notification', error)
+    }
+  }
+  links.connect({ sessions, sweeper, afterCommit, committed })
+  return { ...timed, results, reasons, afterCommit, forget }
+}
+
+function settingsOf(options: EngineOptions): Settings {
+  const maxPayloadBytes = payloadLimit(options.maxPayloadBytes)
+  const ttlMs = options.sessionTtlMs ?? 20_000
+  return {
+    store: options.store,
+    logger: options.logger ?? SILENT,
+    chance: { random: options.random ?? Math.random },
+    newId,
+    probe: options.probe ?? (() => {}),
+    pollMs: options.pollMs ?? 1000,
+    ttlMs,
+    heartbeatMs: options.heartbeatMs ?? Math.max(100, Math.floor(ttlMs / 4)),
+    maxPayloadBytes,
+    startLimits: { maxDepth: MAX_NESTING, maxPayloadBytes },
+    retention: options.retention ?? { endedMs: null, eventsMs: null },
+  }
+}
+
+function transactionsOf(settings: Settings, { vocabularies }: EngineOptions, links: Links): Transactions {
+  const { store, logger } = settings
+  const evaluators = new Evaluators(vocabularies ?? new Map())
+  const nets = new Nets(evaluators)
+  const transactor = new Transactor(store, { nets, evaluators, newId, maxDepth: MAX_NESTING }, links.committed)
+  const faults = new Faults({ logger, now: () => transactor.nowMs })
+  const settler = new Settler({
+    transactor,
+    prefetch: new Prefetch(nets, evaluators),
+    logger,
+    faults,
+    lanes: store.kind === 'postgres' ? 3 : 1,
+    offers: links.offersFor,
+  })
+  return {
+    nets,
+    transactor,
+    settler,
+    faults,
+    waiters: new Waiters(store),
+    totals: new Totals(store, logger),
+    firstStarts: new FirstStarts(transactor),
+  }
+}
+
+function workersOf(parts: Settings & Transactions, results: Results, links: Links): WorkerParts {
+  const { store, transactor, firstStarts, nets } = parts
+  const programs = new Programs(store, nets)
+  const references = new References(store, (id) => programs.keepsAside(id))
+  /** Work that a rate limit refused is looked for again when its window opens. */
+  const dueAt = (at: number): void => {
+    setTimeout(links.wakeAll, Math.max(0, at - transactor.nowMs) + 1).unref()
+  }
+  const { polled } = links
+  const shared = { ...parts, programs, references, dueAt, polled }
+  const sessions = new Sessions({
+    ...shared,
+    results: (delivery) => results.before(delivery),
+    noteStarts: noteStartsOf(parts),
+  })
+  const leases = new StoredLeases({ ...shared, noteStarts: (runs) => firstStarts.note(runs) })
+  return {
+    sessions,
+    leases,
+    completions: new Completions(parts),
+    commands: new StoredCommands(store.commands),
+    programs,
+  }
+}
+
+function noteStartsOf({ store, firstStarts }: Settings & Transactions): (runIds: readonly string[]) => Promise<void> {
+  return async (ids) => firstStarts.note(await store.read.runs({ ids }))
+}
+
+function intakesOf(parts: Settings & Transactions, { offers }: Links): Intakes {
+  const intake = new Intake({ ...parts, ...parts.startLimits, offers })
+  const plans = new Plans(parts.store, parts.nets)
+  return { intake, definitions: new DefinitionStarts({ ...parts, intake, plans, offers }) }
+}
+
+function controlsOf(parts: Settings & Transactions, links: Links): Controls {
+  const deps = { ...parts, offers: links.offers }
+  return {
+    control: new Control(deps),
+    runControl: new RunControl(deps),
+    gates: new GateAnswers(deps),
+    registry: typeRegistryOn(parts.store, links.wakeAll),
+  }
+}
+
+function timedOf(parts: Settings & Transactions & Intakes & Controls, links: Links): Timed {
+  const deps = { ...parts, offers: links.offers, dueAt: links.sweepAt }
+  const schedules = new Schedules(deps)
+  const inboxSchedules = new InboxScheduler(deps)
+  const quotas = new Quotas(deps)
+  const clock = new ClockWatch({
+    ...parts,
+    reschedule: async (now) => {
+      await schedules.reschedule(now)
+      await inboxSchedules.reschedule(now)
+    },
+  })
+  const sweeper = new Sweeper({
+    ...deps,
+    schedules,
+    inboxSchedules,
+    quotas,
+    clock,
+    wake: links.wakeAll,
+    noteStarts: noteStartsOf(parts),
+  })
+  return { schedules, inboxSchedules, quotas, clock, sweeper }
+}

@@ -1,0 +1,90 @@
+/** What can be done with instances: to start and control them, to read their state and results, to follow one to its end. */
+
+import type { InstanceRow, RunRow, StoredEvent } from '../../model/rows.ts'
+import type { Started, StartParams } from '../../model/start.ts'
+import type { InstanceState } from '../../net/marking.ts'
+import type { Json } from '../../net/net.ts'
+import type { InstanceView } from '../../views/view.ts'
+import { viewOf } from '../../views/view.ts'
+import { follow } from '../../views/watch.ts'
+import type { Why } from '../../views/why.ts'
+import type { Parts } from '../parts.ts'
+import { type CallerTransaction, transactIn } from '../transaction/caller-transaction.ts'
+
+export interface InstanceVerbs {
+  start(params: readonly StartParams[], on?: CallerTransaction): Promise<readonly Started[]>
+  cancelInstance(params: {
+    readonly id: string
+    readonly actor: string | null
+    /** true: a second cancel is a conflict, even while the first still waits for active work to end. */
+    readonly once?: boolean
+    /** true: its completed work is undone before it ends; active work is waited for, and undone if it succeeds. */
+    readonly undo?: boolean
+  }): Promise<InstanceRow>
+  patchContext(params: {
+    readonly instanceId: string
+    readonly set: { readonly [name: string]: Json }
+    readonly actor: string | null
+  }): Promise<InstanceRow>
+  /** An idle instance is queued, and begins at once if there is room. One in any other state is a conflict. */
+  startInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
+  /**
+   * Starts a new instance that takes over the finished results of a failed, cancelled or partial one. `input` replaces
+   * the input of the old one. The same `startKey` returns the same retry again.
+   */
+  retryInstance(params: {
+    readonly id: string
+    readonly actor: string | null
+    readonly input?: Json
+    readonly startKey?: string
+  }): Promise<Started>
+  /** Continues, in place, an instance that stopped (saga policy stop). */
+  resumeInstance(params: { readonly id: string; readonly actor: string | null }): Promise<InstanceRow>
+  view(instanceId: string): Promise<InstanceView | null>
+  /** What each node that has not ended waits for, a page at a time; null: there is no such instance. */
+  why(params: {
+    readonly instanceId: string
+    /** `next` of the page before. */
+    readonly after?: string | null
+    readonly limit?: number
+  }): Promise<Why | null>
+  /** Results by node key (JSON text); for an each an object keyed by item index; for a child its own results. */
+  results(instanceId: string, nodes?: readonly string[]): Promise<ReadonlyMap<string, string | null>>
+  /** The same for display: as many as fit in so many bytes, the others as markers with their size (model/shown.ts). */
+  shownResults(instanceId: string, maxBytes: number): Promise<ReadonlyMap<string, string | null>>
+  /** Resolves when the instance (or bare run) has ended. */
+  ended(params: {
+    readonly id: string
+    readonly kind: 'instance' | 'run'
+    readonly signal?: AbortSignal
+  }): Promise<InstanceState | RunRow['status']>
+  /** Follows the events of one instance until it ends. */
+  watch(instanceId: string, signal?: AbortSignal): AsyncIterable<StoredEvent>
+}
+
+export function instanceVerbs(parts: Parts): InstanceVerbs {
+  const { store, intake, control, waiters, results, reasons, afterCommit } = parts
+  return {
+    start: (params, on) => intake.start(params, transactIn(store, on)),
+    cancelInstance: (p) => control.cancelInstance(p),
+    patchContext: (p) => control.patchContext(p),
+    startInstance: (p) => control.startInstance(p),
+    retryInstance: (p) => control.retryInstance(p),
+    resumeInstance: (p) => control.resumeInstance(p),
+    view: (instanceId) => viewOf(store.read, instanceId),
+    why: ({ instanceId, after = null, limit = 50 }) => reasons.instance({ instanceId, after, limit }),
+    results: async (instanceId, nodes) => {
+      const recent = nodes === undefined ? null : waiters.recentResults(instanceId, nodes)
+      return recent ?? results.ofInstance(instanceId, nodes ?? null)
+    },
+    shownResults: (instanceId, maxBytes) => results.shown(instanceId, maxBytes),
+    ended: (p) => waiters.ended(p),
+    watch: (instanceId, signal) =>
+      follow({
+        queries: store.read,
+        instanceId,
+        signal: signal ?? null,
+        onWake: (listener) => afterCommit.onCommit(listener),
+      }),
+  }
+}
