@@ -6,12 +6,14 @@ import type { EngineApi } from '../engine/api.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { type Access, type Caller, permit } from './caller.ts'
 import { InstanceWatch } from './instances/watch.ts'
+import { ArgumentChecks } from './schemas/argument-checks.ts'
 
 /** What operations work with. */
 export interface Services {
   readonly engine: EngineApi
   readonly logger: Logger | null
   readonly watch: InstanceWatch
+  readonly argumentChecks: ArgumentChecks
 }
 
 export interface Use extends Services {
@@ -36,7 +38,8 @@ export class Operations {
   readonly #services: Services
 
   constructor({ engine, logger }: { readonly engine: EngineApi; readonly logger: Logger | null }) {
-    this.#services = { engine, logger, watch: new InstanceWatch(engine.queries) }
+    const watch = new InstanceWatch(engine.queries)
+    this.#services = { engine, logger, watch, argumentChecks: new ArgumentChecks(engine.records.settings) }
   }
 
   async perform<P, R>(caller: Caller, { access, run }: Operation<P, R>, params: P): Promise<R> {

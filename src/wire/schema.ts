@@ -124,6 +124,12 @@ export const asked = <F extends Fields>(
   )
 }
 
+/** An object of a request in which keys that are not described are allowed, and ignored. */
+export function extensible<S extends Schema>(of: S): S {
+  const { additionalProperties: _, ...rest } = of
+  return rest as unknown as S
+}
+
 /** A field that may be missing. */
 export function optional<T>(of: Schema<T>): Optional<T> {
   return { ...of, [NOTE]: { ...of[NOTE], optional: true } } as unknown as Optional<T>

@@ -49,10 +49,11 @@ export interface Description<P extends Params, S extends Schema, A extends Answe
   readonly description?: string
   /**
    * The operation that it performs, or the first of them: whoever may not do that is refused before the body is read.
-   * `none`: anybody may ask. A scope: for a route that only answers what the server knows itself.
+   * `none`: anybody may ask. A scope, or an access: for a route that only answers what the server knows itself, or that
+   * needs more than its operations do.
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any parameters and result
-  readonly does?: Operation<any, any> | Scope | 'none'
+  readonly does?: Operation<any, any> | Access | Scope | 'none'
   /** Left out: a GET takes no parameters; what follows the path of others is not looked at. */
   readonly query?: P
   /** Parameters that it does not take. Default: refused where `query` is looked at. */
@@ -166,5 +167,6 @@ export function accessOf({
 }: Pick<Route, 'method' | 'path' | 'description'>): Access | 'none' {
   if (does === undefined) return accessByPath(method, path)
   if (does === 'none') return does
-  return typeof does === 'string' ? { scope: does } : does.access
+  if (typeof does === 'string') return { scope: does }
+  return 'access' in does ? does.access : does
 }

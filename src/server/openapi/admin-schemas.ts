@@ -52,5 +52,4 @@ export const ADMIN_SCHEMAS = {
     period: text(),
     remaining: whole(),
   }),
-  JobSchema: object({ uri: text(), type: text(), version: whole(), schema: object({}), created_at: time() }),
 }

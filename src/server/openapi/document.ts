@@ -9,7 +9,6 @@ import { JOB_PATHS } from './job-paths.ts'
 import { JOB_SCHEMAS } from './job-schemas.ts'
 import { type Method, operationObject, type Paths } from './operation.ts'
 import { ref, text } from './schema.ts'
-import { SCHEMA_PATHS } from './schema-paths.ts'
 import { SERVER_PATHS } from './server-paths.ts'
 import { WORKFLOW_SCHEMAS } from './workflow-schemas.ts'
 
@@ -18,7 +17,6 @@ const ALL: Paths = {
   ...SERVER_PATHS,
   ...EXTENSION_PATHS,
   ...ADMIN_PATHS,
-  ...SCHEMA_PATHS,
 }
 
 const TAGS: { readonly [name: string]: string } = {

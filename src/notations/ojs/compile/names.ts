@@ -2,14 +2,46 @@
 import { kindOf, type Part } from '../../source/reader.ts'
 
 const JOB_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** What a name may look like. `is`, after "name is": how it is described to a client that sent another one. */
+export interface NameRule {
+  readonly pattern: RegExp
+  readonly longest: number
+  readonly is: string
+  readonly hint: string
+}
+
 /** Segments with hyphens are outside the core text, but its own conformance cases use them. */
-const TYPE = /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*$/
-const NAME = /^[a-z0-9][a-z0-9.-]*$/
-const MAX_TYPE = 255
-const MAX_QUEUE = 128
-const MAX_CRON = 255
+export const TYPE_NAME: NameRule = {
+  pattern: /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*$/,
+  longest: 255,
+  is: 'dotted words in lower case',
+  hint: 'such as email.send: a to z first, then also digits, _ and -, at most 255 characters',
+}
+
+const LOWER_CASE = {
+  pattern: /^[a-z0-9][a-z0-9.-]*$/,
+  is: 'a name in lower case',
+}
+const SPELLING = 'a to z, digits, dots and hyphens, a letter or digit first'
+
+export const QUEUE_NAME: NameRule = { ...LOWER_CASE, longest: 128, hint: `${SPELLING}, at most 128 characters` }
+
+export const CRON_NAME: NameRule = {
+  ...LOWER_CASE,
+  is: 'in lower case',
+  longest: 255,
+  hint: `${SPELLING}, at most 255 characters`,
+}
+
 /** Workers name themselves; what they send ends up in rows and logs. */
-const WORKER_ID = /^[\x21-\x7e]{1,200}$/
+export const WORKER_NAME: NameRule = {
+  pattern: /^[\x21-\x7e]+$/,
+  longest: 200,
+  is: 'a text without spaces',
+  hint: 'at most 200 printable characters',
+}
+
 /** Holds jobs that were fetched without a worker_id. Has a space, so that no worker can call itself so. */
 export const UNNAMED = 'a worker'
 
@@ -18,7 +50,11 @@ export function isJobId(text: unknown): text is string {
 }
 
 export function isQueueName(text: string): boolean {
-  return NAME.test(text) && text.length <= MAX_QUEUE
+  return follows(QUEUE_NAME, text)
+}
+
+export function follows({ pattern, longest }: NameRule, value: unknown): value is string {
+  return typeof value === 'string' && value.length <= longest && pattern.test(value)
 }
 
 /** null: none was given, or a wrong one, which is noted. */
@@ -30,37 +66,31 @@ export function readId(part: Part): string | null {
 }
 
 export function readType(part: Part): string {
-  const { value } = part
-  if (typeof value === 'string' && TYPE.test(value) && value.length <= MAX_TYPE) return value
-  part.wrong(
-    part.given ? `type is dotted words in lower case, this is ${kindOf(value)}` : 'type is missing',
-    `such as email.send: a to z first, then also digits, _ and -, at most ${MAX_TYPE} characters`,
-  )
-  return '?'
+  return readRequired(part, 'type', TYPE_NAME)
 }
 
 export function readQueue(part: Part): string | null {
-  if (!part.given) return null
-  if (typeof part.value === 'string' && isQueueName(part.value)) return part.value
-  part.wrong(
-    `queue is a name in lower case, this is ${kindOf(part.value)}`,
-    `a to z, digits, dots and hyphens, a letter or digit first, at most ${MAX_QUEUE} characters`,
-  )
-  return null
+  return readOptional(part, 'queue', QUEUE_NAME)
 }
 
 export function readCronName(part: Part): string {
-  if (typeof part.value === 'string' && NAME.test(part.value) && part.value.length <= MAX_CRON) return part.value
-  part.wrong(
-    part.given ? `name is in lower case, this is ${kindOf(part.value)}` : 'name is missing',
-    `a to z, digits, dots and hyphens, a letter or digit first, at most ${MAX_CRON} characters`,
-  )
-  return '?'
+  return readRequired(part, 'name', CRON_NAME)
 }
 
 export function readWorkerId(part: Part): string | null {
+  return readOptional(part, 'worker_id', WORKER_NAME)
+}
+
+function readRequired(part: Part, name: string, rule: NameRule): string {
+  const { value } = part
+  if (follows(rule, value)) return value
+  part.wrong(part.given ? `${name} is ${rule.is}, this is ${kindOf(value)}` : `${name} is missing`, rule.hint)
+  return '?'
+}
+
+function readOptional(part: Part, name: string, rule: NameRule): string | null {
   if (!part.given) return null
-  if (typeof part.value === 'string' && WORKER_ID.test(part.value)) return part.value
-  part.wrong(`worker_id is a text without spaces, this is ${kindOf(part.value)}`, 'at most 200 printable characters')
+  if (follows(rule, part.value)) return part.value
+  part.wrong(`${name} is ${rule.is}, this is ${kindOf(part.value)}`, rule.hint)
   return null
 }

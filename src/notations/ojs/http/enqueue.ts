@@ -5,6 +5,7 @@ import { RequestError } from '../../../http/request-error.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { actorOf, type Caller } from '../../../operations/caller.ts'
+import type { Perform } from '../../../operations/operation.ts'
 import { refuseMistakes } from '../../../wire/mistaken.ts'
 import { BodyNotes, Part } from '../../source/reader.ts'
 import { enqueueParams, type JobAsked, readJob } from '../compile/job.ts'
@@ -12,7 +13,7 @@ import { needsClock } from '../compile/options.ts'
 import { boundsOf } from './admin/backpressure.ts'
 import { limitHeaders, refuseQueueLimits } from './admin/rate-limits.ts'
 import { jobReplies } from './jobs/job-reply.ts'
-import { schemasOf } from './schema-check.ts'
+import { refuseMisfits } from './schema-check.ts'
 
 export interface EnqueuedJob {
   readonly job: Awaited<ReturnType<typeof jobReplies>>[number]
@@ -22,7 +23,7 @@ export interface EnqueuedJob {
 
 /** `paths`: where each body stands in the request, for messages. */
 export async function enqueueJobs(
-  engine: EngineApi,
+  { engine, perform }: { readonly engine: EngineApi; readonly perform: Perform },
   caller: Caller,
   bodies: readonly unknown[],
   paths: (index: number) => readonly (string | number)[],
@@ -35,7 +36,7 @@ export async function enqueueJobs(
   refuseMistakes(notes)
   const limits = jobs.flatMap((job) => job.options.limits)
   refuseQueueLimits(caller, limits)
-  await schemasOf(engine).check(jobs, paths)
+  await refuseMisfits(perform, jobs, paths)
   tell(limitHeaders(limits))
   const by = { tenant: caller.tenant, initiator: actorOf(caller) }
   const made = await boundsOf(engine)

@@ -11,7 +11,6 @@ import type { OjsContext } from './context.ts'
 import { cronAliasRoutes } from './crons.ts'
 import { progressRoutes } from './events/progress.ts'
 import { webhookRoutes } from './events/webhooks.ts'
-import { schemaRoutes } from './schemas.ts'
 
 export function extensionRoutes(app: FastifyInstance, context: OjsContext): void {
   checkpointRoutes(app, context)
@@ -23,6 +22,5 @@ export function extensionRoutes(app: FastifyInstance, context: OjsContext): void
   adminWorkerRoutes(app, context)
   adminSystemRoutes(app, context)
   rateLimitRoutes(app, context)
-  schemaRoutes(app, context)
   cronAliasRoutes(app, context)
 }

@@ -16,11 +16,11 @@ type ById = { Params: { readonly id: string } }
 /** One transaction writes them all. */
 const MOST_IN_BATCH = 1000
 
-export function jobRoutes(app: FastifyInstance, { engine }: OjsContext): void {
+export function jobRoutes(app: FastifyInstance, { engine, operations }: OjsContext): void {
   app.post('/ojs/v1/jobs', async (request, reply) => {
     const body = bodyObject(request, { empty: 'refused' })
     const [made] = await enqueueJobs(
-      engine,
+      { engine, perform: operations.for(request.caller) },
       request.caller,
       [body],
       () => [],
@@ -43,7 +43,7 @@ export function jobRoutes(app: FastifyInstance, { engine }: OjsContext): void {
       })
     }
     const made = await enqueueJobs(
-      engine,
+      { engine, perform: operations.for(request.caller) },
       request.caller,
       jobs,
       (i) => ['jobs', i],

@@ -10,11 +10,12 @@ import { extensionRoutes } from './extensions.ts'
 import { jobRoutes } from './jobs.ts'
 import { MANIFEST_ROUTES } from './manifest.ts'
 import { resetRoutes } from './reset.ts'
+import { SCHEMA_ROUTES } from './schemas.ts'
 import { workerRoutes } from './workers.ts'
 import { workflowRoutes } from './workflows.ts'
 
 /** Those that are described once. */
-export const OJS_ROUTES: readonly Route<OjsContext>[] = [...MANIFEST_ROUTES]
+export const OJS_ROUTES: readonly Route<OjsContext>[] = [...MANIFEST_ROUTES, ...SCHEMA_ROUTES]
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
