@@ -45,7 +45,7 @@ describe('a conformance row', () => {
     expect(check(test, status)).toEqual([expect.stringContaining(complaint)])
   })
 
-  it('is left unchecked when its test was skipped for a missing service', () => {
+  it('is left unchecked when its test was skipped because a service is missing', () => {
     expect(check('`test/suite.ts › left out`', 'done', true)).toEqual([])
   })
 })

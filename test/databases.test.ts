@@ -5,7 +5,7 @@ import { Databases, templateName } from './databases.ts'
 import { engineOf } from './engine-of.ts'
 import { postgresUrl } from './services.ts'
 
-describe.skipIf(postgresUrl() === null)('databases that tests give back', () => {
+describe.skipIf(postgresUrl() === null)('test databases', () => {
   const server = postgresUrl() ?? ''
   const databases = new Databases(server, `test ${process.pid}`)
   const taken: string[] = []
@@ -25,7 +25,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     return { name, url: databases.urlOf(name), oid }
   }
 
-  it('are lent again as if they had never been used', async () => {
+  it('are reused, and look as if they had never been used', async () => {
     const used = await take()
     const before = await contents(used.url)
     const petrel = await Petrel.open(used.url)
@@ -45,7 +45,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     expect(await contents(lent.url)).toEqual(before)
   })
 
-  it('are lent to only one of several simultaneous callers', async () => {
+  it('are given to only one of several simultaneous callers', async () => {
     const names = [await take(), await take()]
     for (const { name } of names) await databases.giveBack(name)
     const others = new Databases(server, `test ${process.pid}`)
@@ -68,7 +68,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
       'a setting of its own',
       `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = 64', current_database()); END $$`,
     ],
-  ])('are gone if they have %s', async (_, change) => {
+  ])('are dropped instead of reused if they have %s', async (_, change) => {
     const changed = await take()
     await rows(changed.url, change)
     await databases.giveBack(changed.name)
@@ -76,7 +76,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     expect(await rows(server, `SELECT FROM pg_database WHERE oid = ${changed.oid}`)).toEqual([])
   })
 
-  it('are out of reach of clients that were still connected', async () => {
+  it('cannot be reached by clients that were still connected when they were returned', async () => {
     const { name, url } = await take()
     const client = new pg.Client({ connectionString: url })
     const ended = new Promise((resolve) => client.on('error', resolve))
@@ -88,7 +88,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
     await expect(rows(url, 'SELECT 1')).rejects.toMatchObject({ code: '3D000' })
   })
 
-  it('come from a template that is made again if its maker was killed, or if it was removed', async () => {
+  it('come from a template that is rebuilt if its builder was killed, or if it was removed', async () => {
     await databases.clear()
     const template = templateName(await databases.kind())
     expect(await rows(server, `SELECT FROM pg_database WHERE datname = '${template}'`)).toEqual([])
@@ -103,7 +103,7 @@ describe.skipIf(postgresUrl() === null)('databases that tests give back', () => 
   })
 })
 
-/** Every row of every table and sequence. */
+/** The content of every table and sequence. */
 async function contents(url: string): Promise<Record<string, readonly unknown[]>> {
   const tables = await rows(
     url,

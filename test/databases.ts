@@ -1,14 +1,14 @@
 /**
- * Migrated databases for tests. Making one costs a CREATE DATABASE, fifteen migrations and a DROP that waits for a
- * checkpoint; a third of a second of two cores, for each of a thousand tests. So there is a template, migrated once
- * per server and copied, and what a test gives back is washed and lent again, unless the test changed more than rows.
+ * Migrated databases for tests. Creating one costs a CREATE DATABASE, all migrations and a DROP that waits for a
+ * checkpoint: a third of a second on two cores, for each of a thousand tests. So there is a template, migrated once per
+ * server and copied, and a returned database is cleaned and reused, unless the test changed more than rows.
  *
- * A database is in one of these states, told by its entry in pg_database:
- *   template    petrel_template_<of>, is_template, no connections; before that it is being made, or its maker died
- *   lent        petrel_test_…; whoever took it dies with it: nobody else lends it again
- *   free        petrel_test_…, no connections, its comment says `free <of>`
- * <of> names the files of the schema and the version of the server. Every step from one state to another is one transaction of
- * the server, so that a process killed anywhere leaves nothing half done that another would take for whole.
+ * A database is in one of these states, determined by its entry in pg_database:
+ *   template    petrel_template_<of>, is_template, no connections; before that it is being built, or its builder died
+ *   lent        petrel_test_…; it belongs to the process that took it, and is never reused if that process dies
+ *   free        petrel_test_…, no connections, its comment is `free <of>`
+ * <of> names the files of the schema and the version of the server. Every change of state is one transaction of the
+ * server, so a process killed at any point leaves nothing half done that another would take for complete.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -19,14 +19,14 @@ import { fingerprint, readSeeds, type Seeds, wash } from './wash.ts'
 const SCHEMA = ['migrations', 'repeatable'].map(
   (folder) => new URL(`../src/store/postgres/${folder}/`, import.meta.url),
 )
-/** Any number nobody else uses. */
+/** An arbitrary number that no other lock uses. */
 const LOCK = 5_120_448_907
 
 interface Template {
   readonly name: string
-  /** As the comments of its free copies say it. */
+  /** In the comment of free copies. */
   readonly of: string
-  /** Of its catalog: a copy with another one has been changed. */
+  /** Fingerprint of the catalog: a copy with a different one has been changed. */
   readonly print: string
   readonly seeds: Seeds
 }
@@ -37,7 +37,7 @@ export class Databases {
   #admin: Promise<pg.Client> | null = null
   #template: Promise<Template> | null = null
 
-  /** Those set apart by a name share nothing with the others. */
+  /** Databases with different names share nothing. */
   constructor(server: string, apart = '') {
     this.#server = server
     this.#apart = apart
@@ -59,18 +59,18 @@ export class Databases {
       const name = newName()
       if (await this.#lend(name, template)) return name
       try {
-        // WAL_LOG: the other way begins and ends with a checkpoint, which writes out everybody's databases.
+        // WAL_LOG: the other strategy begins and ends with a checkpoint, which flushes every database of the server.
         await this.#ask(`CREATE DATABASE ${name} TEMPLATE ${template.name} STRATEGY WAL_LOG`)
         return name
       } catch (error) {
-        // Another run of the tests has ended meanwhile and taken its template away.
+        // Another run of the tests has ended in the meantime and removed its template.
         if ((error as { code?: string }).code !== '3D000' || tries === 3) throw error
         this.#template = null
       }
     }
   }
 
-  /** Nobody is connected to it afterwards, nor can be by its name. */
+  /** Afterwards there are no connections to it, and its old name does not exist. */
   async giveBack(name: string): Promise<void> {
     const template = await this.#template
     if (template === null || !(await this.#washed(name, template))) return this.drop(name)
@@ -81,7 +81,7 @@ export class Databases {
     await this.#ask(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   }
 
-  /** The template and the copies nobody has; runs of the tests that go on meanwhile make another. */
+  /** Removes the template and the free copies; runs of the tests that continue meanwhile create another template. */
   async clear(): Promise<void> {
     const of = await this.kind()
     await this.#locked(async () => {
@@ -156,12 +156,12 @@ export class Databases {
     await client.connect()
     const about = JSON.stringify({ print: await fingerprint(client), seeds: await readSeeds(client) })
     await client.end()
-    // Its last step makes it a template: one without the flag is of a maker that was killed.
+    // Its last step makes it a template: a database without the flag was left by a builder that was killed.
     await this.#ask(`COMMENT ON DATABASE ${name} IS ${pg.escapeLiteral(about)};
       ALTER DATABASE ${name} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`)
   }
 
-  /** Of databases that can stand in for each other. */
+  /** Of databases that are interchangeable. */
   async kind(): Promise<string> {
     const hash = createHash('sha256').update(this.#apart)
     for (const folder of SCHEMA) {
@@ -197,7 +197,7 @@ export class Databases {
       this.#admin = null
     })
     await client.connect()
-    // Open as long as the process, but no reason for it to stay. (Not in the types of pg.)
+    // Open as long as the process, but does not keep it alive. (Not in the types of pg.)
     const { unref } = client as unknown as { unref(): void }
     unref.call(client)
     return client
@@ -209,7 +209,7 @@ function freeOnes(of: string): string {
     WHERE NOT datallowconn AND shobj_description(oid, 'pg_database') = 'free ${of}' ORDER BY oid`
 }
 
-/** Under the lock: of two that look at once the second finds the next. Gives a row if there was one. */
+/** Under the lock: of two concurrent callers the second finds the next one. Returns a row if there was one. */
 function lend(of: string, name: string): string {
   return `DO $$ DECLARE free text; BEGIN
       PERFORM pg_advisory_xact_lock(${LOCK});

@@ -15,7 +15,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   }
 }
 
-/** The server may be somebody's own: nothing of ours stays on it. */
+/** The server may be the user's own: everything of these tests is removed. */
 async function clear(server: string): Promise<void> {
   const databases = new Databases(server)
   await databases.clear()

@@ -54,7 +54,7 @@ function isThere(table: string): string {
   return `to_regclass('${table}') IS NOT NULL AS found`
 }
 
-/** The INFO line a NATS server sends first. */
+/** The INFO line that a NATS server sends first. */
 function greeting(url: string): Promise<unknown> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -1,10 +1,10 @@
-/** Brings a database that tests have worked in back to what it was when it had just been migrated. */
+/** Restores a database used by a test to its state right after the migrations. */
 import pg from 'pg'
 
-/** The rows that migrations left, by table. */
+/** The rows that the migrations inserted, by table. */
 export type Seeds = { readonly [table: string]: readonly unknown[] }
 
-/** The catalogs of what people make, and the column by which those things are told from the server's own. */
+/** The catalogs of user-defined objects, and the column that distinguishes them from the server's own. */
 const CATALOGS = {
   pg_attrdef: 'adrelid',
   pg_attribute: 'attrelid',
@@ -26,7 +26,7 @@ const CATALOGS = {
 }
 const FIRST_OF_PEOPLE = 16_384
 
-/** These columns of pg_class change with the rows, and when a table is emptied. */
+/** These columns of pg_class change with the rows, and when a table is truncated. */
 const RELATION = `(to_jsonb(c) - '{relfilenode,relpages,reltuples,relallvisible,relfrozenxid,relminmxid}'::text[])::text`
 
 const FINGERPRINT = [
@@ -36,7 +36,7 @@ const FINGERPRINT = [
   hashOf('pg_db_role_setting', 'setconfig::text', `setdatabase <> 0 AND setdatabase = ${thisDatabase('oid')}`),
 ].join(' || ')
 
-/** Another one when anything but rows is another: a table, a trigger switched off, a grant, a setting. */
+/** Changes when anything but rows changes: a table, a disabled trigger, a grant, a setting. */
 export async function fingerprint(client: pg.Client): Promise<string> {
   const { rows } = await client.query(`SELECT md5(${FINGERPRINT}) AS print`)
   return rows[0].print
@@ -47,20 +47,23 @@ export async function readSeeds(client: pg.Client): Promise<Seeds> {
   const seeds: Record<string, readonly unknown[]> = {}
   for (const { name } of tables) {
     const { rows } = await client.query(`SELECT ${rowsOf('t')} AS rows FROM ${name} t`)
-    // null: a page of dead rows, and none that lives.
+    // null: a page with dead rows only.
     if (rows[0].rows !== null) seeds[name] = rows[0].rows
   }
   return seeds
 }
 
-/** TRUNCATE makes new files for a table and its indexes, 20 for runs; DELETE leaves dead rows for the next to step over. */
+/**
+ * TRUNCATE creates new files for a table and its indexes, 20 for runs; DELETE leaves dead rows that later scans must
+ * skip.
+ */
 const SMALL_BYTES = 65_536
 
 export async function wash(client: pg.Client, seeds: Seeds): Promise<void> {
   await bringBack(client, seeds, RESTART)
 }
 
-/** Numbers go on from where they are: a store that stays open remembers the last ones. */
+/** Sequences continue from their current values: a store that stays open remembers the last ones. */
 export async function rinse(client: pg.Client, seeds: Seeds): Promise<void> {
   await bringBack(client, seeds, '')
 }
@@ -72,7 +75,7 @@ const RESTART = `PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence
 async function bringBack(client: pg.Client, seeds: Seeds, more: string): Promise<void> {
   const given = Object.keys(seeds).map((name) => pg.escapeLiteral(name))
   const restored = Object.entries(seeds).map(([name, rows]) => restore(name, pg.escapeLiteral(JSON.stringify(rows))))
-  // replica: no trigger has a say in it. TRUNCATE, and of whatever has a page: dead rows go as well.
+  // replica: triggers are off. TRUNCATE, and of every table that has a page, so dead rows are removed as well.
   await client.query(`BEGIN; SET LOCAL session_replication_role = replica;
     DO $$ DECLARE used record; BEGIN
       FOR used IN SELECT oid::regclass::text AS name, pg_relation_size(oid) > ${SMALL_BYTES} AS large FROM pg_class

@@ -8,7 +8,7 @@ import { root, shell } from './petrel.ts'
 
 const sh = shell()
 
-/** `line:column path: message (hint)` of every mistake. */
+/** The mistakes, each as `line:column path: message (hint)`. */
 async function mistakes(text: string): Promise<readonly string[]> {
   try {
     await readDefinition('file.yaml', text)
@@ -33,7 +33,7 @@ describe('petrel check', () => {
     expect(out).toMatch(/publish\.net\.yaml: valid, net 'publish', 5 nodes, types doc\.draft/)
   })
 
-  it('prints problems as FILE:LINE:COLUMN with what would be right, and exits 2', async () => {
+  it('prints problems as FILE:LINE:COLUMN with a suggestion, and exits 2', async () => {
     sh.write(
       'bad.yaml',
       'kind: Net\nversion: 1\nnodes:\n  pay:\n    run: order.pay\n    retires: 3\n    next: shipp\n  ship: { run: order.ship }\n',
@@ -43,7 +43,7 @@ describe('petrel check', () => {
     expect(out).toBe("bad.yaml:6:5: nodes.pay.retires: node 'pay' has no key 'retires'\n  did you mean 'retry'?\n")
   })
 
-  it('refuses a file that is not UTF-8, with the place, also as a part of another and as an input', async () => {
+  it('refuses a file that is not UTF-8 and names the byte, also for a file it refers to and for an input', async () => {
     const latin = join(sh.dir, 'latin.playbook.yaml')
     const head = 'apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: latin }\n'
     writeFileSync(latin, Buffer.from(`${head}workflow: [{ step: caf\xe9, tool: { kind: noop } }]\n`, 'latin1'))
@@ -57,7 +57,7 @@ describe('petrel check', () => {
     expect([run.code, run.err]).toEqual([2, expect.stringContaining('input.json is not UTF-8, see line 1, column 15')])
   })
 
-  it('looks for the files that a file names next to it, and with --store among deployed ones', async () => {
+  it('resolves referenced files next to the file that names them, and deployed definitions with --store', async () => {
     const head = 'apiVersion: noetl.io/v2\nkind: Playbook\n'
     const child = `${head}metadata: { name: checked-child }\nworkflow: [{ step: only, tool: { kind: noop } }]\n`
     sh.write('elsewhere.txt', child)
@@ -73,7 +73,7 @@ describe('petrel check', () => {
     expect([none.code, none.err]).toEqual([3, expect.stringContaining('there is no database none.db')])
   })
 
-  it('gives the same as JSON', async () => {
+  it('prints the same content as JSON', async () => {
     sh.write(
       'target.yaml',
       'kind: Net\nversion: 1\nnodes:\n  pay: { run: order.pay, next: shipp }\n  ship: { run: order.ship }\n',
@@ -95,7 +95,7 @@ describe('petrel check', () => {
     })
   })
 
-  it('is what `run` reports for an invalid file, too', async () => {
+  it('uses the same messages as `run` for an invalid file', async () => {
     sh.write('worse.yaml', 'kind: Net\nversion: 2\nnodes: {}\n')
     const { code, err } = await sh.petrel('run', 'worse.yaml', '--mock')
     expect(code).toBe(2)
@@ -104,7 +104,7 @@ describe('petrel check', () => {
 })
 
 describe('mistakes in a net', () => {
-  it('finds all of them in one pass, in the order of the file', async () => {
+  it('are all reported in one pass, in the order of the file', async () => {
     expect(
       await mistakes(`kind: Net
 version: 1
@@ -180,7 +180,7 @@ finals: a
     ).toBe(true)
   })
 
-  it('a net that contains itself', async () => {
+  it('a net that contains itself is refused', async () => {
     const text =
       'kind: Net\nversion: 1\nnodes: { a: { child: one } }\nnets:\n  one: { nodes: { b: { child: two } } }\n  two: { nodes: { c: { child: one } } }\n'
     expect(await mistakes(text)).toEqual([
@@ -188,7 +188,7 @@ finals: a
     ])
   })
 
-  it('builds each nested net once, by reference', async () => {
+  it('every nested net is built once and shared by reference', async () => {
     const text =
       'kind: Net\nversion: 1\nnodes: { a: { child: one, next: b }, b: { child: { net: one, mode: detached } } }\nnets:\n  one: { nodes: { x: { run: y } } }\n'
     const { start } = await readDefinition('twice.yaml', text)
@@ -223,7 +223,7 @@ describe('defaults of a net', () => {
     })
   })
 
-  it('literal items of an each are stored outside the net, never in it', async () => {
+  it('literal items of an each are stored outside the net', async () => {
     const { start } = await readDefinition(
       'f.yaml',
       'kind: Net\nversion: 1\nnodes:\n  a: { each: { items: [1, 2], run: x } }\n  b: { each: { items: [{ run: y, args: [1] }] } }\n',
@@ -264,13 +264,13 @@ describe('mistakes in a workflow of jobs', () => {
     ).toBe(true)
   })
 
-  it('eleven levels are one too many, and the place is named', async () => {
+  it('an eleventh level of nesting is refused, with its path', async () => {
     let text = '{"type":"chain","steps":[{"type":"a.b"}]}'
     for (let i = 0; i < 5; i++) text = `{"type":"chain","steps":[{"type":"group","jobs":[${text}]}]}`
     expect(await mistakes(text)).toEqual([expect.stringContaining('workflows nest at most 10 levels deep')])
   })
 
-  it('a file nested beyond reason is refused, not fatal', async () => {
+  it('a file nested thousands of levels deep is refused without a crash', async () => {
     expect((await mistakes('['.repeat(100_000))).length).toBeGreaterThan(0)
     expect(
       await mistakes(
@@ -284,13 +284,13 @@ describe('the documentation', () => {
   const blocks = (file: string): readonly string[] =>
     [...readFileSync(join(root, 'docs', file), 'utf8').matchAll(/```yaml\n([\s\S]*?)```/g)].map((m) => m[1] as string)
 
-  it('shows definitions that are valid', async () => {
+  it('contains only valid definitions', async () => {
     const definitions = blocks('definitions.md')
     expect(definitions.length).toBeGreaterThanOrEqual(2)
     for (const text of definitions) expect(await mistakes(text)).toEqual([])
   })
 
-  it('shows an outcomes file that is one', () => {
+  it('contains a valid outcomes file', () => {
     const [text] = blocks('cli.md')
     expect(readOutcomes('cli.md', text as string, new Set(['payment.charge', 'approve']))).toBeInstanceOf(Outcomes)
   })

@@ -1,4 +1,7 @@
-/** `petrel run --mock` of workflows of steps: governance, schemas, policies, clocks and other files, played from a file. */
+/**
+ * `petrel run --mock` with DAG workflows: governance, schemas, policies, timeouts and subworkflows, played from an
+ * outcomes file.
+ */
 import { describe, expect, it } from 'vitest'
 import { shell } from './petrel.ts'
 
@@ -13,7 +16,7 @@ interface Step {
   readonly outcome: string
 }
 
-/** `told`: what became of each step, `name outcome@minutes`. */
+/** `told`: what happened to each step, as `node outcome@minutes`. */
 async function dry(spec: string, outcomes: string | null, ...more: readonly string[]) {
   const n = ++files
   const file = sh.write(`flow-${n}.yaml`, `${HEAD}metadata: { name: flow-${n} }\nspec:\n${spec}`)
@@ -35,7 +38,7 @@ const PAY = `  steps:
 const FORBIDDEN = 'error: { code: over_limit, message: above the limit, category: governance }'
 
 describe('governance', () => {
-  it('blocks the step and asks; approved, which is the answer where none is given, the step runs again', async () => {
+  it('blocks the step and asks for approval; when approved (the default answer) the step runs again', async () => {
     const { code, answer, told } = await dry(PAY, `pay: { ${FORBIDDEN} }`)
     expect([code, answer.instance.state]).toEqual([0, 'completed'])
     expect(told).toEqual([
@@ -48,7 +51,7 @@ describe('governance', () => {
     ])
   })
 
-  it('rejected, the step has failed with its error, and its onFailure follows', async () => {
+  it('when rejected, the step fails with its error and its onFailure applies', async () => {
     const { code, answer, told } = await dry(PAY, `pay: { ${FORBIDDEN}, approve: false, reason: too much, after: 2h }`)
     expect([code, answer.instance.state]).toEqual([1, 'compensated'])
     expect(told.filter((line) => !line.includes('stopping') && !line.includes('compensating'))).toEqual([
@@ -61,7 +64,7 @@ describe('governance', () => {
     expect(answer.error).toMatchObject({ code: 'over_limit', category: 'governance', node: 'pay' })
   })
 
-  it('may forbid again after other failures: each execution has its line, each question its answer', async () => {
+  it('can forbid a step again after other failures: each execution has its line, and each question its answer', async () => {
     const { told } = await dry(
       PAY,
       `pay:
@@ -88,7 +91,7 @@ describe('governance', () => {
     expect([times[7], times[8]]).toEqual([0, 60])
   })
 
-  it("people's answers may be given separately from the step, and stay out until its deadline", async () => {
+  it("takes people's answers separately from the step; a missing answer leaves the gate open until its deadline", async () => {
     const { answer, told } = await dry(
       `  governance: { roles: [compliance], deadline: 1d, escalate: [{ after: 6h }] }\n${PAY}`,
       `pay: { ${FORBIDDEN} }\npay.governance: timeout\n`,
@@ -97,7 +100,7 @@ describe('governance', () => {
     expect(told.slice(2, 5)).toEqual(['pay waiting@0', 'pay escalated@360', 'pay rejected@1440'])
   })
 
-  it('asked repeatedly and always approved, it stays open in the end', async () => {
+  it('a step that is forbidden and approved repeatedly is still open at the end', async () => {
     const list = Array.from({ length: 30 }, () => `  - { ${FORBIDDEN} }`).join('\n')
     const { code, answer, told } = await dry(PAY, `pay:\n${list}\n`)
     expect([code, answer.instance.state]).toEqual([1, 'waiting'])
@@ -114,25 +117,25 @@ describe('schemas', () => {
     - { name: tell, timeout: 5m, dependsOn: [price], with: { total: '{{ results.price.total }}' } }
 `
 
-  it('a stand-in answers with a value that fits the schema', async () => {
+  it('a mocked step returns a value that fits its schema', async () => {
     const { code, answer } = await dry(spec, null, '--input', '{"order": 1}')
     expect([code, answer.results.price]).toEqual([0, { total: 1 }])
     expect(answer.results.tell).toMatchObject({ with: { total: 1 } })
   })
 
-  it('a result that does not fit fails as validation, and is not tried again', async () => {
+  it('a result that does not fit its schema fails as a validation error and is not retried', async () => {
     const { code, answer, told } = await dry(spec, 'price: { result: { total: none } }', '--input', '{"order": 1}')
     expect([code, answer.error.code, answer.error.category]).toEqual([1, 'invalid_output', 'validation'])
     expect(told.filter((line) => line.startsWith('price')).slice(0, 1)).toEqual(['price failed@0'])
   })
 
-  it('an input that does not fit fails before any work begins', async () => {
+  it('an input that does not fit its schema fails before any step begins', async () => {
     const { code, answer } = await dry(spec, null, '--input', '{}')
     expect([code, answer.error.code, answer.error.category]).toEqual([1, 'invalid_input', 'validation'])
   })
 })
 
-describe('policies and clocks', () => {
+describe('policies and timeouts', () => {
   it('failurePolicy: retry runs a failed step a second time, with all its attempts', async () => {
     const spec =
       '  failurePolicy: retry\n  steps: [{ name: a, timeout: 5m, retryPolicy: { maxRetries: 1, backoff: constant } }]\n'
@@ -151,7 +154,7 @@ describe('policies and clocks', () => {
     expect(failed.told.filter((line) => line.startsWith('a failed'))).toHaveLength(2)
   })
 
-  it('a step that never answers meets its own clock, or that of the workflow, whichever comes first', async () => {
+  it('a step that never answers ends by its own timeout or that of the workflow, whichever is first', async () => {
     const spec = (own: string): string => `  timeout: 1h\n  steps: [{ name: a, timeout: ${own} }]\n`
     const own = await dry(spec('5m'), 'a: timeout')
     expect([own.answer.instance.outcome, own.told[0]]).toEqual(['failed', 'a timed out@5'])
@@ -161,20 +164,20 @@ describe('policies and clocks', () => {
     expect(Math.round((Date.parse(ended_at) - Date.parse(created_at)) / 60_000)).toBe(60)
   })
 
-  it('how many may execute at once does not matter to one alone', async () => {
+  it('the concurrency limit of a workflow does not affect a single instance', async () => {
     const { code } = await dry('  maxConcurrent: 1\n  steps: [{ name: a, timeout: 5m }]\n', null)
     expect(code).toBe(0)
   })
 })
 
-describe('other files', () => {
+describe('subworkflows', () => {
   const ship = `${HEAD}metadata: { name: ship }
 spec:
   timeout: 1h
   steps: [{ name: pack, timeout: 5m }, { name: send, timeout: 5m, dependsOn: [pack] }]
 `
 
-  it('a step is the workflow of the file next to it, and its steps are played like others', async () => {
+  it('a step can be a workflow in a neighbouring file, and its steps are mocked like any others', async () => {
     sh.write('ship.workflow.yaml', ship)
     const spec = `  steps:
     - { name: deliver, workflow: ship }
@@ -186,7 +189,7 @@ spec:
     expect(answer.results.bill.results.deliver.send).toBe('sent')
   })
 
-  it('mistakes in it, and warnings, are reported with its name', async () => {
+  it('reports mistakes and warnings in a subworkflow with its name', async () => {
     sh.write('bad.yaml', ship.replace('ship', 'bad').replace('[pack]', '[pakc]'))
     sh.write('odd.yaml', ship.replace('ship', 'odd').replace(', timeout: 5m }]', ' }]').replace('timeout: 5m, ', ''))
     const main = (name: string): string =>

@@ -1,4 +1,4 @@
-/** Workflows of steps by the command line: checked, and played with failures of every kind. */
+/** DAG workflows at the command line: checked, and played with all kinds of failures. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ interface Step {
   readonly outcome: string
 }
 
-/** A dry run; `told`: `node outcome@seconds`, `undone`: the steps undone, in order. */
+/** Result of a dry run. `told`: each `node outcome@seconds`; `undone`: the steps undone, in order. */
 async function dry(file: string, outcomes: string, input: object = {}) {
   const mock = sh.write(`outcomes-${++files}.yaml`, outcomes)
   const ended = await sh.petrel('run', file, '--mock', mock, '--json', '--input', JSON.stringify(input))
@@ -86,7 +86,7 @@ ${file}:7:31: warning: spec.steps[0].retryPolicy.backoff: backoff names a strate
 describe('the example of the specification, each step failing in turn', () => {
   const final = 'error: { message: broken, category: agent }'
 
-  it('nothing fails: completed, nothing undone', async () => {
+  it('no step fails: completed, nothing is undone', async () => {
     const { code, answer, undone, told } = await dry(example, '{}')
     expect([code, answer.instance.state, undone]).toEqual([0, 'completed', []])
     expect(told).toEqual([
@@ -97,7 +97,7 @@ describe('the example of the specification, each step failing in turn', () => {
     ])
   })
 
-  it('create-account fails: nothing was completed, nothing is undone', async () => {
+  it('create-account fails: no step has completed, so nothing is undone', async () => {
     const { code, answer, undone } = await dry(example, `create-account: { ${final} }`)
     expect([code, answer.instance.state, answer.instance.outcome, undone]).toEqual([
       1,
@@ -112,20 +112,20 @@ describe('the example of the specification, each step failing in turn', () => {
     expect([answer.instance.state, undone]).toEqual(['compensated', ['create-account']])
   })
 
-  it('setup-analytics fails: workspace, then account', async () => {
+  it('setup-analytics fails: first the workspace is undone, then the account', async () => {
     const { answer, undone, told } = await dry(example, `setup-analytics: { ${final} }`)
     expect([answer.instance.state, undone]).toEqual(['compensated', ['provision-workspace', 'create-account']])
     expect(told.some((line) => line.startsWith('send-welcome'))).toBe(false)
     expect(answer.error).toMatchObject({ node: 'setup-analytics', message: 'broken', category: 'agent' })
   })
 
-  it('send-welcome fails: skipped, all the rest stays', async () => {
+  it('send-welcome fails: it is skipped, and nothing is undone', async () => {
     const { code, answer, undone, told } = await dry(example, `send-welcome: { ${final} }`)
     expect([code, answer.instance.state, undone]).toEqual([0, 'completed', []])
     expect(told.at(-1)).toBe('send-welcome skipped@0')
   })
 
-  it('an undo fails: partly rolled back, both errors are kept', async () => {
+  it('an undo fails: the rollback is partial, and both errors are kept', async () => {
     const { answer, undone } = await dry(
       example,
       `setup-analytics: { ${final} }\nprovision-workspace.undo: { error: { message: still in use, category: agent } }\n`,
@@ -134,11 +134,11 @@ describe('the example of the specification, each step failing in turn', () => {
     expect([answer.error.message, answer.undo_error.message]).toEqual(['broken', 'still in use'])
   })
 
-  it('an undo receives its agent, action, the input, and what its step received and returned', async () => {
+  it('an undo receives its agent, action and input, and what its step received and returned', async () => {
     const { run } = await dry(example, `create-account: { result: { id: acc_1 } }\nprovision-workspace: { ${final} }`, {
       plan: 'pro',
     })
-    // A stand-in returns what it was given.
+    // The mock returns the arguments it received.
     expect(run('create-account', 'undo').result).toEqual({
       agent: 'growth-optimizer',
       action: 'Deactivate account (soft delete)',
@@ -156,7 +156,7 @@ describe('the example of the specification, each step failing in turn', () => {
     })
   })
 
-  it('its outcomes file: a second attempt for the workspace, then analytics refuse', async () => {
+  it('its outcomes file: the workspace needs a second attempt, then analytics fails for good', async () => {
     const text = readFileSync(join(root, 'examples/onboarding.outcomes.yaml'), 'utf8')
     const { code, told } = await dry(example, text)
     expect(code).toBe(1)
@@ -177,7 +177,7 @@ describe('categories of errors', () => {
   const failing = (category: string): string => `a: { error: { message: no, category: ${category} } }`
 
   it.each(['transient', 'external'])(
-    '%s: three more attempts after 1, 2 and 4 s where no policy is given',
+    '%s: three retries after 1, 2 and 4 s unless a policy says otherwise',
     async (c) => {
       const { code, told } = await dry(one(), failing(c))
       expect(code).toBe(1)
@@ -185,25 +185,25 @@ describe('categories of errors', () => {
     },
   )
 
-  it.each(['agent', 'validation', 'governance', 'timeout'])('%s: not tried again', async (c) => {
+  it.each(['agent', 'validation', 'governance', 'timeout'])('%s: is not retried', async (c) => {
     const { told } = await dry(one(), failing(c))
     expect(told[0]).toBe('a failed@0')
   })
 
-  it('retryOn selects', async () => {
+  it('retryOn selects the categories that are retried', async () => {
     const policy = ', retryPolicy: { maxRetries: 1, backoff: 30s, retryOn: [agent] }'
     expect((await dry(one(policy), failing('agent'))).told.slice(0, 2)).toEqual(['a retrying@0', 'a failed@30'])
     expect((await dry(one(policy), failing('transient'))).told[0]).toBe('a failed@0')
   })
 
-  it('a step past its timeout is not tried again', async () => {
+  it('a step that exceeds its timeout is not retried', async () => {
     const { told } = await dry(one(), 'a: { delay: 2h }')
     expect(told[0]).toBe('a timed out@3600')
   })
 })
 
 describe('steps', () => {
-  it('wait for all they depend on; a skipped dependency appears with null', async () => {
+  it('start when all their dependencies have ended; a skipped dependency appears as null', async () => {
     const file = flow(`  steps:
     - { name: left, timeout: 5m, onFailure: skip }
     - { name: right-one, timeout: 5m }
@@ -225,7 +225,7 @@ describe('steps', () => {
     })
   })
 
-  it('that are gates: approved they continue with the answer, rejected their failure action follows', async () => {
+  it('that are gates continue with the answer if approved, and follow their failure action if rejected', async () => {
     const file = flow(`  failurePolicy: compensate
   steps:
     - { name: draft, timeout: 5m }
@@ -243,7 +243,7 @@ describe('steps', () => {
     expect(late.undone).toEqual(['draft'])
   })
 
-  it('that are workflows: their end is the end of the step, and `with` is their input', async () => {
+  it('that are workflows end with that workflow, and `with` is its input', async () => {
     const file = flow(`  steps:
     - { name: ship, workflow: shipping, timeout: 1h, onFailure: skip, with: { parcel: '{{ input.p }}' } }
     - { name: tell, timeout: 5m, dependsOn: [ship] }
@@ -262,7 +262,7 @@ describe('steps', () => {
     expect(stuck.told).toContain('ship skipped@3600')
   })
 
-  it('the timeout of the workflow comes before longer ones of its steps, and follows failurePolicy', async () => {
+  it('the timeout of the workflow ends steps with longer timeouts, and follows failurePolicy', async () => {
     const file = flow(`  timeout: 1h
   failurePolicy: compensate
   steps: [{ name: a, timeout: 5m }, { name: b, timeout: 2h, dependsOn: [a], onFailure: skip }]

@@ -1,4 +1,4 @@
-/** Every example is run here, the way its first lines say. */
+/** Runs every example with the command in its first lines. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,7 +34,7 @@ describe('examples', () => {
     expect((await sh.petrel('run', example('order.chain.yaml'), '--mock')).code).toBe(0)
   })
 
-  it('publish.net.yaml as a dry run: approved, rendered, published after an hour', async () => {
+  it('publish.net.yaml as a dry run: approved, rendered, and published after an hour', async () => {
     const { code, json } = await sh.petrel('run', example('publish.net.yaml'), '--mock', '--json')
     expect(code).toBe(0)
     const published = json().trace.find((s: any) => s.node === 'publish')
@@ -43,7 +43,7 @@ describe('examples', () => {
     expect(json().results.render[2]).toMatchObject({ page: 'index' })
   })
 
-  it('publish.net.yaml with its outcomes: refused after two days, undone newest first', async () => {
+  it('publish.net.yaml with its outcomes: rejected after two days, undone newest first', async () => {
     const { code, json } = await sh.petrel(
       'run',
       example('publish.net.yaml'),
@@ -56,7 +56,7 @@ describe('examples', () => {
     const undone = json()
       .trace.filter((s: any) => s.role === 'undo')
       .map((s: any) => `${s.node}${s.item === null ? '' : `[${s.item}]`}`)
-    // Page 1 was done last: it took three attempts.
+    // Page 1 needed three attempts, so it ended last.
     expect(undone[0]).toBe('render[1]')
     expect(undone.at(-1)).toBe('draft')
     expect(undone).toHaveLength(4)
@@ -75,7 +75,7 @@ describe('examples', () => {
     expect(undone.map((s: any) => s.node)).toEqual(['provision-workspace', 'create-account'])
   })
 
-  it('payout.workflow.yaml as a dry run: checked, agreed, transferred by a workflow of another file', async () => {
+  it('payout.workflow.yaml as a dry run: checked, approved, transferred by a workflow in another file', async () => {
     const input = ['--input', '{ "claim": 117, "amount": 1200 }']
     const { code, json } = await sh.petrel('run', example('payout.workflow.yaml'), '--mock', '--json', ...input)
     expect(code).toBe(0)
@@ -84,7 +84,7 @@ describe('examples', () => {
     expect((await sh.petrel('check', example('payout.workflow.yaml'), '--strict')).code).toBe(0)
   })
 
-  it('payout.workflow.yaml with its outcomes: forbidden, let pass, refused by the bank, rolled back', async () => {
+  it('payout.workflow.yaml with its outcomes: forbidden, allowed, refused by the bank, rolled back', async () => {
     const { code, json } = await sh.petrel(
       'run',
       example('payout.workflow.yaml'),

@@ -1,4 +1,4 @@
-/** Gates at a shell: what waits for people, votes with a name and roles, and links. */
+/** Gates at a shell: lists of open gates, votes with an actor and roles, and links. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FreshDatabase, freshDatabase, postgresUrl } from '../services.ts'
 import { shell } from './petrel.ts'
@@ -72,14 +72,14 @@ function suite(store: () => string): void {
     expect(await petrel('approve', id, '--as', 'ann')).toMatchObject({ code: 0 })
   })
 
-  it('an answer that does not fit the form is reported with its path', async () => {
+  it('an answer that does not fit the form is refused with the path of the mistake', async () => {
     const { id } = await open('{ options: { form: { type: object, properties: { n: { type: integer } } } } }')
     const wrong = await petrel('approve', id, '--answer', '{"n": "x"}')
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('answer.n: must be integer')])
     expect(await petrel('approve', id, '--answer', '{"n": 5}')).toMatchObject({ code: 0 })
   })
 
-  it('a net with wrong options of a gate is not started', async () => {
+  it('a net with invalid gate options is not started', async () => {
     const file = sh.write(
       'wrong.yaml',
       'kind: Net\nversion: 1\nname: w\nnodes:\n  ok: { gate: { options: { quorum: 0 } } }\n',
@@ -91,13 +91,13 @@ function suite(store: () => string): void {
     ])
   })
 
-  it('a dry run approves gates whatever they ask for', async () => {
+  it('a dry run approves every gate, whatever votes it requires', async () => {
     const text =
       'kind: Net\nversion: 1\nname: d\nnodes:\n  ok: { gate: { options: { quorum: 3, roles: [x], form: false } } }\n'
     expect(await petrel('run', sh.write('dry.yaml', text), '--mock')).toMatchObject({ code: 0 })
   })
 
-  it('link makes a link that the server takes', async () => {
+  it('link prints a link that the server accepts', async () => {
     const { id } = await open('{ title: Pay?, options: { roles: [finance] } }')
     const server = sh.start('server', '--port', '0', '--store', store())
     const [url] = await server.until(/http:\/\/localhost:\d+/)

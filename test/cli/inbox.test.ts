@@ -1,4 +1,4 @@
-/** submit, runs, registry, schedules, grants, and metrics of a worker: the inbox from a shell. */
+/** The inbox at a shell: submit, runs, registry, schedules, grants, and the metrics of a worker. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ function suite(store: () => string): void {
     await petrel('migrate')
   })
 
-  it('submit writes a run; a second one under its key answers with the first', async () => {
+  it('submit writes a run; a second submit with the same key returns the first run', async () => {
     const made = await petrel('submit', 'cli.a.v1', '{"order": 7}', '--key', 'a:1', '--priority', '5')
     expect([made.code, made.out]).toEqual([0, expect.stringMatching(/^run [0-9a-f-]{36} \(cli\.a\.v1\) is pending\n$/)])
     const again = await petrel('submit', 'cli.a.v1', '--key', 'a:1')
@@ -56,7 +56,7 @@ function suite(store: () => string): void {
     [['cli.c.v1', '--key', ''], 'idempotency_key', 'leave it out'],
     [['cli.c.v1', '--priority', 'high'], 'priority is a whole number', 'petrel submit --help'],
     [[], "missing required argument 'type'", 'petrel submit --help'],
-  ])('submit %j: one line with the error, one with the remedy', async (args, wrong, right) => {
+  ])('submit %j: one line for the error, one for the remedy', async (args, wrong, right) => {
     const { code, out, err } = await petrel('submit', ...args)
     expect([args, out]).toEqual([args, ''])
     expect(code).toBe(wrong.startsWith('there is no file') ? 3 : 2)
@@ -66,7 +66,7 @@ function suite(store: () => string): void {
     expect((await petrel('runs', 'ls', '--type', 'cli.c.v1')).out).toBe('no runs\n')
   })
 
-  it('runs ls lists by age, through filters, page by page', async () => {
+  it('runs ls lists runs by age, with filters, page by page', async () => {
     const ids: string[] = []
     for (const key of ['l:1', 'l:2', 'l:3']) ids.unshift((await submit('cli.ls.v1', '--key', key)).id)
     await petrel('runs', 'cancel', ids[2] as string)
@@ -173,7 +173,7 @@ function suite(store: () => string): void {
     expect((await petrel('schedules', 'ls')).out).toBe('no schedules\n')
   })
 
-  it('a worker shows its metrics on a port of its own', async () => {
+  it('a worker serves its metrics on a separate port', async () => {
     const handlers = sh.write('inbox-handlers.mjs', `export default { 'cli.work.v1': async () => 'done' }`)
     const options = ['--handlers', handlers, '--name', 'shell', '--metrics-port', '0', '--store', store()]
     const worker = sh.start('worker', ...options)
@@ -224,7 +224,7 @@ describe('grants', () => {
   })
 
   it.each(['', 'public', 'pg_monitor', 'r'.repeat(64)])(
-    'refuses %j, which is not a role of one client',
+    'refuses %j, which is not a role for a single client',
     async (role) => {
       const { code, err } = await sh.petrel('grants', role)
       expect([code, err]).toEqual([2, expect.stringContaining('petrel grants worker')])

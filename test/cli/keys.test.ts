@@ -17,7 +17,7 @@ async function listening(...args: readonly string[]): Promise<{ readonly service
 const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } })
 
 describe('petrel keys', () => {
-  it('shows a new key once, lists it without its secret, and revokes it', async () => {
+  it('prints a new key once, lists it without its secret, and revokes it', async () => {
     expect((await sh.petrel('keys', 'ls', '--data', 'k')).code).toBe(3)
     const made = await sh.petrel('keys', 'add', '--subject', 'ci', '--scope', 'read,enqueue', '--data', 'k')
     expect([made.code, made.out]).toEqual([0, expect.stringMatching(/^petrel_[0-9a-f]{16}_[\w-]{43}\n$/)])
@@ -36,7 +36,7 @@ describe('petrel keys', () => {
     expect((await sh.petrel('keys', 'revoke', 'nope', '--data', 'k')).code).toBe(3)
   })
 
-  it('as JSON, with tenant, roles and an end', async () => {
+  it('as JSON, with tenant, roles and expiry', async () => {
     const args = [
       '--scope',
       'work',
@@ -70,7 +70,7 @@ describe('petrel keys', () => {
   })
 })
 
-describe('petrel server on other addresses', () => {
+describe('petrel server on a public address', () => {
   it('does not start without a key: exit 4, with the remedy', async () => {
     const { code, err } = await sh.petrel('server', '--port', '0', '--host', '0.0.0.0', '--data', 'open')
     expect(code).toBe(4)
@@ -78,7 +78,7 @@ describe('petrel server on other addresses', () => {
     expect(err).toContain('--insecure')
   })
 
-  it('starts with one, and wants it', async () => {
+  it('starts with a key, and requires it', async () => {
     const { key } = (
       await sh.petrel('keys', 'add', '--subject', 'x', '--scope', 'read', '--data', 'closed', '--json')
     ).json()
@@ -102,7 +102,7 @@ describe('petrel server on other addresses', () => {
 })
 
 describe('petrel server', () => {
-  it('--allow-reset opens the reset, which is refused otherwise', async () => {
+  it('refuses a reset unless --allow-reset is given', async () => {
     const closed = await listening('--data', 'reset')
     const refused = await fetch(`${closed.url}/ojs/v1/admin/reset`, { method: 'POST' })
     expect(refused.status).toBe(403)

@@ -17,7 +17,7 @@ interface Step {
   readonly detail: string | null
 }
 
-/** A dry run of this text; the trace as `node outcome@seconds`. */
+/** Result of a dry run of this text; the trace as `node outcome@seconds`. */
 async function dry(definition: string, outcomes?: string, ...more: readonly string[]) {
   const n = ++files
   const file = sh.write(`flow-${n}.yaml`, definition)
@@ -37,7 +37,7 @@ async function dry(definition: string, outcomes?: string, ...more: readonly stri
 const NET = 'kind: Net\nversion: 1\nname: flow\n'
 
 describe('petrel run --mock', () => {
-  it('answers with the input, touches no store, and prints every step', async () => {
+  it('returns the input as the result of each step, writes to no store, and prints every step', async () => {
     const { code, answer, told } = await dry(
       `${NET}input: { n: 7 }\nnodes:\n  a: { run: t.a, args: { n: '{{ input.n }}' }, next: b }\n  b: { run: t.b, args: { before: '{{ a }}' } }\n`,
     )
@@ -48,7 +48,7 @@ describe('petrel run --mock', () => {
     expect(existsSync(join(sh.dir, '.petrel'))).toBe(false)
   })
 
-  it('tries again after the backoff, on the skipped clock', async () => {
+  it('retries after the backoff, without waiting for it', async () => {
     const { code, told, ms } = await dry(
       `${NET}nodes:\n  pay: { run: t.pay, retry: { maxAttempts: 4, initial: 10m, max: 1d, jitter: 0 } }\n`,
       'pay:\n  - error: busy\n  - error: busy\n  - error: busy\n',
@@ -58,7 +58,7 @@ describe('petrel run --mock', () => {
     expect(ms).toBeLessThan(20_000)
   })
 
-  it('fails, exit 1, when the attempts are used up, and at once when the error is not retryable', async () => {
+  it('fails with exit code 1 when the attempts are used up, and at once when the error is not retryable', async () => {
     const used = await dry(
       `${NET}nodes:\n  pay: { run: t.pay, retry: 2 }\n`,
       't.pay: { error: { code: declined, message: card declined } }',
@@ -75,7 +75,7 @@ describe('petrel run --mock', () => {
     expect(once.told).toEqual(['pay failed@0', 'pay stopping@0'])
   })
 
-  it('stops what sleeps longer than its timeout', async () => {
+  it('stops work that takes longer than its timeout', async () => {
     const { code, told, answer } = await dry(
       `${NET}nodes:\n  slow: { run: t.slow, timeout: 30s, retry: { maxAttempts: 2, initial: 1m, jitter: 0 } }\n`,
       'slow:\n  - delay: 2h\n  - delay: 20s\n    result: done\n',
@@ -85,7 +85,7 @@ describe('petrel run --mock', () => {
     expect(answer.results).toEqual({ slow: 'done' })
   })
 
-  it('runs things that sleep side by side, each for its own time', async () => {
+  it('runs concurrent delays in parallel, each for its own duration', async () => {
     const { told } = await dry(
       `${NET}nodes:\n  all: { each: { items: [1, 2, 3], run: t.item, args: '{{ item }}' } }\n`,
       'all[0]: { delay: 3h }\nall[1]: { delay: 1h }\nall[2]: { delay: 2h }\n',
@@ -93,7 +93,7 @@ describe('petrel run --mock', () => {
     expect(told).toEqual(['all[1] succeeded@3600', 'all[2] succeeded@7200', 'all[0] succeeded@10800'])
   })
 
-  it('keeps a delayed run and a deadline to their times', async () => {
+  it('starts a delayed run, and ends one at its deadline, at the right time', async () => {
     const delayed = await dry(`${NET}nodes:\n  a: { run: t.a, delay: 1d }\n`)
     expect(delayed.told).toEqual(['a succeeded@86400'])
     const late = await dry(`${NET}timeout: 1h\nnodes:\n  a: { run: t.a, delay: 1d }\n`)
@@ -104,13 +104,13 @@ describe('petrel run --mock', () => {
   describe('gates', () => {
     const gated = `${NET}nodes:\n  ask: { gate: { title: Sure?, timeout: 3d }, next: go }\n  go: { run: t.go }\n`
 
-    it('are approved unless the file has another answer', async () => {
+    it('are approved unless the outcomes file has another answer', async () => {
       const { code, told } = await dry(gated)
       expect(code).toBe(0)
       expect(told).toEqual(['ask waiting@0', 'ask approved@0', 'go succeeded@0'])
     })
 
-    it('are refused, or answered later, or never', async () => {
+    it('can be rejected, answered later, or never answered', async () => {
       const refused = await dry(gated, 'ask: rejected')
       expect(refused.code).toBe(1)
       expect(refused.told.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@0'])
@@ -121,7 +121,7 @@ describe('petrel run --mock', () => {
       expect(nobody.told.slice(0, 2)).toEqual(['ask waiting@0', 'ask rejected@259200'])
     })
 
-    it('that no answer and no timeout ends are named, exit 1', async () => {
+    it('without an answer or a timeout are named, with exit code 1', async () => {
       const { code, answer } = await dry(
         `${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: t.go }\n`,
         'ask: timeout',
@@ -132,7 +132,7 @@ describe('petrel run --mock', () => {
     })
   })
 
-  it('undoes what succeeded, newest first', async () => {
+  it('undoes completed steps, newest first', async () => {
     const { code, answer, told } = await dry(
       `${NET}onFailure: compensate\nnodes:\n  a: { run: t.a, undo: t.undo, next: b }\n  b: { run: t.b, undo: t.undo, next: c }\n  c: { run: t.c, retry: 1 }\n`,
       'c: { error: no }\nb.undo: { delay: 1m }\n',
@@ -142,13 +142,13 @@ describe('petrel run --mock', () => {
     expect(told.filter((s) => s.startsWith('undo'))).toEqual(['undo b succeeded@60', 'undo a succeeded@60'])
   })
 
-  it('names a held token it waits for', async () => {
+  it('names a held token that it waits for', async () => {
     const { code, answer, out } = await dry(`${NET}nodes:\n  a: { run: t.a, admit: ctx.ready }\n`)
     expect(code).toBe(1)
     expect(answer.waiting_for, out).toMatchObject([{ kind: 'held', node: 'a' }])
   })
 
-  it('partial does not count as success: exit 1', async () => {
+  it('partial does not count as success: exit code 1', async () => {
     const { code, answer } = await dry(
       `${NET}verdict: { failedOn: any, partial: true }\nnodes:\n  a: { run: t.a, retry: 1, onFailure: skip, next: b }\n  b: { run: t.b }\n`,
       'a: { error: no }',
@@ -157,7 +157,7 @@ describe('petrel run --mock', () => {
     expect(code).toBe(1)
   })
 
-  it('really runs the given handlers, and stand-ins for the rest', async () => {
+  it('runs the given handlers, and mocks the other types', async () => {
     const handlers = sh.write('handlers.mjs', HANDLERS)
     const { code, answer } = await dry(
       'type: chain\nname: mixed\nsteps:\n  - { type: test.echo, args: [1] }\n  - { type: other.type, args: [2] }\n',
@@ -182,7 +182,7 @@ describe('petrel run --mock', () => {
     ).toEqual(['t.a', 't.b', 't.one', 't.two'])
   })
 
-  it('a thousand items with a retry each take hardly any time', async () => {
+  it('a thousand items with one retry each finish within seconds', async () => {
     const items = Array.from({ length: 1000 }, (_, i) => i).join(', ')
     const { code, answer, ms } = await dry(
       `${NET}nodes:\n  all: { each: { items: [${items}], run: t.item, args: '{{ item }}' }, retry: { maxAttempts: 2, initial: 1h, jitter: 0 } }\n`,
@@ -193,7 +193,7 @@ describe('petrel run --mock', () => {
     console.log(`1,000 items, 2,000 executions: ${Math.round(ms)} ms`)
   })
 
-  it('prints the trace and a summary for people', async () => {
+  it('prints the trace and a summary as text', async () => {
     const file = sh.write(
       'people.yaml',
       `${NET}nodes:\n  pay: { run: t.pay, retry: { maxAttempts: 2, initial: 2h, jitter: 0 } }\n`,
@@ -205,7 +205,7 @@ describe('petrel run --mock', () => {
     expect(out).toMatch(/^flow completed in 2 h on the skipped clock \(.* real\): 1 succeeded, 0 failed/m)
   })
 
-  it('refuses an outcomes file with a slip in it, with the line', async () => {
+  it('refuses an outcomes file with a mistake, and names the line', async () => {
     const file = sh.write('slip.yaml', `${NET}nodes:\n  pay: { run: t.pay }\n`)
     const { code, err } = await sh.petrel(
       'run',

@@ -26,7 +26,7 @@ function suite(store: () => string): void {
     expect([code, err]).toEqual([0, ''])
   }
 
-  it('deploy creates a missing store, and prints what it did and how the definition starts', async () => {
+  it('deploy creates a missing store, and prints what was deployed and how to start it', async () => {
     const file = sh.write('order.yaml', workflow('order', { version: '1.0' }))
     const first = await petrel('deploy', file)
     expect([first.code, first.err]).toEqual([0, ''])
@@ -112,7 +112,7 @@ function suite(store: () => string): void {
     expect((await petrel('start', 'started', '--meta', '[]')).code).toBe(2)
   })
 
-  it('event: starts the listening definitions, once per id; reports which do not start and why', async () => {
+  it('event: starts the listening definitions once per id, and reports those that do not start, with the reason', async () => {
     await deploy('heard', { trigger: '{ event: shop.sold, condition: amount > 5 }' })
     const few = await petrel('event', 'shop.sold', '--payload', '{"amount": 1}')
     expect([few.code, few.out]).toEqual([
@@ -133,7 +133,7 @@ function suite(store: () => string): void {
     expect((await petrel('event', 'shop.sold', '--payload', '{')).code).toBe(2)
   })
 
-  it('retry --input: the new instance has another input and the results of the old', async () => {
+  it('retry --input: the new instance has another input and the results of the old one', async () => {
     sh.write('handlers.mjs', HANDLERS)
     await deploy('retried', { step: 'test.fail' })
     const { id } = (await petrel('start', 'retried', '--input', '{"v": 1}', '--json')).json()
@@ -164,7 +164,7 @@ function suite(store: () => string): void {
     })
   })
 
-  it('context: what is wrong', async () => {
+  it('context: reports mistakes in a patch', async () => {
     await deploy('patched')
     const { id } = (await petrel('start', 'patched', '--idle', '--json')).json()
     for (const wrong of ['a', '=1', 'a=hello']) expect((await petrel('context', id, wrong)).code).toBe(2)
@@ -186,7 +186,7 @@ describe.skipIf(postgresUrl() === null)('definitions at a shell (postgres)', () 
 })
 
 describe('the command line', () => {
-  it('--version before a command is that of Petrel', async () => {
+  it('--version before a command prints the version of Petrel', async () => {
     expect((await sh.petrel('--version')).out).toMatch(/^\d+\.\d+\.\d+/)
   })
 })

@@ -14,7 +14,7 @@ function suite(store: () => string): void {
     handlers = sh.write('handlers.mjs', HANDLERS)
   })
 
-  it('migrate lists what it applied, and the second time that nothing is left to do', async () => {
+  it('migrate lists the migrations it applied, and none the second time', async () => {
     const first = await petrel('migrate', '--json')
     expect(first.code).toBe(0)
     expect(first.json().applied.length).toBeGreaterThan(0)
@@ -58,7 +58,7 @@ function suite(store: () => string): void {
     expect(history.history.map((e: any) => e.type)).toEqual(['created', 'leased', 'started', 'failed'])
   })
 
-  it('retry starts a new instance that takes over what was finished', async () => {
+  it('retry starts a new instance that keeps the completed steps', async () => {
     const { instance } = await run(
       'type: chain\nname: again\nsteps: [{ type: test.echo, args: [1] }, { type: test.fail, retry: 1 }]\n',
     )
@@ -71,7 +71,7 @@ function suite(store: () => string): void {
     expect(await petrel('retry', json().id)).toMatchObject({ code: 1 })
   })
 
-  it('cancel ends waiting work; a second time is refused', async () => {
+  it('cancel ends pending work; a second cancel is refused', async () => {
     const { instance } = await run('kind: Net\nversion: 1\nname: waits\nnodes:\n  ask: { gate: Sure? }\n')
     const { code, json } = await petrel('cancel', instance.id, '--json')
     expect(code).toBe(0)
@@ -81,7 +81,7 @@ function suite(store: () => string): void {
     expect((await petrel('watch', instance.id)).code).toBe(1)
   })
 
-  it('queues pause and resume; a paused queue is named as what an instance waits for', async () => {
+  it('queues can be paused and resumed; why names the paused queue', async () => {
     expect((await petrel('queues', '--pause', 'default')).out).toMatch(/default +paused/)
     const { waiting_for } = await run('type: chain\nname: paused\nsteps: [{ type: test.echo }]\n')
     expect(waiting_for).toMatchObject([{ kind: 'queue', id: 'default' }])
@@ -89,19 +89,19 @@ function suite(store: () => string): void {
     expect(json().queues).toMatchObject([{ name: 'default', paused: false, pending: expect.any(Number) }])
   })
 
-  it('dead letters are listed and redriven', async () => {
+  it('dead letters can be listed and redriven', async () => {
     await run(
       'type: chain\nname: dead\nsteps: [{ type: test.fail, retry: { max_attempts: 1, on_exhaustion: dead_letter } }]\n',
     )
     const [letter] = (await petrel('dead', '--json')).json().runs
     expect(letter).toMatchObject({ type: 'test.fail', dead_letter: true, error: { message: 'broken' } })
     expect((await petrel('dead')).out).toContain(letter.id)
-    // Its workflow has ended, and the record of it stays: the retry is a run of its own.
+    // Its workflow has ended and its record is kept, so the redriven run is independent of it.
     const { run: again } = (await petrel('redrive', letter.id, '--json')).json()
     expect(again).toMatchObject({ type: 'test.fail', status: 'pending', attempt: 0, instance_id: null })
     expect(again.id).not.toBe(letter.id)
     expect((await petrel('dead')).out).toBe('no dead letters\n')
-    // Worked on again it fails again; the instance, ended, does not change.
+    // The run fails again; the instance, which has ended, does not change.
     const worker = sh.start('worker', '--handlers', handlers, '--store', store())
     while (!(await petrel('dead')).out.includes(again.id)) expect(worker.child.exitCode).toBe(null)
     worker.child.kill('SIGTERM')
@@ -133,7 +133,7 @@ describe.skipIf(postgresUrl() === null)('on Postgres', () => {
 
   suite(() => database.url)
 
-  it('a server that is not there: what is wrong, what would be right, exit 1', async () => {
+  it('an unreachable server: the problem, the remedy, exit code 1', async () => {
     const { code, err } = await sh.petrel('ls', '--store', 'postgres://nobody@127.0.0.1:1/none')
     expect(code).toBe(1)
     expect(err).toMatch(/^petrel: .*\n {2}is the database up/)

@@ -1,4 +1,4 @@
-/** The built `petrel` as a child process, the way a shell sees it. */
+/** Runs the built `petrel` as a child process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { buildIfStale } from '../../scripts/setup.mjs'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-/** PETREL_TEST_BIN: another build, or an installed one. */
+/** PETREL_TEST_BIN: the path of another build, or of an installed one. */
 const bin = process.env['PETREL_TEST_BIN'] || join(root, 'bin/petrel')
 
 export interface Ended {
@@ -21,16 +21,16 @@ export interface Ended {
 
 export interface Running {
   readonly child: ChildProcess
-  /** All printed so far. */
+  /** All output so far. */
   readonly out: string
   readonly err: string
   readonly ended: Promise<Ended>
-  /** Resolves when stdout matches; rejects when the process ends before. */
+  /** Resolves when stdout matches; rejects if the process ends first. */
   until(pattern: RegExp): Promise<RegExpMatchArray>
 }
 
 export interface Shell {
-  /** A directory of its own, current for every command. */
+  /** A temporary directory, used as the current one by every command. */
   readonly dir: string
   write(file: string, text: string): string
   petrel(...args: readonly string[]): Promise<Ended>
@@ -38,7 +38,7 @@ export interface Shell {
   env: Record<string, string>
 }
 
-/** Commands of one test file share a directory; what still runs at its end is killed. */
+/** Commands of one test file share a directory; processes still running at its end are killed. */
 export function shell(): Shell {
   const dir = mkdtempSync(join(tmpdir(), 'petrel-cli-'))
   const running = new Set<ChildProcess>()
@@ -122,7 +122,7 @@ function launch(
   }
 }
 
-/** Handlers the tests share, written as a module. */
+/** Handlers that the tests share, written as a module. */
 export const HANDLERS = `
 import { appendFileSync } from 'node:fs'
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -1,4 +1,4 @@
-/** Playbooks at the shell: run, looked at, approved, worked on by another process, checked. */
+/** Playbooks at the shell: run, inspected, approved, continued by another process, checked. */
 import { describe, expect, it } from 'vitest'
 import { shell } from './petrel.ts'
 
@@ -19,7 +19,7 @@ const told = (out: string): readonly string[] =>
   out.split('\n').flatMap((line) => /^ *\+[\d.]+ m?s {2}(.*)$/.exec(line)?.[1]?.replace(/ +/g, ' ') ?? [])
 
 describe('petrel run', () => {
-  it('prints the steps in the order they ended, the end last', async () => {
+  it('prints the steps in the order in which they ended, with the final one last', async () => {
     const file = write(
       `executor: { spec: { final_step: report } }\nworkflow:\n  - { step: begin, ${to('each')} }\n` +
         "  - { step: each, loop: { in: [1, 2], iterator: i }, tool: { kind: shell, cmd: 'echo {{ iter.i }}' } }\n" +
@@ -53,7 +53,7 @@ describe('petrel run', () => {
     expect([ended.code, ended.json().execution.status]).toEqual([code, status])
   })
 
-  it('prints that there are warnings, on stderr; mistakes run nothing', async () => {
+  it('announces warnings on stderr; mistakes prevent the run', async () => {
     const odd = write(`workflow:\n${run('a', 'true', 'next: b')}${run('b', 'true')}`)
     const warned = await sh.petrel('run', odd)
     expect([warned.code, warned.err]).toEqual([0, `${odd}: 1 warning; \`petrel check ${odd}\` shows it\n`])
@@ -69,7 +69,7 @@ describe('petrel run', () => {
     expect([code, err]).toEqual([2, expect.stringContaining('is a mapping of names to values, this is a list')])
   })
 
-  it('--mock runs no tool: steps answer with the outcomes, waits take no time', async () => {
+  it('--mock calls no tool: steps return the given outcomes, and delays are skipped', async () => {
     const file = write(
       `workflow:\n${run('a', 'touch mocked', "next: { arcs: [{ step: b, when: '{{ a.n > 2 }}' }, { step: c }] }")}${run('b', 'true')}${run('c', 'true')}`,
     )
@@ -87,7 +87,7 @@ describe('petrel run', () => {
 })
 
 describe('an approval', () => {
-  it('is waited for, shown by show and why, given by context, and continues with a worker of another process', async () => {
+  it('is shown by show and why, is given through the context, and lets a worker of another process continue', async () => {
     const file = write(
       `workflow:\n${run('draft', 'echo drafted', to('send'))}${run('send', 'echo sent', GATE)}`,
       'approval',
@@ -131,7 +131,7 @@ describe('an approval', () => {
     expect(rest.every((event: { event_id: string }) => pages.includes(event.event_id))).toBe(true)
   }, 60_000)
 
-  it('deployed and started, its events are printed as JSON lines by watch', async () => {
+  it('watch prints the events of a deployed and started playbook as JSON lines', async () => {
     const file = write(`workflow:\n${run('a', 'echo one')}`, 'watched')
     expect((await sh.petrel('deploy', file)).code).toBe(0)
     const { id } = (await sh.petrel('start', 'watched', '--json')).json()
@@ -151,7 +151,7 @@ describe('an approval', () => {
 })
 
 describe('petrel check', () => {
-  it('lists steps, tools and what can never happen; --strict refuses each warning', async () => {
+  it('lists steps, tools and unreachable parts; --strict turns each warning into an error', async () => {
     const file = write(`workflow:\n${run('a', 'true', to('a'))}${run('b', 'true')}`)
     const { code, json } = await sh.petrel('check', file, '--json')
     expect([code, json()]).toEqual([
@@ -170,7 +170,7 @@ describe('petrel check', () => {
     expect([strict.code, strict.out.split('\n').filter((line) => line.startsWith(file)).length]).toEqual([2, 2])
   })
 
-  it('a file full of mistakes: the first hundred, and how many more', async () => {
+  it('prints the first hundred mistakes of a file, and the number of the rest', async () => {
     const steps = Array.from({ length: 150 }, (_, i) => `  - { step: s${i}, tool: { kind: nope } }\n`).join('')
     const { code, out } = await sh.petrel('check', write(`workflow:\n${steps}`))
     expect([code, out.trimEnd().split('\n').at(-1)]).toEqual([2, '… and 50 more'])

@@ -1,4 +1,7 @@
-/** examples/polyglot: workers in three languages finish one chain, on either store, each started as its README says. */
+/**
+ * examples/polyglot: workers in three languages complete one chain, on either store, each started as its README
+ * describes.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +15,7 @@ const folder = join(root, 'examples/polyglot')
 const build = join(root, `.test-polyglot-${process.pid}`)
 const workflow = JSON.parse(readFileSync(join(folder, 'workflow.json'), 'utf8'))
 
-/** A process, what it said, and its end. */
+/** A process, its output, and its exit. */
 interface Talking {
   readonly child: ChildProcess
   said(): string
@@ -44,7 +47,7 @@ function start(command: string, args: readonly string[], env: Record<string, str
 
 describe('examples/polyglot', () => {
   beforeAll(() => {
-    // Beside the sources, so that it finds the package it belongs to.
+    // Next to the sources, so that imports of the package resolve.
     mkdirSync(build)
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
     const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', folder, '--outDir', build], { encoding: 'utf8' })
@@ -56,7 +59,7 @@ describe('examples/polyglot', () => {
   afterAll(() => rmSync(build, { recursive: true, force: true }))
 
   const workers = (url: string, store: string): readonly Talking[] => [
-    // -I -S: no packages but those that come with Python.
+    // -I -S: without installed packages, only the standard library.
     start('python3', ['-I', '-S', join(folder, 'worker.py')], { OJS_URL: url }),
     start(join(folder, 'worker.sh'), [], { OJS_URL: url }),
     start(process.execPath, [join(build, 'worker.js')], { PETREL_STORE: store }),
@@ -68,7 +71,7 @@ describe('examples/polyglot', () => {
   ] as const
   for (const [name, place] of stores) {
     it.skipIf(name === 'Postgres' && postgresUrl() === null)(
-      `finishes a mixed chain on ${name}`,
+      `completes a chain across three languages on ${name}`,
       async () => {
         const { url: store, drop } = await place()
         const server = sh.start('server', '--json', '--port', '0', '--store', store)
@@ -94,7 +97,7 @@ describe('examples/polyglot', () => {
             languages: ['Python', 'Shell', 'TypeScript', 'Python'],
           },
         ])
-        // All of them leave in peace, from the middle of their wait for work.
+        // All of them stop cleanly while they wait for work.
         expect(await Promise.all(all.map((worker) => worker.stop()))).toEqual([0, 0, 0])
         server.child.kill('SIGTERM')
         expect((await server.ended).code).toBe(0)
@@ -104,7 +107,7 @@ describe('examples/polyglot', () => {
     )
   }
 
-  it('a job without a handler, and one that fails, are reported as such', async () => {
+  it('a job without a handler and a job that fails are reported as failed', async () => {
     const server = sh.start('server', '--json', '--port', '0', '--data', 'polyglot-failing')
     const [, url] = (await server.until(/"url":"([^"]+)"/)) as unknown as [string, string]
     start('python3', [join(folder, 'worker.py')], { OJS_URL: url })

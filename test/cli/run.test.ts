@@ -47,7 +47,7 @@ describe('petrel run', () => {
     ['an Error', 'test.fail', 'broken'],
     ['something that is no Error', 'test.text', 'only a text'],
     ['a result that is not JSON', 'test.opaque', 'bigint'],
-  ])('exits 1 when a handler gives %s', async (_, type, message) => {
+  ])('exits 1 when a handler returns %s', async (_, type, message) => {
     const file = sh.write('failing.yaml', `type: chain\nname: failing\nsteps: [{ type: ${type}, retry: 1 }]\n`)
     const { code, out } = await sh.petrel('run', file, '--handlers', handlers)
     expect(code).toBe(1)
@@ -94,8 +94,8 @@ describe('petrel run', () => {
   })
 })
 
-describe('an instance that only waits', () => {
-  it('for a type without a handler is named and left in the store', async () => {
+describe('an instance that can only wait', () => {
+  it('for a type without a handler is named and kept in the store', async () => {
     const file = sh.write('nobody.yaml', 'type: chain\nname: nobody\nsteps: [{ type: no.body }]\n')
     const { code, out } = await sh.petrel('run', file)
     expect(code).toBe(1)
@@ -103,7 +103,7 @@ describe('an instance that only waits', () => {
     expect(await ls('--name', 'nobody')).toMatchObject([{ state: expect.stringMatching(/queued|running/), open: 1 }])
   })
 
-  it('for a gate: printed with its id, answered from another shell, executed by a worker', async () => {
+  it('for a gate: the gate is printed with its id, answered from another shell, and a worker continues', async () => {
     const file = sh.write(
       'gate.yaml',
       `${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: test.echo, args: [1] }\n`,
@@ -121,7 +121,7 @@ describe('an instance that only waits', () => {
     expect((await worker.ended).code).toBe(0)
   })
 
-  it('stays with --wait until an answer comes', async () => {
+  it('with --wait it stays until an answer comes', async () => {
     const file = sh.write(
       'wait.yaml',
       `${NET}nodes:\n  ask: { gate: Sure?, next: go }\n  go: { run: test.echo, args: [1] }\n`,
@@ -133,7 +133,7 @@ describe('an instance that only waits', () => {
     expect(await run.ended).toMatchObject({ code: 0, out: expect.stringContaining('flow completed') })
   })
 
-  it('for a completion from outside', async () => {
+  it('for a completion by another process', async () => {
     const file = sh.write('defer.yaml', 'type: chain\nname: deferred\nsteps: [{ type: test.defer }]\n')
     const { code, json } = await sh.petrel('run', file, '--handlers', handlers, '--data', 'defers', '--json')
     expect(code).toBe(1)
@@ -142,7 +142,7 @@ describe('an instance that only waits', () => {
 })
 
 describe('interrupted', () => {
-  it('leaves the instance in the store, with the work that had begun recorded', async () => {
+  it('keeps the instance in the store, with the started work recorded', async () => {
     const marks = sh.write('marks.txt', '')
     const file = sh.write(
       'slow.yaml',

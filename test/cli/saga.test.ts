@@ -1,4 +1,4 @@
-/** petrel saga: what an operator sees of sagas, and does to them, with no engine but his own. */
+/** petrel saga: how an operator inspects and changes sagas when no engine but that of the command is running. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Petrel } from '../../src/index.ts'
@@ -46,7 +46,7 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     }
   }
 
-  it('shows one that stopped, and continues it', async () => {
+  it('shows a stopped saga, and resumes it', async () => {
     const { id } = (await petrel('start', 'order', '--input', '{"item":1}', '--json')).json()
     await service.complete(await command(), { id: 'r1' })
     await service.fail(await command(), { code: 'step_failed', message: 'no money' })
@@ -67,7 +67,7 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     })
   })
 
-  it('names what a rollback did not undo, when it is shown and when it is tried again', async () => {
+  it('names the steps that a rollback did not undo, in show and before a second rollback', async () => {
     const { id } = (await petrel('start', 'order', '--input', '{"item":2}', '--json')).json()
     const reserve = await command()
     await service.complete(reserve, { id: 'r2' })
@@ -83,7 +83,7 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     expect((await petrel('retry', id)).out).toContain(`not undone: reserve (step ${reserve})`)
   })
 
-  it('reports what is wrong', async () => {
+  it('reports mistakes in the arguments', async () => {
     expect(await petrel('saga', 'show', 'x')).toMatchObject({
       code: 3,
       err: expect.stringContaining('there is no saga x'),
@@ -95,7 +95,7 @@ function suite(place: () => Promise<{ readonly url: string; drop(): Promise<void
     expect((await petrel('saga', 'ls', '--type', 'nothing')).out).toBe('no sagas\n')
   })
 
-  it('shows messages that were refused', async () => {
+  it('lists rejected messages', async () => {
     expect((await petrel('saga', 'refused')).out).toBe('no message was refused\n')
     const subject = 'workflow.v1.events.step-completed'
     const about = { instanceId: null, stepId: null, body: '{"a"\u001b[31m' }

@@ -17,7 +17,7 @@ async function stop(service: Running, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') 
 }
 
 describe('petrel dev', () => {
-  it('is ready, runs its demo, prints where to look, and stops on SIGINT with exit 0', async () => {
+  it('starts, runs its demo, prints its addresses, and stops on SIGINT with exit code 0', async () => {
     const began = performance.now()
     const dev = sh.start('dev', '--port', '0')
     const [, url] = await dev.until(/ready at (http:\/\/localhost:\d+)/)
@@ -60,7 +60,7 @@ describe('petrel dev', () => {
     ).toEqual(['ready', 'demo', 'stopped'])
   })
 
-  it('a taken port: exit 2, and nothing is left behind', async () => {
+  it('a port in use: exit code 2, and no file is left behind', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => taken.once('listening', resolve))
     const { port } = taken.address() as { readonly port: number }
@@ -72,7 +72,7 @@ describe('petrel dev', () => {
     )
   })
 
-  it('takes its port from PORT', async () => {
+  it('takes its port from the variable PORT', async () => {
     sh.env = { PORT: '0' }
     const server = sh.start('server', '--data', 'env')
     sh.env = {}
@@ -104,7 +104,7 @@ describe('SIGTERM during work', () => {
     expect(readFileSync(marks, 'utf8')).toBe('begin\nend\n')
   })
 
-  it('without grace it still exits 0, and the work is done again by the next one', async () => {
+  it('without grace it still exits 0, and the next worker repeats the interrupted work', async () => {
     const marks = sh.write('hasty.txt', '')
     await sh.petrel('run', sh.write('hasty.yaml', flow(marks)), '--data', 'hasty')
     const first = sh.start('worker', '--handlers', handlers, '--data', 'hasty', '--grace', '0')
@@ -119,7 +119,7 @@ describe('SIGTERM during work', () => {
 })
 
 describe('petrel worker', () => {
-  it('works only on the types and queues it was given', async () => {
+  it('works only on the types and queues of its options', async () => {
     await sh.petrel(
       'run',
       sh.write(
@@ -152,7 +152,7 @@ describe('petrel worker', () => {
     await stop(worker)
   })
 
-  it('takes listed types only if it states their runtime, and at once when they are opened to it', async () => {
+  it('takes registered types only if it names their runtime, and at once when they become open to it', async () => {
     const data = ['--data', 'runtimes']
     await sh.petrel('migrate', ...data)
     expect((await sh.petrel('registry', 'set', 'test.echo', 'go', ...data)).code).toBe(0)

@@ -18,25 +18,25 @@ afterEach(() => {
 })
 
 describe('a terminal', () => {
-  it('paints on a TTY, and not with NO_COLOR', () => {
+  it('uses colours on a TTY, and none with NO_COLOR', () => {
     expect(terminal(true).terminal.paint('red', 'x')).toContain(ESCAPE)
     process.env['NO_COLOR'] = '1'
     expect(terminal(true).terminal.paint('red', 'x')).toBe('x')
   })
 
-  it('neither paints nor redraws in a pipe', () => {
+  it('neither uses colours nor redraws in a pipe', () => {
     expect(terminal(false).terminal.paint('red', 'x')).toBe('x')
     expect(terminal(false).terminal.live).toBe(false)
   })
 
-  it('prints nothing for people with --json', () => {
+  it('prints only JSON with --json', () => {
     const { out, terminal: t } = terminal(true, true)
     t.print('for people')
     t.data({ a: 1 })
     expect(out.written.join('')).toBe('{\n  "a": 1\n}\n')
   })
 
-  it('aligns columns whatever colour the cells have', () => {
+  it('aligns columns regardless of colour codes in the cells', () => {
     const { terminal: t } = terminal(true)
     const lines = t.tableLines(
       [{ title: 'A' }, { title: 'N', align: 'right' }],
@@ -49,7 +49,7 @@ describe('a terminal', () => {
     expect(plain).toEqual(['A      N', 'long   1', 'x     22'])
   })
 
-  it('draws a block over the one before, and never lets a line wrap', () => {
+  it('redraws a block in place, and never wraps a line', () => {
     const { out, terminal: t } = terminal(true)
     const block = t.redraw()
     block.draw(['one', 'two'])
@@ -58,7 +58,7 @@ describe('a terminal', () => {
     expect(out.written[1]).not.toContain('x'.repeat(40))
   })
 
-  it('lets no text from outside steer it', () => {
+  it('removes control sequences from data', () => {
     expect(harmless(`a${ESCAPE}[2Jb\u0007`)).toBe('a�[2Jb�')
   })
 })

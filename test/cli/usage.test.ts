@@ -48,7 +48,7 @@ describe('help', () => {
       expect(out).toContain(option)
   })
 
-  it('is what a bare `petrel` prints, as wrong usage', async () => {
+  it('is printed by a bare `petrel`, with the exit code of wrong usage', async () => {
     const { code, err } = await sh.petrel()
     expect(code).toBe(2)
     expect(err).toContain('Usage: petrel')
@@ -63,7 +63,7 @@ describe('wrong usage', () => {
     [['show'], "missing required argument 'id'", 'petrel show --help'],
     [['worker'], 'a worker needs something to work with', '--tools for the steps of playbooks'],
     [['ls', '--store', 'mysql://x'], 'no store is called "mysql://x"', '--store'],
-  ])('%j: one line with the error, one with the remedy', async (args, wrong, right) => {
+  ])('%j: one line for the error, one for the remedy', async (args, wrong, right) => {
     const { code, out, err } = await sh.petrel(...args)
     expect(code).toBe(2)
     expect(out).toBe('')
@@ -104,7 +104,7 @@ describe('missing items', () => {
     expect(err).toContain(message)
   })
 
-  it('an id without anything behind it exits 3, in every command that takes one', async () => {
+  it('an id that does not exist exits 3 in every command that takes one', async () => {
     await sh.petrel('migrate', '--data', 'empty')
     const unknown = '01900000-0000-7000-8000-000000000000'
     for (const command of ['show', 'watch', 'cancel', 'retry', 'approve', 'reject', 'redrive']) {
@@ -134,7 +134,7 @@ describe('a database that cannot be used', () => {
     expect(err.split('\n')).toHaveLength(3)
   })
 
-  it('a newer schema: refused by every command, and left as it is', async () => {
+  it('a newer schema: refused by every command, and not changed', async () => {
     const file = join(sh.dir, 'newer.db')
     await sh.petrel('migrate', '--store', `sqlite:${file}`)
     const database = await openDatabase(file)
@@ -161,7 +161,7 @@ describe('a database that cannot be used', () => {
 })
 
 describe('output', () => {
-  it('has no escape codes when piped, and a terminal is nothing --json cares about', async () => {
+  it('has no escape codes when piped; --json prints the same on a terminal', async () => {
     const file = sh.write('one.yaml', 'type: chain\nname: one\nsteps: [{ type: test.one }]\n')
     const run = await sh.petrel('run', file, '--mock')
     expect(run.out).toContain('succeeded')

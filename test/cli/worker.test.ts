@@ -1,4 +1,4 @@
-/** What a worker gives out and takes, as its command line says. */
+/** The options of `petrel worker` that limit which secrets it exposes and which runs it takes. */
 import { describe, expect, it } from 'vitest'
 import { STORES } from '../dag/stores.ts'
 import { until } from '../tools/calling.ts'
@@ -20,7 +20,7 @@ workflow:
 describe.each(STORES)('petrel worker, with the store on $name', (place) => {
   const sh = shell()
 
-  it('gives no variable to a keychain unless --secrets-env allows it, and takes only runs of its --tenant', async () => {
+  it('gives a keychain no variable unless --secrets-env allows it, and takes only runs of its --tenant', async () => {
     const store = await place.open()
     const sink = await serving()
     sink.on('/take', (_request, response) => sendJson(response, {}))

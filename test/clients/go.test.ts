@@ -1,6 +1,6 @@
 /**
- * clients/go: its own tests, compiled once with the race detector and run against a server process on either store.
- * Their titles are the comments above them; each is a test here. The compiled tests are also a worker
+ * clients/go: its own tests, compiled once with the race detector and run against a server process on either store. The
+ * comment above each Go test is its title; each is a test here. The compiled tests also serve as a worker
  * (PETREL_TEST_WORKER), which is used here where the server itself is killed.
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
@@ -19,7 +19,7 @@ const sh = shell()
 const binary = join(sh.dir, 'petrel.test')
 const running = new Set<ChildProcess>()
 
-/** Nothing is fetched; what is compiled is kept where Go keeps it, if there is such a place. */
+/** Nothing is downloaded; compiled packages are cached where Go keeps them, if that directory exists. */
 const env: NodeJS.ProcessEnv = { ...process.env, GOPROXY: 'off', GOFLAGS: '', GOWORK: 'off', GOENV: 'off' }
 if (!missing && spawnSync('sh', ['-c', 'mkdir -p "$(go env GOCACHE)" && test -w "$(go env GOCACHE)"']).status !== 0) {
   env['GOCACHE'] = join(sh.dir, 'go-build')
@@ -67,7 +67,7 @@ interface Started {
   readonly output: string
 }
 
-/** Resolves when it has ended, however it did. */
+/** Resolves when the process has ended, with any exit code. */
 function start(program: string, args: readonly string[], more: Record<string, string>): Started {
   const child = spawn(program, args, { cwd: folder, env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -87,7 +87,7 @@ function start(program: string, args: readonly string[], more: Record<string, st
   }
 }
 
-/** What became of each test, and what it said: lines belong to the test last named. */
+/** The result and the output of each test; a line belongs to the test named before it. */
 function outcomes(output: string): ReadonlyMap<string, { readonly how: string; readonly text: string }> {
   const said = new Map<string, string>()
   const ended = new Map<string, string>()
@@ -101,7 +101,7 @@ function outcomes(output: string): ReadonlyMap<string, { readonly how: string; r
   return new Map([...ended].map(([name, how]) => [name, { how, text: how === 'PASS' ? '' : (said.get(name) ?? '') }]))
 }
 
-/** Asks until the worker has said so; a worker that never does is shown with what it said. */
+/** Waits until the worker has reported it; on a time-out the error contains the worker's output. */
 async function said(worker: Started, pattern: RegExp): Promise<void> {
   expect(
     await until(
@@ -144,7 +144,7 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
       })
     }
 
-    it('Its examples print what they announce, without races', () => {
+    it('Its examples print the documented output, without races', () => {
       const examples = [...told].filter(([name]) => name.startsWith('Example'))
       expect(examples.filter(([, { how }]) => how !== 'PASS')).toEqual([])
       expect(examples.length).toBeGreaterThan(3)
@@ -152,7 +152,7 @@ function onStore(kind: 'sqlite' | 'postgres', open: () => Promise<FreshDatabase>
       expect(output.trim().split('\n').at(-1)).toBe('PASS')
     })
 
-    it('A worker continues after its server was killed and started again', async () => {
+    it('A worker continues after its server was killed and restarted', async () => {
       const first = await serverOn(place.url)
       const worker = start(binary, [], {
         PETREL_TEST_WORKER: 'outage',
@@ -192,7 +192,7 @@ describe.skipIf(missing)('clients/go', () => {
   onStore('sqlite', async () => ({ url: `sqlite:${join(sh.dir, 'go.db')}`, drop: async () => {} }))
   onStore('postgres', freshDatabase)
 
-  it('Every test has a title of its own', () => {
+  it('Every test has a unique title', () => {
     const all = titles().map(({ title }) => title)
     expect(all.filter((title) => title === '')).toEqual([])
     expect(new Set(all).size).toBe(all.length)
@@ -204,13 +204,13 @@ describe.skipIf(missing)('clients/go', () => {
     await go(folder, 'vet', './...')
   }, 60_000)
 
-  it('It needs nothing but the standard library of Go 1.19', async () => {
+  it('It needs only the standard library of Go 1.19', async () => {
     expect(readFileSync(join(folder, 'go.mod'), 'utf8')).toBe('module petrel\n\ngo 1.19\n')
     const { stdout } = await go(folder, 'list', '-deps', '-f', '{{if not .Standard}}{{.ImportPath}}{{end}}', './...')
     expect(stdout.trim().split(/\s+/).sort()).toEqual(['petrel', 'petrel/example/worker'])
   })
 
-  it('Its program of the README, in a module of its own, works and ends on SIGTERM', async () => {
+  it('The program of its README, in a separate module, works and ends on SIGTERM', async () => {
     const own = join(sh.dir, 'own')
     mkdirSync(own)
     copyFileSync(join(folder, 'example/worker/main.go'), join(own, 'main.go'))

@@ -1,6 +1,7 @@
 /**
- * clients/python: its own tests (clients/python/tests), run against a server process on either store and against Postgres
- * alone, under a role with the rights of `petrel grants`. Their titles are the docstrings; each is a test here.
+ * clients/python: its own tests (clients/python/tests), run against a server process on either store and against
+ * Postgres alone, under a role with the rights of `petrel grants`. The docstring of each Python test is its title; each
+ * is a test here.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ import { root, shell } from '../cli/petrel.ts'
 import { type FreshDatabase, freshDatabase, postgresUrl } from '../services.ts'
 
 const folder = join(root, 'clients/python')
-/** psycopg2 from Debian belongs to Debian's Python, which need not be the first in PATH. */
+/** psycopg2 from Debian is installed for Debian's Python, which need not be the first in PATH. */
 const python = ['python3', '/usr/bin/python3'].find(
   (command) => spawnSync(command, ['-c', 'import psycopg2'], { stdio: 'ignore' }).status === 0,
 )
@@ -27,7 +28,7 @@ interface Told {
   readonly text: string
 }
 
-/** Python with the client beside it, and times as its users have them: in any zone. */
+/** Python with the client on its path, in a non-UTC time zone as users have it. */
 const environment = (more: Record<string, string>): NodeJS.ProcessEnv => ({
   ...process.env,
   PYTHONPATH: join(folder, 'src'),
@@ -48,11 +49,11 @@ function titlesOf(module: string): readonly Pick<Told, 'id' | 'title'>[] {
     .map((line) => JSON.parse(line))
 }
 
-/** Started together: most of their time goes into waiting for leases to run out. */
+/** Started together: most of their time is spent waiting for leases to expire. */
 const starts: (() => Promise<void>)[] = []
 const children = new Set<ChildProcess>()
 
-/** One test per test of the module; each waits for the line that tells its outcome. */
+/** One test per test of the module; each waits for the line with its result. */
 function suite(module: string, environmentOf: (() => Promise<Record<string, string>>) | null): void {
   const titles = titlesOf(module)
   const told = new Map<string, { readonly promise: Promise<Told>; tell(told: Told): void }>()
@@ -94,7 +95,7 @@ function start(args: readonly string[], more: Record<string, string>, cwd: strin
   return child
 }
 
-/** A role of its own on a database of its own, migrated. */
+/** A separate role on a separate migrated database. */
 interface Place {
   readonly database: FreshDatabase
   readonly dsn: string
@@ -134,7 +135,7 @@ async function serverOn(store: string): Promise<string> {
   return url
 }
 
-/** What a program printed, when it has ended well. */
+/** The output of a program that ended with exit code 0. */
 async function printed(args: readonly string[], cwd: string): Promise<string> {
   const child = start(args, {}, cwd)
   const said: Record<'out' | 'err', string> = { out: '', err: '' }
@@ -149,7 +150,7 @@ async function printed(args: readonly string[], cwd: string): Promise<string> {
   return said.out
 }
 
-/** The README's programs by their names, and what each prints. */
+/** The programs of the README by name, and what each prints. */
 function examples(replace: Readonly<Record<string, string>>): Record<string, { code: string; text: string | null }> {
   const page = readFileSync(join(folder, 'README.md'), 'utf8')
   const found = page.matchAll(/<!-- run: (\w+) -->\n```python\n([\s\S]*?)\n```\n(?:\n```text\n([\s\S]*?\n)```)?/g)
@@ -192,10 +193,10 @@ describe.skipIf(python === undefined)('the Python client', () => {
   onPostgres('over HTTP on Postgres', 'test_http', async () => ({
     PETREL_TEST_URL: await serverOn((await newPlace()).database.url),
   }))
-  onPostgres('by SQL, with no Petrel process', 'test_sql', async () => ({ PETREL_TEST_DSN: (await newPlace()).dsn }))
+  onPostgres('by SQL, without a Petrel process', 'test_sql', async () => ({ PETREL_TEST_DSN: (await newPlace()).dsn }))
   onPostgres('both ways at once', 'test_together', beside)
   // Their times have no zone: such clients run in UTC, as the role does.
-  onPostgres('a client that knows nothing of Petrel', 'test_plain_client', async () => ({
+  onPostgres('a client written without Petrel in mind', 'test_plain_client', async () => ({
     ...(await beside()),
     TZ: 'UTC',
   }))

@@ -3,7 +3,7 @@ import { SLOT } from '../../src/net/slots.ts'
 import { dag, deploy, instances, metaOf, onBothStores, refusal, start, told } from './house.ts'
 
 onBothStores('deploying', (house) => {
-  it('keeps the text, who deployed it, and what it was compiled to', async () => {
+  it('stores the text, who deployed it, and the compiled net', async () => {
     const process = await house.open()
     const text = dag({ version: '1.0', trigger: '{ event: user.registered }' })
     const { row, what, warnings } = await deploy(process, text, { actor: 'ada' })
@@ -28,7 +28,7 @@ onBothStores('deploying', (house) => {
     expect(JSON.parse(event?.data ?? '')).toMatchObject({ name: 'onboarding', version: '1.0', what: 'created' })
   })
 
-  it('the same text again changes nothing and records nothing', async () => {
+  it('deploying the same text again changes and records nothing', async () => {
     const process = await house.open()
     const first = await deploy(process, dag({ version: '1' }))
     const again = await deploy(process, dag({ version: '1' }), { actor: 'bob' })
@@ -47,7 +47,7 @@ onBothStores('deploying', (house) => {
     expect((await process.store.read.instance(id))?.netHash).toBe(second.row.netHash)
   })
 
-  it('a version that was started is immutable; the refusal names a version to give', async () => {
+  it('a version that was started is immutable; the refusal suggests a new version', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1.4' }))
     await deploy(process, dag({ version: '1.5', steps: 'other' }))
@@ -62,7 +62,7 @@ onBothStores('deploying', (house) => {
     expect(row?.usedAt).not.toBeNull()
   })
 
-  it('without a version of its own it is numbered 1, 2, 3; the same text as the latest is unchanged', async () => {
+  it('unversioned texts are numbered 1, 2, 3; the same text as the latest is unchanged', async () => {
     const process = await house.open()
     expect((await deploy(process, dag())).row.version).toBe('1')
     expect((await deploy(process, dag())).what).toBe('unchanged')
@@ -73,7 +73,7 @@ onBothStores('deploying', (house) => {
     expect((await deploy(process, dag({ steps: 'b' }))).row.version).toBe('8')
   })
 
-  it('reads every dialect: dag, net, chain; a start of each runs its definition', async () => {
+  it('accepts every notation: dag, net, chain; each can be started', async () => {
     const process = await house.open()
     const net = 'kind: Net\nversion: 1\nname: order\nnodes:\n  ask: { gate: Ship it? }\ninput: { total: 3 }\n'
     const chain = 'type: chain\nname: mail\nsteps:\n  - { type: email.send, args: [hello] }\n  - { type: email.log }\n'
@@ -98,7 +98,7 @@ onBothStores('deploying', (house) => {
     expect(input?.value).toBe('{"total":3}')
   })
 
-  it('another process starts it from what was stored, without reading the text again', async () => {
+  it('another process starts it from the stored net, without parsing the text', async () => {
     const first = await house.open()
     const { row } = await deploy(first, dag({ steps: 'create greet' }))
     await house.sql("UPDATE workflow_definition SET source = 'nobody can read this'")
@@ -121,7 +121,7 @@ onBothStores('deploying', (house) => {
     expect(await process.catalog.list(query)).toEqual([])
   })
 
-  it('a nested workflow is the latest one deployed then, and stays so', async () => {
+  it('a nested workflow is resolved when its parent is deployed, and stays the same', async () => {
     const process = await house.open()
     await deploy(process, dag({ name: 'inner', steps: 'one' }))
     const outer = `apiVersion: ioa.dev/v0.2
@@ -159,7 +159,7 @@ onBothStores('starting by name', (house) => {
     })
   })
 
-  it('the instance names its definition and what started it, over the meta of definition and caller', async () => {
+  it('the instance records its definition and trigger in addition to the meta of definition and caller', async () => {
     const process = await house.open()
     const text = dag({ version: '1', spec: 'description: Welcomes people' })
     const { row } = await deploy(process, text)
@@ -173,7 +173,7 @@ onBothStores('starting by name', (house) => {
     })
   })
 
-  it('a start key starts once', async () => {
+  it('a start key starts one instance', async () => {
     const process = await house.open()
     await deploy(process, dag())
     const first = await start(process, 'onboarding', { startKey: 'user-7' })
@@ -181,7 +181,7 @@ onBothStores('starting by name', (house) => {
     expect(again).toMatchObject({ id: first.id, created: false })
   })
 
-  it('start: false leaves it idle, and its version counts as used', async () => {
+  it('start: false leaves the instance idle, and marks the version as used', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1' }))
     const { id } = await start(process, 'onboarding', { start: false })
@@ -191,7 +191,7 @@ onBothStores('starting by name', (house) => {
     expect((await process.store.read.instance(id))?.state).toBe('running')
   })
 
-  it('unknown names and versions are not found, with what was perhaps meant', async () => {
+  it('unknown names and versions are not found, with a suggestion', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1.0' }))
     expect(await refusal(start(process, 'onbording'))).toMatchObject({
@@ -227,7 +227,7 @@ onBothStores('starting by name', (house) => {
 })
 
 onBothStores('retiring', (house) => {
-  it('nothing starts a retired version any more; running instances continue; the one before it is the latest again', async () => {
+  it('a retired version cannot be started; running instances continue; the version before it is the latest again', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1' }))
     await deploy(process, dag({ version: '2', steps: 'b' }))
@@ -243,7 +243,7 @@ onBothStores('retiring', (house) => {
     expect(await told(process, 'workflow.retired')).toMatchObject([{ actor: 'ada' }])
   })
 
-  it('without a version all are retired; retiring again changes nothing', async () => {
+  it('without a version all versions are retired; retiring again changes nothing', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1' }))
     await deploy(process, dag({ version: '2', steps: 'b' }))
@@ -257,7 +257,7 @@ onBothStores('retiring', (house) => {
     expect(newest).toMatchObject({ version: '2', latest: false })
   })
 
-  it('the same text deployed again brings a retired version back', async () => {
+  it('deploying the same text again restores a retired version', async () => {
     const process = await house.open()
     await deploy(process, dag({ version: '1' }))
     await start(process, 'onboarding')
@@ -282,7 +282,7 @@ onBothStores('retiring', (house) => {
 })
 
 onBothStores('tenants', (house) => {
-  it('have their own names, versions and texts', async () => {
+  it('have separate names, versions and texts', async () => {
     const process = await house.open()
     const red = await deploy(process, dag({ version: '1' }), { tenant: 'red' })
     const blue = await deploy(process, dag({ version: '1', steps: 'b' }), { tenant: 'blue' })

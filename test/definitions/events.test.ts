@@ -14,7 +14,7 @@ async function inputOf(
 }
 
 onBothStores('an event', (house) => {
-  it('starts the latest version of whatever listens to it, with the payload as input', async () => {
+  it('starts the latest version of each definition that listens to it, with the payload as input', async () => {
     const process = await house.open()
     await deploy(process, dag({ name: 'ship', version: '1', trigger: LISTENS }))
     await deploy(process, dag({ name: 'ship', version: '2', trigger: LISTENS, steps: 'pack send' }))
@@ -54,7 +54,7 @@ onBothStores('an event', (house) => {
     expect((await publish(process, 'order.created')).started.map((s) => [s.name, s.version])).toEqual([['ship', '1']])
   })
 
-  it('the condition sees the payload, its names, and the event', async () => {
+  it('the condition can use the payload, its fields and the event', async () => {
     const process = await house.open()
     const condition = (name: string, text: string) =>
       deploy(process, dag({ name, trigger: `{ event: order.created, condition: "${text}" }` }))
@@ -67,7 +67,7 @@ onBothStores('an event', (house) => {
     expect(result.passed).toEqual([{ name: 'not', condition: 'total < 100', why: 'the condition does not hold' }])
   })
 
-  it('a condition that cannot be evaluated does not hold, with the reason, and stops no other definition', async () => {
+  it('a condition that cannot be evaluated counts as false, with the reason, and affects no other definition', async () => {
     const process = await house.open()
     await deploy(
       process,
@@ -84,7 +84,7 @@ onBothStores('an event', (house) => {
     expect(JSON.parse(event?.data ?? '').passed).toHaveLength(2)
   })
 
-  it('the same id starts once, however often it is sent; another id starts again', async () => {
+  it('the same id starts one instance however often it is sent; another id starts another', async () => {
     const process = await house.open()
     await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const [first] = (await publish(process, 'order.created', { id: 'e1' })).started
@@ -109,7 +109,7 @@ onBothStores('an event', (house) => {
     expect(await process.store.read.feed({ afterId: 0, limit: 100 })).toEqual(before)
   })
 
-  it('reaches only its tenant, and its id belongs to its tenant', async () => {
+  it('reaches only definitions of its tenant, and its id is unique within the tenant', async () => {
     const process = await house.open()
     for (const tenant of ['red', 'blue', null])
       await deploy(process, dag({ name: 'ship', trigger: LISTENS }), { tenant })
@@ -125,7 +125,7 @@ onBothStores('an event', (house) => {
     expect((await refusal(publish(process, 'order.created', { tenant: 'green' }))).code).toBe('unknown_event')
   })
 
-  it('with a name or id that cannot be is refused', async () => {
+  it('with an invalid name or id is refused', async () => {
     const process = await house.open()
     for (const more of [{ type: '' }, { id: '' }, { id: 'x'.repeat(201) }, { type: 'x'.repeat(201) }]) {
       expect((await refusal(publish(process, 'order.created', more))).code).toBe('invalid_request')
@@ -133,7 +133,7 @@ onBothStores('an event', (house) => {
     expect((await refusal(publish(process, 'order\u0000created'))).code).toBe('unstorable')
   })
 
-  it('a definition that cannot be started keeps no other from starting', async () => {
+  it('a definition that cannot be started does not prevent others from starting', async () => {
     const process = await house.open()
     await deploy(process, dag({ name: 'a-lost', trigger: LISTENS }))
     await deploy(process, dag({ name: 'b-fine', trigger: LISTENS, steps: 'x y' }))
@@ -151,7 +151,7 @@ onBothStores('an event', (house) => {
 })
 
 onBothStores('idle instances and an event', (house) => {
-  it('those of the definition start, with their own input; a new one only if it has none', async () => {
+  it('the idle instances of a definition start, with their own input; a new one is created only if there are none', async () => {
     const process = await house.open()
     await deploy(process, dag({ name: 'ship', version: '1', trigger: PICKY }))
     const idle = []
@@ -179,7 +179,7 @@ onBothStores('idle instances and an event', (house) => {
     expect(await instances(process, 'ship')).toHaveLength(4)
   })
 
-  it('those of other tenants and names stay idle', async () => {
+  it('those of other tenants and other definitions stay idle', async () => {
     const process = await house.open()
     for (const tenant of ['red', null]) await deploy(process, dag({ name: 'ship', trigger: LISTENS }), { tenant })
     await deploy(process, dag({ name: 'bill' }))
@@ -190,7 +190,7 @@ onBothStores('idle instances and an event', (house) => {
     for (const { id } of [red, bill]) expect((await process.store.read.instance(id))?.state).toBe('idle')
   })
 
-  it('more than fit into one transaction all start', async () => {
+  it('more instances than fit into one transaction all start', async () => {
     const process = await house.open()
     const { row } = await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const net = JSON.parse((await process.store.read.net(row.netHash))?.net ?? '')
@@ -202,7 +202,7 @@ onBothStores('idle instances and an event', (house) => {
     expect(await process.store.read.countInstances()).toEqual(new Map([['running', 450]]))
   })
 
-  it('those beyond the slots of their workflow are queued', async () => {
+  it('those beyond the concurrency limit of their workflow are queued', async () => {
     const process = await house.open()
     await deploy(process, dag({ name: 'ship', trigger: LISTENS, spec: 'maxConcurrent: 1' }))
     await start(process, 'ship', { start: false })

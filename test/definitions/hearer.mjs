@@ -1,5 +1,8 @@
 // @ts-check
-/** A process that hears an event and is killed the k-th time it passes a named point: { dist, url, event, at: { point, time } }. */
+/**
+ * A process that handles an event and is killed the k-th time it passes a named point: { dist, url, event, at: { point,
+ * time } }.
+ */
 import { pathToFileURL } from 'node:url'
 
 const settings = JSON.parse(/** @type {string} */ (process.argv[2]))

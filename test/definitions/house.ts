@@ -1,4 +1,4 @@
-/** A database and the processes that work on it: each its own store, engine, catalog and events. */
+/** A database and the processes that work on it, each with its own store, engine, catalog and events. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,10 +26,10 @@ export interface Process {
 
 export interface House {
   readonly kind: 'sqlite' | 'postgres'
-  /** One more process on the database of this test. It sweeps when told. */
+  /** One more process on the database of this test. It sweeps only on request. */
   open(options?: Partial<EngineOptions>): Promise<Process>
   url(): Promise<string>
-  /** Plain SQL past the store; tables without a schema in front. */
+  /** Plain SQL on the database; tables without a schema prefix. */
   sql(text: string): Promise<void>
 }
 
@@ -103,7 +103,7 @@ export interface Dag {
   readonly version?: string
   readonly trigger?: string
   readonly steps?: string
-  /** More lines of the spec. */
+  /** Further lines of the spec. */
   readonly spec?: string
 }
 
@@ -151,7 +151,7 @@ export async function instances({ store }: Pick<Process, 'store'>, name: string)
   return store.read.listInstances(query)
 }
 
-/** What an instance says of itself. */
+/** What an instance records about its origin. */
 export async function metaOf({ store }: Pick<Process, 'store'>, instanceId: string): Promise<Record<string, unknown>> {
   const [slot] = await store.read.slots({ instanceId, prefix: SLOT.about.prefix })
   return (JSON.parse(slot?.value ?? '{}') as { meta?: Record<string, unknown> }).meta ?? {}
@@ -162,7 +162,7 @@ export async function told({ store }: Pick<Process, 'store'>, type: string): Pro
   return all.filter((event) => event.type === type)
 }
 
-/** The code of what it threw, and its details; throws if it did not. */
+/** The code and details of the error it threw; throws if it did not. */
 export async function refusal(
   promise: Promise<unknown>,
 ): Promise<{ readonly code: string; readonly message: string; readonly details: Record<string, unknown> }> {

@@ -12,14 +12,14 @@ beforeAll(() => {
   dist = built()
 }, 300_000)
 
-/** Another process hears the event and is killed on the way. */
+/** Another process handles the event and is killed on the way. */
 async function killed(house: House, point: string, time: number): Promise<void> {
   const program = new Program(HEARER, { dist, url: await house.url(), event: EVENT, at: { point, time } })
   expect(await program.exit()).toBe('SIGKILL')
 }
 
 onBothStores('a process killed while it handles an event', (house) => {
-  it('after the first of several starts: the event sent again starts the others, nothing twice', async () => {
+  it('after the first of several starts: the event sent again starts the others, and none twice', async () => {
     const process = await house.open()
     for (const name of ['one', 'three', 'two']) await deploy(process, dag({ name, trigger: LISTENS }))
     await killed(house, 'definition-found', 2)
@@ -36,7 +36,7 @@ onBothStores('a process killed while it handles an event', (house) => {
     expect(again.started.map((s) => s.created)).toEqual([false, false, false])
   }, 60_000)
 
-  it('between two portions of idle instances: the event sent again starts the rest of them, and no new one', async () => {
+  it('between two batches of idle instances: the event sent again starts the remaining ones, and no new one', async () => {
     const process = await house.open()
     const { row } = await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const net = JSON.parse((await process.store.read.net(row.netHash))?.net ?? '')
@@ -53,7 +53,7 @@ onBothStores('a process killed while it handles an event', (house) => {
     expect(await process.store.read.countInstances()).toEqual(new Map([['running', 450]]))
   }, 60_000)
 
-  it('after everything was started, before it could report it: sent again, nothing starts', async () => {
+  it('after all starts, before the reply: the event sent again starts nothing', async () => {
     const process = await house.open()
     const { row } = await deploy(process, dag({ name: 'ship', trigger: LISTENS }))
     const net = JSON.parse((await process.store.read.net(row.netHash))?.net ?? '')

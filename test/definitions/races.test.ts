@@ -4,13 +4,13 @@ import { dag, deploy, instances, onBothStores, publish, start } from './house.ts
 const ROUNDS = 8
 const LISTENS = '{ event: order.created }'
 
-/** What it came to: a value, or the code of the refusal. */
+/** A value, or the code of the refusal. */
 async function end<T>(promise: Promise<T>): Promise<T | string> {
   return promise.catch((error: unknown) => (error as { readonly code: string }).code)
 }
 
 onBothStores('two processes at once', (house) => {
-  it('deploy the same version with different texts: one creates it, the other replaces it, one text stays', async () => {
+  it('deploy the same version with different texts: one creates it, the other replaces it, one text remains', async () => {
     const [a, b] = await Promise.all([house.open(), house.open()])
     for (let round = 0; round < ROUNDS; round++) {
       const name = `flow-${round}`
@@ -25,7 +25,7 @@ onBothStores('two processes at once', (house) => {
     }
   })
 
-  it('deploy texts without versions: each gets a number, the same text only one', async () => {
+  it('deploy texts without versions: each text gets a number, and the same text only one', async () => {
     const processes = await Promise.all([house.open(), house.open()])
     const [a, b] = processes
     for (let round = 0; round < ROUNDS; round++) {
@@ -40,7 +40,7 @@ onBothStores('two processes at once', (house) => {
     }
   })
 
-  it('a deploy that replaces and a first start: the instance runs the text that its version has ever after', async () => {
+  it('a replacing deploy and a first start: the instance runs the text that its version has from then on', async () => {
     const [a, b] = await Promise.all([house.open(), house.open()])
     for (let round = 0; round < 3 * ROUNDS; round++) {
       const name = `flow-${round}`
@@ -59,7 +59,7 @@ onBothStores('two processes at once', (house) => {
     }
   })
 
-  it('a start that had looked before the text was replaced starts the new text', async () => {
+  it('a start that looked before the text was replaced starts the new text', async () => {
     const [a, b] = await Promise.all([house.open(), house.open()])
     await deploy(a, dag({ version: '1', steps: 'a' }))
     const { definitions } = a.store
@@ -78,7 +78,7 @@ onBothStores('two processes at once', (house) => {
     expect(await end(deploy(b, dag({ version: '1', steps: 'c' })))).toBe('conflict')
   })
 
-  it('a start whose text is replaced just before it marks the version used starts the new text', async () => {
+  it('a start whose text is replaced before it marks the version as used starts the new text', async () => {
     const [a, b] = await Promise.all([house.open(), house.open()])
     await deploy(a, dag({ version: '1', steps: 'a' }))
     const { definitions } = a.store
@@ -126,7 +126,7 @@ onBothStores('two processes at once', (house) => {
     }
   })
 
-  it('receive the same event while instances are idle: those start, once, and no other', async () => {
+  it('receive the same event while instances are idle: those start, once, and no others', async () => {
     const processes = await Promise.all([house.open(), house.open(), house.open()])
     const [first] = processes
     await deploy(first, dag({ name: 'ship', trigger: LISTENS }))
@@ -141,7 +141,7 @@ onBothStores('two processes at once', (house) => {
     }
   })
 
-  it('retire while others start: every start was of a version in service, and none comes after', async () => {
+  it('retire while others start: every started version was in service, and none starts after the retirement', async () => {
     const [a, b] = await Promise.all([house.open(), house.open()])
     for (let round = 0; round < ROUNDS; round++) {
       const name = `flow-${round}`

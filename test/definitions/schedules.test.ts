@@ -15,7 +15,7 @@ import {
 const HOURLY = "{ schedule: '0 * * * *' }"
 const HOUR = 3_600_000
 
-/** A process whose clock stands half an hour before a full hour, and moves when told. */
+/** A process whose clock is half an hour before a full hour, and moves on request. */
 async function opened(house: House): Promise<Process & { pass(ms: number): Promise<void> }> {
   const process = await house.open()
   const now = Date.now()
@@ -38,7 +38,7 @@ async function end({ engine }: Process, name: string, store: Process['store']): 
 }
 
 onBothStores('a schedule as trigger', (house) => {
-  it('starts the definition as it is then', async () => {
+  it('starts the latest version of the definition', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     await process.pass(HOUR)
@@ -56,7 +56,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await process.store.read.schedule('workflow:report')).toMatchObject({ enabled: true, fireCount: 2 })
   })
 
-  it('times that passed while no process ran are one start', async () => {
+  it('several times missed while no process ran count as one start', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     await process.pass(5 * HOUR)
@@ -65,7 +65,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await instances(process, 'report')).toHaveLength(1)
   })
 
-  it('is skipped while the instance before it is running', async () => {
+  it('is skipped while the previous instance is running', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     await process.pass(HOUR)
@@ -74,7 +74,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await told(process, 'cron.skipped')).toHaveLength(1)
   })
 
-  it('falls silent when the definition is retired, and comes back with it', async () => {
+  it('stops when the definition is retired, and resumes when it is restored', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     await process.catalog.retire({ tenant: null, name: 'report', version: null, actor: null })
@@ -86,7 +86,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await instances(process, 'report')).toHaveLength(1)
   })
 
-  it('falls silent when a new version drops it, changes when one changes it', async () => {
+  it('stops when a new version drops it, and changes when one changes it', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     const half = "{ schedule: '45 * * * *', timezone: Europe/Berlin }"
@@ -107,7 +107,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await instances(process, 'report')).toHaveLength(1)
   })
 
-  it('that an operator paused stays paused whatever is deployed; a deploy does not postpone a due one', async () => {
+  it('that an operator paused stays paused across deploys; a deploy does not postpone a due one', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', version: '1', trigger: HOURLY }))
     const due = (await process.store.read.schedule('workflow:report'))?.nextAt
@@ -122,7 +122,7 @@ onBothStores('a schedule as trigger', (house) => {
     })
   })
 
-  it('starts idle instances, else a new one; a firing cut short before it was noted starts nothing twice', async () => {
+  it('starts idle instances, or else a new one; a firing that was interrupted starts nothing twice', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
     const idle = await start(process, 'report', { start: false })
@@ -130,7 +130,7 @@ onBothStores('a schedule as trigger', (house) => {
     await process.pass(HOUR)
     expect((await process.store.read.instance(idle.id))?.state).toBe('running')
     await process.engine.cancelInstance({ id: idle.id, actor: null })
-    // As a process leaves it that dies after the start: the schedule has not moved on.
+    // The state after a process died between the start and the update of the schedule.
     const due = before?.nextAt ?? 0
     const then = house.kind === 'sqlite' ? String(due) : `to_timestamp(${due} / 1000.0)`
     await house.sql(`UPDATE workflow_cron SET next_at = ${then}, last_id = NULL WHERE name = 'workflow:report'`)
@@ -141,7 +141,7 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await instances(process, 'report')).toHaveLength(2)
   })
 
-  it('fires once, however many processes look', async () => {
+  it('fires once, however many processes check it', async () => {
     const process = await opened(house)
     const others = await Promise.all([house.open(), house.open()])
     await deploy(process, dag({ name: 'report', trigger: HOURLY }))
@@ -150,12 +150,12 @@ onBothStores('a schedule as trigger', (house) => {
     expect(await instances(process, 'report')).toHaveLength(1)
   })
 
-  it('of a definition that cannot be started is passed over, and the others fire', async () => {
+  it('of a definition that cannot be started is skipped, and the others fire', async () => {
     const deployer = await opened(house)
     await deploy(deployer, dag({ name: 'a-lost', trigger: HOURLY }))
     await deploy(deployer, dag({ name: 'b-fine', trigger: HOURLY, steps: 'b' }))
     await house.sql("DELETE FROM workflow_net WHERE name = 'a-lost'")
-    // The one that deployed it still knows its net.
+    // The process that deployed it still has its net in memory.
     const process = await opened(house)
     await process.pass(HOUR)
     expect(await instances(process, 'b-fine')).toHaveLength(1)
@@ -163,13 +163,13 @@ onBothStores('a schedule as trigger', (house) => {
     expect(JSON.parse(skipped?.data ?? '')).toMatchObject({ schedule: 'workflow:a-lost', reason: 'refused' })
   })
 
-  it('its name belongs to the definition: no other schedule may be called so', async () => {
+  it('its name is reserved for the definition: no other schedule can use it', async () => {
     const process = await opened(house)
     const schedule = { name: 'workflow:report', expression: '* * * * *', run: { type: 'a', payload: {} } }
     expect((await refusal(process.engine.putSchedule(schedule))).code).toBe('invalid_request')
   })
 
-  it('of each tenant is its own', async () => {
+  it('each tenant has its own', async () => {
     const process = await opened(house)
     await deploy(process, dag({ name: 'report', trigger: HOURLY }), { tenant: 'red' })
     await deploy(process, dag({ name: 'report', trigger: HOURLY, steps: 'b' }))

@@ -1,4 +1,4 @@
-/** Pages whose commands are run: blocks after `<!-- run -->`, each followed by what it prints. */
+/** Pages whose commands are run: blocks after `<!-- run -->`, each followed by its expected output. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
@@ -13,13 +13,13 @@ function blocksOf(page: string): readonly Block[] {
   return found.map(([, code, printed]) => ({ code: code as string, printed: printed as string }))
 }
 
-/** `…` stands for anything within its line. */
+/** `…` matches anything within its line. */
 function pattern(printed: string): RegExp {
   const escaped = printed.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/…/g, '[^\\n]*')
   return new RegExp(`^${escaped}$`)
 }
 
-/** Runs every block of a page in one shell (later ones use what earlier ones defined) and compares what it prints. */
+/** Runs every block of a page in one shell (later ones use what earlier ones defined) and compares the output. */
 export async function runPage(
   page: string,
   params: {

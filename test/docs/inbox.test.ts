@@ -1,4 +1,4 @@
-/** docs/inbox.md: its commands are run against a server on Postgres and print what it says. */
+/** docs/inbox.md: its commands are run against a server on Postgres, and print the documented output. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** docs/nats.md with a NATS of its own: its service and engine are processes, its shell speaks to them. */
+/** docs/nats.md with a separate NATS: its service and engine are processes, and its shell talks to them. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const LANGUAGES = '(?:yaml|js|sh)'
 describe.skipIf(missing.length > 0 || natsUrl() === null)('docs/nats.md', () => {
   beforeAll(() => buildIfStale(), 120_000)
 
-  it('files and commands do what the page shows', { timeout: 120_000 }, async () => {
+  it('its files and commands work as documented', { timeout: 120_000 }, async () => {
     const nats = await OwnNats.start()
     const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))
     const local = (text: string) =>
@@ -25,7 +25,7 @@ describe.skipIf(missing.length > 0 || natsUrl() === null)('docs/nats.md', () => 
       const page = local(readFileSync(join(root, 'docs/nats.md'), 'utf8'))
       linkPackages(folder)
       writeFiles(page, folder)
-      // What a failed block leaves running ends with its shell.
+      // Processes started by a block that failed end with its shell.
       writeFileSync(join(folder, 'leave'), `trap 'kill $(jobs -p) 2> /dev/null' EXIT`)
       await runPage(page, {
         replace: {},

@@ -1,4 +1,4 @@
-/** docs/ojs.md: its table of errors is the server's. */
+/** docs/ojs.md: its table of errors matches the server's. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -13,13 +13,13 @@ describe('docs/ojs.md', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
     const served = Object.entries(ERRORS)
       .filter(([code]) => OJS_WORDS[code as ErrorCode] === undefined)
-      // The engine's own words of /v1, and a kind of invalid_request.
+      // Words of /v1, and one kind of invalid_request.
       .filter(([code]) => code !== 'validation_error')
       .map(([code, { status }]) => [code, status])
     expect(rows.sort()).toEqual(served.sort())
   })
 
-  it('and the pages around it point only to files that exist', () => {
+  it('it and the pages around it link only to files that exist', () => {
     const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
     for (const name of pages) {
       const text = readFileSync(join(root, 'docs', name), 'utf8')

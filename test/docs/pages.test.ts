@@ -1,6 +1,6 @@
 /**
- * Pages with commands: their files are written, their commands are run in order in one shell, in a folder with a store of
- * its own, and print what the page says. A page that asks a server over HTTP gets one on that store.
+ * Pages with commands: their files are written, and their commands are run in order in one shell, in a directory with
+ * its own store, and print the documented output. A page that calls a server over HTTP gets one on that store.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,11 +27,11 @@ const PAGES = [
 const SERVER = 'http://127.0.0.1:7070'
 const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).status !== 0)
 
-describe.skipIf(missing.length > 0)('what a page of the documents shows', () => {
+describe.skipIf(missing.length > 0)('the commands of a page', () => {
   beforeAll(() => buildIfStale(), 120_000)
 
   it.each(PAGES)(
-    'docs/%s: files and commands do what the page shows',
+    'docs/%s: files and commands work as documented',
     async (name) => {
       const page = readFileSync(join(root, 'docs', name), 'utf8')
       const folder = mkdtempSync(join(tmpdir(), 'petrel-docs-'))

@@ -32,20 +32,23 @@ describe('the README', () => {
     }
   })
 
-  it.each(['readme-steps', 'readme-playbook', 'readme-saga'])('shows a file that plays as documented: %s', (name) => {
-    const readme = readFileSync(join(root, 'README.md'), 'utf8')
-    const marker = `<!-- run: ${name} -->`
-    const folder = mkdtempSync(join(tmpdir(), 'petrel-readme-'))
-    try {
-      const script = `petrel() { node '${join(root, 'bin/petrel')}' "$@"; }\n${blockAfter(readme, marker, 'sh')}`
-      const run = spawnSync('bash', ['-c', script], { encoding: 'utf8', cwd: folder })
-      expect(run.stdout.trim(), run.stderr).toBe(blockAfter(readme, marker, 'text').trim())
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-  })
+  it.each(['readme-steps', 'readme-playbook', 'readme-saga'])(
+    'shows a file that --mock plays as documented: %s',
+    (name) => {
+      const readme = readFileSync(join(root, 'README.md'), 'utf8')
+      const marker = `<!-- run: ${name} -->`
+      const folder = mkdtempSync(join(tmpdir(), 'petrel-readme-'))
+      try {
+        const script = `petrel() { node '${join(root, 'bin/petrel')}' "$@"; }\n${blockAfter(readme, marker, 'sh')}`
+        const run = spawnSync('bash', ['-c', script], { encoding: 'utf8', cwd: folder })
+        expect(run.stdout.trim(), run.stderr).toBe(blockAfter(readme, marker, 'text').trim())
+      } finally {
+        rmSync(folder, { recursive: true })
+      }
+    },
+  )
 
-  it('points only to files that exist', () => {
+  it('links only to files that exist', () => {
     for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']) {
       const text = readFileSync(join(root, page), 'utf8')
       for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {

@@ -1,4 +1,4 @@
-/** docs/schema.md describes what the stores have: nothing is missing there, and nothing is made up. */
+/** docs/schema.md describes exactly what the stores contain. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -83,7 +83,7 @@ describe('docs/schema.md', () => {
     },
   )
 
-  it('says what each column means', () => {
+  it('has a meaning for each column', () => {
     for (const { name, columns } of DESCRIBED) {
       for (const column of columns) expect(column.meaning, `${name}.${column.name}`).toMatch(/\S\.?$/)
     }
@@ -102,7 +102,7 @@ describe('docs/schema.md', () => {
     ['Events of runs', isRunEvent],
     ['Events of instances', (type: string) => isInstanceEvent(type) || (isNodeEvent(type) && !isRunEvent(type))],
     ['Other events', isStoreEvent],
-  ] as const)('%s: has every type, and no other', (title, belongs) => {
+  ] as const)('%s: has exactly the existing types', (title, belongs) => {
     const table = section('Events').split(`\n### ${title}\n`)[1] ?? ''
     const described = rowsIn(table).map(([type = '']) => code(type)[0] as string)
     expect(described.toSorted()).toEqual(EVENT_TYPES.filter((type) => belongs(type)).toSorted())

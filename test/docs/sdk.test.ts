@@ -17,7 +17,7 @@ describe('docs/sdk.md', () => {
   })
 
   it.each(EXAMPLES.map(([, part, code, printed]) => ({ part, code, printed })))(
-    '$part prints what it shows',
+    '$part prints the documented output',
     ({ code = '', printed }) => {
       const folder = mkdtempSync(join(root, '.test-sdk-'))
       try {

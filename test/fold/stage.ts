@@ -1,6 +1,6 @@
 /**
- * A store of a few lines for the pure part of the engine: everything is loaded before it is asked for, and what a fold
- * changes is there for the next one. No database, no clock but `now`.
+ * A minimal in-memory store for the pure part of the engine: everything is loaded before it is requested, and the
+ * changes of one fold are visible to the next. No database, and no clock but `now`.
  */
 import { Admission } from '../../src/engine/fold/admission.ts'
 import { deltaOf } from '../../src/engine/fold/delta.ts'
@@ -50,7 +50,7 @@ export class FoldStage {
   readonly #evaluators = new Evaluators(new Map())
   #ids = 0
 
-  /** One transaction: folded again, as the engine does it, when something was asked for. */
+  /** One transaction, folded again when more rows are requested, as the engine does. */
   act<T>(work: (change: WorkingSet) => T): { readonly value: T; readonly change: WorkingSet } {
     const asked = new Set<string>()
     const leases = new Map<string, readonly RunRow[]>()

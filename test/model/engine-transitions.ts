@@ -1,4 +1,4 @@
-/** How the engine performs each transition of its own: each function gives the id of the run that made it. */
+/** Performs each transition that belongs to the engine: every function returns the id of the run that made it. */
 import { randomUUID } from 'node:crypto'
 import type { NodeSchema } from '../../src/net/net.ts'
 import { net, node, ONCE, run, undoBy } from '../engine/drive.ts'
@@ -14,7 +14,7 @@ const UNDOABLE = net([node('a', ['b'], { undo: undoBy('undo.a'), retry: ONCE }),
   onFailure: 'compensate',
 })
 
-/** Two steps side by side: when the first fails, the workflow is ending while the second is held. */
+/** Two parallel steps: when the first fails, the workflow is ending while the second is held. */
 const PAIR = net([node('a.v1', [], { retry: ONCE }), node('b.v1')], { entry: ['a.v1', 'b.v1'] })
 
 /** By `from happening guard`. */
@@ -200,7 +200,7 @@ export const BY_THE_ENGINE: Readonly<Record<string, Performance>> = {
   },
 }
 
-/** A step that a client of plain SQL ends, and the engine's sweep after it. */
+/** A step ended by plain SQL, and the engine's sweep after it. */
 async function settledAfter(s: Scene, end: (id: string) => Promise<unknown>, schema?: NodeSchema): Promise<string> {
   const id = await s.at(net([node('a.v1', [], { retry: ONCE, ...(schema === undefined ? {} : { schema }) })]), 'a.v1')
   await s.sql.claimed()
@@ -210,7 +210,7 @@ async function settledAfter(s: Scene, end: (id: string) => Promise<unknown>, sch
   return id
 }
 
-/** The same, but the database refuses what the engine would write. */
+/** The same, but the database refuses the engine's write. */
 function refusedAfter(s: Scene, end: (id: string) => Promise<unknown>): Promise<string> {
   s.refuseOnce(({ runs }) => runs?.update?.some((run) => run.settledAt !== null) === true)
   return settledAfter(s, end)

@@ -1,4 +1,4 @@
-/** Runs in every status, however they are held, and all that a client or the engine may try with one. */
+/** Runs in every status and every way of being held, and all that a client or the engine could try with one. */
 
 import { deliveryOf } from '../../src/engine/transaction/deliveries.ts'
 import type { LeaseOutcome } from '../../src/model/leases.ts'
@@ -44,7 +44,7 @@ export const STANDINGS: Readonly<Record<Standing, Performance>> = {
   },
 }
 
-/** Runs that earlier attempts have left pending are out of the way of the next claim. */
+/** Moves runs that earlier attempts left pending out of the way of the next claim. */
 async function alone<T>(s: Scene, work: () => Promise<T>): Promise<T> {
   await s.sql.sql(`UPDATE workflow_run SET status = 'cancelled' WHERE status = 'pending'`)
   return work()
@@ -68,7 +68,7 @@ const LEASE_REPORTS: readonly LeaseOutcome[] = [
 
 type Operation = (s: Scene, run: RunRow) => Promise<unknown>
 
-/** What people, workers and services may ask the engine to do with a run. */
+/** What operators, workers and services can ask the engine to do with a run. */
 export const operations: Readonly<Record<string, Operation>> = {
   claim: (s) => s.d.claim(),
   fetch: (s) => s.fetchOne(),
@@ -95,7 +95,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   ),
 }
 
-/** The SET lists by which clients of plain SQL may mean this status. */
+/** The SET lists with which clients of plain SQL may request this status. */
 export function attempts({ sql }: Scene, to: RunStatus): Readonly<Record<string, string>> {
   const lease = `leased_by = 'go-9', lease_until = ${sql.later(30)}`
   return {

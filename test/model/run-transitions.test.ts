@@ -1,6 +1,6 @@
 /**
- * The life cycle of a run is implemented by the engine, by the triggers of Postgres and by those of SQLite. Each of them
- * performs every transition of the table that its party may make, and refuses all others.
+ * The life cycle of a run is implemented by the engine, by the triggers of Postgres and by those of SQLite. Each of
+ * them performs every transition of the table that its party may make, and refuses all others.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunRow, RunStatus } from '../../src/model/rows.ts'
@@ -36,7 +36,7 @@ describe('the table of run transitions', () => {
     expect(names).toEqual([...new Set(names)])
   })
 
-  it('is looked up by the engine, which is refused every transition that is not its own', () => {
+  it('is used by the engine, which is refused every transition that is not its own', () => {
     const known = new Map(rowsOf('engine').map((row) => [nameOf(row), row]))
     const happenings = [...new Set(RUN_TRANSITIONS.map((row) => row.happening))]
     for (const from of [null, ...STATUSES]) {
@@ -50,7 +50,7 @@ describe('the table of run transitions', () => {
     }
   })
 
-  it('has a performance for every row of each party, and for nothing else', () => {
+  it('has an implementation for every row of each party, and no others', () => {
     expect(Object.keys(BY_THE_ENGINE).toSorted()).toEqual(rowsOf('engine').map(nameOf).toSorted())
     expect(Object.keys(BY_PLAIN_SQL).toSorted()).toEqual(rowsOf('sql').map(nameOf).toSorted())
   })
@@ -63,7 +63,7 @@ describe.each(SHARED)('run transitions on $name', (place) => {
   })
   afterEach(async () => scene.close())
 
-  /** A step is created and ends in one transaction: it was pending only there. */
+  /** A step is created and ends in one transaction: it was pending only within it. */
   async function expectTransition(row: RunTransition, id: string): Promise<void> {
     const { from, to, events } = await scene.seen(id)
     const within = from === null && row.from === 'pending' && events[0] === 'created'
@@ -113,13 +113,13 @@ describe.each(SHARED)('run transitions on $name', (place) => {
           const after = await picture(id)
           const [was, is] = [before.row.status, after.row.status]
           if (is !== was) expect(mayReach('sql', was, is), `${name}: ${was} → ${is}`).toBe(true)
-          // What is not allowed changes nothing at all. A claim of a current lease is neither.
+          // A refused write changes nothing. A claim of a run with a current lease changes nothing either.
           if (!mayReach('sql', was, to)) expect(after, `${name}: ${was} → ${to}`).toEqual(before)
         }
       }
     })
 
-    it('never creates a run in another status, and removes none that has not ended', async () => {
+    it('never creates a run in another status, and never deletes one that has not ended', async () => {
       for (const status of STATUSES.filter((status) => status !== 'pending')) {
         const insert = `INSERT INTO workflow_run (type, payload, status) VALUES ('x.v1', '{}', '${status}')`
         await expect(scene.sql.sql(insert)).rejects.toThrow('status')

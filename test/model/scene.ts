@@ -1,4 +1,4 @@
-/** A stage on which one run makes one transition: where it stood before, and what its history says after. */
+/** Sets up one run for one transition: its state before, and its history after. */
 import { vi } from 'vitest'
 import { StoreDataError } from '../../src/kernel/store-errors.ts'
 import type { RunStatus } from '../../src/model/rows.ts'
@@ -36,7 +36,7 @@ export class Scene {
     return new Scene(s, await s.foreign())
   }
 
-  /** The transition under test begins now. */
+  /** The transition under test begins here. */
   async mark(id: string): Promise<string> {
     this.#before = { status: (await this.s.run(id)).status, events: (await this.s.history(id)).length }
     return id
@@ -82,7 +82,7 @@ export class Scene {
     return run.id
   }
 
-  /** A bare run that a client of plain SQL holds. */
+  /** A bare run held by a client of plain SQL. */
   async leasedBySql(columns = '', values = ''): Promise<string> {
     await this.insert(columns, values)
     return (await this.sql.claimed('go-1')).id
@@ -107,7 +107,7 @@ export class Scene {
     return (await this.s.runAt(instance, node)).id
   }
 
-  /** A store that refuses, once, to write what this is true of. */
+  /** A store that refuses, once, the first write that matches. */
   refuseOnce(unwritable: (delta: Delta) => boolean): void {
     const { store } = this.d
     const inner = store.transact.bind(store)

@@ -1,4 +1,4 @@
-/** How a client of plain SQL performs each transition that the triggers allow it, in every way it can. */
+/** Performs each transition that the triggers allow to a client of plain SQL, in every possible way. */
 import { net, node, ONCE } from '../engine/drive.ts'
 import type { Performance } from './engine-transitions.ts'
 import type { Scene } from './scene.ts'
@@ -148,7 +148,7 @@ function giveBack(s: Scene, id: string): Promise<unknown> {
   return s.sql.sql(`UPDATE workflow_run SET status = 'pending', updated_at = NOW WHERE id = '${id}'`)
 }
 
-/** The claim of clients that take back expired leases themselves. */
+/** The claim used by clients that take back expired leases themselves. */
 function reclaim(s: Scene, id: string): Promise<unknown> {
   return s.sql.sql(
     `UPDATE workflow_run SET status = 'leased', leased_by = 'go-2', lease_until = ${s.sql.later(30)} WHERE id = '${id}'`,
@@ -161,7 +161,7 @@ async function deferred(s: Scene): Promise<string> {
   return delivery.runId
 }
 
-/** A step that a client of plain SQL holds, of a workflow in which another step has failed for good. */
+/** A step held by a client of plain SQL, in a workflow in which another step has failed for good. */
 async function heldWhileEnding(s: Scene): Promise<string> {
   const pair = net([node('a.v1', [], { retry: ONCE }), node('b.v1')], { entry: ['a.v1', 'b.v1'] })
   await s.d.start({ net: pair })

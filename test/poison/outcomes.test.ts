@@ -20,7 +20,7 @@ const failed = (message: string): Outcome => ({
   error: { code: 'handler_error', message, retryable: false },
 })
 
-/** What a worker might send that no database, or not both, can hold; and how its run ends then. */
+/** Outcomes that no database, or not both, can store; and how the run then ends. */
 const POISONS: readonly { readonly name: string; readonly outcome: Outcome; readonly code: RegExp }[] = [
   { name: 'NUL in a string', outcome: succeeded('{"text":"a\\u0000b"}'), code: /^unstorable$/ },
   { name: 'a raw NUL', outcome: succeeded('"a\u0000b"'), code: /^unstorable$/ },
@@ -29,7 +29,7 @@ const POISONS: readonly { readonly name: string; readonly outcome: Outcome; read
   { name: '10,000 levels deep', outcome: succeeded('['.repeat(10_000) + ']'.repeat(10_000)), code: /^unstorable$/ },
   { name: 'over the size limit', outcome: succeeded(`"${'x'.repeat(1024 * 1024)}"`), code: /^payload_too_large$/ },
   { name: 'no JSON at all', outcome: succeeded('{"half":'), code: /^unstorable$/ },
-  // An error is told as well as it can be: SQLite holds what Postgres refuses.
+  // As much of the error as possible is kept: SQLite stores what Postgres refuses.
   { name: 'NUL in an error message', outcome: failed('a\u0000b'), code: /^(unstorable|handler_error)$/ },
   {
     name: 'half of a surrogate pair in an error message',
@@ -89,7 +89,7 @@ function poisonSuite(kind: StoreKind): void {
       expect(errorCode(runs, poisoned)).toBe('unstorable')
     })
 
-  it('each kind of poison at once, among 500 workflows of their own', async () => {
+  it('each kind of unstorable value at once, among 500 separate workflows', async () => {
     const desk = await open()
     const ids = await desk.startChains()
     const replies = await desk.settle((i) => (i % 50 === 25 ? (POISONS[Math.floor(i / 50)]?.outcome ?? null) : null))
@@ -100,7 +100,7 @@ function poisonSuite(kind: StoreKind): void {
     expect(await store.read.doctor()).toEqual([])
   })
 
-  it('a guard behind it that cannot be evaluated fails its own instance only', async () => {
+  it('a guard after it that cannot be evaluated fails only its own instance', async () => {
     const desk = await open()
     const ids = await desk.start(GUARDED)
     const { replies, poisoned } = await desk.settleAll(succeeded('{"total":1,"parts":"none"}'), '{"total":1,"parts":2}')
@@ -109,7 +109,7 @@ function poisonSuite(kind: StoreKind): void {
     const view = await engine.view(offender)
     expect(view).toMatchObject({ instance: { state: 'failed' }, error: { code: 'guard_error' } })
     expect(view?.error?.message).toContain('first')
-    // The second step of every other one was created.
+    // The second step of every other instance was created.
     const others = ids.filter((id) => id !== offender)
     const states = await Promise.all(others.map(async (id) => (await store.read.instance(id))?.state))
     expect(states).toEqual(others.map(() => 'running'))
@@ -125,13 +125,13 @@ function poisonSuite(kind: StoreKind): void {
     const runs = await allRuns(store, id)
     expect(runs.filter((run) => run.status === 'succeeded')).toHaveLength(BATCH - 1)
     expect(errorCode(runs, poisoned)).toBe('unstorable')
-    // 500, 250, … 1: found in as many refusals as halvings, not one by one.
+    // 500, 250, … 1: found with as many refusals as halvings, not one by one.
     expect(refusals).toBeGreaterThan(1)
     expect(refusals).toBeLessThanOrEqual(12)
     expect(await store.read.doctor()).toEqual([])
   })
 
-  it('five such values are each found, the other 495 are recorded', async () => {
+  it('five such values are each found, and the other 495 are recorded', async () => {
     const desk = await open((inner) => refusing(inner, MARKER, () => {}))
     const id = await desk.startGroup()
     await desk.settle((i) => (i % 100 === 7 ? succeeded(JSON.stringify(MARKER)) : null))
@@ -145,7 +145,7 @@ function poisonSuite(kind: StoreKind): void {
 
 const MARKER = 'the database will not have this'
 
-/** A store that refuses a marked value the way a database does: the whole transaction, saying nothing of which row. */
+/** A store that refuses a marked value the way a database does: the whole transaction, without naming the row. */
 function refusing(inner: Store, marker: string, refused: () => void): Store {
   const transact = <T>(transaction: Transaction<T>): Promise<T> =>
     inner.transact({
@@ -273,7 +273,7 @@ const SINGLE: Net = {
   entry: ['first'],
 }
 const ARC = { to: 'second', when: 'first.total / first.parts < 10', args: null, set: null }
-/** Goes on where total / parts is small; text cannot be divided by. */
+/** Continues where total / parts is small; a text cannot be a divisor. */
 const GUARDED: Net = {
   ...NET,
   name: 'guarded',

@@ -1,4 +1,4 @@
-/** The last jobs of one group end at the same moment in three processes: what follows it is created exactly once. */
+/** The last jobs of one group end at the same moment in three processes: the step after it is created exactly once. */
 
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ export function completionsSuite(kind: StoreKind): void {
       await database.drop()
     }, 120_000)
 
-    it(`of ${JOBS} jobs from 3 processes fire the final once: ${ROUNDS} rounds`, { timeout }, async () => {
+    it(`the callback of ${JOBS} jobs from 3 processes is created once: ${ROUNDS} rounds`, { timeout }, async () => {
       database = await TestDatabase.create(kind)
       const petrel = await Petrel.open(database.url, { sweep: false })
       holders = SHARES.map(() => new Program(file, { dist, url: database.url }))
@@ -42,7 +42,7 @@ export function completionsSuite(kind: StoreKind): void {
 
       for (let round = 1; round <= ROUNDS; round++) {
         const jobs = Array.from({ length: JOBS }, (_, n) => job('part', n))
-        // By turns a batch with its callback, and a group nested in a chain with the step after it.
+        // Alternates between a batch with its callback, and a group nested in a chain with the step after it.
         const workflow = round % 2 === 0 ? batch(jobs, { onComplete: job('last') }) : chain([group(jobs), job('last')])
         const handle = await petrel.start(workflow as never)
 
@@ -58,7 +58,7 @@ export function completionsSuite(kind: StoreKind): void {
         for (const holder of holders) holder.tell({ releaseAt })
         for (const holder of holders) expect(await holder.line('released')).toEqual({ released: LAST })
 
-        // What follows is there exactly once, and one of the processes does it.
+        // The next step exists exactly once, and one of the processes executes it.
         const after = await engineOf(petrel).queries.listRuns(PENDING)
         expect(after.map((run) => run.type)).toEqual(['last'])
         const [first] = holders as [Program]

@@ -1,4 +1,4 @@
-/** Settles against cancels, deadlines, ends of nested workflows and writers by plain SQL, from three processes. */
+/** Settles against cancels, deadlines, ends of nested workflows and plain SQL writes, from three processes. */
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { audit } from '../crash/audit.ts'
@@ -31,7 +31,7 @@ export function contentionSuite(kind: StoreKind): void {
       await database.drop()
     }, 120_000)
 
-    it(`for ${SECONDS} s: no deadlock reaches a caller, nothing is stuck`, { timeout }, async () => {
+    it(`for ${SECONDS} s: no deadlock reaches a caller, and no instance is stuck`, { timeout }, async () => {
       database = await TestDatabase.create(kind)
       const settings = { dist, url: database.url }
       const workers = [new Program(program('turmoil.mjs'), settings), new Program(program('turmoil.mjs'), settings)]
@@ -59,7 +59,7 @@ export function contentionSuite(kind: StoreKind): void {
   })
 }
 
-/** Waits until every instance has ended; what has not after a while is stuck. */
+/** Waits until every instance has ended; instances that have not after some time are stuck. */
 async function endOf(database: TestDatabase): Promise<readonly string[]> {
   const open = `
     SELECT 'instance' AS what, id, name, state, phase AS more FROM workflow.workflow_instance WHERE ended_at IS NULL

@@ -26,7 +26,7 @@ export function fencingSuite(kind: StoreKind): void {
       await database.drop()
     }, 120_000)
 
-    it('of a process that slept: its reports are stale, those of the new holder count', {
+    it('of a process that was suspended: its reports are stale, those of the new holder count', {
       timeout: 60_000,
     }, async () => {
       database = await TestDatabase.create(kind)
@@ -45,7 +45,7 @@ export function fencingSuite(kind: StoreKind): void {
       heir.tell({ claim: RUNS })
       await heir.line('claimed')
 
-      // It wakes with its reports already on the way: it does not know yet what happened.
+      // It resumes with its reports already on the way, before it learns that the lease is lost.
       sleeper.tell({ settle: RUNS })
       sleeper.signal('SIGCONT')
       expect(await sleeper.line('settled')).toEqual({ settled: 0 })

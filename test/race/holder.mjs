@@ -1,11 +1,11 @@
 // @ts-check
 /**
- * A worker process that ends its runs exactly when told to.
+ * A worker process that ends its runs on request.
  *
- *   { claim: n }           takes n runs, whatever they are         → { claimed }
- *   { settle: n }          reports n of them, all at once          → { settled }
- *   { releaseAt: time }    reports the rest, all at that moment    → { released }
- *   { sleep: true }        stops itself, between transactions       → { sleeping }
+ *   { claim: n } takes n runs of any type → { claimed }
+ *   { settle: n } reports n of them, all at once → { settled }
+ *   { releaseAt: time } reports the rest, all at that moment → { released }
+ *   { sleep: true } stops itself, between transactions → { sleeping }
  *   { exit: true }
  */
 import { writeSync } from 'node:fs'
@@ -42,7 +42,7 @@ async function claim(/** @type {number} */ wanted) {
   say({ claimed: held.length })
 }
 
-/** Statuses by how often they were answered. */
+/** Number of answers per status. */
 async function settle(/** @type {number} */ count) {
   const deliveries = held.splice(0, count)
   const replies = await Promise.all(

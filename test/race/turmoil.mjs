@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * A process that starts workflows, works on them, and at the same time cancels whatever it finds; short deadlines and
- * nested workflows see to the rest. Told { calm: true } it starts and cancels nothing more and only works.
+ * A process that starts workflows, works on them, and at the same time cancels random ones; short deadlines and nested
+ * workflows add further conflicts. After { calm: true } it only works.
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -14,7 +14,7 @@ const { Petrel, PetrelError, chain, group, batch, job } = await built('index.js'
 const { engineOf } = await built('insides.js')
 const say = (/** @type {object} */ line) => void writeSync(1, `${JSON.stringify(line)}\n`)
 
-/** Errors that reached a caller and are not an answer to a question asked too late. */
+/** Errors that reached a caller and are not the expected answer to a late request. */
 const errors = /** @type {string[]} */ ([])
 const counts = { started: 0, cancelled: 0, refused: 0, busy: 0 }
 const complain = (/** @type {any} */ context, /** @type {string} */ message) => {
@@ -96,7 +96,7 @@ const kinds = [
   withDeadline,
 ]
 
-/** Answers to a request that came too late are right answers. */
+/** Errors that are correct answers to a late request. */
 async function asking(/** @type {string} */ what, /** @type {() => Promise<unknown>} */ request) {
   try {
     await request()
@@ -104,7 +104,7 @@ async function asking(/** @type {string} */ what, /** @type {() => Promise<unkno
   } catch (error) {
     const { code, message, stack } = /** @type {any} */ (error)
     if (error instanceof PetrelError && (code === 'conflict' || code === 'not_found')) counts.refused++
-    // An SQLite file that others kept locked for five seconds: on a machine that busy a caller must ask again.
+    // An SQLite file that other processes kept locked for five seconds: on such a busy machine the caller retries.
     else if (code === 'busy') counts.busy++
     else errors.push(`${what}: ${code} ${message} ${stack}`)
     return false

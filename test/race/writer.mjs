@@ -1,5 +1,5 @@
 // @ts-check
-/** A client that knows nothing of the engine and ends runs, pending and leased, by plain SQL: one by one or several. */
+/** A client independent of the engine that ends pending and leased runs by plain SQL, one or several at a time. */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
@@ -17,7 +17,7 @@ async function connect() {
   }
   const { openDatabase } = await import(pathToFileURL(`${settings.dist}/insides.js`).href)
   const database = await openDatabase(settings.url.slice('sqlite:'.length))
-  // Whoever waits for SQLite's lock stands in no line: two engines at work may keep it for long.
+  // SQLite's lock has no queue: two busy engines can keep it for a long time.
   database.exec('PRAGMA busy_timeout = 20000')
   return async (sql) => database.prepare(sql.replaceAll('workflow.', '')).all()
 }
@@ -37,7 +37,8 @@ async function writing() {
   while (!calm) {
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
     const many = Math.random() < 0.3
-    // Our own transaction, several rows in no order: a deadlock may choose this client as its victim, who tries again.
+    // One transaction over several rows in random order: a deadlock may choose this client as its victim, and it
+    // retries.
     try {
       const found = await query(
         `SELECT id FROM workflow.workflow_run WHERE status IN ('pending', 'leased') ORDER BY random() LIMIT ${many ? 5 : 1}`,

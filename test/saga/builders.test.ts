@@ -1,4 +1,7 @@
-/** What commands are made of, in code and in files; how sagas are registered and started. On both stores, answered by hand. */
+/**
+ * How commands are built, in code and in files, and how sagas are registered and started. On both stores, with replies
+ * sent by the test.
+ */
 
 import { expect, it, vi } from 'vitest'
 import { type Json, type Petrel, saga } from '../../src/index.ts'
@@ -29,7 +32,7 @@ const order = saga<{ item: string }>({
 })
 
 onBothStores('commands of sagas', (stage) => {
-  /** The next command that would be published. */
+  /** The next command to be published. */
   const next = (petrel: Petrel): Promise<CommandRow> =>
     vi.waitFor(
       async () => {
@@ -43,14 +46,14 @@ onBothStores('commands of sagas', (stage) => {
   const deploy = (petrel: Petrel, text: string) =>
     new Catalog({ engine: engineOf(petrel), logger: null }).deploy({ file: 'a.yaml', text, tenant: null, actor: null })
 
-  it('are built from the request and the results before, and undone from the command and its answer', async () => {
+  it('are built from the request and the previous results, and their undo from the command and its reply', async () => {
     const petrel = await stage.open()
     await petrel.saga(order)
     await petrel.work()
     const handle = await petrel.startSaga('order', { item: 'lamp' }, { correlationId: 'c-1', initiator: 'ann' })
     const reserve = await next(petrel)
     expect(reserve).toMatchObject({ node: 'reserve', role: 'work', subject: SUBJECT, instanceId: handle.id })
-    // Byte for byte: a column of JSON would sort the keys.
+    // Byte for byte: a JSON column would sort the keys.
     expect(reserve.body).toBe('{"item":"lamp","z":1,"a":2}')
     await answer(petrel, reserve, { id: 'r1' })
     const charge = await next(petrel)
@@ -84,7 +87,7 @@ onBothStores('commands of sagas', (stage) => {
     expect(await engineOf(petrel).ended({ id: handle.id, kind: 'instance' })).toBe('compensated')
   })
 
-  it('of files are rendered, keep their types, and without a body are the request or the answer', async () => {
+  it('in files are rendered, keep their types, and default to the request or the reply', async () => {
     const petrel = await stage.open()
     await deploy(
       petrel,
@@ -123,7 +126,7 @@ spec:
     expect(JSON.parse((await next(petrel)).body)).toEqual({ id: 'f', deep: [1] })
   })
 
-  it('that cannot be built fail their step, visibly, and hold up no other saga', async () => {
+  it('that cannot be built fail their step with a visible error, and do not delay other sagas', async () => {
     const petrel = await stage.open()
     const odd = saga<{ how: string }>({
       name: 'odd',
@@ -163,7 +166,7 @@ spec:
     expect(await fine.result()).toEqual({ fine: {}, odd: { ok: 1 } })
   })
 
-  it('of a version are built by processes that know it, whatever version is the latest', async () => {
+  it('of a version are built by processes that have it, whatever the latest version is', async () => {
     const petrel = await stage.open()
     const of = (version: string) =>
       saga({ name: 'versioned', version, steps: [{ name: 'a', subject: SUBJECT, buildCommand: () => ({ version }) }] })
@@ -181,7 +184,7 @@ spec:
     expect(rest.map((row) => JSON.parse(row.body))).toEqual([{ version: '1' }, { version: '1' }])
   })
 
-  it('a version that was used keeps its shape', async () => {
+  it('a version that was used cannot change its shape', async () => {
     const petrel = await stage.open()
     await petrel.saga(order)
     await petrel.startSaga('order', { item: 'lamp' })
@@ -207,7 +210,7 @@ spec:
     ).rejects.toMatchObject({ message: expect.stringContaining('subject is a text') })
   })
 
-  it('a saga starts once under one id, and nothing else starts as one', async () => {
+  it('an id starts one saga, and cannot be used for anything else', async () => {
     const petrel = await stage.open()
     await petrel.saga(order)
     const id = '0192f000-0000-7000-8000-000000000001'

@@ -1,6 +1,6 @@
 /**
- * A dry run goes through the engine like a run with services: the same files, with services that answer alike, end alike.
- * Here the services of the real run are played by hand, on the engine itself.
+ * A dry run behaves like a run with services: the same files, with services that reply alike, end alike. The test
+ * replies to the commands of the real run itself, on the engine.
  */
 import { describe, expect, it } from 'vitest'
 import { dryRun } from '../../src/cli/run/mock.ts'
@@ -26,7 +26,7 @@ spec:
       ${second}
 `
 const SECOND = 1000
-/** When b answers, and how; how the undo of a is answered. */
+/** When b replies, and how; how the undo of a replies. */
 const CASES = [
   { name: 'all is well', text: file(''), b: 'ok', end: 'completed' },
   { name: 'a failure', text: file(''), b: 'error', end: 'compensated' },

@@ -1,4 +1,7 @@
-/** What a handler can say besides its result, through the public API: context, notes, later, an exact failure. On both stores. */
+/**
+ * What a handler can report besides its result, through the public API: context, notes, later, an exact failure. On
+ * both stores.
+ */
 
 import { expect, it, vi } from 'vitest'
 import { type Context, chain, type Json, job, type Petrel, task } from '../../src/index.ts'
@@ -67,7 +70,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(await notesOf(petrel, handle.id)).toEqual([['0', 'failed', ['on the way']]])
   })
 
-  it('an exact failure that does not forbid it is tried again by the policy', async () => {
+  it('an exact failure that permits a retry is retried by the policy', async () => {
     const petrel = await stage.open()
     petrel.handle('flaky', (_, ctx) => {
       if (ctx.attempt < 3) ctx.fail({ code: 'busy', message: 'come back' })
@@ -78,7 +81,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(await handle.result()).toBe(3)
   })
 
-  it('continues later, from where it was, on the same attempt, and others have its slot meanwhile', async () => {
+  it('continues later from its checkpoint, on the same attempt, and frees its slot in the meantime', async () => {
     const petrel = await stage.open({ pollMs: 50 })
     const seen: [number, number][] = []
     const poll = task('poll', async (_: null, ctx) => {
@@ -104,7 +107,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(await handle.row()).toMatchObject({ status: 'succeeded', attempt: 0 })
   })
 
-  it('a postponed run is cancelled like any waiting run', async () => {
+  it('a postponed run is cancelled like any pending run', async () => {
     const petrel = await stage.open()
     let calls = 0
     petrel.handle('wait', (_, ctx) => {
@@ -122,7 +125,7 @@ onBothStores('the context of a handler', (stage) => {
     expect(calls).toBe(1)
   })
 
-  it('a name it must not use fails the run, with the reason', async () => {
+  it('a reserved name fails the run, with the reason', async () => {
     const petrel = await stage.open()
     petrel.handle('wrong', (_, ctx) => ctx.set('', 1)).handle('right', (_, ctx) => ctx.set('a', 1))
     await petrel.work()

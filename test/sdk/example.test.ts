@@ -1,4 +1,4 @@
-/** The example of the documentation, as it stands there. */
+/** The example of the documentation, verbatim. */
 import { expect, it } from 'vitest'
 
 it('the first example works as printed', async () => {

@@ -1,4 +1,4 @@
-/** Opening, and work inside the caller's own transaction. */
+/** Opening a Petrel, and work inside the caller's own transaction. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,11 +26,11 @@ describe('stores that cannot be opened', () => {
 })
 
 onBothStores('opening', (stage) => {
-  it('without migration it reports what is missing', async () => {
+  it('without migration it reports the missing migrations', async () => {
     await expect(stage.open({ migrate: false }).then((petrel) => petrel.enqueue('x'))).rejects.toThrow()
   })
 
-  it('a second opening finds what the first left', async () => {
+  it('a second opening finds the work that the first left', async () => {
     const first = await stage.open()
     const handle = await first.enqueue('later', { a: 1 })
     await first.close()
@@ -40,7 +40,7 @@ onBothStores('opening', (stage) => {
     expect(await second.run(handle.id).result()).toEqual({ a: 1 })
   })
 
-  it('work that ran out of time while no process ran has ended before a worker could begin it', async () => {
+  it('work that expired while no process ran has ended before a worker could start it', async () => {
     const text = JSON.stringify({
       apiVersion: 'ioa.dev/v0.2',
       kind: 'Workflow',
@@ -68,7 +68,7 @@ onBothStores('opening', (stage) => {
     await expect(petrel.work({ concurrency: 0 })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('what does not exist is not found', async () => {
+  it('an unknown id is not found', async () => {
     const petrel = await stage.open()
     const id = '01920000-0000-7000-8000-000000000000'
     await expect(petrel.run(id).status()).rejects.toMatchObject({ code: 'not_found' })

@@ -28,7 +28,7 @@ onBothStores('operating through the SDK', (stage) => {
     expect(await petrel.queues.stats('mail')).toMatchObject({ paused: false, succeeded: 1 })
   })
 
-  it('a limit of a queue is listed, and keeps what a later one does not name', async () => {
+  it('a limit of a queue is listed, and a later call changes only the fields it names', async () => {
     const petrel = await stage.open()
     await petrel.limits.set({ key: 'queue:mail', maxConcurrent: 2 })
     await petrel.limits.set({ key: 'queue:mail', ratePer: 10, periodMs: 1_000 })
@@ -90,7 +90,7 @@ onBothStores('operating through the SDK', (stage) => {
     expect(await petrel.deadLetters.list()).toEqual([])
   })
 
-  it('gates are listed and read, and a vote moves the workflow on', async () => {
+  it('gates are listed and read, and a vote advances the workflow', async () => {
     const petrel = await stage.open()
     const instance = await petrel.startText(ASKING, { file: 'release.yaml' })
     const [open] = await petrel.gates.list({ instanceId: instance.id })

@@ -1,4 +1,4 @@
-/** Playbooks through the public API: started from a text or a file, with tools of one's own, looked at, let in. */
+/** Playbooks through the public API: started from a text or a file, with custom tools, inspected, approved. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ workflow:
 )
 
 onBothStores('playbooks', (stage) => {
-  it('run with a tool of one’s own, wait for a patch, and give their results by step', async () => {
+  it('run with a custom tool, wait for a patch, and return their results by step', async () => {
     const petrel = await stage.open()
     petrel.playbooks({ tools: Tools.standard().add(shout) })
     await petrel.work()
@@ -49,7 +49,7 @@ onBothStores('playbooks', (stage) => {
     expect((await handle.execution())?.status).toBe('success')
   })
 
-  it('that fail reject with what failed', async () => {
+  it('that fail reject with the failed step', async () => {
     const petrel = await stage.open()
     await petrel.playbooks().work()
     const handle = await petrel.startText(
@@ -61,7 +61,7 @@ onBothStores('playbooks', (stage) => {
     expect((await handle.execution())?.failures).toMatchObject([{ step: 'a', handled: false }])
   })
 
-  it('are read from a file with the files it names next to it', async () => {
+  it('are read from a file, with the neighbouring files it names', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'petrel-sdk-'))
     writeFileSync(
       join(folder, 'inner.yaml'),
@@ -95,7 +95,7 @@ onBothStores('playbooks', (stage) => {
     expect(list).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('mapping') })
   })
 
-  it('read no secret of the process unless it is allowed, and one of a tenant only in its own runs', async () => {
+  it("read no secret of the process unless allowed, and a tenant's secrets only in its own runs", async () => {
     const petrel = await stage.open()
     process.env['PETREL_TEST_ACME_TOKEN'] = 'of-acme'
     try {

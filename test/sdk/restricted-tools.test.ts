@@ -1,4 +1,6 @@
-/** Workers with some of the tools: each step goes to one that has what it needs, in whichever process, and waits otherwise. */
+/**
+ * Workers with some of the tools: each step goes to a worker that has its tools, in any process, and waits otherwise.
+ */
 
 import { expect, it } from 'vitest'
 import { petrelOn } from '../../src/client/petrel.ts'
@@ -43,7 +45,7 @@ onBothStores('workers with some of the tools', (stage) => {
     for (const handle of started) expect(await handle.result()).toEqual(wanted)
   })
 
-  it('leave a step to others: it waits without an attempt, and why names the tool', async () => {
+  it('leave a step for others: it stays pending without an attempt, and why names the missing tool', async () => {
     const petrel = await stage.open()
     await work(petrel, 'red')
     const handle = await petrel.startText(playbook('both', ['red', 'blue']))
@@ -55,7 +57,7 @@ onBothStores('workers with some of the tools', (stage) => {
     expect(await handle.result()).toEqual({ s0: 'red', s1: 'blue' })
   })
 
-  it('are not held up by many steps they cannot do', async () => {
+  it('are not delayed by many steps they cannot execute', async () => {
     const petrel = await stage.open(NO_POLL)
     const blue = playbook('blue', ['blue'])
     for (let n = 0; n < 5; n++) await Promise.all(Array.from({ length: 20 }, () => petrel.startText(blue)))
@@ -64,7 +66,7 @@ onBothStores('workers with some of the tools', (stage) => {
     expect(await red.result()).toEqual({ s0: 'red', s1: 'red' })
   })
 
-  it('give back a step whose type does not name its tools, as those made before did not', async () => {
+  it('return a step whose type does not name its tools, as in nets from earlier versions', async () => {
     const petrel = await stage.open()
     const definition = await readDefinition('old.yaml', playbook('old', ['blue', 'red']))
     const start = JSON.parse(JSON.stringify(definition.start).replaceAll(/playbook\.step:tools=\w+/g, 'playbook.step'))

@@ -8,7 +8,7 @@ import { onBothStores } from './stores.ts'
 const quick = { retry: { maxAttempts: 3, initialMs: 5, jitter: 0 } }
 const once = { retry: { maxAttempts: 1 } }
 
-/** A promise with its resolve. */
+/** A promise with its resolve function. */
 function gate<T = void>() {
   let open!: (value: T) => void
   const passed = new Promise<T>((resolve) => void (open = resolve))
@@ -23,7 +23,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 onBothStores('runs', (stage) => {
-  it('gives the result of a handler', async () => {
+  it('returns the result of a handler', async () => {
     const petrel = await stage.open()
     const greet = task('greet', async (name: string) => ({ text: `hello ${name}`, at: new Date(0) }))
     petrel.handle(greet)
@@ -162,7 +162,7 @@ onBothStores('runs', (stage) => {
       'levels',
     ],
     ['more than the limit', () => 'x'.repeat(70_000), 'payload_too_large', 'more than 65536 bytes'],
-  ])('a result that is %s fails its run at once, and no other', async (_, make, code, message) => {
+  ])('a result that is %s fails its run at once, and affects no other', async (_, make, code, message) => {
     const petrel = await stage.open({ maxPayloadBytes: 65_536 })
     let attempts = 0
     petrel.handle('bad', () => {
@@ -237,7 +237,7 @@ onBothStores('runs', (stage) => {
     await vi.waitFor(() => expect(reasons[0]).toBeInstanceOf(TimedOut))
   })
 
-  it('the timeout ends a run whose handler does not listen', async () => {
+  it('the timeout ends a run whose handler ignores the abort signal', async () => {
     const petrel = await stage.open()
     const end = gate()
     petrel.handle('deaf', () => end.passed)
@@ -261,7 +261,7 @@ onBothStores('runs', (stage) => {
     await expect(bad.result()).rejects.toMatchObject({ code: 'unanswered' })
   })
 
-  it('a later execution continues from the checkpoint, and progress can be seen', async () => {
+  it('a later execution continues from the checkpoint, and progress can be read', async () => {
     const petrel = await stage.open()
     const pages: number[] = []
     petrel.handle('import', async (_, ctx: Context) => {
@@ -293,7 +293,7 @@ onBothStores('runs', (stage) => {
     expect(keys).toEqual(['pay-7', 'pay-7'])
   })
 
-  it('an enqueue with a known key answers with the first run', async () => {
+  it('an enqueue with a used key returns the first run', async () => {
     const petrel = await stage.open()
     const [first, second] = await Promise.all([
       petrel.enqueue('x', 1, { idempotencyKey: 'k' }),
@@ -303,7 +303,7 @@ onBothStores('runs', (stage) => {
     expect([first.created, second.created].sort()).toEqual([false, true])
   })
 
-  it('unique runs: ignored, rejected or replaced while another lives', async () => {
+  it('unique runs: ignored, rejected or replaced while another is active', async () => {
     const petrel = await stage.open()
     const unique = (onConflict: 'ignore' | 'reject' | 'replace') => ({ unique: { key: 'u', onConflict } })
     const first = await petrel.enqueue('x', 1, unique('ignore'))
@@ -342,7 +342,7 @@ onBothStores('runs', (stage) => {
     expect(types).toEqual(expect.arrayContaining(['leased', 'started', 'retried']))
   })
 
-  it('waiting can be given up without harm', async () => {
+  it('a caller can stop waiting without affecting the run', async () => {
     const petrel = await stage.open()
     const handle = await petrel.enqueue('nobody')
     await expect(handle.result({ signal: AbortSignal.timeout(30) })).rejects.toMatchObject({ name: 'TimeoutError' })

@@ -1,10 +1,10 @@
-/** Workers that stop while they work: nothing is lost, nothing is done twice that need not be. On both stores. */
+/** Workers that stop while they work: nothing is lost, and nothing is repeated unnecessarily. On both stores. */
 import { expect, it, vi } from 'vitest'
 import { job, Shutdown } from '../../src/index.ts'
 import { onBothStores } from './stores.ts'
 
 onBothStores('stopping', (stage) => {
-  it('lets what executes end, hands back the rest untouched', async () => {
+  it('lets executing work end, and returns the rest unstarted', async () => {
     const petrel = await stage.open()
     let open!: () => void
     const passed = new Promise<void>((resolve) => void (open = resolve))
@@ -30,7 +30,7 @@ onBothStores('stopping', (stage) => {
     expect(executing).toBe(5)
   })
 
-  it('aborts what does not end in time; it runs again elsewhere', async () => {
+  it('aborts work that does not end in time; it runs again elsewhere', async () => {
     const petrel = await stage.open()
     const reasons: unknown[] = []
     petrel.handle('long', (_, ctx) => {
@@ -52,7 +52,7 @@ onBothStores('stopping', (stage) => {
     expect(await handle.result()).toBe('finished elsewhere')
   })
 
-  it('close stops the workers first, and what is asked afterwards is refused', async () => {
+  it('close stops the workers first, and later calls are refused', async () => {
     const petrel = await stage.open()
     petrel.handle('slow', () => new Promise((resolve) => setTimeout(() => resolve('done'), 50)))
     const worker = await petrel.work()
@@ -66,7 +66,7 @@ onBothStores('stopping', (stage) => {
     expect(await again.run(handle.id).result()).toBe('done')
   })
 
-  it('two workers share the work, none is done twice', async () => {
+  it('two workers share the work, and nothing runs twice', async () => {
     const petrel = await stage.open()
     const other = await stage.open()
     const seen: number[] = []

@@ -8,9 +8,12 @@ import { emptyDatabase, freshDatabase, postgresUrl } from '../services.ts'
 
 export interface Stage {
   readonly kind: 'sqlite' | 'postgres'
-  /** A Petrel on this test's database; several calls in one test share it. The first with `migrate: false`: not migrated. */
+  /**
+   * A Petrel on the database of this test; several calls in one test share it. With `migrate: false` in the first call
+   * it is not migrated.
+   */
   open(options?: PetrelOptions): Promise<Petrel>
-  /** Where that database is. */
+  /** The URL of that database. */
   url(): Promise<string>
 }
 

@@ -1,4 +1,4 @@
-/** petrel/testing: workflows on a clock that is moved. */
+/** petrel/testing: workflows on a clock that the test moves. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { chain, job } from '../../src/index.ts'
 import { openTestPetrel, type TestPetrel } from '../../src/testing.ts'
@@ -23,7 +23,7 @@ function suite(open: () => Promise<TestPetrel>): void {
     expect(await clock.moveToNext()).toBe(false)
   })
 
-  it('moves from one retry to the next, without jitter, however far away they are', async () => {
+  it('moves from one retry to the next, without jitter, however long the delays are', async () => {
     const { petrel, clock, idle } = await open()
     const tries: number[] = []
     petrel.handle('flaky', async () => {
@@ -43,7 +43,7 @@ function suite(open: () => Promise<TestPetrel>): void {
     expect(Math.round(((tries[2] as number) - (tries[1] as number)) / HOUR)).toBe(10)
   })
 
-  it('does not wait for work that nobody here does', async () => {
+  it('does not wait for work that no local worker takes', async () => {
     const { petrel, idle } = await open()
     petrel.handle('mine', () => 'done')
     await petrel.work()
@@ -55,7 +55,7 @@ function suite(open: () => Promise<TestPetrel>): void {
     for (const run of others) expect(await run.status()).toBe('pending')
   })
 
-  it('waits for a handler that runs, and names it when it takes too long', async () => {
+  it('waits for a running handler, and names it when it takes too long', async () => {
     const { petrel, idle } = await open()
     let release = (): void => undefined
     const held = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ import { postgresUrl } from '../services.ts'
 import { onBothStores, onPostgres } from './stores.ts'
 
 onPostgres('a lost connection to Postgres', (stage) => {
-  it('is survived: every workflow ends right, nothing is lost', async () => {
+  it('is survived: every workflow ends correctly, nothing is lost', async () => {
     const petrel = await stage.open()
     const admin = new pg.Client({ connectionString: postgresUrl()! })
     await admin.connect()
@@ -35,7 +35,7 @@ onPostgres('a lost connection to Postgres', (stage) => {
         return count
       })()
       const start = async (n: number) => {
-        // A caller whose enqueue was refused tries again under the same key.
+        // A caller whose enqueue was refused tries again with the same key.
         for (;;) {
           try {
             return await petrel.start(chain(job(step, n), job(step, n + 1)), { idempotencyKey: `order-${n}` })

@@ -67,14 +67,14 @@ describe('types of the builders', () => {
     chain(group(job(count, 1), job(validate, { id: 'a' })), job(sum))
   })
 
-  it('members of a nested workflow take what the step before it gives', () => {
+  it('members of a nested workflow take the result of the previous step', () => {
     chain(job(validate, { id: 'a' }), group(job(charge), job(charge)))
     chain(job(validate, { id: 'a' }), chain(job(charge), job(notify, { to: 'x' })))
     // @ts-expect-error: a count gives a number
     chain(job(count, 1), group(job(charge), job(notify, { to: 'x' })))
   })
 
-  it('callbacks of a batch take its results, null for failed jobs', () => {
+  it('callbacks of a batch take its results, with null for failed jobs', () => {
     const total = task(
       'total',
       async (_: unknown, ctx: StepContext<(number | null)[]>) => (await ctx.previous()).length,
@@ -84,7 +84,7 @@ describe('types of the builders', () => {
     batch([job(count, 1), job(count, 2)], { onFailure: job(sum) })
   })
 
-  it('what starts alone must not need a step before it', () => {
+  it('a step that is started alone cannot require a previous step', () => {
     // @ts-expect-error: charge takes a validated order
     void (() => petrel.start(chain(job(charge))))
     // @ts-expect-error: charge takes a validated order

@@ -30,7 +30,7 @@ onBothStores('workflows', (stage) => {
     return petrel
   }
 
-  it('a chain passes each result to the next step, and gives the last', async () => {
+  it('a chain passes each result to the next step, and returns the last', async () => {
     const petrel = await open()
     await petrel.work()
     const handle = await petrel.start(chain(job(increment, 1), job(add, 10), job(add, 100)))
@@ -39,7 +39,7 @@ onBothStores('workflows', (stage) => {
     expect(await petrel.instance(handle.id).result()).toBe(112)
   })
 
-  it('a step sees the results of all steps before it, by their place', async () => {
+  it('a step receives the results of all previous steps by position', async () => {
     const petrel = await open()
     const look = task('look', async (_: unknown, ctx) => await ctx.results())
     petrel.handle(look)
@@ -48,7 +48,7 @@ onBothStores('workflows', (stage) => {
     expect(await handle.result()).toEqual({ 0: 2, 1: 3 })
   })
 
-  it('a chain stops at a step that fails, and reports where and why', async () => {
+  it('a chain stops at a step that fails, and reports the step and the error', async () => {
     const petrel = await open()
     const ran: string[] = []
     petrel.handle('after', () => void ran.push('after'))
@@ -61,7 +61,7 @@ onBothStores('workflows', (stage) => {
     expect(ran).toEqual([])
   })
 
-  it('a group gives the results of its jobs by index', async () => {
+  it('a group returns the results of its jobs by index', async () => {
     const petrel = await open()
     await petrel.work()
     const handle = await petrel.start(group(job(increment, 1), job(increment, 2), job(increment, 3)))
@@ -69,7 +69,7 @@ onBothStores('workflows', (stage) => {
     expect(await petrel.instance(handle.id).result()).toEqual([2, 3, 4])
   })
 
-  it('a group of many jobs gives them all', async () => {
+  it('a group of many jobs returns all results', async () => {
     const petrel = await open()
     await petrel.work()
     const numbers = Array.from({ length: 1_200 }, (_, i) => i)
@@ -77,7 +77,7 @@ onBothStores('workflows', (stage) => {
     expect(await handle.result()).toEqual(numbers.map((n) => n + 1))
   })
 
-  it('a group fails if one job does, after all have ended', async () => {
+  it('a group fails if one job fails, after all have ended', async () => {
     const petrel = await open()
     const ran: number[] = []
     petrel.handle('slow', async (n: number) => {
@@ -229,7 +229,7 @@ onBothStores('workflows', (stage) => {
     expect(ran).toEqual(['first', 'second', 'second'])
   })
 
-  it('a cancelled workflow cancels what has not begun and notifies active work', async () => {
+  it('a cancelled workflow cancels pending work and notifies active work', async () => {
     const petrel = await stage.open()
     let stopped = false
     petrel.handle(
@@ -251,7 +251,7 @@ onBothStores('workflows', (stage) => {
     expect(stopped).toBe(true)
   })
 
-  it('a start with a known key answers with the first workflow', async () => {
+  it('a start with a used key returns the first workflow', async () => {
     const petrel = await open()
     await petrel.work()
     const [first, second] = await Promise.all([

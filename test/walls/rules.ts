@@ -61,7 +61,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
     ],
     types: ['store', 'worker'],
   },
-  // What an instance looks like to somebody who reads it: steps, reasons for waiting, results.
+  // What a reader sees of an instance: steps, reasons for waiting, results.
   views: { values: ['kernel', 'net', 'model'], types: [] },
 
   // The JSON of /v1 and `--json`: the functions that produce it.
@@ -74,8 +74,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   // Notations: text to net, and back to the notation's own words. Each directory is one notation.
   // Reading: texts, their mistakes, and the definition that comes of them: what a start needs, and the tools it may name.
   'notations/source': { values: ['kernel'], types: ['net', 'model', 'tools'] },
-  // What every notation provides, and what it has unless it says otherwise. Handlers of a dry run, and the shape of a
-  // result, are the worker's.
+  // What every notation provides, and the defaults. Handlers of a dry run, and the shape of a result, are the worker's.
   'notations/interface': {
     values: ['net', 'views'],
     types: ['kernel', 'model', 'worker', 'notations/source'],
