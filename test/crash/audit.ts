@@ -1,4 +1,4 @@
-/** What must be true of a database after all crashes, read by plain SQL from outside the engine. */
+/** What must hold for a database after all crashes, checked by plain SQL, independently of the engine. */
 
 import type { TestDatabase } from './database.ts'
 
@@ -14,31 +14,31 @@ interface Run {
 
 interface Told {
   readonly id: string
-  /** Events that end a lease or a wait: each bumps the epoch. */
+  /** Events that end a lease or a wait: each increases the epoch. */
   readonly turns: number
   readonly ends: number
 }
 
 export interface Audit {
-  /** Sentences; none is right. */
+  /** One sentence per violation; empty is correct. */
   readonly violations: readonly string[]
   readonly counts: {
     readonly instances: number
     readonly runs: number
     readonly effects: number
-    /** Executions that were lost after their start was known. */
+    /** Executions that were lost after their start was recorded. */
     readonly lost: number
-    /** Leases that came back without a start. */
+    /** Leases that were returned before a start. */
     readonly returned: number
     readonly finals: number
     readonly undos: number
   }
 }
 
-/** Finals and undos a workflow must have created, by its name in a wave. */
+/** The final steps and undos that a workflow must have created, by its name in a wave. */
 export type Roles = Readonly<Record<string, { readonly final: readonly string[]; readonly undo: readonly string[] }>>
 
-/** `effects`: handlers noted theirs, and nobody finished runs that had not begun. */
+/** `effects`: handlers recorded their effects, and no other client ended runs that had not begun. */
 export async function audit(
   database: TestDatabase,
   about: { readonly effects: boolean; readonly roles?: Roles },
@@ -86,7 +86,7 @@ export async function audit(
   }
 }
 
-/** One end per run, and one event per turn of its epoch: no outcome was recorded twice. */
+/** One end per run, and one event per epoch: no outcome was recorded twice. */
 function outcomesOnce(runs: readonly Run[], told: readonly Told[], violations: string[]): void {
   const byRun = new Map(told.map((t) => [t.id, t]))
   for (const run of runs) {
@@ -99,7 +99,7 @@ function outcomesOnce(runs: readonly Run[], told: readonly Told[], violations: s
   }
 }
 
-/** Work ran at least once; and every attempt that was counted had begun. */
+/** Work ran at least once, and every counted attempt had begun. */
 function attemptsStarted(
   runs: readonly Run[],
   effects: readonly { readonly runId: string }[],
@@ -120,7 +120,7 @@ function attemptsStarted(
   }
 }
 
-/** Callbacks and undos were created once, the right ones, undos in reverse order of their work. */
+/** The right callbacks and undos were created, once each, undos in reverse order of their work. */
 async function rolesOnce(
   database: TestDatabase,
   instances: readonly { readonly id: string; readonly start_key: string | null }[],

@@ -1,13 +1,13 @@
 // @ts-check
-/** Workflows of steps that roll back: the specification's example with each of its steps failing, and a wide one. */
+/** DAG workflows that roll back: the specification's example with each of its steps failing, and a wide one. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/onboarding.workflow.yaml', import.meta.url))
 const SIDE_BY_SIDE = ['flight', 'hotel', 'car', 'insurance']
-/** Lost once, flaky once, and a little more. */
+/** One loss, one flaky failure, and a margin. */
 const QUICK = { maxRetries: 6, backoff: 'constant', initialDelay: '5ms', retryOn: ['transient', 'agent'] }
-/** Four side by side, in no order that the file tells; then what fails. Its undos fail the first time. */
+/** Four in parallel, which end in any order; then a step that fails. Its undos fail the first time. */
 const WIDE = JSON.stringify({
   apiVersion: 'ioa.dev/v0.2',
   kind: 'Workflow',
@@ -37,7 +37,7 @@ export const EXPECTED_ENDS = /** @type {Readonly<Record<string, { state: string 
   wide: rolledBack,
 })
 
-/** What each must have undone, in this order; of the wide one the order is that of its completions. */
+/** What each must have undone, in this order; for the wide one the order is that of its completions. */
 export const EXPECTED_UNDOS = /** @type {Readonly<Record<string, { final: string[], undo: string[] }>>} */ ({
   all: { final: [], undo: [] },
   'create-account': { final: [], undo: [] },
@@ -59,15 +59,16 @@ export async function workloads({ readDefinition }) {
 }
 
 /**
- * One handler for all: what it does is in what it is given. Each notes its effect before anything else.
- * @param {(ctx: any) => void} note @param {typeof import('../../src/index.ts')} sdk @param {(point: string) => void} trap
+ * One handler for all types; its arguments determine what it does. Each execution records its effect first.
+ * @param {(ctx: any) => void} note @param {typeof import('../../src/index.ts')} sdk @param {(point: string) => void}
+ * trap
  * @returns {Record<string, (args: any, ctx: any) => unknown>}
  */
 export function handlers(note, { Terminal }, trap) {
   const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms))
   const work = async (/** @type {any} */ { input }, /** @type {any} */ ctx) => {
     note(ctx)
-    // Side by side they end in another order every time. Some undos last until the store knows of their start.
+    // In parallel they end in a different order every time. Some undos last until their start has been stored.
     await sleep(ctx.role === 'undo' && Math.random() < 0.3 ? 80 : Math.random() * 10)
     if (ctx.role === 'undo') trap('in an undo')
     if (ctx.role === 'work' && ctx.node === input.failing) throw new Terminal('refused', { category: 'agent' })

@@ -1,7 +1,7 @@
 /**
- * Processes that roll back workflows of steps are killed with SIGKILL at the moments that matter to a rollback; the next
- * one finishes it. Every undo takes effect at least once and is recorded exactly once, in reverse order of completion,
- * and every instance ends once.
+ * Processes that roll back DAG workflows are killed with SIGKILL at the moments that matter to a rollback; the next
+ * process finishes it. Every undo takes effect at least once and is recorded exactly once, in reverse order of
+ * completion, and every instance ends once.
  */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../services.ts'
@@ -14,7 +14,7 @@ const full = process.env['PETREL_TEST_FULL'] === '1'
 const ROUNDS = full ? 50 : 2
 const timeout = full ? 1_800_000 : 120_000
 
-/** The point, and up to which of its passings a process may come before it is killed there: one wave has no more. */
+/** The point, and the last of its passings at which a process may be killed: a wave has no more. */
 const POINTS = [
   { point: 'after-commit of a failure', name: "after the failing outcome's commit", passings: 3 },
   { point: 'after-commit of an undo', name: 'between two undos', passings: 3 },
@@ -58,7 +58,7 @@ export function dagCrashSuite(kind: StoreKind): void {
   })
 }
 
-/** Read by plain SQL: of every instance that was rolled back, what completed, what was undone, and how it ended. */
+/** Read by plain SQL: for every instance that was rolled back, what completed, what was undone, and how it ended. */
 async function expectUndone(database: TestDatabase): Promise<void> {
   const ended = await database.rows<{ id: string; state: string; ends: number; begins: number }>(`
     SELECT i.id, i.state,

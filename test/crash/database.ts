@@ -19,7 +19,7 @@ export interface Effect {
 export class TestDatabase {
   readonly kind: StoreKind
   readonly url: string
-  /** An SQLite file beside either store: a handler notes its effect before its process can be stopped. */
+  /** An SQLite file beside either store: a handler records its effect before its process can be stopped. */
   readonly effectsFile: string
   readonly #folder: string
   readonly #drop: () => Promise<void>
@@ -60,7 +60,10 @@ export class TestDatabase {
     }
   }
 
-  /** Plain SQL, past the store. Tables carry the schema of Postgres; SQLite has none. Numbers of any size are numbers. */
+  /**
+   * Plain SQL, bypassing the store. Table names include the schema of Postgres; SQLite has none. Numbers of any size
+   * are returned as numbers.
+   */
   async rows<Row>(sql: string): Promise<Row[]> {
     if (this.kind === 'postgres') {
       const client = new pg.Client({ connectionString: this.url })

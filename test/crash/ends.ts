@@ -3,7 +3,7 @@ import type { Line } from './process.ts'
 export type Ends = Readonly<Record<string, { readonly state: string; readonly result?: unknown }>>
 type End = { readonly state: string; readonly result?: unknown; readonly message?: string }
 
-/** What in `{ finished: wave, ends }` is not as expected, in sentences. */
+/** Differences between `{ finished: wave, ends }` and the expectation, as sentences. */
 export function wrongEnds(finished: Line, expected: Ends): string[] {
   const ends = finished['ends'] as Readonly<Record<string, End>>
   return Object.entries(expected).flatMap(([name, wanted]) => {

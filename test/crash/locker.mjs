@@ -1,5 +1,5 @@
 // @ts-check
-/** Another program that keeps an SQLite file to itself for a while, once told to. */
+/** Another program, which locks an SQLite file for a while on request. */
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

@@ -1,6 +1,6 @@
 /**
- * A real `petrel server` is killed with SIGKILL, again and again, while clients over HTTP work on batches; the next one
- * on the same store goes on. A client that got no answer asks again, as any client would.
+ * A real `petrel server` is killed with SIGKILL repeatedly while clients over HTTP work on batches; the next server on
+ * the same store continues. A client that got no answer repeats its request, as any client would.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Running, shell } from '../cli/petrel.ts'
@@ -29,7 +29,7 @@ const CALLBACKS = {
   on_success: job('on.success', [], patient),
   on_failure: job('on.failure', [], patient),
 }
-/** What a client asks for in a round, and which callbacks that must give. */
+/** The batches that a client creates in a round, and the callbacks that each must lead to. */
 const WORK: Readonly<Record<string, { readonly body: Any; readonly fires: readonly string[] }>> = {
   plain: {
     body: batch([job('ok', [1], patient), job('ok', [2], patient), job('ok', [3], patient)], CALLBACKS),
@@ -116,11 +116,11 @@ export function ojsCrashSuite(kind: StoreKind): void {
   })
 }
 
-/** What clients remember from one server to the next. */
+/** State that the clients keep from one server to the next. */
 class Asked {
-  /** Workflow id → which of WORK it is. */
+  /** Workflow id → its entry in WORK. */
   readonly batches = new Map<string, string>()
-  /** Reports nobody has answered, by job: sent again to the next server. */
+  /** Unanswered reports by job: sent again to the next server. */
   readonly unanswered = new Map<string, Report>()
 }
 
@@ -139,7 +139,7 @@ class Clients {
     this.#asked = asked
   }
 
-  /** New batches, and three workers on all there is until nothing is left or the server is gone. */
+  /** Creates new batches, and runs three workers until nothing is left or the server is gone. */
   async turn(wave: string): Promise<void> {
     for (const name of Object.keys(WORK)) {
       this.#asked.batches.set(`wf_${wave}_${name}`, name)
@@ -148,7 +148,7 @@ class Clients {
     await this.#work()
   }
 
-  /** Under an id of the client's own: asking twice is asking once. */
+  /** With an id chosen by the client, a repeated request has no further effect. */
   async #create(id: string, name: string): Promise<void> {
     const reply = await this.#ask(() => this.#flow.post({ ...WORK[name]?.body, id }))
     if (reply !== null) expect([201, 409], reply.text).toContain(reply.status)
@@ -185,11 +185,11 @@ class Clients {
     const reply = await this.#ask(() => this.#flow.s.post(`/ojs/v1/workers/${report.path}`, report.body))
     if (reply === null) return
     unanswered.delete(id)
-    // 409: an earlier report was taken although its answer was lost, or the lease has ended meanwhile.
+    // 409: an earlier report was recorded although its answer was lost, or the lease has ended in the meantime.
     expect([200, 409], reply.text).toContain(reply.status)
   }
 
-  /** null: the server is gone. */
+  /** null: the server is not reachable. */
   async #ask<T>(request: () => Promise<T>): Promise<T | null> {
     try {
       return await request()
@@ -200,10 +200,10 @@ class Clients {
     }
   }
 
-  /** Everything that was ever asked for has ended, or has had time enough. */
+  /** Waits until every workflow has ended, or the time is up. */
   async finish(): Promise<void> {
     const { batches } = this.#asked
-    // Nobody knows whether the last one before a kill was heard.
+    // It is unknown whether the last request before a kill was received.
     for (const [id, name] of batches) await this.#create(id, name)
     for (let tries = 0; tries < 30; tries++) {
       await this.#work()
@@ -212,7 +212,7 @@ class Clients {
     }
   }
 
-  /** What is not exactly once, in sentences: by the events that were told and by the jobs that exist. */
+  /** Violations of exactly-once, as sentences: by the published events and the existing jobs. */
   async wrong(): Promise<string[]> {
     const wrong: string[] = []
     const events = await this.#flow.events('workflow.callback_fired,workflow.completed')

@@ -1,4 +1,6 @@
-/** The store goes away for a while, or the operator stops a process: work waits, goes on, and nothing is lost. */
+/**
+ * The store is unavailable for a while, or the operator stops a process: work waits and continues, and nothing is lost.
+ */
 
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -14,7 +16,7 @@ import { EXPECTED } from './workloads.mjs'
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
 const WAVES = full ? 40 : 4
-/** Afterwards the connections are left alone, and the rest of the waves may end in peace. */
+/** After this time the connections are left alone, so that the remaining waves can end. */
 const CUTTING_MS = full ? 60_000 : 5_000
 const TIMEOUT_MS = full ? 600_000 : 90_000
 const program = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
@@ -39,8 +41,8 @@ function begin(name: string, settings: object): Program {
   return begun
 }
 
-describe.skipIf(postgresUrl() === null)('connections to Postgres that are cut again and again', () => {
-  it(`${WAVES} waves of workflows in two processes end right`, { timeout: TIMEOUT_MS }, async () => {
+describe.skipIf(postgresUrl() === null)('connections to Postgres that are cut repeatedly', () => {
+  it(`${WAVES} waves of workflows in two processes end correctly`, { timeout: TIMEOUT_MS }, async () => {
     database = await TestDatabase.create('postgres')
     const orders = { finish: [], arm: null, swept: false, sessionTtlMs: 3_000, waves: WAVES / 2 }
     const processes = ['a', 'b'].map((next) => begin('program.mjs', { ...orders, next }))
@@ -68,7 +70,7 @@ async function wrongOf(process: Program, waves: number): Promise<string[]> {
   return wrong
 }
 
-/** Ends all connections to a database, at irregular intervals, for a while or until told to stop. */
+/** Ends all connections to a database, at irregular intervals, for some time or until stopped. */
 function cutConnections(url: string, forMs: number): { stop(): Promise<number> } {
   let cutting = true
   const endsAt = performance.now() + forMs
@@ -99,7 +101,9 @@ describe.skipIf(postgresUrl() === null)('SIGTERM during work (postgres)', () => 
 function sigtermSuite(kind: StoreKind): void {
   const step = (n: number) => job('step', n, { retry: { maxAttempts: 1 } })
 
-  it('lets begun steps end, gives the rest back; a successor does those once', { timeout: 60_000 }, async () => {
+  it('lets started steps end and returns the others; the next process executes those once', {
+    timeout: 60_000,
+  }, async () => {
     database = await TestDatabase.create(kind)
     const petrel = await Petrel.open(database.url, { sweep: false })
     const service = begin('service.mjs', { concurrency: 4, stepMs: 150, graceMs: 5_000 })
@@ -115,7 +119,7 @@ function sigtermSuite(kind: StoreKind): void {
     expect(await service.line('stopping')).toEqual({ stopping: 4 })
     expect(await service.line('stopped')).toEqual({ stopped: 0 })
     expect(await service.exit()).toBe('code 0')
-    // What had begun is recorded; nothing is held by the process that left.
+    // Started work is recorded; the process that left holds nothing.
     const runs = await database.rows<{ id: string; status: string; attempt: number }>(
       'SELECT id, status, attempt FROM workflow.workflow_run',
     )
@@ -155,7 +159,7 @@ function sigtermSuite(kind: StoreKind): void {
   })
 }
 
-describe('an SQLite file that another program keeps locked', () => {
+describe('an SQLite file locked by another program', () => {
   it('for 2 s: work waits and continues', { timeout: 60_000 }, async () => {
     const { tookMs, counts } = await lockedFor(2_000)
     expect(tookMs).toBeGreaterThan(1_500)

@@ -1,4 +1,7 @@
-/** Clients over HTTP: they deploy and start playbooks, approve, wait. Whoever got no answer asks again, as any client would. */
+/**
+ * Clients over HTTP that deploy and start playbooks, approve, and wait. A request without an answer is repeated, as by
+ * any client.
+ */
 import { expect } from 'vitest'
 import { type Asking, type Reply, request } from '../server/serving.ts'
 import type { Ledger } from './playbook-ledger.ts'
@@ -8,16 +11,16 @@ const OPEN = 'idle,queued,running,waiting,cancelling,compensating'
 
 export interface Started {
   readonly id: string
-  /** Of its playbook. */
+  /** From its playbook. */
   readonly name: string
 }
 
 export class Clients {
   readonly started: Started[] = []
   readonly #ledger: Ledger
-  /** Of the server that runs now; null: none does. */
+  /** The address of the running server; null: none is running. */
   url: string | null = null
-  /** Requests that were never answered. */
+  /** Number of requests that were never answered. */
   unanswered = 0
 
   constructor(ledger: Ledger) {
@@ -29,7 +32,10 @@ export class Clients {
     for (const body of playbookTexts()) await this.#ask([200, 201], 'POST', '/v1/definitions', { headers, body })
   }
 
-  /** One of each, the slow ones only where they are wanted: started, approved, and all but those at their end. */
+  /**
+   * One execution of each, slow ones only if requested: started, approved, and all but the slow ones followed to their
+   * end.
+   */
   async wave(wave: string, { slow }: { readonly slow: boolean }): Promise<void> {
     const names = Object.keys(EXPECTED).filter((name) => slow || !SLOW.has(name))
     const started = await Promise.all(names.map((name) => this.#start(`${wave}/${name}`, name)))
@@ -38,7 +44,7 @@ export class Clients {
     await this.#ended(started.filter(({ name }) => !SLOW.has(name)))
   }
 
-  /** Everything has ended, also what nobody waits for. */
+  /** Waits until everything has ended, including executions without a waiting client. */
   async finish(): Promise<void> {
     while ((await this.#in(`${OPEN}&all=true`)).size > 0) await pause()
   }
@@ -47,21 +53,21 @@ export class Clients {
     return (await this.#ask([200], 'GET', path)).body
   }
 
-  /** Under a key: asking twice is asking once. */
+  /** With a start key a repeated request has no further effect. */
   async #start(key: string, name: string): Promise<Started> {
     const body = { workflow: name, start_key: key, input: { ledger: this.#ledger.url } }
     const reply = await this.#ask([200, 201], 'POST', '/v1/instances', { body })
     return { id: reply.body.id, name }
   }
 
-  /** Once it is held, and then once more: whose approval was heard without an answer says it again. */
+  /** Approves once the token is held, and a second time: an approval whose answer was lost is sent again. */
   async #approve(id: string): Promise<void> {
     while (!(await this.#in('waiting')).has(id)) await pause()
     const body = { set: { approved: true } }
     for (const statuses of [[200], [200, 409]]) {
       const before = this.unanswered
       const reply = await this.#ask([200, 409], 'PATCH', `/v1/instances/${id}/context`, { body })
-      // 409: it has ended since, on an approval that was not answered.
+      // 409: the execution has ended since, because of an approval whose answer was lost.
       if (this.unanswered === before) expect(statuses, reply.text).toContain(reply.status)
     }
   }
@@ -91,7 +97,7 @@ export class Clients {
     }
   }
 
-  /** null: nobody answers. */
+  /** null: the server is not reachable. */
   async #once(method: string, path: string, asking: Asking): Promise<Reply | null> {
     if (this.url === null) return null
     try {

@@ -1,9 +1,9 @@
 /**
- * A service outside that outlives every crash. What is posted under a key takes effect once, however often it is posted.
+ * An external service that survives every crash. A request under a key takes effect once, however often it is sent.
  *
  *   /effects                  done
- *   /pages                    done, with ten rows for the first page, twenty for the second …; each second one is busy at first
- *   /busy-once, /busy-twice   done, after so many times of being busy
+ *   /pages done, with ten rows for the first page, twenty for the second …; every second one is busy at first
+ *   /busy-once, /busy-twice   done, after answering busy that many times
  *   /refused                  never
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -30,7 +30,7 @@ export class Ledger {
         const [status, body] = this.#answer(request, JSON.parse(await textOf(request)))
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
       } catch {
-        // Whoever asked was killed in the middle of it.
+        // The sender was killed during the request.
         response.destroy()
       }
     })
@@ -46,7 +46,7 @@ export class Ledger {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** How often it was asked in all. */
+  /** Total number of requests. */
   get calls(): number {
     return [...this.#calls.values()].reduce((sum, calls) => sum + calls, 0)
   }

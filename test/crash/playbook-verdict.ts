@@ -1,4 +1,6 @@
-/** What became of every execution, from its own event log, its context and the ledger, against what it must have become. */
+/**
+ * What happened to every execution, from its own event log, its context and the ledger, compared with the expectation.
+ */
 import type { TestDatabase } from './database.ts'
 import type { Clients } from './playbook-clients.ts'
 import type { Ledger } from './playbook-ledger.ts'
@@ -7,7 +9,7 @@ import { CHILD_EFFECTS, EXPECTED } from './playbook-workloads.ts'
 type Counts = { readonly [name: string]: number }
 type Told = { readonly event_type: string; readonly step: string | null; readonly step_run_id: string | null }
 
-/** In sentences; none is right. */
+/** One sentence per violation; empty is correct. */
 export async function wrongExecutions(clients: Clients, ledger: Ledger): Promise<string[]> {
   const wrong: string[] = []
   for (const { id, name } of clients.started) {
@@ -38,7 +40,7 @@ function ends(events: readonly Told[]): { readonly done: Counts; readonly failed
   return { done: of('step.done'), failed: of('step.failed') }
 }
 
-/** What happened another number of times than once. */
+/** Effects that happened another number of times than once. */
 function twice(events: readonly Told[]): string[] {
   const types = events.map(({ event_type }) => event_type)
   const wrong: string[] = []
@@ -63,7 +65,10 @@ interface Row {
   readonly parent_id: string | null
 }
 
-/** By plain SQL, of all executions, nested ones too: each has ended once, as its row says, and sub-playbooks were made once. */
+/**
+ * By plain SQL, for all executions including nested ones: each has ended once, as its row shows, and subplaybooks were
+ * created once.
+ */
 export async function wrongRows(database: TestDatabase, { started }: Clients, ledger: Ledger): Promise<string[]> {
   const wrong: string[] = []
   const rows = await database.rows<Row>('SELECT id, name, state, parent_id FROM workflow.workflow_instance')

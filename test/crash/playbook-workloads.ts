@@ -1,17 +1,17 @@
-/** The playbooks beside this file, and the end each must reach. Every task that is no noop posts to the ledger. */
+/** The playbooks beside this file, and the end each must reach. Every task other than noop posts to the ledger. */
 import { readFileSync } from 'node:fs'
 
 type Counts = { readonly [name: string]: number }
 
 export interface Expected {
   readonly status: 'success' | 'failed' | 'partial'
-  /** Tokens that each step ended well, of those that came to any. */
+  /** Number of tokens that each step ended well, for steps with any. */
   readonly done: Counts
   readonly failed?: Counts
-  /** By task; left out: one for each token that was done. Zero takes one out. */
+  /** By task; if absent, one for each token that was done. Zero excludes a task. */
   readonly effects?: Counts
   readonly final?: string
-  /** Its entries at the end. */
+  /** Entries of its context at the end. */
   readonly context?: { readonly [name: string]: unknown }
   /** Executions that it has started, by name. */
   readonly children?: Counts
@@ -70,17 +70,17 @@ export const EXPECTED: Readonly<Record<string, Expected>> = {
   },
 }
 
-/** What one that was started by another has done, by its name and the state it ended in. */
+/** What an execution started by another has done, by its name and the state it ended in. */
 export const CHILD_EFFECTS: Readonly<Record<string, Counts>> = {
   'order completed': { charge: 1, receipt: 1 },
   'order failed': { receipt: 1 },
   'notice completed': { notice: 1 },
 }
 
-/** Ends so much later than the others that nobody waits for it before the next wave. */
+/** Ends so much later than the others that the next wave starts before. */
 export const SLOW: ReadonlySet<string> = new Set(['rest'])
 
-/** Those that are named by others first. */
+/** Playbooks that others refer to come first. */
 export function playbookTexts(): readonly string[] {
   const files = ['order', 'notice', ...Object.keys(EXPECTED)]
   return files.map((name) => readFileSync(new URL(`playbooks/${name}.yaml`, import.meta.url), 'utf8'))

@@ -1,7 +1,7 @@
 /**
- * A real `petrel server` and a real `petrel worker --tools` on one store are killed with SIGKILL, again and again, while clients
- * start playbooks over HTTP, approve and wait. Whoever was killed is started again. Every execution ends, once, as its
- * playbook says; every token ends once; what a tool does under the key of its run takes effect once.
+ * A real `petrel server` and a real `petrel worker --tools` on one store are killed with SIGKILL repeatedly, while
+ * clients start playbooks over HTTP, approve and wait. A killed process is started again. Every execution ends once, as
+ * its playbook requires; every token ends once; an effect of a tool under the key of its run happens once.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Running, shell } from '../cli/petrel.ts'
@@ -20,7 +20,9 @@ const TRAPPED = full ? 50 : 2
 const timeout = full ? 1_800_000 : 120_000
 const trap = new URL('trap.mjs', import.meta.url).href
 
-/** A process that is gone is missed soon; in many rounds, not so soon that a busy machine is often taken for a dead one. */
+/**
+ * A dead process is detected soon, but in long runs late enough that a busy machine is not often taken for a dead one.
+ */
 const ENGINE = { sessionTtlMs: full ? 2_000 : 1_000, heartbeatMs: 150, pollMs: 100 }
 const ROLES: Roles = Object.fromEntries(
   Object.entries(EXPECTED).map(([name, { final }]) => [name, { final: final === undefined ? [] : [final], undo: [] }]),
@@ -28,7 +30,7 @@ const ROLES: Roles = Object.fromEntries(
 
 type Role = 'server' | 'worker'
 
-/** Who decides about what, and up to which time it may live. */
+/** Which process decides what, and the last occurrence at which it may be killed. */
 const TRAPS = [
   { role: 'worker', what: 'a rest', times: 1 },
   { role: 'server', what: 'a patch', times: 2 },
@@ -38,51 +40,56 @@ const TRAPS = [
 const POINTS = ['before', 'during', 'after'] as const
 
 export function playbookCrashSuite(kind: StoreKind): void {
-  describe.skipIf(kind === 'postgres' && postgresUrl() === null)(`playbooks killed with SIGKILL (${kind})`, () => {
-    const sh = shell()
-    let stage: Stage | null = null
+  describe.skipIf(kind === 'postgres' && postgresUrl() === null)(
+    `playbooks whose processes are killed with SIGKILL (${kind})`,
+    () => {
+      const sh = shell()
+      let stage: Stage | null = null
 
-    afterEach(async () => {
-      await stage?.close()
-      stage = null
-    }, 60_000)
+      afterEach(async () => {
+        await stage?.close()
+        stage = null
+      }, 60_000)
 
-    it(`at any instant: ${ROUNDS} rounds`, { timeout }, async () => {
-      stage = await Stage.open(kind, sh)
-      const victims: readonly (readonly Role[])[] = [['worker'], ['server'], ['worker', 'server']]
-      for (let round = 1; round <= ROUNDS; round++) {
-        const wave = stage.clients.wave(`r${round}`, { slow: round < ROUNDS })
-        // Now and then another time while it recovers. Not more: attempts are not endless.
-        for (let kills = Math.random() < 0.25 ? 2 : 1; kills > 0; kills--) {
-          await sleep(Math.random() * 700)
-          await stage.kill(victims[round % victims.length]!)
+      it(`at any instant: ${ROUNDS} rounds`, { timeout }, async () => {
+        stage = await Stage.open(kind, sh)
+        const victims: readonly (readonly Role[])[] = [['worker'], ['server'], ['worker', 'server']]
+        for (let round = 1; round <= ROUNDS; round++) {
+          const wave = stage.clients.wave(`r${round}`, { slow: round < ROUNDS })
+          // Occasionally a second time while it recovers. Not more often, since attempts are limited.
+          for (let kills = Math.random() < 0.25 ? 2 : 1; kills > 0; kills--) {
+            await sleep(Math.random() * 700)
+            await stage.kill(victims[round % victims.length]!)
+          }
+          await wave
         }
-        await wave
-      }
-      await stage.verify('at any instant')
-    })
+        await stage.verify('at any instant')
+      })
 
-    it(`where an end, a final step, an approval or a rest is decided: ${TRAPPED} rounds`, { timeout }, async () => {
-      stage = await Stage.open(kind, sh)
-      for (let round = 1; round <= TRAPPED; round++) {
-        const { role, what, times } = TRAPS[(round - 1) % TRAPS.length]!
-        const point = POINTS[Math.floor(Math.random() * POINTS.length)]
-        await stage.replace(role, { what, point, at: 1 + Math.floor(Math.random() * times) })
-        let lives = true
-        const dead = stage.dead(role).then(() => (lives = false))
-        for (let wave = 1; lives; wave++) await stage.clients.wave(`r${round}.${wave}`, { slow: what === 'a rest' })
-        await dead
-      }
-      await stage.verify('where it is decided')
-    })
-  })
+      it(`at the decision about an end, a final step, an approval or a rest: ${TRAPPED} rounds`, {
+        timeout,
+      }, async () => {
+        stage = await Stage.open(kind, sh)
+        for (let round = 1; round <= TRAPPED; round++) {
+          const { role, what, times } = TRAPS[(round - 1) % TRAPS.length]!
+          const point = POINTS[Math.floor(Math.random() * POINTS.length)]
+          await stage.replace(role, { what, point, at: 1 + Math.floor(Math.random() * times) })
+          let lives = true
+          const dead = stage.dead(role).then(() => (lives = false))
+          for (let wave = 1; lives; wave++) await stage.clients.wave(`r${round}.${wave}`, { slow: what === 'a rest' })
+          await dead
+        }
+        await stage.verify('where it is decided')
+      })
+    },
+  )
 }
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Server, worker, clients and the service outside. */
+/** Server, worker, clients and the external service. */
 class Stage {
   readonly clients: Clients
   readonly #sh: ReturnType<typeof shell>
@@ -128,7 +135,7 @@ class Stage {
     await Promise.all(roles.map((role) => this.dead(role)))
   }
 
-  /** Waits until it is, and starts another one. */
+  /** Waits until it has died, and starts another one. */
   async dead(role: Role): Promise<void> {
     const { child, ended } = this.#running.get(role)!
     await ended
@@ -137,7 +144,7 @@ class Stage {
     await this.#start(role)
   }
 
-  /** By one that will kill itself. */
+  /** The id of a process that will kill itself. */
   async replace(role: Role, armed: object): Promise<void> {
     await this.#leave(role)
     await this.#start(role, armed)
@@ -162,7 +169,7 @@ class Stage {
     if (role === 'server') this.clients.url = url as string
   }
 
-  /** All of it ends, whoever is left leaves in peace, and everything must be in order. */
+  /** Everything ends, the remaining processes stop cleanly, and all checks must hold. */
   async verify(what: string): Promise<void> {
     const { clients } = this
     await clients.finish()

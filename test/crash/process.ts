@@ -1,4 +1,7 @@
-/** A program in another process: it prints one JSON object per line, takes commands the same way, may be killed. */
+/**
+ * A program in another process that prints one JSON object per line, takes commands in the same form, and may be
+ * killed.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -6,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Where the built engine lies; builds it first if it is older than its source. */
+/** The directory of the built engine; builds it first if it is older than its source. */
 export function built(): string {
   const given = process.env['PETREL_TEST_DIST']
   if (given) return given
@@ -26,7 +29,7 @@ export class Program {
   readonly #waiting: { readonly wanted: (line: Line) => boolean; resolve(line: Line): void }[] = []
   #stderr = ''
   #ended: string | null = null
-  /** Called with every line at once. */
+  /** Called with every line as it arrives. */
   onLine: (line: Line) => void = () => {}
 
   constructor(file: string, settings: object) {
@@ -49,7 +52,7 @@ export class Program {
     return this.#child.pid as number
   }
 
-  /** The first line, seen already or still to come, that has this key. Each line is given once. */
+  /** The first line with this key, already received or still to come. Each line is returned once. */
   async line<L = Line>(key: string, timeoutMs = 30_000): Promise<L> {
     const wanted = (line: Line): boolean => key in line
     const at = this.#lines.findIndex(wanted)
@@ -81,7 +84,7 @@ export class Program {
     this.#child.kill(signal)
   }
 
-  /** SIGKILL; resolves when the process is gone, with how it ended. */
+  /** SIGKILL; resolves when the process is gone, with its exit. */
   async kill(): Promise<string> {
     this.#child.kill('SIGKILL')
     return this.#exited

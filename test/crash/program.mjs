@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * A process to be killed. It finishes the waves its predecessor left behind, then starts wave after wave until it is
- * killed: by the parent at any moment, or where it stops itself, having said so, the k-th time it passes a named point.
+ * killed: by the parent at any moment, or where it stops itself (after reporting it) at the k-th pass of a named point.
  *
  *   { finish: [wave…], next: name | null, arm: { point, at } | null, swept } →
  *   { ready }, { finished: wave, ends }…, then { began: wave }, { finished: wave, ends }…, { stopped: point }
@@ -31,11 +31,11 @@ let passed = 0
 function trap(/** @type {string} */ point) {
   if (armed === null || armed.point !== point || ++passed < armed.at) return
   say({ stopped: point })
-  // Nothing of this process moves any more, as if the machine had stopped here.
+  // Blocks the whole process, as if the machine had stopped here.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 
-/** Which transaction a commit belongs to: only those that settle outcomes are stopped at, or those that settle such ones. */
+/** The transaction of a commit: only those that settle outcomes, or outcomes of given types, are stopped. */
 const current = /** @type {AsyncLocalStorage<{ settles: boolean, of: ReadonlySet<string> }>} */ (
   new AsyncLocalStorage()
 )
@@ -59,7 +59,7 @@ function transact(/** @type {any} */ transaction) {
   return current.run(state, () => inner.transact({ ...transaction, decide }))
 }
 
-/** What the end of a run is to its rollback; `born`: what was created in the same transaction. */
+/** What the end of a run means to its rollback; `born`: runs created in the same transaction. */
 function settled(/** @type {any} */ run, /** @type {readonly any[]} */ born) {
   const goesOn = born.some(({ role, instanceId }) => role === 'undo' && instanceId === run.instanceId)
   if (run.role === 'work' && run.status === 'failed' && goesOn) return ['a failure']
@@ -79,7 +79,7 @@ const store = new Proxy(inner, {
 
 const effects = await openDatabase(settings.effectsFile)
 effects.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF')
-// Together: a database that nobody names any more is collected, and closed, under its statement.
+// Kept together: an unreferenced database is collected, and closed during its statement.
 const noted = {
   effects,
   insert: effects.prepare('INSERT INTO test_effect (run_id, attempt, pid, at) VALUES (?, ?, ?, ?)'),
@@ -110,8 +110,8 @@ await finishFromOutside()
 say({ ready: true })
 
 /**
- * Somebody who knows nothing of our sessions ends runs of type `outside` by plain SQL and completes deferred work by
- * its id.
+ * A client that ignores our sessions: it ends runs of type `outside` by plain SQL and completes deferred work by its
+ * id.
  */
 async function finishFromOutside() {
   const outside = `SELECT id FROM workflow.workflow_run WHERE type = 'outside' AND status = 'pending'`
@@ -124,7 +124,7 @@ async function finishFromOutside() {
       note({ runId: id, attempt: 1 })
       await query(update(id))
     }
-    // Completed already, or the store is away: the next look will tell.
+    // Already completed, or the store is unavailable: the next pass finds out.
     for (const { id } of await query(deferred)) await petrel.complete(id, 7).catch(() => {})
     setTimeout(() => void look(), 15)
   }
@@ -136,7 +136,7 @@ async function plainPostgres() {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString: settings.url, max: 1 })
   pool.on('error', () => {})
-  // This client may be cut off like any other; it simply looks again.
+  // The connection of this client may be cut like any other; it retries.
   return async (sql) => (await pool.query(sql).catch(() => ({ rows: [] }))).rows
 }
 
@@ -149,7 +149,7 @@ async function plainSqlite() {
 
 // ── waves ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Starts what of a wave was not started yet and waits until all of it has ended. */
+/** Starts the missing workflows of a wave and waits until all have ended. */
 async function run(/** @type {string} */ wave) {
   const entries = Object.entries(/** @type {Record<string, any>} */ (await workloads(sdk, settings.swept)))
   const ends = await Promise.all(
@@ -185,7 +185,7 @@ async function end(/** @type {any} */ handle) {
   }
 }
 
-/** A caller who is told that the store is away asks again, under the same key. */
+/** A caller that gets an error because the store is unavailable retries with the same key. */
 async function patiently(/** @type {() => Promise<any>} */ request) {
   for (;;) {
     try {
@@ -198,12 +198,12 @@ async function patiently(/** @type {() => Promise<any>} */ request) {
   }
 }
 
-/** What stands for a failed job of a batch carries a stack that differs. */
+/** The entry for a failed job of a batch contains a stack, which varies. */
 function failedAsNull(/** @type {any} */ item) {
   return item?.state === 'failed' ? null : item
 }
 
-/** Leases runs under a session and lets the session end with them in hand: the sweeper must take them back. */
+/** Leases runs under a session that then ends while it holds them: the sweeper must take them back. */
 async function loseHeld() {
   const inbox = { room: () => 0, holding: () => [], deliver() {}, wake() {}, stop() {} }
   const options = { name: 'side', runtime: 'node', queues: null, types: ['held'], concurrency: 10, tenant: null }

@@ -1,6 +1,6 @@
 /**
- * Processes on one database, one after the other: each finishes what the last left behind, begins waves of its own and is
- * killed. The last one leaves in peace, and the database must be in order.
+ * Processes on one database, one after the other: each finishes what the last left behind, begins new waves and is
+ * killed. The last one ends normally, and the database must pass the audit.
  */
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
@@ -17,7 +17,7 @@ export interface Expected {
   readonly roles: Roles
 }
 
-/** Who has been told to do what, and what was finished. */
+/** Which commands were sent to which process, and which waves were finished. */
 export class Rounds {
   readonly #database: TestDatabase
   readonly #settings: object
@@ -26,7 +26,7 @@ export class Rounds {
   readonly #unfinished = new Set<string>()
   readonly #wrong: string[] = []
   readonly #began = performance.now()
-  /** Waves that the process under way was told to finish. */
+  /** Waves assigned to the current process. */
   #left = 0
   #finished = 0
   #kills = 0
@@ -51,7 +51,7 @@ export class Rounds {
     return program
   }
 
-  /** What earlier processes left behind has ended, and as it should. */
+  /** The work of earlier processes has ended, with the expected result. */
   async recovered(program: Program): Promise<void> {
     await program.line('ready')
     for (; this.#left > 0; this.#left--) await program.line('finished')
@@ -63,7 +63,7 @@ export class Rounds {
     this.#kills++
   }
 
-  /** A last process finishes everything and leaves in peace; then the database must be in order. */
+  /** A last process finishes everything and ends normally; then the database must pass the audit. */
   async verify(point: string, running: (program: Program) => void): Promise<void> {
     const last = this.begin({ next: null, arm: null })
     running(last)

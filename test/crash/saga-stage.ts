@@ -1,4 +1,4 @@
-/** A NATS, the domain services as processes, a store, and engines that come and go. */
+/** A NATS, the domain services as processes, a store, and engines that start and stop. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -19,9 +19,9 @@ type Kind = Asked['kind']
 
 const trap = new URL('trap.mjs', import.meta.url).href
 const sagas = join(root, 'examples/sagas')
-/** Whatever an engine that is gone had in hand is missed soon: its leases, its commands, its messages. */
+/** Leases, commands and messages of a dead engine expire soon. */
 const ENGINE = { sessionTtlMs: 1_000, heartbeatMs: 150, pollMs: 100 }
-/** Commands that were published and not confirmed are published again before their answer is heard, or only thereafter. */
+/** Commands that were published and not confirmed are published again, either before or after their reply arrives. */
 const HOLDS_MS = [100, 2_000] as const
 const ACK_WAIT_MS = 1_000
 /** An account needs an email address: the second step of these fails. */
@@ -71,7 +71,7 @@ export class SagaStage {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  /** By a message that waits for an engine. */
+  /** Sent as a message, which waits for an engine. */
   async begin(kind: Kind): Promise<void> {
     const id = randomUUID()
     this.#asked.push({ id, kind })
@@ -86,7 +86,7 @@ export class SagaStage {
     return running
   }
 
-  /** An engine that kills itself: without HTTP, on which nothing here depends, it starts faster. */
+  /** An engine that kills itself: without HTTP, which nothing here needs, it starts faster. */
   async killed(armed: { readonly what: string; readonly point: string; readonly at: number }): Promise<void> {
     const running = this.#start(['worker'], armed)
     const { err } = await within(60_000, running.ended, () => `it lives: ${JSON.stringify(armed)}\n${running.err}`)
@@ -99,7 +99,7 @@ export class SagaStage {
     expect((await ended).code).toBe(0)
   }
 
-  /** So many have ended. */
+  /** Waits until this many have ended. */
   async reached(count: number): Promise<void> {
     const giveUpAt = performance.now() + 60_000
     for (;;) {
@@ -120,7 +120,7 @@ export class SagaStage {
     await this.reached(this.#asked.length)
   }
 
-  /** What each of them did. */
+  /** The effects recorded by each service. */
   shares(engines: readonly Running[]): { readonly published: number; readonly recorded: number }[] {
     const lines = readFileSync(this.#tally, 'utf8').split('\n')
     const count = (line: string): number => lines.filter((one) => one === line).length
@@ -130,7 +130,7 @@ export class SagaStage {
     }))
   }
 
-  /** One that lives finishes everything and leaves in peace; then all must be in order. */
+  /** A surviving engine finishes everything and stops cleanly; then all checks must hold. */
   async verify(what: string): Promise<void> {
     const last = await this.engine()
     await this.ended()
@@ -150,7 +150,7 @@ export class SagaStage {
     this.#began = performance.now()
   }
 
-  /** Every message was acknowledged, and every command is known to have been published. */
+  /** Every message was acknowledged, and every command is recorded as published. */
   async #settled(): Promise<void> {
     const jsm = await jetstreamManager(this.#nc)
     const unpublished = 'SELECT run_id FROM workflow.workflow_command WHERE published_at IS NULL'
@@ -179,7 +179,7 @@ export class SagaStage {
     this.#sh.env = { NODE_OPTIONS: `--import ${trap}`, PETREL_TRAP: JSON.stringify(settings) }
   }
 
-  /** As an engine makes it, but for the time it takes until a message comes again. */
+  /** As an engine creates it, except for the redelivery time. */
   async #makeStream(): Promise<void> {
     const { stream, start, completed } = this.#names
     const jsm = await jetstreamManager(this.#nc)

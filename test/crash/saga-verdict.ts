@@ -1,4 +1,4 @@
-/** What became of every saga: in the audit views, and in the tables of the services. */
+/** The result of every saga: in the audit views, and in the tables of the services. */
 import { join } from 'node:path'
 import { openDatabase } from '../../src/store/sqlite/driver.ts'
 import type { TestDatabase } from './database.ts'
@@ -44,7 +44,7 @@ const EXPECTED = {
   },
 }
 
-/** In sentences; none is right. */
+/** One sentence per violation; empty is correct. */
 export async function wrongSagas(database: TestDatabase, asked: readonly Asked[], folder: string): Promise<string[]> {
   const view = (name: string) => (database.kind === 'postgres' ? `saga.${name}` : `saga_${name}`)
   const sagas = await database.rows<{ id: string; state: string; completed_at: unknown }>(
@@ -68,7 +68,7 @@ export async function wrongSagas(database: TestDatabase, asked: readonly Asked[]
   return [...wrong, ...(await wrongEffects(asked, stepsOf, folder))]
 }
 
-/** What its row in the view leaves out. */
+/** Columns that the view leaves out. */
 function gaps(step: Step, kind: Asked['kind']): string[] {
   const must: { readonly [gap: string]: boolean } = {
     'no command': step.command_json === '',
@@ -81,7 +81,7 @@ function gaps(step: Step, kind: Asked['kind']): string[] {
   return Object.keys(must).filter((gap) => must[gap])
 }
 
-/** Each effect stands once; and the counters say that nothing was done twice and taken back. */
+/** Each effect exists once; and the counters show that nothing was done twice and reverted. */
 async function wrongEffects(
   asked: readonly Asked[],
   stepsOf: ReadonlyMap<string, readonly Step[]>,

@@ -1,7 +1,8 @@
 /**
- * Real `petrel` processes on one store and a real NATS are killed with SIGKILL at every point of a saga, while the domain
- * services live on in processes of their own. Whoever comes next goes on. Every saga ends as it was asked for, its history
- * has no gap, and the effect of each step stands once in the tables of its service, however often its command came.
+ * Real `petrel` processes on one store and a real NATS are killed with SIGKILL at every point of a saga, while the
+ * domain services keep running as separate processes. The next engine continues. Every saga ends as requested, its
+ * history has no gap, and the effect of each step exists once in the tables of its service, however often its command
+ * was delivered.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { shell } from '../cli/petrel.ts'
@@ -13,7 +14,7 @@ const full = process.env['PETREL_TEST_FULL'] === '1'
 const ROUNDS = full ? 50 : 1
 const timeout = full ? 3_600_000 : 180_000
 
-/** `times`: a saga comes there so often; the engine dies at any of them. */
+/** `times`: how often a saga passes it; the engine is killed at any of these passes. */
 const POINTS = [
   { what: 'a saga', points: ['before', 'after'], times: 1 },
   { what: 'a command', points: ['before', 'after'], times: 3 },
@@ -45,7 +46,7 @@ export function sagaCrashSuite(kind: StoreKind): void {
       for (const { what, points, times } of POINTS) {
         for (const point of points) {
           for (let round = 1; round <= ROUNDS; round++) {
-            // Those that the one before left unfinished go on in this one, beside two that begin.
+            // Unfinished sagas of the previous engine continue in this one, along with two new ones.
             await Promise.all([stage.begin('good'), stage.begin('bad')])
             await stage.killed({ what, point, at: 1 + Math.floor(Math.random() * times) })
           }
@@ -55,7 +56,7 @@ export function sagaCrashSuite(kind: StoreKind): void {
       await stage.verify('at every point')
     })
 
-    it('two engines share the load, and one is killed in the middle of it', { timeout }, async () => {
+    it('two engines share the load, and one of them is killed in the middle', { timeout }, async () => {
       stage = await SagaStage.open(kind, sh)
       const engines = [await stage.engine(), await stage.engine()] as const
       await Promise.all(Array.from({ length: 60 }, (_, i) => stage?.begin(i % 10 === 0 ? 'bad' : 'good')))

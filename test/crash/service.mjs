@@ -1,5 +1,7 @@
 // @ts-check
-/** A worker as an operator runs it: started, and stopped by SIGTERM. Its steps take a while and note their effect. */
+/**
+ * A worker as run by an operator: started, and stopped by SIGTERM. Its steps take some time and record their effect.
+ */
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
@@ -26,7 +28,7 @@ process.once('SIGTERM', async () => {
   say({ stopping: executing })
   await petrel.close({ graceMs: settings.graceMs })
   say({ stopped: executing })
-  // Named here, it is not collected, and closed, under its statement.
+  // Referenced here so that it is not collected, and closed, during its statement.
   effects.close()
   process.exit(0)
 })

@@ -1,6 +1,6 @@
 /**
- * Processes that work on one database are killed one after the other with SIGKILL; each next one finishes what the last
- * left behind, then becomes the victim of the next round.
+ * Processes that work on one database are killed one after the other with SIGKILL; each one finishes what the previous
+ * one left, and is then killed in the next round.
  */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../services.ts'
@@ -15,7 +15,7 @@ const RANDOM_ROUNDS = full ? 200 : 5
 const SLEEPER_ROUNDS = full ? 30 : 2
 const timeout = full ? 1_800_000 : 120_000
 
-/** The point, and up to which of its passings a process may come before it is killed there. */
+/** The point, and the last of its passings at which a process may be killed. */
 const POINTS = [
   { point: 'after-claim', name: 'after a claim', passings: 6 },
   { point: 'before-commit', name: 'before the commit of a settle', passings: 40 },
@@ -60,7 +60,7 @@ export function crashSuite(kind: StoreKind): void {
       let recovers = true
       for (let round = 1; round <= RANDOM_ROUNDS; round++) {
         running = rounds.begin({ next: `r${round}`, arm: null })
-        // Now and then while it recovers from the last kill, but not twice in a row: attempts are not endless.
+        // Occasionally while it recovers from the last kill, but not twice in a row, since attempts are limited.
         recovers = !recovers || Math.random() < 0.75
         if (recovers) {
           await rounds.recovered(running)
@@ -72,7 +72,7 @@ export function crashSuite(kind: StoreKind): void {
       await rounds.verify('any instant', (program) => (running = program))
     })
 
-    it(`stopped for longer than its session lives, then woken: ${SLEEPER_ROUNDS} rounds`, { timeout }, async () => {
+    it(`suspended for longer than its session lasts, then resumed: ${SLEEPER_ROUNDS} rounds`, { timeout }, async () => {
       database = await TestDatabase.create(kind)
       const rounds = roundsOf(database, dist, false)
       for (let round = 1; round <= SLEEPER_ROUNDS; round++) {
@@ -84,7 +84,7 @@ export function crashSuite(kind: StoreKind): void {
         sleeper.signal('SIGSTOP')
         const successor = rounds.begin({ next: null, arm: null })
         try {
-          // One that was stopped inside a transaction holds its locks: then the other cannot finish before it wakes.
+          // A process suspended inside a transaction holds its locks: the other cannot finish before it resumes.
           const finished = rounds.recovered(successor)
           await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 2_000))])
           sleeper.signal('SIGCONT')

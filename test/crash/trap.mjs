@@ -1,15 +1,15 @@
 // @ts-check
 /**
- * Loaded into a real `petrel` with `node --import`: kills it with SIGKILL the k-th time it decides about something.
- * PETREL_TRAP: { dist, engine, what, point, at }; without `what` it lives, with `engine` over the options it would have.
+ * Loaded into a real `petrel` with `node --import`: kills it with SIGKILL at the k-th decision of a kind.
+ * PETREL_TRAP: { dist, engine, what, point, at }; without `what` it is not killed; `engine` overrides its options.
  *
- *   before   it is decided, nothing is written
+ *   before   the decision was made, nothing is written
  *   during   the transaction is on its way to the database
- *   after    it is committed; neither the client nor a waiting worker has heard of it
+ *   after    it is committed; neither the client nor a waiting worker has been notified
  *
- * Of commands that are taken and confirmed, not decided about, `after` is when the store has done it, `before` when it has not.
- * holdMs: how long the commands it takes are held, instead of what the transport says. tally: a file, which gets a line with
- * its process id for every step of a saga that it publishes or records.
+ * For commands that are taken and confirmed, `after` is when the store has done it, `before` when it has not.
+ * holdMs: how long it holds the commands it takes, instead of the transport's value. tally: a file that gets a line
+ * with its process id for every step of a saga that it publishes or records.
  */
 import { appendFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
@@ -39,7 +39,7 @@ const commands = (/** @type {any} */ delta, /** @type {string} */ role) => {
   return sagaRuns(delta, role, 'leased').some((/** @type {any} */ run) => put.has(run.id))
 }
 
-/** What a transaction may be about. */
+/** What a transaction can decide. */
 const ABOUT = /** @type {Record<string, (delta: any) => boolean>} */ ({
   'the finals': ({ runs }) => (runs?.insert ?? []).some((/** @type {any} */ run) => run.role === 'final'),
   'an end': (delta) => told(delta, 'instance.completed') || told(delta, 'instance.failed'),

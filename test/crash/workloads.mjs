@@ -1,7 +1,7 @@
 // @ts-check
-/** What the processes of a crash test run: one wave holds a workflow of every kind. */
+/** The work of the processes of a crash test: a wave consists of one workflow of every kind. */
 
-/** Every execution may be lost once and fail once: allow for both, and do not wait long in between. */
+/** Every execution may be lost once and fail once: both are allowed for, with short delays. */
 export const QUICK = {
   maxAttempts: 6,
   backoff: /** @type {const} */ ('constant'),
@@ -30,7 +30,7 @@ export const EXPECTED = /** @type {Readonly<Record<string, { state: string, resu
   bare: { state: 'succeeded', result: 10 },
 })
 
-/** Added where the sweeper must find something in its own process: work that times out, a session that goes away. */
+/** Added where the sweeper must act in its own process: work that times out, a session that expires. */
 export const EXPECTED_SWEPT = /** @type {typeof EXPECTED} */ ({
   hang1: { state: 'completed', result: 3 },
   hang2: { state: 'completed', result: 3 },
@@ -38,7 +38,7 @@ export const EXPECTED_SWEPT = /** @type {typeof EXPECTED} */ ({
   held2: { state: 'succeeded', result: 4 },
 })
 
-/** Finals and undos each workflow must have created, and how many. */
+/** The final steps and undos that each workflow must have created, and how many. */
 export const EXPECTED_ROLES = /** @type {const} */ ({
   batch: { final: ['on_complete', 'on_failure'], undo: [] },
   cascade: { final: ['end'], undo: [] },
@@ -119,7 +119,7 @@ const DAG = net('dag', [
   node('f', 'add', []),
 ])
 
-/** Tokens double at every node: 2,047 moves, more than one transaction makes, so that others have to go on with it. */
+/** Tokens double at every node: 2,047 moves, more than one transaction makes, so several transactions are needed. */
 const LEVELS = 11
 const CASCADE = net(
   'cascade',
@@ -189,7 +189,7 @@ function literals(byNode) {
 }
 
 /**
- * Handlers by type; each notes its effect before anything else.
+ * Handlers by type; each execution records its effect first.
  * @param {(ctx: any) => void} note @param {typeof import('../../src/index.ts')} sdk
  * @returns {Record<string, (args: any, ctx: any) => unknown>}
  */

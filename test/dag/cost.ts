@@ -1,23 +1,23 @@
-/** Counts what a store is asked for: how often, how many rows it reads, how many it writes. */
+/** Counts the calls of a store, the rows it reads, and the rows it writes. */
 import { expect } from 'vitest'
 import type { Delta, Loaded } from '../../src/model/transaction.ts'
 import type { Store, Transaction } from '../../src/store/store.ts'
 
 export interface Cost {
   transactions: number
-  /** Times that a transaction looked at what was loaded; more than one each: something was not foreseen. */
+  /** How often a transaction was folded; more than once means that a row was not foreseen. */
   looks: number
   rowsRead: number
   rowsWritten: number
   slotBytes: number
   netsRead: number
-  /** Results of single firings: of a list, those of all its items. */
+  /** Results read individually; for a list, those of all its items. */
   gathered: number
-  /** Runs made by the largest transaction. */
+  /** Runs created by the largest transaction. */
   mostRuns: number
 }
 
-/** Counts from now on; `reset` begins anew. */
+/** Counts from now on; `reset` starts from zero. */
 export function countCost(store: Store): { readonly cost: Cost; reset(): void } {
   const cost: Cost = newCost()
   const transact = store.transact.bind(store) as Store['transact']
@@ -59,15 +59,15 @@ function count(cost: Cost, loaded: Loaded, delta: Delta): void {
   cost.mostRuns = Math.max(cost.mostRuns, delta.runs?.insert?.length ?? 0)
 }
 
-/** What one of n things cost. */
+/** The cost per item, for n items. */
 function each(cost: Cost, n: number): Pick<Cost, 'transactions' | 'looks' | 'rowsRead' | 'rowsWritten'> {
   const { transactions, looks, rowsRead, rowsWritten } = cost
   return { transactions: transactions / n, looks: looks / n, rowsRead: rowsRead / n, rowsWritten: rowsWritten / n }
 }
 
 /**
- * No part of it may grow with the size of the workflow. The tenth leaves room for the first and the last step; `ahead`: rows
- * per step that are read for steps to come, of which a small one has fewer.
+ * No component may grow with the size of the workflow. The tenth allows for the first and the last step; `ahead`: rows
+ * per step that are prefetched for later steps, of which a small workflow has fewer.
  */
 export function expectAsSmall(large: Cost, largeSteps: number, small: Cost, smallSteps: number, ahead = 0): void {
   const [of, than] = [each(large, largeSteps), each(small, smallSteps)]

@@ -1,4 +1,7 @@
-/** A step that a worker holds, in four ways: what is told of it meanwhile, and the timeout of its workflow, which holds whatever the worker does. */
+/**
+ * A step that a worker holds, in four ways: what is published about it meanwhile, and the timeout of its workflow,
+ * which applies whatever the worker does.
+ */
 import { expect, it } from 'vitest'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
 import type { Session } from '../../src/worker/port.ts'
@@ -7,7 +10,7 @@ import { onBothStores, type Serving, type Stage, until } from '../server/serving
 
 const MINUTE_MS = 60_000
 
-/** create, which has an entry, then `work`, which a worker holds over the deadline. */
+/** create, which has a compensation, then `work`, which a worker holds past the deadline. */
 const flow = (failurePolicy: string): string => `
 apiVersion: ioa.dev/v0.2
 kind: Workflow
@@ -24,14 +27,14 @@ spec:
 `
 
 interface Holder {
-  /** Whether the worker is asked to stop when it next looks. */
+  /** Whether the worker is asked to stop at its next check. */
   asked(): Promise<boolean>
-  /** It succeeds all the same: true if the report was taken. */
+  /** It reports a success all the same: true if the report was accepted. */
   succeed(): Promise<boolean>
   close(): Promise<void>
 }
 
-/** `held`: what the worker reports to hold; the engine takes back what it does not name. */
+/** `held`: the runs the worker reports to hold; the engine takes back those it does not name. */
 async function session(serving: Serving, type: string, held: string[], stopped: string[] = []): Promise<Session> {
   const about = { name: 'sdk', runtime: 'node', queues: null, types: [type], concurrency: 1, tenant: null }
   const opened = await serving.engine.workers.open(about, {
@@ -44,7 +47,7 @@ async function session(serving: Serving, type: string, held: string[], stopped: 
   return opened
 }
 
-/** Claims the one run of a type and ends it well. */
+/** Claims the one run of a type and ends it as succeeded. */
 async function execute(serving: Serving, type: string): Promise<void> {
   const held: string[] = []
   const worker = await session(serving, type, held)
@@ -158,14 +161,14 @@ onBothStores('a step that a worker holds', (stage) => {
   )
 
   it.each(Object.entries(DOORS))(
-    'over the deadline of its workflow, by the %s: the workflow ends at once, a late report changes nothing',
+    'past the deadline of its workflow, by the %s: the workflow ends at once, a late report changes nothing',
     async (_, hold) => {
       const { serving, id } = await begin('abort')
       const holder = await hold(serving, stage)
       try {
         await pass(serving)
         await serving.engine.sweep()
-        // A sweep of the server's own may be under way, and have looked at the clock before it moved.
+        // A sweep by the server may be in progress, and may have read the clock before it moved.
         const ended = await until(
           () => serving.engine.queries.instance(id),
           (row) => row?.endedAt !== null,

@@ -1,4 +1,4 @@
-/** A worker that was given up on may have done its work all the same. What it then reports is undone like the rest. */
+/** A worker whose run was given up may have done its work all the same. Its late success is undone like any other. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
@@ -46,7 +46,7 @@ describe.each(STORES)('a success reported late on $name', (place) => {
     await drop()
   })
 
-  /** Everything claimable, begun; by node. */
+  /** Claims all claimable work and marks it as begun; by node. */
   async function take(): Promise<Record<string, Delivery>> {
     const deliveries = await process.session.claim(10)
     for (const { runId } of deliveries) held.add(runId)
@@ -69,7 +69,7 @@ describe.each(STORES)('a success reported late on $name', (place) => {
     expect((await process.engine.view(id))?.instance).toMatchObject({ state: 'compensated', outcome: 'rolled_back' })
   }
 
-  it('is undone if it was given up by its timeout, with its result, once however often it is reported', async () => {
+  it('is undone with its result after its timeout, once however often it is reported', async () => {
     const { a, b, c } = await take()
     await process.pass(6 * 60_000)
     expect(await report(a, 'succeeded')).toBe('stale')
@@ -79,7 +79,7 @@ describe.each(STORES)('a success reported late on $name', (place) => {
     await expectUndone()
   })
 
-  it('is undone if its worker was lost and the failure of another came before the next attempt', async () => {
+  it('is undone if its worker was lost and another failure came before the next attempt', async () => {
     worker.types = ['a']
     await process.openSession()
     const { a } = await take()
@@ -97,7 +97,7 @@ describe.each(STORES)('a success reported late on $name', (place) => {
     await expectUndone()
   })
 
-  it('changes nothing if the work was given to another, who ends it', async () => {
+  it('changes nothing if the work was given to another worker, which ends it', async () => {
     const { a, b, c } = await take()
     await process.session.close()
     await process.openSession()

@@ -4,10 +4,10 @@ import { Engine } from '../../src/engine/engine.ts'
 import type { Petrel } from '../../src/index.ts'
 import { openStore } from '../../src/store/open.ts'
 
-/** A process of the ordinary kind, on its own clock's poll. */
+/** An ordinary process, which polls its own clock. */
 export class Later {
   readonly engine: Engine
-  /** What its workers were given, in order. */
+  /** The arguments its workers received, in order. */
   readonly done: string[] = []
   readonly #petrel: Petrel
 
@@ -30,13 +30,13 @@ export class Later {
     await expect.poll(async () => (await this.engine.view(id))?.instance.state, { timeout: 10_000 }).toBe(wanted)
   }
 
-  /** All that is due by now has been done. */
+  /** Waits until all due work has been done. */
   async settled(): Promise<void> {
     await this.engine.sweep()
     await this.engine.sweep()
   }
 
-  /** Works until it has ended; what was due before that has been done. */
+  /** Works until the instance has ended; due work before that has been done. */
   async work(id: string): Promise<unknown> {
     await this.settled()
     const handler = (_: unknown, ctx: { role: string; node: string | null }): unknown => {

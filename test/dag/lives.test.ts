@@ -1,6 +1,6 @@
 /**
- * Many lives of workflows of steps, each looked at after every move: the path of states has only transitions of the
- * specification's table, ends in the state that is shown, and never changes its beginning.
+ * Many lives of DAG workflows, each checked after every move: the path of states uses only transitions of the
+ * specification's table, ends in the state that is shown, and its beginning never changes.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstanceRow } from '../../src/model/rows.ts'
@@ -27,7 +27,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     return (await loadShown(stage.d.engine, row))?.status as DagStatus
   }
 
-  /** Looks, and holds what it sees to the rules. */
+  /** Reads the state and checks it against the rules. */
   async function path(id: string): Promise<readonly DagState[]> {
     const { state, transitions } = await status(id)
     const states = transitions.map((step) => step.state)
@@ -45,7 +45,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     return states.slice(1)
   }
 
-  /** Plays a life move by move; the path is looked at after each. */
+  /** Plays a life move by move; the path is checked after each. */
   async function live(spec: Spec, ...moves: readonly ((id: string) => unknown)[]): Promise<string> {
     const id = await stage.start(spec)
     await path(id)
@@ -175,7 +175,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     expect(await live(spec, ...moves)).toBe(`${begun} ${expected}`)
   })
 
-  it('one that is idle is started, or cancelled without ever having begun', async () => {
+  it('one that is idle is started, or cancelled before it begins', async () => {
     const idle = await stage.start({ steps: inLine('a') }, { start: false })
     expect(await path(idle)).toEqual([])
     await stage.d.engine.startInstance({ id: idle, actor: 'ann' })
@@ -186,7 +186,7 @@ describe.each(PLACES)('lives of workflows on $name', (place) => {
     expect((await status(other)).startedAt).toBeNull()
   })
 
-  it('one that is queued gets a slot, is cancelled there, or runs out of time there', async () => {
+  it('one that is queued gets a slot, is cancelled there, or times out there', async () => {
     const spec: Spec = { timeout: '5m', steps: inLine('a') }
     const first = await stage.start(spec, { slots: 1 })
     const [second, third, fourth] = [

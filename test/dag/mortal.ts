@@ -1,4 +1,4 @@
-/** A process of our own that may die: an engine on a store that, from one moment on, hears and says nothing any more. */
+/** A simulated process that can die: an engine on a store that stops answering from one moment on. */
 
 import type * as engines from '../../src/engine/engine.ts'
 import type * as definitions from '../../src/operations/definitions/read.ts'
@@ -6,17 +6,17 @@ import type * as stores from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Delivery, Reply, Session } from '../../src/worker/port.ts'
 
-/** What is put to the test: src, or a copy of it with a mistake in it. */
+/** The code under test: src, or a copy of it with a mutation. */
 export interface Implementation {
   readonly Engine: typeof engines.Engine
   readonly openStore: typeof stores.openStore
   readonly readDefinition: typeof definitions.readDefinition
 }
 
-/** Claims and reports when told. */
+/** Claims and reports on request. */
 export interface HandWorker {
   readonly types: readonly string[]
-  /** Ids of the runs it has and has not reported. */
+  /** Ids of the runs it holds and has not reported. */
   readonly holding: () => readonly string[]
 }
 
@@ -24,14 +24,14 @@ export type CommitPoint = 'before-commit' | 'after-commit'
 export const DIED = Symbol('the process died')
 
 export const SESSION_TTL_MS = 20_000
-/** Nothing happens by itself: the test says when a session beats and when somebody sweeps. */
+/** No timers: the test decides when a session sends a heartbeat and when the engine sweeps. */
 const NEVER_MS = 86_400_000
 const silence = new Promise<never>(() => {})
 let reports = 0
 
 export class Mortal {
   readonly engine: engines.Engine
-  /** Of the living; one of them may be lost without the others. */
+  /** Of the living processes; one of them may be lost alone. */
   session: Session
   readonly #inner: Store
   readonly #fate: Fate
@@ -63,7 +63,7 @@ export class Mortal {
     this.session = await this.engine.workers.open(options, inbox)
   }
 
-  /** Time passes for everybody; who lives beats, then somebody sweeps. */
+  /** Time passes for all; living processes send heartbeats, then one of them sweeps. */
   async pass(toOffsetMs: number): Promise<void> {
     await this.#inner.moveClock(toOffsetMs)
     await (this.session as Session & { beat(): Promise<void> }).beat()
@@ -72,7 +72,7 @@ export class Mortal {
 
   async report(p: {
     readonly delivery: Delivery
-    /** `failed`: an error of its agent, which nobody tries again. The others name the category of theirs. */
+    /** `failed`: an error of its agent, which is not retried. The others name their category. */
     readonly outcome: 'succeeded' | 'failed' | 'transient' | 'governance'
     readonly result: string
     readonly wantNext: boolean
@@ -91,12 +91,12 @@ export class Mortal {
     return Promise.race([settling, this.#fate.death])
   }
 
-  /** Its next commit is its last moment: before it nothing was kept, after it nobody heard of it. */
+  /** Its next commit is its last operation: everything before it is lost, and its success is not reported. */
   dieAt(point: CommitPoint): void {
     this.#fate.point = point
   }
 
-  /** Nobody says goodbye for it: sessions go on to be listed, leases to be held. */
+  /** It does not shut down: its sessions stay listed, its leases stay held. */
   async die(): Promise<void> {
     this.#fate.die()
     await this.#inner.close()

@@ -1,4 +1,4 @@
-/** What steps and undos are given where workflows are nested, steps are skipped and instances are retried. */
+/** Inputs of steps and undos where workflows are nested, steps are skipped and instances are retried. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import { readDefinition } from '../../src/operations/definitions/read.ts'
@@ -33,7 +33,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
   })
   afterEach(() => d.close())
 
-  /** Works it off; `answers` by step, an Error fails it for good. What each was given. */
+  /** Executes it; `answers` by step, an Error fails the step for good. Returns the arguments of each. */
   async function play(answers: Readonly<Record<string, Json | Error>> = {}): Promise<Map<string, any>> {
     const given = new Map<string, any>()
     for (let [next] = await d.claim(1); next !== undefined; [next] = await d.claim(1)) {
@@ -53,7 +53,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
 
   const SHIPPED = { pack: { parcel: 7 }, send: { drive: { by: 'drive' } } }
 
-  it('steps inside get the input that `with` makes; steps after it get the results of all its steps, by name', async () => {
+  it('inner steps get the input built by `with`; later steps get the results of all inner steps, by name', async () => {
     const id = await start(ORDER, { to: 'Bern' })
     const given = await play({ price: 10, pack: { parcel: 7 } })
     const inner = { agent: null, action: null, input: { to: 'Bern', price: 10 } }
@@ -76,7 +76,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a skipped nested workflow appears with null, whatever part of it was done; so does a skipped gate', async () => {
+  it('a skipped nested workflow appears with null, even if parts of it completed; so does a skipped gate', async () => {
     const id = await start(
       flow(
         'flow',
@@ -96,7 +96,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('what undoes it gets the input it was given and the results of all its steps', async () => {
+  it('its undo gets the input of the nested workflow and the results of all its steps', async () => {
     const id = await start(ORDER, { to: 'Bern' })
     const given = await play({ price: 10, pack: { parcel: 7 }, bill: new Error('no money') })
     expect(given.get('undo deliver')).toEqual({
@@ -121,7 +121,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(again.id)).toBe('completed')
   })
 
-  it('retried with another input, the undo of a step taken over receives the input that step really had', async () => {
+  it("retried with another input, the undo of a carried-over step receives that step's original input", async () => {
     const text = flow(
       'flow',
       `  failurePolicy: abort
@@ -151,7 +151,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(again.id)).toBe('compensated')
   })
 
-  it('one of another file runs as if it stood here; so does one of another notation, with its own arguments', async () => {
+  it('one from another file runs as if it were written inline; so does one of another notation, with its own arguments', async () => {
     const id = await start(
       flow(
         'main',
@@ -177,7 +177,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('steps that share a join run when all they wait for have ended; the join is in no results', async () => {
+  it('steps that share a join run when all its dependencies have ended; the join is not among the results', async () => {
     const id = await start(
       flow(
         'outer',
@@ -205,7 +205,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect((await d.results(id))['part']).toEqual(part)
   })
 
-  it("a nested workflow's failure follows its own policy first, then that of its step", async () => {
+  it("a nested workflow's failure applies its own policy first, then that of its step", async () => {
     const id = await start(
       flow(
         'outer',
@@ -228,7 +228,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  /** One beside a step that fails: it is under way when the whole is rolled back. */
+  /** A nested workflow parallel to a step that fails: it is running when the whole workflow is rolled back. */
   const BESIDE = (policy: string): string =>
     flow(
       'outer',
@@ -247,7 +247,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
 `,
     )
 
-  /** `one` has completed and `two` is at work when `breaks` fails. */
+  /** `one` has completed and `two` is executing when `breaks` fails. */
   async function breakBeside(policy: string): Promise<{ readonly id: string; readonly child: string }> {
     const id = await start(BESIDE(policy), null)
     await d.succeed(await d.claimOne())
@@ -261,7 +261,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     return { id, child: child?.id as string }
   }
 
-  it('one under way when the whole is rolled back undoes what it had completed, before the rest is undone', async () => {
+  it('one that is running when the whole workflow is rolled back undoes its completed steps first', async () => {
     const { id, child } = await breakBeside('compensate')
     const given = await play()
     expect([...given.keys()]).toEqual(['undo two', 'undo one', 'undo before'])
@@ -269,7 +269,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect(await d.doctor()).toEqual([])
   })
 
-  it('if it cannot, nothing further is undone: the whole is partly rolled back, with the error of that undo', async () => {
+  it('if its undo fails, nothing further is undone: the whole workflow is partly rolled back, with the error of that undo', async () => {
     const { id, child } = await breakBeside('compensate')
     const given = await play({ 'undo two': new Error('stuck') })
     expect([...given.keys()]).toEqual(['undo two'])
@@ -279,7 +279,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect([view?.error?.message, view?.undoError?.message]).toEqual(['it broke', 'stuck'])
   })
 
-  it('one under way when the whole is aborted is cancelled, and nothing is undone', async () => {
+  it('one that is running when the whole workflow is aborted is cancelled, and nothing is undone', async () => {
     const { id, child } = await breakBeside('abort')
     expect([...(await play()).keys()]).toEqual([])
     expect([await d.state(child), await d.state(id)]).toEqual(['cancelled', 'failed'])

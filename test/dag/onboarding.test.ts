@@ -26,7 +26,7 @@ describe.each(PLACES)('onboarding on $name', (place) => {
   })
   afterEach(() => d.close())
 
-  /** Works it off; what is named fails for good. What ran, in order, and what each was given. */
+  /** Executes it; the named steps fail for good. Returns what ran, in order, with the arguments. */
   async function play(...failing: readonly (string | null)[]) {
     const { start } = await readDefinition(FILE, readFileSync(join(root, FILE), 'utf8'))
     const id = await d.start({ ...start, input: INPUT })
@@ -42,7 +42,7 @@ describe.each(PLACES)('onboarding on $name', (place) => {
     return { id, ran, given, view: await d.engine.view(id) }
   }
 
-  it('with each of its steps failing in turn, exactly what had completed is undone, newest first', async () => {
+  it('with each of its steps failing in turn, exactly the completed steps are undone, newest first', async () => {
     for (const { failing, state, outcome, undone } of CASES) {
       const { ran, view } = await play(failing)
       const last = failing === null ? STEPS.length : STEPS.indexOf(failing) + 1
@@ -52,7 +52,7 @@ describe.each(PLACES)('onboarding on $name', (place) => {
     }
   })
 
-  it('an undo that fails ends it partly rolled back, with both errors, and nothing more is undone', async () => {
+  it('an undo that fails ends it as partly rolled back, with both errors, and nothing more is undone', async () => {
     const { ran, view } = await play('setup-analytics', 'undo provision-workspace')
     expect(ran).toEqual([...STEPS.slice(0, 3), 'undo provision-workspace'])
     expect(view?.instance).toMatchObject({ state: 'failed', outcome: 'rolled_back_partial' })
@@ -62,20 +62,20 @@ describe.each(PLACES)('onboarding on $name', (place) => {
     ])
   })
 
-  it('tried again after a rollback, it does again what was undone', async () => {
+  it('retried after a rollback, it repeats the undone steps', async () => {
     const { id } = await play('setup-analytics')
     const again = await d.engine.retryInstance({ id, actor: 'ann' })
     expect(await d.work()).toEqual(STEPS)
     expect(await d.state(again.id)).toBe('completed')
   })
 
-  it('tried again after half a rollback, it does again what was undone and keeps the rest', async () => {
+  it('retried after a partial rollback, it repeats the undone steps and keeps the others', async () => {
     const { id } = await play('setup-analytics', 'undo provision-workspace')
     await d.engine.retryInstance({ id, actor: 'ann' })
     expect(await d.work()).toEqual(STEPS.slice(1))
   })
 
-  it('each is given the input and what came before; an undo also what its step was given and returned', async () => {
+  it('each step receives the input and earlier results; an undo also what its step received and returned', async () => {
     const { given } = await play('setup-analytics')
     const step = {
       agent: 'product-analyst',

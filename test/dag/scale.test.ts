@@ -1,4 +1,7 @@
-/** Large workflows cost per step what small ones cost: counted in what the store is asked for, never in time. */
+/**
+ * The cost per step of large workflows equals that of small ones: measured in calls and rows of the store, never in
+ * time.
+ */
 import { expect, it, vi } from 'vitest'
 import { deep, dense, type Shape, STEP, UNDO, wide, workflowText, woven } from '../../bench/dag/shapes.mjs'
 import { SLOT } from '../../src/net/slots.ts'
@@ -9,7 +12,7 @@ import { type Cost, countCost, expectAsSmall } from './cost.ts'
 
 const FULL = process.env['PETREL_TEST_FULL'] === '1'
 const SMALL = 50
-/** Wide enough that a start does not make all of its runs at once; deep ones take a claim and a settle per step. */
+/** Wide enough that a start does not create all of its runs at once; deep ones take a claim and a settle per step. */
 const LARGE = FULL
   ? { wide: 10_000, dense: 10_000, woven: 10_000, deep: 10_000 }
   : { wide: 1_200, dense: 300, woven: 300, deep: 100 }
@@ -28,7 +31,7 @@ async function counted(stage: Stage): Promise<Counted> {
 async function start(s: Serving, workflow: string): Promise<string> {
   const started = await s.post('/v1/instances', { workflow, input: { week: 46 } })
   expect(started.status).toBe(201)
-  // The first thousand steps can begin at once; the others follow by themselves.
+  // The first thousand steps can begin at once; the others follow in further transactions.
   await until(
     () => s.store.read.instance(started.body.id),
     (row) => row?.more === false,
@@ -43,7 +46,7 @@ interface Job {
   readonly workflow: { readonly node: string }
 }
 
-/** Fetches and acknowledges over HTTP until the instance has ended; gives the steps in the order they were done. */
+/** Fetches and acknowledges over HTTP until the instance has ended; returns the steps in the order of execution. */
 async function work(s: Serving, id: string, fails: (job: Job) => boolean = () => false): Promise<readonly string[]> {
   const done: string[] = []
   const worker_id = 'scale'
@@ -66,7 +69,7 @@ async function work(s: Serving, id: string, fails: (job: Job) => boolean = () =>
   }
 }
 
-/** For a machine that does other things as well. */
+/** Allows for other load on the machine. */
 vi.setConfig({ testTimeout: FULL ? 1_800_000 : 120_000 })
 
 onBothStores('large workflows', (stage) => {
@@ -94,7 +97,7 @@ onBothStores('large workflows', (stage) => {
     })
   }
 
-  it('starts a deployed one with a thousand runs at first, without reading its net, and cancels it as it began', async () => {
+  it('starts a deployed one with a thousand runs at first, without reading its net, and cancels it as efficiently', async () => {
     const s = await counted(stage)
     await deploy(s, workflowText('come-and-go', wide(LARGE.wide)))
     for (let again = 0; again < 2; again++) {
@@ -145,7 +148,7 @@ onBothStores('large workflows', (stage) => {
     expectAsSmall(costs[1] as Cost, sizes[1], costs[0] as Cost, sizes[0])
   })
 
-  it('retries a large one with a look per five hundred steps that it takes over', async () => {
+  it('retries a large one with one read per five hundred carried-over steps', async () => {
     const s = await counted(stage)
     for (const name of ['wide', 'deep'] as const) {
       const steps = FULL ? 10_000 : { wide: 600, deep: 80 }[name]
@@ -162,14 +165,14 @@ onBothStores('large workflows', (stage) => {
   })
 })
 
-it('refuses a larger workflow than promised, and suggests a remedy', async () => {
+it('refuses a workflow beyond the documented size, and suggests a remedy', async () => {
   const refused = async (dependencies: readonly (readonly number[])[]): Promise<string> =>
     readDefinition('large.yaml', workflowText('large', dependencies)).then(
       () => 'read',
       (error: Error) => error.message,
     )
   expect(await refused(wide(10_001))).toMatch(/10001 .*at most 10000/)
-  // No two of these steps wait for the same ones, so that they share no join.
+  // No two of these steps have the same dependencies, so that they share no join.
   const scattered = Array.from({ length: 1_000 }, (_, i) =>
     i < 500 ? [] : Array.from({ length: 500 }, (_, j) => j).filter((j) => j !== i - 500),
   )

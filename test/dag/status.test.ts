@@ -1,4 +1,4 @@
-/** The status block and the states of steps, from rows alone. */
+/** The status block and the states of steps, computed from rows alone. */
 import { describe, expect, it } from 'vitest'
 import type { InstanceRow } from '../../src/model/rows.ts'
 import type { Node } from '../../src/net/net.ts'
@@ -33,7 +33,7 @@ describe('the state of a step', () => {
     expect(at(rows as Partial<StepRows>).state).toBe(state)
   })
 
-  it('a failed step whose failure is let pass is skipped', () => {
+  it('a failed step whose failure is ignored is skipped', () => {
     expect(at(run(failed), { onFailure: 'skip' }).state).toBe('skipped')
   })
 
@@ -47,7 +47,7 @@ describe('the state of a step', () => {
     expect([step.state, step.error?.code ?? null]).toEqual([expected, code])
   })
 
-  it('of a nested workflow it follows the child; one that was taken over is completed', () => {
+  it('of a nested workflow it follows the child; a carried-over one is completed', () => {
     const work = { kind: 'child', net: 'hash', mode: 'attached', input: null } as const
     const child = (state: InstanceRow['state']) => at({ child: anInstance({ state }) }, { work }).state
     expect([child('waiting'), child('completed'), child('compensated'), child('cancelled')]).toEqual([
@@ -59,7 +59,7 @@ describe('the state of a step', () => {
     expect(at({ takenOver: true }, { work }).state).toBe('completed')
   })
 
-  it('counts what was tried again, not the last failure', () => {
+  it('counts retries, not the last failure', () => {
     expect(at(run({ ...failed, attempt: 3 })).retries).toBe(2)
     expect(at(run({ status: 'succeeded', attempt: 2 })).retries).toBe(2)
   })
@@ -99,7 +99,7 @@ describe('the status block', () => {
     })
   })
 
-  it('names the step that began first as the current one, and an undo before all', () => {
+  it('names the step that began first as the current one, and an undo before any step', () => {
     const running = (key: string, firstStartedAt: number) =>
       at({ run: aStep(instance, key, { status: 'leased', firstStartedAt }) }, {}, key)
     const steps = [running('b', T0 + 2), running('a', T0 + 1)]
@@ -108,7 +108,7 @@ describe('the status block', () => {
     expect(dagStatus(facts({ state: 'compensating' }, { steps: undoing })).currentStep).toBe('c')
   })
 
-  it('shows a partial rollback with what was undone, what was not, and both errors', () => {
+  it('shows a partial rollback with the undone steps, the others, and both errors', () => {
     const steps = [
       done('a', T0 + 1),
       done('b', T0 + 2, { status: 'failed' }),

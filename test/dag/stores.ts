@@ -1,4 +1,4 @@
-/** Both stores in a form that several processes can open, one after the other or at once. */
+/** Both stores in a form that several processes can open, in sequence or at once. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Telemetry: names, mandatory payloads, and one correlationId for all that belongs to one execution. */
+/** Telemetry: names, mandatory payloads, and one correlationId for everything in one execution. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { StartParams } from '../../src/model/start.ts'
 import type { TelemetryEvent } from '../../src/notations/dag/project/telemetry.ts'
@@ -6,7 +6,7 @@ import { loadTelemetry } from '../../src/notations/dag/project/telemetry-load.ts
 import { PLACES } from '../engine/drive.ts'
 import { inLine, type Spec, Stage, undoing } from './specification/stage.ts'
 
-/** What each event must say, whatever else it says. */
+/** The mandatory fields of each event. */
 const MANDATORY: { readonly [name: string]: readonly string[] } = {
   workflow_started: ['workflowName', 'trigger', 'domainsInvolved'],
   workflow_step_completed: ['workflowName', 'stepName', 'agent', 'durationMs', 'correlationId'],
@@ -41,7 +41,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     (await events(id)).find(({ type }) => type.endsWith(`.workflow_${name}`))?.payload
   const start = (spec: Spec, params: Partial<StartParams> = {}) => stage.start(spec, params)
 
-  it('of a workflow that completes: its start, each step, its end with what it took and cost', async () => {
+  it('of a workflow that completes: its start, each step, its end with duration and cost', async () => {
     const steps = [
       { name: 'a', agent: 'writer' },
       { name: 'b', uses: 'mail.send', dependsOn: ['a'] },
@@ -119,7 +119,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(new Set(told.map((event) => event.id)).size).toBe(told.length)
   })
 
-  it('of one that fails: which step, why, and what its failure does', async () => {
+  it('of one that fails: which step, why, and the effect of the failure', async () => {
     const id = await start({ steps: inLine('a', 'b') })
     await stage.fail('a', { message: 'no such table' })
     expect(await names(id)).toEqual([...BEGUN, 'step_queued', 'step_started', 'step_failed', 'failed'])
@@ -158,7 +158,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(await payload(id, 'step_failed')).toMatchObject({ onFailure: 'skip' })
   })
 
-  it('of a rollback: what is undone, the last first, each undo, and that it was rolled back', async () => {
+  it('of a rollback: the steps to undo, the last first, each undo, and the end of the rollback', async () => {
     const compensation = undoing('a', 'b')
     const id = await start({ failurePolicy: 'compensate', steps: inLine('a', 'b', 'c'), compensation })
     await stage.succeed('a')
@@ -178,7 +178,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(await payload(id, 'completed')).toMatchObject({ rolledBack: true })
   })
 
-  it('of a rollback of steps that one transaction recorded: the last reported first', async () => {
+  it('of a rollback of steps recorded by one transaction: the last reported first', async () => {
     const steps = ['a', 'b', 'c', 'd', 'breaks'].map((name) => ({ name }))
     const compensation = undoing('a', 'b', 'c', 'd')
     const id = await start({ failurePolicy: 'compensate', steps, compensation })
@@ -241,14 +241,14 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect((await names(other)).slice(forbidden.length)).toEqual(['step_failed', 'resumed', 'failed'])
   })
 
-  it('of one that is idle: started when it begins to execute', async () => {
+  it('of an idle one: started when it begins to execute', async () => {
     const idle = await start({ steps: inLine('a') }, { start: false })
     expect(await names(idle)).toEqual(['idle'])
     await stage.d.engine.startInstance({ id: idle, actor: 'ann' })
     expect(await names(idle)).toEqual([...BEGUN, 'step_queued'])
   })
 
-  describe('goes the way of the status, which the table of states has:', () => {
+  describe('follows the states of the status, whose transitions are in the table:', () => {
     const MINUTE = 60_000
     const LONG = { maxRetries: 3, initialDelay: '10m', maxDelay: '10m' }
     const STATES: { readonly [name: string]: string } = { started: 'executing', resumed: 'executing' }
@@ -256,7 +256,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       await stage.d.pass(MINUTE + 1)
       await stage.d.engine.sweep()
     }
-    /** Without the steps, whose events are given back, telemetry tells the very path of the status. */
+    /** Without events of steps, telemetry reports the same path as the status. */
     const steps = async (id: string) => {
       const told = await names(id)
       const path = told.filter((name) => !name.startsWith('step_')).map((name) => STATES[name] ?? name)
@@ -265,7 +265,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       return told.filter((name) => name.startsWith('step_'))
     }
 
-    it('cancelled while idle or queued, or out of time in the queue', async () => {
+    it('cancelled while idle or queued, or timed out in the queue', async () => {
       const idle = await start({ steps: inLine('a') }, { start: false })
       await stage.d.engine.cancelInstance({ id: idle, actor: 'ann' })
       expect(await names(idle)).toEqual([...BEGUN, 'failed'])
@@ -296,7 +296,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
       expect(await payload(id, 'step_failed')).toMatchObject({ stepName: 'ok', error: { code: 'closed' } })
     })
 
-    it.each(['workflow', 'cancel', 'step'])('stopped between two tries, by %s: the step has failed', async (by) => {
+    it.each(['workflow', 'cancel', 'step'])('stopped between two attempts, by %s: the step has failed', async (by) => {
       const timeout = by === 'cancel' ? {} : { timeout: '1m' }
       const step = { name: 'a', retryPolicy: LONG, ...(by === 'step' ? timeout : {}) }
       const id = await start({ steps: [step], ...(by === 'workflow' ? timeout : {}) })
@@ -321,7 +321,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     })
   })
 
-  it('has one correlationId over nested workflows and compensation: the one that was given, else the root’s id', async () => {
+  it('has one correlationId over nested workflows and compensation: the given one, or else the root’s id', async () => {
     const spec = {
       failurePolicy: 'compensate',
       steps: [
@@ -362,7 +362,7 @@ describe.each(PLACES)('telemetry on $name', (place) => {
     expect(all.map((event) => event.id).toSorted()).toEqual(told.map((event) => event.id).toSorted())
   })
 
-  it('has nothing for other notations', async () => {
+  it('is empty for other notations', async () => {
     const { net, node } = await import('../engine/drive.ts')
     const id = await stage.d.start({ net: net([node('a')]) })
     await stage.d.work()

@@ -1,6 +1,6 @@
 /**
- * Timeouts belong to the engine: they fire with no worker alive, while a workflow is blocked, and, if every process was
- * down when one was due, as soon as one is there again. A rollback, once begun, is not interrupted.
+ * Timeouts belong to the engine: they fire with no worker running, while a workflow is blocked, and, if every process
+ * was down when one was due, as soon as a process runs again. A rollback, once begun, is not interrupted.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
@@ -14,7 +14,7 @@ import { STORES } from './stores.ts'
 const MINUTE_MS = 60_000
 const from = { Engine, openStore, readDefinition }
 
-/** create, then `second`, then send; create has an entry. The whole may take 30 minutes. */
+/** create, then `second`, then send; create has a compensation. The whole workflow may take 30 minutes. */
 const flow = (second: string, failurePolicy: 'abort' | 'compensate'): string => `
 apiVersion: ioa.dev/v0.2
 kind: Workflow
@@ -63,7 +63,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
     return (started as { id: string }).id
   }
 
-  /** The worker of the first process takes the next run and says that it has begun. */
+  /** The worker of the first process takes the next run and reports its start. */
   async function take(): Promise<Delivery> {
     const { session } = process as Mortal
     const [delivery] = (await session.claim(1)) as [Delivery]
@@ -86,7 +86,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
     return (gate as { id: string }).id
   }
 
-  /** Time passes; nobody is told. */
+  /** Time passes without any notification. */
   async function pass(minutes: number): Promise<void> {
     offsetMs += minutes * MINUTE_MS
     const store = await openStore(url)
@@ -94,13 +94,13 @@ describe.each(STORES)('timeouts on $name', (place) => {
     await store.close()
   }
 
-  /** Every process is gone: nothing sweeps, nobody works. */
+  /** Every process is gone: no sweeper, no worker. */
   async function allDown(): Promise<void> {
     await process?.die()
     process = null
   }
 
-  /** A process that nobody tells anything: it sweeps by itself and has no worker. */
+  /** A process that sweeps by itself and has no worker. */
   async function comeBack(): Promise<Later> {
     later = await Later.open(url)
     return later
@@ -155,7 +155,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
       expect((await there.engine.view(id))?.error).toMatchObject({ code: 'timeout' })
     })
 
-    it('work that a worker held at the deadline and never ended is given up, what was completed is undone', async () => {
+    it('work that a worker still held at the deadline is given up, and completed steps are undone', async () => {
       const id = await begin('uses: work', 'compensate')
       await end(await take(), 'succeeded')
       await take()
@@ -172,7 +172,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
       expect(there.done).toEqual([])
     })
 
-    it('a step ends by its own timeout and its failure policy follows', async () => {
+    it('a step ends by its own timeout, and its failure policy applies', async () => {
       const id = await begin('uses: work, timeout: 5m, onFailure: compensate', 'abort')
       await end(await take(), 'succeeded')
       await take()
@@ -192,7 +192,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
       expect(there.done).toEqual(['send'])
     })
 
-    it('a gate is rejected by its own deadline and its failure policy follows', async () => {
+    it('a gate is rejected by its own deadline, and its failure policy applies', async () => {
       const id = await begin('approval: { title: Go on?, deadline: 5m }, onFailure: compensate', 'abort')
       await end(await take(), 'succeeded')
       const there = await passUnattended(6)
@@ -226,7 +226,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
     expect((await process?.engine.view(id))?.instance).toMatchObject({ state: 'compensated', outcome: 'rolled_back' })
   })
 
-  it('time at a gate counts: what is left of the timeout is what is left for the rest', async () => {
+  it('time at a gate counts: the rest of the workflow has the remaining time', async () => {
     const id = await begin(GATE, 'compensate')
     await end(await take(), 'succeeded')
     await pass(20)
@@ -242,7 +242,7 @@ describe.each(STORES)('timeouts on $name', (place) => {
     expect(await there.work(id)).toMatchObject({ state: 'compensated' })
   })
 
-  it('the timeout of the workflow comes before a longer one of a step; what a worker still holds is taken from it', async () => {
+  it('the timeout of the workflow ends a step with a longer one; work that a worker still holds is taken from it', async () => {
     const id = await begin('uses: work, timeout: 2h', 'compensate')
     await end(await take(), 'succeeded')
     const active = await take()

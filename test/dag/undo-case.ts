@@ -1,6 +1,6 @@
 /**
- * Arbitrary workflows of steps, as their authors write them, and what is to happen to them. Every step is drawn as a row
- * of bytes in which 0 is the plainest choice, so that a failing case shrinks towards a chain of plain steps.
+ * Arbitrary DAG workflows, as authors write them, and a plan for each. Every step is drawn as a row of bytes in which 0
+ * is the plainest choice, so that a failing case shrinks towards a chain of plain steps.
  */
 import fc from 'fast-check'
 
@@ -9,7 +9,7 @@ export interface StepCase {
   readonly kind: 'run' | 'gate' | 'nested'
   readonly dependsOn: readonly string[]
   readonly onFailure: 'abort' | 'skip' | 'compensate' | null
-  /** It has a compensation entry. */
+  /** It has a compensation. */
   readonly undo: boolean
   readonly maxRetries: number
   readonly timed: boolean
@@ -21,21 +21,21 @@ export interface FlowCase {
 }
 
 export interface DagCase extends FlowCase {
-  /** The whole has a timeout. */
+  /** The whole workflow has a timeout. */
   readonly timed: boolean
-  /** Entries stand in the file in another order than the steps: where they stand means nothing. */
+  /** Compensations are listed in a different order than the steps: their position has no meaning. */
   readonly turn: number
-  /** If nothing else has failed, a last step does. */
+  /** If nothing else has failed, a last step fails. */
   readonly breaks: boolean
 }
 
 export const STEP_TIMEOUT_MS = 10 * 60_000
 export const WORKFLOW_TIMEOUT_MS = 24 * 3_600_000
-/** An undo is tried once more than it fails. */
+/** An undo has one attempt more than it fails. */
 export const UNDO_RETRIES = 1
 
 const plain = { kind: 'run', onFailure: null, maxRetries: 0, timed: false } as const
-/** What a step of kind nested runs: it undoes its own steps if one of them fails. */
+/** The workflow of a nested step: it undoes its own steps if one of them fails. */
 export const INNER: FlowCase = {
   steps: [
     { ...plain, name: 'x', dependsOn: [], undo: true },
@@ -93,7 +93,7 @@ function readStep(i: number, bytes: Uint8Array): StepCase {
   }
 }
 
-/** The file its author would have written. Types begin with `prefix`, so that a worker can ask for this case alone. */
+/** The file its author would have written. Types begin with `prefix`, so that a worker can request this case alone. */
 export function textOf(dag: DagCase, prefix: string): string {
   const nested = dag.steps.some((step) => step.kind === 'nested')
   const spec = {

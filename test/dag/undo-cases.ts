@@ -8,7 +8,7 @@ export interface CasesResult {
   readonly failure: string | null
   /** Trials played until the end or the first failure (not those of shrinking). */
   readonly played: number
-  /** In how many trials a thing was seen. */
+  /** The number of trials in which each thing was seen. */
   readonly coverage: ReadonlyMap<string, number>
 }
 
@@ -21,7 +21,7 @@ export async function runCases(
     readonly count: number
     readonly seed: number
     readonly shrink: boolean
-    /** On a busy machine fewer cases must do. */
+    /** On a busy machine fewer cases are enough. */
     readonly withinMs?: number
   },
 ): Promise<CasesResult> {

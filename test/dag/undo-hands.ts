@@ -1,6 +1,6 @@
 /**
- * The worker of a trial: takes work and reports when told, tells the oracle what it sees, and remembers what was taken
- * from it, which it may still report.
+ * The worker of a trial: takes work and reports on request, reports to the oracle what it sees, and remembers the work
+ * that was taken from it, which it may still report.
  */
 import type { RunRow } from '../../src/model/rows.ts'
 import type { Delivery, Reply } from '../../src/worker/port.ts'
@@ -17,9 +17,9 @@ export interface Held {
 
 export class Hands {
   held: Held[] = []
-  /** Taken from it. */
+  /** It was taken from it. */
   readonly ghosts: Held[] = []
-  /** Work whose end the oracle knows. */
+  /** Work whose end the oracle has seen. */
   readonly known = new Set<string>()
   readonly log: string[] = []
   readonly #root: Flow
@@ -100,13 +100,13 @@ export class Hands {
     const reply = await this.#report(ghost, 'succeeded', false)
     if (reply.status !== 'stale')
       throw new LawBroken(`${nameOf(delivery)} was taken from its worker, but its report is ${reply.status}`)
-    // Who tells it twice has done it once.
+    // A repeated report has no further effect.
     if (ghost.toldLate || delivery.role !== 'work' || !givenUpWith(row, delivery)) return
     ghost.toldLate = true
     flow.endedLate(delivery.node as string)
   }
 
-  /** After the end nothing changes any more, whatever those report that were given up. */
+  /** After the end nothing changes any more, whatever reports about given-up work arrive. */
   async lastWords(): Promise<void> {
     for (const ghost of this.ghosts) await this.#report(ghost, 'succeeded', false)
   }
@@ -119,7 +119,10 @@ export class Hands {
     return reply
   }
 
-  /** Outcomes the engine has taken: reported to the oracle in the order in which they were made, which the rows must have kept. */
+  /**
+   * Outcomes accepted by the engine: reported to the oracle in the order in which they were made, which the rows must
+   * have kept.
+   */
   async recorded(reports: readonly { held: Held; outcome: 'succeeded' | 'failed' | 'transient' }[]): Promise<void> {
     const rows = new Map((await this.#witness.rows((reports[0] as { held: Held }).held.flow)).map((r) => [r.id, r]))
     let last = 0
@@ -140,7 +143,7 @@ export class Hands {
     }
   }
 
-  /** It is no longer its to end. */
+  /** The worker may no longer end it. */
   release(row: RunRow, givenUp: boolean): void {
     const held = this.held.find((h) => h.delivery.runId === row.id)
     if (held === undefined) return
@@ -160,8 +163,8 @@ export function resultOf({ node }: Delivery): string {
 }
 
 /**
- * No other worker will do it: it failed with this execution, the deadline of the workflow ended this execution, or this one
- * was lost and the next was cancelled before it began.
+ * No other worker will execute it: it failed with this execution, the deadline of the workflow ended this execution, or
+ * this one was lost and the next was cancelled before it began.
  */
 function givenUpWith(row: RunRow, { epoch }: Delivery): boolean {
   if (row.status === 'failed') return row.epoch === epoch + 1

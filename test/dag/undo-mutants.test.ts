@@ -1,6 +1,6 @@
 /**
- * Does the property test see anything? Each mutant is src with one line made wrong in a way an author could have written
- * it; the property test must notice within the given number of cases.
+ * Verifies the property test: each mutant is src with one line made wrong in a way an author could have written it; the
+ * property test must notice within the given number of cases.
  */
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -87,7 +87,7 @@ const MUTANTS: readonly Mutant[] = [
 ]
 
 const full = process.env['PETREL_TEST_FULL'] === '1'
-/** The same cases for the copy without a mutation: what a mutant is caught by, the original passes. */
+/** The same cases for the copy without a mutation: the original passes the cases that catch a mutant. */
 const CASES = { count: 400, seed: 4_711, shrink: false }
 const tried = full ? MUTANTS : MUTANTS.slice(0, 3)
 const folder = fileURLToPath(new URL(`../../.test/undo-mutants-${process.pid}/`, import.meta.url))

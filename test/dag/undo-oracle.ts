@@ -1,10 +1,11 @@
 /**
- * What must become of a workflow of steps, computed from its file and from what its workers saw: which work they were
- * given, which of their reports were taken, what was decided at gates. It shares nothing with src/net.
+ * The required behaviour of a DAG workflow, computed from its file and from what its workers saw: the work they were
+ * given, the reports that were accepted, the decisions at gates. It shares nothing with src/net.
  *
- *   forward  steps whose dependencies have ended may begin; a failure that is not skipped, a deadline or a cancel ends it
- *   drain    nothing begins, nested workflows are rolled back or cancelled like their parent; what is held may end
- *   undo     after `compensate` only: completed steps that have an entry, the last completed first, one at a time
+ *   forward steps whose dependencies have ended may begin; a failure that is not skipped, a deadline or a cancel ends
+ *   it
+ *   drain    nothing begins, nested workflows are rolled back or cancelled like their parent; held work may end
+ *   undo     after `compensate` only: completed steps with a compensation, the last completed first, one at a time
  *   ended    nothing changes any more
  */
 import { type FlowCase, INNER, type StepCase } from './undo-case.ts'
@@ -12,7 +13,7 @@ import { type FlowCase, INNER, type StepCase } from './undo-case.ts'
 export class LawBroken extends Error {}
 
 export class Flow {
-  /** The instance, once it has been met. */
+  /** The instance, once it has been seen. */
   id: string | null = null
   phase: 'forward' | 'drain' | 'undo' | 'ended' = 'forward'
   /** How it must have ended. */
@@ -20,12 +21,12 @@ export class Flow {
   /** Why it left forward: the first reason stays. */
   reason: 'abort' | 'compensate' | 'cancel' | null = null
   readonly nested = new Map<string, Flow>()
-  /** Completed, in this order; late ones when it became known. What is undone leaves. */
+  /** Completed, in this order; late ones when they became known. Undone steps are removed. */
   readonly completed: string[] = []
   undoing: string | null = null
   /** Undos begun, in order. */
   readonly undone: string[] = []
-  /** What kinds of things happened: many trials together must have seen all. */
+  /** The kinds of events seen; many trials together must have seen all. */
   readonly seen = new Set<string>()
   readonly #case: FlowCase
   readonly #steps: ReadonlyMap<string, StepCase>
@@ -51,7 +52,7 @@ export class Flow {
     return this.#steps.get(name) as StepCase
   }
 
-  /** Steps that wait for a worker, or gates for an answer. */
+  /** Steps that wait for a worker, and gates that wait for an answer. */
   ready(kind: 'run' | 'gate'): string[] {
     if (this.phase !== 'forward') return []
     return [...this.#steps.values()]
@@ -59,7 +60,7 @@ export class Flow {
       .map((s) => s.name)
   }
 
-  /** Nothing waits for it, and its failure begins a rollback. */
+  /** It has no dependents, and its failure begins a rollback. */
   isLast(name: string): boolean {
     const follows = this.step(name).onFailure ?? this.#case.failurePolicy
     return follows === 'compensate' && ![...this.#steps.values()].some((s) => s.dependsOn.includes(name))
@@ -70,7 +71,7 @@ export class Flow {
     this.#held.add(name)
   }
 
-  /** It will be tried again, or it went back unstarted. */
+  /** It will be retried, or it was returned unstarted. */
   back(name: string): void {
     this.#held.delete(name)
     this.#goOn()
@@ -92,7 +93,7 @@ export class Flow {
     this.#goOn()
   }
 
-  /** A success told after the step had been given up: its effects are there, so they are undone. */
+  /** A success reported after the step had been given up: its effects exist, so they are undone. */
   endedLate(name: string): void {
     this.seen.add(`late success in ${this.phase}`)
     if (this.phase !== 'ended' && this.step(name).undo) this.completed.push(name)
@@ -109,7 +110,7 @@ export class Flow {
     this.#goOn()
   }
 
-  /** Its parent turns back. */
+  /** Its parent begins a rollback. */
   turnBack(reason: 'abort' | 'compensate' | 'cancel'): void {
     if (reason === 'compensate') this.seen.add(`rolled back with its parent in ${this.phase}`)
     this.#leave(reason === 'compensate' ? 'compensate' : 'cancel')
@@ -157,8 +158,8 @@ export class Flow {
   }
 
   #innerEnded(name: string, inner: Flow): void {
-    // While draining it only makes room: an inner workflow that was cancelled is no step that failed. One that had
-    // completed is undone by its step's entry, one that could not undo its work ends the rollback.
+    // While draining it only makes room: a cancelled inner workflow does not count as a failed step. One that had
+    // completed is undone by its step's compensation; one that could not undo its work ends the rollback.
     if (this.phase === 'forward') return this.ended(name, inner.end === 'completed')
     if (inner.end === 'failed' && inner.reason === 'compensate') this.#stuck = true
     this.#goOn()

@@ -1,6 +1,6 @@
 /**
- * One trial: a workflow of steps on a real store, worked off by hand as a script of numbers says, with failures, timeouts,
- * lost sessions, processes that die and successes that come late. The oracle is told what the workers see; after every
+ * One trial: a DAG workflow on a real store, executed by hand as a script of numbers determines, with failures,
+ * timeouts, lost sessions, processes that die and late successes. The oracle receives what the workers see; after every
  * turn the rows must agree with it. When the script is used up, everything open succeeds until the instance has ended.
  */
 import { DIED, type HandWorker, type Implementation, Mortal, SESSION_TTL_MS } from './mortal.ts'
@@ -12,7 +12,7 @@ import { Witness } from './undo-witness.ts'
 const SOON_MS = 2_000
 const FINISH_TURNS = 400
 
-/** Where time stands, for all trials on one store: its clock never goes back. */
+/** The current time, for all trials on one store: its clock never goes back. */
 export interface Clock {
   offsetMs: number
 }
@@ -45,7 +45,7 @@ export class Trial {
     this.#worker = { types: [`${p.prefix}.work`, `${p.prefix}.undo`], holding }
   }
 
-  /** What happened, for the one who looks at a failing case. */
+  /** A log for the reader of a failing case. */
   get log(): readonly string[] {
     return this.#hands.log
   }
@@ -134,7 +134,8 @@ export class Trial {
     await this.#pass(SOON_MS)
   }
 
-  // ── what people do ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── actions
+  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #answerGate(which: number): Promise<void> {
     const flow = this.flow
@@ -161,10 +162,11 @@ export class Trial {
     this.flow.cancel()
   }
 
-  // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────────────────
+  // ── consequences
+  // ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #pass(ms: number): Promise<void> {
-    // Which of two instances is swept first nobody can tell afterwards.
+    // The order in which two instances are swept cannot be determined afterwards.
     if (ms > SOON_MS && this.#mixed()) return
     this.#hands.log.push(`${ms / 1000} s pass`)
     this.#clock.offsetMs += ms
@@ -184,7 +186,7 @@ export class Trial {
     await this.#reconcile()
   }
 
-  /** The process is gone; another one is there when its session has run out. */
+  /** The process is gone; another one runs when its session has expired. */
   async #crash(): Promise<void> {
     if (this.#mixed()) return
     this.#hands.log.push('the process dies')
@@ -213,12 +215,12 @@ export class Trial {
     await this.#pass(SESSION_TTL_MS + 1_000)
   }
 
-  /** Work of the whole and of a nested workflow in the same hands. */
+  /** Work of the workflow and of a nested one, held by the same worker. */
   #mixed(): boolean {
     return new Set(this.#hands.held.map((h) => h.flow)).size > 1
   }
 
-  /** Nobody reported, but time or a loss ended it: the rows say what was given up, in which order. */
+  /** Not reported, but ended by time or a loss: the rows show what was given up, in which order. */
   async #reconcile(): Promise<void> {
     for (const flow of [...this.flow.all()].reverse()) {
       if (flow.id === null) continue

@@ -1,4 +1,4 @@
-/** Reads what the store holds of a workflow and the ones nested in it, and holds it against the oracle. */
+/** Reads the rows of a workflow and its nested workflows, and compares them with the oracle. */
 import type { Engine } from '../../src/engine/engine.ts'
 import type { RunRow } from '../../src/model/rows.ts'
 import { type Flow, LawBroken } from './undo-oracle.ts'
@@ -7,7 +7,7 @@ const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', '
 
 export class Witness {
   readonly #root: Flow
-  /** Of the process that lives now. */
+  /** Of the process that is alive now. */
   readonly #engine: () => Engine
   /** Undos in the order in which they were first seen. */
   readonly #met = new Map<Flow, string[]>()

@@ -1,7 +1,7 @@
 /**
- * The law of compensation: whatever fails, is skipped, times out, comes late or dies, what is undone are exactly the
- * completed steps that have an entry, the last completed first, each once, one at a time; and nothing unless the policy
- * says so. Random workflows of steps through the real engine on real stores.
+ * The law of compensation: whatever fails, is skipped, times out, comes late or dies, exactly the completed steps that
+ * have a compensation are undone, the last completed first, each once, one at a time; and none unless the policy
+ * requires it. Random DAG workflows through the real engine on real stores.
  */
 import { expect, test } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
@@ -15,7 +15,7 @@ const count = Number(process.env['PETREL_TEST_CASES'] ?? (full ? 1_000 : 60))
 /** Always the same few by default, others with every full run. */
 const seed = Number(process.env['PETREL_TEST_SEED'] ?? (full ? Date.now() % 1_000_000_000 : 818_306_075))
 
-/** What a thousand cases must have met. */
+/** What a thousand cases must have covered. */
 const MUST_SEE = [
   ...['forward', 'drain', 'undo'].flatMap((phase) => [`crash in ${phase}`, `late success in ${phase}`]),
   ...['before', 'after'].flatMap((when) => [`crash ${when}-commit in forward`, `crash ${when}-commit in undo`]),

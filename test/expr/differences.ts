@@ -1,17 +1,17 @@
 /**
- * Where we differ from Jinja2 (ChainableUndefined, no autoescape), and why. The one list of it: docs/expressions.md shows
- * the same, the examples are asked of both, and any difference that is not one of these fails the differential test.
+ * Where we differ from Jinja2 (ChainableUndefined, no autoescape), and why. This is the only list: docs/expressions.md
+ * shows the same, the examples are evaluated by both, and any difference not listed here fails the differential test.
  */
 import type { Answer, Source } from './jinja2.ts'
 
 export interface Difference {
   readonly what: string
   readonly why: string
-  /** How the examples are asked. Left out: with tags, for the text they print; without, for the value. */
+  /** How the examples are evaluated. If absent: as text if they contain tags, otherwise as a value. */
   readonly kind?: Source['kind']
-  /** What each side gives, as shown.ts writes it. */
+  /** The answers of both sides, as shown.ts writes them. */
   readonly examples: readonly { readonly source: string; readonly ours: string; readonly jinja2: string }[]
-  /** Whether a difference met in any other source is this one. Left out: only the examples are. */
+  /** Whether a difference found in another source is this one. If absent, only the examples are. */
   readonly explains?: (met: Met) => boolean
 }
 

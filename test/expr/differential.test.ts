@@ -1,4 +1,4 @@
-/** The same sources asked of Jinja2 and of us. What differs must be in the one list of differences. */
+/** The same sources evaluated by Jinja2 and by Petrel. Differences must be in the list of differences. */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ function sourceOf(source: string): Source {
   return { kind: /\{[{%#]/.test(source) && !source.startsWith("'") ? 'text' : 'value', source }
 }
 
-/** The same as a template, whose value is wanted as it is. */
+/** The same as a template, whose value keeps its type. */
 function nativeOf({ kind, source }: Source): Source {
   return { kind: 'native', source: kind === 'text' ? source : `{{ ${source} }}` }
 }
@@ -63,7 +63,7 @@ function compare(sources: readonly Source[]): Compared {
   }
 }
 
-/** All examples in one go: starting Python takes longer than asking. */
+/** All examples in one process: starting Python takes longer than evaluating them. */
 function metInAll(): ReadonlyMap<Difference, readonly Met[]> {
   const asked = differences.map(({ examples, kind }) =>
     examples.map(({ source }): Source => (kind === undefined ? sourceOf(source) : { kind, source })),
@@ -72,7 +72,7 @@ function metInAll(): ReadonlyMap<Difference, readonly Met[]> {
   return new Map(differences.map((difference) => [difference, met.splice(0, difference.examples.length)]))
 }
 
-// In CI a Jinja2 that is not there is a failure, not a reason to skip.
+// In CI a missing Jinja2 is a failure, not a reason to skip.
 describe.skipIf(python === null && !inCI)('evaluated by Jinja2 and by Petrel', () => {
   it('sources written by hand agree', () => {
     expect(written.length).toBeGreaterThan(900)
@@ -85,7 +85,7 @@ describe.skipIf(python === null && !inCI)('evaluated by Jinja2 and by Petrel', (
     expect(compare(written.map(sourceOf).map(nativeOf)).unlisted).toEqual([])
   }, 120_000)
 
-  it(`sources made at random agree (PETREL_EXPR_SEED=${SEED} PETREL_EXPR_RUNS=${RUNS})`, () => {
+  it(`random sources agree (PETREL_EXPR_SEED=${SEED} PETREL_EXPR_RUNS=${RUNS})`, () => {
     const sources = generate({ seed: SEED, runs: RUNS })
     expect(sources.length).toBeGreaterThanOrEqual(500)
     const kinds = ['value', 'text', 'native'] as const
@@ -96,13 +96,13 @@ describe.skipIf(python === null && !inCI)('evaluated by Jinja2 and by Petrel', (
     const { unlisted, agreed } = compare(asked)
     expect(unlisted).toEqual([])
     expect(agreed).toBeGreaterThan(asked.length * 0.9)
-    // Most of them must get somewhere: two errors agree too easily.
+    // Most of them must give a value: two errors agree too easily.
     const values = asked.filter((source) => !('error' in answerOf(source, scope)))
     expect(values.length).toBeGreaterThan(asked.length * 0.6)
   }, 120_000)
 
   let examplesMet: ReadonlyMap<Difference, readonly Met[]> | null = null
-  it.each(differences)('listed as a difference, and one: $what', (difference) => {
+  it.each(differences)('is a listed difference: $what', (difference) => {
     const { examples, explains } = difference
     examplesMet ??= metInAll()
     const met = examplesMet.get(difference)!
@@ -114,7 +114,7 @@ describe.skipIf(python === null && !inCI)('evaluated by Jinja2 and by Petrel', (
     if (explains !== undefined) expect(met.some(explains)).toBe(true)
   })
 
-  it('whatever Jinja2 has exists here too, or the list of differences names it', () => {
+  it('everything Jinja2 has exists here too, or is in the list of differences', () => {
     const { names } = askJinja2(scope, [])
     const sources = differences.flatMap(({ examples }) => examples.map(({ source }) => source)).join('\n')
     const silent = (theirs: readonly string[], ours: object, pattern: (name: string) => RegExp) =>
@@ -136,7 +136,7 @@ describe('the sources written by hand', () => {
     expect(
       unused(Object.keys(tests), (name) => new RegExp(`is (not )?${literal(name)}(?!\\w)|'${literal(name)}'`)),
     ).toEqual([])
-    // What Jinja2 does not have cannot be asked of it.
+    // Jinja2 cannot evaluate what it does not have.
     expect(unused(Object.keys(functions), (name) => new RegExp(`\\b${name}\\(`))).toEqual(['now', 'token'])
     expect(unused(Object.keys(methods), (name) => new RegExp(`\\.${name}\\(`))).toEqual([])
   })

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * A process of its own for the attempts of escapes-*.ts, so that its memory and its event loop are theirs alone. Reads
- * `{ budgets, groups: [{ names, attempts: [source, …] }] }` from standard input; writes what each came to, and whether
+ * A separate process for the attempts of escapes-*.ts, so that its memory and its event loop are not shared. Reads `{
+ * budgets, groups: [{ names, attempts: [source, …] }] }` from standard input; writes the result of each, and whether
  * anything of the host was touched.
  */
 import { readdirSync } from 'node:fs'
@@ -20,11 +20,11 @@ let stdin = ''
 for await (const chunk of process.stdin) stdin += chunk
 const { budgets, groups } = JSON.parse(stdin)
 
-/** What any code that did get to run would leave behind. @type {unknown[]} */
+/** What executed code would leave behind. @type {unknown[]} */
 const ran = []
 Object.assign(globalThis, { ran })
 
-/** Keys that were asked of an object which has none of them. @type {PropertyKey[]} */
+/** Keys that were read from an object which has none of them. @type {PropertyKey[]} */
 const asked = []
 let calls = 0
 
@@ -84,7 +84,7 @@ function nested(depth) {
 }
 
 const answer = { status_code: 200, headers: {}, body: { rows: [1] } }
-/** What a net tells about a playbook's step in a loop. */
+/** What a net provides about a playbook's step in a loop. */
 const told = {
   input: { a: 1 },
   ctx: { a: 1 },
@@ -105,7 +105,7 @@ function scopeOf(names) {
 const PROTOTYPES = [Object, Array, String, Number, Boolean, Function, Map, Set, RegExp, Error, Promise].map(
   (type) => type.prototype,
 )
-/** The host as anybody could see that it changed. */
+/** The observable state of the host. */
 const surface = () =>
   JSON.stringify([
     [globalThis, ...PROTOTYPES].map((object) => Reflect.ownKeys(object).map(String)),
@@ -124,7 +124,7 @@ function outcome(act) {
   }
 }
 
-/** A template, and where it is one expression a condition too: the same by another door. @param {string} source */
+/** A template, and where it is one expression a condition too. @param {string} source */
 function doorsOf(source) {
   const isExpression = /^\{\{.*\}\}$/s.test(source) && source.lastIndexOf('{{') === 0
   return isExpression ? DOORS : DOORS.slice(0, 1)
@@ -137,7 +137,7 @@ const DOORS = [
 ]
 
 const peak = () => process.resourceUsage().maxRSS / 1024
-/** What is still held, in megabytes. */
+/** Memory still held, in megabytes. */
 function held() {
   globalThis.gc?.()
   return process.memoryUsage().heapUsed / 1024 / 1024
@@ -164,7 +164,7 @@ async function tryAll() {
   return tried
 }
 
-// Once before anything is measured: the code is compiled and the heap has its size.
+// Once before anything is measured: the code is compiled and the heap has grown.
 for (const source of ['{{ 1 + 1 }}', '.{{ keys1 | list | length }}']) {
   render(compileTemplate(source), scopeOf('net'), budgets.at(-1))
 }

@@ -1,6 +1,6 @@
 /**
- * Sources that try to get at the host, or to keep it busy. Each ends in a plain value or in an error with a stable code;
- * nothing of the host runs, is read or changes; and neither memory nor the event loop suffers, in a process of its own.
+ * Sources that try to reach the host, or to keep it busy. Each ends in a plain value or in an error with a stable code;
+ * nothing of the host is run, read or changed; and memory and event loop stay within limits, in a separate process.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,11 +14,13 @@ import { workAttempts } from './escapes-work.ts'
 
 /** The engine's, inside a transaction, and the worker's, which is larger. */
 const BUDGETS = [{}, { steps: 50_000, bytes: 8 * 1024 * 1024 }]
-/** Of processor time, for one evaluation with each budget. Without budgets many take minutes. */
+/** Processor time for one evaluation with each budget. Without budgets many take minutes. */
 const MOST_CPU_MS = [400, 1500]
-/** Between two turns of the event loop. Other processes are in it too, so it is wider than what is asked of the processor. */
+/**
+ * Between two turns of the event loop. This includes other processes, so it is wider than the limit of processor time.
+ */
 const MOST_DELAY_MS = 8000
-/** Of resident memory, at its highest, for all attempts together. */
+/** Peak resident memory, for all attempts together. */
 const MOST_MB = 400
 const MOST_KEPT_MB = 40
 
@@ -38,7 +40,7 @@ interface Told {
   readonly tried: readonly Tried[]
   readonly delayMs: number
   readonly grownMb: number
-  /** What was still held after it all. */
+  /** Memory still held at the end. */
   readonly keptMb: number
   readonly touched: { readonly [what: string]: unknown }
 }
@@ -80,13 +82,13 @@ describe('attempts to escape', () => {
     told = run()
   }, 600_000)
 
-  it('are many, each another', () => {
+  it('are many, and all different', () => {
     const sources = groups.flatMap(({ names, attempts }) => attempts.map(([source]) => `${names} ${source}`))
     expect(sources.length).toBeGreaterThanOrEqual(150)
     expect(new Set(sources).size).toBe(sources.length)
   })
 
-  it.each(groups)('end as they must: $what', ({ names, attempts }) => {
+  it.each(groups)('end as required: $what', ({ names, attempts }) => {
     const ends = attempts.flatMap(([source]) =>
       triedWith(names, source, 0).map((one) => [short(source), one.budget, one.ends]),
     )
@@ -114,7 +116,7 @@ describe('attempts to escape', () => {
     })
   })
 
-  it('take little memory, and give it back', () => {
+  it('take little memory, and release it', () => {
     const most = told.tried
       .filter(({ grownMb }) => grownMb > MOST_MB / 10)
       .map((one) => [short(one.source), one.grownMb])
@@ -122,7 +124,7 @@ describe('attempts to escape', () => {
     expect(told.keptMb).toBeLessThan(MOST_KEPT_MB)
   })
 
-  it('keep the event loop for a moment only', () => {
+  it('block the event loop only briefly', () => {
     const slow = told.tried.filter(({ cpuMs, budget }) => cpuMs > MOST_CPU_MS[budget]!)
     expect(slow.map((one) => [short(one.source), one.cpuMs])).toEqual([])
     expect(told.delayMs).toBeLessThan(MOST_DELAY_MS)
@@ -133,7 +135,9 @@ describe('attempts to escape', () => {
   }
 })
 
-/** What the same source may be as a condition: its truth, or its error. What cannot leave as JSON can still be true. */
+/**
+ * The result of the same source as a condition: its truth, or its error. A value that is not JSON can still be true.
+ */
 function asCondition(ends: string): readonly string[] {
   if (ends.startsWith('expr_')) return ends === 'expr_value' || ends === 'expr_budget' ? [ends, 'true'] : [ends]
   const value = JSON.parse(ends)

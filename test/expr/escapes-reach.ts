@@ -1,6 +1,6 @@
 /**
- * Attempts to reach the host: its objects, its globals, its prototypes, or to change what was given. Each with what it
- * must end in: JSON, or the code of an error. PAYLOAD is code that would be noticed if anybody ran it.
+ * Attempts to reach the host: its objects, its globals, its prototypes, or to change the given data. Each with its
+ * required result: JSON, or the code of an error. PAYLOAD is code whose execution would be noticed.
  */
 export type Attempt = readonly [source: string, ends: string]
 
@@ -80,7 +80,7 @@ const prototypes: readonly Attempt[] = [
   ["{{ '%(constructor)s' | format(a=1) }}", 'expr_value'],
 ]
 
-/** Keys and names that are called like parts of the host are keys and names. */
+/** Keys and names that look like parts of the host are ordinary keys and names. */
 const ownNames: readonly Attempt[] = [
   ['{{ own.__proto__ ~ own.constructor ~ own.toString }}', '"123"'],
   ["{{ {'__proto__': 1} }}", '{"__proto__":1}'],
@@ -162,7 +162,7 @@ const globals: readonly Attempt[] = [
   ),
 ]
 
-/** Ways out of Python's Jinja. */
+/** Escapes known from Python's Jinja. */
 const pythonic: readonly Attempt[] = [
   ...value(
     'null',
@@ -233,7 +233,7 @@ const pythonic: readonly Attempt[] = [
   ].map((statement): Attempt => [`{% ${statement} %}`, 'expr_syntax']),
 ]
 
-/** What was given is never changed; the test compares all of it before and after. */
+/** The given data is never changed; the test compares all of it before and after. */
 const changes: readonly Attempt[] = [
   ...value('expr_unknown_method', 'list.append(4)', 'list.insert(0, 4)', 'list.extend([4])', 'list.sort()'),
   ...value('expr_unknown_method', 'list.reverse()', 'list.pop()', 'list.remove(1)', "data.update({'a': 2})"),
@@ -253,7 +253,7 @@ const changes: readonly Attempt[] = [
   ['{{ [list, list] | sum(start=[]) | length }}', '6'],
 ]
 
-/** Objects of the host as data: what is not an own key is not there, and nothing is called. */
+/** Objects of the host as data: only own keys exist, and nothing is called. */
 const hostObjects: readonly Attempt[] = [
   ...value('null', 'host.secret', 'host.method', 'host.constructor', "host['secret']", 'watched.nothing.at.all'),
   ...value('expr_unknown_method', 'host.method()', 'host.run()', 'watched.run()'),
@@ -265,7 +265,7 @@ const hostObjects: readonly Attempt[] = [
   ['{{ watched.a + (watched | length) }}', '2'],
 ]
 
-/** Names that only look like others, and characters that are not what they seem. */
+/** Names that only look like others, and confusable characters. */
 const unicode: readonly Attempt[] = [
   ...value('expr_syntax', 'ｐrocess', 'proc\u200bess', '\u202eprocess', 'café', "'a'.ＵＰＰＥＲ()", 'a\u00a0\u0000b'),
   ...value('null', "''['__proto\uff3f\uff3f']", "''['\\u0063onstructor']", "{('a',): 1}['\\0tstring1:a']"),
@@ -278,7 +278,7 @@ const unicode: readonly Attempt[] = [
   ["{{ '\u2028{{ 1 }}' }}", '"\u2028{{ 1 }}"'],
 ]
 
-/** What a template prints is text: nobody reads it again. */
+/** The output of a template is text: it is not evaluated again. */
 const secondReading: readonly Attempt[] = [
   ["{{ '{' ~ '{ 7 * 7 }' ~ '}' }}", '"{{ 7 * 7 }}"'],
   ['{{ nested_template }}', '"{{ 7 * 7 }}{% set x = 1 %}"'],

@@ -1,6 +1,6 @@
 /**
- * Sources that ask for a great deal of work or memory, in what they make, in how they are written, or in what they do
- * with large data. All of them beyond the engine's budget and the worker's, or harmless within both.
+ * Sources that require much work or memory, by their results, by their form, or by operations on large data. All of
+ * them exceed both the engine's budget and the worker's, or are harmless within both.
  */
 import type { Attempt } from './escapes-reach.ts'
 
@@ -113,7 +113,7 @@ const loops = stopped(
   '{% for i in range(3000) %}{{ rows[::2] | length }}{% endfor %}',
 )
 
-/** Large data, looked at over and over. What is read is paid for, however little of it is made. */
+/** Large data, read repeatedly. Reading costs budget, even if the result is small. */
 const readings = stopped(
   '{% for i in range(3000) %}{{ big == big2 }}{% endfor %}',
   '{% for i in range(3000) %}{{ big < big2 }}{% endfor %}',
@@ -159,7 +159,7 @@ const searches: readonly Attempt[] = [
   [`{{ ('ab' * 90000).count('ab' * 40000) }}`, '2'],
 ]
 
-/** Texts that are hard on regular expressions, if any of ours went back and forth. */
+/** Texts that are slow for backtracking regular expressions. */
 const patterns: readonly Attempt[] = [
   ["{{ ('1_' * 200000) | int }}", '0'],
   ["{{ ('1' * 400000 ~ 'x') | float }}", '0'],

@@ -1,8 +1,8 @@
-/** Expressions made at random, most of them of fitting types: so that they give values more often than errors. */
+/** Random expressions, most of them well typed, so that they give values more often than errors. */
 import fc from 'fast-check'
 import type { Json } from '../../src/net/net.ts'
 
-/** What all sources, generated or written, may name. `missing` is not among them. */
+/** Names available to all sources, generated or written. `missing` is not defined. */
 export const scope: { readonly [name: string]: Json } = {
   xs: [3, 1, 2],
   ys: [1.5, -2, 0.25],
@@ -58,8 +58,8 @@ const FLOATS = ['0.5', '-1.25', '3.0', '2.675', '1e3', '1e-7', 'pi', 'half', 'ti
 type Rule = 'int' | 'float' | 'number' | 'text' | 'bool' | 'list' | 'dict' | 'any' | 'wild' | 'numbers' | 'texts'
 
 /**
- * Two things that would only meet the same listed difference over and over are avoided: escape and tojson give Markup,
- * which `%` makes a text again; and the argument of a test stands in parentheses, since `is gt -1` is `(is gt) - 1`.
+ * Two constructs that would only meet the same listed difference repeatedly are avoided: escape and tojson give Markup,
+ * which `%` makes a text again; and the argument of a test is in parentheses, since `is gt -1` is `(is gt) - 1`.
  */
 const { any, wild, text, list, bool, number } = fc.letrec<{ readonly [rule in Rule]: string }>((rule) => {
   const some = (...choices: readonly fc.Arbitrary<string>[]) =>

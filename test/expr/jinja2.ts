@@ -9,11 +9,11 @@ export type Tagged = readonly [string, ...unknown[]]
 export type Answer =
   | { readonly value: Tagged }
   | { readonly text: string }
-  /** `printed`, of Jinja2's answers: the text the source prints as. */
+  /** `printed`, of Jinja2's answers: the text the source prints. */
   | { readonly json: Json; readonly printed?: string }
   | { readonly error: string; readonly message: string }
 
-/** value: what an expression gives. text: what a template prints. native: what a template gives, a value if it can. */
+/** value: of an expression. text: output of a template. native: of a template, a value if possible. */
 export interface Source {
   readonly kind: 'value' | 'text' | 'native'
   readonly source: string
@@ -21,14 +21,14 @@ export interface Source {
 
 export interface Asked {
   readonly version: string
-  /** What Jinja2 itself brings. */
+  /** The names that Jinja2 provides. */
   readonly names: { readonly [kind in 'filters' | 'tests' | 'globals']: readonly string[] }
   readonly answers: readonly Answer[]
 }
 
 const program = fileURLToPath(new URL('ask_jinja2.py', import.meta.url))
 
-/** Debian's Python first: that is where its python3-jinja2 lives. null: no Python here has Jinja2. */
+/** Debian's Python first, since it has python3-jinja2. null: no Python here has Jinja2. */
 export const python: string | null =
   ['/usr/bin/python3', 'python3'].find((command) => spawnSync(command, ['-c', 'import jinja2']).status === 0) ?? null
 

@@ -1,4 +1,4 @@
-/** docs/expressions.md lists what there is, and nothing else. test/docs/pages.test.ts runs its examples. */
+/** docs/expressions.md lists exactly what exists. test/docs/pages.test.ts runs its examples. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DEPTH_LIMIT, SOURCE_LIMIT } from '../../src/expr/budget.ts'
@@ -17,7 +17,7 @@ function section(title: string): string {
   return text.split('\n## ')[0] as string
 }
 
-/** Cells are parted by bars; those of code are written `\|`. */
+/** Cells are separated by bars; bars in code are written `\|`. */
 function cellsOf(row: string): readonly string[] {
   return row.split(/(?<!\\)\|/).slice(1, -1)
 }
@@ -26,7 +26,7 @@ function ticked(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => (code as string).replaceAll('\\|', '|'))
 }
 
-/** What stands in backticks in the first cell of each row. */
+/** The text in backticks in the first cell of each row. */
 function listed(text: string): readonly string[] {
   const rows = text.split('\n').filter((line) => line.startsWith('| `'))
   return rows.flatMap((row) => ticked(cellsOf(row)[0] as string)).sort()
@@ -76,7 +76,7 @@ describe('the page on expressions', () => {
     expect(section('Limits')).toContain(`| depth of brackets, operators and blocks | ${DEPTH_LIMIT} |`)
   })
 
-  it('lists the differences from Jinja2 that there are, as they are', () => {
+  it('lists the differences from Jinja2', () => {
     const rows = section('Where it differs from Jinja2')
       .split('\n')
       .filter((line) => line.startsWith('|'))
@@ -84,7 +84,7 @@ describe('the page on expressions', () => {
   })
 })
 
-/** One row per example; what and why stand in the first of them. */
+/** One row per example; what and why are in the first of them. */
 function differenceRows(): readonly string[] {
   return differences.flatMap(({ what, why, examples }) =>
     examples.map(({ source, ours, jinja2 }, at) => {

@@ -1,4 +1,4 @@
-/** Our own answers, in the same form as Jinja2's. */
+/** Petrel's answers, in the same form as Jinja2's. */
 import { Meter } from '../../src/expr/budget.ts'
 import { floatText } from '../../src/expr/evaluate/print.ts'
 import { Dict, entriesOf, Float, isDict, isList, itemsOf, Tuple, type Value } from '../../src/expr/evaluate/value.ts'

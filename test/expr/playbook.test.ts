@@ -1,4 +1,4 @@
-/** What playbooks call things, over what a net finds for them. */
+/** The names in playbooks, in terms of what a net provides. */
 import { describe, expect, it } from 'vitest'
 import { compileExpression, compileTemplate, ExprError, evaluate, newEvaluator, render } from '../../src/expr/index.ts'
 import type { Json } from '../../src/net/net.ts'
@@ -60,7 +60,7 @@ describe('names', () => {
     ['results.fetch.status_code', 200],
   ])
 
-  it('are made of names of the net', () => {
+  it('are composed of names of the net', () => {
     expect(playbook.names('workload.a and ctx.b')).toEqual([['input'], ['ctx', 'b']])
     expect(playbook.names('fetch.x')).toEqual([['$place'], ['results', 'fetch'], ['ctx', 'fetch'], ['fetch']])
     expect(playbook.names("event.name == 'loop.done' and output.error is none")).toEqual([['event']])
@@ -76,12 +76,12 @@ describe('names', () => {
     expect(playbook.templateNames({ a: '{{ given(b=ctx.b) }}' })).toEqual([['ctx', 'b'], ['input']])
   })
 
-  it('are not those of secrets', () => {
+  it('do not include those of secrets', () => {
     expect(() => playbook.names('keychain.db.password')).toThrow(ExprError)
     expect(() => playbook.names('keychain.db.password')).toThrow(/only the fields of a tool can read secrets/)
   })
 
-  it('take the time of the transaction', () => {
+  it('use the time of the transaction', () => {
     expect(playbook.names('now()')).toEqual([])
     expect(playbook.at(0).value('now()', {})).toBe('1970-01-01T00:00:00.000Z')
     expect(() => playbook.value('now()', {})).toThrow(/now\(\) is not available/)
@@ -108,7 +108,7 @@ describe('the result of a step', () => {
     ['(fetch if rows else rows).items', [1, 2]],
   ])
 
-  it('shows the plain value to everything else', () => {
+  it('is the plain value to all other readers', () => {
     expect(value('fetch')).toBe(answer)
     expect(value('fetch == {} or fetch | length')).toBe(4)
     expect(value('fetch | tojson | fromjson')).toEqual(answer)
@@ -124,7 +124,7 @@ describe('the result of a step', () => {
     expect(playbook.render('{% set r = fetch %}{{ r.items }}.', net)).toBe('[1, 2].')
   })
 
-  it('is itself where it has no data, and its data where it has', () => {
+  it('is the whole result if it has no data, and its data if it has', () => {
     expect(value('step.data.data', { results: { step: { data: { data: 1 } } } })).toBe(1)
     expect(value('step.data', { results: { step: { a: 1 } } })).toEqual({ a: 1 })
     expect(value('step.data', { results: { step: 'text' } })).toBe(null)
@@ -174,7 +174,7 @@ describe('the name of an event', () => {
       failed,
     )
 
-    it('that no tool made keeps its code', () => {
+    it('without a tool keeps its code', () => {
       const event = { node: 'a', status: 'failed', ok: false, error: { code: 'timeout', message: 'late' } }
       expect(value('output.error', { event })).toEqual({
         kind: 'timeout',
@@ -185,7 +185,7 @@ describe('the name of an event', () => {
     })
   })
 
-  it('of a loop is loop.done alone', () => {
+  it('of a loop is only loop.done', () => {
     const event = { node: 'each', kind: 'each', status: 'succeeded', ok: true, error: null, result: { results: [] } }
     expect(value("event.name == 'loop.done' and event.name not in ['step.done', 'call.done']", { event })).toBe(true)
   })
@@ -218,7 +218,7 @@ describe('inside a loop', () => {
     place,
   )
 
-  it('the item hides everything else of its name', () => {
+  it('the item hides other variables of its name', () => {
     const inside = { $place: { instance: 'i', index: 1, total: 2, as: 'shadowed' }, item: 'it', shadowed: 'it' }
     expect(value('shadowed ~ iter.shadowed ~ item', inside)).toBe('itit' + 'of the workload')
   })
@@ -232,8 +232,8 @@ describe('given', () => {
   })
 })
 
-describe('scopes made elsewhere', () => {
-  it('may hold results too', () => {
+describe('external scopes', () => {
+  it('may contain results', () => {
     const scope = { task: stepResult({ a: 1 }), own: { b: 2 } }
     expect(evaluate(compileExpression('task.data.a + own.b'), scope)).toBe(3)
     expect(render(compileTemplate({ whole: '{{ task }}', text: '{{ task }}!' }), scope)).toEqual({

@@ -1,4 +1,6 @@
-/** An answer as the list of differences writes it: a value as Python prints it, JSON, a text, or the name of an error. */
+/**
+ * An answer as the list of differences writes it: a value as Python prints it, JSON, a text, or the name of an error.
+ */
 import type { Answer, Tagged } from './jinja2.ts'
 
 export function shown(answer: Answer): string {

@@ -1,4 +1,4 @@
-/** §4: what is undone, in which order, and what happens when that fails. */
+/** §4: what is undone, in which order, and what happens when an undo fails. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PLACES } from '../../engine/drive.ts'
 import { inLine, Stage, undoing } from './stage.ts'
@@ -13,7 +13,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     await stage.close()
   })
 
-  /** Lets every undo succeed; in which order they came, and never two at once. */
+  /** Lets every undo succeed; returns their order, and checks that two never run at once. */
   async function undone(): Promise<string[]> {
     const order: string[] = []
     for (let at = await stage.running(); at.length > 0; at = await stage.running()) {
@@ -37,7 +37,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     expect(await stage.status(id)).toMatchObject({ state: 'completed', failedSteps: ['D'] })
   })
 
-  it('§4.2 rule 1, only completed steps: not the failed one, not a skipped one, not what never ran', async () => {
+  it('§4.2 rule 1, only completed steps: not the failed step, a skipped step, or one that never ran', async () => {
     const steps = [
       { name: 'done' },
       { name: 'skipped', onFailure: 'skip' },
@@ -52,7 +52,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     expect(await undone()).toEqual(['undo done'])
   })
 
-  it('§4.2 rule 1, steps running beside the failure end first, and are undone if they completed', async () => {
+  it('§4.2 rule 1, steps that run while another fails end first, and are undone if they completed', async () => {
     const steps = ['a', 'b', 'c'].map((name) => ({ name }))
     await stage.start({ failurePolicy: 'compensate', steps, compensation: undoing('a', 'b', 'c') })
     await stage.begin('a')
@@ -72,7 +72,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     expect(await undone()).toEqual(['undo a', 'undo c', 'undo b'])
   })
 
-  it('§4.2 rule 3, safe to run again: a compensation has one key over all executions, other than its step', async () => {
+  it('§4.2 rule 3, safe to run again: a compensation has the same key in all executions, different from that of its step', async () => {
     await stage.start({ failurePolicy: 'compensate', steps: inLine('a', 'b'), compensation: undoing('a') })
     const forward = (await stage.take('a')).key
     await stage.succeed('a')
@@ -84,7 +84,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     expect(key).not.toBe(forward)
   })
 
-  it('§4.2 rule 4, a compensation that fails ends it, partly rolled back; both errors and what was undone are kept', async () => {
+  it('§4.2 rule 4, a compensation that fails ends it as partly rolled back; both errors and the undone steps are kept', async () => {
     const spec = {
       failurePolicy: 'compensate',
       steps: inLine('a', 'b', 'c', 'd'),
@@ -103,7 +103,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     expect((await stage.status(id)).conditions.find((c) => c.type === 'PartiallyRolledBack')?.message).toMatch(/\bc\b/)
   })
 
-  it('§4.2 rule 5, read-only steps need no compensation and are passed over', async () => {
+  it('§4.2 rule 5, read-only steps need no compensation and are skipped', async () => {
     const steps = [
       { name: 'look', readOnly: true },
       ...inLine('a', 'b').map((s, i) => (i === 0 ? { ...s, dependsOn: ['look'] } : s)),
@@ -116,14 +116,14 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     expect(await stage.conditions(id)).toContain('RolledBack')
   })
 
-  it('with nothing to undo it is over at once', async () => {
+  it('without a step to undo it ends at once', async () => {
     const id = await stage.start({ failurePolicy: 'compensate', steps: inLine('a') })
     await stage.fail('a')
     expect((await stage.status(id)).state).toBe('completed')
     expect(await stage.conditions(id)).toContain('RolledBack')
   })
 
-  it('a compensation is given what its step was given and what it returned', async () => {
+  it('a compensation receives the input and the result of its step', async () => {
     const spec = { failurePolicy: 'compensate', steps: inLine('a', 'b'), compensation: undoing('a') }
     await stage.start(spec, { input: { user: 7 } })
     const given = JSON.parse((await stage.take('a')).payload)
@@ -135,7 +135,7 @@ describe.each(PLACES)('§4 compensation on $name', (place) => {
     })
   })
 
-  it('a compensation past its timeout has failed', async () => {
+  it('a compensation that exceeds its timeout has failed', async () => {
     const compensation = [{ step: 'a', uses: 'a.undo', timeout: '1m' }]
     const id = await stage.start({ failurePolicy: 'compensate', steps: inLine('a', 'b'), compensation })
     await stage.succeed('a')

@@ -13,7 +13,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
     await stage.close()
   })
   const state = async (id: string) => (await stage.status(id)).state
-  /** How often a step is executed when every execution fails in this way, and after which waits. */
+  /** How often a step is executed when every execution fails in this way, and the delays between. */
   async function executions(step: object, category?: string): Promise<{ waits: number[]; id: string }> {
     const id = await stage.start({ steps: [{ name: 'a', ...step }] })
     const waits = [0]
@@ -30,22 +30,22 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
   }
 
   describe('§3.1 categories', () => {
-    it('transient: tried again with backoff; by default 3 times, after 1 s, 2 s and 4 s', async () => {
+    it('transient: retried with backoff; by default 3 times, after 1 s, 2 s and 4 s', async () => {
       expect((await executions({}, 'transient')).waits).toEqual([0, 1000, 2000, 4000])
     })
 
-    it('agent: not tried again unless the policy allows it; an error without category is one', async () => {
+    it('agent: not retried unless the policy allows it; the category of an error without one', async () => {
       expect((await executions({}, 'agent')).waits).toEqual([0])
       expect((await executions({})).waits).toEqual([0])
       expect((await executions({ retryPolicy: { maxRetries: 1, retryOn: ['agent'] } })).waits).toEqual([0, 1000])
     })
 
-    it('external: tried again by default, or not if the policy leaves it out', async () => {
+    it('external: retried by default, or not if the policy leaves it out', async () => {
       expect((await executions({}, 'external')).waits).toHaveLength(4)
       expect((await executions({ retryPolicy: { retryOn: ['transient'] } }, 'external')).waits).toHaveLength(1)
     })
 
-    it('timeout: the step is aborted, not tried again, and onFailure follows', async () => {
+    it('timeout: the step is aborted and not retried, and onFailure applies', async () => {
       const id = await stage.start({ steps: [{ name: 'a', timeout: '1m', onFailure: 'skip' }, ...inLine('b')] })
       await stage.begin('a')
       await stage.d.pass(60_000)
@@ -64,7 +64,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await stage.error(id, 'a')).toMatchObject({ category: 'validation', code: 'invalid_input' })
     })
 
-    it('validation: output that does not match its schema is a failure, and is not tried again', async () => {
+    it('validation: output that does not match its schema is a failure, and is not retried', async () => {
       const id = await stage.start({ steps: [{ name: 'a', outputSchema: { type: 'number' } }, ...following('a', 'b')] })
       await stage.succeed('a', 'seven')
       expect(await stage.running()).toEqual([])
@@ -73,7 +73,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect((await executions({ retryPolicy: { maxRetries: 5 } }, 'validation')).waits).toEqual([0])
     })
 
-    it('governance: blocks and asks a person; approved, the step runs again under the same key', async () => {
+    it('governance: blocks and asks a person; when approved, the step runs again under the same key', async () => {
       const id = await stage.start({ steps: inLine('a', 'b') })
       const { key } = await stage.take('a')
       await stage.fail('a', { category: 'governance', message: 'over the limit' })
@@ -86,7 +86,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await state(id)).toBe('completed')
     })
 
-    it('governance: rejected, onFailure follows', async () => {
+    it('governance: when rejected, onFailure applies', async () => {
       const steps = [...inLine('a'), { name: 'b', dependsOn: ['a'], onFailure: 'compensate' }]
       const id = await stage.start({ steps, compensation: undoing('a') })
       await stage.succeed('a')
@@ -134,14 +134,14 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await stage.steps(id)).toEqual({ a: 'failed', b: 'completed', c: 'pending' })
     })
 
-    it('skip: the step is skipped, the next continues', async () => {
+    it('skip: the step is skipped, and the next step runs', async () => {
       const id = await stage.start({ steps: [{ name: 'a', onFailure: 'skip' }, ...following('a', 'b')] })
       await stage.fail('a')
       await stage.succeed('b')
       expect(await state(id)).toBe('completed')
     })
 
-    it('compensate: what had completed is undone', async () => {
+    it('compensate: completed steps are undone', async () => {
       const steps = [...inLine('a'), { name: 'b', dependsOn: ['a'], onFailure: 'compensate' }]
       const id = await stage.start({ steps, compensation: undoing('a', 'b') })
       await stage.succeed('a')
@@ -152,7 +152,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await stage.conditions(id)).toContain('RolledBack')
     })
 
-    it("a step's own setting comes before failurePolicy, which comes before abort", async () => {
+    it("a step's own setting overrides failurePolicy, which overrides the default abort", async () => {
       const compensation = undoing('a')
       const failing = async (policy: object, step: object): Promise<string> => {
         const steps = [...inLine('a'), { name: 'b', dependsOn: ['a'], ...step }]
@@ -167,7 +167,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await failing({}, {})).toBe('failed')
     })
 
-    it('failurePolicy retry: the step is run a second time, with its retries; then the workflow is aborted', async () => {
+    it('failurePolicy retry: the step runs a second time, with its retries; then the workflow is aborted', async () => {
       const spec = { failurePolicy: 'retry', steps: inLine('a', 'b'), compensation: undoing('a') }
       const good = await stage.start(spec)
       await stage.succeed('a')
@@ -187,7 +187,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
   })
 
   describe('§3.4 timeouts', () => {
-    it('a step past its timeout has failed, over all its attempts', async () => {
+    it('a step that exceeds its timeout over all its attempts has failed', async () => {
       const id = await stage.start({ steps: [{ name: 'a', timeout: '10s', retryPolicy: { backoff: '4s' } }] })
       await stage.begin('a')
       await stage.fail('a', { category: 'transient' })
@@ -198,7 +198,7 @@ describe.each(PLACES)('§3 errors on $name', (place) => {
       expect(await stage.error(id, 'a')).toMatchObject({ category: 'timeout' })
     })
 
-    it('a workflow past its timeout follows failurePolicy, whatever its steps allow', async () => {
+    it('a workflow that exceeds its timeout follows failurePolicy, whatever its steps allow', async () => {
       const steps = [...inLine('a'), { name: 'b', dependsOn: ['a'], onFailure: 'skip', timeout: '2h' }]
       const spec = { timeout: '1h', steps, compensation: undoing('a') }
       const aborted = await stage.start(spec)

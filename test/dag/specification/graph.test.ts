@@ -1,4 +1,4 @@
-/** §5: what runs side by side, what waits, and which graphs are refused. */
+/** §5: which steps run in parallel, which wait, and which graphs are refused. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DefinitionError } from '../../../src/notations/source/mistakes.ts'
 import { readDefinition } from '../../../src/operations/definitions/read.ts'
@@ -12,7 +12,7 @@ describe.each(PLACES)('§5.1 parallel execution on $name', (place) => {
   })
   afterEach(() => stage.close())
 
-  it('no dependencies: starts at once; the same dependency: side by side; several: waits for both', async () => {
+  it('no dependencies: starts at once; the same dependency: in parallel; several: waits for both', async () => {
     const id = await stage.start({
       steps: [
         { name: 'step-a' },
@@ -83,7 +83,7 @@ describe('§5.2 graphs that are refused', () => {
     )
   })
 
-  it('rule 2, all dependencies must exist: the nearest name is offered', async () => {
+  it('rule 2, all dependencies must exist: the most similar name is suggested', async () => {
     expect(await refused({ steps: [{ name: 'build' }, { name: 'ship', dependsOn: ['biuld'] }] })).toBe(
       "there is no step 'biuld'; did you mean 'build'?",
     )

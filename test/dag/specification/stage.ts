@@ -1,4 +1,4 @@
-/** Plays workflows of steps by hand, on a clock that moves when told, and shows them in the specification's own words. */
+/** Plays DAG workflows by hand, on a clock that the test moves, and shows them in the specification's own words. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InstanceRow } from '../../../src/model/rows.ts'
@@ -20,7 +20,7 @@ export interface Spec {
 
 export class Stage {
   readonly d: Drive
-  /** What has been claimed and not reported, by step, or `undo STEP`. */
+  /** Claimed and unreported work, by step, or `undo STEP`. */
   readonly #held = new Map<string, Delivery>()
 
   private constructor(d: Drive) {
@@ -28,7 +28,7 @@ export class Stage {
   }
 
   static async open(place: Place): Promise<Stage> {
-    // Leases last as long as the test wants.
+    // Leases last as long as the test needs.
     return new Stage(await Drive.open(place, { sessionTtlMs: 1e9, heartbeatMs: 3_600_000 }))
   }
 
@@ -41,7 +41,7 @@ export class Stage {
     return this.d.start({ ...start, ...params })
   }
 
-  /** Which steps workers could begin now, and do. */
+  /** Which steps workers could begin now; claims them. */
   async running(): Promise<string[]> {
     for (const delivery of await this.d.claim()) this.#held.set(nameOf(delivery), delivery)
     return [...this.#held.keys()].sort()
@@ -61,20 +61,20 @@ export class Stage {
     await this.d.succeed(delivery, result)
   }
 
-  /** Without a category it is the agent's fault: final where the policy does not name it. */
+  /** An error without a category is the agent's: final unless the policy names it. */
   async fail(step: string, error: Partial<Failure> = {}): Promise<void> {
     const delivery = await this.take(step)
     this.#held.delete(step)
     await this.d.fail(delivery, { message: `${step} broke`, ...error })
   }
 
-  /** A worker that has begun, and has not said so yet. */
+  /** A worker that has begun without reporting it yet. */
   async begin(step: string): Promise<void> {
     const { runId, epoch } = await this.take(step)
     await this.d.session.started([{ runId, epoch, at: await this.d.store.now() }])
   }
 
-  /** Its worker hangs and the step is taken from it. */
+  /** Its worker hangs, and the step is taken from it. */
   forget(step: string): void {
     this.#held.delete(step)
   }
@@ -85,8 +85,8 @@ export class Stage {
   }
 
   /**
-   * Waits until it is in this state, and fails if it never is. A commit that frees a slot is followed by the start of the next
-   * workflow in the queue without the reporter waiting for it, and a sweep leaves that start to the one under way.
+   * Waits until it is in this state, and fails if it never is. A commit that frees a slot triggers the start of the
+   * next workflow in the queue without delaying the reporter, and a sweep leaves that start to the one in progress.
    */
   async reaches(instanceId: string, state: DagStatus['state']): Promise<void> {
     for (const giveUpAt = performance.now() + 20_000; ; await sleep(10)) {
@@ -115,7 +115,7 @@ export class Stage {
     return (await this.#views(instanceId)).find(({ node }) => node.key === step)?.error ?? null
   }
 
-  /** What became of each compensation that began. */
+  /** The result of each compensation that began. */
   async undos(instanceId: string): Promise<Record<string, string>> {
     const begun = (await this.#views(instanceId)).filter(({ undo }) => undo !== null)
     return Object.fromEntries(begun.map(({ node, undo }) => [node.key, undo?.status as string]))
@@ -144,12 +144,12 @@ export function fileOf(spec: Spec): string {
   return JSON.stringify({ apiVersion: 'ioa.dev/v0.2', kind: 'Workflow', metadata: { name: 'example' }, spec })
 }
 
-/** Steps one after another. */
+/** Sequential steps. */
 export function inLine(...names: readonly string[]): { name: string; dependsOn: string[] }[] {
   return names.map((name, i) => ({ name, dependsOn: i === 0 ? [] : [names[i - 1] as string] }))
 }
 
-/** What undoes each of these steps. */
+/** The compensation of each of these steps. */
 export function undoing(...steps: readonly string[]): { step: string; uses: string }[] {
   return steps.map((step) => ({ step, uses: `${step}.undo` }))
 }

@@ -18,7 +18,7 @@ describe.each(PLACES)('§1 states of a workflow on $name', (place) => {
   })
   const state = async (id: string) => (await stage.status(id)).state
 
-  it('idle: created and not triggered; nothing runs and no time runs out', async () => {
+  it('idle: created and not triggered; nothing runs and no timeout passes', async () => {
     const id = await stage.start({ timeout: '1m', steps: inLine('a') }, { start: false })
     await stage.d.pass(3_600_000)
     expect(await stage.running()).toEqual([])
@@ -65,14 +65,14 @@ describe.each(PLACES)('§1 states of a workflow on $name', (place) => {
     expect(await stage.running()).toEqual(['send'])
   })
 
-  it('blocked → failed: no answer came in time', async () => {
+  it('blocked → failed: no answer came before the deadline', async () => {
     const id = await stage.start({ steps: [{ name: 'sign', approval: { deadline: '1h' } }] })
     await stage.d.pass(3_600_000)
     expect(await state(id)).toBe('failed')
     expect((await stage.path(id)).slice(-2)).toEqual(['blocked', 'failed'])
   })
 
-  it('blocked → executing → compensating: rejected, and what was done is undone', async () => {
+  it('blocked → executing → compensating: rejected, and completed steps are undone', async () => {
     const steps = [...inLine('a'), { name: 'sign', approval: true, dependsOn: ['a'], onFailure: 'compensate' }]
     const id = await stage.start({ steps, compensation: undoing('a') })
     await stage.succeed('a')
@@ -139,7 +139,7 @@ describe.each(PLACES)('§1 transitions that must not occur, on $name', (place) =
   })
   afterEach(() => stage.close())
 
-  /** Everything anybody could try to move an instance with; what each is told. */
+  /** Every operation that might move an instance; and the answer of each. */
   async function tryAll(id: string): Promise<Record<string, string>> {
     const { engine } = stage.d
     const actor = 'ann'
@@ -161,7 +161,7 @@ describe.each(PLACES)('§1 transitions that must not occur, on $name', (place) =
     return told
   }
 
-  it('idle → executing: only through queued, whatever is tried', async () => {
+  it('idle → executing: only through queued, whatever operation is tried', async () => {
     const id = await stage.start({ steps: inLine('a'), timeout: '1h' }, { start: false })
     const { engine } = stage.d
     await expect(engine.resumeInstance({ id, actor: null })).rejects.toMatchObject({ code: 'conflict' })
@@ -172,7 +172,7 @@ describe.each(PLACES)('§1 transitions that must not occur, on $name', (place) =
     expect(await stage.path(id)).toEqual(['idle'])
   })
 
-  it('completed → any: nothing moves it, not even a late report', async () => {
+  it('completed → any: no operation changes it, not even a late report', async () => {
     const id = await stage.start({ steps: [{ name: 'a', timeout: '1m', onFailure: 'skip' }], timeout: '1h' })
     const late = await stage.take('a')
     await stage.begin('a')
@@ -185,7 +185,7 @@ describe.each(PLACES)('§1 transitions that must not occur, on $name', (place) =
     expect(await stage.status(id)).toEqual(before)
   })
 
-  it('failed → executing: it is done again as a new workflow, the old one stays failed', async () => {
+  it('failed → executing: a retry is a new workflow, the old one stays failed', async () => {
     const id = await stage.start({ steps: inLine('a', 'b') })
     await stage.succeed('a', 'kept')
     await stage.fail('b')
@@ -215,7 +215,7 @@ describe.each(PLACES)('§1 transitions that must not occur, on $name', (place) =
     expect((await stage.path(id)).slice(-2)).toEqual(['compensating', 'completed'])
   })
 
-  it('completed by rollback → any: nothing moves it either', async () => {
+  it('completed by rollback → any: no operation changes it either', async () => {
     const id = await stage.start({ failurePolicy: 'compensate', steps: inLine('a') })
     await stage.fail('a')
     const before = await stage.status(id)
@@ -239,7 +239,7 @@ describe.each(PLACES)('§2 states of a step on $name', (place) => {
     expect(await stage.steps(id)).toEqual({ a: 'completed', b: 'running', c: 'pending' })
   })
 
-  it('failed: its execution failed; what depends on it stays pending', async () => {
+  it('failed: its execution failed; its dependents stay pending', async () => {
     const id = await stage.start({ steps: inLine('a', 'b') })
     await stage.fail('a')
     expect(await stage.steps(id)).toEqual({ a: 'failed', b: 'pending' })
@@ -257,7 +257,7 @@ describe.each(PLACES)('§2 states of a step on $name', (place) => {
     expect(await stage.steps(id)).toEqual({ a: 'skipped', b: 'completed' })
   })
 
-  it('a step that is tried again has not failed yet', async () => {
+  it('a step that will be retried has not failed yet', async () => {
     const id = await stage.start({ steps: inLine('a') })
     await stage.fail('a', { category: 'transient' })
     expect((await stage.steps(id))['a']).not.toBe('failed')
