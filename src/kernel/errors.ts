@@ -196,6 +196,7 @@ export type Subject =
   | 'net'
   | 'step'
   | 'reference'
+  | 'limit'
 
 /**
  * Facts about an error, in the engine's terms. Adapters word the text for their callers:

@@ -6,6 +6,7 @@ import type { EngineApi } from '../engine/api.ts'
 import type { Logger } from '../kernel/logger.ts'
 import { type Access, type Caller, permit } from './caller.ts'
 import { InstanceWatch } from './instances/watch.ts'
+import { type Bounds, boundsOf } from './queues/bounds.ts'
 import { ArgumentChecks } from './schemas/argument-checks.ts'
 
 /** What operations work with. */
@@ -14,6 +15,7 @@ export interface Services {
   readonly logger: Logger | null
   readonly watch: InstanceWatch
   readonly argumentChecks: ArgumentChecks
+  readonly bounds: Bounds
 }
 
 export interface Use extends Services {
@@ -39,7 +41,8 @@ export class Operations {
 
   constructor({ engine, logger }: { readonly engine: EngineApi; readonly logger: Logger | null }) {
     const watch = new InstanceWatch(engine.queries)
-    this.#services = { engine, logger, watch, argumentChecks: new ArgumentChecks(engine.records.settings) }
+    const argumentChecks = new ArgumentChecks(engine.records.settings)
+    this.#services = { engine, logger, watch, bounds: boundsOf(engine), argumentChecks }
   }
 
   async perform<P, R>(caller: Caller, { access, run }: Operation<P, R>, params: P): Promise<R> {

@@ -15,7 +15,7 @@ export function errorDetailsWire(code: ErrorCode, details: ErrorDetails): Wire {
 }
 
 /** Older than the word `run`. */
-const RESOURCES: { readonly [K in Subject]?: string } = { run: 'job' }
+const RESOURCES: { readonly [K in Subject]?: string } = { run: 'job', limit: 'rate_limit' }
 
 function existingWire(kind: Subject, id: string | undefined): Wire {
   return kind === 'run' ? { existing_job_id: id } : { existing_workflow_id: id }

@@ -53,29 +53,6 @@ const NOT_FOUND = { errors: ['not_found'] } as const
 const CONFLICT = { errors: ['not_found', 'conflict'] } as const
 
 const QUEUE_PATHS: Paths = {
-  '/ojs/v1/admin/queues': {
-    get: adminJobs('List queues with counts', ok('By name.', items(ref('AdminQueue'))), { query: PAGE }),
-  },
-  '/ojs/v1/admin/queues/{name}': {
-    get: adminJobs('Look at a queue and its configuration', ok('The queue.', ref('AdminQueue'))),
-  },
-  '/ojs/v1/admin/queues/{name}/pause': { post: adminJobs('Pause a queue', ok('It is paused.', ref('AdminQueue'))) },
-  '/ojs/v1/admin/queues/{name}/resume': { post: adminJobs('Resume a queue', ok('It goes on.', ref('AdminQueue'))) },
-  '/ojs/v1/admin/queues/{name}/config': {
-    get: adminJobs('Read the configuration of a queue', ok('As set.', ref('QueueConfig'))),
-    put: adminJobs('Configure a queue', ok('As set.', ref('QueueConfig')), {
-      description:
-        'What is named takes the place of what was set, null takes it away, the rest stays. A queue at its `max_depth` ' +
-        'refuses jobs with 429 QUEUE_FULL; exact on one server, with several up to what the others let in within a ' +
-        'quarter of a second. Jobs of workflows and cron are never refused. A `retention` is refused with 422: one counts ' +
-        'for the whole store.',
-      body: {
-        schema: ref('QueueSettings'),
-        example: { backpressure: { max_depth: 50000, strategy: 'reject', warning_threshold: 0.8 } },
-      },
-      errors: ['unsupported'],
-    }),
-  },
   '/ojs/v1/admin/queues/{name}/jobs': {
     delete: adminJobs('Cancel the waiting jobs of a queue', BULK, {
       description: 'What has ended goes by retention, and is not removed here.',
@@ -83,16 +60,6 @@ const QUEUE_PATHS: Paths = {
         schema: object({ confirm: CONFIRM, states: list(text()), older_than: time() }, { required: ['confirm'] }),
       },
     }),
-  },
-  '/ojs/v1/queues/{name}/priority-stats': {
-    get: admin(
-      'Queues',
-      'Count waiting jobs by priority',
-      ok(
-        'Most urgent first.',
-        object({ queue: text(), distribution: list(object({ priority: whole(), count: whole() })) }),
-      ),
-    ),
   },
 }
 
@@ -295,20 +262,6 @@ const STATS_PATHS: Paths = {
     get: adminJobs('Search jobs of a tenant', ok('Newest first.', items(ref('Job'))), {
       query: [...FILTERS, ...PAGE],
     }),
-  },
-  '/ojs/v1/rate-limits': {
-    get: admin('Queues', 'List limits', ok('By key.', items(ref('RateLimit'))), { query: PAGE }),
-  },
-  '/ojs/v1/rate-limits/{key}': {
-    get: admin('Queues', 'Look at a limit', ok('The limit.', ref('RateLimit')), NOT_FOUND),
-    put: admin('Queues', 'Set the rate of a limit', ok('The limit.', ref('RateLimit')), {
-      description: 'It counts until a job comes that names another one.',
-      body: { schema: object({ limit: whole(), period: text('`1m` or `PT1M`.') }, { required: ['limit', 'period'] }) },
-      ...NOT_FOUND,
-    }),
-  },
-  '/ojs/v1/rate-limits/{key}/override': {
-    delete: admin('Queues', 'Take the rate of a limit away', { '204': { description: 'It is gone.' } }, NOT_FOUND),
   },
   '/ojs/v1/middleware': {
     get: admin(

@@ -119,42 +119,6 @@ const WORKERS: Paths = {
   },
 }
 
-function pausing(verb: 'pause' | 'resume', summary: string): Operation {
-  return {
-    tag: 'Queues',
-    summary,
-    answers: { '200': { description: `It is ${verb}d.`, schema: ref('QueueReply') } },
-  }
-}
-
-const QUEUES: Paths = {
-  '/ojs/v1/queues': {
-    get: {
-      tag: 'Queues',
-      summary: 'List queues',
-      query: PAGE,
-      answers: { '200': { description: 'By name.', schema: ref('QueueList') } },
-    },
-  },
-  '/ojs/v1/queues/{name}': {
-    get: {
-      tag: 'Queues',
-      summary: 'Look at a queue',
-      description: 'A queue is there as soon as somebody names it.',
-      answers: { '200': { description: 'The queue.', schema: ref('QueueReply') } },
-    },
-  },
-  '/ojs/v1/queues/{name}/stats': {
-    get: {
-      tag: 'Queues',
-      summary: 'How much waits, runs and has ended in a queue',
-      answers: { '200': { description: 'Counts by state, and of the last hour.', schema: ref('QueueStats') } },
-    },
-  },
-  '/ojs/v1/queues/{name}/pause': { post: pausing('pause', 'Hand out no more jobs of a queue') },
-  '/ojs/v1/queues/{name}/resume': { post: pausing('resume', 'Hand out its jobs again') },
-}
-
 const DEAD_LETTERS: Paths = {
   '/ojs/v1/dead-letter': {
     get: {
@@ -231,4 +195,4 @@ const CRON: Paths = {
   },
 }
 
-export const JOB_PATHS: Paths = { ...JOB, ...WORKERS, ...QUEUES, ...DEAD_LETTERS, ...CRON }
+export const JOB_PATHS: Paths = { ...JOB, ...WORKERS, ...DEAD_LETTERS, ...CRON }

@@ -198,27 +198,6 @@ export const JOB_SCHEMAS = {
     jobs_extended: list(uuid(), 'Jobs it still holds.'),
     server_time: time(),
   }),
-  Queue: object({ name: text(), status: word(['active', 'paused']), paused: flag() }, { required: ['name', 'paused'] }),
-  QueueList: object({ queues: list(ref('Queue')), pagination: ref('Pagination') }, { required: ['queues'] }),
-  QueueReply: object({ queue: ref('Queue'), name: text(), paused: flag(), status: text() }),
-  QueueStats: object({
-    queue: object({
-      name: text(),
-      paused: flag(),
-      available: whole(),
-      active: whole(),
-      scheduled: whole(),
-      retryable: whole(),
-      pending: whole(),
-      completed: whole(),
-      discarded: whole(),
-      cancelled: whole(),
-    }),
-    completed_last_hour: whole(),
-    failed_last_hour: whole(),
-    throughput_per_second: { type: 'number' },
-    computed_at: time(),
-  }),
   CronRequest: object(
     {
       name: text('Registering it again replaces it.'),

@@ -1,11 +1,9 @@
 /** What goes beyond the core of OJS, in one place. */
 import type { FastifyInstance } from 'fastify'
 import { adminJobRoutes } from './admin/admin-jobs.ts'
-import { adminQueueRoutes } from './admin/admin-queues.ts'
 import { adminStatsRoutes } from './admin/admin-stats.ts'
 import { adminSystemRoutes } from './admin/admin-system.ts'
 import { adminWorkerRoutes } from './admin/admin-workers.ts'
-import { rateLimitRoutes } from './admin/rate-limits.ts'
 import { checkpointRoutes } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
 import { cronAliasRoutes } from './crons.ts'
@@ -17,10 +15,8 @@ export function extensionRoutes(app: FastifyInstance, context: OjsContext): void
   progressRoutes(app, context)
   webhookRoutes(app, context)
   adminStatsRoutes(app, context)
-  adminQueueRoutes(app, context)
   adminJobRoutes(app, context)
   adminWorkerRoutes(app, context)
   adminSystemRoutes(app, context)
-  rateLimitRoutes(app, context)
   cronAliasRoutes(app, context)
 }

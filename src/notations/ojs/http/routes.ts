@@ -1,8 +1,10 @@
 /** Every group of OJS routes, in one place. */
 import type { FastifyInstance } from 'fastify'
 import { mount, type Route } from '../../../http/describe/route.ts'
+import { ADMIN_QUEUE_ROUTES } from './admin/admin-queues.ts'
 import { deadLetterRoutes } from './admin/dead-letter.ts'
-import { queueRoutes } from './admin/queues.ts'
+import { QUEUE_ROUTES } from './admin/queues.ts'
+import { RATE_LIMIT_ROUTES } from './admin/rate-limits.ts'
 import type { OjsContext } from './context.ts'
 import { cronRoutes } from './cron.ts'
 import { eventRoutes } from './events/events.ts'
@@ -15,7 +17,13 @@ import { workerRoutes } from './workers.ts'
 import { workflowRoutes } from './workflows.ts'
 
 /** Those that are described once. */
-export const OJS_ROUTES: readonly Route<OjsContext>[] = [...MANIFEST_ROUTES, ...SCHEMA_ROUTES]
+export const OJS_ROUTES: readonly Route<OjsContext>[] = [
+  ...MANIFEST_ROUTES,
+  ...SCHEMA_ROUTES,
+  ...QUEUE_ROUTES,
+  ...ADMIN_QUEUE_ROUTES,
+  ...RATE_LIMIT_ROUTES,
+]
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void
 
@@ -23,7 +31,6 @@ const GROUPS: readonly RouteGroup[] = [
   jobRoutes,
   workerRoutes,
   workflowRoutes,
-  queueRoutes,
   deadLetterRoutes,
   cronRoutes,
   eventRoutes,

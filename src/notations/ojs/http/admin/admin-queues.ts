@@ -1,125 +1,114 @@
-/**
- * /ojs/v1/admin/queues: list, look, pause, resume, configure; /queues/:name/priority-stats. A queue is there as soon as
- * somebody names it.
- */
-import type { FastifyInstance } from 'fastify'
-import type { EngineApi } from '../../../../engine/api.ts'
-import { bodyObject } from '../../../../http/body.ts'
-import { onlyKnown, type Query } from '../../../../http/query.ts'
-import { RequestError } from '../../../../http/request-error.ts'
-import type { QueueStats } from '../../../../model/queries/overview.ts'
-import { actorOf } from '../../../../operations/caller.ts'
-import { type Body, refuseMistakes } from '../../../../wire/mistaken.ts'
-import { BodyNotes } from '../../../source/reader.ts'
-import { isQueueName } from '../../compile/names.ts'
+/** /ojs/v1/admin/queues: list, look, pause, resume, configure. */
+import { configureQueue, showQueueConfig } from '../../../../operations/queues/config.ts'
+import { listQueues, pauseQueue, showQueue } from '../../../../operations/queues/queues.ts'
+import { flag, list, object, optional, text, time, word } from '../../../../wire/schema.ts'
 import { timeText } from '../../project/time.ts'
-import type { OjsContext } from '../context.ts'
-import { PAGE_PARAMS, pageWire, readPage } from '../paging.ts'
-import { countsOf, throughputOf } from './admin-stats.ts'
-import { boundsOf } from './backpressure.ts'
-import { applyConfig, configWire, readConfig } from './queue-config.ts'
+import { route } from '../context.ts'
+import { PAGE, Pagination, pageAsked, pageByName } from '../paging.ts'
+import { configAsked, configWire, QueueConfig, QueueSettings } from './queue-config.ts'
+import { queueName } from './queue-name.ts'
+import { AdminQueue, adminQueueWire, ConfiguredQueue, RECENT_MINUTES } from './queue-wire.ts'
 
-type ByName = { Params: { readonly name: string } }
+const AS_SET = { '200': { description: 'As set.', schema: QueueConfig } }
 
-const MINUTES = 6
+const QueuePaused = object({
+  name: text(),
+  paused: flag(),
+  state: word(['active', 'paused']),
+  paused_at: optional(time()),
+  resumed_at: optional(time()),
+})
 
-export function adminQueueRoutes(app: FastifyInstance, { engine }: OjsContext): void {
-  const bounds = boundsOf(engine)
-  pauseRoute(app, engine, 'pause')
-  pauseRoute(app, engine, 'resume')
+export const ADMIN_QUEUE_ROUTES = [
+  route(
+    'GET /ojs/v1/admin/queues',
+    {
+      tag: 'Administration',
+      summary: 'List queues with counts',
+      does: listQueues,
+      query: PAGE,
+      answers: {
+        '200': { description: 'By name.', schema: object({ items: list(AdminQueue), pagination: Pagination }) },
+      },
+    },
+    async ({ query, perform }) => {
+      const { queues, now } = await perform(listQueues, { minutes: RECENT_MINUTES })
+      const { shown, pagination } = pageByName(queues, pageAsked(query), ({ name }) => name)
+      return { items: shown.map((queue) => adminQueueWire(queue, now)), pagination }
+    },
+  ),
 
-  app.get('/ojs/v1/admin/queues', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, PAGE_PARAMS)
-    const page = readPage(query)
-    const { after } = page
-    const [found, now] = await Promise.all([engine.queueStats({ queue: null, minutes: MINUTES }), engine.queries.now()])
-    const all = [...found].sort((a, b) => (a.name < b.name ? -1 : 1))
-    const rest = (after === null ? all : all.filter(({ name }) => name > after)).slice(page.offset)
-    const shown = rest.slice(0, page.limit)
-    const last = shown.at(-1)?.name ?? null
-    return {
-      items: shown.map((queue) => queueWire(queue, now)),
-      pagination: pageWire({ page, total: all.length, hasMore: rest.length > shown.length, last }),
-    }
-  })
+  route(
+    'GET /ojs/v1/admin/queues/:name',
+    {
+      tag: 'Administration',
+      summary: 'Look at a queue and its configuration',
+      does: showQueue,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'The queue.', schema: ConfiguredQueue } },
+    },
+    async ({ params, perform }) => {
+      const name = queueName(params.name)
+      const { queue, now } = await perform(showQueue, { name, minutes: RECENT_MINUTES })
+      return { ...adminQueueWire(queue, now), configuration: configWire(await perform(showQueueConfig, { name })) }
+    },
+  ),
 
-  const configuration = async (name: string): Promise<object> => {
-    const [config, limits] = await Promise.all([bounds.configOf(name), engine.queries.limits()])
-    return configWire(
-      config,
-      limits.find((limit) => limit.key === `queue:${name}`),
-    )
-  }
+  route(
+    'GET /ojs/v1/admin/queues/:name/config',
+    {
+      tag: 'Administration',
+      summary: 'Read the configuration of a queue',
+      does: showQueueConfig,
+      otherQuery: 'ignored',
+      answers: AS_SET,
+    },
+    async ({ params, perform }) => {
+      const name = queueName(params.name)
+      return { name, configuration: configWire(await perform(showQueueConfig, { name })) }
+    },
+  ),
 
-  app.get<ByName>('/ojs/v1/admin/queues/:name', async (request) => {
-    const { name } = request.params
-    checkName(name)
-    const [[found], now] = await Promise.all([
-      engine.queueStats({ queue: name, minutes: MINUTES }),
-      engine.queries.now(),
-    ])
-    const config = await configuration(name)
-    return { ...queueWire(found as QueueStats, now), configuration: config }
-  })
+  route(
+    'PUT /ojs/v1/admin/queues/:name/config',
+    {
+      tag: 'Administration',
+      summary: 'Configure a queue',
+      description:
+        'A setting that is named replaces the one before, null removes it, and the rest stays. A queue at its `max_depth` ' +
+        'refuses jobs with 429 QUEUE_FULL; exact on one server, with several up to what the others admitted within a ' +
+        'quarter of a second. Jobs of workflows and cron are never refused. A `retention` is refused with 422: one ' +
+        'applies to the whole store.',
+      does: configureQueue,
+      body: {
+        schema: QueueSettings,
+        example: { backpressure: { max_depth: 50_000, strategy: 'reject', warning_threshold: 0.8 } },
+      },
+      answers: AS_SET,
+      errors: ['unsupported'],
+    },
+    async ({ params, body, perform }) => {
+      const name = queueName(params.name)
+      return { name, configuration: configWire(await perform(configureQueue, { name, ...configAsked(body) })) }
+    },
+  ),
 
-  app.get<ByName>('/ojs/v1/admin/queues/:name/config', async (request) => {
-    checkName(request.params.name)
-    return { name: request.params.name, configuration: await configuration(request.params.name) }
-  })
-
-  app.put<ByName>('/ojs/v1/admin/queues/:name/config', async (request) => {
-    const { name } = request.params
-    checkName(name)
-    const notes = new BodyNotes()
-    const body = bodyObject(request, { empty: 'refused' })
-    const asked = readConfig(notes.root(body))
-    refuseMistakes(notes)
-    refuseRetention(body)
-    await applyConfig(engine, { queue: name, asked, actor: actorOf(request.caller) })
-    bounds.forget()
-    return { name, configuration: await configuration(name) }
-  })
-
-  app.get<ByName>('/ojs/v1/queues/:name/priority-stats', async (request) => {
-    const { name } = request.params
-    checkName(name)
-    const rows = await engine.queries.overview.priorities({ queue: name })
-    return { queue: name, distribution: rows.map(({ priority, count }) => ({ priority: 100 - priority, count })) }
-  })
-}
-
-function pauseRoute(app: FastifyInstance, engine: EngineApi, verb: 'pause' | 'resume'): void {
-  const paused = verb === 'pause'
-  app.post<ByName>(`/ojs/v1/admin/queues/:name/${verb}`, async (request) => {
-    const { name } = request.params
-    checkName(name)
-    await engine.pauseQueue({ queue: name, paused, actor: actorOf(request.caller) })
-    const at = timeText(await engine.queries.now())
-    return { name, paused, state: paused ? 'paused' : 'active', [`${verb}d_at`]: at }
-  })
-}
-
-function checkName(name: string): void {
-  if (!isQueueName(name))
-    throw new RequestError('invalid_request', `'${name}' is no name of a queue`, { details: { field: 'name' } })
-}
-
-/** Trees of workflows span queues and go as a whole, so there is one retention for the store. */
-function refuseRetention({ retention = null }: Body): void {
-  if (retention === null) return
-  throw new RequestError('unsupported', 'a queue has no retention of its own: one counts for the whole store', {
-    details: { field: 'retention' },
-    hint: 'Leave retention out; nothing of this configuration was applied. How long ended jobs are kept is an option of the engine.',
-  })
-}
-
-function queueWire(queue: QueueStats, now: number): object {
-  return {
-    name: queue.name,
-    state: queue.paused ? 'paused' : 'active',
-    paused: queue.paused,
-    counts: countsOf([queue]),
-    throughput: throughputOf([queue], now),
-  }
-}
+  ...(['pause', 'resume'] as const).map((verb) =>
+    route(
+      `POST /ojs/v1/admin/queues/:name/${verb}`,
+      {
+        tag: 'Administration',
+        summary: verb === 'pause' ? 'Pause a queue' : 'Resume a queue',
+        does: pauseQueue,
+        answers: { '200': { description: `It is ${verb}d.`, schema: QueuePaused } },
+      },
+      async ({ params, perform }) => {
+        const name = queueName(params.name)
+        const paused = verb === 'pause'
+        const { now } = await perform(pauseQueue, { name, paused })
+        const state = paused ? ('paused' as const) : ('active' as const)
+        return { name, paused, state, ...(paused ? { paused_at: timeText(now) } : { resumed_at: timeText(now) }) }
+      },
+    ),
+  ),
+]

@@ -3,19 +3,17 @@ import type { FastifyInstance } from 'fastify'
 import { listParam, onlyKnown, type Query, textParam } from '../../../../http/query.ts'
 import { notFound, RequestError } from '../../../../http/request-error.ts'
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
-import type { QueueStats } from '../../../../model/queries/overview.ts'
 import { jobState } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
 import { JOB_FILTERS, readJobFilter, readTime } from '../jobs/job-query.ts'
 import { PAGE_PARAMS, readPage } from '../paging.ts'
 import { list } from './admin-jobs.ts'
+import { countsOf, RECENT_MINUTES, throughputOf } from './queue-wire.ts'
 
 type ById = { Params: { readonly id: string } }
 
 const MINUTE = 60_000
-/** Rates are over so many minutes. */
-const RECENT = 5
 const PERIODS = { '1m': MINUTE, '5m': 5 * MINUTE, '1h': 60 * MINUTE, '1d': 24 * 60 * MINUTE } as const
 const MOST_POINTS = 1_500
 /** How long the store keeps single minutes. */
@@ -27,7 +25,7 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
 
   app.get('/ojs/v1/admin/stats', async () => {
     const [queues, workers, now] = await Promise.all([
-      engine.queueStats({ queue: null, minutes: RECENT + 1 }),
+      engine.queueStats({ queue: null, minutes: RECENT_MINUTES }),
       engine.queries.workers(),
       engine.queries.now(),
     ])
@@ -150,29 +148,4 @@ export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): voi
     await stats(request.params.id)
     return list(context, request, readJobFilter(query, { tenant: request.params.id }).filter)
   })
-}
-
-export function countsOf(queues: readonly QueueStats[]): Readonly<Record<string, number>> {
-  const sum = (of: (queue: QueueStats) => number): number => queues.reduce((n, queue) => n + of(queue), 0)
-  return {
-    available: sum((queue) => queue.available),
-    active: sum((queue) => queue.active),
-    scheduled: sum((queue) => queue.scheduled),
-    retryable: sum((queue) => queue.retryable),
-    pending: sum((queue) => queue.held),
-    completed: sum((queue) => queue.succeeded),
-    discarded: sum((queue) => queue.failed),
-    cancelled: sum((queue) => queue.cancelled),
-  }
-}
-
-/** Over the last minutes, the one that is going on included. */
-export function throughputOf(queues: readonly QueueStats[], now: number): Readonly<Record<string, number>> {
-  const since = now - RECENT * MINUTE
-  const recent = queues.flatMap((queue) => queue.minutes).filter(({ minute }) => minute > since)
-  const rate = (count: number): number => Math.round((count / RECENT) * 100) / 100
-  return {
-    processed_per_minute: rate(recent.reduce((n, { succeeded }) => n + succeeded, 0)),
-    failed_per_minute: rate(recent.reduce((n, { failed }) => n + failed, 0)),
-  }
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { bodyObject } from '../../../../http/body.ts'
 import { RequestError } from '../../../../http/request-error.ts'
 import type { OjsContext } from '../context.ts'
-import { countsOf, throughputOf } from './admin-stats.ts'
+import { countsOf, throughputOf } from './queue-wire.ts'
 
 const ADMIN = { config: { access: { scope: 'admin' as const } } }
 const MINUTES = 6

@@ -1,131 +1,123 @@
-/** What an operator sets for a queue: how much may wait in it (backpressure), and its limits of concurrency and rate. */
-
-import type { EngineApi } from '../../../../engine/api.ts'
+/** What an operator sets for a queue, as JSON. */
+import { RequestError } from '../../../../http/request-error.ts'
 import { isoDuration, parseDuration } from '../../../../kernel/duration.ts'
-import type { LimitRow } from '../../../../model/rows.ts'
-import { kindOf, type Part } from '../../../source/reader.ts'
-
-/** As stored. */
-export interface QueueConfig {
-  readonly backpressure?: Backpressure
-}
-
-export interface Backpressure {
-  /** Jobs that have not ended; beyond it none is taken. */
-  readonly maxDepth: number
-  readonly strategy: 'reject'
-  /** Part of maxDepth from which on answers tell the pressure. */
-  readonly warningThreshold: number
-}
-
-export interface ConfigAsked {
-  /** undefined: stays. null: none any more. */
-  readonly backpressure?: Backpressure | null
-  readonly concurrency?: number | null
-  readonly rate?: Rate | null
-}
-
-interface Rate {
-  readonly ratePer: number
-  readonly periodMs: number
-}
+import type { Backpressure, ConfigAsked, Configured, Rate } from '../../../../operations/queues/config.ts'
+import {
+  anything,
+  asked,
+  flag,
+  named,
+  number,
+  object,
+  optional,
+  type Schema,
+  text,
+  type Value,
+  whole,
+  word,
+} from '../../../../wire/schema.ts'
 
 const GREATEST = 1_000_000_000
 
-/** Parts that are named take the place of those before; null takes one away. Mistakes are noted. */
-export function readConfig(part: Part): ConfigAsked {
-  part.hasOnly(['backpressure', 'concurrency', 'rate_limit', 'retention'], 'the configuration of a queue')
-  const concurrency = part.get('concurrency')
-  return {
-    ...(part.has('backpressure') ? { backpressure: readBackpressure(part.get('backpressure')) } : {}),
-    ...(part.has('concurrency')
-      ? {
-          concurrency:
-            concurrency.value === null ? null : concurrency.whole('concurrency', { least: 0, most: GREATEST }),
-        }
-      : {}),
-    ...(part.has('rate_limit') ? { rate: readRate(part.get('rate_limit')) } : {}),
-  }
+/** Also of a rate limit by itself. */
+export const RATE = {
+  limit: whole({ description: 'Starts per period.', minimum: 1, maximum: GREATEST }),
+  period: period(),
 }
 
-function readBackpressure(part: Part): Backpressure | null {
-  if (part.value === null) return null
-  if (!part.isObject) {
-    part.wrong(`backpressure is an object, this is ${kindOf(part.value)}`, '{ "max_depth": 50000 }')
-    return null
-  }
-  part.hasOnly(['max_depth', 'strategy', 'warning_threshold'], 'backpressure')
-  part.get('strategy').choice('strategy', ['reject'])
-  const depth = part.get('max_depth')
-  if (!depth.given) depth.wrong('max_depth is missing', 'a whole number; 0: unbounded')
-  const maxDepth = depth.whole('max_depth', { least: 0, most: GREATEST })
-  const warningThreshold = part.get('warning_threshold').number('warning_threshold', 0, 1) ?? 0.8
-  return maxDepth === null || maxDepth === 0 ? null : { maxDepth, strategy: 'reject', warningThreshold }
-}
+export const QueueSettings = named(
+  'QueueSettings',
+  asked('the configuration of a queue', {
+    backpressure: optional(
+      asked('backpressure', {
+        max_depth: whole({
+          description: 'Jobs that have not ended; 0: any number.',
+          hint: 'a whole number; 0: unbounded',
+          minimum: 0,
+          maximum: GREATEST,
+        }),
+        strategy: optional(word(['reject'])),
+        warning_threshold: optional(number({ minimum: 0, maximum: 1, default: 0.8 })),
+      }),
+    ),
+    concurrency: optional(whole({ description: 'Active at the same time.', minimum: 0, maximum: GREATEST })),
+    rate_limit: optional(asked('rate_limit', RATE)),
+    retention: optional(anything('Refused: one applies to the whole store.')),
+  }),
+)
 
-function readRate(part: Part): Rate | null {
-  if (part.value === null) return null
-  if (!part.isObject) {
-    part.wrong(`rate_limit is an object, this is ${kindOf(part.value)}`, '{ "limit": 1000, "period": "PT1H" }')
-    return null
-  }
-  part.hasOnly(['limit', 'period'], 'rate_limit')
-  const ratePer = part.get('limit').whole('limit', { least: 1, most: GREATEST })
-  const periodMs = readPeriod(part.get('period'))
-  if (!part.get('limit').given || !part.get('period').given) part.wrong('rate_limit needs a limit and a period')
-  return ratePer === null || periodMs === null ? null : { ratePer, periodMs }
-}
+export const QueueConfiguration = named(
+  'QueueConfiguration',
+  object({
+    backpressure: optional(
+      object({
+        enabled: flag(),
+        max_depth: whole(),
+        strategy: word(['reject']),
+        warning_threshold: number(),
+      }),
+    ),
+    concurrency: optional(whole()),
+    rate_limit: optional(object({ limit: whole(), period: text('ISO 8601, such as PT1H.') })),
+  }),
+)
 
-/** `1m` as the admin pages write it, or PT1M. */
-export function readPeriod(part: Part): number | null {
-  const ms = typeof part.value === 'string' ? parseDuration(part.value) : null
-  if (ms !== null && ms > 0) return ms
-  if (part.given) {
-    const hint = 'for example "30s", "1m", "1h" or "PT1M"; at most 100 years'
-    part.wrong(`period is a duration longer than nothing, as a text; this is ${kindOf(part.value)}`, hint)
-  }
-  return null
-}
+export const QueueConfig = named('QueueConfig', object({ name: text(), configuration: QueueConfiguration }))
 
-export async function applyConfig(
-  engine: EngineApi,
-  p: { readonly queue: string; readonly asked: ConfigAsked; readonly actor: string | null },
-): Promise<void> {
-  const { queries } = engine
-  const { settings } = engine.records
-  const { backpressure, concurrency, rate } = p.asked
-  if (concurrency !== undefined || rate !== undefined) {
-    const key = `queue:${p.queue}`
-    const row = (await queries.limits()).find((limit) => limit.key === key)
-    await engine.setLimit({
-      key,
-      maxConcurrent: concurrency === undefined ? (row?.maxConcurrent ?? null) : concurrency,
-      ratePer: rate === undefined ? (row?.ratePer ?? null) : (rate?.ratePer ?? null),
-      periodMs: rate === undefined ? (row?.periodMs ?? null) : (rate?.periodMs ?? null),
+export function configAsked({
+  backpressure,
+  concurrency,
+  rate_limit: rate,
+  retention = null,
+}: Value<typeof QueueSettings>): ConfigAsked {
+  // Trees of workflows span queues and are removed as a whole, so there is one retention for the store.
+  if (retention !== null) {
+    throw new RequestError('unsupported', 'a queue has no retention of its own: one counts for the whole store', {
+      details: { field: 'retention' },
+      hint: 'Leave retention out; nothing of this configuration was applied. How long ended jobs are kept is an option of the engine.',
     })
   }
-  if (backpressure === undefined) return
-  const config: QueueConfig = backpressure === null ? {} : { backpressure }
-  const now = await engine.queries.now()
-  await settings.putQueueConfig({
-    name: p.queue,
-    config: JSON.stringify(config),
-    updatedAt: now,
-    updatedBy: p.actor,
-  })
+  return {
+    ...(backpressure === undefined ? {} : { backpressure: boundOf(backpressure) }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(rate === undefined ? {} : { rate: rate === null ? null : rateOf(rate) }),
+  }
 }
 
-export function configWire(config: QueueConfig, limit: LimitRow | undefined): object {
-  const { backpressure } = config
+function boundOf(given: Value<typeof QueueSettings>['backpressure']): Backpressure | null {
+  if (given == null || given.max_depth === 0) return null
+  return { maxDepth: given.max_depth, strategy: 'reject', warningThreshold: given.warning_threshold ?? 0.8 }
+}
+
+export function rateOf({ limit, period: given }: { readonly limit: number; readonly period: string }): Rate {
+  return { ratePer: limit, periodMs: parseDuration(given) as number }
+}
+
+export function configWire({ config: { backpressure }, limit }: Configured): Value<typeof QueueConfiguration> {
   return {
-    ...(backpressure === undefined ? {} : { backpressure: backpressureWire(backpressure) }),
-    ...(limit === undefined || limit.maxConcurrent === null ? {} : { concurrency: limit.maxConcurrent }),
-    ...(limit === undefined || limit.ratePer === null || limit.periodMs === null
+    ...(backpressure === undefined
+      ? {}
+      : {
+          backpressure: {
+            enabled: true,
+            max_depth: backpressure.maxDepth,
+            strategy: backpressure.strategy,
+            warning_threshold: backpressure.warningThreshold,
+          },
+        }),
+    ...(limit === null || limit.maxConcurrent === null ? {} : { concurrency: limit.maxConcurrent }),
+    ...(limit === null || limit.ratePer === null || limit.periodMs === null
       ? {}
       : { rate_limit: { limit: limit.ratePer, period: isoDuration(limit.periodMs) } }),
   }
 }
 
-function backpressureWire({ maxDepth, strategy, warningThreshold }: Backpressure): object {
-  return { enabled: true, max_depth: maxDepth, strategy, warning_threshold: warningThreshold }
+/** `1m` as the admin pages write it, or PT1M. */
+function period(): Schema<string> {
+  return text({
+    description: 'Such as 1m, or ISO 8601 such as PT1H.',
+    is: 'a duration longer than 0, as a text',
+    hint: 'for example "30s", "1m", "1h" or "PT1M"; at most 100 years',
+    fits: (value: string) => (parseDuration(value) ?? 0) > 0,
+  })
 }

@@ -13,8 +13,8 @@ import { pump } from '../events/event-listener.ts'
 import { WHOLE } from '../events/event-place.ts'
 import { frame, goodbyeTo, overSse, type SseReply } from '../events/sse.ts'
 import { maySee } from '../jobs/job-reply.ts'
-import { throughputOf } from './admin-stats.ts'
 import { activeRuns, heldBy, STATES } from './admin-workers.ts'
+import { throughputOf } from './queue-wire.ts'
 
 const EVERY_MS = 3_000
 const MINUTES = 6

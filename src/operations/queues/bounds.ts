@@ -1,23 +1,22 @@
 /**
- * Bounds of queues: a queue with `max_depth` takes no job over HTTP that would make it hold more jobs that have not
- * ended. Jobs of one queue are let in one request after the other, each judged by what is in the queue and what this
- * process has let in since it last counted, so one server never goes over the bound. With several servers each may let
- * in, beyond the bound, what the others did since it last counted: at most a quarter of a second ago.
- * Jobs that workflows and cron make are not held back: refusing them would break what has begun.
+ * Bounds of queues: a queue with a `maxDepth` accepts no run over HTTP that would make it hold more runs that have not
+ * ended. Runs of one queue are admitted one request after the other, each judged by what is in the queue and what this
+ * process has admitted since it last counted, so one server never exceeds the bound. With several servers, each may
+ * exceed it by what the others admitted since it last counted: at most a quarter of a second ago.
+ * Runs that workflows and schedules create are not held back: refusing them would break what has begun.
  */
-import type { EngineApi } from '../../../../engine/api.ts'
-import { RequestError } from '../../../../http/request-error.ts'
-import type { Backpressure, QueueConfig } from './queue-config.ts'
+import type { EngineApi } from '../../engine/api.ts'
+import { PetrelError } from '../../kernel/errors.ts'
+import type { Backpressure, QueueConfig } from './config.ts'
 
 /** Settings made on another server are known here after so long. */
 const CONFIG_MS = 1_000
 const COUNT_MS = 250
-/** A queue found full stays so for a moment: whoever asks on and on must not make us count on and on. */
+/** A full queue counts as full for a moment: repeated requests must not cause a count each. */
 const FULL_MS = 50
-const RETRY_SECONDS = 1
 
 interface Lane {
-  /** Who waits last. */
+  /** The last request in line. */
   turn: Promise<unknown>
   depth: number
   countedAt: number
@@ -34,7 +33,7 @@ export class Bounds {
     this.#engine = engine
   }
 
-  /** Something was set: read again before the next job. */
+  /** Settings have changed: they are read again before the next run. */
   forget(): void {
     this.#readAt = Number.NEGATIVE_INFINITY
     this.#lanes.clear()
@@ -45,7 +44,7 @@ export class Bounds {
     return this.#configs.get(queue) ?? {}
   }
 
-  /** Lets `enqueue` put so many jobs into these queues, all or none. Tells headers about queues under pressure. */
+  /** Lets `enqueue` put so many runs into these queues, all or none. `tell` takes headers about queues under pressure. */
   async admit<T>(
     counts: ReadonlyMap<string, number>,
     enqueue: () => Promise<T>,
@@ -92,14 +91,12 @@ export class Bounds {
       lane.countedAt = performance.now()
     }
     if (lane.depth + count <= bound.maxDepth) return
-    throw new RequestError('QUEUE_FULL', `queue ${queue} holds ${lane.depth} jobs and takes ${bound.maxDepth}`, {
-      details: { queue, depth: lane.depth, bound: bound.maxDepth, strategy: bound.strategy },
-      headers: {
-        'retry-after': String(RETRY_SECONDS),
-        'x-ojs-queue-depth': String(lane.depth),
-        'x-ojs-queue-bound': String(bound.maxDepth),
-        'x-ojs-queue-pressure': '1',
-      },
+    const { maxDepth, strategy } = bound
+    throw new PetrelError('QUEUE_FULL', `queue ${queue} holds ${lane.depth} jobs and takes ${maxDepth}`, {
+      queue,
+      depth: lane.depth,
+      bound: maxDepth,
+      strategy,
     })
   }
 
@@ -147,7 +144,7 @@ function pressureOf(
 
 const BY_ENGINE = new WeakMap<EngineApi, Bounds>()
 
-/** One for all routes of a server. */
+/** One for each engine: what one caller was let in, another must count. */
 export function boundsOf(engine: EngineApi): Bounds {
   let bounds = BY_ENGINE.get(engine)
   if (bounds === undefined) {

@@ -1,0 +1,73 @@
+/** Queues: list, look, pause, resume. A queue exists as soon as anything names it. All tenants share them. */
+import type { QueueStats } from '../../model/queries/overview.ts'
+import type { QueueRow } from '../../model/rows.ts'
+import { actorOf } from '../caller.ts'
+import { operation } from '../operation.ts'
+
+interface ByName {
+  readonly name: string
+}
+
+interface Recent {
+  /** How many of the last minutes to count one by one. */
+  readonly minutes: number
+}
+
+/** By the store's clock. */
+interface AsOf {
+  readonly now: number
+}
+
+/** What each queue holds and has done, by name. */
+export const listQueues = operation(
+  { scope: 'read', shared: true },
+  async ({ engine }, { minutes }: Recent): Promise<AsOf & { readonly queues: readonly QueueStats[] }> => {
+    const [queues, now] = await Promise.all([engine.queueStats({ queue: null, minutes }), engine.queries.now()])
+    return { queues: [...queues].sort((a, b) => (a.name < b.name ? -1 : 1)), now }
+  },
+)
+
+/** How much waits in each queue and is held by workers; cheaper than what it has done. */
+export const listQueueLoads = operation(
+  { scope: 'read', shared: true },
+  ({ engine }): Promise<readonly (QueueRow & { readonly pending: number; readonly leased: number })[]> =>
+    engine.queries.queues(),
+)
+
+export const showQueue = operation(
+  { scope: 'read', shared: true },
+  async ({ engine }, { name, minutes }: ByName & Recent): Promise<AsOf & { readonly queue: QueueStats }> => {
+    const [[found], now] = await Promise.all([engine.queueStats({ queue: name, minutes }), engine.queries.now()])
+    return { queue: found ?? { ...EMPTY, name }, now }
+  },
+)
+
+/** Runs that are due or will be, by priority: a smaller number is more urgent. */
+export const countByPriority = operation(
+  { scope: 'read', shared: true },
+  ({ engine }, { name }: ByName): Promise<readonly { readonly priority: number; readonly count: number }[]> =>
+    engine.queries.overview.priorities({ queue: name }),
+)
+
+/** A paused queue accepts runs and hands out none. */
+export const pauseQueue = operation(
+  { scope: 'admin', shared: true },
+  async ({ engine, caller }, { name, paused }: ByName & { readonly paused: boolean }): Promise<AsOf> => {
+    await engine.pauseQueue({ queue: name, paused, actor: actorOf(caller) })
+    return { now: await engine.queries.now() }
+  },
+)
+
+const EMPTY: Omit<QueueStats, 'name'> = {
+  paused: false,
+  available: 0,
+  scheduled: 0,
+  retryable: 0,
+  held: 0,
+  active: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  retried: 0,
+  minutes: [],
+}
