@@ -1,4 +1,4 @@
-/** Long arguments that a workflow keeps aside, read by plain SQL as docs/inbox.md says. */
+/** Long arguments, which a workflow stores separately, read by plain SQL as docs/inbox.md describes. */
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ const page = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8
 const statement = /```sql\n(with given as[^`]*?)```/.exec(page)?.[1] ?? ''
 
 describe.skipIf(postgresUrl() === null)('separately stored arguments', () => {
-  it('are found by the statement that the page shows', async () => {
+  it('are found by the documented statement', async () => {
     const stage = await Stage.open({ name: 'postgres', open: freshDatabase })
     const client = new pg.Client({ connectionString: stage.url })
     await client.connect()

@@ -1,4 +1,6 @@
-/** Foreign clients' writes are noticed at once: every engine here polls so seldom that only wake-ups can have done it. */
+/**
+ * Foreign clients' writes take effect at once: every engine here polls so seldom that only wake-ups can be the cause.
+ */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { petrelOn } from '../../src/client/petrel.ts'
@@ -33,7 +35,7 @@ describe.each(SHARED)('at once on $name', (place) => {
     expect(await over).toBe('completed')
   })
 
-  it('an outcome that its client rolls back has never been', async () => {
+  it('an outcome whose transaction is rolled back has no effect', async () => {
     const id = await workflow(d, chain(job('a.v1')))
     const { id: runId } = await go.claimed()
     await go.sql('BEGIN')
@@ -45,7 +47,7 @@ describe.each(SHARED)('at once on $name', (place) => {
     expect(await d.results(id)).toEqual({ 0: 'so' })
   })
 
-  it('the steps of a chain are done in turn by a TypeScript worker, a worker with leases of its own, and plain SQL', async () => {
+  it('the steps of a chain are executed in turn by a TypeScript worker, a worker over HTTP, and plain SQL', async () => {
     const types = ['node.v1', 'http.v1', 'sql.v1', 'node.v1', 'http.v1', 'sql.v1']
     const petrel = petrelOn(d.engine)
     petrel.handle('node.v1', () => ({ by: 'node', n: 1 }))
@@ -105,7 +107,7 @@ describe.each(SHARED)('at once on $name', (place) => {
     expect(Object.keys((await d.results(id)).jobs as object)).toHaveLength(50)
   })
 
-  it('engines that settle the same end at the same time do it once', async () => {
+  it('engines that settle the same end at the same time record it once', async () => {
     const others = await Promise.all([1, 2, 3].map(() => s.second({ pollMs: NEVER_MS })))
     const ids = await Promise.all(Array.from({ length: 20 }, () => workflow(d, chain(job('a.v1')))))
     await go.sql(`UPDATE workflow_run SET status = 'succeeded', result = '7' WHERE status = 'pending'`)
@@ -130,9 +132,9 @@ describe.each(SHARED)('at once on $name', (place) => {
   })
 
   if (place.name === 'postgres')
-    it("wakes of Petrel's own processes make none look for foreign outcomes", async () => {
+    it("wake-ups by Petrel's own processes do not cause a search for foreign outcomes", async () => {
       const other = await s.second({ sweep: false, pollMs: NEVER_MS })
-      // The first pass of the sweeper looks as well.
+      // The first pass of the sweeper searches as well.
       await d.engine.sweep()
       const looks = vi.spyOn(d.store.sweep, 'unsettledRuns')
       for (let i = 0; i < 50; i++) await other.enqueue([{ type: 'x.v1', payload: null }])
@@ -143,7 +145,7 @@ describe.each(SHARED)('at once on $name', (place) => {
       looks.mockRestore()
     })
 
-  it('a run inserted by plain SQL is claimed at once, and reported to waiting processes', async () => {
+  it('a run inserted by plain SQL is claimed at once, and announced to waiting processes', async () => {
     const other = await s.second({ pollMs: NEVER_MS })
     const petrel = petrelOn(other)
     petrel.handle('mail.%', (payload) => ({ sent: payload }) as never)
@@ -154,7 +156,7 @@ describe.each(SHARED)('at once on $name', (place) => {
     await petrel.close()
   })
 
-  it('a run put in for a moment from now is claimed then', async () => {
+  it('a run inserted for a moment from now is claimed then', async () => {
     const petrel = petrelOn(d.engine)
     petrel.handle('soon.v1', () => 'now')
     await petrel.work({ pollMs: NEVER_MS })
@@ -169,7 +171,7 @@ describe.each(SHARED)('at once on $name', (place) => {
     await petrel.close()
   })
 
-  it('a failure by plain SQL stops a workflow with siblings at work', async () => {
+  it('a failure by plain SQL stops a workflow whose other steps are executing', async () => {
     const nodes = [node('a.v1', [], { retry: ONCE }), node('b.v1'), node('c.v1')]
     const id = await d.start({ net: net(nodes, { entry: ['a.v1', 'b.v1', 'c.v1'] }) })
     const b = await go.claimed('go-1', 'b.%')

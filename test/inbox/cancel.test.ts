@@ -1,4 +1,4 @@
-/** Cancels that meet foreign clients: theirs of what our workers hold, ours of what they hold. */
+/** Cancels that involve foreign clients: theirs of runs our workers hold, ours of runs they hold. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { petrelOn } from '../../src/client/petrel.ts'
@@ -26,7 +26,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     const [made] = await d.engine.enqueue([{ type: 'x.v1', payload: null, ...rest }])
     return (made as { id: string }).id
   }
-  /** A handler that waits until it is told to stop, and tells what it was told. */
+  /** A handler that waits until it is asked to stop, and records the reason. */
   const waiting = async (petrel: Petrel, type: string) => {
     const reasons: unknown[] = []
     const begun: string[] = []
@@ -43,7 +43,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     return { reasons, begun }
   }
 
-  it('a run that a worker of this process is at stops at once, and its report changes nothing', async () => {
+  it('a run executed by a worker of this process stops at once, and its report changes nothing', async () => {
     const petrel = petrelOn(d.engine)
     const { reasons, begun } = await waiting(petrel, 'x.v1')
     const id = await enqueue({ maxAttempts: 5 })
@@ -58,7 +58,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     expect(await s.history(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('a run that a worker of another process is at stops at once as well', async () => {
+  it('a run executed by a worker of another process stops at once as well', async () => {
     const other = await s.second({ sweep: false, pollMs: NEVER_MS })
     const petrel = petrelOn(other)
     const { reasons, begun } = await waiting(petrel, 'x.v1')
@@ -70,7 +70,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     await petrel.close()
   })
 
-  it('a worker with a lease of its own cannot renew it any more, and its report is a conflict', async () => {
+  it('a worker over HTTP cannot renew its lease any more, and its report is a conflict', async () => {
     const id = await enqueue()
     const [leased] = await d.engine.leases.fetch({
       queues: null,
@@ -92,7 +92,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     expect(await s.history(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('a workflow takes a cancelled step that had not begun as failed, under the code cancelled', async () => {
+  it('a workflow treats a cancelled step that had not begun as failed, under the code cancelled', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     await go.cancel((await s.runAt(id, '0')).id)
     expect(await d.engine.ended({ id, kind: 'instance' })).toBe('failed')
@@ -102,7 +102,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     expect(await s.history((await s.runAt(id, '0')).id)).toEqual(['created', 'cancelled'])
   })
 
-  it('a workflow takes a cancelled step that was active as unknown, and its net decides what that means', async () => {
+  it('a workflow treats a cancelled step that was active as unknown, and its net decides the consequence', async () => {
     const steps = [node('a.v1', ['b.v1'], { undo: undoBy('unbook.v1') }), node('b.v1')]
     const id = await d.start({ net: net(steps, { onFailure: 'compensate', unknown: 'undo' }) })
     const held = await d.claimOne()
@@ -119,7 +119,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
   })
 
   it.each(['ignore', 'undo'] as const)(
-    'the success of a worker whose run was cancelled is taken before the undo begins, which undoes it once (%s)',
+    'the late success of a cancelled run is recorded before its undo begins, and undone once (%s)',
     async (unknown) => {
       const late = await Stage.open(place)
       const steps = [node('a', ['b'], { undo: undoBy('undo a') }), node('b')]
@@ -127,7 +127,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
       const held = await late.d.claimOne()
       await begin(late.d, held)
       const sql = await late.foreign()
-      // Nobody sweeps here: the report is the first to come by.
+      // No sweep here: the report is the first to find the cancel.
       await sql.cancel(held.runId)
       expect((await late.d.succeed(held, 'after all')).status).toBe('stale')
       expect(await late.history(held.runId)).toEqual(['created', 'leased', 'started', 'late_success', 'cancelled'])
@@ -141,7 +141,7 @@ describe.each(SHARED)('cancelled by plain SQL on $name', (place) => {
     },
   )
 
-  it('room under a limit is freed once', async () => {
+  it('a place under a limit is released once', async () => {
     await d.engine.setLimit({ key: 'queue:default', maxConcurrent: 1 })
     const [first, second] = [await enqueue(), await enqueue()]
     expect((await d.claimOne()).runId).toBe(first)
@@ -179,7 +179,7 @@ describe.each(SHARED)('held by plain SQL when its workflow is cancelled on $name
     await s.close()
   })
 
-  it('the run is cancelled at once, where a worker that asks for its status sees it, and later writes change nothing', async () => {
+  it('the run is cancelled at once, its worker can read that in the status, and later writes change nothing', async () => {
     const id = await workflow(d, group(job('a.v1', null, 3), job('b.v1'), job('c.v1')))
     const a = await go.claimed('go-1', 'a.%')
     await d.engine.cancelInstance({ id, actor: 'ann' })
@@ -194,7 +194,7 @@ describe.each(SHARED)('held by plain SQL when its workflow is cancelled on $name
     expect(await d.state(id)).toBe('cancelled')
   })
 
-  it('an outcome written just before the cancel is recorded, and nothing advances', async () => {
+  it('an outcome written just before the cancel is recorded, and does not advance the workflow', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     const a = await go.claimed()
     await go.succeed(a.id, 'in time')
@@ -206,7 +206,7 @@ describe.each(SHARED)('held by plain SQL when its workflow is cancelled on $name
     expect(await go.claim()).toBeNull()
   })
 
-  it('a deadline ends it too, and what may have happened is undone by the policy of the net', async () => {
+  it('a deadline ends it too, and the policy of the net undoes it, since it may have taken effect', async () => {
     const a = node('a', [], { undo: undoBy('undo a') })
     const given = { timeoutMs: 5_000, onFailure: 'compensate', unknown: 'undo' } as const
     const id = await d.start({ net: net([a], given) })
@@ -219,7 +219,7 @@ describe.each(SHARED)('held by plain SQL when its workflow is cancelled on $name
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('a failure elsewhere lets it end well: it is not taken away', async () => {
+  it('a failure of another step does not take it from its worker, which may complete it', async () => {
     const nodes = [node('a', [], { undo: undoBy('undo a') }), node('b', [], { retry: ONCE })]
     const id = await d.start({ net: net(nodes, { entry: ['a', 'b'], onFailure: 'compensate' }) })
     const a = await go.claimed('go-1', 'a')

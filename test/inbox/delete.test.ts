@@ -25,7 +25,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
   const prune = async (endedBefore: number): Promise<number> =>
     d.store.sweep.prune({ endedBefore, eventsBefore: 0, limit: 1000 })
 
-  it('a waiting run is never handed out again, to any worker', async () => {
+  it('a deleted pending run is never handed out, to any worker', async () => {
     const [byEngine, bySql] = [await enqueue(), await enqueue()]
     expect(await d.engine.deleteRun({ id: byEngine, actor: 'ann' })).toMatchObject({ status: 'pending' })
     expect((await go.delete(bySql)).count).toBe(1)
@@ -38,7 +38,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     expect(await s.history(byEngine)).toEqual(['created', 'run.deleted'])
   })
 
-  it('deleting twice changes nothing, and what a worker holds must be cancelled first', async () => {
+  it('deleting twice changes nothing, and a held run must be cancelled first', async () => {
     const id = await enqueue()
     const held = await d.claimOne()
     await expect(d.engine.deleteRun({ id, actor: null })).rejects.toMatchObject({
@@ -56,7 +56,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     )
   })
 
-  it('callers waiting for a deleted run learn that it will not end', async () => {
+  it('callers that wait for a deleted run get an error', async () => {
     const id = await enqueue()
     const ended = d.engine.ended({ id, kind: 'run' })
     const told = expect(ended).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining('deleted') })
@@ -64,7 +64,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     await told
   })
 
-  it('its unique key is free; its idempotency key is taken permanently, also when retention has removed it', async () => {
+  it('its unique key is released; its idempotency key is used permanently, even after retention has removed the run', async () => {
     const unique = { key: 'u', onConflict: 'reject' }
     const id = await enqueue({ unique, idempotencyKey: 'k' })
     await d.engine.deleteRun({ id, actor: null })
@@ -76,7 +76,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     expect(await go.insert('x.v1', {}, 'k')).toBeNull()
   })
 
-  it('retention removes bare runs by the time they were deleted, and nothing that a worker or a workflow has', async () => {
+  it('retention removes bare runs by their time of deletion, except held runs and steps of workflows', async () => {
     const waiting = await enqueue()
     const held = (await go.insert('held.v1')) as string
     await go.claimed('go-1', 'held.%', 3600)
@@ -97,7 +97,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     expect((await s.run(step.id)).status).toBe('cancelled')
   })
 
-  it('a step counts as cancelled in its workflow, whether the engine or plain SQL deleted it', async () => {
+  it('a deleted step counts as cancelled in its workflow, whether the engine or plain SQL deleted it', async () => {
     for (const remove of [
       (id: string): Promise<unknown> => d.engine.deleteRun({ id, actor: 'ann' }),
       (id: string): Promise<unknown> => go.delete(id),
@@ -113,7 +113,7 @@ describe.each(SHARED)('deleted on $name', (place) => {
     }
   })
 
-  it('a step that a foreign worker holds is cancelled when it is deleted, its outcome unknown', async () => {
+  it('a step held by a foreign worker is cancelled when it is deleted, with an unknown outcome', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     const { id: runId } = await go.claimed()
     await go.delete(runId)

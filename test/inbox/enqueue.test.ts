@@ -1,4 +1,4 @@
-/** Inbox runs that come through the engine: held to the rules of the inbox, tried again by its policy. */
+/** Inbox runs created through the engine: they follow the rules and the retry policy of the inbox. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Drive, PLACES } from '../engine/drive.ts'
 
@@ -16,7 +16,7 @@ describe.each(PLACES)('an inbox run on $name', (place) => {
     return ((await d.engine.enqueue([params]))[0] as { id: string }).id
   }
 
-  it('is marked as such, and is else a run like any other', async () => {
+  it('is marked as such, and is otherwise a run like any other', async () => {
     const id = await enqueue({ priority: 5, maxAttempts: 7, idempotencyKey: 'k', queue: 'mail' })
     expect(await d.store.read.run(id)).toMatchObject({ inbox: true, priority: 5, maxAttempts: 7, queue: 'mail' })
     expect(await enqueue({ idempotencyKey: 'k' })).toBe(id)
@@ -37,14 +37,14 @@ describe.each(PLACES)('an inbox run on $name', (place) => {
     ['idempotencyKey', { idempotencyKey: 'k'.repeat(513) }],
     ['maxAttempts', { maxAttempts: 1001 }],
     ['maxAttempts', { maxAttempts: 0 }],
-  ])('is refused by the name of what is wrong: %s %j', async (name, given) => {
+  ])('is refused with the name of the mistake: %s %j', async (name, given) => {
     await expect(enqueue(given)).rejects.toMatchObject({
       code: 'invalid_request',
       message: expect.stringContaining(`enqueue[0].${name}:`),
     })
   })
 
-  it('is tried again after n² minutes and up to a tenth more, as often as its row allows, whichever worker executes it', async () => {
+  it('is retried after n² minutes plus up to a tenth, as often as its row allows, by any worker', async () => {
     const id = await enqueue({ maxAttempts: 4 })
     for (const n of [1, 2, 3]) {
       const before = await d.store.now()

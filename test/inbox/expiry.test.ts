@@ -1,4 +1,4 @@
-/** Leases that foreign clients let run out. */
+/** Leases that foreign clients let expire. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { petrelOn } from '../../src/client/petrel.ts'
@@ -7,7 +7,7 @@ import { chain, events, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 
-describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
+describe.each(SHARED)('a foreign lease that expires on $name', (place) => {
   let s: Stage
   let d: Drive
   let go: Foreign
@@ -53,7 +53,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     ])
   })
 
-  it('is taken over by a Petrel worker as soon as it has run out', async () => {
+  it('is taken over by a Petrel worker as soon as it has expired', async () => {
     const id = await workflow(d, chain(job('a.v1', null, 2), job('b.v1')))
     const first = await go.claimed('go-1', '%', 0.2)
     const other = await s.second({ pollMs: 50 })
@@ -90,7 +90,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     expect(await s.run(id)).toMatchObject({ status: 'pending', attempt: 1 })
   })
 
-  it('is counted once when extension, expiry and the end of the work come together', async () => {
+  it('is counted once when extension, expiry and the end of the work coincide', async () => {
     const others = await Promise.all([s.foreign(), s.foreign()])
     let clock = 0
     for (let round = 0; round < 20; round++) {
@@ -101,7 +101,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
       const [beat, ended] = await Promise.all([others[0]?.heartbeat(id), others[1]?.succeed(id, 1), d.engine.sweep()])
       await d.engine.sweep()
       const { status, attempt } = await s.run(id)
-      // First come, first served: an expiry spends an attempt, a success is one whenever it comes.
+      // In order of arrival: an expiry costs an attempt, a success counts whenever it comes.
       expect([ended?.count, status]).toEqual([1, 'succeeded'])
       expect(attempt).toBeLessThanOrEqual(1)
       const words = (await s.history(id)).filter((type) => type === 'heartbeat' || type === 'retried')
@@ -130,7 +130,7 @@ describe.each(SHARED)('a foreign lease that runs out on $name', (place) => {
     }
   })
 
-  it('gives back no room under a limit, since it took none', async () => {
+  it('releases no place under a limit, since it took none', async () => {
     await d.engine.setLimit({ key: 'queue:default', maxConcurrent: 2 })
     for (let i = 0; i < 4; i++) await go.insert('a.v1')
     await go.claimed('go-1', '%', 30)

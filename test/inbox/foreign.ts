@@ -1,4 +1,4 @@
-/** Clients that know nothing of Petrel: they work by plain SQL on the tables, on both stores. */
+/** Clients independent of Petrel: they work by plain SQL on the tables, on both stores. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export interface Claimed {
   readonly maxAttempts: number
 }
 
-/** A database on disk that others can open as well. */
+/** A database on disk that other processes can open as well. */
 export const SHARED: readonly Place[] = [
   {
     name: 'sqlite',
@@ -41,7 +41,7 @@ export const SHARED: readonly Place[] = [
 export class Foreign {
   readonly #send: (text: string) => Promise<Answer>
   readonly #now: string
-  /** So long after now, as SQL. */
+  /** A time this long after now, as SQL. */
   readonly later: (seconds: number) => string
   readonly #lock: string
   readonly close: () => Promise<void>
@@ -63,7 +63,7 @@ export class Foreign {
   static async connect(url: string): Promise<Foreign> {
     if (!url.startsWith('sqlite:')) return Foreign.#connectPostgres(url)
     const database = await openDatabase(url.slice('sqlite:'.length))
-    // Waits here, not inside SQLite: whoever holds the lock may be a process that this one is to kill.
+    // Waits here, not inside SQLite: the process that holds the lock may be one that this one is going to kill.
     database.exec('PRAGMA busy_timeout = 0')
     const now = '(SELECT now FROM workflow_clock)'
     const send = (text: string): Promise<Answer> => patiently(() => execute(text))
@@ -138,7 +138,7 @@ export class Foreign {
     )
   }
 
-  /** As simple-workflow's workers decide: `failed` at the last attempt, else again after n² minutes. */
+  /** Like simple-workflow's workers: `failed` at the last attempt, otherwise again after n² minutes. */
   fail({ id, attempt, maxAttempts }: Omit<Claimed, 'type' | 'payload'>, error = 'no luck'): Promise<Answer> {
     const n = attempt + 1
     return this.sql(
@@ -162,7 +162,7 @@ export class Foreign {
     return rows[0]?.['status'] as string
   }
 
-  /** Claims and completes until nothing is left; gives the types in the order it got them. */
+  /** Claims and completes until nothing is left; returns the types in the order of the claims. */
   async work(worker = 'go-1', types = '%', answer: (run: Claimed) => Json = () => null): Promise<string[]> {
     const done: string[] = []
     for (;;) {

@@ -5,14 +5,14 @@ import { MAX_JSON_BYTES, MAX_JSON_DEPTH } from '../../src/kernel/limits.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 
-/** `levels` containers, arrays and objects by turns. */
+/** `levels` containers, alternating arrays and objects. */
 const nested = (levels: number): string => {
   const kinds = Array.from({ length: levels - 1 }, (_, level) => level % 2 === 0)
   const open = kinds.map((list) => (list ? '[' : '{"a": ')).join('')
   const close = kinds.map((list) => (list ? ']' : '}')).reverse()
   return `${open}[]${close.join('')}`
 }
-/** As long as the text that Postgres prints. */
+/** The length of the text that Postgres prints. */
 const long = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`
 /** Many brackets, in depth and in strings, but few levels. */
 const WIDE = JSON.stringify(Array.from({ length: 2_000 }, (_, n) => ({ n, text: '[[{{'.repeat(3), list: [[n]] })))
@@ -34,7 +34,7 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
 
   const schedule = `INSERT INTO workflow_schedule (${place.name === 'sqlite' ? 'id, ' : ''}type, payload, schedule, next_run_at)
     VALUES (${place.name === 'sqlite' ? `'11111111-1111-4111-8111-111111111111', ` : ''}'x.v1', `
-  /** Where a client may write JSON, and the statement that does. */
+  /** Where a client may write JSON, and the statement that does so. */
   const WRITES: readonly (readonly [string, (value: string) => Promise<string>])[] = [
     ['workflow_run.payload', async (value) => `INSERT INTO workflow_run (type, payload) VALUES ('x.v1', '${value}')`],
     [
@@ -57,28 +57,31 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
     ['workflow_schedule.payload', async (value) => `${schedule}'${value}', '0 9 * * 1', NOW)`],
   ]
 
-  it.each(WRITES)('%s holds what is just within them, and refuses what is not (%#)', async (column, statement) => {
-    const refused: readonly (readonly [string, string])[] = [
-      [nested(MAX_JSON_DEPTH + 1), TOO_DEEP],
-      [long(MAX_JSON_BYTES + 1), TOO_LONG],
-    ]
-    for (const [value, rule] of refused) {
-      const text = await statement(value)
-      const error = await go.sql(text).then(
-        () => null,
-        (thrown: Error & { readonly code?: string }) => thrown,
-      )
-      expect(error?.message).toContain(`${column}: ${rule}`)
-      if (place.name === 'postgres') {
-        expect(error).toMatchObject({ code: '23514', constraint: `${column.replace('.', '_')}_rule` })
+  it.each(WRITES)(
+    '%s accepts a value just within the limits, and refuses one beyond them (%#)',
+    async (column, statement) => {
+      const refused: readonly (readonly [string, string])[] = [
+        [nested(MAX_JSON_DEPTH + 1), TOO_DEEP],
+        [long(MAX_JSON_BYTES + 1), TOO_LONG],
+      ]
+      for (const [value, rule] of refused) {
+        const text = await statement(value)
+        const error = await go.sql(text).then(
+          () => null,
+          (thrown: Error & { readonly code?: string }) => thrown,
+        )
+        expect(error?.message).toContain(`${column}: ${rule}`)
+        if (place.name === 'postgres') {
+          expect(error).toMatchObject({ code: '23514', constraint: `${column.replace('.', '_')}_rule` })
+        }
       }
-    }
-    expect((await go.sql(await statement(nested(MAX_JSON_DEPTH)))).count).toBe(1)
-    if (!column.startsWith('workflow_schedule')) {
-      expect((await go.sql(await statement(long(MAX_JSON_BYTES)))).count).toBe(1)
-      expect((await go.sql(await statement(WIDE))).count).toBe(1)
-    }
-  })
+      expect((await go.sql(await statement(nested(MAX_JSON_DEPTH)))).count).toBe(1)
+      if (!column.startsWith('workflow_schedule')) {
+        expect((await go.sql(await statement(long(MAX_JSON_BYTES)))).count).toBe(1)
+        expect((await go.sql(await statement(WIDE))).count).toBe(1)
+      }
+    },
+  )
 
   it('6,500 levels are refused, as a payload and as a result, and the run can still be ended', async () => {
     const deep = `${'['.repeat(6_500)}${']'.repeat(6_500)}`
@@ -94,7 +97,7 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
     expect(await s.run(id)).toMatchObject({ status: 'succeeded', result: '7' })
   })
 
-  it('a failure is recorded however long its message is: the rest is cut off', async () => {
+  it('a failure is recorded however long its message is: the message is truncated', async () => {
     const id = (await go.insert('x.v1')) as string
     await go.fail(await go.claimed(), 'n'.repeat(3_000_000))
     const run = await s.run(id)
@@ -104,7 +107,7 @@ describe.each(SHARED)('the limits of JSON by plain SQL on $name', (place) => {
     expect([type, JSON.stringify(data).length < 66_000]).toEqual(['retried', true])
   })
 
-  it('names in the registry, and of events, are short', async () => {
+  it('names in the registry and names of events are limited', async () => {
     const entry = (name: string, runtime: string, about: string): Promise<unknown> =>
       go.sql(
         `INSERT INTO workflow_registry (${place.name === 'sqlite' ? 'id, ' : ''}workflow_name, runtime, description)

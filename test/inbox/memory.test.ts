@@ -1,4 +1,4 @@
-/** What the stores remember of rows must not outlive a foreign client's write to them. */
+/** Rows that the stores cache must not outlive a foreign client's write to them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/worker/port.ts'
 import type { Drive } from '../engine/drive.ts'
@@ -6,7 +6,7 @@ import { begin, chain, job, workflow } from '../engine/specifications/stage.ts'
 import { type Foreign, SHARED } from './foreign.ts'
 import { Stage } from './stage.ts'
 
-describe.each(SHARED)('rows remembered on $name', (place) => {
+describe.each(SHARED)('cached rows on $name', (place) => {
   let s: Stage
   let d: Drive
   let go: Foreign
@@ -15,7 +15,7 @@ describe.each(SHARED)('rows remembered on $name', (place) => {
     d = s.d
     go = await s.foreign()
     await go.insert('warm.v1')
-    // The clock is known from here on, so that later settles are decided from memory where they can be.
+    // The clock is known from here on, so that later settles are decided from memory where possible.
     await d.succeed(await d.claimOne())
   })
   afterEach(async () => {
@@ -23,7 +23,7 @@ describe.each(SHARED)('rows remembered on $name', (place) => {
     await s.close()
   })
 
-  it('a run cancelled behind the back of its holder is not ended by what was remembered', async () => {
+  it('a run cancelled by another client is not ended from the cache', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     const first = await d.claimOne()
     const second = (await d.succeed(first, 1, true)).next as Delivery
@@ -60,7 +60,7 @@ describe.each(SHARED)('rows remembered on $name', (place) => {
     expect((await d.claimOne()).node).toBe('1')
   })
 
-  it('a batch of reports is recorded though a foreign client took one of its runs away', async () => {
+  it('a batch of reports is recorded even if a foreign client took one of its runs', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => workflow(d, chain(job('a.v1'), job('b.v1')))))
     const first = await d.claim()
     const replies = await Promise.all(first.map((delivery) => d.succeed(delivery, 1, true)))
@@ -74,7 +74,7 @@ describe.each(SHARED)('rows remembered on $name', (place) => {
     expect(states.filter((state) => state === 'failed')).toHaveLength(1)
   })
 
-  it('a vetoed write changes nothing that is remembered', async () => {
+  it('a refused write does not change the cache', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     const second = (await d.succeed(await d.claimOne(), 1, true)).next as Delivery
     expect((await go.succeed(second.runId, 'not mine')).count).toBe(0)
@@ -84,7 +84,7 @@ describe.each(SHARED)('rows remembered on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('priority and time that plain SQL gives a waiting run hold for the next claim', async () => {
+  it('priority and time written by plain SQL to a pending run apply to the next claim', async () => {
     const [first, second] = [await go.insert('a.v1'), await go.insert('a.v1')]
     await go.sql(`UPDATE workflow_run SET priority = 1 WHERE id = '${second}'`)
     expect((await d.claimOne()).runId).toBe(second)

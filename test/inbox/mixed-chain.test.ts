@@ -1,4 +1,7 @@
-/** One chain, its steps executed in turn by a TypeScript worker, the Python client and hand-written SQL; nobody knows of the others. */
+/**
+ * One chain, its steps executed in turn by a TypeScript worker, the Python client and hand-written SQL, each
+ * independent of the others.
+ */
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -64,7 +67,7 @@ describe.skipIf(postgresUrl() === null || python === undefined)('a chain with wo
         expect(body.state).toBe('completed')
         const by = body.steps.map((step: { result: { by: string } }) => step.result.by)
         expect(by).toEqual(['typescript', 'python', 'sql', 'python'])
-        // Each step, once or more: a poll that a busy machine breaks off gives back what it was given.
+        // Each step at least once: a poll that a busy machine interrupts returns its runs.
         const told = await foreign.sql(
           `SELECT h.event_type, count(DISTINCT r.id)::int AS n FROM workflow_history h JOIN workflow_run r ON r.id = h.workflow_id
            WHERE r.instance_id = '${id}' AND h.event_type IN ('created', 'leased', 'started', 'succeeded') GROUP BY 1 ORDER BY 1`,

@@ -62,7 +62,7 @@ describe.each(SHARED)('published as OJS events on $name', (place) => {
     })
   })
 
-  it('names the foreign worker that began a job', async () => {
+  it('names the foreign worker that started a job', async () => {
     await d.engine.enqueue([{ type: 'email.send', payload: [] }])
     const { id } = await go.claimed('go-7')
     await go.cancel(id)

@@ -1,4 +1,4 @@
-/** Work that foreign clients end by plain SQL: what becomes of it, and of the workflows it belongs to. */
+/** Work that foreign clients end by plain SQL: the effects on the run and on its workflow. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import type { Drive } from '../engine/drive.ts'
@@ -26,7 +26,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     return (made as { id: string }).id
   }
 
-  it('a chain continues step by step, and its results are read as if a Petrel worker had made them', async () => {
+  it('a chain continues step by step, and its results look as if a Petrel worker had produced them', async () => {
     const id = await workflow(d, chain(job('a.v1', { n: 1 }), job('b.v1'), job('c.v1')))
     for (const [i, type] of ['a.v1', 'b.v1', 'c.v1'].entries()) {
       const claimed = await go.claimed()
@@ -66,7 +66,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await s.run(first.id)).toMatchObject({ leasedBy: null, leaseUntil: null, sessionId: null, attempt: 1 })
   })
 
-  it('the end of a step has its number in the instance; the end of a bare run is recorded by its write', async () => {
+  it('the end of a step is numbered within its instance; the end of a bare run is recorded by the write itself', async () => {
     const id = await workflow(d, chain(job('a.v1')))
     const step = await go.claimed()
     const bare = await enqueue()
@@ -81,7 +81,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a group ends when its last job has, and fails if one did', async () => {
+  it('a group ends when its last job has, and fails if one failed', async () => {
     const id = await workflow(d, group(job('a.v1'), job('b.v1'), job('c.v1')))
     await go.succeed((await go.claimed('go-1', 'a.%')).id, 'A')
     await go.fail(await go.claimed('go-1', 'b.%'))
@@ -103,7 +103,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a failed step lets what was done be undone, the last first', async () => {
+  it('a failed step causes the completed steps to be undone, the last first', async () => {
     const steps = [node('book', ['pay'], { undo: undoBy('unbook') }), node('pay', ['ship'], { undo: undoBy('refund') })]
     const ship = node('ship', [], { retry: ONCE })
     const id = await d.start({ net: net([...steps, ship], { onFailure: 'compensate' }) })
@@ -129,7 +129,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect((await d.engine.view(id))?.error).toMatchObject({ code: 'handler_error', message: 'no ship', node: 'ship' })
   })
 
-  it('steps that ended before the engine looked are numbered one by one, and undone from the greatest number down', async () => {
+  it('steps that ended before the engine noticed are numbered one by one, and undone from the highest number down', async () => {
     const keys = ['a', 'b', 'c']
     const steps = keys.map((key) => node(key, [], { undo: undoBy('undo') }))
     const breaks = node('breaks', [], { retry: ONCE })
@@ -150,7 +150,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('a loop over items takes the results of each', async () => {
+  it('a loop over items collects the results of each', async () => {
     const each = {
       kind: 'each',
       items: null,
@@ -171,7 +171,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('a workflow nested in another continues, and the outer one after it', async () => {
+  it('a nested workflow continues, and then its parent', async () => {
     const id = await workflow(d, chain(job('a.v1'), group(job('b.v1'), chain(job('c.v1'), job('d.v1'))), job('e.v1')))
     const done: string[] = []
     for (let round = 0; round < 4; round++) {
@@ -183,7 +183,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await d.results(id)).toMatchObject({ 0: 'a.v1', 2: 'e.v1' })
   })
 
-  it('work that was deferred gives back its room under a limit when plain SQL ends it', async () => {
+  it('deferred work releases its place under a limit when plain SQL ends it', async () => {
     await d.engine.setLimit({ key: 'queue:default', maxConcurrent: 1 })
     const [id, next] = [await enqueue(), await enqueue()]
     const delivery = await d.claimOne()
@@ -208,7 +208,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect((await d.store.read.instance(id))?.startedAt).not.toBeNull()
   })
 
-  it('callers waiting for a bare run are answered, its unique key is free, and it is counted', async () => {
+  it('callers that wait for a bare run get the result, its unique key is released, and it is counted', async () => {
     const unique = { key: 'u', onConflict: 'reject' }
     const id = await enqueue({ unique })
     const ended = d.engine.ended({ id, kind: 'run' })
@@ -223,7 +223,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(stats).toMatchObject({ succeeded: 1, failed: 1, active: 0, available: 0 })
   })
 
-  it('a failed run becomes a dead letter if its policy requires it, and is redriven only by the engine', async () => {
+  it('a failed run becomes a dead letter if its policy requires it, and only the engine redrives it', async () => {
     const id = await enqueue({ maxAttempts: 1, retry: { deadLetter: true } })
     await go.fail(await go.claimed())
     await d.engine.sweep()
@@ -246,7 +246,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     ])
   })
 
-  it('a success that comes while its workflow drains is recorded, and nothing advances', async () => {
+  it('a success that comes while its workflow drains is recorded, and does not advance it', async () => {
     const nodes = [node('a', ['after']), node('b', [], { retry: ONCE }), node('after')]
     const id = await d.start({ net: net(nodes, { entry: ['a', 'b'] }) })
     const a = await go.claimed('go-1', 'a')
@@ -273,7 +273,7 @@ describe.each(SHARED)('ended by plain SQL on $name', (place) => {
     expect(await s.run(a.id)).toMatchObject({ status: 'failed', attempt: 1 })
   })
 
-  it('a workflow shows that it has begun while a foreign worker is still at its first step', async () => {
+  it('a workflow is shown as started while a foreign worker executes its first step', async () => {
     const id = await workflow(d, chain(job('a.v1'), job('b.v1')))
     await go.claimed()
     await d.engine.sweep()

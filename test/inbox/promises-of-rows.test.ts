@@ -1,4 +1,4 @@
-/** What plain SQL may rely on: its own words are kept, ids are unique, and a workflow does not lose its step. */
+/** Guarantees for plain SQL: its own event types are kept, ids are unique, and a workflow does not lose its step. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import type { Drive } from '../engine/drive.ts'
@@ -30,7 +30,7 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
       data === null ? type : `${type} ${JSON.stringify(JSON.parse(data))}`,
     )
 
-  it('a started or heartbeat with data of its own is kept, what the triggers have written is not repeated', async () => {
+  it("a started or heartbeat event with data of its own is kept, and one that repeats the triggers' is dropped", async () => {
     const id = (await go.insert('x.v1')) as string
     expect(await tell(id, 'started', { host: 'early' })).toBe(0)
     await go.claimed('go-1')
@@ -55,7 +55,7 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
     ])
   })
 
-  it('no event has the id of another, whatever a client gives', async () => {
+  it('event ids are unique, whatever a client supplies', async () => {
     const id = (await go.insert('x.v1')) as string
     for (const given of [1, 1, 9_000_000_000]) {
       const values = `${given}, '${id}', 'app.note'`
@@ -79,7 +79,7 @@ describe.each(SHARED)('rows of plain SQL on $name', (place) => {
     await go.succeed(step, 1)
     await expect(remove(step)).rejects.toThrow(/workflow_run\.status/)
     await d.engine.sweep()
-    // Its end is settled, but the steps to come are given its result.
+    // Its end is settled, but later steps still receive its result.
     await expect(remove(step)).rejects.toThrow(/workflow_run\.status/)
     await go.work('go-1', 'b.%')
     await d.engine.sweep()

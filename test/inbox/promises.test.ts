@@ -9,7 +9,7 @@ import { eventually } from './stage.ts'
 const sh = shell()
 
 for (const place of SHARED) {
-  describe(`an INSERT in one's own transaction (${place.name})`, () => {
+  describe(`an INSERT in the caller's own transaction (${place.name})`, () => {
     let url: string
     let drop: () => Promise<void>
     let foreign: Foreign
@@ -36,7 +36,7 @@ for (const place of SHARED) {
       return Object.fromEntries(Object.entries(rows[0] ?? {}).map(([name, count]) => [name, Number(count)]))
     }
 
-    it('rolled back leaves nothing: no run, no event, and the key is free', async () => {
+    it('rolled back, it leaves nothing: no run, no event, and the key is free', async () => {
       await foreign.sql('BEGIN')
       await foreign.sql('INSERT INTO invoice VALUES (1)')
       await foreign.insert('billing.invoice.v1', { invoice: 1 }, 'invoice:1')
@@ -44,7 +44,7 @@ for (const place of SHARED) {
       expect(await counts()).toEqual({ runs: 0, events: 0, invoices: 0 })
     })
 
-    it('committed while no Petrel process lives is executed once when one comes, also if that one is killed', async () => {
+    it('committed while no Petrel process runs, it is executed once when one starts, even if that one is killed', async () => {
       await foreign.sql('BEGIN')
       await foreign.sql('INSERT INTO invoice VALUES (1)')
       const id = (await foreign.insert('billing.invoice.v1', { invoice: 1 }, 'invoice:1')) as string
@@ -67,7 +67,7 @@ for (const place of SHARED) {
       }
       const lines = (): readonly string[] => readFileSync(effects, 'utf8').trim().split('\n')
       const first = start('yes')
-      // Not only begun: a start is recorded a moment later, and only then does losing it cost an attempt.
+      // It must be recorded as started, which happens a moment after the start: only then does a loss cost an attempt.
       const started = async (): Promise<boolean> =>
         (await foreign.sql(`SELECT 1 FROM workflow_run WHERE id = '${id}' AND started_at IS NOT NULL`)).rows.length ===
         1

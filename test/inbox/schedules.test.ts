@@ -1,4 +1,4 @@
-/** Schedules in the table that foreign clients know: whoever wrote the row, each due time puts in one run. */
+/** Schedules in the table that foreign clients use: whichever client wrote the row, each due time creates one run. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Logger } from '../../src/kernel/logger.ts'
 import type { RunRow } from '../../src/model/rows.ts'
@@ -49,7 +49,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     (await d.engine.inboxSchedules.get(id)) as InboxScheduleRow
   /** A time as this store writes it in SQL. */
   const time = (text: string): string => (place.name === 'sqlite' ? String(at(text)) : `'${text}'`)
-  /** Only what a foreign client would write, past the checks of the table. */
+  /** Written as a foreign client would, bypassing the checks of the table. */
   const insert = async (columns: Record<string, string>): Promise<string> => {
     const given = { type: `'report.daily.v1'`, schedule: `'0 * * * *'`, ...columns }
     const names = Object.keys(given).join(', ')
@@ -59,7 +59,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     return rows[0]?.['id'] as string
   }
 
-  it('puts a run into the inbox when it is due by its schedule', async () => {
+  it('creates a run in the inbox when it is due', async () => {
     const made = await add({ payload: { kind: 'daily' }, priority: 7, maxAttempts: 5 })
     expect(made).toMatchObject({
       enabled: true,
@@ -88,7 +88,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect((await d.claimOne()).type).toBe('report.daily.v1')
   })
 
-  it('one run makes up for the time in which no process looked', async () => {
+  it('one run makes up for the time in which no process checked', async () => {
     const { id } = await add()
     await clock('2026-06-01T10:20:00Z')
     expect(await runs()).toHaveLength(1)
@@ -103,7 +103,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     const morning = await add({ ...berlin, schedule: '30 9 * * *' })
     const skipped = await add({ ...berlin, schedule: '30 2 * * *' })
     expect(morning.nextRunAt).toBe(at('2026-03-29T07:30:00Z'))
-    // The clocks go from two to three on the 29th: half past two is not on that day.
+    // The clocks go from two to three on the 29th: half past two does not exist on that day.
     expect(skipped.nextRunAt).toBe(at('2026-03-30T00:30:00Z'))
     await clock('2026-03-29T07:30:01Z')
     expect((await row(morning.id)).nextRunAt).toBe(at('2026-03-30T07:30:00Z'))
@@ -116,8 +116,8 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect((await row(id)).nextRunAt).toBe(at('2026-10-26T01:30:00Z'))
   })
 
-  it('a process that dies between the run and the move leaves one run, whichever process comes next', async () => {
-    // By plain SQL: no engine here knows of it, so none but the dying one looks.
+  it('a process that dies between the run and the next time leaves one run, whichever process comes next', async () => {
+    // By plain SQL: no other engine here is notified, so only the dying one checks.
     const id = await insert({ next_run_at: time('2026-06-01T01:00:00Z') })
     const dying = await s.second({
       sweep: false,
@@ -134,7 +134,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect((await row(id)).nextRunAt).toBe(at('2026-06-01T02:00:00Z'))
   })
 
-  it('the run is put in once though retention has removed the first of its key', async () => {
+  it('the run is created once even if retention has removed the first run of its key', async () => {
     const { id } = await add()
     await clock('2026-06-01T01:00:01Z')
     await d.succeed(await d.claimOne())
@@ -145,7 +145,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     expect((await row(id)).nextRunAt).toBe(at('2026-06-01T02:00:00Z'))
   })
 
-  it('several engines and a foreign ticker on the same rows make one run of each due time', async () => {
+  it('several engines and a foreign ticker on the same rows create one run for each due time', async () => {
     const ids = await Promise.all([0, 1, 2].map(() => add()))
     const others = await Promise.all([s.second({ sweep: false }), s.second({ sweep: false })])
     const hours = 8
@@ -161,7 +161,10 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     for (const { id } of ids) expect((await row(id)).nextRunAt).toBe(at('2026-06-01T09:00:00Z'))
   })
 
-  /** One tick of a client that fires schedules by itself: lock what is due, put in, move on, in its own transaction. */
+  /**
+   * One tick of a client that fires schedules itself: lock the due ones, insert runs, set the next time, in its own
+   * transaction.
+   */
   async function ticker(due: string): Promise<void> {
     const lock = place.name === 'sqlite' ? '' : 'FOR UPDATE SKIP LOCKED'
     const foreign = await s.foreign()
@@ -180,7 +183,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     await foreign.sql('COMMIT')
   }
 
-  it('paused or removed it does not fire; resumed it continues from now', async () => {
+  it('paused or removed, it does not fire; resumed, it continues from now', async () => {
     const { inboxSchedules } = d.engine
     const [paused, removed, byHand, gone] = await Promise.all([add(), add(), add(), add()])
     expect(await inboxSchedules.pause(paused.id)).toMatchObject({ enabled: false, disabledReason: null })
@@ -206,7 +209,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
     }
   })
 
-  it('a row by plain SQL fires as well, its payload untouched', async () => {
+  it('a row by plain SQL fires as well, with its payload unchanged', async () => {
     const payload = '{"order": 12345678901234567890, "nested": {"a": [1, 2]}}'
     await insert({ payload: `'${payload}'`, next_run_at: time('2026-06-01T00:30:00Z') })
     await clock('2026-06-01T00:30:01Z')
@@ -256,7 +259,7 @@ describe.each(SHARED)('inbox schedules on $name', (place) => {
 
   it('an unknown time zone, or a type without version, disables a row that its table accepted', async () => {
     const past = time('2026-06-01T00:30:00Z')
-    // What a table does not check itself, a row from before its checks may still hold.
+    // Rows written before the table had its checks may violate them.
     await sql(
       place.name === 'sqlite'
         ? 'DROP TRIGGER workflow_schedule_insert_check'

@@ -1,4 +1,4 @@
-/** What an SQLite file refuses from plain SQL: the message names the column and the rule, and nothing is written. */
+/** Plain SQL that an SQLite file refuses: the message names the column and the rule, and nothing is written. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ToolStage } from './sqlite-stage.ts'
 import { hasSqlite3 } from './sqlite-tool.ts'
@@ -83,7 +83,7 @@ describe.skipIf(!hasSqlite3())('bad input by plain SQL into an SQLite file', () 
     expect(await t.tool.ask('SELECT id FROM workflow_run')).toEqual([])
   })
 
-  it('takes names at their limits, whatever they are made of', async () => {
+  it('accepts names at their length limits, in any characters', async () => {
     const names = [`${'é'.repeat(252)}.v1`, 'a_b%.c-d.v12', 'content.thumbnail.v1', 'ü.v0']
     for (const [i, type] of names.entries()) {
       await insert({ type: `'${type}'`, idempotency_key: `'${i}${'漢'.repeat(511)}'`, max_attempts: '1000' })
@@ -95,14 +95,14 @@ describe.skipIf(!hasSqlite3())('bad input by plain SQL into an SQLite file', () 
     await t.tool.ask('DELETE FROM workflow_kept_key')
   })
 
-  it('several rows in one INSERT go in together or not at all', async () => {
+  it('several rows in one INSERT are stored together or not at all', async () => {
     await expect(
       t.tool.ask(`INSERT INTO workflow_run (type, payload) VALUES ('a.v1', '{}'), ('b', '{}'), ('c.v1', '{}')`),
     ).rejects.toThrow('workflow_run.type')
     expect(await t.tool.ask('SELECT id FROM workflow_run')).toEqual([])
   })
 
-  it('a run is not replaced', async () => {
+  it('a run cannot be replaced', async () => {
     const id = await t.insert({ idempotency_key: 'mine' })
     for (const columns of [`'${id}', 'other'`, `'${crypto.randomUUID()}', 'mine'`]) {
       const values = `(id, idempotency_key, type, payload) VALUES (${columns}, 'a.v1', '{}')`
@@ -117,7 +117,7 @@ describe.skipIf(!hasSqlite3())('bad input by plain SQL into an SQLite file', () 
   })
 
   const lease = `status = 'leased', leased_by = 'sh', lease_until = ${NOW} + 30000`
-  /** What is written, to a pending run or to one that this worker has claimed. */
+  /** Writes to a pending run, or to one that this worker has claimed. */
   const UPDATES: readonly (readonly ['pending' | 'leased', string, string])[] = [
     ['pending', `status = 'done'`, 'workflow_run.status: must be pending, leased, succeeded, failed or cancelled'],
     ['leased', `status = ''`, 'workflow_run.status: must be pending, leased, succeeded, failed or cancelled'],
@@ -174,7 +174,7 @@ describe.skipIf(!hasSqlite3())('bad input by plain SQL into an SQLite file', () 
     await t.s.d.engine.sweep()
   })
 
-  it('refuses events without a run, of unknown types, in the engine’s name', async () => {
+  it('refuses events without a run, of unknown types, or in the engine’s name', async () => {
     const id = await t.insert()
     const cases: readonly (readonly [Record<string, string>, string])[] = [
       [{ workflow_id: `'${crypto.randomUUID()}'` }, 'workflow_event.workflow_id: there is no such run'],

@@ -1,4 +1,4 @@
-/** What holds on an SQLite file whoever writes: ended rows, edits, deletion, the audit trail. */
+/** Guarantees of an SQLite file, whichever client writes: ended rows, edits, deletion, the audit trail. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Drive } from '../engine/drive.ts'
 import { chain, job, workflow } from '../engine/specifications/stage.ts'
@@ -9,7 +9,7 @@ import { hasSqlite3, type ToolWorker } from './sqlite-tool.ts'
 
 const NOW = '(SELECT now FROM workflow_clock)'
 
-describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to the promises', () => {
+describe.skipIf(!hasSqlite3())('the tables of an SQLite file enforce the rules on plain SQL', () => {
   let t: ToolStage
   let d: Drive
   let sh: ToolWorker
@@ -28,7 +28,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
   const event = (id: string, type: string, data = 'NULL'): Promise<number> =>
     t.tool.change(`INSERT INTO workflow_event (workflow_id, event_type, data) VALUES ('${id}', '${type}', ${data})`)
 
-  it('an ended row stays as it is, settled or not; only deleted_at may be set and cleared', async () => {
+  it('an ended row cannot be changed, settled or not; only deleted_at may be set and cleared', async () => {
     const ends = {
       succeeded: (id: string) => sh.succeed(id, '1'),
       failed: (id: string) => sh.fail({ id, attempt: 0 }, true),
@@ -67,7 +67,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     }
   })
 
-  it('redrive is the one way back, by the engine alone', async () => {
+  it('redrive is the only way back, by the engine alone', async () => {
     const id = await t.insert({ max_attempts: 1 })
     await sh.fail(await sh.claimed())
     await d.engine.sweep()
@@ -86,7 +86,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     ])
   })
 
-  it('a pending inbox run can be edited; a step or a job cannot be made another', async () => {
+  it('a pending inbox run can be edited; type and payload of a step or a job cannot', async () => {
     const id = await t.insert()
     const due = (await d.store.now()) + 60_000
     const edit = `priority = 1, run_at = ${due}, payload = '{"width":9}', type = 'content.ocr.v2', max_attempts = 9, queue = 'q'`
@@ -99,7 +99,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
       maxAttempts: 9,
       queue: 'q',
     })
-    // Claims before its time change nothing.
+    // A claim before its time changes nothing.
     expect(await change(id, `status = 'leased', leased_by = 'x', lease_until = ${NOW} + 30000`)).toBe(0)
     const flow = await workflow(d, chain(job('a', { n: 1 })))
     const [made] = await d.engine.enqueue([{ type: 'email.send', payload: null }])
@@ -115,7 +115,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     expect(await d.doctor()).toEqual([])
   })
 
-  it('a deleted run is never handed out; restored, it is; a deleted step counts as cancelled', async () => {
+  it('a deleted run is never handed out until it is restored; a deleted step counts as cancelled', async () => {
     const id = await t.insert()
     expect(await change(id, `deleted_at = ${NOW}`)).toBe(1)
     expect([await d.claim(), await sh.claim()]).toEqual([[], null])
@@ -132,7 +132,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     await sh.succeed(id)
   })
 
-  it('a failure of a run that is to end is final; returned, it is cancelled', async () => {
+  it('a failure of a run that is to end is final; when returned, it is cancelled', async () => {
     const now = await d.store.now()
     const lease = { status: 'leased', leasedBy: 'sh-1', createdAt: now, runAt: now } as const
     const [a, b] = [0, 1].map(() => aRun({ ...lease, leaseUntil: now + 30_000, cancelRequestedAt: now }))
@@ -143,7 +143,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     expect(await t.run(b?.id as string)).toMatchObject({ status: 'cancelled', attempt: 0, unknown: false })
   })
 
-  it('one statement over many rows treats each by itself', async () => {
+  it('one statement over many rows treats each row separately', async () => {
     const [waiting, held, ours, done] = await Promise.all([1, 2, 3, 4].map((n) => t.s.d.engine.enqueue(order(n)))).then(
       (made) => made.map(([run]) => run?.id as string),
     )
@@ -159,7 +159,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
   })
   const order = (n: number) => [{ type: `n${n}.v1`, payload: null, inbox: true, priority: n === 3 ? 1 : 100 }]
 
-  it('work that has not ended cannot be removed; what has keeps its key', async () => {
+  it('work that has not ended cannot be removed; ended work can, and its key stays used', async () => {
     const id = await t.insert({ idempotency_key: 'k' })
     const remove = `DELETE FROM workflow_run WHERE id = '${id}'`
     await expect(t.tool.ask(remove)).rejects.toThrow(
@@ -174,7 +174,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     expect(await t.tool.change(again)).toBe(0)
   })
 
-  it('an event without a time is given the store’s, a time that is given stays', async () => {
+  it('an event without a time gets the store’s; a given time is kept', async () => {
     const id = await t.insert()
     await d.store.moveClock(3_600_000)
     await event(id, 'app.note')
@@ -188,7 +188,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     expect(rows).toMatchObject([{ event_type: 'app.note', hours: 1, given: 0 }, { given: 1 }])
   })
 
-  it('events: a client’s copies are dropped, its own types are kept, past events are not changed', async () => {
+  it('events: a client’s copies are dropped, its own types are kept, past events cannot be changed', async () => {
     const id = await t.insert()
     await event(id, 'created')
     await sh.claimed()
@@ -221,7 +221,7 @@ describe.skipIf(!hasSqlite3())('the tables of an SQLite file hold plain SQL to t
     await sh.succeed(id)
   })
 
-  it('jobs of other dialects keep names without a version, and are not inbox runs', async () => {
+  it('jobs of other notations keep names without a version, and are not inbox runs', async () => {
     const [made] = await d.engine.enqueue([{ type: 'email.send', payload: { to: 'ann' } }])
     expect(await t.run(made?.id as string)).toMatchObject({ type: 'email.send', inbox: false })
     await sh.claimed('email.%')

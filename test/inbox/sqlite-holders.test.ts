@@ -1,4 +1,7 @@
-/** Who may end what, on an SQLite file: the sqlite3 tool beside Petrel's own workers, and beside other tools. */
+/**
+ * Which client may end which work on an SQLite file: the sqlite3 tool beside Petrel's own workers, and beside other
+ * tools.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Drive } from '../engine/drive.ts'
 import { begin, chain, job, workflow } from '../engine/specifications/stage.ts'
@@ -27,7 +30,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
       `UPDATE workflow_run SET status = 'leased', leased_by = '${worker}', lease_until = ${NOW} + 30000 WHERE id = '${id}'`,
     )
 
-  it('what one worker holds no other gets, not even itself again', async () => {
+  it('a run held by one worker cannot be claimed, not even by the same worker', async () => {
     const id = await t.insert()
     await sh.claimed()
     expect([await claimNow(id), await claimNow(id, 'sh-1')]).toEqual([0, 0])
@@ -35,7 +38,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started'])
   })
 
-  it('a worker that takes its own lease again after it ran out has spent an attempt', async () => {
+  it('a worker that claims its expired run again has spent an attempt', async () => {
     const id = await t.insert()
     await sh.claimed()
     await d.store.moveClock(31_000)
@@ -43,7 +46,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.run(id)).toMatchObject({ leasedBy: 'sh-1', attempt: 1 })
   })
 
-  it('a late heartbeat still counts, unless the run has been taken back', async () => {
+  it('a late heartbeat counts, unless the run has been taken back', async () => {
     const id = await t.insert()
     await sh.claimed()
     await d.store.moveClock(31_000)
@@ -57,7 +60,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started', 'heartbeat', 'retried'])
   })
 
-  it('a late failure is known by its number and dropped; the first success wins', async () => {
+  it('a late failure is recognised by its attempt and dropped; the first success wins', async () => {
     const id = await t.insert()
     const lost = await sh.claimed()
     await d.store.moveClock(31_000)
@@ -75,7 +78,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started', 'retried', 'leased', 'started', 'succeeded'])
   })
 
-  it('what a Petrel worker holds, plain SQL neither takes nor ends', async () => {
+  it('plain SQL neither takes nor ends a run that a Petrel worker holds', async () => {
     const id = await t.insert()
     const delivery = await d.claimOne()
     expect(await claimNow(id)).toBe(0)
@@ -88,7 +91,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
   })
 
-  it('the same of a run whose lease is its own (HTTP)', async () => {
+  it('nor a run that a worker holds over HTTP', async () => {
     const id = await t.insert()
     const lease = { queues: null, types: null, limit: 1, holder: 'http-1', runtime: null, tenant: null, waitMs: 0 }
     const [run] = await d.engine.leases.fetch({ ...lease, leaseMs: () => 30_000 })
@@ -100,7 +103,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('a cancel by SQL is final: a Petrel worker is asked to stop, and its report is late though it was remembered', async () => {
+  it('a cancel by SQL is final: a Petrel worker is asked to stop, and its report is late even if the run was cached', async () => {
     const id = await t.insert()
     const [made] = await d.engine.enqueue([{ type: 'other.v1', payload: null }])
     const deliveries = await d.claim()
@@ -129,7 +132,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(step.id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('a deferred run is ended by SQL, succeeded or failed for good, and not claimed, renewed or returned', async () => {
+  it('a deferred run can be ended by SQL, succeeded or failed for good, but not claimed, renewed or returned', async () => {
     const ids = [await t.insert(), await t.insert()] as const
     for (const delivery of await d.claim()) {
       const report = { delivery, reportId: delivery.runId, startedAt: await d.store.now(), wantNext: false }
@@ -147,7 +150,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool among other holders', () => {
     expect(await t.words(ids[1])).toEqual(['created', 'leased', 'started', 'deferred', 'failed'])
   })
 
-  it('nothing of a workflow that is ending is begun or tried again', async () => {
+  it('in a workflow that is ending no step is started or retried', async () => {
     const id = await workflow(d, chain(job('a.v1', null, 5), job('b.v1')))
     const step = await sh.claimed('a.%')
     await d.engine.cancelInstance({ id, actor: 'ann' })

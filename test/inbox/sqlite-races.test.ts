@@ -18,7 +18,7 @@ describe.skipIf(!hasSqlite3())('sqlite3 processes side by side', () => {
     await t.close()
   })
 
-  /** Works until nothing is pending; gives what it executed. */
+  /** Works until nothing is pending; returns what it executed. */
   const drain = async (worker: ToolWorker, pause?: () => Promise<unknown>): Promise<string[]> => {
     const done: string[] = []
     for (;;) {
@@ -88,7 +88,7 @@ describe.skipIf(!hasSqlite3())('sqlite3 processes side by side', () => {
     }
   })
 
-  it('chains whose steps tools and a Petrel worker take as they come end, each step once', {
+  it('chains whose steps are executed by tools and a Petrel worker in any order end, each step once', {
     timeout: 60_000,
   }, async () => {
     const flows = await Promise.all(

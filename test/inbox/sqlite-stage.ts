@@ -10,7 +10,7 @@ const [FILE] = SHARED.filter((place) => place.name === 'sqlite')
 export class ToolStage {
   readonly s: Stage
   readonly path: string
-  /** For looking and for producers. */
+  /** For reading and for producers. */
   readonly tool: SqliteTool
   readonly #tools: { close(): Promise<void> }[] = []
 
@@ -38,7 +38,7 @@ export class ToolStage {
     return tool
   }
 
-  /** Inserts as a producer would, and gives the id. */
+  /** Inserts as a producer would, and returns the id. */
   async insert(columns: Record<string, string | number> = {}): Promise<string> {
     const given = { type: 'content.thumbnail.v1', payload: '{"width":300}', ...columns }
     const values = Object.values(given).map((value) => (typeof value === 'number' ? value : `'${value}'`))
@@ -52,7 +52,7 @@ export class ToolStage {
     return this.s.run(id)
   }
 
-  /** The history of a run as the tool reads it: words, with what they say behind. */
+  /** The history of a run as the tool reads it: types, followed by their data. */
   async told(id: string): Promise<string[]> {
     const rows = await this.tool.ask(
       `SELECT event_type || coalesce(' ' || data, '') AS line FROM workflow_history WHERE workflow_id = '${id}'
@@ -61,7 +61,7 @@ export class ToolStage {
     return rows.map((row) => row['line'] as string)
   }
 
-  /** The words alone. */
+  /** The types alone. */
   async words(id: string): Promise<string[]> {
     return (await this.s.d.store.read.runHistory(id)).map((event: StoredEvent) => event.type)
   }

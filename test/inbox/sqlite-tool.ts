@@ -1,10 +1,10 @@
-/** The sqlite3 command-line tool as another program on the same file: a process of its own, fed line by line. */
+/** The sqlite3 command-line tool as another program on the same file: a separate process, fed line by line. */
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 
 type Row = { readonly [column: string]: string | number | null }
 
 const DONE = '-- done --'
-/** Both kinds begin like this; the sentence is the trigger's or SQLite's own. */
+/** Both kinds of errors begin like this; the sentence comes from the trigger or from SQLite. */
 const FAILURE = /^(?:Runtime|Parse) error near line \d+: (.*?)(?: \(\d+\))?$/m
 
 export const hasSqlite3 = (): boolean => spawnSync('sqlite3', ['--version'], { stdio: 'ignore' }).status === 0
@@ -15,13 +15,13 @@ export class SqliteTool {
   #waiting: ((answer: string) => void) | null = null
 
   constructor(path: string) {
-    // Errors come where the answers come, so that they are in order.
+    // Errors are written to the same stream as rows, so that they are in order.
     this.#process = spawn('sh', ['-c', 'exec sqlite3 -batch "$0" 2>&1', path])
     this.#process.stdout.setEncoding('utf8').on('data', (text: string) => this.#hear(text))
     this.#process.stdin.write('.timeout 5000\n.mode json\n')
   }
 
-  /** The rows of the one statement among these that gives any. */
+  /** The rows of the one statement among these that returns any. */
   async ask(sql: string): Promise<readonly Row[]> {
     if (this.#waiting !== null) throw new Error('one question at a time')
     const answer = await new Promise<string>((resolve) => {
@@ -70,7 +70,7 @@ export class SqliteTool {
 
 const NOW = '(SELECT now FROM workflow_clock)'
 
-/** A worker by plain SQL: what it sends is all it knows. */
+/** A worker by plain SQL, which has only the results of its own statements. */
 export class ToolWorker {
   readonly tool: SqliteTool
   readonly name: string
@@ -80,7 +80,7 @@ export class ToolWorker {
     this.name = name
   }
 
-  /** Also tries to take what another worker's lease has left behind. `types` is a LIKE pattern. */
+  /** Also tries to take over another worker's expired lease. `types` is a LIKE pattern. */
   async claim(types = '%', seconds = 30): Promise<{ readonly id: string; readonly attempt: number } | null> {
     const [row] = await this.tool.ask(
       `UPDATE workflow_run SET status = 'leased', leased_by = '${this.name}', lease_until = ${NOW} + ${seconds * 1000}, updated_at = ${NOW}

@@ -1,4 +1,4 @@
-/** Work by plain SQL on an SQLite file: the sqlite3 tool, a process of its own, produces and executes. */
+/** Work by plain SQL on an SQLite file: the sqlite3 tool, as a separate process, produces and executes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Drive } from '../engine/drive.ts'
@@ -19,7 +19,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
     await t.close()
   })
 
-  it('an INSERT with type, payload and key is a run of the inbox, on the store’s clock, created once', async () => {
+  it('an INSERT with type, payload and key is an inbox run, on the store’s clock, created once', async () => {
     await d.store.moveClock(86_400_000)
     const id = await t.insert({ idempotency_key: 'content:c_123' })
     const run = await t.run(id)
@@ -38,7 +38,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
     expect(JSON.parse((await d.claimOne()).payload)).toEqual({ width: 300 })
   })
 
-  it('what a producer sets is kept: priority, a later time, attempts, queue', async () => {
+  it('fields set by a producer are kept: priority, a later time, attempts, queue', async () => {
     const later = (await d.store.now()) + 3_600_000
     const id = await t.insert({ priority: -5, run_at: later, max_attempts: 7, queue: 'media', tenant: 'acme' })
     expect(await t.run(id)).toMatchObject({
@@ -60,7 +60,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
       `INSERT ${again} ON CONFLICT DO NOTHING`,
       `INSERT OR IGNORE ${again}`,
     ]
-    // What wakes other processes: it changes with every commit that writes.
+    // The file that wakes other processes: it changes with every commit that writes.
     const watcher = t.another()
     const version = (): Promise<unknown> => watcher.one('PRAGMA data_version')
     const before = await version()
@@ -89,7 +89,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
     expect(await d.claim()).toHaveLength(1)
   })
 
-  it('what was committed while no Petrel process ran is executed by the next', async () => {
+  it('a run committed while no Petrel process ran is executed by the next', async () => {
     await d.engine.close()
     await d.store.close()
     const id = await t.insert()
@@ -98,7 +98,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a producer', () => {
     expect(found).toMatchObject({ status: 'pending', inbox: true })
     expect(await t.told(id)).toEqual(['created'])
     await store.close()
-    // Opened anew for afterEach.
+    // Opened again for afterEach.
     await t.close()
     t = await ToolStage.open()
     d = t.s.d
@@ -141,7 +141,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     await t.close()
   })
 
-  it('claims, beats and completes; the row is clean and every event recorded once', async () => {
+  it('claims, sends heartbeats and completes; the row is clean and every event recorded once', async () => {
     const id = await t.insert({ timeout_ms: 60_000 })
     expect(await sh.claimed('content.%')).toEqual({ id, attempt: 0 })
     const held = await t.run(id)
@@ -173,7 +173,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     ])
   })
 
-  it('fails: the attempt counts, the run waits, the last one is final', async () => {
+  it('fails: the attempt counts, the run is pending again, the last failure is final', async () => {
     const id = await t.insert({ max_attempts: 2 })
     expect(await sh.fail(await sh.claimed())).toBe(1)
     const waiting = await t.run(id)
@@ -189,7 +189,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     })
     expect(await sh.claim()).toBeNull()
     await d.pass(61_000)
-    // It says pending, and has had its attempts.
+    // It is pending without attempts left.
     expect(await sh.fail(await sh.claimed())).toBe(1)
     await d.engine.sweep()
     expect(await t.run(id)).toMatchObject({ status: 'failed', attempt: 2, epoch: 2, unknown: false })
@@ -215,7 +215,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started', 'failed'])
   })
 
-  it('gives a run back: in time for nothing, after its lease for an attempt', async () => {
+  it('returns a run: at no cost in time, for an attempt after its lease', async () => {
     const id = await t.insert()
     await sh.claimed()
     expect(await sh.giveBack(id)).toBe(1)
@@ -227,12 +227,12 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     expect(await t.words(id)).toEqual(['created', 'leased', 'started', 'returned', 'leased', 'started', 'retried'])
   })
 
-  it('takes what another worker’s lease has left behind, for an attempt; without one left the run fails', async () => {
+  it('takes over another worker’s expired lease, for an attempt; without one left the run fails', async () => {
     const id = await t.insert({ max_attempts: 2 })
     const other = t.worker('sh-2')
     await sh.claimed()
     await d.store.moveClock(31_000)
-    // RETURNING could only show the attempt as it was, so the first look takes back and the second gets it.
+    // RETURNING could only show the old attempt, so the first statement takes the run back and the second leases it.
     expect(await other.claim()).toBeNull()
     expect(await t.run(id)).toMatchObject({ status: 'pending', attempt: 1, epoch: 1 })
     expect(await other.claim()).toEqual({ id, attempt: 1 })
@@ -254,7 +254,7 @@ describe.skipIf(!hasSqlite3())('the sqlite3 tool as a worker', () => {
     expect((await t.run(id)).settledAt).not.toBeNull()
   })
 
-  it('its completion moves a workflow on at once, however rarely the engine polls', async () => {
+  it('its completion advances a workflow at once, however rarely the engine polls', async () => {
     const engine = await t.s.second({ pollMs: NEVER_MS })
     const id = await workflow(d, chain(job('order.check.v1', { n: 7 }), job('order.ship.v1')))
     const first = await sh.claimed('order.check.%')

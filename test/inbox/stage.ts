@@ -6,9 +6,9 @@ import { openStore } from '../../src/store/open.ts'
 import { Drive, type Place } from '../engine/drive.ts'
 import { Foreign } from './foreign.ts'
 
-/** Sessions live as long as the test wants. */
+/** Sessions last as long as the test needs. */
 const LASTING = { sessionTtlMs: 1e9, heartbeatMs: 3_600_000 }
-/** So that whatever happens at once does not happen by the poll. */
+/** So that nothing immediate happens because of the poll. */
 export const NEVER_MS = 600_000
 
 export class Stage {
@@ -21,7 +21,7 @@ export class Stage {
     this.url = url
   }
 
-  /** The engine sweeps only when told, unless the options say otherwise. */
+  /** The engine sweeps only on request, unless the options say otherwise. */
   static async open(place: Place, options: Partial<EngineOptions> = {}): Promise<Stage> {
     const shared = await place.open()
     const d = await Drive.open({ name: place.name, open: async () => shared }, { ...LASTING, ...options })
@@ -34,7 +34,7 @@ export class Stage {
     return foreign
   }
 
-  /** Another process's engine, on a store of its own. */
+  /** The engine of another process, with a separate store. */
   async second(options: Partial<EngineOptions> = {}): Promise<Engine> {
     const store = await openStore(this.url)
     const engine = await Engine.open({ store, ...LASTING, ...options })
@@ -58,7 +58,7 @@ export class Stage {
     return (await this.d.store.read.runHistory(id)).map((event) => event.type)
   }
 
-  /** What the last event of a run says. */
+  /** The data of the last event of a run. */
   async lastTold(id: string): Promise<{ readonly type: string; readonly data: unknown; readonly seq: number | null }> {
     const { type, data, seq } = (await this.d.store.read.runHistory(id)).at(-1) as StoredEvent
     return { type, data: data === null ? null : JSON.parse(data), seq }
@@ -70,7 +70,7 @@ export class Stage {
   }
 }
 
-/** Waits for what other connections bring about. */
+/** Waits for the effects of other connections. */
 export async function eventually(
   look: () => Promise<boolean> | boolean,
   what: string,

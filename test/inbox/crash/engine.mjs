@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * An engine and nothing else, to be killed. It stops itself, having said so, the k-th time it passes a named point:
+ * An engine without workers, to be killed. It stops itself (after reporting it) at the k-th pass of a named point:
  *
  *   { dist, url, arm: { point, at } | null } → { ready }, { stopped: point }
  */
@@ -16,12 +16,12 @@ let passed = 0
 function trap(/** @type {string} */ point) {
   if (arm === null || arm.point !== point || ++passed < arm.at) return
   say({ stopped: point })
-  // Nothing of this process moves any more, as if the machine had stopped here.
+  // Blocks the whole process, as if the machine had stopped here.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 
 const store = await openStore(url, { probe: trap })
 await Engine.open({ store, probe: trap, pollMs: 60_000 })
 say({ ready: true })
-// The engine's own timers keep no process alive.
+// The engine's own timers do not keep a process alive.
 setInterval(() => {}, 1 << 30)

@@ -1,4 +1,4 @@
-/** The engine is killed between the moment plain SQL has ended a run and the moment that end is settled. */
+/** The engine is killed between the end of a run by plain SQL and the settle of that end. */
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { built, Program } from '../../crash/process.ts'
@@ -47,7 +47,7 @@ describe.each(SHARED)('killed while plain SQL ends runs on $name', (place) => {
   }
 
   for (const { point, name } of POINTS) {
-    it(`${name}: the next one continues, and nothing happens twice`, { timeout }, async () => {
+    it(`${name}: the next engine continues, and nothing happens twice`, { timeout }, async () => {
       for (let round = 0; round < ROUNDS; round++) {
         const id = await workflow(d, batch(Array.from({ length: JOBS }, (_, i) => job('part.v1', i))))
         let kills = 0
@@ -84,7 +84,7 @@ describe.each(SHARED)('killed while plain SQL ends runs on $name', (place) => {
     })
   }
 
-  it('while no engine runs at all, every end waits in the table for the next one', { timeout }, async () => {
+  it('while no engine runs, every end waits in the table for the next one', { timeout }, async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => workflow(d, batch([job('part.v1', i)]))))
     expect(await go.work('go-1', 'part.%')).toHaveLength(20)
     await start(null)

@@ -1,4 +1,4 @@
-/** What is refused: by name of the column and with the rule, and without a trace. */
+/** Refused writes: the message names the column and the rule, and nothing is written. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../../services.ts'
 import { type InboxStage, inboxStage } from './stage.ts'
@@ -31,7 +31,7 @@ describe.skipIf(postgresUrl() === null)('bad input by plain SQL', () => {
     (await stage.admin('SELECT * FROM workflow_schedule ORDER BY id')).rows,
   ]
 
-  /** Sends it, expects it refused, and that nothing has changed. */
+  /** Sends it, expects a refusal, and that nothing has changed. */
   const refused = async (statement: string, values: readonly unknown[] = [], by: InboxStage['sql'] = stage.sql) => {
     const before = await everything()
     const error = await by(statement, values).then(
@@ -85,7 +85,7 @@ describe.skipIf(postgresUrl() === null)('bad input by plain SQL', () => {
     expect(String(error['message']).length).toBeLessThan(200)
   })
 
-  it('the longest key in the widest letters is stored', async () => {
+  it('the longest key in the widest characters is stored', async () => {
     const key = Array.from({ length: 512 }, (_, n) => String.fromCodePoint(0x20000 + n * 37)).join('')
     const insert = `INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('mail.send.v1', '{}', $1)`
     expect((await stage.sql(insert, [key])).rowCount).toBe(1)
@@ -93,7 +93,7 @@ describe.skipIf(postgresUrl() === null)('bad input by plain SQL', () => {
     await refused(insert, [`${key}a`])
   })
 
-  it('malformed JSON is refused by the type of the column, what is missing by the table', async () => {
+  it('malformed JSON is refused by the type of the column, missing values by the table', async () => {
     const insert = 'INSERT INTO workflow_run (type, payload) VALUES ($1, $2)'
     for (const text of ['{"a":', '{a:1}', '', '"\\u0000"', '"\\ud800"']) {
       expect(String((await refused(insert, ['mail.send.v1', text]))['code'])).toMatch(/^22/)
@@ -160,7 +160,7 @@ describe.skipIf(postgresUrl() === null)('bad input by plain SQL', () => {
   )
 
   it.each(['epoch = 9', 'session_id = $$x$$', 'settled_at = now()', 'idempotency_key = $$k$$', 'instance_id = id'])(
-    'a client with the right to write %s learns that it belongs to the engine',
+    'a client that may write %s is refused, since it belongs to the engine',
     async (change) => {
       const column = change.split(' ')[0]
       expect(await refused(`UPDATE workflow_run SET ${change}`, [], stage.admin)).toMatchObject({
@@ -193,7 +193,7 @@ describe.skipIf(postgresUrl() === null)('bad input by plain SQL', () => {
     },
   )
 
-  it('an event of a run that is not there is refused', async () => {
+  it('an event of a run that does not exist is refused', async () => {
     const insert = `INSERT INTO workflow_event (workflow_id, event_type) VALUES ($1, 'created')`
     const nobody = '00000000-0000-4000-8000-000000000000'
     expect(await refused(insert, [nobody])).toMatchObject({

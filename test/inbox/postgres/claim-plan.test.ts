@@ -1,4 +1,4 @@
-/** The claim statement of the inbox does not read the runs of other types that wait. */
+/** The claim statement of the inbox does not read pending runs of other types. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresUrl } from '../../services.ts'
 import { type InboxStage, inboxStage } from './stage.ts'
@@ -29,7 +29,7 @@ describe.skipIf(postgresUrl() === null)('the claim of the inbox', () => {
     return count('Rows Removed by Filter') + count('Actual Rows')
   }
 
-  it('finds nothing, or the few that match, without looking at 20,000 others', async () => {
+  it('finds no row, or the few that match, without reading 20,000 others', async () => {
     expect(await examined()).toBe(0)
     await stage.sql(
       `INSERT INTO workflow_run (type, payload) SELECT 'billing.invoice.v1', '{}' FROM generate_series(1, 5)`,

@@ -56,7 +56,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       ])
     })
 
-    it('fails, waits a minute, fails, waits four, and fails for good with the third', async () => {
+    it('fails, waits a minute, fails, waits four, and fails for good the third time', async () => {
       const id = await client.submit('mail.send.v1')
       for (const [attempt, minutes] of [
         [1, 1],
@@ -89,7 +89,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       })
     })
 
-    it('cancels waiting and running work, and learns from the row count when it comes too late', async () => {
+    it('cancels pending and leased work, and learns from the row count that it came too late', async () => {
       const waiting = await client.submit('mail.send.v1', { priority: 200 })
       expect([await client.cancel(waiting), await client.cancel(waiting)]).toEqual([true, false])
       const running = await client.submit('mail.send.v1')
@@ -100,7 +100,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       expect(await stage.told(running)).toEqual(['created', 'leased', 'started', 'cancelled'])
     })
 
-    it('means UTC by a moment without a zone, wherever the server is: a run due in an hour is due in an hour', async () => {
+    it('reads a timestamp without a zone as UTC, in any zone of the server: a run due in an hour is due in an hour', async () => {
       expect((await stage.sql('SHOW timezone')).rows).toEqual([{ TimeZone: 'UTC' }])
       const at = Math.ceil(Date.now() / 1000) * 1000 + 60 * MINUTE
       const id = await client.submit('mail.send.v1', { runAt: at })
@@ -108,7 +108,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
       expect(await client.claim('worker-1', ['mail.%'])).toBeNull()
     })
 
-    it('schedules; its ticker makes one run per due moment, recorded like any other', async () => {
+    it('schedules; its ticker creates one run per due time, recorded like any other', async () => {
       const due = Math.floor(Date.now() / 1000) * 1000 - MINUTE
       const id = await client.schedule('report.daily.v1', '0 9 * * 1', 'Europe/Berlin', due)
       const next = due + 24 * 60 * MINUTE
@@ -128,7 +128,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)(
   },
 )
 
-describe.skipIf(postgresUrl() === null)("simple-workflow's client in Go: what it reads and migrates", () => {
+describe.skipIf(postgresUrl() === null)("simple-workflow's client in Go: its queries and its migration", () => {
   let stage: InboxStage
   beforeEach(async () => {
     stage = await inboxStage()
@@ -156,7 +156,7 @@ describe.skipIf(postgresUrl() === null)("simple-workflow's client in Go: what it
     expect(events.rows).toMatchObject([{ workflow_id: first, event_type: 'created', data: null }])
   })
 
-  it('finds its tables and indexes there: its migration, run by the owner, changes nothing', async () => {
+  it('finds its tables and indexes in place: its migration, run by the owner, changes nothing', async () => {
     const schema = async () => ({
       indexes: (
         await stage.admin(`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'workflow' ORDER BY 1`)

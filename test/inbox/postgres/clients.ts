@@ -25,18 +25,18 @@ export interface Submission {
 
 export interface InboxClient {
   readonly name: 'Go' | 'Python'
-  /** '' where the key was taken. */
+  /** '' if the key was used. */
   submit(type: string, given?: Submission): Promise<string>
   claim(worker: string, prefixes: readonly string[], leaseSeconds?: number): Promise<Claimed | null>
   started(id: string, worker: string): Promise<void>
-  /** Whether the lease was still there; Python does not look. */
+  /** Whether the lease was still valid; Python does not check. */
   heartbeat(id: string, seconds: number): Promise<boolean>
   cancel(id: string): Promise<boolean>
   isCancelled(id: string): Promise<boolean>
   complete(id: string, result: unknown): Promise<void>
-  /** The status it meant to write. */
+  /** The status it intended to write. */
   fail(run: Claimed, error: string): Promise<'pending' | 'failed'>
-  /** Swallows errors, as simple-workflow does; gives the number of rows written for tests to look at. */
+  /** Ignores errors, as simple-workflow does; returns the number of rows written for tests to check. */
   event(id: string, word: string, data: unknown): Promise<number>
   depth(prefix: string): Promise<number>
   schedule(type: string, cron: string, timezone: string, nextRunAt: number): Promise<string>
@@ -46,7 +46,7 @@ export interface InboxClient {
 
 type Run = (text: string, values: readonly Value[]) => Promise<pg.QueryResult>
 
-/** lib/pq: numbered parameters over connections that are kept, search_path and zone from the connection. */
+/** lib/pq: numbered parameters over persistent connections, search_path and zone from the connection. */
 export async function goClient(url: string): Promise<InboxClient> {
   const pool = new pg.Pool({ connectionString: url, max: 2, options: '-c search_path=workflow' })
   pool.on('error', () => {})
@@ -79,7 +79,7 @@ export async function goClient(url: string): Promise<InboxClient> {
   }
 }
 
-/** psycopg2: values inside the text, a connection for every operation, nothing but the schema in its search_path. */
+/** psycopg2: values inside the text, a connection for every operation, only the schema in its search_path. */
 export function pythonClient(url: string): InboxClient {
   const connected = async <T>(use: (run: Run) => Promise<T>): Promise<T> => {
     const connection = new pg.Client({ connectionString: url })
@@ -102,7 +102,7 @@ export function pythonClient(url: string): InboxClient {
 const PRODUCE = `INSERT INTO workflow_run (id, type, payload, priority, run_at, idempotency_key, max_attempts)
   VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (idempotency_key) DO NOTHING RETURNING id`
 const LEASE = { Go: '%s::interval', Python: "(%s || ' seconds')::interval" }
-/** Only Go takes back what ran out. */
+/** Only Go takes back expired leases. */
 const CLAIMABLE = {
   Go: `((status = 'pending' AND run_at <= NOW()) OR (status = 'leased' AND lease_until < NOW()))`,
   Python: `status = 'pending' AND run_at <= NOW()`,
@@ -178,7 +178,7 @@ function client(name: InboxClient['name'], run: Run, time: (at: number) => Value
       const status = attempt >= claimed.max_attempts ? 'failed' : 'pending'
       const backoff = attempt ** 2 * 60_000
       const runAt = Date.now() + backoff + backoff * 0.1 * Math.random()
-      // Go sends this one as a moment with its zone
+      // Go sends this one as a timestamp with its zone
       const at = name === 'Go' ? new Date(runAt).toISOString() : time(runAt)
       await run(FAIL, [status, attempt, at, error, claimed.id])
       await event(claimed.id, status === 'failed' ? 'failed' : 'retried', { attempt, error })
@@ -194,7 +194,7 @@ function client(name: InboxClient['name'], run: Run, time: (at: number) => Value
   }
 }
 
-/** One transaction: what is due is locked, becomes runs, and is due again later. Gives the ids of the new runs. */
+/** One transaction: due schedules are locked, become runs, and get their next time. Returns the ids of the new runs. */
 async function tick(run: Run, next: Value): Promise<readonly string[]> {
   const made: string[] = []
   await run('BEGIN', [])

@@ -1,4 +1,4 @@
-/** What producers may still wish after an INSERT, soft deletes, and keys that outlive their runs. */
+/** Changes that producers may make after an INSERT, soft deletes, and keys that outlive their runs. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
 import { postgresUrl } from '../../services.ts'
@@ -22,7 +22,7 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
     (await stage.sql(`UPDATE workflow_run SET ${change} WHERE id = $1`, [id])).rowCount
   const remove = 'deleted_at = now()'
 
-  it('a waiting run may get another priority, time, payload, type, queue and number of attempts', async () => {
+  it('a pending run may get another priority, time, payload, type, queue and number of attempts', async () => {
     const wishes = `priority = 1, run_at = '2030-01-01T00:00:00Z', payload = '[1]', type = 'mail.sort.v2', queue = 'slow', max_attempts = 9`
     expect(await set(wishes)).toBe(1)
     expect(await stage.run(id)).toMatchObject({
@@ -65,7 +65,7 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
     expect(run['deleted_at']).not.toBeNull()
   })
 
-  it('an ended run may be deleted and brought back, and nothing else of it changes', async () => {
+  it('an ended run may be deleted and restored, and nothing else of it changes', async () => {
     await go.cancel(id)
     const { deleted_at: _, updated_at: __, engine_turn: ___, ...ended } = await stage.run(id)
     expect(await set(`${remove}, result = '1'`)).toBe(0)
@@ -92,13 +92,13 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
     expect(run['deleted_at']).not.toBeNull()
   })
 
-  it('a run that is not due is not leased, though a client asks for it by id', async () => {
+  it('a run that is not due cannot be leased, even by id', async () => {
     await set(`run_at = now() + interval '1 hour'`)
     expect(await set(`status = 'leased', leased_by = 'w', lease_until = now() + interval '1 minute'`)).toBe(0)
     expect(await stage.told(id)).toEqual(['created'])
   })
 
-  it('a key is taken permanently: an INSERT under the key of a pruned run inserts nothing', async () => {
+  it('a key is used permanently: an INSERT with the key of a pruned run inserts nothing', async () => {
     await go.cancel(id)
     const engine = await Engine.open({ store: stage.store, sweep: false })
     await engine.sweep()
@@ -118,7 +118,7 @@ describe.skipIf(postgresUrl() === null)('edits by plain SQL', () => {
     await stage.admin('DELETE FROM workflow_run WHERE id = $1', [id])
     const session = await stage.connect()
     await session.query(`SET application_name = 'producer'`)
-    // Listened to from the start: it may be refused before the COMMIT is answered.
+    // Listens from the start: the refusal may come before the COMMIT is answered.
     const refused = expect(
       session.query(`INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('a.v1', '{}', 'k')
         ON CONFLICT (idempotency_key) DO NOTHING`),

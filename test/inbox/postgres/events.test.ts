@@ -1,4 +1,4 @@
-/** Each event once, whoever acts. */
+/** Each event is recorded once, whoever the actor is. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../server/serving.ts'
 import { postgresUrl } from '../../services.ts'
@@ -16,7 +16,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
   })
   afterEach(() => stage.close())
 
-  it('no copy of the eight event types is kept, whether it repeats what was recorded or contradicts it', async () => {
+  it('copies of the eight event types are dropped, whether they repeat or contradict the record', async () => {
     const pending = await go.submit('mail.send.v1', { priority: 200 })
     for (const word of EIGHT) expect(await go.event(pending, word, { mine: true })).toBe(0)
     expect(await stage.told(pending)).toEqual(['created'])
@@ -27,7 +27,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect(await stage.told(done)).toEqual(['created', 'leased', 'started', 'succeeded'])
   })
 
-  it('types of its own are kept, under its own name, and cannot break the history', async () => {
+  it("a client's own event types are kept under its name, and cannot break the history", async () => {
     const id = await go.submit('mail.send.v1')
     const odd = [{ leased_at: 'soon', started_at: {}, error: { code: 'x' }, attempt: 'first' }, 'a text', [1], null, 7]
     for (const data of odd) expect(await go.event(id, 'app.note', data)).toBe(1)
@@ -38,7 +38,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect((await stage.sql('SELECT * FROM workflow_history')).rowCount).toBe(1 + odd.length)
   })
 
-  it('a session may record its steps in one transaction: the order stays', async () => {
+  it('a session may record its steps in one transaction, and their order is kept', async () => {
     await stage.sql('BEGIN')
     const made = await stage.sql(`INSERT INTO workflow_run (type, payload) VALUES ('mail.send.v1', '{}') RETURNING id`)
     const id = made.rows[0]!['id']
@@ -67,7 +67,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect(await stage.run(id)).toMatchObject({ status: 'pending' })
   })
 
-  it('a heartbeat that is only logged waits for a return under way, and is not recorded after it', async () => {
+  it('a heartbeat that is only logged waits for a concurrent return, and is not recorded after it', async () => {
     const id = await go.submit('mail.send.v1')
     await go.claim('w', ['mail.%'])
     const other = await stage.connect()
@@ -84,7 +84,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'returned'])
   })
 
-  it('an event of a week that was made later is held to the same rules', async () => {
+  it('an event in a partition created later follows the same rules', async () => {
     const id = await go.submit('mail.send.v1')
     await stage.admin('SELECT ensure_event_partitions(9)')
     const insert = `INSERT INTO workflow_event (workflow_id, event_type, created_at) VALUES ($1, $2, now() + interval '60 days')`
@@ -92,7 +92,7 @@ describe.skipIf(postgresUrl() === null)('events that clients write', () => {
     expect((await stage.admin(insert, [id, 'created'])).rowCount).toBe(0)
   })
 
-  it('a large payload is neither read nor written again by events of its run', async () => {
+  it('events of a run with a large payload neither read nor rewrite the payload', async () => {
     const large = Array.from({ length: 20_000 }, () => Math.random().toString(36))
     const id = await go.submit('mail.send.v1', { payload: large })
     const [{ toast }] = (

@@ -1,4 +1,4 @@
-/** Runs that Petrel holds or made, under the hands of plain SQL. */
+/** Runs that Petrel holds or created, and writes to them by plain SQL. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Drive, net, node } from '../../engine/drive.ts'
 import { postgresUrl } from '../../services.ts'
@@ -26,7 +26,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
   }
   const types = async (id: string) => (await stage.history(id)).map((event) => event.type)
 
-  it('what a Petrel worker holds only that worker ends: success, failure, heartbeat, return and claim change nothing', async () => {
+  it('a run held by a Petrel worker can be ended only by it: success, failure, heartbeat, return and claim change nothing', async () => {
     const id = await enqueue()
     const delivery = await d.claimOne()
     const before = await stage.run(id)
@@ -46,7 +46,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(await types(id)).toEqual(['created', 'leased', 'started', 'succeeded'])
   })
 
-  it('a cancel by plain SQL ends it in any case; its lease is recorded once, and its report is stale', async () => {
+  it('a cancel by plain SQL always ends it; its lease is recorded once, and its report is stale', async () => {
     const id = await enqueue()
     const delivery = await d.claimOne()
     expect(await go.cancel(id)).toBe(true)
@@ -60,7 +60,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(told?.actor).toBe(stage.role)
   })
 
-  it('deferred work is ended by any client that knows its id, and cannot be claimed', async () => {
+  it('deferred work can be ended by any client with its id, and cannot be claimed', async () => {
     const [won, lost] = [await enqueue(), await enqueue()]
     for (const delivery of await d.claim(2)) {
       await d.session.settle({
@@ -107,7 +107,7 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(['failed', 'cancelled']).toContain(await d.state(instance))
   })
 
-  it('type and payload of what a workflow or another interface asked for are not changed by plain SQL', async () => {
+  it('plain SQL cannot change type and payload of runs created by a workflow or another interface', async () => {
     const id = await enqueue()
     await d.start({ net: net([node('a')]) })
     for (const change of [`payload = '[1]'`, `type = 'other.v1'`]) {
@@ -119,12 +119,12 @@ describe.skipIf(postgresUrl() === null)('plain SQL on runs of the engine', () =>
     expect(await stage.run(id)).toMatchObject({ priority: 1, queue: 'fast', type: 'email.send', inbox: false })
   })
 
-  it('in a workflow that is ending nothing is claimed, a failure is final, and returned work is cancelled', async () => {
+  it('in a workflow that is ending nothing can be claimed, a failure is final, and returned work is cancelled', async () => {
     const instance = await d.start({ net: net([node('a'), node('b'), node('c')], { entry: ['a', 'b', 'c'] }) })
     const ids = (await stage.sql('SELECT id FROM workflow_run ORDER BY node')).rows.map((row) => row['id'] as string)
     await stage.sql(`UPDATE workflow_run SET status = 'leased', leased_by = 'w', lease_until = now() + interval '1 hour'
       WHERE node <> 'c'`)
-    // as the engine has it between the first and the last chunk of a drain
+    // the state between the first and the last chunk of a drain
     await stage.admin(`UPDATE workflow_instance SET phase = 'drain' WHERE id = $1`, [instance])
     const claim = `UPDATE workflow_run SET status = 'leased', leased_by = 'w', lease_until = now() WHERE id = $1`
     expect((await stage.sql(claim, [ids[2]])).rowCount).toBe(0)

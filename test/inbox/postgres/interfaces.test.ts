@@ -1,4 +1,4 @@
-/** The rules of the inbox are for the inbox: what other interfaces put in keeps its own names. */
+/** The rules of the inbox apply to the inbox only: runs of other interfaces keep their own names. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Serving, serveOn } from '../../server/serving.ts'
 import { postgresUrl } from '../../services.ts'

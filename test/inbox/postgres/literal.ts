@@ -1,7 +1,7 @@
 /** Values written into the statement itself, as psycopg2 sends them. */
 export type Value = string | number | null | NaiveTime
 
-/** A moment without a zone, as `datetime.now()` of a process in UTC gives it. */
+/** A timestamp without a zone, as `datetime.now()` returns it in a UTC process. */
 export class NaiveTime {
   readonly text: string
 

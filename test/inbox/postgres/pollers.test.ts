@@ -19,7 +19,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('four po
     await stage.close()
   })
 
-  it('execute 200 runs, each once; every event exists once, next to an engine that settles', async () => {
+  it('execute 200 runs, each once; every event exists once, while an engine settles', async () => {
     const producer = await stage.client(language)
     for (let n = 0; n < RUNS; n++) await producer.submit('load.test.v1', { payload: { n }, key: `load:${n}` })
     const executed: number[] = []

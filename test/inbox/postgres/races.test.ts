@@ -1,4 +1,6 @@
-/** What simple-workflow's clients cannot know: a cancel, an expiry, another worker came between two of their statements. */
+/**
+ * What simple-workflow's clients cannot foresee: a cancel, an expiry or another worker between two of their statements.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
 import { until } from '../../server/serving.ts'
@@ -21,13 +23,13 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
   })
   afterEach(() => stage.close())
 
-  /** The lease ends in the very moment it begins: what a worker that fell silent for long looks like. */
+  /** The lease expires at once: it represents a worker that has been silent for long. */
   const claimAndFallSilent = async () => {
     const claimed = (await client.claim('silent', TYPES, 0))!
     return claimed
   }
 
-  it('a cancel during the run holds against the failure that follows', async () => {
+  it('a cancel during the run overrides the failure that follows', async () => {
     const claimed = (await client.claim('w', TYPES))!
     expect(await client.cancel(id)).toBe(true)
     await client.fail(claimed, 'stopped')
@@ -36,7 +38,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     expect(await stage.told(id)).toEqual(['created', 'leased', 'started', 'cancelled'])
   })
 
-  it('a cancel during the run holds against the success that follows', async () => {
+  it('a cancel during the run overrides the success that follows', async () => {
     await client.claim('w', TYPES)
     await client.cancel(id)
     await client.complete(id, { sent: true })
@@ -70,7 +72,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     await engine.close()
   })
 
-  it('the failure of a worker that lost its lease is dropped, whether the run waits or another has it', async () => {
+  it('the failure of a worker that lost its lease is dropped, whether the run is pending or leased again', async () => {
     const silent = await claimAndFallSilent()
     const again = (await go.claim('second', TYPES))!
     await client.fail(silent, 'too late')
@@ -81,7 +83,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
     expect((await stage.told(id)).filter((word) => word === 'retried')).toHaveLength(2)
   })
 
-  it('a heartbeat comes in time as long as the run has not been taken back', async () => {
+  it('a heartbeat is accepted as long as the run has not been taken back', async () => {
     await claimAndFallSilent()
     expect(await client.heartbeat(id, 30)).toBe(true)
     expect(await go.claim('second', TYPES)).toBeNull()
@@ -99,7 +101,7 @@ describe.skipIf(postgresUrl() === null).each(['Go', 'Python'] as const)('races o
   })
 })
 
-describe.skipIf(postgresUrl() === null)('leases that run out', () => {
+describe.skipIf(postgresUrl() === null)('leases that expire', () => {
   let stage: InboxStage
   let go: InboxClient
   beforeEach(async () => {
@@ -121,7 +123,7 @@ describe.skipIf(postgresUrl() === null)('leases that run out', () => {
     ])
   })
 
-  it('a run that kills its workers ends failed, and the runs behind it are claimed, though no engine lives', async () => {
+  it('a run that kills its workers ends as failed, and the runs after it are claimed, even without an engine', async () => {
     const poison = await go.submit('mail.poison.v1', { priority: 1, maxAttempts: 2 })
     const next = await go.submit('mail.send.v1')
     for (const attempt of [0, 1]) expect(await go.claim('w', TYPES, 0)).toMatchObject({ id: poison, attempt })
@@ -140,7 +142,7 @@ describe.skipIf(postgresUrl() === null)('leases that run out', () => {
     expect(await stage.told(poison)).toEqual(['created', ...lease, 'retried', ...lease, 'failed'])
   })
 
-  it('the same with an engine that sweeps: every expiry counts once, whichever comes first, and nothing loops', async () => {
+  it('the same with an engine that sweeps: every expiry counts once, whichever party finds it, and nothing loops', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: 5 })
     const poison = await go.submit('mail.poison.v1', { maxAttempts: 3 })
     let claims = 0
@@ -165,7 +167,7 @@ describe.skipIf(postgresUrl() === null)('leases that run out', () => {
     await engine.close()
   })
 
-  it('who puts an expired lease back by hand spends the attempt; who gives a live one back does not', async () => {
+  it('returning an expired lease by hand costs an attempt; returning a live one does not', async () => {
     const id = await go.submit('mail.send.v1', { maxAttempts: 2 })
     const back = () => stage.sql(`UPDATE workflow_run SET status = 'pending', leased_by = NULL WHERE id = $1`, [id])
     await go.claim('w', TYPES)

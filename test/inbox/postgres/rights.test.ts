@@ -1,4 +1,4 @@
-/** What a role with the rights of `petrel grants` cannot do. */
+/** Operations that a role with the rights of `petrel grants` cannot perform. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { grantsFor } from '../../../src/store/postgres/grants.ts'
 import { postgresUrl } from '../../services.ts'
@@ -75,14 +75,14 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
     await expect(stage.sql(statement)).rejects.toMatchObject(DENIED)
   })
 
-  it('the trigger functions cannot be hung onto a table of one’s own', async () => {
+  it('the trigger functions cannot be attached to other tables', async () => {
     await stage.sql('CREATE TEMP TABLE mine (LIKE workflow_run INCLUDING DEFAULTS)')
     await expect(
       stage.sql('CREATE TRIGGER t AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION workflow.inbox_run_inserted()'),
     ).rejects.toMatchObject(DENIED)
   })
 
-  it("functions of the session are not mistaken for Petrel's", async () => {
+  it("functions of the session cannot replace Petrel's", async () => {
     const session = await stage.connect()
     await session.query(`
       CREATE FUNCTION pg_temp.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'epoch'::timestamptz $$;
@@ -93,7 +93,7 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
     expect(Date.now() - told.rows[0]!['created_at'].getTime()).toBeLessThan(60_000)
   })
 
-  it('they can be given again, and take back what was given beyond them', async () => {
+  it('they can be granted again, which revokes any additional ones', async () => {
     await stage.admin(`GRANT ALL ON workflow_run, workflow_key TO "${stage.role}"; ${grantsFor(stage.role)}`)
     await expect(stage.sql('SELECT * FROM workflow_key')).rejects.toMatchObject(DENIED)
     await expect(stage.sql('UPDATE workflow_run SET epoch = 7')).rejects.toMatchObject(DENIED)
@@ -101,7 +101,7 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
     expect((await stage.sql('SELECT count(*) FROM workflow_step')).rowCount).toBe(1)
   })
 
-  it('a hostile name of a role stays a name', async () => {
+  it('a hostile name of a role is quoted', async () => {
     const role = `x"; DROP TABLE workflow.workflow_run; --\n${stage.role}`
     const quoted = `"${role.replaceAll('"', '""')}"`
     await stage.admin(`CREATE ROLE ${quoted}`)
@@ -115,7 +115,7 @@ describe.skipIf(postgresUrl() === null)('rights of an inbox client', () => {
   })
 
   it.each(['', 'public', 'none', 'pg_monitor', 'a\0b', 'x'.repeat(64), 'ü'.repeat(32)])(
-    '%j is not a role to grant them to',
+    '%j is refused as a role',
     (role) => {
       expect(() => grantsFor(role)).toThrow(RangeError)
     },

@@ -60,7 +60,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
   const pay = async (type = 'billing.invoice.v1'): Promise<string> =>
     (await stage.sql(`INSERT INTO workflow_run (type, payload) VALUES ($1, '{}') RETURNING id`, [type])).rows[0]!['id']
 
-  it('§6: a workflow run is created once, with type, payload and key alone', async () => {
+  it('§6: a workflow run is created once, with only type, payload and key', async () => {
     const [made] = (await send(CREATE)).rows
     expect((await send(CREATE)).rows).toEqual([])
     expect(await stage.run(made!['id'])).toMatchObject({
@@ -73,7 +73,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
     expect(await stage.told(made!['id'])).toEqual(['created'])
   })
 
-  it('§6: a producer cancels what is pending or leased, and nothing else', async () => {
+  it('§6: a producer cancels pending and leased runs, and no others', async () => {
     const id = await pay()
     expect((await send(CANCEL, { run_id: id })).rowCount).toBe(1)
     expect((await send(CANCEL, { run_id: id })).rowCount).toBe(0)
@@ -112,7 +112,7 @@ describe.skipIf(postgresUrl() === null)('the statements of the inbox specificati
     expect(await stage.told(id)).toEqual(['created', 'leased', 'started'])
   })
 
-  it('§7.3: a heartbeat extends the lease and is recorded once, though the worker logs it as well', async () => {
+  it('§7.3: a heartbeat extends the lease and is recorded once, even if the worker logs it as well', async () => {
     const id = await pay()
     expect((await send(HEARTBEAT, { run_id: id })).rowCount).toBe(0)
     await send(LEASE, { run_id: id, worker_id: 'w' })

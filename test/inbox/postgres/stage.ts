@@ -1,4 +1,4 @@
-/** A fresh database and, on it, a client that has no more rights than `petrel grants` gives. */
+/** A fresh database and a client of it with only the rights that `petrel grants` gives. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { StoredEvent } from '../../../src/model/rows.ts'
@@ -12,9 +12,9 @@ export interface InboxStage extends Pick<PostgresSubject, 'store' | 'open' | 'un
   readonly role: string
   /** The database as the role connects to it. */
   readonly url: string
-  /** The same as its owner does. */
+  /** The same as its owner. */
   readonly ownerUrl: string
-  /** A session of the role, with what its settings give. */
+  /** A session of the role, with its settings. */
   connect(): Promise<pg.Client>
   /** Plain SQL as the role. */
   sql(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<Row>>
@@ -22,11 +22,11 @@ export interface InboxStage extends Pick<PostgresSubject, 'store' | 'open' | 'un
   admin(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<Row>>
   client(language: InboxClient['name']): Promise<InboxClient>
   run(id: string): Promise<Row>
-  /** Words of the stored events of a run, in their order. */
+  /** Types of the stored events of a run, in order. */
   told(id: string): Promise<readonly string[]>
-  /** What the view says, through the store. */
+  /** Events of a run as the view shows them, through the store. */
   history(id: string): Promise<readonly StoredEvent[]>
-  /** Payloads on the channel from now on. */
+  /** Payloads on the notification channel from now on. */
   listen(): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -35,7 +35,7 @@ export async function inboxStage(): Promise<InboxStage> {
   const subject = await postgresSubject()
   const role = `inbox ${randomBytes(6).toString('hex')}`
   const password = randomBytes(9).toString('hex')
-  // A server somewhere else: whatever zone it is in must not matter.
+  // A server in another place: its time zone must not matter.
   const [{ name }] = (await subject.foreign.query('SELECT current_database() AS name')).rows
   await subject.foreign.query(`ALTER DATABASE ${name} SET timezone = 'America/New_York'`)
   await subject.foreign.query(`CREATE ROLE "${role}" LOGIN PASSWORD '${password}'; ${grantsFor(role)}`)

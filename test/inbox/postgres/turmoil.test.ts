@@ -1,6 +1,6 @@
 /**
- * Laws that hold whoever acts in whatever order: plain clients that claim, beat, fail, finish, give back, cancel and
- * come too late, Petrel's own worker and an engine that sweeps, all on the same runs.
+ * Laws that hold for any actors in any order: plain SQL clients that claim, send heartbeats, fail, finish, return,
+ * cancel and come too late, Petrel's own worker and an engine that sweeps, all on the same runs.
  */
 
 import type pg from 'pg'
@@ -25,12 +25,12 @@ const LETTERS: Readonly<Record<string, string>> = {
   cancelled: 'X',
 }
 /**
- * Created; leases that came back; perhaps the one that did not; one end. A heartbeat may come before the start: of a run
- * that Petrel's worker holds and has not begun, logged by a client that believes to have it.
+ * Created; leases that were returned; at most one that was not; one end. A heartbeat may precede the start: for a run
+ * that Petrel's worker holds and has not begun, logged by a client that believes it holds the run.
  */
 const LIFE = /^c(lh*s?h*[rb])*(lh*s?h*)?[SFX]$/
 
-describe.skipIf(postgresUrl() === null)('turmoil of plain clients and Petrel', () => {
+describe.skipIf(postgresUrl() === null)('concurrent plain SQL clients and Petrel', () => {
   let stage: InboxStage
   beforeEach(async () => {
     stage = await inboxStage()
@@ -40,7 +40,7 @@ describe.skipIf(postgresUrl() === null)('turmoil of plain clients and Petrel', (
   it('every run ends once, its events describe one life, and its attempts are the reported failures', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: 20 })
     const petrel = petrelOn(engine)
-    // long enough to leave the others their share
+    // long enough for the others to get their share
     petrel.handle('load.%', () => new Promise((resolve) => setTimeout(resolve, 60, 'ours')))
     await petrel.work({ concurrency: 2, pollMs: 50 })
     const go = await stage.client('Go')
@@ -56,7 +56,7 @@ describe.skipIf(postgresUrl() === null)('turmoil of plain clients and Petrel', (
         if (claimed !== null) old.push(claimed)
         const one = Math.random() < 0.7 ? old.at(-1) : old[Math.floor(Math.random() * old.length)]
         if (one !== undefined) await meddle(session, client, one)
-        // a row that was leased meanwhile is passed over; two of us over the same rows may meet in a deadlock
+        // a row that was leased in the meantime is skipped; two such clients on the same rows may deadlock
         await session
           .query(`UPDATE workflow_run SET run_at = now() WHERE status = 'pending' AND run_at > now()`)
           .catch(() => {})
@@ -78,7 +78,7 @@ describe.skipIf(postgresUrl() === null)('turmoil of plain clients and Petrel', (
       expect(told.match(/[rF]/g)?.length ?? 0, told).toBe(run['attempt'])
       expect(run, told).toMatchObject({ leased_by: null, lease_until: null, session_id: null })
     }
-    // a turmoil it was
+    // checks that there were conflicts
     const words = (await stage.sql('SELECT DISTINCT event_type FROM workflow_event')).rows.map(
       (row) => row['event_type'],
     )
@@ -87,7 +87,7 @@ describe.skipIf(postgresUrl() === null)('turmoil of plain clients and Petrel', (
   }, 120_000)
 })
 
-/** What a worker might do with a run it has, or believes to have. */
+/** Operations a worker might perform on a run it holds, or believes it holds. */
 async function meddle(session: pg.Client, client: InboxClient, run: Claimed): Promise<void> {
   const chance = Math.random()
   if (chance < 0.25) await client.complete(run.id, { by: client.name })

@@ -22,7 +22,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
     stage.sql(`INSERT INTO workflow_run (type, payload, idempotency_key) VALUES ('mail.send.v1', '{"to":"a"}', 'k') ${more}
       RETURNING id`)
 
-  it('a raw INSERT with type, payload and key alone reaches a Petrel worker at once', async () => {
+  it('a raw INSERT with only type, payload and key reaches a Petrel worker at once', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: NEVER_MS })
     const petrel = petrelOn(engine)
     const seen: unknown[] = []
@@ -43,7 +43,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
     await engine.close()
   })
 
-  it('a run due later, and one whose time is moved forward, are executed when they are due', async () => {
+  it('a run due later, and one that is rescheduled to an earlier time, are executed when they are due', async () => {
     const engine = await Engine.open({ store: stage.store, pollMs: NEVER_MS })
     const petrel = petrelOn(engine)
     petrel.handle('mail.send.v1', () => 'sent')
@@ -68,7 +68,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
     await engine.close()
   })
 
-  it('a run that falls due while the next moment is being looked for is not forgotten', async () => {
+  it('a run that becomes due while the next due time is being computed is not forgotten', async () => {
     const { sweep } = stage.store
     const look = sweep.nextDueAt.bind(sweep)
     const slow = vi.spyOn(sweep, 'nextDueAt').mockImplementation(async () => {
@@ -106,7 +106,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
     await engine.close()
   })
 
-  it('an INSERT that ON CONFLICT leaves out wakes no process and is not recorded', async () => {
+  it('an INSERT that ON CONFLICT skips wakes no process and is not recorded', async () => {
     const heard = await stage.listen()
     const conflict = 'ON CONFLICT (idempotency_key) DO NOTHING'
     const id = (await insert(conflict)).rows[0]!['id']
@@ -146,12 +146,12 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
       async () => heard.length,
       (count) => count > 1,
     )
-    // its own, which names the sender
+    // its own notification, which names the sender
     expect(heard.filter((payload) => !payload.includes('"from"'))).toEqual(['done'])
     await engine.close()
   })
 
-  it('nothing is left of an INSERT that its transaction takes back: no run, no event, no notification', async () => {
+  it('an INSERT that is rolled back leaves nothing: no run, no event, no notification', async () => {
     const heard = await stage.listen()
     await stage.sql('BEGIN')
     await insert()
@@ -168,7 +168,7 @@ describe.skipIf(postgresUrl() === null)('notifications of plain SQL', () => {
     expect(left.rows).toEqual([{ runs: 0, events: 0 }])
   })
 
-  it('a schedule that comes to be due earlier moves the next look; one that has fired does not', async () => {
+  it('a schedule that becomes due earlier moves the next check; one that has fired does not', async () => {
     const heard = await stage.listen()
     const made = await stage.sql(`INSERT INTO workflow_schedule (type, schedule, next_run_at)
       VALUES ('report.daily.v1', '0 9 * * *', now() + interval '1 day') RETURNING id`)
