@@ -1,4 +1,4 @@
-/** Arguments that are too long to be carried about lie aside; whoever names them sees them whole. */
+/** Arguments too long to be copied into each run are stored separately; every reader receives the complete value. */
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -40,7 +40,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
       ]),
     )
 
-  it('of an arc: the token carries a reference, guards and admission see what is behind it', async () => {
+  it('of an arc: the token carries a reference, and guards and admission read the value', async () => {
     const id = await d.start({
       net: net(
         [
@@ -68,10 +68,10 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
     expect([c.node, JSON.parse(c.payload)]).toEqual(['c', { n: 100 }])
   })
 
-  it('of a run: rendered from its template, as many bytes as fit stay', async () => {
+  it('of a run: rendered from its template, inline up to the limit in bytes', async () => {
     const text = (chars: number): Net =>
       net([node('a', [], { work: run('a', { args: { t: 'x'.repeat(chars) } }) })], SMALL)
-    // {"t":"…"} has eight characters besides.
+    // {"t":"…"} adds eight characters.
     const fits = await d.start({ net: text(120) })
     expect(await payloadAt(fits, 'a')).toEqual({ t: 'x'.repeat(120) })
     const over = await d.start({ net: text(121) })
@@ -82,7 +82,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
 
   const SLY = [{ $ref: 'x:1' }, { $shared: 'x:1' }, { $shared: 'x:1', own: 1 }, { $ref: 'x:1', $shared: 'x:1' }]
 
-  it('a value that only looks like a reference is stored separately too, so that it is never followed', async () => {
+  it('a value that looks like a reference is stored separately too, so that it is never resolved', async () => {
     const nodes = [
       node('a', ['l'], { work: run('a', { args: '{{ input }}' }) }),
       node('l', [], { next: next(arc('z', { args: { sly: '{{ input }}' } })), work: items('[input]') }),
@@ -121,7 +121,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
     }
   })
 
-  it('a schema sees them whole', async () => {
+  it('a schema checks the complete value', async () => {
     const schema = { input: { path: [], schema: { properties: { t: { maxLength: 150 } } } }, output: null }
     const id = async (chars: number): Promise<string> =>
       d.start({
@@ -134,7 +134,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
   })
 
   if (place.name === 'postgres')
-    it('plain SQL reads them as inbox.md shows', async () => {
+    it('plain SQL reads them as inbox.md describes', async () => {
       const page = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8')
       const sql = [...page.matchAll(/```sql\n([\s\S]*?)```/g)]
         .map(([, text]) => text)
@@ -165,7 +165,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
       }
     })
 
-  it('children are given them whole, and their nodes undo with them whole', async () => {
+  it('children receive the complete value, and so do the undos of their nodes', async () => {
     const inner = net([node('x', [], { work: run('x', { args: { got: '{{ input.text }}' } }) })], { name: 'inner' })
     const id = await d.start({
       net: net(
@@ -192,7 +192,7 @@ describe.each(PLACES)('separately stored arguments on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('items that share are not stored one by one, unless their own part is long', async () => {
+  it('items with shared arguments are not stored one by one, unless their own part is long', async () => {
     const id = await d.start({
       net: net(
         [

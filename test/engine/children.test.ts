@@ -1,4 +1,4 @@
-/** What a node that is a nested workflow gives to those behind it. */
+/** The results that a nested workflow gives to later nodes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { ChildWork, Net } from '../../src/net/net.ts'
@@ -33,14 +33,14 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     return [given, (await d.results(id)).sub]
   }
 
-  it('what it returns is laid over the results of its nodes', async () => {
+  it('its result is merged over the results of its nodes', async () => {
     const map = { x: 1, y: { total: 5, x: 'over' } }
     for (const seen of await around('y', map)) expect(seen).toEqual({ x: 'over', y: map.y, total: 5 })
     for (const seen of await around('x', { x: [1, 2], y: 0 })) expect(seen).toEqual({ x: [1, 2], y: 0, result: [1, 2] })
     for (const seen of await around('nobody', { x: 1, y: 2 })) expect(seen).toEqual({ x: 1, y: 2, result: null })
   })
 
-  it('a list inside it gives what it collected', async () => {
+  it('a list inside it returns its collected results', async () => {
     const listing = net(
       [
         node('l', [], {
@@ -71,7 +71,7 @@ describe.each(PLACES)('nested workflows on $name', (place) => {
     expect((await d.results(id)).sub).toEqual({ l: all })
   })
 
-  it('of a detached one it is known at once which it is', async () => {
+  it('the id of a detached one is available at once', async () => {
     const outer = net([
       node('go', ['z'], { work: child(inner, { mode: 'detached' }), set: { at: '{{ event.result.status }}' } }),
       node('z', [], { work: run('z', { args: { id: '{{ go.execution_id }}', at: '{{ ctx.at }}' } }) }),

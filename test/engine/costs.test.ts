@@ -1,4 +1,4 @@
-/** What a step of a list costs: the same however long the list is, and what is long is read and written once. */
+/** The cost of a list item does not depend on the length of the list, and large values are read and written once. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Delta, Loaded } from '../../src/model/transaction.ts'
 import type { Arc, EachWork, Json, Net } from '../../src/net/net.ts'
@@ -28,7 +28,7 @@ interface Cost {
   readonly delta: Delta
 }
 
-/** But for items: they come in chunks that are read whole, so a chunk is the bound, not the list. */
+/** Except items: they come in chunks that are read as a whole, so a chunk is the bound, not the list. */
 const READ = ['runs', 'instances', 'slots', 'slotsWith', 'topSlot', 'results', 'resultsAt', 'ran', 'placesAt'] as const
 
 function costOf(rounds: number, loaded: Loaded, delta: Delta): Cost {
@@ -59,7 +59,7 @@ async function costsOf(d: Drive, work: () => Promise<unknown>): Promise<readonly
     const decide: typeof params.decide = (loaded) => {
       rounds++
       const decided = params.decide(loaded)
-      // The last word is what is written: a store may ask again after a conflict.
+      // The last decision is the one written: a store may decide again after a conflict.
       if ('delta' in decided) cost = costOf(rounds, loaded, decided.delta)
       return decided
     }
@@ -91,7 +91,7 @@ describe.each(PLACES)('the cost of a list on $name', (place) => {
     return d.claimOne()
   }
 
-  it('an item that ends costs the same in a list of 300 and of 5,000, at its beginning and later', async () => {
+  it('an item that ends costs the same in lists of 300 and of 5,000, at the beginning and later', async () => {
     const one = async (n: number, after: number): Promise<Cost> => {
       const id = await d.start({ net: net([node('l', ['z'], { work: list() }), node('z')]), input: { n } })
       const w = await endMany(after)
@@ -118,7 +118,7 @@ describe.each(PLACES)('the cost of a list on $name', (place) => {
   it.each<[string, Partial<Net>]>([
     ['carries about what it is given', {}],
     ['keeps aside what is long', { inlineBytes: 4096 }],
-  ])('what 500 items share is written once, in a net that %s', async (_, rest) => {
+  ])('arguments shared by 500 items are written once, in a net that %s', async (_, rest) => {
     const work = list({ items: 'range(500) | list', shared: { text: '{{ input.text }}' }, maxInFlight: 200 })
     const whole = net([node('l', [], { work })], rest)
     let id = ''
@@ -136,7 +136,7 @@ describe.each(PLACES)('the cost of a list on $name', (place) => {
     expect(sum(runs.map(({ payload }) => payload.length))).toBeLessThan(500 * 60)
     const slots = await d.store.read.slots({ instanceId: id, prefix: '' as SlotPrefix })
     expect(slots.filter(({ key }) => key.startsWith('x:'))).toHaveLength(1)
-    // The input has it as well.
+    // The input contains it as well.
     expect(sum(slots.map(({ value }) => value.length))).toBeLessThan(2 * SHARED.length + 2000)
     // Nor is it read again for the items that are issued later.
     expect(costs.length).toBeGreaterThan(2)
@@ -167,7 +167,7 @@ describe.each(PLACES)('the cost of a list on $name', (place) => {
     return { costs: await costsOf(d, () => d.succeed(last, { ok: true })), id }
   }
 
-  it('when it closes, its results are read and put together once, however many expressions name them', async () => {
+  it('when it closes, its results are read and collected once, however many expressions refer to them', async () => {
     const n = 500
     const many = closing(
       'test',
@@ -192,7 +192,7 @@ describe.each(PLACES)('the cost of a list on $name', (place) => {
     ['test', "event.status == 'succeeded' and event.ok and event.node == 'l'"],
     ['playbook', "event.name == 'loop.done' and event.status == 'success' and output.status == 'ok'"],
   ])(
-    'a guard of a %s net that names only how it ended reads no result',
+    'a guard of a %s net that refers only to its outcome reads no result',
     async (dialect, when) => {
       const { costs, id } = await close(closing(dialect, [arc('z', { when })]), 300)
       expect(costs).toHaveLength(1)

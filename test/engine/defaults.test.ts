@@ -1,4 +1,4 @@
-/** What an instance is given is laid over the defaults of its net, wherever it begins. */
+/** The input of an instance is merged over the defaults of its net, however it is started. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { withDefaults } from '../../src/engine/fold/instance/input-defaults.ts'
 import { netHash } from '../../src/kernel/hash.ts'
@@ -6,7 +6,7 @@ import { SLOT } from '../../src/net/slots.ts'
 import { Drive, net, node, ONCE, PLACES } from './drive.ts'
 
 describe('defaults', () => {
-  it('maps are merged at every depth, anything else that was given replaces its default', () => {
+  it('maps are merged at every depth, any other given value replaces its default', () => {
     const defaults = { a: 1, list: [1, 2], map: { x: 1, y: { z: 1 } }, gone: 'x' }
     expect(withDefaults(defaults, { list: [3], map: { y: { w: 2 }, q: 1 }, gone: null, own: 0 })).toEqual({
       a: 1,
@@ -21,7 +21,7 @@ describe('defaults', () => {
     expect(withDefaults(undefined, { a: 1 })).toEqual({ a: 1 })
   })
 
-  it('a key called __proto__ is a key', () => {
+  it('a key called __proto__ is an ordinary key', () => {
     const given = JSON.parse('{"__proto__": {"sly": true}, "a": {"__proto__": {"sly": true}}}')
     const merged = withDefaults({ a: { b: 1 } }, given) as Record<string, unknown>
     expect(({} as Record<string, unknown>)['sly']).toBeUndefined()
@@ -46,7 +46,7 @@ describe.each(PLACES)('defaults of the input on $name', (place) => {
   }
   const withInput = net([node('a', [], { retry: ONCE })], { input: { host: 'x', opts: { deep: 1, more: 2 } } })
 
-  it('at the start of a root, of a child, and when it is retried with another input', async () => {
+  it('apply at the start of a root, of a child, and in a retry with another input', async () => {
     expect(await input(await d.start({ net: withInput }))).toEqual({ host: 'x', opts: { deep: 1, more: 2 } })
     const id = await d.start({ net: withInput, input: { opts: { deep: 5 } } })
     expect(await input(id)).toEqual({ host: 'x', opts: { deep: 5, more: 2 } })

@@ -1,4 +1,4 @@
-/** Drives an engine by hand: a session that claims and reports on command, a clock that moves when told. */
+/** Drives an engine by hand: a session that claims and reports on request, and a clock that the test moves. */
 
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { Engine } from '../../src/engine/engine.ts'
@@ -17,7 +17,7 @@ export interface Place {
   readonly open: () => Promise<{ readonly url: string; readonly drop: () => Promise<void> }>
 }
 
-/** Both stores; Postgres is left out only where no server could be had, which the test run reports. */
+/** Both stores; Postgres is left out only if no server is available, which the test run reports. */
 export const PLACES: readonly Place[] = [
   { name: 'sqlite', open: async () => ({ url: 'sqlite::memory:', drop: async () => {} }) },
   ...(postgresUrl() === null ? [] : [{ name: 'postgres', open: freshDatabase }]),
@@ -31,7 +31,7 @@ export class Drive {
   session: Session
   readonly stopped: string[] = []
   readonly delivered: Delivery[] = []
-  /** Claimed or delivered; a driver never forgets what it holds. */
+  /** Claimed or delivered; a driver never forgets the runs it holds. */
   readonly held = new Set<string>()
   room = 0
   #offset = 0
@@ -91,7 +91,7 @@ export class Drive {
     await this.#drop()
   }
 
-  /** Moves the clock and lets time do its work. */
+  /** Moves the clock and runs everything that becomes due. */
   async pass(ms: number): Promise<void> {
     this.#offset += ms
     await this.store.moveClock(this.#offset)
@@ -141,13 +141,13 @@ export class Drive {
     return Object.fromEntries([...results].map(([k, v]) => [k, v === null ? null : JSON.parse(v)]))
   }
 
-  /** Its context, as it stands. */
+  /** Its current context. */
   async context(id: string): Promise<Record<string, unknown>> {
     const slots = await this.store.read.slots({ instanceId: id, prefix: SLOT.context.prefix })
     return Object.fromEntries(slots.map(({ key, value }) => [key.slice(2), JSON.parse(value)]))
   }
 
-  /** What was told of an instance, by type of event. */
+  /** The published events of an instance, by type. */
   async told(id: string, type: string): Promise<{ readonly node: string | null; readonly data: any }[]> {
     const events = await this.store.read.instanceEvents({ instanceId: id, afterSeq: 0, limit: 1000 })
     const own = events.filter((event) => event.type === type)
@@ -158,7 +158,7 @@ export class Drive {
     return (await this.engine.view(id))?.error?.code ?? null
   }
 
-  /** Works until nothing is claimable; `answer` says what each run returns or throws. */
+  /** Works until nothing is claimable; `answer` determines what each run returns or throws. */
   async work(answer: (delivery: Delivery) => Json | Error = () => null): Promise<string[]> {
     const done: string[] = []
     for (;;) {

@@ -1,4 +1,4 @@
-/** What a template names is there when it is rendered, however much of it must be loaded first. */
+/** Values used by a template are loaded before it is rendered, however much that is. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc } from '../../src/net/net.ts'
@@ -32,7 +32,7 @@ describe.each(PLACES)('facts of templates on $name', (place) => {
     expect(JSON.parse(seen.at(-1) as string)).toEqual({ before: { by: 'y' } })
   })
 
-  it('asks for all the results of a wide join at once', async () => {
+  it('requests all the results of a wide join at once', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `n${i}`)
     const args = Object.fromEntries(names.map((name) => [name, `{{ results.${name} }}`]))
     const join = node('join', [], { join: 'count', work: run('join', { args }) })
@@ -56,7 +56,7 @@ describe.each(PLACES)('facts of templates on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('what follows from work names that very work, though a later firing ended before it or with it', async () => {
+  it('the work after a firing uses the result of that firing, even if a later firing ended before it or with it', async () => {
     const arc = (to: string, args: Arc['args'] = null): Arc => ({ to, when: null, args, set: null })
     const both = { mode: 'every', scope: null, arcs: [arc('n', { k: 1 }), arc('n', { k: 2 })] } as const
     const whole = net([
@@ -77,7 +77,7 @@ describe.each(PLACES)('facts of templates on $name', (place) => {
     }
   })
 
-  it('an error without a category counts as the agent’s own where categories decide', async () => {
+  it('an error without a category counts as the agent’s own where categories matter', async () => {
     const retry = { ...ONCE, maxAttempts: 3 }
     const tried = async (retryOn: readonly string[]): Promise<number> => {
       const id = await d.start({ net: net([node('a', [], { retry: { ...retry, retryOn } })]) })

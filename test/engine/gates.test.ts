@@ -1,4 +1,4 @@
-/** Gates with people: who may decide, how many it takes, what they must say, and what time does to it. */
+/** Gates for people: who may vote, the quorum, the form of the answer, and deadlines. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
 import { netHash } from '../../src/kernel/hash.ts'
@@ -25,7 +25,7 @@ for (const place of PLACES) {
   describe(`gates with people on '${place.name}'`, () => {
     let d: Drive
     beforeEach(async () => {
-      // No sweep but those that a test asks for.
+      // Sweeps only when a test requests it.
       d = await Drive.open(place, { pollMs: 3_600_000 })
     })
     afterEach(() => d.close())
@@ -52,7 +52,7 @@ for (const place of PLACES) {
         .map(({ type, actor, data }) => ({ type, actor, data: data === null ? null : JSON.parse(data) }))
     }
 
-    it('a gate that asks for nothing is decided by the first who answers, named or not', async () => {
+    it('a gate without requirements is decided by the first vote, named or anonymous', async () => {
       const gate = await open({})
       await gate.approve(null, { answer: 7, reason: 'fine' })
       expect(await gate.look()).toMatchObject({ state: 'approved', answer: '7', answeredBy: null, reason: 'fine' })
@@ -79,7 +79,7 @@ for (const place of PLACES) {
       expect(await d.results(gate.id)).toMatchObject({ ok: 3 })
     })
 
-    it('is rejected as soon as the quorum can no longer be reached, and by the first rejection if the number of voters is not given', async () => {
+    it('is rejected as soon as the quorum cannot be reached any more, and by the first rejection if the number of voters is not given', async () => {
       const gate = await open({ quorum: 2, of: 3 })
       await gate.reject('ann')
       expect(await d.state(gate.id)).toBe('waiting')
@@ -107,7 +107,7 @@ for (const place of PLACES) {
       expect(await gate.look()).toEqual(before)
     })
 
-    it('only those named and only those with one of the roles may vote', async () => {
+    it('only named voters, and only voters with one of the roles, may vote', async () => {
       const named = await open({ of: ['ann', 'bob'], quorum: 2, roles: ['ops', 'dev'] })
       await expect(named.approve('cid', { roles: ['ops'] })).rejects.toMatchObject({
         code: 'denied',
@@ -125,7 +125,7 @@ for (const place of PLACES) {
       expect((await d.engine.gate(named.gateId))?.standing).toMatchObject({ missing: ['ann'], approvals: 1, quorum: 2 })
     })
 
-    it('the initiator may not approve their own gate, nor the person who retried it', async () => {
+    it('the initiator may not approve their own gate, nor may the person who retried the workflow', async () => {
       const gate = await open({ excludeInitiator: true }, {}, 'ann')
       for (const name of ['ann', 'ann (unverified)']) {
         await expect(gate.approve(name)).rejects.toMatchObject({
@@ -144,7 +144,7 @@ for (const place of PLACES) {
       expect(await d.work()).toEqual(['after'])
     })
 
-    it('the initiator of the outermost workflow is the one of those nested in it, attached or detached', async () => {
+    it('nested workflows, attached or detached, have the initiator of the outermost one', async () => {
       for (const mode of ['attached', 'detached'] as const) {
         const inner = gated({ excludeInitiator: true })
         const work = { kind: 'child', net: netHash(inner), mode, input: null } as const
@@ -162,7 +162,7 @@ for (const place of PLACES) {
       }
     })
 
-    it('leaves the excluded initiator out of the count', async () => {
+    it('the excluded initiator does not count as a possible voter', async () => {
       const gate = await open({ excludeInitiator: true, of: ['ann', 'bob', 'cid'], quorum: 2 }, {}, 'ann')
       const standing = (await d.engine.gate(gate.gateId))?.standing
       expect(standing).toMatchObject({ seats: 2, missing: ['bob', 'cid'], excluded: ['ann'] })
@@ -245,7 +245,7 @@ for (const place of PLACES) {
       })
     })
 
-    it('escalates with no worker alive: the roles widen at each stage and an event records it', async () => {
+    it('escalates without a running worker: the roles widen at each stage and an event records it', async () => {
       const escalate = [{ after: 10_000, roles: ['lead'] }, { after: 20_000 }, { after: 30_000, roles: ['cto', 'ceo'] }]
       const gate = await open({ roles: ['ops'], of: ['ann'], escalate }, { timeoutMs: 60_000 })
       await expect(gate.approve('lea', { roles: ['lead'] })).rejects.toMatchObject({ code: 'denied' })
@@ -265,7 +265,7 @@ for (const place of PLACES) {
       expect(await d.state(gate.id)).not.toBe('waiting')
     })
 
-    it('a gate past its deadline is decided and escalates no more', async () => {
+    it('a gate past its deadline is decided and does not escalate any more', async () => {
       const gate = await open({ escalate: [{ after: 1_000, roles: ['lead'] }] }, { timeoutMs: 5_000 })
       await d.pass(10_000)
       expect(await gate.look()).toMatchObject({ state: 'rejected', escalated: 0 })
@@ -322,7 +322,7 @@ for (const place of PLACES) {
       await other.close()
     })
 
-    it('wrong options are reported, all of them, when the net is started', async () => {
+    it('invalid options are reported, all of them, when the net is started', async () => {
       const wrong = {
         title: 1,
         form: { type: 'nothing' },
@@ -353,7 +353,7 @@ for (const place of PLACES) {
       expect(JSON.parse((await kept.look()).options)).toEqual({ title: 'Ship?', ours: { kept: true } })
     })
 
-    it('names and reasons that no audit trail should hold are refused', async () => {
+    it('invalid names and reasons are refused', async () => {
       const gate = await open({})
       await expect(gate.approve('a\nb')).rejects.toMatchObject({ code: 'invalid_request' })
       await expect(gate.approve('')).rejects.toMatchObject({ code: 'invalid_request' })

@@ -1,4 +1,4 @@
-/** Work that governance forbids: people are asked, and what they say decides whether it is done after all. */
+/** Work that governance forbids: a gate asks people, and their decision determines whether it runs after all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { GateRow, RunRow } from '../../src/model/rows.ts'
@@ -72,7 +72,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await s.run(runId)).toMatchObject({ status: 'failed', attempt: 1 })
   })
 
-  it('approved, the same run is done again under its id and key, from its first attempt, and the workflow continues', async () => {
+  it('when approved, the same run is executed again under its id and key, from its first attempt, and the workflow continues', async () => {
     const { id, runId, delivery, gate } = await blocked()
     await decide(gate, true)
     expect(await d.state(id)).toBe('running')
@@ -88,7 +88,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect((await d.store.read.runHistory(runId)).find((e) => e.type === 'redriven')?.actor).toBe('ann')
   })
 
-  it('forbidden a second time, people are asked again, at another gate', async () => {
+  it('when it is forbidden again, another gate opens', async () => {
     const { id, runId, gate } = await blocked()
     await decide(gate, true)
     await d.fail(await d.claimOne(), { ...FORBIDDEN, message: 'still personal' })
@@ -104,7 +104,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('rejected with abort, the workflow fails with the governance error, and who upheld it', async () => {
+  it('when rejected with abort, the workflow fails with the governance error, and the voter is recorded', async () => {
     const { id, gate } = await blocked()
     await decide(gate, false, 'bob', 'too risky')
     expect(await d.state(id)).toBe('failed')
@@ -116,7 +116,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('rejected with skip, the steps after it continue without its result', async () => {
+  it('when rejected with skip, the next steps continue without its result', async () => {
     const { id, gate } = await blocked({ onFailure: 'skip' })
     await decide(gate, false)
     expect(await d.work()).toEqual(['after'])
@@ -124,7 +124,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await told(id, 'node.skipped')).toMatchObject([{ code: 'pii', category: 'governance' }])
   })
 
-  it('rejected with compensate, what was done is undone, but not the step that was forbidden', async () => {
+  it('when rejected with compensate, completed steps are undone, but not the forbidden step', async () => {
     const { id, gate } = await blocked({ onFailure: 'compensate' })
     await decide(gate, false)
     expect(await d.state(id)).toBe('compensating')
@@ -142,7 +142,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     }
   })
 
-  it('the policy of the node does not retry what is forbidden, and attempts start again when it is allowed', async () => {
+  it('the policy of the node does not retry forbidden work, and attempts start again when it is approved', async () => {
     const { gate, runId } = await blocked({ retry: AGAIN })
     await decide(gate, true)
     const first = await d.claimOne()
@@ -169,7 +169,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     }
   })
 
-  it('only people whom the gate names may allow it, and not its initiator', async () => {
+  it('only people named by the gate may approve it, and not its initiator', async () => {
     const appeal = { ...ASKED, options: { roles: ['risk'], excludeInitiator: true } }
     const { id, gate } = await blocked({ appeal }, {}, 'zoe')
     const say = (actor: string, roles: string[]) =>
@@ -183,7 +183,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     await expect(say('cid', ['risk'])).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('work beside it continues while it is blocked, and then the instance waits', async () => {
+  it('parallel work continues while it is blocked, and then the instance waits', async () => {
     const parts = [node('fork', ['send', 'other'], { work: { kind: 'pass' } }), node('send', [], { appeal: ASKED })]
     const id = await d.start({ net: net([...parts, node('other')]) })
     const [send, other] = await d.claim(2)
@@ -196,7 +196,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('no answer in time: the deadline of the gate decides by its option', async () => {
+  it('without an answer the deadline of the gate decides by its option', async () => {
     const rejects = await blocked({ appeal: { ...ASKED, timeoutMs: 60_000 } })
     await d.pass(60_000)
     expect(await d.state(rejects.id)).toBe('failed')
@@ -210,7 +210,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(approves.id)).toBe('completed')
   })
 
-  it('cancelled while blocked, the gate is closed, the step counts as failed, and a late answer changes nothing', async () => {
+  it('when the workflow is cancelled, the gate is closed, the step counts as failed, and a late answer changes nothing', async () => {
     const { id, gate } = await blocked()
     await d.engine.cancelInstance({ id, actor: null })
     expect(await d.state(id)).toBe('cancelled')
@@ -222,7 +222,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('the deadline of the instance comes while it is blocked, and its policy follows', async () => {
+  it('the deadline of the instance passes while it is blocked, and its policy applies', async () => {
     const { id, gate } = await blocked({}, { timeoutMs: 3_600_000, onFailure: 'compensate' })
     await d.pass(3_600_000)
     expect((await d.store.read.gate(gate.id))?.state).toBe('closed')
@@ -230,7 +230,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('a parallel failure closes the gate: the forbidden work is not done', async () => {
+  it('a parallel failure closes the gate: the forbidden work is not executed', async () => {
     const id = await d.start({
       net: net([
         node('fork', ['send', 'other'], { work: { kind: 'pass' } }),
@@ -248,7 +248,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.store.read.instance(id)).toMatchObject({ failed: 2, open: 0, gates: 0 })
   })
 
-  it('forbidden while the instance drains, it has failed, and no gate opens', async () => {
+  it('a step that is forbidden while the instance drains has failed, and no gate opens', async () => {
     const id = await d.start({
       net: net([
         node('fork', ['send', 'other'], { work: { kind: 'pass' } }),
@@ -263,7 +263,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await told(id, 'gate.opened')).toEqual([])
   })
 
-  it('late and repeated reports of the forbidden start change nothing, before and after the decision', async () => {
+  it('late and repeated reports of the forbidden execution change nothing, before and after the decision', async () => {
     const { id, runId, delivery, gate } = await blocked()
     const picture = async () => [await s.run(runId), await events(d, id)]
     const before = await picture()
@@ -280,7 +280,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.results(id)).toMatchObject({ send: 'true' })
   })
 
-  it('the report that was forbidden is answered as recorded when it is sent again', async () => {
+  it('the forbidden report is answered as recorded when it is sent again', async () => {
     await d.start({ net: net([node('send', [], { appeal: ASKED })]) })
     const delivery = await d.claimOne()
     const error = { code: 'pii', message: 'no', category: 'governance' }
@@ -300,7 +300,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     await expect(d.engine.redrive({ runId, actor: 'op' })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('a run that was deleted meanwhile is handed out again when it is approved', async () => {
+  it('a run that was deleted in the meantime is handed out again when it is approved', async () => {
     const { runId, gate } = await blocked()
     await d.engine.deleteRun({ id: runId, actor: null })
     await decide(gate, true)
@@ -324,7 +324,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await told(id, 'gate.opened')).toEqual([])
   })
 
-  it('a retry of the failed workflow does the forbidden step again, and may ask again', async () => {
+  it('a retry of the failed workflow executes the forbidden step again, and may ask again', async () => {
     const { id, gate } = await blocked()
     await decide(gate, false)
     const again = await d.engine.retryInstance({ id, actor: null })
@@ -335,7 +335,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(again.id)).toBe('completed')
   })
 
-  it("in a nested workflow the gate is the nested one's, and the whole waits", async () => {
+  it('in a nested workflow the gate belongs to the nested one, and the parent waits', async () => {
     const inner = net([node('send', [], { appeal: ASKED })], { name: 'inner' })
     const child = { kind: 'child', net: netHash(inner), mode: 'attached', input: null } as const
     const id = await d.start({ net: net([node('part', ['after'], { work: child }), node('after')]), nets: [inner] })
@@ -347,7 +347,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect((await d.engine.view(id))?.error).toMatchObject({ code: 'pii', category: 'governance' })
   })
 
-  it('two firings of one step are forbidden and decided each for itself', async () => {
+  it('two firings of one step are forbidden and decided separately', async () => {
     const arcs = ['l', 'r'].map((key) => node(key, ['send'], { work: { kind: 'pass' } }))
     const forked = net([
       node('fork', ['l', 'r'], { work: { kind: 'pass' } }),
@@ -368,7 +368,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('ended by plain SQL, with the kind of its error in last_error, it is asked about and done again by plain SQL', async () => {
+  it('a step ended by plain SQL, with the kind of its error in last_error, opens a gate and is executed again by plain SQL', async () => {
     const go = await s.foreign()
     const id = await d.start({ net: net([node('send', [], { appeal: ASKED, retry: ONCE })]) })
     const claimed = await go.claimed()
@@ -387,7 +387,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(await d.results(id)).toEqual({ send: 'sent' })
   })
 
-  it('last_error written by plain SQL is only read as an error if it is one that can be stored', async () => {
+  it('last_error written by plain SQL is read as an error only if it can be stored as one', async () => {
     const go = await s.foreign()
     for (const text of [
       '{ not json',
@@ -403,7 +403,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     }
   })
 
-  it('plain SQL cannot make a success of what is being decided', async () => {
+  it('plain SQL cannot set a run to succeeded while a decision is pending', async () => {
     const { id, runId } = await blocked()
     const go = await s.foreign()
     await go.succeed(runId, 'forged').catch(() => null)
@@ -433,7 +433,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(JSON.parse((await s.run(runId)).result as string)).toBe('sent')
   })
 
-  it('a lease over HTTP that reports it is answered with the ended run, and gets the same run again once it is approved', async () => {
+  it('a worker over HTTP that reports it gets the ended run as answer, and the same run again once it is approved', async () => {
     const id = await d.start({ net: net([node('send', [], { appeal: ASKED, retry: AGAIN })]) })
     const fetch = () =>
       d.engine.leases.fetch({
@@ -448,7 +448,7 @@ describe.each(SHARED)('governance on $name', (place) => {
       })
     const [run] = await fetch()
     const error = { code: 'pii', message: 'no', category: 'governance' }
-    // Even a worker that asks for another try.
+    // Even for a worker that requests another attempt.
     const outcome = { kind: 'failed' as const, error, how: 'retry' as const }
     const [settled] = await d.engine.leases.settle([{ runId: run!.id, holder: 'w1', attempt: 1, outcome }])
     expect(settled).toMatchObject({ run: { id: run!.id, status: 'failed' }, retryDelayMs: null })
@@ -457,7 +457,7 @@ describe.each(SHARED)('governance on $name', (place) => {
     expect(again).toMatchObject({ id: run!.id, attempt: 0 })
   })
 
-  it('a net whose appeal makes no sense is refused, with its place', async () => {
+  it('a net with an invalid appeal is refused, with its path', async () => {
     const options = { quorum: 3, of: 2 }
     await expect(d.start({ net: net([node('send', [], { appeal: { ...ASKED, options } })]) })).rejects.toThrow(
       /nodes\.send\.appeal\.options\.quorum/,

@@ -1,4 +1,6 @@
-/** Workers driven by hand: a session that claims and reports when told, a fetch over leases, and plain SQL beside them. */
+/**
+ * Workers driven by hand: a session that claims and reports on request, a fetch over leases, and plain SQL beside them.
+ */
 import pg from 'pg'
 import { afterEach } from 'vitest'
 import type { EngineApi } from '../../src/engine/api.ts'
@@ -6,7 +8,7 @@ import { openDatabase } from '../../src/store/sqlite/driver.ts'
 import type { Delivery, Reply, Session } from '../../src/worker/port.ts'
 import type { Stage } from '../sdk/stores.ts'
 
-/** Nothing but wake-ups moves work: a backstop that came in time would hide a lost one. */
+/** Only wake-ups move work: a timely backstop would hide a lost wake-up. */
 export const NO_POLL = { pollMs: 60_000, heartbeatMs: 60_000, sessionTtlMs: 600_000 }
 
 let reports = 0
@@ -48,12 +50,12 @@ export class Hand {
     return claimed
   }
 
-  /** Tells that a run has begun. */
+  /** Reports that a run has begun. */
   async begin({ runId, epoch }: Delivery): Promise<void> {
     await (this.#session as Session).started([{ runId, epoch, at: Date.now() }])
   }
 
-  /** As if it had never held the run. */
+  /** Returns the run as if it had never been held. */
   drop({ runId }: Delivery): void {
     this.#held.delete(runId)
   }
@@ -62,12 +64,12 @@ export class Hand {
     return (await this.claim(limit)).map((delivery) => delivery.type).sort()
   }
 
-  /** Ends a run; gives the next one, if it was handed over. */
+  /** Ends a run; returns the next one, if it was handed over. */
   async succeed(delivery: Delivery, wantNext = true): Promise<Delivery | null> {
     return (await this.report(delivery, wantNext)).next
   }
 
-  /** The same, with all of the reply. */
+  /** The same, with the complete reply. */
   async report(delivery: Delivery, wantNext = true): Promise<Reply> {
     const reply = await (this.#session as Session).settle({
       delivery,
@@ -87,7 +89,7 @@ afterEach(async () => {
   for (const client of clients.splice(0)) await client.end()
 })
 
-/** Plain SQL of somebody who knows nothing of Petrel. */
+/** Plain SQL by a client independent of Petrel. */
 export async function plainSql(stage: Stage): Promise<(text: string) => Promise<readonly any[]>> {
   const url = await stage.url()
   if (stage.kind === 'sqlite') {

@@ -1,4 +1,4 @@
-/** Instances that wait to be started. */
+/** Instances that are created without being started. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import { SLOT } from '../../src/net/slots.ts'
@@ -17,7 +17,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
 
   const two = net([node('a', ['b']), node('b')], { timeoutMs: 60_000 })
 
-  it('an instance created with start: false exists with its input, and none of its work is due', async () => {
+  it('an instance created with start: false exists with its input, and none of its work is pending', async () => {
     const id = await d.start({ net: two, input: { order: 7 }, literals: { a: { args: 'x' } }, start: false })
     expect(await row(d, id)).toMatchObject({ state: 'idle', phase: 'forward', deadlineAt: null, open: 0, live: 0 })
     expect(await events(d, id)).toEqual(['instance.created'])
@@ -28,7 +28,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('idle has no end: no deadline runs, however long it takes until it is started', async () => {
+  it('an instance can be idle indefinitely: its deadline does not run before it is started', async () => {
     const id = await d.start({ net: two, start: false })
     await d.pass(10 * 365 * 86_400_000)
     expect(await d.state(id)).toBe('idle')
@@ -57,7 +57,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     await d.work()
   })
 
-  it('the deadline of what starts at once runs from its creation', async () => {
+  it('the deadline of an instance that starts at once runs from its creation', async () => {
     const id = await d.start({ net: two })
     const { createdAt, deadlineAt } = await row(d, id)
     expect(deadlineAt).toBe(createdAt + 60_000)
@@ -96,12 +96,12 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     })
   })
 
-  it('starting one that does not exist is not found', async () => {
+  it('starting an unknown instance is not found', async () => {
     const id = '0190a000-0000-7000-8000-000000000000'
     await expect(d.engine.startInstance({ id, actor: null })).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('a cancel ends an idle one at once; it cannot be started any more', async () => {
+  it('a cancel ends an idle one at once, and it cannot be started any more', async () => {
     const id = await d.start({ net: two, start: false })
     await d.engine.cancelInstance({ id, actor: 'ada' })
     expect(await row(d, id)).toMatchObject({ state: 'cancelled', outcome: 'cancelled' })
@@ -111,7 +111,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     })
   })
 
-  it('a cancelled idle one can be retried: the new instance begins', async () => {
+  it('a cancelled idle one can be retried: the new instance starts', async () => {
     const id = await d.start({ net: two, input: 'old', start: false })
     await d.engine.cancelInstance({ id, actor: null })
     const again = await d.engine.retryInstance({ id, actor: null })
@@ -119,7 +119,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     await d.work()
   })
 
-  it('the context of an idle one may be set before it starts', async () => {
+  it('the context of an idle one can be changed before it starts', async () => {
     const id = await d.start({ net: net([node('a')]), start: false })
     await d.engine.patchContext({ instanceId: id, set: { go: true }, actor: null })
     expect(await d.state(id)).toBe('idle')
@@ -130,7 +130,7 @@ describe.each(PLACES)('idle instances on $name', (place) => {
     expect(await d.work()).toEqual(['a'])
   })
 
-  it('start keys and names hold for idle ones too: a second start with the key answers with the first', async () => {
+  it('start keys and names apply to idle ones too: a second start with the key returns the first', async () => {
     const first = await d.engine.start([{ net: two, startKey: 'order-7', names: ['n-7'], start: false }])
     const second = await d.engine.start([{ net: two, startKey: 'order-7' }])
     expect(second).toEqual([{ id: first[0]?.id, created: false }])

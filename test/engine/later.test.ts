@@ -1,4 +1,4 @@
-/** Work that goes on at another time: nothing has failed, nothing is held meanwhile, one clock goes on. */
+/** Work that continues at a later time: it has not failed, is not held in the meantime, and keeps its clock. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/net/net.ts'
 import { SLOT } from '../../src/net/slots.ts'
@@ -32,14 +32,14 @@ describe.each(PLACES)('later on $name', (place) => {
   const told = async (id: string, type: string): Promise<Json[]> =>
     (await d.store.read.runHistory(id)).filter((e) => e.type === type).map((e) => JSON.parse(e.data ?? 'null') as Json)
 
-  it('comes back when it is due, on the same attempt', async () => {
+  it('is pending again when it is due, on the same attempt', async () => {
     const [made] = await d.engine.enqueue([{ type: 'x', payload: null, maxAttempts: 1 }])
     const first = await d.claimOne()
     const before = await d.store.now()
     expect(await later(first, 5000, { notes: '[{"waits":"for the bank"}]' })).toMatchObject({ status: 'recorded' })
     const row = await get(first.runId)
     expect(row).toMatchObject({ status: 'pending', attempt: 0, deliveries: 0, epoch: 1, leasedBy: null, error: null })
-    // Another process's clock is known to a millisecond or two.
+    // Another process knows the clock to within a millisecond or two.
     expect(Math.abs(row.runAt - before - 5000)).toBeLessThan(1000)
     expect(await d.claim()).toEqual([])
     await d.pass(5100)
@@ -69,12 +69,12 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await d.session.loadCheckpoint(second)).toMatch(/"page": ?3/)
   })
 
-  it('killed between checkpoint and report, it is tried again and finds the checkpoint', async () => {
+  it('killed between checkpoint and report, it is retried and finds the checkpoint', async () => {
     await d.engine.enqueue([{ type: 'x', payload: null, retry: { ...ONCE, maxAttempts: 3 } }])
     const first = await d.claimOne()
     await d.session.started([{ runId: first.runId, epoch: first.epoch, at: Date.now() }])
     await d.session.checkpoint(first, '{"page":3}')
-    // Nobody beats for it any more.
+    // No heartbeats for it any more.
     const dead = d.session
     d.session = await d.newSession({ name: 'another' })
     await d.pass(11_000)
@@ -83,7 +83,7 @@ describe.each(PLACES)('later on $name', (place) => {
     const second = await d.claimOne()
     expect(await d.session.loadCheckpoint(second)).toMatch(/"page": ?3/)
     await later(second, 0)
-    // What the killed one had on its way comes too late.
+    // Reports by the killed worker come too late.
     const late = { delivery: first, reportId: 'late', startedAt: null, wantNext: false }
     expect(await dead.settle({ ...late, outcome: { kind: 'later', delayMs: 60_000 } })).toMatchObject({
       status: 'stale',
@@ -91,7 +91,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect((await d.claimOne()).attempt).toBe(2)
   })
 
-  it('as often as it likes: neither attempts nor deliveries run out', async () => {
+  it('may be repeated without limit: neither attempts nor deliveries run out', async () => {
     const [made] = await d.engine.enqueue([{ type: 'x', payload: null, maxAttempts: 1 }])
     for (let i = 0; i < 25; i++) await later(await d.claimOne(), 0)
     expect(await get(made?.id as string)).toMatchObject({ status: 'pending', attempt: 0, deliveries: 0, epoch: 25 })
@@ -113,7 +113,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect((await get(made?.id as string)).deliveries).toBe(0)
   })
 
-  it('the same report again changes nothing, and one of an old lease neither', async () => {
+  it('the same report again changes nothing, and neither does one of an old lease', async () => {
     await d.engine.enqueue([{ type: 'x', payload: null }])
     const first = await d.claimOne()
     await later(first, 1000, { reportId: 'the one' })
@@ -124,7 +124,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await told(first.runId, 'returned')).toHaveLength(1)
   })
 
-  it('gives up its room under a limit while it waits', async () => {
+  it('releases its place under a limit while it waits', async () => {
     await d.engine.setLimit({ key: 'key:one', maxConcurrent: 1 })
     await d.engine.enqueue([1, 2].map((n) => ({ type: 'x', payload: n, limitKey: 'one' })))
     const first = await d.claimOne()
@@ -137,7 +137,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect((await d.claimOne()).runId).toBe(first.runId)
   })
 
-  it('one clock over all attempts continues over it', async () => {
+  it('a clock over all attempts continues across it', async () => {
     const timeout = { ms: 10_000, per: 'node' } as const
     const id = await d.start({ net: net([node('a', [], { timeout, retry: ONCE })]) })
     const first = await d.claimOne()
@@ -184,7 +184,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('a cancelled workflow ends with it', async () => {
+  it('a cancelled workflow cancels it', async () => {
     const id = await d.start({ net: net([node('a')]) })
     const a = await d.claimOne()
     await d.engine.cancelInstance({ id, actor: null })
@@ -204,7 +204,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect((await d.claimOne()).runId).toBe(first.runId)
   })
 
-  it('keeps its workflow going, which ends with it', async () => {
+  it('keeps its workflow running, which ends with it', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')]) })
     await later(await d.claimOne(), 1000)
     expect(await d.state(id)).toBe('running')
@@ -213,7 +213,7 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('in a workflow that is ending it does not come back', async () => {
+  it('in a workflow that is ending it is not resumed', async () => {
     const work = [node('a'), node('b', [], { retry: ONCE })]
     const id = await d.start({ net: net(work, { entry: ['a', 'b'] }) })
     const both = await d.claim()
@@ -225,13 +225,13 @@ describe.each(PLACES)('later on $name', (place) => {
     expect(await d.state(id)).toBe('failed')
   })
 
-  it('is not counted as retried', async () => {
+  it('is not counted as a retry', async () => {
     await d.engine.enqueue([{ type: 'x', payload: null }])
     await later(await d.claimOne(), 0)
     expect(d.engine.counters()).toMatchObject({ retried: 0, failed: 0 })
   })
 
-  it('holders of a lease of their own may ask for it too', async () => {
+  it('workers over HTTP may request it too', async () => {
     const [made] = await d.engine.enqueue([{ type: 'x', payload: null, maxAttempts: 1 }])
     const asked = { queues: null, types: null, limit: 1, holder: 'http', runtime: null, tenant: null, waitMs: 0 }
     const fetch = () => d.engine.leases.fetch({ ...asked, leaseMs: () => 60_000 })

@@ -1,4 +1,4 @@
-/** Lists: what they collect, what their items are given, and that a list which fires again mixes nothing. */
+/** Lists: their collected results, the arguments of their items, and separate firings of one list. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, EachWork, Json, Node } from '../../src/net/net.ts'
@@ -32,7 +32,7 @@ describe.each(PLACES)('lists on $name', (place) => {
 
   const given = (payload: string): any => JSON.parse(payload)
 
-  it('a list gives its results in order, with how many there were', async () => {
+  it('a list returns its results in order, with their number', async () => {
     const seen: any[] = []
     const id = await d.start({
       net: net([node('l', ['z'], { work: list('input.xs') }), last('z', { all: '{{ l }}' })]),
@@ -48,7 +48,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect((await d.results(id)).l).toEqual(all)
   })
 
-  it('an empty one is done at once and has an empty result', async () => {
+  it('an empty one ends at once and has an empty result', async () => {
     const id = await d.start({ net: net([node('l', ['z'], { work: list('[]') }), last('z', { all: '{{ l }}' })]) })
     const z = await d.claimOne()
     const nothing = { results: [], stats: { total: 0, success: 0, failed: 0 } }
@@ -69,7 +69,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect([await d.state(id), (await d.store.read.instance(id))?.outcome]).toEqual(['completed', 'success'])
   })
 
-  it('one that fails fast issues nothing more, lets end what runs, and then fails with what it has', async () => {
+  it('one that fails fast issues nothing more, lets running items end, and then fails with their results', async () => {
     const work = list('[0, 1, 2, 3, 4, 5]', { maxInFlight: 2 })
     const failed = { mode: 'first', scope: null, arcs: [arc('z', 'event.status == "failed"')] } as const
     const id = await d.start({
@@ -89,7 +89,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('an expression may give how many are open at a time', async () => {
+  it('an expression may determine how many are open at a time', async () => {
     const work = list('range(5) | list', { maxInFlight: 'input.width' })
     const three = await d.start({ net: net([node('l', [], { work })]), input: { width: 3 } })
     const open = await d.claim()
@@ -103,7 +103,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     }
   })
 
-  it('what items share is kept once; each is given it by reference, with its own', async () => {
+  it('shared arguments are stored once; each item receives them by reference, with its own', async () => {
     const work = list('[1, 2]', {
       as: 'row',
       body: run('item', { args: { own: '{{ row * 10 }}', where: '{{ item }}' } }),
@@ -122,7 +122,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect(JSON.parse(slot?.value as string)).toEqual({ big: 'x'.repeat(100) })
   })
 
-  it('one that fires again gives what its latest firing gave, and nothing of those before', async () => {
+  it('one that fires again returns the results of its latest firing only', async () => {
     const again = {
       mode: 'first',
       scope: null,
@@ -169,7 +169,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     for (const run of first) await d.succeed(run, ++n)
     const [one, two] = await d.claim()
     await d.succeed(one as never, ++n)
-    // One has ended and one has not: nothing of the three before.
+    // One has ended and one has not: no results of the first three.
     expect((await d.results(id)).l).toEqual({ 0: 4 })
     await d.succeed(two as never, ++n)
     const z = await d.claimOne()
@@ -201,7 +201,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect((await d.results(id)).l).toEqual(all)
   })
 
-  it('items that end together ask for what comes next at once', async () => {
+  it('items that end together create the next items in one transaction', async () => {
     const work = list('range(200) | list', { maxInFlight: 50 })
     const id = await d.start({ net: net([node('l', [], { work })]) })
     const many = await d.claim()
@@ -223,7 +223,7 @@ describe.each(PLACES)('lists on $name', (place) => {
     expect((await d.results(id)).l).toMatchObject({ stats: { total: 200, success: 200, failed: 0 } })
   })
 
-  it('items that succeeded while the instance stopped at a doubt all count when it is resumed', async () => {
+  it('items that succeeded while the instance was stopped all count when it is resumed', async () => {
     const work = list('', { items: null, body: null, maxInFlight: null, failFast: false })
     const quick = { run: { type: 'item', timeoutMs: 1000, retry: ONCE } }
     const id = await d.start({

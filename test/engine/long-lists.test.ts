@@ -1,4 +1,4 @@
-/** Lists whose results are long: who needs only their numbers reads no item, and nobody gathers more than is safe. */
+/** Lists with large results: expressions over their counts read no item, and no more is loaded than is safe. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LIST_BYTES } from '../../src/model/queries/firings.ts'
 import type { Loaded } from '../../src/model/transaction.ts'
@@ -34,7 +34,7 @@ describe.each(PLACES)('long lists on $name', (place) => {
     await d.close()
   })
 
-  /** Counts the transactions that gathered the results of a list. */
+  /** Counts the transactions that loaded the results of a list. */
   function gathered(): { readonly times: number } {
     const found = { times: 0 }
     const transact = d.store.transact.bind(d.store) as Drive['store']['transact']
@@ -55,7 +55,7 @@ describe.each(PLACES)('long lists on $name', (place) => {
     ['l.stats.success == 2 and l.results | length == 2', false],
     ['l["stats"].success == 2', true],
     ['l.stats.success == 2 and l is defined', false],
-  ])('%s gathers no results: %s', async (when, without) => {
+  ])('%s loads no results: %s', async (when, without) => {
     const found = gathered()
     const z = node('z', [], { work: run('z', { args: { n: '{{ l.stats.total }}' } }) })
     const id = await d.start({ net: net([list([{ when }]), z]), input: { xs: [1, 2] } })
@@ -69,7 +69,7 @@ describe.each(PLACES)('long lists on $name', (place) => {
     expect(found.times === 0).toBe(without)
   })
 
-  it('a step that comes later reads the numbers of a list, and nothing of its items, each time it is begun', async () => {
+  it('a later step reads the counts of a list, and none of its items, each time it is started', async () => {
     const found = gathered()
     const again = { mode: 'first', scope: null, arcs: [{ to: 'z', when: 'z < 4', args: null, set: null }] } as const
     const z = node('z', [], { work: run('z', { args: { n: '{{ l.stats.total }}' } }), next: again })
@@ -80,7 +80,7 @@ describe.each(PLACES)('long lists on $name', (place) => {
     expect(found.times).toBe(0)
   })
 
-  it('fails an expression that names more than can be gathered, and shows all but the results', async () => {
+  it('fails an expression that requires more than can be loaded, and shows everything except the results', async () => {
     const named = { to: 'z', when: 'l.results | length > 0' }
     const quiet = { to: 'z', when: null }
     const nets = [named, quiet].map((arc) => net([list([arc]), node('z')]))
@@ -95,7 +95,7 @@ describe.each(PLACES)('long lists on $name', (place) => {
     expect((await d.results(second)).l).toEqual({ results: null, results_omitted: expect.any(String), stats })
   })
 
-  it('gathers what just fits', async () => {
+  it('loads results up to the limit', async () => {
     const id = await d.start({
       net: net([list([{ when: 'l.results | length > 0' }]), node('z')]),
       input: { xs: numbers(MANY - 2) },

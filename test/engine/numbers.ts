@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 
-/** The number of each run that has ended is that of the line of the history that records its end. */
+/** The number of each ended run equals that of the event that records its end. */
 export async function expectNumbered(store: Store, instanceId: string): Promise<void> {
   const events = await store.read.instanceEvents({ instanceId, afterSeq: 0, limit: 1000 })
   const runs = await store.read.instanceRuns({ instanceId, limit: 1000, after: null })

@@ -4,7 +4,7 @@ import { HELD_AT } from '../../src/model/rows.ts'
 import { net, node, PLACES } from './drive.ts'
 import { accepted, Desk, EXACT } from './leases/desk.ts'
 
-describe.each(PLACES)('what operators do on $name', (place) => {
+describe.each(PLACES)('operations by operators on $name', (place) => {
   let desk: Desk
   beforeEach(async () => {
     desk = await Desk.open(place)
@@ -18,7 +18,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
     return id
   }
 
-  it('redrive: as new, its errors forgotten', async () => {
+  it('redrive: pending again, without its errors', async () => {
     const id = await deadLetter()
     expect(await desk.engine.redrive({ runId: id, actor: 'ada' })).toMatchObject({
       status: 'pending',
@@ -42,7 +42,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
     })
   })
 
-  it('dismiss: a dead letter goes, its key and its events stay', async () => {
+  it('dismiss: the dead letter is removed, its key and its events stay', async () => {
     const id = await deadLetter({ idempotencyKey: 'once', unique: { key: 'u', onConflict: 'reject' } })
     await desk.engine.dismiss({ id, actor: 'ada' })
     expect(await desk.d.store.read.run(id)).toBeNull()
@@ -59,7 +59,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('dismiss: of a workflow only the mark goes', async () => {
+  it('dismiss: of a run of a workflow only the mark is removed', async () => {
     const retry = { ...EXACT, maxAttempts: 1, deadLetter: true }
     const id = await desk.d.start({ net: net([node('a', [], { retry })]) })
     const run = await desk.fetchOne()
@@ -71,7 +71,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('count what a queue holds and has done', async () => {
+  it('counts what a queue holds and has done', async () => {
     await desk.enqueue({ queue: 'q' })
     await desk.enqueue({ queue: 'q', delayMs: 60_000 })
     await desk.enqueue({ queue: 'q', runAt: HELD_AT })
@@ -149,7 +149,7 @@ describe.each(PLACES)('what operators do on $name', (place) => {
 })
 
 describe('an id derived from a name', () => {
-  it('is a UUID, the same every time, another for every name', () => {
+  it('is a UUID, the same every time, different for every name', () => {
     expect(idOfName('wf_1')).toBe(idOfName('wf_1'))
     expect(idOfName('wf_1')).not.toBe(idOfName('wf_2'))
     expect(idOfName('wf_1')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)

@@ -1,4 +1,4 @@
-/** Two engines, each with a connection of its own to one database, as two processes would have. */
+/** Two engines with separate connections to one database, as two processes would have. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ export class Pair {
 
   static async open(place: Place, first: Partial<EngineOptions> = {}): Promise<Pair> {
     const database = await place.open()
-    // What lies in memory has one connection.
+    // An in-memory database has one connection.
     const folder = mkdtempSync(join(tmpdir(), 'petrel-pair-'))
     const url = place.name === 'sqlite' ? `sqlite:${join(folder, 'petrel.db')}` : database.url
     const stores = [await openStore(url), await openStore(url)] as const
@@ -41,7 +41,7 @@ export class Pair {
     })
   }
 
-  /** Waits up to `waitMs` for something to do. */
+  /** Waits up to `waitMs` for work. */
   fetch(engine: Engine, holder: string, limit: number, waitMs: number): Promise<readonly RunRow[]> {
     const any = { queues: null, types: null, runtime: null, tenant: null }
     return engine.leases.fetch({ ...any, limit, holder, leaseMs: () => 60_000, waitMs })
@@ -53,7 +53,7 @@ export class Pair {
     for (const settled of await engine.leases.settle(reports)) if (settled instanceof Error) throw settled
   }
 
-  /** Lets both end; what they leave can still be looked at by others. */
+  /** Closes both; the database can still be read by others. */
   async stop(): Promise<void> {
     for (const engine of this.engines) await engine.close()
     for (const engine of this.engines) await engine.store.close()

@@ -1,4 +1,4 @@
-/** The policy `retry` of a net: what fails for good is done once more, and then the workflow fails. */
+/** The policy `retry` of a net: a step that fails for good is repeated once, and then the workflow fails. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { GateRow } from '../../src/model/rows.ts'
@@ -55,7 +55,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     )
   })
 
-  it('fails again: the workflow fails, and what was done is not undone', async () => {
+  it('fails again: the workflow fails, and nothing is undone', async () => {
     const id = await d.start({ net: retried({ undo: undoBy('undo.one') }) })
     await d.succeed(await d.claimOne())
     await d.fail(await d.claimOne(), { code: 'first' })
@@ -67,7 +67,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await d.store.read.instance(id)).toMatchObject({ succeeded: 1, failed: 1 })
   })
 
-  it('each step has its own second time', async () => {
+  it('each step can be repeated once', async () => {
     const id = await d.start({ net: retried() })
     for (const _ of ['one', 'two']) {
       await d.fail(await d.claimOne())
@@ -89,7 +89,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await rerunsOf(id)).toEqual([])
   })
 
-  it('a cancelled run, input that does not fit and an overdue run are not', async () => {
+  it('a cancelled run, an input that does not fit and an expired run are not', async () => {
     const cancelled = await d.start({ net: retried() })
     await d.engine.cancelRun({ id: (await d.claimOne()).runId, actor: null })
     expect(await d.state(cancelled)).toBe('failed')
@@ -113,7 +113,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     }
   })
 
-  it('a worker that was lost gives it a second time', async () => {
+  it('a lost worker causes a repetition', async () => {
     const id = await d.start({ net: retried() })
     const { id: runId } = await fetched()
     await d.pass(60_000)
@@ -136,7 +136,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     return one!
   }
 
-  it('a report sent again is answered as it was, and a late success of the first time changes nothing', async () => {
+  it('a report sent again gets the same answer, and a late success of the first time changes nothing', async () => {
     const id = await d.start({ net: retried() })
     const delivery = await d.claimOne()
     const error = { code: 'boom', message: 'it broke' }
@@ -156,7 +156,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await d.work()).toEqual(['one', 'two'])
   })
 
-  it('ended by plain SQL it is repeated as well', async () => {
+  it('a step ended by plain SQL is repeated as well', async () => {
     const go = await s.foreign()
     const id = await d.start({ net: retried() })
     const claimed = await go.claimed()
@@ -214,7 +214,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await rerunsOf(id)).toHaveLength(1)
   })
 
-  it('an item of a list has its own second time; a list of which one fails twice fails', async () => {
+  it('an item of a list can be repeated once; a list of which one fails twice fails', async () => {
     const each = {
       kind: 'each',
       items: 'input',
@@ -247,7 +247,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
     expect(await d.store.read.instance(id)).toMatchObject({ state: 'failed', outcome: 'timed_out' })
   })
 
-  it('a second time that waits when another step fails is not done', async () => {
+  it('a repetition that is pending when another step fails is not executed', async () => {
     const id = await d.start({
       net: net(
         [
@@ -266,7 +266,7 @@ describe.each(SHARED)('the policy retry on $name', (place) => {
 })
 
 describe('nets that use neither appeal nor schema', () => {
-  it('keep the hash under which they were stored before there were any', () => {
+  it('keep the hash under which they were stored before those features existed', () => {
     expect(netHash(net([node('one')]))).toBe('73831a64c043b03859e71618c7121cc4c58a39b3d5629449d2719dc5f73eea5e')
   })
 })

@@ -1,4 +1,4 @@
-/** The registry: which runtime may take a type, and whether any may. Every way work is handed out obeys it. */
+/** The registry: which runtime may take a type, and whether any may. Every way of handing out work obeys it. */
 
 import { expect, it } from 'vitest'
 import { waitsOf } from '../../src/cli/run/waits.ts'
@@ -57,7 +57,7 @@ onBothStores('the registry', (stage) => {
     expect(await go.types()).toEqual(['go.v1', 'go.v1'])
   })
 
-  it('a step of a chain waits for its own runtime, which gets it at once, in another process too', async () => {
+  it('a step of a chain goes to a worker of its own runtime at once, in another process too', async () => {
     const here = await stage.open(NO_POLL)
     const there = await stage.open(NO_POLL)
     const ran: string[] = []
@@ -76,14 +76,14 @@ onBothStores('the registry', (stage) => {
     expect(await engineOf(here).queries.doctor()).toEqual([])
   })
 
-  it('a change by plain SQL counts for the next step, however much of the chain is remembered', async () => {
+  it('a change by plain SQL applies to the next step, even if the chain is cached', async () => {
     const petrel = await stage.open(NO_POLL)
     const sql = await plainSql(stage)
     const engine = engineOf(petrel)
     const hand = await Hand.open(engine)
     const steps = chain(...STEPS.map((type) => job(type)))
     await petrel.start(steps)
-    // All that is known of these types is that nobody listed them.
+    // The process has cached only that these types are not registered.
     for (let [at] = (await hand.claim()) as (Delivery | null)[]; at != null; ) at = await hand.succeed(at)
     await petrel.start(steps)
     let [at] = await hand.claim()
@@ -112,13 +112,13 @@ onBothStores('the registry', (stage) => {
     expect(await engine.queries.doctor()).toEqual([])
   })
 
-  it('a change made here counts for the next step, and wakes waiting fetches here, before the call returns', async () => {
+  it('a change made here applies to the next step, and wakes waiting fetches here, before the call returns', async () => {
     const petrel = await stage.open(NO_POLL)
     const { registry } = petrel
     const hand = await Hand.open(engineOf(petrel))
     const steps = chain(...STEPS.map((type) => job(type)))
     await petrel.start(steps)
-    // All that is known of these types is that nobody listed them.
+    // The process has cached only that these types are not registered.
     for (let [at] = (await hand.claim()) as (Delivery | null)[]; at != null; ) at = await hand.succeed(at)
     await petrel.start(steps)
     let [at] = await hand.claim()
@@ -151,7 +151,7 @@ onBothStores('the registry', (stage) => {
     expect(walked).toEqual(STEPS)
   })
 
-  it('a run that comes back while its type is disabled waits, and is taken at once when it is enabled again', async () => {
+  it('a run that is returned while its type is disabled waits, and is taken at once when it is enabled again', async () => {
     const petrel = await stage.open(NO_POLL)
     const other = await stage.open(NO_POLL)
     const { registry } = petrel
@@ -167,7 +167,7 @@ onBothStores('the registry', (stage) => {
     const shaky = await petrel.enqueue('shaky.v1', null, { retry: { maxAttempts: 3, initialMs: 1, jitter: 0 } })
     const run = () => engineOf(petrel).queries.run(shaky.id)
     await until(run, (row) => row?.status === 'pending' && row.attempt === 1)
-    // Its time has come: whoever takes what is due later has passed it over.
+    // Its time has come: a claim for due work has skipped it.
     await until(async () => (await engineOf(petrel).queries.now()) > ((await run())?.runAt ?? 0), Boolean)
     expect(await (await petrel.enqueue('calm.v1')).result()).toBe('calm')
     expect([tries, (await run())?.status]).toEqual([1, 'pending'])
@@ -181,7 +181,7 @@ onBothStores('the registry', (stage) => {
     await here.registry.put({ workflowName: 'moved.v1', runtime: 'go' })
     there.handle('moved.v1', () => 'node did it').handle('free.v1', () => null)
     await there.work({ pollMs: 60_000 })
-    /** Afterwards the worker has looked at all that was enqueued before, and waits again. */
+    /** Afterwards the worker has checked everything that was enqueued before, and waits again. */
     const looked = async () => void (await (await here.enqueue('free.v1')).result())
     const first = await here.enqueue('moved.v1')
     await looked()
@@ -207,7 +207,7 @@ onBothStores('the registry', (stage) => {
     expect(await fourth.result()).toBe('node did it')
   })
 
-  it('no claim or hand-off that begins after a type was disabled hands it out, whatever else runs', async () => {
+  it('no claim or hand-off that begins after a type was disabled hands it out, under any concurrency', async () => {
     const petrels = [await stage.open(NO_POLL), await stage.open(NO_POLL)] as const
     const engine = engineOf(petrels[0])
     const { registry } = engine
@@ -215,7 +215,7 @@ onBothStores('the registry', (stage) => {
     const handles: { result(): Promise<unknown> }[] = []
     for (let i = 0; i < 40; i++)
       handles.push(await petrels[0].start(chain(job('hot.v1'), job('cold.v1'), job('hot.v1'))))
-    /** Odd while the type is disabled for sure: raised when a change has been made, or is about to be taken back. */
+    /** Odd while the type is certainly disabled: increased when a change has been made, or is about to be reverted. */
     let period = 0
     let over = false
     const wrong: string[] = []
@@ -269,7 +269,7 @@ onBothStores('the registry', (stage) => {
     expect(await engine.queries.doctor()).toEqual([])
   }, 60_000)
 
-  it('reports what is wrong with an entry, and that a type must be listed before it is disabled', async () => {
+  it('reports mistakes in an entry, and that a type must be registered before it is disabled', async () => {
     const engine = engineOf(await stage.open(NO_POLL))
     const { registry } = engine
     const refused = (params: object, code: string, message: string) =>
@@ -307,7 +307,7 @@ onBothStores('the registry', (stage) => {
     expect(await waitsOf(engine, id)).toBeNull()
   })
 
-  it('the doctor names workers on plain SQL that take a disabled type, and only those', async () => {
+  it('the doctor names exactly the workers on plain SQL that take a disabled type', async () => {
     const petrel = await stage.open(NO_POLL)
     const sql = await plainSql(stage)
     const engine = engineOf(petrel)

@@ -1,4 +1,4 @@
-/** What a report carries besides its outcome: context entries and notes; and what a run is given from its net. */
+/** The parts of a report besides its outcome: context entries and notes; and what a run receives from its net. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseReport } from '../../src/model/leases.ts'
 import type { RunRow } from '../../src/model/rows.ts'
@@ -44,7 +44,7 @@ describe.each(PLACES)('reports on $name', (place) => {
     })
 
   describe('context entries', () => {
-    /** `then` is taken where the context says so. */
+    /** The arc to `then` depends on the context. */
     const guarded = (more: object = {}) =>
       net([
         node('a', [], {
@@ -62,7 +62,7 @@ describe.each(PLACES)('reports on $name', (place) => {
         node('else'),
       ])
 
-    it('of a success are written before the way is chosen', async () => {
+    it('of a success are written before the arcs are evaluated', async () => {
       const id = await d.start({ net: guarded() })
       const a = await d.claimOne()
       await settle(a, succeeded(), { set: '{"go":true,"page":{"n":3}}' })
@@ -78,7 +78,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       expect(await context(id)).toEqual({ go: true })
     })
 
-    it('of an execution that is tried again are not', async () => {
+    it('of an execution that is retried are not written', async () => {
       const id = await d.start({ net: guarded({ retry: RETRY }) })
       const first = await d.claimOne()
       await settle(first, failed(), { set: '{"go":true}', notes: '["no luck"]' })
@@ -106,7 +106,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       const again = (await d.claim()).find((x) => x.node === 'a') as Delivery
       await settle(again, { kind: 'deferred' }, { set: '{"go":true}', notes: '["second"]' })
       expect(await context(id)).toEqual({ page: 1, go: true })
-      // What waited for it is let in.
+      // The held token is admitted.
       expect((await d.claimOne()).node).toBe('b')
       expect(await told(a.runId)).toEqual([
         ['returned', { notes: ['first'], set: ['page'] }],
@@ -161,14 +161,14 @@ describe.each(PLACES)('reports on $name', (place) => {
       expect(await context(good as string)).toEqual({ a: 1 })
     })
 
-    it('a run of no workflow has none', async () => {
+    it('a run without a workflow has none', async () => {
       const [made] = await d.engine.enqueue([{ type: 'x', payload: null, maxAttempts: 5 }])
       await settle(await d.claimOne(), succeeded(), { set: '{"a":1}' })
       const row = await d.store.read.run(made?.id as string)
       expect([row?.status, row?.lastError]).toEqual(['failed', expect.stringContaining('no workflow')])
     })
 
-    it('come over a lease of its own as well', async () => {
+    it('work under an HTTP lease as well', async () => {
       const id = await d.start({ net: guarded() })
       const asked = { queues: null, types: null, limit: 1, holder: 'http', runtime: null, tenant: null, waitMs: 0 }
       const [a] = await d.engine.leases.fetch({ ...asked, leaseMs: () => 60_000 })
@@ -202,7 +202,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       ])
     })
 
-    it('that find no room are counted, and never fail a run', async () => {
+    it('beyond the limit are counted, and never fail a run', async () => {
       const [made] = await d.engine.enqueue([{ type: 'x', payload: null }])
       const notes = JSON.stringify(['first', 'x'.repeat(70_000), 'a\u0000', 'last'])
       await settle(await d.claimOne(), succeeded(), { notes, notesDropped: 4 })
@@ -263,7 +263,7 @@ describe.each(PLACES)('reports on $name', (place) => {
     const aside = (more: object = {}) =>
       net([node('a', [], { work: run('a', { args: { text: '{{ input.text }}' } }) })], { inlineBytes: 1024, ...more })
 
-    it('come whole, in a session and over a lease', async () => {
+    it('are complete, in a session and under an HTTP lease', async () => {
       await d.start({ net: aside(), input: { text: long } })
       const a = await d.claimOne()
       expect(a.payload.length).toBeLessThan(100)
@@ -276,7 +276,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       expect((await d.store.read.run(a.runId))?.payload.length).toBeLessThan(100)
     })
 
-    it('of a list are shared, each item with its own', async () => {
+    it("of a list are shared, in addition to each item's own", async () => {
       const body = run('item', { args: { n: '{{ item }}' } })
       const each = { kind: 'each', items: '[1, 2]', body, maxInFlight: null, failFast: false } as const
       const loop = node('loop', [], { work: { ...each, shared: { text: '{{ input.text }}' } } })
@@ -288,7 +288,7 @@ describe.each(PLACES)('reports on $name', (place) => {
       ])
     })
 
-    it('that are gone fail the run that refers to them', async () => {
+    it('that are missing fail the run that refers to them', async () => {
       const id = await d.start({ net: aside(), input: { text: long } })
       const a = await d.claimOne()
       const { $ref: key } = JSON.parse(a.payload)

@@ -1,4 +1,4 @@
-/** A retry of an instance whose nodes fire again and again: each firing takes over what the same firing had done. */
+/** A retry of an instance whose nodes fire repeatedly: each firing keeps the work of the same firing before. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, EachWork, Json, Net, Node } from '../../src/net/net.ts'
@@ -12,7 +12,7 @@ const next = (...arcs: readonly Arc[]): Node['next'] => ({ mode: 'first', arcs, 
 const FINAL = { retryable: false }
 const routes = { retry: ONCE, onFailure: 'route' } as const
 
-describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
+describe.each(PLACES)('a retry of a workflow with cycles on $name', (place) => {
   let d: Drive
   beforeEach(async () => {
     d = await Drive.open(place)
@@ -25,7 +25,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
   const given = (w: Delivery): any => JSON.parse(w.payload)
   const again = async (id: string): Promise<string> => (await d.engine.retryInstance({ id, actor: null })).id
 
-  /** Fetches page after page, saves each. The worker says in the context which comes next. */
+  /** Fetches page after page, saves each. The worker sets the next page in the context. */
   const pages: Net = net([
     node('fetch', ['save'], { ...routes, work: run('fetch', { args: { page: '{{ ctx.page or 1 }}' } }) }),
     node('save', [], {
@@ -36,7 +36,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     node('done', [], { work: run('done', { args: { last: '{{ fetch.rows }}', page: '{{ ctx.page }}' } }) }),
   ])
 
-  /** `until`: the save of this page fails. */
+  /** `until`: saving this page fails. */
   async function turn(until: number | null): Promise<string[]> {
     const done: string[] = []
     for (;;) {
@@ -53,7 +53,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     }
   }
 
-  it('continues at the round that failed, with the results and the context of the rounds before', async () => {
+  it('continues at the round that failed, with the results and the context of the earlier rounds', async () => {
     const id = await d.start({ net: pages })
     expect(await turn(3)).toEqual(['fetch 1', 'save rows 1', 'fetch 2', 'save rows 2', 'fetch 3', 'save rows 3'])
     expect(await d.state(id)).toBe('failed')
@@ -63,7 +63,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect(await d.results(second)).toMatchObject({ fetch: { rows: 'rows 3' }, save: 'saved rows 3' })
   })
 
-  it('one that failed in an earlier round repeats nothing of it, and a retry of the retry continues as well', async () => {
+  it('after a failure in an earlier round it repeats nothing of that round, and a retry of the retry continues as well', async () => {
     const id = await d.start({ net: pages })
     await turn(2)
     const second = await again(id)
@@ -73,7 +73,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect(await d.state(third)).toBe('completed')
   })
 
-  it('with another input, work that is given something else is done again', async () => {
+  it('with another input, work with different arguments is repeated', async () => {
     const asks: Net = net([
       node('a', ['b'], { ...routes, work: run('a', { args: { q: '{{ input.q }}' } }) }),
       node('b', [], { ...routes, next: next(arc('a', 'event.ok and not ctx.twice', { set: { twice: true } })) }),
@@ -89,7 +89,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect(await d.state(other.id)).toBe('completed')
   })
 
-  it('arguments that name the instance itself, or are stored separately, still count as the same', async () => {
+  it('arguments that contain the id of the instance, or are stored separately, still count as the same', async () => {
     const text = 'x'.repeat(300)
     const done = "event.name == 'step.done' and not ctx.twice"
     const big: Net = net(
@@ -111,7 +111,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect((await d.claimOne()).node).toBe('b')
   })
 
-  it('two tokens at one node keep what each of them had been given', async () => {
+  it('two tokens at one node each keep their own arguments', async () => {
     const fan: Net = net([
       node('s', [], {
         work: { kind: 'pass' },
@@ -136,7 +136,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect(await d.state(second)).toBe('completed')
   })
 
-  it('a list that fires again takes over item by item, round by round', async () => {
+  it('a list that fires again carries over item by item, round by round', async () => {
     const work: EachWork = {
       kind: 'each',
       items: '[1, 2, 3]',
@@ -174,7 +174,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     })
   })
 
-  it('children are taken over by their round too', async () => {
+  it('children are carried over by their round too', async () => {
     const inner = net([node('x', [], { retry: ONCE })], { name: 'inner' })
     const outer: Net = net([
       node('sub', [], {
@@ -195,7 +195,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect([await d.state(second), (await d.store.read.children(second)).length]).toEqual(['completed', 0])
   })
 
-  it('what was let go is not let go again, round by round', async () => {
+  it('detached children are not started again, round by round', async () => {
     const inner = net([node('x')], { name: 'inner' })
     const outer: Net = net([
       node('go', ['a'], {
@@ -229,12 +229,12 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     expect([await d.state(id), first]).toEqual(['failed', children])
     const second = await again(id)
     const left = await turn(null)
-    // The second round is done again with the child it had; only the third lets go of another.
+    // The second round is repeated with the child it had; only the third starts another one.
     expect(left).toEqual([first[1], children[2]])
     expect([await d.state(second), children.length]).toEqual(['completed', 3])
   })
 
-  it('a circle through fork and join continues in the branch that failed', async () => {
+  it('a cycle through fork and join continues in the branch that failed', async () => {
     const both = { mode: 'every', scope: 'j', arcs: [arc('a'), arc('b')] } as const
     const branch = (key: string): Node =>
       node(key, [], {
@@ -262,13 +262,13 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
       done.push(name(w))
       return `again ${name(w)}`
     })
-    // The join had gone on with the one branch that arrived: with both it is given something else.
+    // The join had continued with the one branch that arrived: with both it has different arguments.
     expect(done).toEqual(['b 1', 'j'])
     expect(await d.state(second)).toBe('completed')
     expect(await d.results(second)).toMatchObject({ a: 'a 1', b: 'again b 1', j: 'again j' })
   })
 
-  it('a list that stopped at its first failure issues the rest, and only that', async () => {
+  it('a list that stopped at its first failure issues only the remaining items', async () => {
     const work: EachWork = {
       kind: 'each',
       items: 'range(6) | list',
@@ -292,13 +292,13 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     await turn(null)
     expect([await d.state(second), seen.splice(0)]).toEqual(['completed', [0, 1, 2, 2, 3, 4, 5]])
     expect((await d.results(second)).l).toMatchObject({ results: [0, 10, 20, 30, 40, 50] })
-    // What all items share has changed, so all of them are done again.
+    // The arguments shared by all items have changed, so all of them are repeated.
     const other = await d.engine.retryInstance({ id, actor: null, input: { ...input, text: 'other' } })
     await turn(null)
     expect([await d.state(other.id), seen]).toEqual(['completed', [0, 1, 2, 3, 4, 5]])
   })
 
-  it('items that are nested workflows are taken over if they completed, and continued if they failed', async () => {
+  it('items that are nested workflows are carried over if they completed, and continued if they failed', async () => {
     const inner = net([node('x', ['y'], { retry: ONCE }), node('y', [], { retry: ONCE })], { name: 'inner' })
     const body = { kind: 'child', net: netHash(inner), mode: 'attached', input: { n: '{{ item }}' } } as const
     const work: EachWork = {
@@ -326,7 +326,7 @@ describe.each(PLACES)('a retry of what goes in circles on $name', (place) => {
     ])
   })
 
-  it('entries that workers wrote are taken over where every node fires once, too', async () => {
+  it('context entries written by workers are carried over where every node fires once, too', async () => {
     const chain: Net = net([
       node('a', ['b']),
       node('b', [], { retry: ONCE, work: run('b', { args: { page: '{{ ctx.page }}' } }) }),

@@ -1,4 +1,4 @@
-/** A retry with another input, and under a key. */
+/** A retry with another input, and with a key. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SLOT } from '../../src/net/slots.ts'
 import { type Drive, net, node, ONCE, PLACES } from './drive.ts'
@@ -16,7 +16,7 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
 
   const three = net([node('a', ['b']), node('b', ['c'], { retry: ONCE }), node('c')])
 
-  it('continues with the finished work, and with the new input', async () => {
+  it('continues after the completed work, with the new input', async () => {
     const id = await d.start({ net: three, input: { amount: 'ten' } })
     await d.succeed(await d.claimOne(), 'A')
     await d.fail(await d.claimOne())
@@ -31,7 +31,7 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
     expect(JSON.parse(retries?.data as string)).toEqual({ retry_of: id, actor: 'ada', input_edited: true })
   })
 
-  it('null is an input like any other; left out, the old one stays', async () => {
+  it('null is an input like any other; without one, the old input stays', async () => {
     const id = await d.start({ net: three, input: { amount: 1 } })
     await d.engine.cancelInstance({ id, actor: null })
     const input = async (of: string) => d.store.read.slots({ instanceId: of, prefix: SLOT.input.prefix })
@@ -42,7 +42,7 @@ describe.each(PLACES)('a retry with another input on $name', (place) => {
     await d.work()
   })
 
-  it('under one key there is one retry, however often and from wherever it is asked for', async () => {
+  it('with one key there is one retry, however often and from wherever it is requested', async () => {
     const id = await d.start({ net: three })
     await d.engine.cancelInstance({ id, actor: null })
     const ask = () => d.engine.retryInstance({ id, actor: null, startKey: 'again:1' })

@@ -22,7 +22,7 @@ describe.each(PLACES)('runs on $name', (place) => {
   const types = (deliveries: readonly Delivery[]): string[] => deliveries.map((x) => x.type)
   const words = async (id: string): Promise<string[]> => (await d.store.read.runHistory(id)).map((e) => e.type)
 
-  it('hands out by priority, then first come first served', async () => {
+  it('hands out by priority, then in order of creation', async () => {
     await enqueue('low', { priority: 200 })
     await enqueue('first')
     await enqueue('second')
@@ -58,7 +58,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await get(id)).toMatchObject({ status: 'failed', attempt: 2 })
   })
 
-  it('does not retry what its policy or its worker calls final', async () => {
+  it('does not retry errors that the policy or the worker declares final', async () => {
     const byPolicy = await enqueue('x', { maxAttempts: 5, retry: { ...CONSTANT, nonRetryable: ['auth.*'] } })
     await d.fail(await d.claimOne(), { code: 'auth.denied' })
     expect((await get(byPolicy)).status).toBe('failed')
@@ -104,7 +104,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     await expect(d.engine.redrive({ runId: a.runId, actor: null })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('answers a second enqueue with the same key by the first run, permanently', async () => {
+  it('returns the first run for a second enqueue with the same key, permanently', async () => {
     const first = await enqueue('x', { idempotencyKey: 'k' })
     const [again] = await d.engine.enqueue([{ type: 'x', payload: null, idempotencyKey: 'k' }])
     expect(again).toMatchObject({ id: first, created: false, run: { id: first } })
@@ -116,7 +116,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     await d.pass(0)
   })
 
-  it('keeps unique keys among live runs: reject, ignore, replace, period', async () => {
+  it('applies unique keys to active runs: reject, ignore, replace, period', async () => {
     const first = await enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })
     await expect(enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })).rejects.toMatchObject({
       code: 'duplicate',
@@ -132,7 +132,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await enqueue('x', { unique: { key: 'u', onConflict: 'reject' } })).not.toBe(third)
   })
 
-  it('a unique key belongs to a tenant: no caller gets, or replaces, the run of another', async () => {
+  it('a unique key belongs to a tenant: no other tenant can get or replace its run', async () => {
     const tenants = ['a', 'b', undefined]
     const held = (tenant: string | undefined, onConflict: 'ignore' | 'reject' | 'replace') =>
       enqueue('x', { unique: { key: 'u', onConflict }, ...(tenant === undefined ? {} : { tenant }) })
@@ -156,7 +156,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await d.claim()).toHaveLength(1)
   })
 
-  it('keeps concurrency limits of a queue and of a key, and gives room back', async () => {
+  it('respects concurrency limits of a queue and of a key, and releases places', async () => {
     await d.engine.setLimit({ key: 'queue:default', maxConcurrent: 2, ratePer: null, periodMs: null })
     await d.engine.setLimit({ key: 'key:tenant-1', maxConcurrent: 1, ratePer: null, periodMs: null })
     for (let i = 0; i < 3; i++) await enqueue('x', { limitKey: 'tenant-1' })
@@ -168,7 +168,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(types(await d.claim())).toEqual(['x'])
   })
 
-  it('passes the room of a finished step to the step handed over', async () => {
+  it('passes the place of a finished step to the step that is handed over', async () => {
     await d.engine.setLimit({ key: 'queue:default', maxConcurrent: 1, ratePer: null, periodMs: null })
     await d.start({ net: net([node('a', ['b']), node('b')]) })
     const reply = await d.succeed(await d.claimOne(), null, true)
@@ -177,7 +177,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     await d.succeed(reply.next as Delivery)
   })
 
-  it('keeps a rate per period', async () => {
+  it('respects a rate per period', async () => {
     await d.engine.setLimit({ key: 'queue:default', maxConcurrent: null, ratePer: 2, periodMs: 1000 })
     for (let i = 0; i < 5; i++) await enqueue('x')
     expect(await d.claim()).toHaveLength(2)
@@ -198,7 +198,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect((await d.succeed(b)).status).toBe('stale')
   })
 
-  it('ends a run that only ever gets delivered', async () => {
+  it('ends a run that is delivered repeatedly and never started', async () => {
     const id = await enqueue('poison', { maxAttempts: 1, retry: CONSTANT })
     for (let i = 0; i < 12 && (await get(id)).status !== 'failed'; i++) {
       d.session = await d.newSession({ name: `victim ${i}` })
@@ -228,7 +228,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('answers a repeated report as the success it was, with its hand-off', async () => {
+  it('returns the recorded success, with its hand-off, for a repeated report', async () => {
     await d.start({ net: net([node('a', ['b']), node('b')]) })
     const delivery = await d.claimOne()
     const report = {
@@ -281,7 +281,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     })
   })
 
-  it('notes a success that came after the work had been given up', async () => {
+  it('records a success that arrived after the work had been given up', async () => {
     const saga = net([
       node('a', ['b'], {
         timeout: { ms: 1000, per: 'node' },
@@ -311,7 +311,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect((await get(id)).result).toHaveLength(64 * 1024 + 2)
   })
 
-  it('gives work to a worker that waits for it with the very transaction that makes it', async () => {
+  it('gives work to a waiting worker within the transaction that creates it', async () => {
     d.room = 1
     await enqueue('x')
     expect(types(d.delivered)).toEqual(['x'])
@@ -319,7 +319,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(await words(d.delivered[0]?.runId as string)).toEqual(['created', 'leased'])
   })
 
-  it('never hands over a run less urgent than a waiting one', async () => {
+  it('never hands over a run less urgent than a pending one', async () => {
     await d.start({ net: net([node('a', ['b']), node('b')]) })
     const a = await d.claimOne()
     await enqueue('urgent', { priority: 1 })
@@ -339,7 +339,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(types(await d.claim())).toEqual(['urgent', 'c', 'low', 'lower'])
   })
 
-  it('routes by queue and by type prefix, with wildcard characters meant literally', async () => {
+  it('routes by queue and by type prefix; wildcard characters are literal', async () => {
     await enqueue('billing.pay', { queue: 'q1' })
     await enqueue('billing_x.pay', { queue: 'q1' })
     await enqueue('media.cut', { queue: 'q2' })
@@ -351,7 +351,7 @@ describe.each(PLACES)('runs on $name', (place) => {
     expect(types(await literal.claim(10))).toEqual(['billing_x.pay'])
   })
 
-  it('lets one clock over all attempts run out between two of them', async () => {
+  it('a clock over all attempts can expire between two of them', async () => {
     const slow = { ...ONCE, maxAttempts: 5, initialMs: 20_000, maxMs: 20_000 }
     const id = await d.start({ net: net([node('a', [], { timeout: { ms: 5000, per: 'node' }, retry: slow })]) })
     const a = await d.claimOne()

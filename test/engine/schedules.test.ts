@@ -8,11 +8,11 @@ describe('the next time of a schedule', () => {
     expect(nextAfter('s', '30 9 * * *', 'Europe/Berlin', at('2026-03-28T12:00:00Z'))).toBe(at('2026-03-29T07:30:00Z'))
     expect(nextAfter('s', '30 9 * * *', 'Europe/Berlin', at('2026-03-27T12:00:00Z'))).toBe(at('2026-03-28T08:30:00Z'))
   })
-  it('knows shorthands and intervals', () => {
+  it('accepts shorthands and intervals', () => {
     expect(nextAfter('s', '@hourly', 'UTC', at('2026-01-01T00:10:00Z'))).toBe(at('2026-01-01T01:00:00Z'))
     expect(nextAfter('s', '@every 30m', 'UTC', at('2026-01-01T00:10:00Z'))).toBe(at('2026-01-01T00:40:00Z'))
   })
-  it('refuses nonsense and suggests what would be right', () => {
+  it('refuses invalid expressions with a suggestion', () => {
     expect(() => nextAfter('s', 'not a cron', 'UTC', 0)).toThrow(/schedule 's'.*five fields/)
   })
 })

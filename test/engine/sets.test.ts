@@ -1,4 +1,4 @@
-/** Entries of the context that a worker or a node writes, and what the arcs behind them see. */
+/** Context entries that a worker or a node writes, and when the arcs after it see them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, Node } from '../../src/net/net.ts'
@@ -24,7 +24,7 @@ describe.each(PLACES)('entries of the context on $name', (place) => {
     await d.close()
   })
 
-  it('a worker writes them with its outcome, before the arcs are tried', async () => {
+  it('a worker writes them with its outcome, before the arcs are evaluated', async () => {
     const id = await d.start({
       net: net([
         node('a', [], { next: next(arc('yes', 'ctx.more == 2'), arc('no', null)) }),
@@ -40,7 +40,7 @@ describe.each(PLACES)('entries of the context on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('those of a failure count as well, and free what was held', async () => {
+  it('those of a failure count as well, and admit held tokens', async () => {
     const id = await d.start({
       net: net(
         [
@@ -56,7 +56,7 @@ describe.each(PLACES)('entries of the context on $name', (place) => {
     expect(await d.context(id)).toEqual({ open: true })
   })
 
-  it('in a drain they are recorded, and nothing is tried again', async () => {
+  it('in a drain they are recorded, and no held token is tried again', async () => {
     const id = await d.start({ net: net([node('a'), node('b', ['c']), node('c')], { entry: ['a', 'b'] }) })
     const [a, b] = await d.claim()
     await d.fail(a as never, FINAL)
@@ -64,7 +64,7 @@ describe.each(PLACES)('entries of the context on $name', (place) => {
     expect([await d.state(id), await d.context(id)]).toEqual(['failed', { late: 1 }])
   })
 
-  it('a guard that cannot be evaluated does not take them back', async () => {
+  it('a guard that cannot be evaluated does not revert them', async () => {
     const id = await d.start({ net: net([node('a', [], { next: next(arc('b', '1 / ctx.zero')) }), node('b')]) })
     await d.succeed(await d.claimOne(), null, false, { zero: 0 })
     expect([await d.state(id), await d.error(id), await d.context(id)]).toEqual(['failed', 'guard_error', { zero: 0 }])
@@ -119,7 +119,7 @@ describe.each(PLACES)('entries of the context on $name', (place) => {
     expect(await d.context(id)).toEqual({ b: 1 })
   })
 
-  it('the result that arcs see is that of the very firing that ended', async () => {
+  it('the result that arcs see is that of the firing that ended', async () => {
     const id = await d.start({
       net: net([
         node('s', ['n', 'n'], { work: { kind: 'pass' } }),
@@ -134,7 +134,7 @@ describe.each(PLACES)('entries of the context on $name', (place) => {
     await d.succeed(first as never, 'first')
     const given = (await d.claim()).map((w) => JSON.parse(w.payload))
     expect(given).toEqual([{ got: 'second' }, { got: 'first' }])
-    // By name, the latest to begin.
+    // By name, the latest firing.
     expect(await d.results(id)).toMatchObject({ n: 'second' })
   })
 })

@@ -1,4 +1,4 @@
-/** Who holds a slot, and for how long. */
+/** Which instances hold an execution slot, and for how long. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { InstanceRow } from '../../src/model/rows.ts'
@@ -15,7 +15,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
   })
   afterEach(() => s.close())
 
-  it('room is held while it waits for a person, is cancelled or undoes, and free once it has ended', async () => {
+  it('a slot is held during a gate, a cancel and an undo, and released at the end', async () => {
     const waits = await s.start(1, { net: net([node('g', [], { work: gate })]) })
     expect(await s.states([waits, await s.start(1)])).toEqual(['waiting', 'queued'])
     const [asked] = await s.d.store.read.openGates({ instanceId: waits, limit: 1 })
@@ -30,7 +30,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
     expect(await s.inUse()).toBe(1)
   })
 
-  it('an instance that undoes its work holds its room until it is undone', async () => {
+  it('an instance that undoes its work holds its slot until the end of the undo', async () => {
     const undoing = net([node('a', ['b'], { undo: undoBy('undo.a') }), node('b', [], { retry: ONCE })], {
       onFailure: 'compensate',
     })
@@ -42,7 +42,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
     await s.become(ids, ['compensated', 'running'])
   })
 
-  it('an instance that begins and ends in one transaction takes no room, and lets the next begin', async () => {
+  it('an instance that begins and ends in one transaction takes no slot, and lets the next begin', async () => {
     const empty = net([node('p', [], { work: { kind: 'pass' } })])
     const ids = [await s.start(1), await s.start(1, { net: empty }), await s.start(1, { net: empty }), await s.start(1)]
     await s.d.succeed(await s.d.claimOne())
@@ -62,7 +62,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
     await s.become(ids, ['completed', 'running'])
   })
 
-  it('tenants, and names, do not take room from each other', async () => {
+  it('tenants, and names, have separate slots', async () => {
     const other = { ...one, name: 'other' }
     const ids = [
       await s.start(1),
@@ -80,14 +80,14 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
     ])
   })
 
-  it('what is started without slots takes no room and needs none', async () => {
+  it('an instance started without a limit takes no slot and needs none', async () => {
     await s.start(1)
     const free = await s.d.start({ net: one })
     expect(await s.d.state(free)).toBe('running')
     expect(await s.inUse()).toBe(1)
   })
 
-  it('a start key names a queued one: a second start with it answers with the first', async () => {
+  it('a start key names a queued one: a second start with it returns the first', async () => {
     await s.start(1)
     const [first] = await s.d.engine.start([{ net: one, slots: 1, startKey: 'k' }])
     const [again] = await s.d.engine.start([{ net: one, slots: 1, startKey: 'k' }])
@@ -106,7 +106,7 @@ describe.each(PLACES)('holders of slots on $name', (place) => {
     await s.become([running, id], ['completed', 'running'])
   })
 
-  it('a stopped one is resumed only where there is room', async () => {
+  it('a stopped one is resumed only if a slot is free', async () => {
     const stop = net([node('a', [], { retry: ONCE })], { unknown: 'stop' })
     const stopped = await s.start(1, { net: stop })
     await s.d.fail(await s.d.claimOne())

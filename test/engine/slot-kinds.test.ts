@@ -1,4 +1,4 @@
-/** What workflows of each notation keep in slots, from start to end, is all declared. */
+/** Every slot that a workflow of any notation writes, from start to end, is of a declared kind. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { Drive } from './drive.ts'
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname
 
-/** The files of each notation, and kinds that one of them must have shown. */
+/** The files of each notation, and kinds that at least one of them must have used. */
 const NOTATIONS: Readonly<Record<string, { readonly files: readonly string[]; readonly kinds: readonly string[] }>> = {
   net: { files: ['publish.net.yaml'], kinds: ['input', 'undo', 'error'] },
   ojs: { files: ['order.chain.yaml'], kinds: ['literals', 'givenItems', 'scope', 'result', 'error'] },
@@ -54,7 +54,7 @@ describe('slots', () => {
     for (const file of files) {
       const folder = join(EXAMPLES, file.slice(0, file.lastIndexOf('/') + 1))
       const { start } = await readDefinition(file, readFileSync(join(EXAMPLES, file), 'utf8'), beside(folder))
-      // Each node in turn is the one that fails, or is not heard of.
+      // Each node in turn is the one that fails, or stays silent.
       for (let failing = -1; failing < 4; failing++) {
         const id = await d.start({ ...start, input: { order_id: 1 }, initiator: 'ann' })
         await playThrough(failing)

@@ -1,4 +1,4 @@
-/** A workflow with slots, and how its instances stand. */
+/** A workflow with execution slots, and the states of its instances. */
 import { expect, vi } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
 import { slotKey } from '../../src/model/limits.ts'
@@ -35,7 +35,7 @@ export class SlotStage {
     return Promise.all(ids.map((id) => this.d.state(id)))
   }
 
-  /** Who leaves the queue does so after the commit that made room, not in it. */
+  /** An instance leaves the queue after the commit that freed the slot, not within it. */
   become(ids: readonly string[], wanted: readonly string[]): Promise<void> {
     return vi.waitFor(async () => expect(await this.states(ids)).toEqual(wanted), { timeout: 10_000 })
   }

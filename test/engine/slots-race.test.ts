@@ -1,4 +1,7 @@
-/** Execution slots among several processes: nobody exceeds the number, nobody is forgotten, nobody waits for a deadlock. */
+/**
+ * Execution slots with several processes: the limit is never exceeded, no instance is forgotten, and no deadlock
+ * occurs.
+ */
 import pg from 'pg'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EngineOptions } from '../../src/engine/api.ts'
@@ -10,7 +13,7 @@ import { Pair } from './pair.ts'
 const one = net([node('a')])
 const KEY = slotKey('test', null)
 
-/** A process that dies as soon as it comes to let somebody begin. */
+/** A process that dies as soon as it is about to start a queued instance. */
 const DIES: Partial<EngineOptions> = {
   probe: (point) => {
     if (point === 'before-dequeue') throw new Error('killed')
@@ -23,7 +26,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
 
   const state = async (id: string): Promise<string | undefined> => (await pair.store.read.instance(id))?.state
 
-  it('one dies between an end and the next beginning: the sweep of the other lets the next begin', async () => {
+  it('one dies between an end and the next start: the sweep of the other starts the next instance', async () => {
     pair = await Pair.open(place, DIES)
     const [first, other] = pair.engines
     const ids: string[] = []
@@ -38,7 +41,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
     await pair.stop()
   })
 
-  it('a limit raised by one lets begin what the other has queued', async () => {
+  it('a limit raised by one starts instances that the other has queued', async () => {
     pair = await Pair.open(place)
     const [first, other] = pair.engines
     const started = await first.start(Array.from({ length: 4 }, () => ({ net: one, slots: 1 })))
@@ -48,9 +51,9 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
     await pair.stop()
   })
 
-  it('both start, work, cancel and admit at once: never more than the number execute, and every instance has its turn', async () => {
+  it('both start, work, cancel and admit at once: the limit is never exceeded, and every instance gets its turn', async () => {
     pair = await Pair.open(place)
-    // A limited queue as well: whoever holds both rows must take them in the same order as everybody else.
+    // A limited queue as well: every transaction must lock both rows in the same order.
     await pair.engines[0].setLimit({ key: 'queue:default', maxConcurrent: 50 })
     expect(await race(pair, { instances: 80, slots: 3 })).toBe(3)
     const counts = await pair.store.read.countInstances()
@@ -66,7 +69,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
     if (place.name === 'postgres') expect(await deadlocks(pair.url)).toBe(0)
   })
 
-  it('the very first starts of a workflow, at the same moment in both: the number holds already', async () => {
+  it('the very first starts of a workflow, at the same moment in both, respect the limit', async () => {
     pair = await Pair.open(place)
     const starts = Array.from({ length: 12 }, (_, i) => (pair.engines[i % 2] as Engine).start([{ net: one, slots: 1 }]))
     await Promise.all(starts)
@@ -81,7 +84,7 @@ describe.each(PLACES)('execution slots of two processes on $name', (place) => {
   })
 })
 
-/** Both start and both work until all have ended; every tenth is cancelled, wherever it stands. */
+/** Both start and both work until all have ended; every tenth is cancelled, in any state. */
 async function race(pair: Pair, p: { readonly instances: number; readonly slots: number }): Promise<number> {
   let most = 0
   let over = false

@@ -1,10 +1,10 @@
-/** Execution slots: at most so many instances of a workflow execute at once, first queued first. */
+/** Execution slots: a limited number of instances of a workflow execute at once, first queued first. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { net, node, PLACES, run } from './drive.ts'
 import { KEY, one, SlotStage } from './slot-stage.ts'
 import { events, row } from './specifications/stage.ts'
 
-/** A process that dies as soon as it comes to let somebody begin. */
+/** A process that dies as soon as it is about to start a queued instance. */
 const DIES = {
   probe: (point: string) => {
     if (point === 'before-dequeue') throw new Error('killed')
@@ -18,7 +18,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
   })
   afterEach(() => s.close())
 
-  it('those beyond the number wait in the queue: nothing of them can be claimed', async () => {
+  it('those beyond the limit wait in the queue: none of their runs can be claimed', async () => {
     const ids = [await s.start(2), await s.start(2), await s.start(2), await s.start(2)]
     expect(await s.states(ids)).toEqual(['running', 'running', 'queued', 'queued'])
     expect(await s.d.claim()).toHaveLength(2)
@@ -29,7 +29,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await s.inUse()).toBe(2)
   })
 
-  it('many started in one call and in one batch keep to the number too', async () => {
+  it('many started in one call and in one batch respect the limit too', async () => {
     const started = await s.d.engine.start(Array.from({ length: 6 }, () => ({ net: one, slots: 2 })))
     expect(await s.states(started.map(({ id }) => id))).toEqual([
       ...['running', 'running'],
@@ -44,7 +44,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     )
   })
 
-  it('when one ends the first of the queue begins, without a sweep', async () => {
+  it('when one ends, the first in the queue begins, without a sweep', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(1)]
     await s.d.succeed(await s.d.claimOne())
     await s.become(ids, ['completed', 'running', 'queued'])
@@ -75,7 +75,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     await s.become(all, ['completed', 'completed', 'running'])
   })
 
-  it('an idle one takes no room until it is started; then it begins at once if there is any', async () => {
+  it('an idle one takes no slot until it is started; then it begins at once if there is one', async () => {
     const idle = await s.start(1, { start: false })
     expect(await s.inUse()).toBe(0)
     expect(await s.d.engine.startInstance({ id: idle, actor: null })).toMatchObject({ state: 'running' })
@@ -83,7 +83,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await events(s.d, idle)).toEqual(['instance.created', 'instance.queued', 'instance.dequeued', 'created a'])
   })
 
-  it('a newcomer does not overtake waiting instances, though there is room', async () => {
+  it('a new instance does not overtake waiting instances, even if a slot is free', async () => {
     await s.reopen(DIES)
     const [first, second] = [await s.start(1), await s.start(1)]
     await s.d.succeed(await s.d.claimOne())
@@ -93,7 +93,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(s.d.engine.faults.counts().get('sweep_queue_of_instances')).toBeGreaterThan(0)
   })
 
-  it('a raised limit lets as many begin as there is room for now; a lowered one stops none', async () => {
+  it('a raised limit starts as many as now fit; a lowered one stops none', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(1), await s.start(1)]
     await s.d.engine.setLimit({ key: KEY, maxConcurrent: 3 })
     await s.become(ids, ['running', 'running', 'running', 'queued'])
@@ -108,14 +108,14 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     await s.become(ids, ['completed', 'completed', 'completed', 'running'])
   })
 
-  it('a limit taken away lets all begin', async () => {
+  it('a removed limit lets all begin', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(1)]
     await s.d.engine.setLimit({ key: KEY, maxConcurrent: null })
     await s.become(ids, ['running', 'running', 'running'])
     expect(await s.inUse()).toBe(3)
   })
 
-  it('a later start with another number changes the limit, for waiting instances as well', async () => {
+  it('a later start with another limit changes it, for waiting instances as well', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(3)]
     await s.become(ids, ['running', 'running', 'running'])
     const more = [await s.start(1), await s.start(1)]
@@ -123,7 +123,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect((await s.d.store.read.limits()).find(({ key }) => key === KEY)).toMatchObject({ maxConcurrent: 1, inUse: 3 })
   })
 
-  it('a cancel of a queued one frees nothing, and those behind it move up', async () => {
+  it('a cancel of a queued one frees no slot, and those behind it move up', async () => {
     const ids = [await s.start(1), await s.start(1), await s.start(1)]
     const [, second] = ids as [string, string, string]
     await s.d.engine.cancelInstance({ id: second, actor: 'ada' })
@@ -134,7 +134,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     await s.become(ids, ['completed', 'cancelled', 'running'])
   })
 
-  it('the deadline runs in the queue: it ends there timed out, and nothing of it was ever started', async () => {
+  it('the deadline runs in the queue: it times out there, and no step ever starts', async () => {
     const slow = net([node('a')], { timeoutMs: 5_000 })
     const first = await s.start(1)
     const second = await s.start(1, { net: slow })
@@ -149,7 +149,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     await s.become([first, second, third], ['completed', 'failed', 'running'])
   })
 
-  it('the time in the queue counts: the deadline is not reset when it begins', async () => {
+  it('the time in the queue counts: the deadline is not reset at the start', async () => {
     const slow = net([node('a')], { timeoutMs: 60_000 })
     await s.start(1)
     const second = await s.start(1, { net: slow })
@@ -172,7 +172,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await s.inUse()).toBe(1)
   })
 
-  it('a queued one can be patched and is not started by hand', async () => {
+  it('a queued one can be patched, and cannot be started by hand', async () => {
     await s.start(1)
     const id = await s.start(1)
     await s.d.engine.patchContext({ instanceId: id, set: { x: 1 }, actor: null })
@@ -183,7 +183,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     expect(await s.d.state(id)).toBe('queued')
   })
 
-  it('a queue limit and slots together: nothing is handed out beyond either', async () => {
+  it('with a queue limit and slots together, neither is exceeded', async () => {
     await s.d.engine.setLimit({ key: 'queue:default', maxConcurrent: 1 })
     const ids = [await s.start(2), await s.start(2), await s.start(2)]
     expect(await s.states(ids)).toEqual(['running', 'running', 'queued'])
@@ -202,7 +202,7 @@ describe.each(PLACES)('execution slots on $name', (place) => {
     await expect(s.d.engine.setLimit(rate)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('recounts what executes', async () => {
+  it('recounts executing instances', async () => {
     await Promise.all([s.start(3), s.start(3), s.start(3), s.start(3)])
     await s.d.store.transact({
       roots: [],

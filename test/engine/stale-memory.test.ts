@@ -1,6 +1,6 @@
 /**
- * A process remembers the rows it wrote last, and decides from them without asking. Here a decision writes one workflow and
- * only reads another one, whose run a second process has given out again in the meantime.
+ * A process caches the rows it wrote last, and decides from them without reading again. Here a decision writes one
+ * workflow and only reads another one, whose run a second process has handed out again in the meantime.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseSettled } from '../../src/model/leases.ts'
@@ -8,10 +8,10 @@ import type { RunRow } from '../../src/model/rows.ts'
 import { net, node, PLACES } from './drive.ts'
 import { Pair } from './pair.ts'
 
-/** Workflows whose ids agree in this are settled together. */
+/** Workflows whose ids share this are settled together. */
 const laneOf = (id: string): number => Number.parseInt(id.slice(-4), 16) % 3
 
-describe.each(PLACES)('what a process remembers of rows that it only reads, on $name', (place) => {
+describe.each(PLACES)('cached rows that a decision only reads, on $name', (place) => {
   let pair: Pair
   beforeEach(async () => {
     pair = await Pair.open(place)
@@ -21,7 +21,7 @@ describe.each(PLACES)('what a process remembers of rows that it only reads, on $
     await pair.drop()
   })
 
-  it('is not what decides: the report of the new holder is recorded, though memory names the old one', async () => {
+  it('do not decide: the report of the new holder is recorded, though the cache names the old one', async () => {
     const [here, there] = pair.engines
     const started = await here.start(Array.from({ length: 4 }, () => ({ net: net([node('a')]) })))
     const held = await pair.fetch(here, 'old', 4, 0)

@@ -1,4 +1,4 @@
-/** What a step is given and what it returns is held to its schemas, whichever way it comes. */
+/** Arguments and results of a step must match its schemas, through every interface. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunRow } from '../../src/model/rows.ts'
 import type { Json, Net, Node, NodeSchema } from '../../src/net/net.ts'
@@ -10,7 +10,7 @@ import { events } from './specifications/stage.ts'
 const AMOUNT = { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } }
 const AGAIN = { ...ONCE, maxAttempts: 3, initialMs: 1000, maxMs: 1000 }
 
-/** `pay` is given the input of the workflow. */
+/** `pay` receives the input of the workflow. */
 function paying(schema: NodeSchema, pay: Partial<Node> = {}, rest: Partial<Net> = {}): Net {
   const work = run('pay', { args: { with: '{{ input }}' } })
   return net(
@@ -61,14 +61,14 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
     return one as RunRow
   }
 
-  describe('what it is given', () => {
-    it('a value that fits is passed on', async () => {
+  describe('arguments', () => {
+    it('that match are passed on', async () => {
       await start(INPUT, { amount: 5 })
       await d.succeed(await d.claimOne())
       expect(JSON.parse((await d.claimOne()).payload)).toEqual({ with: { amount: 5 } })
     })
 
-    it('one that does not fit fails the step before any worker can take it, and nothing is retried', async () => {
+    it('that do not match fail the step before any worker can take it, and nothing is retried', async () => {
       const id = await start(INPUT, { amount: 'much' })
       await d.succeed(await d.claimOne())
       expect(await d.claim()).toEqual([])
@@ -92,7 +92,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       ])
     })
 
-    it('a missing value counts as null, and [] is all of the arguments', async () => {
+    it('that are missing count as null, and [] is the whole list of arguments', async () => {
       for (const path of [['with', 'deep', 'er'], ['nothing'], []]) {
         const schema: NodeSchema = { input: { path, schema: { type: 'string' } }, output: null }
         const id = await start(schema, { amount: 5 })
@@ -104,7 +104,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.state(asNull)).toBe('completed')
     })
 
-    it('skip and compensate follow as after any failure', async () => {
+    it('that do not match lead to skip or compensate like any failure', async () => {
       const skipped = await start(INPUT, { amount: 'much' }, { onFailure: 'skip' })
       expect(await d.work()).toEqual(['book', 'after'])
       expect(await d.state(skipped)).toBe('completed')
@@ -113,7 +113,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.state(undone)).toBe('compensated')
     })
 
-    it('the first step of all is checked as it is started', async () => {
+    it('of the first step are checked at the start', async () => {
       const work = run('pay', { args: '{{ input }}' })
       const id = await d.start({
         net: net([node('pay', [], { work, schema: { input: { path: [], schema: AMOUNT }, output: null } })]),
@@ -123,7 +123,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.error(id)).toBe('invalid_input')
     })
 
-    it('each item of a list is checked for itself', async () => {
+    it('of each item of a list are checked separately', async () => {
       const body = run('pay', { args: '{{ item }}' })
       const work = { kind: 'each', items: 'input', body, maxInFlight: null, failFast: false } as const
       const schema: NodeSchema = { input: { path: [], schema: { type: 'number' } }, output: { type: 'number' } }
@@ -135,7 +135,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await s.runAt(id, 'pay', 1)).toMatchObject({ status: 'failed', attempt: 0 })
     })
 
-    it('a plain client finds nothing to claim either', async () => {
+    it('that do not match leave nothing for a plain SQL client to claim', async () => {
       await start(INPUT, { amount: 'much' })
       const go = await s.foreign()
       await go.succeed((await go.claimed()).id)
@@ -144,7 +144,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
     })
   })
 
-  describe('what it returns', () => {
+  describe('results', () => {
     const NOT: Json = { something: 'else' }
 
     async function isInvalid(id: string): Promise<void> {
@@ -164,27 +164,27 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.claim()).toEqual([])
     }
 
-    it('a result that fits is passed on', async () => {
+    it('that match are passed on', async () => {
       const id = await toPay(OUTPUT)
       await d.succeed(await d.claimOne(), { receipt: 7 })
       expect(await d.work()).toEqual(['after'])
       expect(await d.results(id)).toMatchObject({ pay: { receipt: 7 } })
     })
 
-    it('reported by a worker of a session: the step has failed, is not tried again, and nothing of it is passed on', async () => {
+    it('reported by a worker with a session: the step has failed, is not retried, and its result is not passed on', async () => {
       const id = await toPay(OUTPUT)
       const reply = await d.succeed(await d.claimOne(), NOT)
       expect(reply.status).toBe('recorded')
       await isInvalid(id)
     })
 
-    it('a result that is not there counts as null', async () => {
+    it('that are missing count as null', async () => {
       const id = await toPay(OUTPUT)
       await d.succeed(await d.claimOne(), null)
       expect(await d.error(id)).toBe('invalid_output')
     })
 
-    it('reported under a lease over HTTP: the answer shows the failed run', async () => {
+    it('reported under an HTTP lease: the answer shows the failed run', async () => {
       const id = await toPay(OUTPUT)
       const { id: runId } = await fetch()
       const [settled] = await d.engine.leases.settle([
@@ -194,7 +194,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       await isInvalid(id)
     })
 
-    it('deferred and completed by its id', async () => {
+    it('of a deferred step, completed by its id', async () => {
       const id = await toPay(OUTPUT)
       const delivery = await d.claimOne()
       await d.session.settle({
@@ -208,7 +208,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       await isInvalid(id)
     })
 
-    it('completed by plain SQL', async () => {
+    it('written by plain SQL', async () => {
       const id = await toPay(OUTPUT)
       const go = await s.foreign()
       const claimed = await go.claimed()
@@ -220,7 +220,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       await isInvalid(id)
     })
 
-    it('completed by plain SQL with what fits', async () => {
+    it('written by plain SQL that match', async () => {
       const id = await toPay(OUTPUT)
       const go = await s.foreign()
       await go.succeed((await go.claimed()).id, { receipt: 1 })
@@ -229,14 +229,14 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.results(id)).toMatchObject({ pay: { receipt: 1 } })
     })
 
-    it('what was done is undone, but not the step whose result was refused', async () => {
+    it('that do not match undo the completed steps, but not the step itself', async () => {
       const id = await toPay(OUTPUT, { onFailure: 'compensate', undo: undoBy('pay.undo') })
       await d.succeed(await d.claimOne(), NOT)
       expect(await d.work()).toEqual(['undo book'])
       expect(await d.state(id)).toBe('compensated')
     })
 
-    it('an undo is not held to the schemas of the work it undoes', async () => {
+    it('of an undo are not checked with the schemas of its step', async () => {
       const both: NodeSchema = { input: INPUT.input, output: OUTPUT.output }
       const id = await start(both, { amount: 5 }, { undo: undoBy('pay.undo') })
       await d.succeed(await d.claimOne())
@@ -252,7 +252,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.state(undone)).toBe('compensated')
     })
 
-    it('a result taken over by a retry of the workflow is not checked again', async () => {
+    it('carried over by a retry of the workflow are not checked again', async () => {
       const loose = { input: null, output: null }
       const id = await toPay(loose)
       await d.succeed(await d.claimOne(), NOT)
@@ -263,7 +263,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       expect(await d.results(strict.id)).toMatchObject({ pay: NOT })
     })
 
-    it('several that end at once fail separately, and the others continue', async () => {
+    it('of several runs that end at once are checked separately, and the others continue', async () => {
       const ids = [await start(OUTPUT), await start(OUTPUT), await start(OUTPUT)]
       for (const book of await d.claim()) await d.succeed(book)
       const pays = await d.claim()
@@ -276,7 +276,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
   describe('a schema', () => {
     const outputOf = (output: Json): NodeSchema => ({ input: null, output })
 
-    it('that is invalid is refused with its place when the net is started', async () => {
+    it('that is invalid is refused with its path when the net is started', async () => {
       await expect(start(outputOf({ type: 'strng' }))).rejects.toThrow(/nodes\.pay\.schema\.output: not a JSON Schema/)
       await expect(start(outputOf('text'))).rejects.toThrow(/nodes\.pay\.schema\.output: a JSON Schema: an object/)
       await expect(start({ input: { path: [], schema: [] }, output: null })).rejects.toThrow(
@@ -284,7 +284,7 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       )
     })
 
-    it('refers to nothing elsewhere', async () => {
+    it('cannot refer to anything outside itself', async () => {
       const far = { $ref: 'http://127.0.0.1:1/schema.json' }
       await expect(start(outputOf(far))).rejects.toThrow(/not a JSON Schema: can't resolve reference/)
     })
@@ -294,12 +294,12 @@ describe.each(SHARED)('schemas of steps on $name', (place) => {
       await expect(start(outputOf(long))).rejects.toThrow(/at most 65536/)
     })
 
-    it('is for runs', async () => {
+    it('is allowed for runs only', async () => {
       const pass = node('x', [], { work: { kind: 'pass' }, schema: OUTPUT })
       await expect(d.start({ net: net([pass]) })).rejects.toThrow(/nodes\.x\.schema: schemas are for runs/)
     })
 
-    it('with a pattern that would never end is given up after a moment, and what it was to check does not fit', async () => {
+    it('with a pattern that would never end is given up after a limited time, and the value does not match', async () => {
       const id = await toPay(outputOf({ type: 'string', pattern: '^(a+)+$' }))
       const began = performance.now()
       await d.succeed(await d.claimOne(), `${'a'.repeat(60)}!`)

@@ -1,4 +1,6 @@
-/** An engine made with `sweep: false` leaves what time does to other processes, also after it stored something that falls due. */
+/**
+ * An engine created with `sweep: false` leaves everything that becomes due to other processes, even after it stored it.
+ */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Engine } from '../../src/engine/engine.ts'
 import { openStore } from '../../src/store/open.ts'

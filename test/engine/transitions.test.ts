@@ -1,4 +1,4 @@
-/** Every way back that an instance must not take is tried, and refused. The table itself: test/net/transitions.test.ts. */
+/** Every forbidden transition of an instance is tried, and refused. The table itself: test/net/transitions.test.ts. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstanceState } from '../../src/net/marking.ts'
 import { followersOf } from '../../src/net/transitions.ts'
@@ -7,7 +7,7 @@ import { open, row } from './specifications/stage.ts'
 
 const gate = { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' } as const
 
-describe.each(PLACES)('every way back is refused on $name', (place) => {
+describe.each(PLACES)('forbidden transitions are refused on $name', (place) => {
   let d: Drive
   beforeEach(async () => {
     d = await open(place)
@@ -41,7 +41,7 @@ describe.each(PLACES)('every way back is refused on $name', (place) => {
     },
   }
 
-  it.each(Object.keys(ended))('%s: neither started, cancelled, resumed nor patched', async (state) => {
+  it.each(Object.keys(ended))('%s: cannot be started, cancelled, resumed or patched', async (state) => {
     const id = await (ended[state] as () => Promise<string>)()
     expect(await d.state(id)).toBe(state)
     const before = await row(d, id)
@@ -54,7 +54,7 @@ describe.each(PLACES)('every way back is refused on $name', (place) => {
     expect(await row(d, id)).toEqual(before)
   })
 
-  it('compensating: neither started, cancelled nor resumed; it continues undoing', async () => {
+  it('compensating: cannot be started, cancelled or resumed; it continues undoing', async () => {
     const nodes = [node('a', ['b'], { undo: undoBy('undo.a') }), node('b', [], { retry: ONCE })]
     const id = await d.start({ net: net(nodes, { onFailure: 'compensate' }) })
     await d.succeed(await d.claimOne())

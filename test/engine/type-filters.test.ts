@@ -1,4 +1,4 @@
-/** Types and prefixes as workers write them, by every way work is handed out. */
+/** Types and prefixes as workers write them, for every way of handing out work. */
 
 import { expect, it } from 'vitest'
 import { chain, job } from '../../src/index.ts'
@@ -7,7 +7,7 @@ import { onBothStores } from '../sdk/stores.ts'
 import { fetched, Hand, NO_POLL } from './hand.ts'
 
 onBothStores('type filters of workers', (stage) => {
-  it('refuses a worker whose types or runtime cannot be meant, naming the place', async () => {
+  it('refuses a worker with invalid types or runtime, naming the path', async () => {
     const petrel = await stage.open(NO_POLL)
     const engine = engineOf(petrel)
     const refused = { code: 'invalid_request', details: { path: 'types[1]' } }
@@ -19,7 +19,7 @@ onBothStores('type filters of workers', (stage) => {
     await expect(petrel.work({ types: ['a%b'] })).rejects.toThrow("'%' is allowed only at the end of a type")
   })
 
-  it('names with underscores, percent signs and backslashes are claimed and handed over by the filters that mean them', async () => {
+  it('names with underscores, percent signs and backslashes are matched literally, in claims and hand-offs', async () => {
     const petrel = await stage.open(NO_POLL)
     const engine = engineOf(petrel)
     const names = ['a_b.v1', 'aXb.v1', 'a%b.v1', 'a\\b.v1', 'ünï_.v1']
@@ -37,7 +37,7 @@ onBothStores('type filters of workers', (stage) => {
       const hand = await Hand.open(engine, { types: [filter] })
       await enqueue()
       expect(await hand.types(), filter).toEqual(wanted)
-      // Nothing waits for it now: what is born goes straight to it.
+      // No backlog: a new run goes directly to a waiting worker.
       hand.room = 10
       await enqueue()
       expect(hand.delivered.map((delivery) => delivery.type).sort(), filter).toEqual(wanted)
@@ -49,7 +49,7 @@ onBothStores('type filters of workers', (stage) => {
     }
   })
 
-  it('an SDK worker of a runtime and a prefix takes those types of that runtime', async () => {
+  it('an SDK worker with a runtime and a prefix takes those types of that runtime', async () => {
     const petrel = await stage.open(NO_POLL)
     for (const type of ['billing.invoice.v1', 'billing.refund.v1', 'mail.v1']) petrel.handle(type, () => type)
     await petrel.registry.put({ workflowName: 'billing.refund.v1', runtime: 'python' })

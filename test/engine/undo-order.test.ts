@@ -1,6 +1,6 @@
 /**
- * The last completed is undone first. Here several outcomes are recorded by one transaction, which has one time for all of
- * them: only the order in which they were reported tells them apart.
+ * The last completed is undone first. Here several outcomes are recorded by one transaction, which has one time for all
+ * of them: only the order of their reports distinguishes them.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
@@ -31,7 +31,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
 
   const undoable = (key: string, rest: Partial<Node> = {}): Node => node(key, [], { undo: undoBy('undo'), ...rest })
   const breaks = node('breaks', [], { retry: ONCE })
-  /** All begin at once; when `breaks` has failed, what completed is undone. */
+  /** All begin at once; when `breaks` has failed, the completed ones are undone. */
   const sideBySide = (...nodes: readonly Node[]): Net =>
     net([...nodes, breaks], { entry: [...nodes, breaks].map(({ key }) => key), onFailure: 'compensate' })
 
@@ -107,7 +107,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(await undone()).toEqual(['a', 'c', 'b'])
   })
 
-  it('those of an earlier transaction come after all of a later one', async () => {
+  it('those of an earlier transaction are undone after all of a later one', async () => {
     const keys = ['a', 'b', 'c', 'd', 'e']
     const id = await d.start({ net: sideBySide(...keys.map((key) => undoable(key))) })
     const held = await take()
@@ -126,7 +126,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(await undone()).toEqual(keys.toReversed())
   })
 
-  it('what is undone next is named in this order', async () => {
+  it('the next undo is shown in this order', async () => {
     const id = await d.start({ net: sideBySide(...['a', 'b', 'c', 'd'].map((key) => undoable(key))) })
     const held = await take()
     await together(...succeeding(held, 'c', 'a', 'd', 'b'), () => d.fail(held['breaks'] as Delivery))
@@ -190,7 +190,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(await undone()).toEqual(['a', 'c', 'b'])
   })
 
-  it('successes that come late, in the order in which they came', async () => {
+  it('late successes, in the order of their reports', async () => {
     const slow = { timeout: { ms: 60_000, per: 'attempt' }, retry: ONCE, onFailure: 'skip' } as const
     const nodes = ['a', 'b', 'c'].map((key) => undoable(key, slow))
     const id = await d.start({ net: sideBySide(...nodes, undoable('d'), undoable('e')) })
@@ -203,7 +203,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(await undone()).toEqual(['e', 'a', 'c', 'b', 'd'])
   })
 
-  it('each undo is given what its own work returned, also of a step done twice and of items', async () => {
+  it('each undo receives the result of its own work, also for a step executed twice and for items', async () => {
     const work = { kind: 'each', items: '[0, 1]', body: run('item'), maxInFlight: null, failFast: false } as const
     const twice = net(
       [
@@ -229,7 +229,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(results).toEqual([3, 2, 1, 0])
   })
 
-  it('also when the batch is divided, since the database refuses one of its outcomes', async () => {
+  it('also when the batch is divided because the database refuses one of its outcomes', async () => {
     await d.start({ net: sideBySide(...['a', 'b', 'c'].map((key) => undoable(key))) })
     const held = await take()
     const { runId } = held['breaks'] as Delivery
@@ -251,7 +251,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(await undone()).toEqual(['a', 'c', 'b'])
   })
 
-  it('work taken over from an earlier instance: numbered like any other, undone from the greatest number down', async () => {
+  it('work carried over from an earlier instance: numbered like any other, undone from the highest number down', async () => {
     const keys = ['a', 'b', 'c']
     const aborts = node('aborts', ['breaks'], { retry: ONCE, onFailure: 'abort' })
     const nodes = [...keys.map((key) => undoable(key)), aborts, breaks]
@@ -269,7 +269,7 @@ describe.each(PLACES)('the order of undo on $name', (place) => {
     expect(await undone()).toEqual(lastFirst)
   })
 
-  it('work that is refused as it begins is numbered like any other', async () => {
+  it('work that is refused at its start is numbered like any other', async () => {
     const schema = { input: { path: ['n'], schema: { type: 'number' } }, output: null }
     const refused = node('b', [], { work: run('b', { args: { n: '{{ input.n }}' } }), schema, onFailure: 'skip' })
     const id = await d.start({ net: net([node('a', ['b']), refused]), input: { n: 'none' } })

@@ -17,7 +17,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
     unique: { key: 'k', onConflict: 'reject', ...given },
   })
 
-  it('counts a holder by the part of pending it is in', async () => {
+  it('counts a pending holder by its phase: available, retryable, scheduled or held', async () => {
     const holder = await desk.enqueue({ ...unique(), retry: EXACT })
     const duplicate = { code: 'duplicate', details: { kind: 'run', id: holder, existing: holder } }
     await expect(desk.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject(duplicate)
@@ -28,11 +28,11 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
     await expect(desk.enqueue(unique({ states: ['pending'] }))).rejects.toMatchObject(duplicate)
     const free = await desk.enqueue(unique({ states: ['available', 'leased', 'scheduled', 'held'] }))
     expect(free).not.toBe(holder)
-    // The newcomer holds the key now.
+    // The new run holds the key now.
     await expect(desk.enqueue(unique({ states: ['available'] }))).rejects.toMatchObject({ details: { existing: free } })
   })
 
-  it('counts one that has ended, if it is asked to', async () => {
+  it('counts an ended holder, if requested', async () => {
     const holder = await desk.enqueue(unique())
     await desk.fetchOne()
     await desk.ack(holder)
@@ -42,7 +42,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
       { type: 'x', payload: [], ...unique({ states, onConflict: 'ignore' }) },
     ])
     expect(ignored).toMatchObject({ id: holder, created: false, run: { id: holder, status: 'succeeded' } })
-    // It stays what it is when it is replaced.
+    // It keeps its state when it is replaced.
     const next = await desk.enqueue(unique({ states, onConflict: 'replace' }))
     expect((await desk.get(holder)).status).toBe('succeeded')
     await expect(desk.enqueue(unique())).rejects.toMatchObject({ details: { existing: next } })
@@ -57,7 +57,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
     expect((await desk.get(holder)).status).toBe('pending')
   })
 
-  it('replaces a waiting holder, and an active one, which is fenced off', async () => {
+  it('replaces a pending holder, and an active one, which is fenced off', async () => {
     const waiting = await desk.enqueue(unique())
     const [second] = await desk.engine.enqueue([{ type: 'x', payload: [], ...unique({ onConflict: 'replace' }) }])
     expect(second).toMatchObject({ created: true, replaced: waiting })
@@ -69,7 +69,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('replaces all but the time, if it is asked to', async () => {
+  it('replaces all but the time, if requested', async () => {
     const holder = await desk.enqueue({ ...unique(), delayMs: 60_000 })
     const { runAt } = await desk.get(holder)
     const next = await desk.enqueue({ ...unique({ onConflict: 'replace_except_schedule' }), payload: ['new'] })
@@ -79,7 +79,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
     expect((await desk.get(now)).runAt).toBeLessThan(runAt)
   })
 
-  it('knows its own within one call', async () => {
+  it('includes the runs of the same call', async () => {
     const order = { type: 'x', payload: [], ...unique({ onConflict: 'ignore' }) } as EnqueueParams
     const [first, second] = await desk.engine.enqueue([order, order])
     expect(second).toMatchObject({ id: first?.id, created: false })
@@ -91,13 +91,13 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
     ).rejects.toMatchObject({ code: 'duplicate' })
   })
 
-  it('sets the limits a run brings along with it, and none if it is refused', async () => {
+  it('sets the limits that a run brings along, and none if it is refused', async () => {
     const limits = async () =>
       (await desk.d.store.read.limits()).map((l) => [l.key, l.maxConcurrent, l.ratePer, l.periodMs, l.inUse])
     await desk.enqueue()
     await desk.fetchOne()
     const id = await desk.enqueue({ limits: [{ key: 'queue:default', maxConcurrent: 2 }] })
-    // What was leased before counts.
+    // Runs leased before count.
     expect(await limits()).toEqual([['queue:default', 2, null, null, 1]])
     await desk.enqueue({ limitKey: 'k', limits: [{ key: 'key:k', ratePer: 1, periodMs: 1000 }] })
     await desk.enqueue({ limits: [{ key: 'queue:default', ratePer: 5, periodMs: 100 }] })
@@ -118,7 +118,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('refuses an id that is taken, or none', async () => {
+  it('refuses an id that is used or invalid', async () => {
     const id = '01900000-0000-7000-8000-00000000abcd'
     expect(await desk.enqueue({ id })).toBe(id)
     const duplicate = { code: 'duplicate', details: { kind: 'run', id, existing: id } }
@@ -135,7 +135,7 @@ describe.each(PLACES)('unique keys and chosen ids on $name', (place) => {
 })
 
 describe.skipIf(PLACES.length < 2)('unique keys on two servers of one database', () => {
-  it('are given to one of many who come at once', async () => {
+  it('go to one of many simultaneous callers', async () => {
     const database = await freshDatabase()
     const stores = await Promise.all([openStore(database.url), openStore(database.url)])
     await stores[0]?.migrate()

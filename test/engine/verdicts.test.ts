@@ -1,4 +1,4 @@
-/** How an instance that routes its failures ends, why it says it failed, and what its finals and its history are told. */
+/** How an instance that routes its failures ends, its error, and what its finals and its history receive. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { Arc, Net, Node } from '../../src/net/net.ts'
@@ -44,7 +44,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     expect(await d.told(id, 'instance.failed')).toMatchObject([{ data: { error: { message: 'first', node: 'a' } } }])
   })
 
-  it('a parent learns why a child failed that drained nothing', async () => {
+  it('a parent receives the error of a child that failed without a drain', async () => {
     const inner = net([node('x', [], { ...routes, next: next(arc('y')) }), node('y')], { name: 'inner' })
     const outer = net([
       node('sub', [], { work: { kind: 'child', net: netHash(inner), mode: 'attached', input: null } }),
@@ -55,7 +55,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     expect(await end(id)).toEqual(['failed', 'failed', 'inner'])
   })
 
-  it('first: what nothing handles drains at once, what is handled does not', async () => {
+  it('first: an unhandled failure drains at once, a handled one does not', async () => {
     const id = await d.start({ net: forked(verdict('first', true)) })
     const [a, b] = await d.claim()
     await d.fail(a as never, { ...FINAL, message: 'at once' })
@@ -108,7 +108,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
       { entry: ['p'], finals: [{ node: 'end', when: 'always', onFailure: 'fail' }], summary: true, ...rest },
     )
 
-  it('a final is given a summary: counts, references to results, failures', async () => {
+  it('a final receives a summary: counts, references to results, failures', async () => {
     const id = await d.start({ net: summing() })
     await d.work((w) => {
       if (w.node === 'a') return new Error('a_broke')
@@ -131,13 +131,13 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     expect(all.failures).toHaveLength(3)
   })
 
-  it('the summary is given after a drain too, and a final without a template receives it whole', async () => {
+  it('the summary is passed after a drain too, and a final without a template receives all of it', async () => {
     const plain = summing(verdict('first'))
     const nodes = plain.nodes.map((n) => (n.key === 'end' ? { ...n, work: run('end') } : n))
     const id = await d.start({ net: { ...plain, nodes } })
     const first = await d.claimOne()
     expect(first.node).toBe('a')
-    // Nobody handles a timeout of the whole: the others are not even started.
+    // A timeout of the whole workflow cannot be handled: the others are not even started.
     await d.succeed(first)
     await d.work((w) => (w.node === 'l' ? 1 : null))
     const runs = await d.store.read.instanceRuns({ instanceId: id, limit: 50, after: null })
@@ -149,7 +149,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     })
   })
 
-  it('no more than a hundred failures are noted, all are counted', async () => {
+  it('at most a hundred failures are recorded, and all are counted', async () => {
     const again = next(arc('a', '(ctx.n or 0) < 129'))
     const loop = node('a', [], {
       ...routes,
@@ -221,7 +221,7 @@ describe.each(PLACES)('verdicts on $name', (place) => {
     await d.engine.cancelInstance({ id: silent, actor: null })
   })
 
-  it('one that completes in spite of held tokens reports which were left', async () => {
+  it('one that completes in spite of held tokens reports them', async () => {
     const held = (key: string): Node =>
       node(key, [], { admit: { rules: [{ when: 'ctx.open', allow: true }], onDeny: 'hold' } })
     const id = await d.start({

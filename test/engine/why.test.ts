@@ -1,4 +1,4 @@
-/** Why: what each node that has not ended waits for, whatever it is. */
+/** Why: the reason for which each node that has not ended waits. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../src/kernel/hash.ts'
 import type { GateWork, Json, Net } from '../../src/net/net.ts'
@@ -51,7 +51,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(await reasons(id, 'e')).toEqual([{ kind: 'dependency', nodes: [{ node: 'c', state: 'pending' }], more: 0 }])
   })
 
-  it('what the routing has passed by is not waited for', async () => {
+  it('dependencies excluded by the routing are not listed', async () => {
     const arcs = [arc('x', 'false'), arc('y')]
     const id = await d.start({ net: net([routed('s', 'first', arcs), node('x', ['z']), node('y'), node('z')]) })
     expect((await why(id)).waits.map((wait) => wait.node)).toEqual(['s', 'x', 'y', 'z'])
@@ -59,7 +59,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((await why(id)).waits.map((wait) => wait.node)).toEqual(['y'])
   })
 
-  it('a limit that is full: its key, how many are in use and how many may be', async () => {
+  it('a full limit: its key, its use and its size', async () => {
     await d.engine.setLimit({ key: 'key:stripe', maxConcurrent: 1 })
     const id = await d.start({ net: net([node('pay', [], { work: run('pay', { limitKey: 'stripe' }) })]) })
     const other = await d.start({ net: net([node('pay', [], { work: run('pay', { limitKey: 'stripe' }) })]) })
@@ -68,7 +68,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((await reasons(other, 'pay'))[0]).toEqual({ kind: 'limit', key: 'key:stripe', inUse: 1, max: 1 })
   })
 
-  it('a rate that is used up: how much of it, and when there is more', async () => {
+  it('a used-up rate: its size, its use, and the time of the next place', async () => {
     await d.engine.setLimit({ key: 'queue:mail', ratePer: 1, periodMs: 60_000 })
     const mail = net([node('m', [], { work: run('m', { queue: 'mail' }) })])
     await d.start({ net: mail })
@@ -82,14 +82,14 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(await kinds(id, 'm')).toEqual(['queue'])
   })
 
-  it('a paused queue, and also the place in it', async () => {
+  it('a paused queue, and also the position in it', async () => {
     const id = await d.start({ net: net([node('a', [], { work: run('a', { queue: 'slow' }) })]) })
     await d.engine.pauseQueue({ queue: 'slow', paused: true, actor: null })
     expect(await kinds(id, 'a')).toEqual(['paused', 'queue'])
     expect((await reasons(id, 'a'))[0]).toEqual({ kind: 'paused', queue: 'slow' })
   })
 
-  it('the place in its queue: by priority, time and id over all types, due ones only, counted to a bound', async () => {
+  it('the position in its queue: by priority, time and id over all types, due ones only, counted up to a bound', async () => {
     await d.engine.enqueue([
       { type: 'x', payload: null },
       { type: 'y', payload: null, priority: 50 },
@@ -121,7 +121,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(ahead.map((reason) => (reason as { ahead: { count: number } }).ahead.count)).toEqual([4, 3, 2, 1, 0])
   })
 
-  it('no live worker that takes its type, its queue, or its runtime', async () => {
+  it('no live worker for its type, its queue, or its runtime', async () => {
     const id = await d.start({ net: net([node('a', [], { work: run('mail.send', { queue: 'mail' }) })]) })
     await d.session.close()
     const worker = { kind: 'worker', type: 'mail.send', queue: 'mail', tools: [], runtime: null }
@@ -138,7 +138,7 @@ describe.each(SHARED)('why on $name', (place) => {
     for (const session of [wrongQueue, wrongType, right]) await session.close()
   })
 
-  it('a lease: who holds it, since when, which attempt, and when it times out', async () => {
+  it('a lease: its holder, its start, its attempt, and its timeout', async () => {
     const id = await d.start({ net: net([node('a', [], { timeout: { ms: 300_000, per: 'node' } })]) })
     const a = await d.claimOne()
     expect(await reasons(id, 'a')).toMatchObject([
@@ -152,7 +152,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((await waitAt(id, 'a')).run).toBe(a.runId)
   })
 
-  it('a lease over HTTP has an end of its own, and so has one by plain SQL', async () => {
+  it('a lease over HTTP has its own end, and so has one by plain SQL', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')]) })
     const asked = { queues: null, types: null, limit: 1, runtime: null, tenant: null, waitMs: 0 }
     const [held] = await d.engine.leases.fetch({ ...asked, holder: 'curl-1', leaseMs: () => 30_000 })
@@ -169,7 +169,7 @@ describe.each(SHARED)('why on $name', (place) => {
     ])
   })
 
-  it('a retry: when, which attempt of how many, and what went wrong', async () => {
+  it('a retry: when, which attempt of how many, and the error', async () => {
     const id = await d.start({ net: net([node('a', [], { retry: TWICE })]) })
     await d.fail(await d.claimOne(), { code: 'busy', message: 'try later' })
     const now = await d.store.now()
@@ -181,7 +181,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((wait.reasons[0] as { at: number }).at - now).toBeGreaterThan(50_000)
   })
 
-  it('work that is due later, and work held back until it is activated', async () => {
+  it('work that is due later, and work held until it is activated', async () => {
     const id = await d.start({ net: net([node('a', [], { work: run('a', { delayMs: 60_000 }) })]) })
     expect(await kinds(id, 'a')).toEqual(['scheduled'])
     const [held] = await d.engine.enqueue([{ type: 'x', payload: null, runAt: Date.UTC(9999, 0, 1) }])
@@ -189,7 +189,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((await d.engine.whyRun(row)).reasons).toEqual([{ kind: 'activation', run: row.id }])
   })
 
-  it('a gate: approvals, who is missing, roles, who may not, the deadline and the next escalation', async () => {
+  it('a gate: approvals, missing votes, roles, excluded voters, the deadline and the next escalation', async () => {
     const options = { title: 'Pay?', quorum: 2, of: ['ann', 'bob', 'zoe'], roles: ['finance'], excludeInitiator: true }
     const work = gate({ ...options, escalate: [{ after: 1_000_000 }] }, { timeoutMs: 3_600_000 })
     const id = await d.start({ net: net([node('ok', [], { work })]), initiator: 'zoe' })
@@ -224,7 +224,7 @@ describe.each(SHARED)('why on $name', (place) => {
     ])
   })
 
-  it('a nested workflow: what it waits for itself, down through the levels', async () => {
+  it('a nested workflow: its own reasons, down through the levels', async () => {
     const inner = net([node('ok', [], { work: gate({ of: ['ann'] }) })], { name: 'inner' })
     const middle = net([node('deep', [], { work: childOf(inner) })], { name: 'middle' })
     const nodes = [node('sub', ['after'], { work: childOf(middle) }), node('after')]
@@ -250,7 +250,7 @@ describe.each(SHARED)('why on $name', (place) => {
     ])
   })
 
-  it('of a large nested workflow only the beginning, with a note that it is cut', async () => {
+  it('of a large nested workflow only the beginning, marked as truncated', async () => {
     const names = Array.from({ length: 8 }, (_, i) => `n${i}`)
     const inner = net(
       names.map((name) => node(name)),
@@ -287,7 +287,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect((await why(third)).about).toEqual([{ ...slot, ahead: { count: 1, more: false } }])
   })
 
-  it('a rollback: what is undone now, what comes next, in that order, and why', async () => {
+  it('a rollback: the current undo, the next ones in order, and the cause', async () => {
     const undo = (key: string) => ({ undo: undoBy(`undo.${key}`) })
     const nodes = [
       node('a', ['b'], undo('a')),
@@ -307,7 +307,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(await kinds(id, 'c')).toEqual(['lease'])
   })
 
-  it('a drain: why it stops, and what it waits for; nothing that will not begin any more', async () => {
+  it('a drain: its cause, and what it waits for; no steps that will never begin', async () => {
     const nodes = [node('a', ['z'], { retry: ONCE }), node('b', ['z']), node('z', [], { join: 'count' })]
     const id = await d.start({ net: net(nodes, { entry: ['a', 'b'] }) })
     const both = await d.claim()
@@ -357,7 +357,7 @@ describe.each(SHARED)('why on $name', (place) => {
     expect(await d.engine.why({ instanceId: '01900000-0000-7000-8000-000000000000' })).toBeNull()
   })
 
-  it('pages of ten thousand steps come one after another, what is at work first, none twice', async () => {
+  it('pages of ten thousand steps in sequence, active steps first, none twice', async () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `s${i}`)
     const nodes = names.map((name, i) => node(name, i + 1 < names.length ? [names[i + 1] as string] : []))
     const id = await d.start({ net: net(nodes) })

@@ -25,14 +25,14 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(await d.results(id)).toEqual({ a: { x: 1 }, b: { did: 'b' }, c: { did: 'c' } })
   })
 
-  it('hands the next step over with the reply, and its result with it', async () => {
+  it('hands the next step over with the reply, including its result', async () => {
     await d.start({ net: net([node('a', ['b']), node('b')]) })
     const reply = await d.succeed(await d.claimOne(), { x: 1 }, true)
     expect(reply).toMatchObject({ status: 'recorded', next: { node: 'b', previous: '{"x":1}' } })
     expect((await d.succeed(reply.next as never)).status).toBe('recorded')
   })
 
-  it('stops a chain at a failed step and cancels waiting steps', async () => {
+  it('stops a chain at a failed step and cancels pending steps', async () => {
     const id = await d.start({ net: net([node('a', ['b'], { retry: ONCE }), node('b')]) })
     await d.fail(await d.claimOne())
     expect(await d.state(id)).toBe('failed')
@@ -151,7 +151,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('runs a nested workflow as a child and its end as the end of the step', async () => {
+  it('runs a nested workflow as a child whose end is the end of the step', async () => {
     const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
     const { netHash } = await import('../../src/kernel/hash.ts')
     const outer = net([
@@ -170,7 +170,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(JSON.parse(results.get('sub') as string)).toEqual({ x: 'did x "deep"', y: 'did y null' })
   })
 
-  it('cancels a whole tree: waiting work at once, running work when it ends', async () => {
+  it('cancels a whole tree: pending work at once, running work when it ends', async () => {
     const { netHash } = await import('../../src/kernel/hash.ts')
     const inner = net([node('x', ['y']), node('y')], { name: 'inner' })
     const outer = net([
@@ -208,7 +208,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(await d.results(id)).toMatchObject({ ok: { by: 'ann' } })
   })
 
-  it('lets the clock answer a gate without an answer', async () => {
+  it('answers a gate by its deadline if there is no vote', async () => {
     const id = await d.start({
       net: net([node('ok', [], { work: { kind: 'gate', options: null, timeoutMs: 60_000, onTimeout: 'reject' } })]),
     })
@@ -256,7 +256,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('fails loudly when a guard cannot be evaluated', async () => {
+  it('fails with the reason when a guard cannot be evaluated', async () => {
     const bad = net([
       node('a', [], {
         next: { mode: 'first', scope: null, arcs: [{ to: 'b', when: "'x' > 1", args: null, set: null }] },
@@ -269,14 +269,14 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect((await d.engine.view(id))?.error).toMatchObject({ code: 'guard_error', node: 'a' })
   })
 
-  it('ends an instance at its deadline with no worker alive', async () => {
+  it('ends an instance at its deadline without a running worker', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')], { timeoutMs: 10_000 }) })
     await d.pass(10_001)
     expect(await d.state(id)).toBe('failed')
     expect((await d.engine.view(id))?.instance.outcome).toBe('timed_out')
   })
 
-  it('ends what is active at the deadline, asks its worker to stop, and takes no later report', async () => {
+  it('ends active work at the deadline, asks its worker to stop, and accepts no later report', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')], { timeoutMs: 10_000 }) })
     const active = await d.claimOne()
     await d.pass(10_001)
@@ -288,7 +288,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(await d.claim()).toEqual([])
   })
 
-  it('starts a group of 2,500 in portions, none lost, one final', async () => {
+  it('starts a group of 2,500 in batches, none lost, one final', async () => {
     const big = net(
       [
         node('jobs', [], { work: { kind: 'each', items: null, body: null, maxInFlight: null, failFast: false } }),
@@ -314,7 +314,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect(Object.keys(JSON.parse((await d.engine.results(id)).get('jobs') as string))).toHaveLength(2500)
   }, 60_000)
 
-  it('retries a failed instance as a new one that takes over what was done', async () => {
+  it('retries a failed instance as a new one that carries over completed steps', async () => {
     const three = net([node('a', ['b']), node('b', ['c'], { retry: ONCE }), node('c')])
     const id = await d.start({ net: three, literals: { a: { args: 'once' } } })
     await d.succeed(await d.claimOne(), 'A')
@@ -327,7 +327,7 @@ describe.each(PLACES)('workflows on $name', (place) => {
     expect((await d.store.read.instance(again.id))?.retryOf).toBe(id)
   })
 
-  it('resumes in place an instance that stopped, under the same run ids', async () => {
+  it('resumes a stopped instance in place, under the same run ids', async () => {
     const stop = net([node('a', ['b']), node('b', ['c'], { retry: ONCE }), node('c')], { unknown: 'stop' })
     const id = await d.start({ net: stop })
     await d.succeed(await d.claimOne())

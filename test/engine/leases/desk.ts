@@ -1,4 +1,4 @@
-/** A worker over HTTP as the engine sees it: fetches, reports and renews by hand. */
+/** A worker over HTTP from the view of the engine: fetches, reports and renews by hand. */
 import type { EngineOptions } from '../../../src/engine/api.ts'
 import { PetrelError } from '../../../src/kernel/errors.ts'
 import type { EnqueueParams } from '../../../src/model/enqueue.ts'
@@ -77,12 +77,12 @@ export class Desk {
     return (await this.d.store.read.runHistory(id)).map((event) => event.type)
   }
 
-  /** All that could change of a run by a report. */
+  /** All fields of a run that a report could change. */
   async picture(id: string): Promise<unknown> {
     return [await this.get(id), await this.d.store.read.runHistory(id)]
   }
 
-  /** Fetches and acks until nothing is left; gives what was done, in order. */
+  /** Fetches and acks until nothing is left; returns what was done, in order. */
   async work(): Promise<string[]> {
     const done: string[] = []
     for (;;) {
@@ -109,7 +109,7 @@ export async function until(condition: () => Promise<boolean> | boolean, what: s
   }
 }
 
-/** A policy without chance: 1 s, 2 s, 4 s … */
+/** A policy without jitter: 1 s, 2 s, 4 s … */
 export const EXACT = {
   maxAttempts: 3,
   backoff: 'exponential',

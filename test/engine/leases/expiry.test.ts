@@ -5,7 +5,7 @@ import type { RunRow } from '../../../src/model/rows.ts'
 import { PLACES } from '../drive.ts'
 import { accepted, Desk, EXACT, until } from './desk.ts'
 
-describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
+describe.each(PLACES)('the end of an HTTP lease on $name', (place) => {
   let desk: Desk
   beforeEach(async () => {
     desk = await Desk.open(place)
@@ -61,7 +61,7 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
     accepted(await desk.ack(id, null, { holder: 'w2', attempt: 2 }))
   })
 
-  it('is decided once when it meets the report', async () => {
+  it('is decided once when it coincides with the report', async () => {
     for (let round = 0; round < 10; round++) {
       const id = await desk.enqueue()
       await desk.fetchOne({ leaseMs: () => 1 })
@@ -76,7 +76,7 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('comes with the timeout of the run, if that is earlier: tried again by its policy', async () => {
+  it('comes with the timeout of the run, if that is earlier: retried by its policy', async () => {
     const id = await desk.enqueue({ timeoutMs: 2000, retry: EXACT })
     const run = await desk.fetchOne()
     await desk.d.pass(2001)
@@ -87,11 +87,11 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
     await desk.d.pass(1000)
     await desk.fetchOne({ leaseMs: () => 100 })
     await desk.d.pass(5000)
-    // Both are over by now; the lease was first.
+    // Both are over by now; the lease ended first.
     expect(errorOf(await desk.get(id)).code).toBe('visibility_timeout')
   })
 
-  it('gives limits their room back', async () => {
+  it('releases the places under limits', async () => {
     await desk.engine.setLimit({ key: 'queue:default', maxConcurrent: 1, ratePer: null, periodMs: null })
     const id = await desk.enqueue()
     await desk.fetchOne({ leaseMs: () => 1000 })
@@ -100,7 +100,7 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
     expect((await desk.fetchOne()).id).toBe(id)
   })
 
-  describe('put off by heartbeats', () => {
+  describe('postponed by heartbeats', () => {
     it('renews for as long as before, or for the given time', async () => {
       const id = await desk.enqueue()
       await desk.fetchOne({ leaseMs: () => 3000 })
@@ -136,7 +136,7 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
       expect(await desk.engine.leases.extend({ holder: 'w1', runIds: [mine], leaseMs: null })).toEqual([])
     })
 
-    it('comes early for a worker that had beaten and fell silent', async () => {
+    it('comes early for a worker whose heartbeats have stopped', async () => {
       const beat = (given: Partial<LeaseBeat> = {}) =>
         desk.engine.leases.beat({
           holder: 'w1',
@@ -173,10 +173,10 @@ describe.each(PLACES)('the end of a lease of its own on $name', (place) => {
       expect(lost).toMatchObject({ status: 'pending', attempt: 1 })
       expect(errorOf(lost)).toMatchObject({ code: 'worker_death', type: 'worker_death' })
       expect((await desk.get(silent)).status).toBe('leased')
-      // It lives again, but what it held is gone.
+      // It is alive again, but its runs are gone.
       expect(await beat({ runIds: [id] })).toEqual({ state: 'running', extended: [] })
       expect((await desk.fetchOne()).id).toBe(id)
-      // Its own word makes it quiet, and nothing takes that back.
+      // It asked to become quiet itself, and nothing reverts that.
       expect((await beat({ state: 'quiet' })).state).toBe('quiet')
       expect((await beat()).state).toBe('quiet')
       expect((await beat({ state: 'terminate' })).state).toBe('terminate')

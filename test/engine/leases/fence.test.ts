@@ -1,4 +1,4 @@
-/** A run given back and taken again is at the same attempt: only its epoch tells the two leases apart. */
+/** A run that is returned and taken again is at the same attempt: only its epoch distinguishes the two leases. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PetrelError } from '../../../src/kernel/errors.ts'
 import type { LeaseReport } from '../../../src/model/leases.ts'
@@ -25,7 +25,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
   const extend = (id: string, epoch: number) =>
     desk.engine.leases.extend({ holder: 'w1', runIds: [id], leaseMs: 60_000, epochs: [epoch] })
 
-  it('returned, a run costs no attempt, keeps its place, and is claimable at once', async () => {
+  it('a returned run has spent no attempt, keeps its place, and is claimable at once', async () => {
     const id = await desk.enqueue()
     const other = await desk.enqueue()
     const first = await desk.fetchOne()
@@ -47,7 +47,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
     expect(await desk.history(id)).toEqual(['created', 'leased', 'started', 'returned', 'leased', 'started'])
   })
 
-  it('whatever comes from the lease before changes nothing, though holder and attempt are the same', async () => {
+  it('calls under the previous lease change nothing, though holder and attempt are the same', async () => {
     const id = await desk.enqueue({ retry: EXACT })
     const { epoch } = await desk.fetchOne()
     await desk.settle(id, { kind: 'released' }, { epoch })
@@ -74,7 +74,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
     )
   })
 
-  it('a report sent twice under its name is answered as it was, until the run is given out again', async () => {
+  it('a report sent twice under its id gets the same answer, until the run is handed out again', async () => {
     const id = await desk.enqueue({ retry: EXACT })
     const { epoch } = await desk.fetchOne()
     const report = { holder: 'w1', epoch, reportId: `w1/${epoch}/fail` }
@@ -101,7 +101,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
     ])
   })
 
-  it('returned while its workflow is cancelled, a run ends with it', async () => {
+  it('a run returned while its workflow is cancelled ends with it', async () => {
     const id = await workflow(desk.d, chain(job('a.v1'), job('b.v1')))
     const run = await desk.fetchOne()
     await desk.engine.cancelInstance({ id, actor: null })
@@ -111,7 +111,7 @@ describe.each(PLACES)('the epoch of a lease on $name', (place) => {
     expect(await desk.d.state(id)).toBe('cancelled')
   })
 
-  it('returned, a run frees its room under a limit', async () => {
+  it('a returned run releases its place under a limit', async () => {
     await desk.engine.setLimit({ key: 'queue:default', maxConcurrent: 1 })
     const id = await desk.enqueue()
     await desk.enqueue()

@@ -6,7 +6,7 @@ import { freshDatabase } from '../../services.ts'
 import { PLACES } from '../drive.ts'
 import { Desk, EXACT, until } from './desk.ts'
 
-describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
+describe.each(PLACES)('fetching under an HTTP lease on $name', (place) => {
   let desk: Desk
   beforeEach(async () => {
     desk = await Desk.open(place)
@@ -50,18 +50,18 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect((await desk.fetch({ queues: null })).map((r) => r.id)).toEqual([other])
   })
 
-  it('serves several who ask at once, the first in full', async () => {
+  it('serves several simultaneous fetches, the first one completely', async () => {
     for (let i = 0; i < 5; i++) await desk.enqueue()
     const asked = ['w1', 'w2', 'w3'].map((holder) => desk.fetch({ holder, limit: 2 }))
     const given = await Promise.all(asked)
     expect(given.map((runs) => runs.map((r) => r.leasedBy))).toEqual([['w1', 'w1'], ['w2', 'w2'], ['w3']])
   })
 
-  it('never gives one run twice, whichever worker asks', async () => {
+  it('never returns one run twice, to any worker', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => desk.enqueue({ queue: `q${i % 3}` })))
     const queues = ['q0', 'q1', 'q2']
     const asked = Array.from({ length: 20 }, (_, i) => {
-      // Different filters stand in different lines, which claim at the same time.
+      // Different filters wait in different queues, which claim at the same time.
       const own = i % 4 === 0 ? null : [...queues.slice(i % 3), ...queues.slice(0, i % 3)]
       return desk.fetch({ holder: `w${i}`, limit: 3, queues: own })
     })
@@ -70,7 +70,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect(new Set(given)).toEqual(new Set(ids))
   })
 
-  it('asks the same admission as every claim: pause, limits, tenant, types, expiry', async () => {
+  it('applies the same admission as every claim: pause, limits, tenant, types, expiry', async () => {
     await desk.engine.pauseQueue({ queue: 'stopped', paused: true, actor: null })
     await desk.enqueue({ queue: 'stopped' })
     expect(await desk.fetch({ queues: ['stopped'] })).toEqual([])
@@ -103,7 +103,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('keeps a rate per period', async () => {
+  it('respects a rate per period', async () => {
     await desk.engine.setLimit({ key: 'queue:slow', maxConcurrent: null, ratePer: 1, periodMs: 1000 })
     for (let i = 0; i < 2; i++) await desk.enqueue({ queue: 'slow' })
     expect(await desk.fetch({ queues: ['slow'] })).toHaveLength(1)
@@ -127,7 +127,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     expect((await desk.fetch()).map((r) => r.id)).toEqual([later])
   })
 
-  it('leaves runs alone that wait to be activated', async () => {
+  it('does not return runs that wait to be activated', async () => {
     const id = await desk.enqueue({ runAt: HELD_AT })
     await desk.d.store.moveClock(400 * 24 * 3_600_000)
     expect(await desk.fetch()).toEqual([])
@@ -141,7 +141,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     await expect(desk.engine.activate({ id: 'nothing', actor: null })).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  describe('that waits', () => {
+  describe('a waiting fetch', () => {
     it('is woken by new work', async () => {
       const waiting = desk.fetch({ waitMs: 20_000 })
       const other = desk.fetch({ waitMs: 20_000, queues: ['other'], holder: 'w2' })
@@ -153,7 +153,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
       expect(await other).toHaveLength(1)
     })
 
-    it('is served in the order of asking', async () => {
+    it('is served in the order of arrival', async () => {
       const waiting = ['w1', 'w2', 'w3'].map((holder) => desk.fetch({ waitMs: 20_000, holder, limit: 1 }))
       for (let i = 0; i < 3; i++) {
         const id = await desk.enqueue()
@@ -161,7 +161,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
       }
     })
 
-    it('leaves with nothing when its time is over, when it goes away and when the engine closes', async () => {
+    it('returns nothing when its time is over, when its client disconnects and when the engine closes', async () => {
       expect(await desk.fetch({ waitMs: 30 })).toEqual([])
       const away = new AbortController()
       const waiting = desk.fetch({ waitMs: 20_000, signal: away.signal })
@@ -175,7 +175,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
       expect(await last).toEqual([])
     })
 
-    it('gives back what it got while it went away, as if it had never asked', async () => {
+    it('returns its runs to the queue if its client disconnected, as if it had never fetched', async () => {
       for (let round = 0; round < 10; round++) {
         const away = new AbortController()
         const id = await desk.enqueue()
@@ -192,7 +192,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
       expect(await desk.d.doctor()).toEqual([])
     })
 
-    it('gets a run when it becomes due, when a queue is resumed, and when room becomes free', async () => {
+    it('gets a run when it becomes due, when a queue is resumed, and when a place becomes free', async () => {
       const { d } = desk
       const late = await desk.enqueue({ delayMs: 60_000 })
       const due = desk.fetch({ waitMs: 20_000 })
@@ -215,7 +215,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
     })
   })
 
-  it('gives nothing to a worker that must be quiet', async () => {
+  it('returns nothing to a worker that was made quiet', async () => {
     await beat(desk, 'w1')
     await desk.enqueue()
     await desk.engine.directWorker({ id: 'w1', state: 'quiet', actor: 'ada' })
@@ -235,7 +235,7 @@ describe.each(PLACES)('fetching with a lease of its own on $name', (place) => {
 })
 
 describe.skipIf(PLACES.length < 2)('fetching on two servers of one database', () => {
-  it('never gives one run twice, and wakes waiting fetches at the other', async () => {
+  it('never returns one run twice, and wakes waiting fetches at the other server', async () => {
     const database = await freshDatabase()
     const stores = await Promise.all([openStore(database.url), openStore(database.url)])
     await stores[0]?.migrate()

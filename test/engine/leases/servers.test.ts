@@ -8,7 +8,7 @@ import { type FreshDatabase, freshDatabase } from '../../services.ts'
 import { net, node, PLACES } from '../drive.ts'
 import { EXACT } from './desk.ts'
 
-describe.skipIf(PLACES.length < 2)('two servers of one database, each remembering what it saw last', () => {
+describe.skipIf(PLACES.length < 2)('two servers of one database, each with a cache', () => {
   let database: FreshDatabase
   let stores: Store[]
   let a: Engine
@@ -59,14 +59,14 @@ describe.skipIf(PLACES.length < 2)('two servers of one database, each rememberin
     expect(await a.store.read.doctor()).toEqual([])
   })
 
-  it('refuses only by what is true now', async () => {
+  it('refuses only by the current state', async () => {
     const retry = { ...EXACT, initialMs: 0, deadLetter: true }
     const [made] = await a.enqueue([{ type: 'x', payload: [], retry }])
     const id = made?.id as string
     await fetch(a, 'w1')
     expect(await report(b, id, false)).toBe('pending')
     await fetch(b, 'w2')
-    // What `a` remembers is the lease of w1.
+    // In the cache of `a` is the lease of w1.
     expect(await report(a, id, false, 'w1')).toBe('conflict')
     expect(await report(a, id, false, 'w2')).toBe('pending')
     await fetch(a, 'w3')

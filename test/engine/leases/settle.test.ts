@@ -6,7 +6,7 @@ import { accepted, Desk, EXACT } from './desk.ts'
 
 const UNKNOWN = '01900000-0000-7000-8000-000000000000'
 
-describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
+describe.each(PLACES)('reports under an HTTP lease on $name', (place) => {
   let desk: Desk
   beforeEach(async () => {
     desk = await Desk.open(place)
@@ -18,12 +18,12 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     await desk.fetchOne()
     const { run, retryDelayMs } = accepted(await desk.ack(id, { ok: [1] }, { holder: 'w1', attempt: 1 }))
     expect([run.status, JSON.parse(run.result as string), retryDelayMs]).toEqual(['succeeded', { ok: [1] }, null])
-    // A database may print JSON in its own way.
+    // A database may format JSON in its own way.
     expect({ ...(await desk.get(id)), result: null }).toEqual({ ...run, result: null })
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('decides each report of a batch by itself', async () => {
+  it('decides each report of a batch separately', async () => {
     const [a, b, c] = [await desk.enqueue(), await desk.enqueue(), await desk.enqueue({ retry: EXACT })]
     await desk.fetch()
     const report = (runId: string, outcome: LeaseReport['outcome']): LeaseReport => ({
@@ -50,7 +50,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     expect((await desk.get(b)).status).toBe('leased')
   })
 
-  describe('refuses, and changes nothing,', () => {
+  describe('refuses, without any change,', () => {
     const refused = async (id: string, fence: Partial<LeaseReport>, details: object) => {
       const outcomes: LeaseReport['outcome'][] = [
         { kind: 'succeeded', result: null },
@@ -106,7 +106,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
       expect((await desk.d.succeed(delivery)).status).toBe('recorded')
     })
 
-    it('one on work that was deferred', async () => {
+    it('one on deferred work', async () => {
       const id = await desk.enqueue()
       const delivery = await desk.d.claimOne()
       await desk.d.session.settle({
@@ -130,14 +130,14 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
       await refused(failed, {}, { status: 'failed' })
     })
 
-    it('one on a run that was cancelled meanwhile', async () => {
+    it('one on a run that was cancelled in the meantime', async () => {
       const id = await desk.enqueue()
       await desk.fetchOne()
       expect((await desk.engine.cancelRun({ id, actor: 'ada' })).status).toBe('cancelled')
       await refused(id, { holder: 'w1', attempt: 1 }, { status: 'cancelled' })
     })
 
-    it('a result that cannot be stored, or an error', async () => {
+    it('a result or an error that cannot be stored', async () => {
       const id = await desk.enqueue()
       await desk.fetchOne()
       const before = await desk.picture(id)
@@ -149,7 +149,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     })
   })
 
-  it('lets one of twenty acks at once win', async () => {
+  it('lets one of twenty simultaneous acks win', async () => {
     for (let round = 0; round < 5; round++) {
       const id = await desk.enqueue()
       await desk.fetchOne()
@@ -161,7 +161,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('retries a failure by its policy and reports when', async () => {
+  it('retries a failure by its policy and returns the time', async () => {
     const id = await desk.enqueue({ retry: EXACT })
     await desk.fetchOne()
     const first = accepted(await desk.nack(id, { code: 'first', type: 'T' }))
@@ -183,7 +183,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     expect(errors?.map((e) => (e.runAt === null ? null : e.runAt - e.at))).toEqual([1000, 2000, null])
   })
 
-  it('discards at once what is not to be retried, keeps as a dead letter what the policy keeps', async () => {
+  it('discards at once errors that are not retried, and keeps a dead letter if the policy requires it', async () => {
     const [never, listed, kept] = [
       await desk.enqueue({ retry: EXACT }),
       await desk.enqueue({ retry: { ...EXACT, nonRetryable: ['auth.*'] } }),
@@ -195,7 +195,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     expect(accepted(await desk.nack(kept)).run).toMatchObject({ status: 'failed', deadLetter: true })
   })
 
-  it('lets the report decide over the head of the policy', async () => {
+  it('lets the report override the policy', async () => {
     const ids = await Promise.all([1, 2, 3, 4].map(() => desk.enqueue({ retry: { ...EXACT, deadLetter: true } })))
     const [again, thrown, dead, last] = ids as [string, string, string, string]
     await desk.fetch()
@@ -217,7 +217,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     expect(accepted(await desk.nack(one, {}, 'retry')).run.status).toBe('failed')
   })
 
-  it('gives a run back at once, the start counted and its error kept', async () => {
+  it('returns a run at once, with the start counted and its error kept', async () => {
     const id = await desk.enqueue({ maxAttempts: 1 })
     const next = await desk.enqueue()
     await desk.fetchOne()
@@ -226,7 +226,7 @@ describe.each(PLACES)('reports under a lease of its own on $name', (place) => {
     expect([run.status, run.attempt, retryDelayMs]).toEqual(['pending', 1, 0])
     const errors = (await desk.d.store.read.errorsOf({ runIds: [id], limit: 10 })).get(id)
     expect(errors?.map((e) => [e.type, e.attempt, JSON.parse(e.error).code])).toEqual([['returned', 1, 'shutdown']])
-    // Its place in line is what it was, and it gets another start though its one attempt is spent.
+    // Its place in the queue is unchanged, and it gets another start though its one attempt is spent.
     expect((await desk.fetch({ holder: 'w2' })).map((r) => r.id)).toEqual([id, next])
     expect(await desk.ack(id, null, { attempt: 1 })).toBeInstanceOf(PetrelError)
     expect(accepted(await desk.nack(id)).run.status).toBe('failed')

@@ -8,7 +8,7 @@ import { accepted, Desk, EXACT } from './desk.ts'
 const EACH: EachWork = { kind: 'each', items: null, body: null, maxInFlight: null, failFast: false }
 const ITEM = { run: { type: 'job', args: [] } }
 
-/** A group with a callback, as batches have. */
+/** A group with a callback, like a batch. */
 function batch(): Net {
   const jobs = node('jobs', [], { work: EACH, onFailure: 'route' })
   return net([jobs, node('done')], {
@@ -18,7 +18,7 @@ function batch(): Net {
   })
 }
 
-describe.each(PLACES)('workflows under leases of their own on $name', (place) => {
+describe.each(PLACES)('workflows under HTTP leases on $name', (place) => {
   let desk: Desk
   beforeEach(async () => {
     desk = await Desk.open(place)
@@ -37,7 +37,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
     expect(await desk.d.doctor()).toEqual([])
   })
 
-  it('have begun with the first fetch, not before', async () => {
+  it('have started with the first fetch, not before', async () => {
     const id = await start(net([node('a', ['b']), node('b')]))
     expect((await desk.d.store.read.instance(id))?.startedAt).toBeNull()
     const first = await desk.fetchOne()
@@ -48,7 +48,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
     expect((await events(id)).filter((type) => type === 'instance.started')).toHaveLength(1)
   })
 
-  it('fire a callback once, however many last reports come at once', async () => {
+  it('fire a callback once, however many last reports arrive at once', async () => {
     for (let round = 0; round < 5; round++) {
       const id = await start(batch(), 20)
       const runs = await desk.fetch({ limit: 100 })
@@ -109,7 +109,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
       return { id, active }
     }
 
-    it('cancel at once what has not started, and hand out nothing more', async () => {
+    it('cancel pending work at once, and hand out nothing more', async () => {
       const { id, active } = await cancelled()
       const runs = await desk.d.store.read.instanceRuns({ instanceId: id, limit: 10, after: null })
       expect(runs.map((r) => r.status).sort()).toEqual(['cancelled', 'leased', 'leased', 'leased', 'succeeded'])
@@ -117,7 +117,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
       expect(active.every((r) => r.status === 'leased')).toBe(true)
     })
 
-    it('record a success, take a failure, an expiry and a return as final, and end', async () => {
+    it('record a success, treat a failure, an expiry and a return as final, and end', async () => {
       const { id, active } = await cancelled()
       const [first, second, third] = active as [RunRow, RunRow, RunRow]
       expect(accepted(await desk.ack(first.id, 'done')).run).toMatchObject({ status: 'succeeded' })
@@ -138,7 +138,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
     })
   })
 
-  it('learn of a success that comes too late, if the work can be undone', async () => {
+  it('record a late success if the work can be undone', async () => {
     const work = net([node('a', ['b'], { undo: undoBy('undo.a'), retry: { ...EXACT, maxAttempts: 1 } }), node('b')], {
       onFailure: 'compensate',
     })
@@ -156,7 +156,7 @@ describe.each(PLACES)('workflows under leases of their own on $name', (place) =>
     expect(await events(bare)).toEqual(before)
   })
 
-  it('do not change when a run of theirs is redriven after their end', async () => {
+  it('do not change when one of their runs is redriven after their end', async () => {
     const id = await start(net([node('a', [], { retry: { ...EXACT, maxAttempts: 1 } })]))
     const only = await desk.fetchOne()
     await desk.nack(only.id)

@@ -1,6 +1,6 @@
 /**
- * What went wrong in an engine of this kind that others built, by the numbers of the reference (§3.5). Number 9, several
- * engines at their start, is a matter of several processes: test/nats.
+ * Known bugs of other saga engines, by the numbers of the specification (§3.5). Number 9, several engines at their
+ * start, needs several processes: test/nats.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PLACES } from '../drive.ts'
@@ -10,7 +10,7 @@ const CHAIN = sagaNet([step('a', ['b']), step('b', ['c']), step('c')])
 /** a, then b and c side by side, then d. */
 const DIAMOND = sagaNet([step('a', ['b', 'c']), step('b', ['d']), step('c', ['d']), step('d', [], { join: 'count' })])
 
-describe.each(PLACES)('bugs others met, on $name', (place) => {
+describe.each(PLACES)('bugs of other engines, on $name', (place) => {
   let s: Stage
   beforeEach(async () => {
     s = await Stage.open(place)
@@ -20,7 +20,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     await s.close()
   })
 
-  it('bug 1: an answer and the step after it are one transaction: a redelivery finds the next step there', async () => {
+  it('bug 1: a reply and the next step are one transaction: a redelivery finds the next step', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     const deltas: { readonly ended: boolean; readonly born: boolean }[] = []
@@ -40,7 +40,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
       }) as never
     await s.answer('a')
     s.d.store.transact = transact
-    // Decided once more if what it was decided on had changed; never half.
+    // Decided again if its data had changed; never half.
     expect(deltas.length).toBeGreaterThan(0)
     expect(deltas.every(({ ended, born }) => ended && born)).toBe(true)
     await expect(s.answer('a')).rejects.toMatchObject({ details: { reason: 'duplicate' } })
@@ -48,7 +48,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     expect(await s.state()).toBe('completed')
   })
 
-  it('bug 2: a sibling that succeeds while the saga is undone dispatches nothing further', async () => {
+  it('bug 2: a parallel step that succeeds while the saga is undone dispatches nothing further', async () => {
     await s.start(DIAMOND)
     await s.dispatch()
     await s.answer('a')
@@ -61,7 +61,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     expect(s.ids.has('d')).toBe(false)
   })
 
-  it('bug 3: a second sibling that fails begins no second undo', async () => {
+  it('bug 3: a second parallel failure begins no second undo', async () => {
     await s.start(DIAMOND)
     await s.dispatch()
     await s.answer('a')
@@ -87,7 +87,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     expect(ended).toMatchObject({ node: 'a', data: { notes: [{ outcome: 'completed_with_warnings' }, warning] } })
   })
 
-  it('bug 5: undos are done in reverse order, each after the one before has been answered', async () => {
+  it('bug 5: undos run in reverse order, each after the reply to the previous one', async () => {
     await s.start(CHAIN)
     for (const name of ['a', 'b']) {
       await s.dispatch()
@@ -131,7 +131,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     await s.answer('a')
     await s.dispatch()
     await s.refuse('b')
-    // What is in flight is awaited: nothing is undone before it.
+    // Steps in flight are awaited: nothing is undone before they end.
     expect(await s.dispatch()).toEqual([])
     await s.answer('c', { reserved: 3 })
     expect(await s.dispatch()).toEqual(['undo c'])
@@ -141,7 +141,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('bug 7: one that was given up as silent and succeeds during the undo is undone as well', async () => {
+  it('bug 7: a silent step that was given up and succeeds during the undo is undone as well', async () => {
     const quiet = [step('a', ['b', 'c']), step('b', ['d']), step('c', ['d'], { unknown: 'ignore' })]
     await s.start(sagaNet([...quiet, step('d', [], { join: 'count' })]))
     await s.dispatch()
@@ -173,7 +173,7 @@ describe.each(PLACES)('bugs others met, on $name', (place) => {
     expect(await s.errors()).toEqual(['refused', 'timeout'])
   })
 
-  it('bug 10: a saga can be cancelled, has a deadline of its own, and failed steps may be tried again', async () => {
+  it('bug 10: a saga can be cancelled, has its own deadline, and failed steps can be retried', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')

@@ -1,4 +1,4 @@
-/** Sagas that are given up by an operator, and sagas with nothing to undo. */
+/** Sagas cancelled by an operator, and sagas with nothing to undo. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { operator } from '../../../src/operations/caller.ts'
 import { cancelInstance } from '../../../src/operations/instances/change.ts'
@@ -8,7 +8,7 @@ import { DEADLINE, Stage, sagaNet, step } from './stage.ts'
 
 const CHAIN = sagaNet([step('a', ['b']), step('b', ['c']), step('c')])
 
-describe.each(PLACES)('giving up on $name', (place) => {
+describe.each(PLACES)('cancelling on $name', (place) => {
   let s: Stage
   beforeEach(async () => {
     s = await Stage.open(place)
@@ -20,7 +20,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
 
   const rollBack = (id = s.id) => s.d.engine.cancelInstance({ id, actor: 'ada', undo: true })
 
-  it('waits for what is in flight, undoes it if it succeeded, dispatches nothing further', async () => {
+  it('waits for steps in flight, undoes them if they succeeded, dispatches nothing further', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')
@@ -39,7 +39,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(JSON.parse(asked?.data ?? '{}')).toMatchObject({ actor: 'ada', undo: true })
   })
 
-  it('is what every cancel of a saga does, by default', async () => {
+  it('is the default mode for every saga', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')
@@ -50,7 +50,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('what is in flight and fails is not undone', async () => {
+  it('does not undo a step in flight that fails', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')
@@ -62,7 +62,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(await s.errors()).toEqual(['cancelled', undefined])
   })
 
-  it('at a step that is undone when silent, it is', async () => {
+  it('undoes it if the step is one that is undone when silent', async () => {
     await s.start(sagaNet([step('a', [], { unknown: 'undo' })]))
     await s.dispatch()
     await rollBack()
@@ -71,7 +71,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('a step that no process has taken up is never sent', async () => {
+  it('never sends a step that no process has taken', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')
@@ -80,7 +80,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(await s.steps()).toEqual(['0 a completed', '1 b failed', '-1 a completed'])
   })
 
-  it('ends at once, compensated, where nothing was done that could be undone', async () => {
+  it('ends at once, as compensated, where no step needs an undo', async () => {
     await s.start(sagaNet([step('a', ['b'], { undo: false }), step('b', [], { undo: false })]))
     await s.dispatch()
     await s.answer('a')
@@ -96,7 +96,7 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('a failure with nothing to undo ends compensated at once, and its error is kept', async () => {
+  it('a failure with nothing to undo ends as compensated at once, and its error is kept', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.refuse('a', 'no_money', 'the account is empty')
@@ -106,12 +106,12 @@ describe.each(PLACES)('giving up on $name', (place) => {
     expect(await s.dispatch()).toEqual([])
   })
 
-  it('one that never began is simply cancelled', async () => {
+  it('a saga that never began is simply cancelled', async () => {
     const id = await s.d.start({ net: CHAIN, start: false })
     expect((await rollBack(id)).state).toBe('cancelled')
   })
 
-  it('what is already undone, stopping or over cannot be given up any more', async () => {
+  it('a saga that is being undone, is stopping or has ended cannot be cancelled any more', async () => {
     await s.start(CHAIN)
     await s.dispatch()
     await s.answer('a')

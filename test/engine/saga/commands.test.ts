@@ -1,4 +1,4 @@
-/** From a handler that asks for something to a command that is due. */
+/** From a handler that returns a command to a due command. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { StoreDataError } from '../../../src/kernel/store-errors.ts'
 import type { Delta } from '../../../src/model/transaction.ts'
@@ -58,13 +58,13 @@ describe.each(PLACES)('commands on $name', (place) => {
       runs: { update: [{ id: a.runId, deferred: true }] },
       commands: { put: [{ runId: a.runId, instanceId: s.id, subject: 'shop.v1.a.do' }] },
     })
-    // Refused as a whole: the run failed, as what cannot be stored does, and left no command.
+    // The transaction was refused: the run failed as unstorable, and left no command.
     expect(await s.run('a')).toMatchObject({ status: 'failed', deferred: false })
     expect(await s.d.engine.commands.ofInstance({ instanceId: s.id })).toEqual([])
     expect(await s.errors()).toEqual(['unstorable', undefined])
   })
 
-  it('is due at once, resent while it is unanswered, and rests when it is answered', async () => {
+  it('is due at once, sent again while unanswered, and rests when it is answered', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b')]))
     await s.dispatch()
     expect(await s.d.engine.commands.of({ runIds: [s.idOf('a')] })).toMatchObject([
@@ -82,7 +82,7 @@ describe.each(PLACES)('commands on $name', (place) => {
     expect(await s.d.engine.commands.of({ runIds: [s.idOf('a')] })).toMatchObject([{ dueAt: null, publishes: 1 }])
   })
 
-  it('its author is notified when it is stored, and so are others', async () => {
+  it('its own process is notified when it is stored, and so are others', async () => {
     let told = 0
     const stop = s.d.engine.commands.onStored(() => told++)
     await s.start(sagaNet([step('a', ['b']), step('b', ['c']), step('c')]))
@@ -100,7 +100,7 @@ describe.each(PLACES)('commands on $name', (place) => {
     await s.answer('c')
   })
 
-  it('what asks for nothing costs nothing: without commands nothing is written about them', async () => {
+  it('runs without commands cost nothing: nothing is written about commands', async () => {
     const id = await s.d.start({ net: net([node('a', ['b']), node('b')]) })
     const parts = new Set<string>()
     const stop = watched(s.d.store, (delta) => {
@@ -150,7 +150,7 @@ describe.each(PLACES)('commands on $name', (place) => {
     expect(await s.d.store.read.run(bare.runId)).toMatchObject({ status: 'failed', deferred: false })
   })
 
-  it('a command that was being built when its saga turned back is not stored', async () => {
+  it('a command that was being built when its saga began to undo is not stored', async () => {
     await s.start(sagaNet([step('a', ['b', 'c']), step('b'), step('c')]))
     await s.dispatch()
     await s.answer('a')
@@ -173,7 +173,7 @@ describe.each(PLACES)('commands on $name', (place) => {
     expect(await s.d.engine.commands.of({ runIds: [a.runId] })).toEqual([])
   })
 
-  it('a handler gives it with ctx.defer', async () => {
+  it('a handler sends one with ctx.defer', async () => {
     const handlers = new Handlers()
     handlers.add('saga.template', (_: never, ctx: Context) =>
       ctx.defer({ command: { subject: 'shop.v1.a.do', body: '{"n": 1}', resendMs: RESEND } }),
@@ -200,7 +200,7 @@ describe.each(PLACES)('two engines on $name', (place) => {
     await pair.drop()
   })
 
-  it('one is notified of commands that the other has stored, and answers come to either', async () => {
+  it('one is notified of commands that the other has stored, and either can take replies', async () => {
     const [first, second] = pair.engines
     const heard = new Promise<void>((resolve) => void second.commands.onStored(resolve))
     const [started] = await first.start([{ net: sagaNet([step('a')]) }])

@@ -1,4 +1,4 @@
-/** Answers: those that are taken, and those that are not. */
+/** Replies: those that are accepted, and those that are not. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '../../../src/kernel/ids.ts'
 import { StoreUnavailableError } from '../../../src/kernel/store-errors.ts'
@@ -19,7 +19,7 @@ describe.each(PLACES)('completions on $name', (place) => {
 
   const refusals = async (): Promise<unknown[]> =>
     (await s.d.told(s.id, 'completion.refused')).map(({ node, data }) => [node, data.reason, data.outcome])
-  /** Everything but the history, which tells of refusals. */
+  /** Everything but the history, which records refusals. */
   const standing = async (): Promise<unknown> => ({
     ...(await s.row()),
     eventSeq: 0,
@@ -53,7 +53,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.errors()).toEqual(['first', undefined])
   })
 
-  it('a late one changes nothing but what an undo must know', async () => {
+  it('a late one changes only what an undo needs to know', async () => {
     await s.start(TWO)
     await s.dispatch()
     await s.d.pass(DEADLINE + 1)
@@ -63,7 +63,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.run('a')).toMatchObject({ status: 'failed', unknown: true, result: null })
     await expect(s.answer('a', { n: 1 })).rejects.toMatchObject({ code: 'conflict', details: { reason: 'late' } })
     expect(await s.row()).toMatchObject({ state: 'failed', reason: before.reason, endedAt: before.endedAt })
-    // Nobody doubts any more whether it took effect; told again it is old news.
+    // Its effect is known by now; repeated, it is a duplicate.
     expect(await s.run('a')).toMatchObject({ status: 'failed', unknown: false })
     expect(await s.d.told(s.id, 'late_success')).not.toEqual([])
     await expect(s.answer('a')).rejects.toMatchObject({ details: { reason: 'duplicate' } })
@@ -74,7 +74,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     ])
   })
 
-  it('one for what was cancelled without an undo is late, and changes nothing', async () => {
+  it('one for a step that was cancelled without an undo is late, and changes nothing', async () => {
     await s.start(sagaNet([step('a', ['b', 'c']), step('b'), step('c')]))
     await s.dispatch()
     await s.answer('a')
@@ -85,7 +85,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.state()).toBe('cancelled')
   })
 
-  it('an early one may come again: its worker has not handed it over yet', async () => {
+  it('an early one is redelivered: its worker has not deferred the step yet', async () => {
     await s.start(TWO)
     await s.dispatch()
     await s.answer('a')
@@ -131,7 +131,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     ['a result too large', 'x'.repeat(2 * 1024 * 1024), 'payload_too_large'],
     ['a result that no database holds', 'nul \0', 'unstorable'],
     ['half a character', '\ud800', 'unstorable'],
-  ])('%s is refused before it is touched, and the step can still be answered', async (_, result, code) => {
+  ])('%s is refused before it is processed, and the step can still be answered', async (_, result, code) => {
     await s.start(TWO)
     await s.dispatch()
     await expect(s.answer('a', result)).rejects.toMatchObject({ code })
@@ -140,7 +140,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect(await s.play()).toEqual(['b'])
   })
 
-  it('additional log lines of a service are kept with the answer, as far as there is room', async () => {
+  it('log lines of a service are stored with the reply, up to the limit', async () => {
     await s.start(TWO)
     await s.dispatch()
     const line = (message: string) => ({ level: 'info', message })
@@ -156,7 +156,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     expect((await s.d.told(s.id, 'failed'))[0]?.data).toMatchObject({ notes: [line('why')] })
   })
 
-  it('many at once are few transactions, and one that is refused holds up no other', async () => {
+  it('many at once take few transactions, and a refused one does not delay the others', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => s.d.start({ net: sagaNet([step('a')]) })))
     const deliveries = await s.d.claim()
     for (const delivery of deliveries) await s.defer(delivery)
@@ -175,7 +175,7 @@ describe.each(PLACES)('completions on $name', (place) => {
     for (const id of ids) expect(await s.d.state(id)).toBe('completed')
   })
 
-  it('a commit whose answer was lost is not a duplicate of itself', async () => {
+  it('a commit whose answer was lost does not count as its own duplicate', async () => {
     await s.start(TWO)
     await s.dispatch()
     const { transact } = s.d.store

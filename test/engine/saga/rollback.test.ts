@@ -35,7 +35,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
   }
 
   describe('that stopped at an undo', () => {
-    it('continues at the undo that failed, under its step id, and ends compensated', async () => {
+    it('continues at the undo that failed, under its step id, and ends as compensated', async () => {
       await undoingB()
       const id = s.idOf('undo b')
       await s.refuse('undo b', 'stuck', 'the goods are gone')
@@ -55,7 +55,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       await expect(resume()).rejects.toMatchObject({ code: 'conflict' })
     })
 
-    it('may stop there again, and be continued again', async () => {
+    it('may stop there again, and be resumed again', async () => {
       await undoingB()
       for (const turn of [1, 2, 3]) {
         await s.refuse('undo b', `stuck ${turn}`)
@@ -110,7 +110,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       await s.dispatch()
     }
 
-    it('of a cancelled saga undoes the rest and ends failed, naming the step', async () => {
+    it('of a cancelled saga undoes the rest and ends as failed, naming the step', async () => {
       await bInFlight()
       await rollBack()
       await s.d.pass(DEADLINE + 1)
@@ -162,7 +162,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       expect(await s.errors()).toEqual(['cancelled', undefined])
     })
 
-    it('ends compensated when the step reports late that it failed', async () => {
+    it('ends as compensated when the step reports late that it failed', async () => {
       await bInFlight()
       await rollBack()
       await s.d.pass(DEADLINE + 1)
@@ -173,7 +173,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
     })
 
     it.each(['success', 'failure', 'silence'] as const)(
-      'asks the same command again when it is resumed: %s',
+      'sends the same command again when it is resumed: %s',
       async (answer) => {
         await bInFlight()
         const body = (await s.d.engine.commands.of({ runIds: [s.idOf('b')] }))[0]?.body
@@ -182,7 +182,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
         await s.play()
         await s.due()
         expect((await resume()).state).toBe('compensating')
-        // No worker builds it: what is sent is what was sent before.
+        // No worker builds it: the stored command is sent.
         expect(await s.dispatch()).toEqual([])
         expect(await s.due()).toEqual(['b'])
         expect((await s.d.engine.commands.of({ runIds: [s.idOf('b')] }))[0]?.body).toBe(body)
@@ -195,7 +195,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       },
     )
 
-    it('stops at an undo that fails, resumes both, and undoes the step though it answers during the undo', async () => {
+    it('stops at an undo that fails, resumes both, and undoes the step though its reply comes during the undo', async () => {
       await bInFlight()
       await rollBack()
       await s.d.pass(DEADLINE + 1)
@@ -212,7 +212,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       expect(await s.state()).toBe('compensated')
     })
 
-    it('does not end before the step asked again has answered, though an undo fails meanwhile', async () => {
+    it('does not end before the reply of the resumed step, though an undo fails in the meantime', async () => {
       await bInFlight()
       await rollBack()
       await s.d.pass(DEADLINE + 1)
@@ -239,7 +239,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       expect(await s.state()).toBe('failed')
       await resume()
       const again = await s.d.claim()
-      // b is sent once more and fails; nobody wants the second command of c any more, but its first was sent.
+      // b is sent again and fails; the second command of c is not sent any more, but its first was.
       const [b, c] = [...again].sort((x, y) => (`${x.node}` < `${y.node}` ? -1 : 1))
       await s.defer(b as never)
       await s.refuse('b')
@@ -274,7 +274,7 @@ describe.each(PLACES)('a rollback on $name', (place) => {
       expect(await s.errors()).toEqual(['timeout', undefined])
     })
 
-    it('ends compensated if the step in flight fails, failed if it stays silent', async () => {
+    it('ends as compensated if the step in flight fails, as failed if it stays silent', async () => {
       await timedOut()
       await s.play()
       await s.refuse('c')

@@ -1,4 +1,4 @@
-/** Services that do not answer, and sagas that go on where they stopped. */
+/** Services that do not reply, and sagas that continue where they stopped. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { PLACES } from '../drive.ts'
@@ -16,7 +16,7 @@ describe.each(PLACES)('silence on $name', (place) => {
 
   const resume = () => s.d.engine.resumeInstance({ id: s.id, actor: 'ada' })
 
-  it('stops a saga, whose work stays as it is, and which continues in place under the same step id', async () => {
+  it('stops a saga, whose work is not changed, and which continues in place under the same step id', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b', ['c']), step('c')]))
     await s.dispatch()
     await s.answer('a')
@@ -39,7 +39,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     expect(await s.steps()).toEqual(['0 a completed', '1 b completed', '2 c completed'])
   })
 
-  it('undoes a saga at a step with that policy, that step too, though others would only stop', async () => {
+  it('undoes a saga at a step with that policy, including that step, even if others would only stop', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b', [], { unknown: 'undo' })]))
     await s.dispatch()
     await s.answer('a')
@@ -60,7 +60,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     })
   })
 
-  it('stops at a step with that policy, though others would undo', async () => {
+  it('stops at a step with that policy, even if others would undo', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b', ['c'], { unknown: 'stop' }), step('c')], { unknown: 'undo' }))
     await s.dispatch()
     await s.answer('a')
@@ -76,14 +76,14 @@ describe.each(PLACES)('silence on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('an answer that comes after the stop is recorded; the resumed step is asked again and undone once', async () => {
+  it('a reply that comes after the stop is recorded; the resumed step is sent again and undone once', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b')]))
     await s.dispatch()
     await s.d.pass(DEADLINE + 1)
     await expect(s.answer('a')).rejects.toMatchObject({ details: { reason: 'late' } })
     await resume()
     expect(await s.dispatch()).toEqual(['a'])
-    // The service has done it before and says so again.
+    // The service has done it before and replies again.
     await s.answer('a', { again: true })
     await s.dispatch()
     await s.refuse('b')
@@ -91,7 +91,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     expect(await s.state()).toBe('compensated')
   })
 
-  it('an answer to the command as it was first sent counts for the resumed step', async () => {
+  it('a reply to the first command counts for the resumed step', async () => {
     await s.start(sagaNet([step('a', ['b']), step('b')]))
     await s.dispatch()
     await s.d.pass(DEADLINE + 1)
@@ -111,13 +111,13 @@ describe.each(PLACES)('silence on $name', (place) => {
   }
 
   it.each(['stop', 'undo'] as const)(
-    'a step (silence: %s) that was done before it was cancelled in its second life is undone when that is known',
+    'a step (silence: %s) that completed before it was cancelled after a resume is undone when that is known',
     async (unknown) => {
       await s.start(sagaNet([step('a', ['b', 'c']), step('b'), step('c', [], { unknown })]))
       await s.dispatch()
       await s.answer('a')
       await dispatchApart()
-      // b is silent and stops the saga, c is silent while that waits for it.
+      // b is silent and stops the saga, c becomes silent while the saga is stopping.
       await s.d.pass(DEADLINE / 2 + 1)
       expect(await s.state()).toBe('running')
       await s.d.pass(DEADLINE)
@@ -126,7 +126,7 @@ describe.each(PLACES)('silence on $name', (place) => {
       const [b, c] = [await s.d.claimOne(), await s.d.claimOne()].sort((x, y) => (`${x.node}` < `${y.node}` ? -1 : 1))
       await s.defer(b as Delivery)
       await s.refuse('b')
-      // Nobody wants the second command of c any more; but the first had been sent.
+      // The second command of c is not sent any more; but the first had been sent.
       await s.defer(c as Delivery)
       expect(await s.run('c')).toMatchObject({ status: 'cancelled' })
       expect(await s.dispatch()).toEqual(['undo a'])
@@ -137,7 +137,7 @@ describe.each(PLACES)('silence on $name', (place) => {
     },
   )
 
-  it('work that succeeded while a saga stopped continues with it when it is resumed: after a silence', async () => {
+  it('work that succeeded while a saga stopped counts when it is resumed: after a silence', async () => {
     await s.start(
       sagaNet([step('a', ['b', 'c']), step('b', ['d']), step('c', ['d']), step('d', [], { join: 'count' })]),
     )
@@ -157,12 +157,12 @@ describe.each(PLACES)('silence on $name', (place) => {
     await s.answer(silent)
     expect(await s.dispatch()).toEqual(['d'])
     await s.refuse('d')
-    // Each once, however often its success was told.
+    // Each once, however often its success was reported.
     expect(await s.play()).toEqual([`undo ${silent}`, `undo ${other}`, 'undo a'])
     expect(await s.state()).toBe('compensated')
   })
 
-  it('work that succeeded while a saga stopped continues with it when it is resumed: after a failure, by policy stop', async () => {
+  it('work that succeeded while a saga stopped counts when it is resumed: after a failure, by policy stop', async () => {
     const diamond = [step('a', ['b', 'c']), step('b', ['d']), step('c', ['d']), step('d', [], { join: 'count' })]
     await s.start(sagaNet(diamond, { onFailure: 'abort' }))
     await s.dispatch()

@@ -1,4 +1,4 @@
-/** A saga by hand: steps are dispatched when told, services answer when told, the clock moves when told. */
+/** A saga by hand: the test dispatches steps, replies as the services, and moves the clock. */
 import type { Completion } from '../../../src/model/commands.ts'
 import type { InstanceRow, RunRow } from '../../../src/model/rows.ts'
 import type { Json, Net, Node, Retry } from '../../../src/net/net.ts'
@@ -8,7 +8,7 @@ import { Drive, net, node, ONCE, type Place, run } from '../drive.ts'
 export const DEADLINE = 60_000
 export const RESEND = 30_000
 
-/** A process that died while it built the command is followed by another; what a service answers is final. */
+/** A process that died while it built the command is followed by another; a reply of a service is final. */
 const RETRY: Retry = { ...ONCE, maxAttempts: 5, retryOn: ['transient'] }
 
 export interface StepOptions {
@@ -39,7 +39,7 @@ let reports = 0
 export class Stage {
   readonly d: Drive
   id = ''
-  /** Run ids by what was dispatched: `a`, `undo a`. */
+  /** Run ids by step: `a`, `undo a`. */
   readonly ids = new Map<string, string>()
 
   private constructor(d: Drive) {
@@ -60,7 +60,7 @@ export class Stage {
     return this.id
   }
 
-  /** Builds and stores the command of whatever is ready; says what that was. */
+  /** Builds and stores the commands of all ready steps; returns their names. */
   async dispatch(): Promise<string[]> {
     const ready = await this.d.claim()
     for (const delivery of ready) await this.defer(delivery)
@@ -69,7 +69,7 @@ export class Stage {
 
   defer(delivery: Delivery, given: Partial<Command> = {}): Promise<Reply> {
     this.ids.set(this.#name(delivery), delivery.runId)
-    // As a worker does: what it has deferred it no longer holds.
+    // As a worker does: it no longer holds what it has deferred.
     this.d.held.delete(delivery.runId)
     const subject = `shop.v1.${delivery.node}.${delivery.role === 'undo' ? 'undo' : 'do'}`
     const command = { subject, body: JSON.stringify({ step: this.#name(delivery) }), resendMs: RESEND, ...given }
@@ -100,7 +100,7 @@ export class Stage {
     return this.d.engine.complete({ runId: this.idOf(name), outcome: { kind: 'failed', error: { code, message } } })
   }
 
-  /** Dispatches and answers what is ready until nothing is; says what that was, in order. */
+  /** Dispatches and answers ready steps until there are none; returns their names, in order. */
   async play(): Promise<string[]> {
     const played: string[] = []
     for (;;) {
@@ -129,7 +129,7 @@ export class Stage {
     return [view?.error?.code, view?.undoError?.code]
   }
 
-  /** What would be published now, by step. */
+  /** The commands that would be published now, by step. */
   async due(): Promise<string[]> {
     const rows = await this.d.engine.commands.take({ limit: 100, holdMs: 5_000 })
     return rows.map(({ node, role }) => (role === 'undo' ? `undo ${node}` : node)).sort()

@@ -1,4 +1,4 @@
-/** A saga that does not end in time: what was done is undone, by workers that are waiting for work as well as by others. */
+/** A saga that does not end before its timeout: completed steps are undone, by waiting workers as well as by others. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { net, node, PLACES } from '../drive.ts'
@@ -27,7 +27,7 @@ describe.each(PLACES)('the timeout of a saga on $name', (place) => {
     await s.dispatch()
   }
 
-  it('undoes what was done, each undo handed to a waiting worker by the transaction that creates it', async () => {
+  it('undoes completed steps, each undo handed to a waiting worker by the transaction that creates it', async () => {
     await s.start(CHAIN)
     await twoDone()
     s.d.room = 10
@@ -47,7 +47,7 @@ describe.each(PLACES)('the timeout of a saga on $name', (place) => {
   })
 
   it.each(['answers late', 'is asked again'])(
-    'under the policy stop leaves what was done, and continues where it stopped when the step in flight %s',
+    'under the policy stop keeps completed steps, and continues where it stopped when the step in flight %s',
     async (how) => {
       await s.start({ ...CHAIN, onFailure: 'abort' })
       await twoDone()
@@ -63,7 +63,7 @@ describe.each(PLACES)('the timeout of a saga on $name', (place) => {
     },
   )
 
-  it('under the policy stop sends what it had not sent, once it is continued', async () => {
+  it('under the policy stop sends unsent steps once it is resumed', async () => {
     await s.start({ ...CHAIN, onFailure: 'abort' })
     await s.dispatch()
     await s.answer('a')
@@ -74,7 +74,7 @@ describe.each(PLACES)('the timeout of a saga on $name', (place) => {
     expect(await s.state()).toBe('completed')
   })
 
-  it('leaves a final alone that is handed out by the transaction that stops the work', async () => {
+  it('does not affect a final that is handed out by the transaction that stops the work', async () => {
     const of = net([node('a'), node('tidy')], { timeoutMs: TIMEOUT, finals: [ALWAYS] })
     const id = await s.d.start({ net: of })
     const a = await s.d.claimOne()

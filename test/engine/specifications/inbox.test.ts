@@ -1,4 +1,4 @@
-/** Runs of no workflow, foreign workers, and the tables they know. */
+/** Runs without a workflow, foreign workers, and the tables they use. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backoffMs, INBOX_RETRY } from '../../../src/engine/fold/run/backoff.ts'
 import type { RunRow } from '../../../src/model/rows.ts'
@@ -19,7 +19,7 @@ describe.each(PLACES)('inbox on $name', (place) => {
     await d.close()
   })
 
-  it('a run without a policy is tried after 1 and 4 minutes, up to a tenth later, then fails for good', async () => {
+  it('a run without a policy is retried after 1 and 4 minutes, plus up to a tenth, then fails for good', async () => {
     const delays = [0, 0.5, 0.999].map((r) => [1, 2].map((n) => backoffMs(INBOX_RETRY, n, () => r) / 60_000))
     for (const [first = 0, second = 0] of delays) {
       expect([first >= 1, first < 1.1, second >= 4, second < 4.4]).toEqual([true, true, true, true])
@@ -48,7 +48,7 @@ describe.each(PLACES)('inbox on $name', (place) => {
     expect(JSON.parse(told.at(-1)?.data as string)).toMatchObject({ attempt: 3, error: { message: 'it broke' } })
   })
 
-  it('work is accepted and waits though no worker lives', async () => {
+  it('work is accepted and waits while no worker is running', async () => {
     await d.session.close()
     const [made] = await d.engine.enqueue([{ type: 'x', payload: { n: 1 } }])
     await d.pass(30 * 24 * 3_600_000)
@@ -57,7 +57,7 @@ describe.each(PLACES)('inbox on $name', (place) => {
     expect(JSON.parse((await d.claimOne()).payload)).toEqual({ n: 1 })
   })
 
-  it('a foreign lease that ran out is claimable at once, for one attempt; the third loss is final', async () => {
+  it('a foreign lease that expired is claimable at once, for one attempt; the third loss is final', async () => {
     const now = await d.store.now()
     const lease = { status: 'leased', leasedBy: 'go-1', createdAt: now, runAt: now } as const
     const lost = aRun({ ...lease, leaseUntil: now + 30_000 })
@@ -71,7 +71,7 @@ describe.each(PLACES)('inbox on $name', (place) => {
     expect((await d.claim()).map((x) => [x.runId, x.attempt])).toEqual([[lost.id, 2]])
   })
 
-  it('an outcome that a foreign worker wrote into the row moves the workflow on', async () => {
+  it('an outcome that a foreign worker wrote into the row advances the workflow', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b', ['c'], { retry: ONCE }), node('c')]) })
     const finish = async (node: string, given: Partial<RunRow>): Promise<void> => {
       const view = await d.engine.view(id)
@@ -86,7 +86,7 @@ describe.each(PLACES)('inbox on $name', (place) => {
     expect((await d.engine.view(id))?.error).toMatchObject({ node: 'b', message: 'go said no' })
   })
 
-  it('a key is answered with its run though retention has removed it', async () => {
+  it('a key is answered with its run even if retention has removed it', async () => {
     const order = { type: 'x', payload: null, idempotencyKey: 'order-1' }
     const [made] = await d.engine.enqueue([order])
     await d.succeed(await d.claimOne())
@@ -116,7 +116,7 @@ describe.skipIf(postgresUrl() === null)('the tables of the inbox', () => {
   afterAll(() => subject.close())
 
   const sql = async (text: string): Promise<Record<string, unknown>[]> => (await subject.foreign.query(text)).rows
-  /** `type`, `type!` where NULL is refused, and the default behind a colon. */
+  /** `type`, `type!` where NULL is refused, and the default after a colon. */
   const columns = async (table: string): Promise<Record<string, string>> => {
     const rows = await sql(`SELECT column_name, data_type, is_nullable, column_default FROM information_schema.columns
       WHERE table_schema = 'workflow' AND table_name = '${table}'`)
@@ -151,12 +151,12 @@ describe.skipIf(postgresUrl() === null)('the tables of the inbox', () => {
     })
   })
 
-  it('every column added to workflow_run may be left out of an INSERT', async () => {
+  it('every column added to workflow_run may be omitted in an INSERT', async () => {
     const needed = Object.entries(await columns('workflow_run')).filter(([, c]) => c.endsWith('!'))
     expect(needed.map(([name]) => name).sort()).toEqual(['payload', 'type'])
   })
 
-  it('workflow_event numbers its rows and dates them by itself', async () => {
+  it('workflow_event assigns numbers and times to its rows', async () => {
     expect(await columns('workflow_event')).toMatchObject({
       id: expect.stringMatching(/^bigint!: nextval/),
       workflow_id: 'uuid',

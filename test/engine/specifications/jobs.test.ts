@@ -1,4 +1,4 @@
-/** Chains, groups and batches beyond what the other tests of the engine tell. */
+/** Chains, groups and batches beyond what the other tests of the engine cover. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstanceRow } from '../../../src/model/rows.ts'
 import type { Tree } from '../../../src/notations/ojs/compile/tree.ts'
@@ -17,7 +17,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     await d.close()
   })
 
-  it('a first step is given no results, a later one all before it by index', async () => {
+  it('a first step receives no results, a later one all earlier results by index', async () => {
     await workflow(d, chain(job('a'), job('b'), job('c')))
     const seen: Record<string, unknown>[] = []
     for (const result of [{ x: 1 }, null, 'last']) {
@@ -29,7 +29,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     expect(seen).toEqual([{}, { 0: { x: 1 } }, { 0: { x: 1 }, 1: null }])
   })
 
-  it('jobs of a group see the step before it and nothing of each other; the step after it is given their results by index', async () => {
+  it('jobs of a group receive the result of the step before it and none of each other; the step after it receives their results by index', async () => {
     await workflow(d, chain(job('a'), group(job('b'), job('c')), job('d')))
     await d.succeed(await d.claimOne(), 'A')
     for (const inner of await d.claim()) {
@@ -63,7 +63,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     expect(await row(d, id)).toMatchObject({ state: 'failed', failed: 1, succeeded: 2 })
   })
 
-  it('a chain counts and dates what it did, and keeps which step failed, why and when', async () => {
+  it('a chain records counts and times, and which step failed, why and when', async () => {
     const id = await workflow(d, chain(job('a'), job('b', null, 2), job('c')))
     expect(await row(d, id)).toMatchObject({
       state: 'running',
@@ -84,7 +84,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     expect(JSON.parse(failed.error as string)).toMatchObject({ code: 'declined', message: 'no money' })
   })
 
-  it('callbacks are tried again by their own policy before the batch fails', async () => {
+  it('callbacks are retried by their own policy before the batch fails', async () => {
     const id = await workflow(d, batch([job('a')], 2))
     await d.succeed(await d.claimOne())
     const finals = await d.claim()
@@ -98,7 +98,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     expect((await d.engine.view(id))?.error).toMatchObject({ node: 'on_complete', code: 'no_report' })
   })
 
-  it('a cancelled batch fires no callback; what ran ends by itself and its result is kept', async () => {
+  it('a cancelled batch fires no callback; running jobs end by themselves and their results are kept', async () => {
     const id = await workflow(d, batch([job('a'), job('b')]))
     const active = await d.claimOne()
     await begin(d, active)
@@ -146,7 +146,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     ['batch in chain', chain(batch([job('a')]), job('c'))],
     ['chain in batch', batch([chain(job('a'), job('b'))])],
     ['group in batch', batch([group(job('a'), job('b'))])],
-  ])('%s: its end and its failure are those of the place it stands in', async (_, tree) => {
+  ])('%s: its end and its failure are those of its position', async (_, tree) => {
     const good = await workflow(d, tree)
     await d.work()
     expect(await d.state(good)).toBe('completed')
@@ -155,7 +155,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     expect(await d.state(bad)).toBe('failed')
     const [inner] = await d.store.read.children(bad)
     expect((inner as InstanceRow).state).toBe('failed')
-    // A chain goes no further than its failed step; members of a group or batch do not mind.
+    // A chain goes no further than its failed step; members of a group or batch are not affected.
     expect(done.includes('1')).toBe(false)
   })
 
@@ -205,7 +205,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
     ])
   })
 
-  it('an ended workflow takes no further turn', async () => {
+  it('an ended workflow does not change any more', async () => {
     const id = await workflow(d, chain(job('a')))
     await d.work()
     const before = await row(d, id)
@@ -224,7 +224,7 @@ describe.each(PLACES)('chain, group, batch on $name', (place) => {
 })
 
 describe('a workflow of jobs as a file', () => {
-  it('takes queue, timeout and retry of each job with the fields of OJS', async () => {
+  it('takes queue, timeout and retry of each job from the fields of OJS', async () => {
     const { start } = await readDefinition(
       'order.json',
       JSON.stringify({

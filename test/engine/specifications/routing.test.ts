@@ -1,4 +1,4 @@
-/** Where an instance begins, which way its tokens go and when it is over. */
+/** Where an instance begins, which way its tokens go, and when it is over. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Net, Node } from '../../../src/net/net.ts'
 import { readDefinition } from '../../../src/operations/definitions/read.ts'
@@ -16,7 +16,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     await d.close()
   })
 
-  it('one token starts at the entry, whatever the node is called and wherever it is', async () => {
+  it('one token starts at the entry, whatever the name and position of the node', async () => {
     const id = await d.start({ net: net([node('end'), node('middle', ['end'])], { entry: ['middle'] }) })
     expect(await row(d, id)).toMatchObject({ live: 1, open: 1 })
     expect(await d.work()).toEqual(['middle', 'end'])
@@ -39,7 +39,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     await expect(d.start({ net: net([node('a')], { entry: ['b'] }) })).rejects.toThrow("entry[0]: there is no node 'b'")
   })
 
-  it('arcs of a loop are tried once, after its last item', async () => {
+  it('arcs of a loop are evaluated once, after its last item', async () => {
     const loop = { kind: 'each', items: 'input.list', body: run('item'), maxInFlight: 1, failFast: false } as const
     const id = await d.start({
       net: net([node('loop', ['after'], { work: loop }), node('after')]),
@@ -55,7 +55,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     expect(await d.state(id)).toBe('completed')
   })
 
-  it('the args of an arc belong to the run they were sent to', async () => {
+  it('the args of an arc are passed to the run it leads to', async () => {
     const arcs = [arc('b', null, { args: { n: '{{ input.n }}' } }), arc('b', null, { args: { n: 2 } })]
     await d.start({
       net: net([
@@ -89,7 +89,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     expect([await d.state(id), await d.error(id)]).toEqual([state, code])
   })
 
-  it('arcs are tried after a failure too; a guarded one handles it, an open one does not', async () => {
+  it('arcs are evaluated after a failure too; a guarded one handles it, an unguarded one does not', async () => {
     const handled = await d.start({
       net: net([
         routed('a', 'first', [arc('repair', "event.status == 'failed'"), arc('b')], {
@@ -126,7 +126,7 @@ describe.each(PLACES)('entry, routing, termination on $name', (place) => {
     expect([await d.state(open), await d.state(denied)]).toEqual(['completed', 'completed'])
   })
 
-  it('only held tokens left: it waits, or completes without them', async () => {
+  it('with held tokens only, it waits, or completes without them', async () => {
     const gated = (held: 'wait' | 'complete') =>
       net(
         [node('a', ['b']), node('b', [], { admit: { rules: [{ when: 'ctx.open', allow: true }], onDeny: 'hold' } })],

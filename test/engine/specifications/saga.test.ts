@@ -1,4 +1,4 @@
-/** Answers that come later, silence, and going on after a restart. */
+/** Replies that come later, silence, and continuing after a restart. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { netHash } from '../../../src/kernel/hash.ts'
 import { put } from '../../store/subject.ts'
@@ -15,7 +15,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     await d.close()
   })
 
-  it('a start with a known key is the instance already there', async () => {
+  it('a start with a used key returns the existing instance', async () => {
     const start = { net: net([node('a')]), startKey: 'order-1' }
     const id = await d.start(start)
     expect(await d.engine.start([start])).toEqual([{ id, created: false }])
@@ -24,7 +24,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     expect(await d.start({ net: net([node('a')]), id: own })).toBe(own)
   })
 
-  it('a step whose answer comes later continues with the completion, and a second completion changes nothing', async () => {
+  it('a step with a deferred reply continues with the completion, and a second completion changes nothing', async () => {
     const id = await d.start({ net: net([node('a', ['b']), node('b')]) })
     const a = await d.claimOne()
     await d.session.settle({
@@ -45,7 +45,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     expect(await d.results(id)).toMatchObject({ a: { ok: 1 } })
   })
 
-  it('a failed completion of a later answer undoes what was done before', async () => {
+  it('a failed completion of a deferred step undoes the completed steps', async () => {
     const id = await d.start({
       net: net([node('a', ['b'], { undo: undoBy('undo.a') }), node('b', [], { retry: ONCE })], {
         onFailure: 'compensate',
@@ -81,7 +81,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     ['stop', 'failed', []],
     ['ignore', 'compensated', ['undo a']],
     ['undo', 'compensated', ['undo b', 'undo a']],
-  ] as const)('a step that stays silent is treated by the policy %s', async (unknown, state, undone) => {
+  ] as const)('a step that stays silent follows the policy %s', async (unknown, state, undone) => {
     const undo = { undo: undoBy('undo') }
     const id = await d.start({
       net: net([node('a', ['b'], undo), node('b', [], { ...undo, retry: ONCE, timeout: { ms: 1000, per: 'node' } })], {
@@ -103,7 +103,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     expect(await d.state(id)).toBe(state)
   })
 
-  it('the state in which a process died is all another one needs', async () => {
+  it('the stored state of a dead process is all that another one needs', async () => {
     const id = await d.start({
       net: net([node('a', ['b']), node('b', ['c']), node('c')]),
       literals: { b: { args: ['from', 'the', 'start'] } },
@@ -112,7 +112,7 @@ describe.each(PLACES)('saga on $name', (place) => {
     await d.claimOne()
     const { Engine } = await import('../../../src/engine/engine.ts')
     const other = await Engine.open({ store: d.store, sweep: false, sessionTtlMs: 1000 })
-    // The session of the first process beats no more; nobody told its run to come back.
+    // The session of the first process sends no more heartbeats; its run was not returned.
     const gone = await d.store.read.workers()
     await put(d.store, { workers: { put: gone.map((w) => ({ ...w, expiresAt: 0 })) } })
     await other.sweep()

@@ -1,4 +1,4 @@
-/** What the tests of the specifications' rules share; docs/conformance names each with its section. */
+/** Shared by the tests of the specifications' rules; docs/conformance names each with its section. */
 
 import type { InstanceRow, RunRow } from '../../../src/model/rows.ts'
 import type { Json, Node } from '../../../src/net/net.ts'
@@ -9,7 +9,7 @@ import { Drive, node, ONCE, type Place } from '../drive.ts'
 
 export const TWICE = { ...ONCE, maxAttempts: 2, initialMs: 1000, maxMs: 1000 }
 
-/** Leases last as long as the test wants. */
+/** Leases last as long as the test needs. */
 export const open = (place: Place): Promise<Drive> => Drive.open(place, { sessionTtlMs: 1e9, heartbeatMs: 3_600_000 })
 
 export const arc = (to: string, when: string | null = null, rest: object = {}) => ({

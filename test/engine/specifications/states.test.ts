@@ -17,7 +17,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
 
   const gate = { kind: 'gate', options: null, timeoutMs: null, onTimeout: 'reject' } as const
 
-  it('steps without dependencies, and with the same, run side by side', async () => {
+  it('steps without dependencies, or with the same ones, run in parallel', async () => {
     await d.start({ net: net([node('a', ['c', 'd']), node('b'), node('c'), node('d')], { entry: ['a', 'b'] }) })
     const roots = await d.claim()
     expect(types(roots)).toEqual(['a', 'b'])
@@ -43,7 +43,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     )
   })
 
-  it('abort stops what has not begun, lets what runs end, and undoes nothing', async () => {
+  it('abort stops pending steps, lets running steps end, and undoes nothing', async () => {
     const id = await d.start({
       net: net([
         node('a', ['b', 'c', 'e'], { undo: undoBy('undo.a') }),
@@ -70,7 +70,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     })
   })
 
-  it('a failing sibling waits for the others before the undo begins, and a late success is undone too', async () => {
+  it('a failing step waits for parallel ones before the undo begins, and a late success is undone too', async () => {
     const undo = (key: string) => ({ undo: undoBy(`undo.${key}`) })
     const id = await d.start({
       net: net([
@@ -92,7 +92,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     expect(await row(d, id)).toMatchObject({ state: 'compensated', outcome: 'rolled_back' })
   })
 
-  it('completed steps without an undo are passed over', async () => {
+  it('completed steps without an undo are skipped', async () => {
     const id = await d.start({
       net: net([node('a', ['read'], { undo: undoBy('undo.a') }), node('read', ['c']), node('c', [], { retry: ONCE })], {
         onFailure: 'compensate',
@@ -121,7 +121,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     await expect(d.engine.resumeInstance({ id, actor: null })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('a second failure beside the first does not restart the undo', async () => {
+  it('a second failure parallel to the first does not restart the undo', async () => {
     const fails = { retry: ONCE, onFailure: 'compensate' } as const
     const id = await d.start({
       net: net([node('a', ['b', 'c'], { undo: undoBy('undo.a') }), node('b', [], fails), node('c', [], fails)]),
@@ -148,7 +148,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     expect((await d.engine.view(id))?.undoError?.code).toBe('timeout')
   })
 
-  it('an undo is tried again under one key that is not the key of its step', async () => {
+  it('an undo is retried under one key, different from the key of its step', async () => {
     const id = await d.start({
       net: net([
         node('a', ['b'], { undo: { work: run('undo'), retry: TWICE, timeout: null } }),
@@ -184,7 +184,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     expect(await d.state(id)).toBe('compensated')
   })
 
-  it('the deadline of the workflow counts while it waits at a gate, and follows the failure policy', async () => {
+  it('the deadline of the workflow runs while it waits at a gate, and follows the failure policy', async () => {
     const gated = (onFailure: 'abort' | 'compensate') =>
       net([node('a', ['ok'], { undo: undoBy('undo.a') }), node('ok', [], { work: gate })], {
         timeoutMs: 60_000,
@@ -220,7 +220,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     )
   })
 
-  it('a step past its timeout is not tried again and takes its failure action', async () => {
+  it('a step that exceeds its timeout is not retried and follows its failure action', async () => {
     const id = await d.start({
       net: net([
         node('a', ['b'], {
@@ -255,7 +255,7 @@ describe.each(PLACES)('state machine on $name', (place) => {
     expect(await d.error(id)).toBe('timeout')
   })
 
-  it('errors are tried again by category where the policy names categories', async () => {
+  it('errors are retried by category where the policy names categories', async () => {
     const retry = { ...TWICE, retryOn: ['transient'] }
     const id = await d.start({ net: net([node('a', [], { retry })]) })
     await d.fail(await d.claimOne(), { category: 'transient' })
@@ -271,7 +271,7 @@ describe('delays between attempts', () => {
   const at = (retry: Partial<typeof INBOX_RETRY>, random = 0.5) =>
     [1, 2, 3, 4].map((n) => backoffMs({ ...INBOX_RETRY, jitter: 0, ...retry }, n, () => random))
 
-  it('are constant, linear or exponential from the first, up to the greatest', () => {
+  it('are constant, linear or exponential from the first, up to the maximum', () => {
     expect(at({ backoff: 'constant', initialMs: 5000 })).toEqual([5000, 5000, 5000, 5000])
     expect(at({ backoff: 'linear', initialMs: 5000 })).toEqual([5000, 10_000, 15_000, 20_000])
     expect(at({ backoff: 'exponential', initialMs: 1000, coefficient: 2 })).toEqual([1000, 2000, 4000, 8000])
