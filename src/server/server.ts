@@ -73,26 +73,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   // Every long poll and stream listens to it.
   setMaxListeners(0, closing.signal)
   let ready = false
-  const app = Fastify({
-    bodyLimit: maxBodyBytes,
-    forceCloseConnections: 'idle',
-    requestTimeout: REQUEST_MS,
-    // Work that a worker reports while we go down is still recorded.
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: 1000 },
-    clientErrorHandler: answerBroken,
-    frameworkErrors: answerUnrouted,
-    genReqId: (request) => requestId(request.headers),
-  })
+  const app = makeApp(maxBodyBytes)
   const routes = new RouteTable()
   routes.watch(app)
   readBodies(app)
   speak(app, routes, engine, logger)
   authenticate(app, engine.records.keys, auth, auth === 'loopback' ? (options.token ?? null) : null)
-  // A connection kept open after its last answer would keep us waiting.
-  app.addHook('onSend', async (_, reply) => {
-    if (closing.signal.aborted) reply.header('connection', 'close')
-  })
+  endConnections(app, closing.signal)
   guardRate(app, options.ratePerMinute === undefined ? (local ? null : RATE_PER_MINUTE) : options.ratePerMinute)
   guardAnswers(app)
   await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chooseProtocol } })
@@ -142,6 +129,27 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       await closeWithin(app, graceMs)
     },
   }
+}
+
+function makeApp(maxBodyBytes: number): FastifyInstance {
+  return Fastify({
+    bodyLimit: maxBodyBytes,
+    forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_MS,
+    // Outcomes that arrive while the server closes are still recorded.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 1000 },
+    clientErrorHandler: answerBroken,
+    frameworkErrors: answerUnrouted,
+    genReqId: (request) => requestId(request.headers),
+  })
+}
+
+/** While the server closes, a connection ends with its answer: one that is kept open would delay the end. */
+function endConnections(app: FastifyInstance, closing: AbortSignal): void {
+  app.addHook('onSend', async (_, reply) => {
+    if (closing.aborted) reply.header('connection', 'close')
+  })
 }
 
 /** Everything under /v1, and the pages that signed links lead to. */

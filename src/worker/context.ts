@@ -6,14 +6,12 @@ import type { Logger } from '../kernel/logger.ts'
 import type { Failure } from '../net/marking.ts'
 import type { Json } from '../net/net.ts'
 import { Deferral } from './deferral.ts'
-import { type Cancelled, Failed, type LeaseLost, type Shutdown, type TimedOut } from './errors.ts'
+import { Failed } from './errors.ts'
 import { toJsonText } from './json.ts'
 import { Later } from './later.ts'
 import type { Command, Delivery, ParentResults, Session } from './port.ts'
 import type { ExecutionRemarks } from './remarks.ts'
 import { type ResultHint, readKeyed, readResults, readShape } from './shape.ts'
-
-export type StopReason = Cancelled | TimedOut | LeaseLost | Shutdown
 
 /** `Previous` is what the handler reads from the step before; the builders only let it follow steps that return it. */
 export interface Context<Previous = unknown> {

@@ -82,6 +82,14 @@ export class Shutdown extends HandlerError {
   }
 }
 
+/** Why the signal of a run was aborted. */
+export type StopReason = Cancelled | TimedOut | LeaseLost | Shutdown
+
+export function stopReason(reason: 'cancel' | 'timeout' | 'lost'): StopReason {
+  if (reason === 'cancel') return new Cancelled()
+  return reason === 'timeout' ? new TimedOut() : new LeaseLost()
+}
+
 const MAX_MESSAGE = 8_000
 const MAX_STACK = 2_000
 const MAX_DETAILS_BYTES = 32_768
@@ -98,7 +106,7 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 /** The failure of a handler that ended because its signal was aborted. */
-export function stoppedFailure(reason: Cancelled | TimedOut | LeaseLost | Shutdown, thrown: unknown): Failure {
+export function stoppedFailure(reason: StopReason, thrown: unknown): Failure {
   const own = failureOf(thrown)
   const message = thrown === reason ? reason.message : `${reason.message}; the handler ended with: ${own.message}`
   const failure = { code: reason.code, message: storableText(message, MAX_MESSAGE), type: reason.name }

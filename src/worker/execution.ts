@@ -1,8 +1,8 @@
 /** One run being executed: from the call of its handler until its outcome is known or no longer awaited. */
 import { MAX_TIMER_MS } from '../kernel/limits.ts'
 import type { Logger } from '../kernel/logger.ts'
-import type { ContextParts, StopReason } from './context.ts'
-import { TimedOut } from './errors.ts'
+import type { ContextParts } from './context.ts'
+import { type StopReason, TimedOut } from './errors.ts'
 import type { Delivery, Remarks, Session } from './port.ts'
 import { ExecutionRemarks } from './remarks.ts'
 

@@ -22,18 +22,9 @@ import type { Json } from '../net/net.ts'
 import { NOT_AVAILABLE, refersAside } from '../net/references.ts'
 import { Buffer } from './buffer.ts'
 import { Claims } from './claims.ts'
-import { type Context, RunContext, type StopReason } from './context.ts'
+import { type Context, RunContext } from './context.ts'
 import { Deferral } from './deferral.ts'
-import {
-  Cancelled,
-  Failed,
-  failureOf,
-  LeaseLost,
-  Shutdown,
-  stoppedFailure,
-  TimedOut,
-  unstorableFailure,
-} from './errors.ts'
+import { Failed, failureOf, Shutdown, stoppedFailure, stopReason, TimedOut, unstorableFailure } from './errors.ts'
 import { Execution } from './execution.ts'
 import type { Handler } from './handlers.ts'
 import { toJsonText } from './json.ts'
@@ -41,11 +32,9 @@ import { Later } from './later.ts'
 import { settingsOf, type WorkerOptions, type WorkerSettings } from './options.ts'
 import { Pace } from './pace.ts'
 import type { Delivery, Remarks, Reply, Report, Session, SessionInbox, WorkerPort } from './port.ts'
+import { Scan } from './scan.ts'
 import { Waiter } from './waiter.ts'
 
-/** The start of a run still executing after this long is reported separately; a shorter run reports both at its end. */
-const START_REPORT_MS = 20
-const SLOW_SCAN_MS = 250
 /** If every slot is busy for this long, the buffered runs are handed back. */
 const STALLED_MS = 1_000
 /** Handlers that resolve at once would block the event loop: after this long it gets a turn. */
@@ -63,6 +52,7 @@ export class Worker {
   readonly #options: WorkerSettings
   readonly #pace: Pace
   readonly #claims: Claims
+  readonly #scan: Scan
   readonly #buffer = new Buffer()
   /** In the order they began. */
   readonly #executing = new Set<Execution>()
@@ -80,8 +70,6 @@ export class Worker {
   #pumping = false
   /** When the first run of this turn of the event loop began; 0: none yet. */
   #turnBeganAt = 0
-  #scanTimer: NodeJS.Timeout | null = null
-  #scanIsSlow = false
   #stopping: Promise<void> | null = null
 
   private constructor(options: WorkerOptions) {
@@ -93,6 +81,12 @@ export class Worker {
       appetite: () => this.#appetite(),
       idle: () => this.#executing.size === 0 && this.#settling === 0,
       pollMs: this.#options.pollMs,
+      logger: this.#options.logger,
+    })
+    this.#scan = new Scan({
+      executing: this.#executing,
+      session: () => this.#session,
+      scanned: () => this.#handBackIfStalled(),
       logger: this.#options.logger,
     })
   }
@@ -247,7 +241,7 @@ export class Worker {
     }
     if (typeof value !== 'object' || value === null || !('then' in value)) return this.#returned(execution, value)
     // Only now: a handler that has already returned needs no scan.
-    if (this.#scanTimer === null || this.#scanIsSlow) this.#armScan(START_REPORT_MS)
+    this.#scan.begin()
     const promise = value instanceof Promise ? value : Promise.resolve(value)
     promise.then(
       (result) => this.#returned(execution, result),
@@ -339,36 +333,7 @@ export class Worker {
     this.#report({ delivery, startedAt: null, outcome: { kind: 'released' } }, NO_REMARKS)
   }
 
-  #armScan(ms: number): void {
-    if (this.#scanTimer !== null) clearTimeout(this.#scanTimer)
-    this.#scanIsSlow = ms > START_REPORT_MS
-    this.#scanTimer = setTimeout(() => this.#scan(), ms)
-  }
-
-  /** One timer for all: reports starts of runs that last, and hands back the runs that wait behind them. */
-  #scan(): void {
-    this.#scanTimer = null
-    if (this.#executing.size === 0 || this.#state === 'stopped') return
-    const begun: { runId: string; epoch: number; at: number }[] = []
-    let young = false
-    for (const execution of this.#executing) {
-      if (execution.startReported) continue
-      if (execution.ageMs < START_REPORT_MS) {
-        young = true
-        break
-      }
-      execution.startReported = true
-      begun.push({ runId: execution.delivery.runId, epoch: execution.delivery.epoch, at: execution.startedAt })
-    }
-    if (begun.length > 0) {
-      this.#session.started(begun).catch((error) => {
-        this.#options.logger.debug({ err: error, runs: begun.length }, 'starts could not be reported')
-      })
-    }
-    this.#handBackIfStalled()
-    this.#armScan(young ? START_REPORT_MS : SLOW_SCAN_MS)
-  }
-
+  /** Another worker may be idle. */
   #handBackIfStalled(): void {
     if (this.#buffer.length === 0 || this.#executing.size < this.#options.concurrency) return
     let youngestMs = 0
@@ -412,16 +377,11 @@ export class Worker {
     await this.#waiter.wait('settle', () => this.#settling === 0 && this.#claims.expected === 0, SETTLE_GRACE_MS)
     await quiet
     this.#state = 'stopped'
-    if (this.#scanTimer !== null) clearTimeout(this.#scanTimer)
+    this.#scan.stop()
     await this.#session.close()
   }
 }
 
 function call(handler: Handler, args: Json, execution: Execution): unknown {
   return handler(args as never, new RunContext(execution) as Context as Context<never>)
-}
-
-function stopReason(reason: 'cancel' | 'timeout' | 'lost'): StopReason {
-  if (reason === 'cancel') return new Cancelled()
-  return reason === 'timeout' ? new TimedOut() : new LeaseLost()
 }

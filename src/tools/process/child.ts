@@ -44,30 +44,21 @@ export interface ChildEnd {
 const DRAIN_MS = 500
 const DEFAULT_GRACE_MS = 2000
 
-export function runChild(params: ChildParams): Promise<ChildEnd> {
-  const began = performance.now()
-  const stdout = new Tail(params.outputBytes)
-  const stderr = new Tail(params.outputBytes)
-  const result: Buffer[] = []
-  const endOf = (end: Pick<ChildEnd, 'why' | 'code' | 'killedBy' | 'problem'>): ChildEnd => ({
-    ...end,
-    stdout: stdout.text(),
-    stderr: stderr.text(),
-    truncated: stdout.truncated || stderr.truncated,
-    result: Buffer.concat(result).toString('utf8'),
-    ms: Math.round(performance.now() - began),
-  })
-  if (params.signal.aborted) {
-    return Promise.resolve(endOf({ why: 'aborted', code: null, killedBy: null, problem: null }))
+export async function runChild(params: ChildParams): Promise<ChildEnd> {
+  const output = new Output(params.outputBytes)
+  if (params.signal.aborted) return output.end({ why: 'aborted', code: null, killedBy: null, problem: null })
+  let child: ChildProcess
+  try {
+    child = start(params)
+  } catch (error) {
+    const problem = error as NodeJS.ErrnoException
+    return output.end({ why: 'not_started', code: null, killedBy: null, problem })
   }
+  return supervise(child, params, output)
+}
+
+function supervise(child: ChildProcess, params: ChildParams, output: Output): Promise<ChildEnd> {
   return new Promise((resolve) => {
-    let child: ChildProcess
-    try {
-      child = start(params)
-    } catch (error) {
-      const problem = error as NodeJS.ErrnoException
-      return resolve(endOf({ why: 'not_started', code: null, killedBy: null, problem }))
-    }
     let why: ChildEnd['why'] = 'ended'
     let exit: { readonly code: number | null; readonly killedBy: string | null } | null = null
     let killer: NodeJS.Timeout | undefined
@@ -90,7 +81,7 @@ export function runChild(params: ChildParams): Promise<ChildEnd> {
       params.signal.removeEventListener('abort', onAbort)
       for (const stream of child.stdio) stream?.destroy()
       const reason = problem === null ? why : 'not_started'
-      resolve(endOf({ why: reason, code: exit?.code ?? null, killedBy: exit?.killedBy ?? null, problem }))
+      resolve(output.end({ why: reason, code: exit?.code ?? null, killedBy: exit?.killedBy ?? null, problem }))
     }
     child.on('error', (error) => {
       if (child.pid === undefined) finish(error)
@@ -103,20 +94,47 @@ export function runChild(params: ChildParams): Promise<ChildEnd> {
     })
     child.on('close', () => finish(null))
 
-    keep(child.stdout, (chunk) => stdout.push(chunk))
-    keep(child.stderr, (chunk) => stderr.push(chunk))
-    if (params.resultBytes !== null) {
-      let size = 0
-      keep(child.stdio[3] as Readable, (chunk) => {
-        size += chunk.length
-        if (size <= params.resultBytes!) result.push(chunk)
-        else stop('result_too_large')
-      })
-    }
+    output.read(child, params.resultBytes, () => stop('result_too_large'))
     // Nothing is sent on descriptor 4: when it closes, the child knows that this process is gone.
     ignoreErrors(child.stdio[4] as Duplex)
     feed(child.stdin, params.stdin)
   })
+}
+
+/** What a child has written so far. */
+class Output {
+  readonly #began = performance.now()
+  readonly #stdout: Tail
+  readonly #stderr: Tail
+  readonly #result: Buffer[] = []
+
+  constructor(bytes: number) {
+    this.#stdout = new Tail(bytes)
+    this.#stderr = new Tail(bytes)
+  }
+
+  read(child: ChildProcess, resultBytes: number | null, onTooLarge: () => void): void {
+    collect(child.stdout, (chunk) => this.#stdout.push(chunk))
+    collect(child.stderr, (chunk) => this.#stderr.push(chunk))
+    if (resultBytes === null) return
+    let size = 0
+    collect(child.stdio[3] as Readable, (chunk) => {
+      size += chunk.length
+      if (size <= resultBytes) this.#result.push(chunk)
+      else onTooLarge()
+    })
+  }
+
+  end(end: Pick<ChildEnd, 'why' | 'code' | 'killedBy' | 'problem'>): ChildEnd {
+    return {
+      ...end,
+      stdout: this.#stdout.text(),
+      stderr: this.#stderr.text(),
+      truncated: this.#stdout.truncated || this.#stderr.truncated,
+      result: Buffer.concat(this.#result).toString('utf8'),
+      ms: Math.round(performance.now() - this.#began),
+    }
+  }
 }
 
 function start({ file, args, cwd, env, stdin, resultBytes }: ChildParams): ChildProcess {
@@ -128,7 +146,7 @@ function start({ file, args, cwd, env, stdin, resultBytes }: ChildParams): Child
   })
 }
 
-function keep(stream: Readable | null, take: (chunk: Buffer) => void): void {
+function collect(stream: Readable | null, take: (chunk: Buffer) => void): void {
   stream?.on('data', take)
   if (stream !== null) ignoreErrors(stream)
 }

@@ -5,11 +5,12 @@ import { TEMPLATE_TYPE } from '../../../notations/saga/runtime/program.ts'
 import type { Handlers } from '../../../worker/handlers.ts'
 import { shownUrl, storeUrl } from '../../process/connect.ts'
 import { type NatsOptions, natsOptions, sagasLine, shownNats } from '../../process/nats.ts'
-import { startService } from '../../process/service.ts'
+import { type Service, startService } from '../../process/service.ts'
 import { byComma, givenSecrets, makeTools, type ToolOptions, toolOptions, withSteps } from '../../process/tools.ts'
 import { act, jsonOption, oneLine, type Shared, storeOptions, wholeNumber } from '../../terminal/act.ts'
 import { CliError, EXIT } from '../../terminal/failure.ts'
 import { interrupted, untilAborted } from '../../terminal/interrupted.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
 
 interface WorkerOptions extends Shared, ToolOptions, NatsOptions {
   readonly handlers?: string
@@ -47,50 +48,10 @@ export function defineWorker(program: Command): void {
     .option('--grace <seconds>', 'how long running work may take to end after SIGTERM', wholeNumber(0, 'grace'), 25)
   jsonOption(storeOptions(natsOptions(toolOptions(command)))).action(
     act<WorkerOptions>(async (terminal, options) => {
-      const { handlers, kinds, sagas } = await workOf(options)
-      const { queues, concurrency, name, tenant, runtime, metricsPort, metricsHost } = options
+      const work = await workOf(options)
       const stop = interrupted()
-      const service = await startService({
-        shared: options,
-        http: null,
-        sagas,
-        work:
-          handlers.types().length === 0
-            ? null
-            : {
-                handlers,
-                ...(queues === undefined ? {} : { queues }),
-                ...(concurrency === undefined ? {} : { concurrency }),
-                ...(name === undefined ? {} : { name }),
-                ...(tenant === undefined ? {} : { tenant }),
-                ...(runtime === undefined ? {} : { runtime }),
-              },
-        metrics: metricsPort === undefined ? null : { host: metricsHost, port: metricsPort },
-        graceMs: options.grace * 1000,
-      })
-      const nats = shownNats(options)
-      const types = [...handlers.types(), ...sagas.map(({ type }) => type), ...(nats === null ? [] : [TEMPLATE_TYPE])]
-      const onNats = await sagasLine(options, service.sagas)
-      const shown = service.metrics === null ? null : `http://${metricsHost}:${service.metrics.port}/metrics`
-      if (terminal.json)
-        terminal.record({
-          event: 'ready',
-          types,
-          ...(kinds === null ? {} : { tools: kinds }),
-          queues: queues ?? null,
-          ...(tenant === undefined ? {} : { tenant }),
-          store: shownUrl(storeUrl(options)),
-          ...(nats === null ? {} : { nats }),
-          ...(shown === null ? {} : { metrics: shown }),
-        })
-      else {
-        terminal.print(
-          `working on ${types.join(', ')}, queues ${queues?.join(', ') ?? 'all'}, store ${shownUrl(storeUrl(options))}`,
-        )
-        if (kinds !== null) terminal.print(`tools ${kinds.join(', ')}; ${new Secrets(givenSecrets(options)).summary()}`)
-        if (onNats !== null) terminal.print(onNats)
-        if (shown !== null) terminal.print(`metrics on ${shown}`)
-      }
+      const service = await startWork(work, options)
+      await announce(terminal, { work, service, options })
       await untilAborted(stop.signal)
       if (!terminal.json) terminal.print('stopping: what is being worked on may end')
       await service.stop()
@@ -99,6 +60,60 @@ export function defineWorker(program: Command): void {
       return EXIT.ok
     }),
   )
+}
+
+function startWork({ handlers, sagas }: Work, options: WorkerOptions): Promise<Service> {
+  const { queues, concurrency, name, tenant, runtime, metricsPort, metricsHost } = options
+  return startService({
+    shared: options,
+    http: null,
+    sagas,
+    work:
+      handlers.types().length === 0
+        ? null
+        : {
+            handlers,
+            ...(queues === undefined ? {} : { queues }),
+            ...(concurrency === undefined ? {} : { concurrency }),
+            ...(name === undefined ? {} : { name }),
+            ...(tenant === undefined ? {} : { tenant }),
+            ...(runtime === undefined ? {} : { runtime }),
+          },
+    metrics: metricsPort === undefined ? null : { host: metricsHost, port: metricsPort },
+    graceMs: options.grace * 1000,
+  })
+}
+
+/** Prints what the worker works on, and where. */
+async function announce(
+  terminal: Terminal,
+  params: { readonly work: Work; readonly service: Service; readonly options: WorkerOptions },
+): Promise<void> {
+  const { service, options } = params
+  const { handlers, kinds, sagas } = params.work
+  const { queues, tenant, metricsHost } = options
+  const nats = shownNats(options)
+  const types = [...handlers.types(), ...sagas.map(({ type }) => type), ...(nats === null ? [] : [TEMPLATE_TYPE])]
+  const onNats = await sagasLine(options, service.sagas)
+  const metrics = service.metrics === null ? null : `http://${metricsHost}:${service.metrics.port}/metrics`
+  const store = shownUrl(storeUrl(options))
+  if (terminal.json) {
+    terminal.record({
+      event: 'ready',
+      types,
+      ...(kinds === null ? {} : { tools: kinds }),
+      queues: queues ?? null,
+      ...(tenant === undefined ? {} : { tenant }),
+      store,
+      ...(nats === null ? {} : { nats }),
+      ...(metrics === null ? {} : { metrics }),
+    })
+    return
+  }
+  terminal.print(`working on ${types.join(', ')}, queues ${queues?.join(', ') ?? 'all'}, store ${store}`)
+  if (kinds !== null) terminal.print(`tools ${kinds.join(', ')}; ${new Secrets(givenSecrets(options)).summary()}`)
+  if (onNats !== null) terminal.print(onNats)
+  if (metrics !== null) terminal.print(`metrics on ${metrics}`)
 }
 
 interface Work {

@@ -14,9 +14,36 @@ export class Firings {
   readonly nextFires = new Map<string, number | null>()
   readonly placesAt = new Map<string, RunRow | null>()
   readonly childPlacesAt = new Map<string, InstanceRow | null>()
+  readonly places = new Map<string, RunRow | null>()
+  readonly childPlaces = new Map<string, InstanceRow | null>()
 
-  calls({ resultsAt = [], ran = [], nextFires = [], placesAt = [], childPlacesAt = [] }: Need): Call[] {
+  calls(need: Need): Call[] {
     const calls: Call[] = []
+    this.#placeCalls(need, calls)
+    this.#firingCalls(need, calls)
+    return calls
+  }
+
+  /** The latest run or child of an item, whichever firing it belongs to. */
+  #placeCalls({ places, childPlaces }: Need, calls: Call[]): void {
+    if (places !== undefined && places.length > 0) {
+      for (const wanted of places) this.places.set(itemOf(wanted), null)
+      const row = (fields: Fields): void =>
+        void this.places.set(itemOf(asked(places, fields)), column.runFrom(fields, 1))
+      calls.push({ statement: plain.PLACES, values: [...nodes(places), numbers(places, 'item')], row })
+    }
+    if (childPlaces !== undefined && childPlaces.length > 0) {
+      for (const wanted of childPlaces) this.childPlaces.set(itemOf(wanted), null)
+      const row = (fields: Fields): void =>
+        void this.childPlaces.set(itemOf(asked(childPlaces, fields)), column.instanceFrom(fields, 1))
+      calls.push({ statement: plain.CHILD_PLACES, values: [...nodes(childPlaces), numbers(childPlaces, 'item')], row })
+    }
+  }
+
+  #firingCalls(
+    { resultsAt = [], ran = [], nextFires = [], placesAt = [], childPlacesAt = [] }: Need,
+    calls: Call[],
+  ): void {
     if (resultsAt.length > 0) {
       const name = (n: (typeof resultsAt)[number]): string => `${n.instanceId}/${n.node}/${n.fire}`
       for (const wanted of resultsAt) this.resultsAt.set(name(wanted), null)
@@ -39,15 +66,14 @@ export class Firings {
       for (const wanted of placesAt) this.placesAt.set(nameOf(wanted), null)
       const row = (fields: Fields): void =>
         void this.placesAt.set(nameOf(asked(placesAt, fields)), column.runFrom(fields, 1))
-      calls.push({ statement: plain.PLACES_AT, values: places(placesAt), row })
+      calls.push({ statement: plain.PLACES_AT, values: placeValues(placesAt), row })
     }
     if (childPlacesAt.length > 0) {
       for (const wanted of childPlacesAt) this.childPlacesAt.set(nameOf(wanted), null)
       const row = (fields: Fields): void =>
         void this.childPlacesAt.set(nameOf(asked(childPlacesAt, fields)), column.instanceFrom(fields, 1))
-      calls.push({ statement: plain.CHILD_PLACES_AT, values: places(childPlacesAt), row })
+      calls.push({ statement: plain.CHILD_PLACES_AT, values: placeValues(childPlacesAt), row })
     }
-    return calls
   }
 
   /** A node may have both, runs and children, if items name their own work. */
@@ -84,6 +110,10 @@ function nameOf({ instanceId, node, fire, item }: PlaceAt): string {
   return `${instanceId}/${node}/${fire}/${item}`
 }
 
+function itemOf({ instanceId, node, item }: NonNullable<Need['places']>[number]): string {
+  return `${instanceId}/${node}/${item}`
+}
+
 function nodes(list: readonly { readonly instanceId: string; readonly node: string }[]): [string, string] {
   return [uuidArray(list.map((n) => n.instanceId)), textArray(list.map((n) => n.node))]
 }
@@ -92,6 +122,6 @@ function numbers<K extends string>(list: readonly { readonly [key in K]: number 
   return numberArray(list.map((n) => n[key]))
 }
 
-function places(list: readonly PlaceAt[]): string[] {
+function placeValues(list: readonly PlaceAt[]): string[] {
   return [...nodes(list), numbers(list, 'fire'), numbers(list, 'item')]
 }

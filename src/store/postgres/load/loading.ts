@@ -52,8 +52,8 @@ export class Loading implements Loaded {
   readonly nextFires = this.#firings.nextFires
   readonly placesAt = this.#firings.placesAt
   readonly childPlacesAt = this.#firings.childPlacesAt
-  readonly places = new Map<string, RunRow | null>()
-  readonly childPlaces = new Map<string, InstanceRow | null>()
+  readonly places = this.#firings.places
+  readonly childPlaces = this.#firings.childPlaces
   readonly nets = new Map<string, NetRow>()
   readonly queues = new Map<string, QueueRow>()
   readonly limits = new Map<string, LimitRow>()
@@ -105,10 +105,11 @@ export class Loading implements Loaded {
   calls(asked: Need): Call[] {
     const calls: Call[] = []
     const need = this.#unlocked(asked)
-    this.#lockedParts(need, calls)
+    this.#runParts(need, calls)
+    this.#ruleParts(need, calls)
+    this.#namedParts(need, calls)
     this.#instanceParts(need, calls)
     this.#slotParts(need, calls)
-    this.#placeParts(need, calls)
     calls.push(...this.#firings.calls(need))
     this.#otherParts(need, calls)
     return calls
@@ -136,8 +137,7 @@ export class Loading implements Loaded {
     return run
   }
 
-  #lockedParts(need: Need, calls: Call[]): void {
-    const { runs, unstarted, candidates, limits, uniques, definitions, schedules } = need
+  #runParts({ runs, unstarted, leased, candidates }: Need, calls: Call[]): void {
     if (runs !== undefined && runs.length > 0) {
       const row = (fields: Fields): void => {
         const run = this.#hold(fields)
@@ -154,9 +154,9 @@ export class Loading implements Loaded {
       const values = [uuidArray(unstarted.map((n) => n.instanceId)), numberArray(unstarted.map((n) => n.limit))]
       calls.push({ statement: locked.UNSTARTED_RUNS, values, row })
     }
-    if (need.leased !== undefined && need.leased.length > 0) {
-      const ids = need.leased.map((n) => n.instanceId)
-      const whole = need.leased.filter((n) => n.held === 'all').map((n) => n.instanceId)
+    if (leased !== undefined && leased.length > 0) {
+      const ids = leased.map((n) => n.instanceId)
+      const whole = leased.filter((n) => n.held === 'all').map((n) => n.instanceId)
       for (const id of ids) this.leased.set(id, [])
       const row = (fields: Fields): void => {
         const run = this.#hold(fields)
@@ -175,6 +175,9 @@ export class Loading implements Loaded {
       }
       calls.push(candidatesCall(candidates, row))
     }
+  }
+
+  #ruleParts({ limits, heldLimits, uniques }: Need, calls: Call[]): void {
     const limitRow = (fields: Fields): void => {
       const limit = column.limitFrom(fields)
       this.limits.set(limit.key, limit)
@@ -182,8 +185,8 @@ export class Loading implements Loaded {
     if (limits !== undefined && limits.length > 0) {
       calls.push({ statement: locked.LIMITS, values: [textArray(limits)], row: limitRow })
     }
-    if (need.heldLimits !== undefined && need.heldLimits.length > 0) {
-      const values = [textArray(need.heldLimits)]
+    if (heldLimits !== undefined && heldLimits.length > 0) {
+      const values = [textArray(heldLimits)]
       calls.push({ statement: locked.MAKE_LIMITS, values }, { statement: locked.LIMITS, values, row: limitRow })
     }
     if (uniques !== undefined && uniques.length > 0) {
@@ -193,6 +196,9 @@ export class Loading implements Loaded {
       }
       calls.push({ statement: locked.UNIQUES, values: [textArray(uniques)], row })
     }
+  }
+
+  #namedParts({ definitions, schedules }: Need, calls: Call[]): void {
     if (definitions !== undefined && definitions.length > 0) {
       for (const key of definitions.map(definitionKey).sort()) {
         this.definitions.set(key, [])
@@ -321,27 +327,6 @@ export class Loading implements Loaded {
       }
       const values = [uuidArray(results.map((n) => n.instanceId)), textArray(results.map((n) => n.node))]
       calls.push({ statement: plain.RESULTS, values, row })
-    }
-  }
-
-  #placeParts(need: Need, calls: Call[]): void {
-    const { places, childPlaces } = need
-    const values = (wanted: NonNullable<Need['places']>): string[] => [
-      uuidArray(wanted.map((n) => n.instanceId)),
-      textArray(wanted.map((n) => n.node)),
-      numberArray(wanted.map((n) => n.item)),
-    ]
-    const name = (n: NonNullable<Need['places']>[number]): string => `${n.instanceId}/${n.node}/${n.item}`
-    if (places !== undefined && places.length > 0) {
-      for (const wanted of places) this.places.set(name(wanted), null)
-      const row = (fields: Fields): void => void this.places.set(name(asked(places, fields)), column.runFrom(fields, 1))
-      calls.push({ statement: plain.PLACES, values: values(places), row })
-    }
-    if (childPlaces !== undefined && childPlaces.length > 0) {
-      for (const wanted of childPlaces) this.childPlaces.set(name(wanted), null)
-      const row = (fields: Fields): void =>
-        void this.childPlaces.set(name(asked(childPlaces, fields)), column.instanceFrom(fields, 1))
-      calls.push({ statement: plain.CHILD_PLACES, values: values(childPlaces), row })
     }
   }
 

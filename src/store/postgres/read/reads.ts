@@ -26,17 +26,16 @@ import type {
   TotalRow,
   WorkerRow,
 } from '../../../model/rows.ts'
-import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../../model/shown.ts'
+import { TEMPLATE_BYTES } from '../../../model/shown.ts'
 import type { InstanceState } from '../../../net/marking.ts'
 import * as column from '../columns.ts'
 import { ask, askOne } from '../connection/ask.ts'
-import { textArray, uuidArray } from '../connection/batch.ts'
+import { uuidArray } from '../connection/batch.ts'
 import type { Lanes, ReadLanes } from '../connection/lanes.ts'
 import { type Fields, statement } from '../connection/statement.ts'
 import { isUuid } from '../connection/uuid.ts'
 import { LEASED } from '../leased.ts'
-import { resultFrom, resultValues } from '../load/firings.ts'
-import { GATES as GATE_BY_ID, RESULTS, RESULTS_AT } from '../load/plain.ts'
+import { GATES as GATE_BY_ID } from '../load/plain.ts'
 import { shownRuns } from '../shown.ts'
 import { type Conditions, instanceConditions, runConditions } from './conditions.ts'
 import { doctor } from './doctor.ts'
@@ -45,6 +44,7 @@ import { Feed } from './feed.ts'
 import { listGates, openGates, openGatesShown } from './gates.ts'
 import { errorsOf, histories, historyPage, leasesLost } from './history.ts'
 import { listInbox, typeDepths } from './inbox.ts'
+import { MarkingReads } from './marking.ts'
 import { runsText } from './runs.ts'
 import { queueCounts, TOTALS, totalFrom } from './stats.ts'
 import { PostgresSteps } from './steps.ts'
@@ -82,27 +82,6 @@ const COUNT_INSTANCES = statement('SELECT i.state, count(*) FROM workflow.workfl
 const COUNT_RUNS = statement(
   `SELECT r.status, count(*) FROM workflow.workflow_run r
    WHERE r.deleted_at IS NULL AND ($1::text IS NULL OR r.queue = $1::text) GROUP BY r.status`,
-)
-const SLOTS = statement(
-  `SELECT s.instance_id, s.key, s.value FROM workflow.workflow_slot s
-   WHERE s.instance_id = $1::uuid AND s.key >= $2::text AND s.key < $2::text || chr(1114111) ORDER BY s.key`,
-)
-const SHOWN_SLOTS = statement(
-  `SELECT s.instance_id, s.key, CASE WHEN s.size <= $3::bigint OR octet_length(s.value) <= ${ALWAYS_BYTES} THEN s.value
-     ELSE '{"$omitted":{"bytes":' || octet_length(s.value) || '}}' END
-   FROM (SELECT s.*, sum(octet_length(s.value)) OVER (ORDER BY s.key ROWS UNBOUNDED PRECEDING) AS size FROM (
-     SELECT s.instance_id, s.key, s.value::text AS value FROM workflow.workflow_slot s
-     WHERE s.instance_id = $1::uuid AND s.key >= $2::text AND s.key < $2::text || chr(1114111)) s) s
-   ORDER BY s.key`,
-)
-const SHOWN_RESULTS = statement(
-  `SELECT r.at, CASE WHEN r.text IS NULL OR r.size <= $3::bigint OR octet_length(r.text) <= ${ALWAYS_BYTES} THEN r.text
-     ELSE '{"$omitted":{"bytes":' || octet_length(r.text) || '}}' END
-   FROM (SELECT r.*, sum(octet_length(r.text)) OVER (ORDER BY r.at ROWS UNBOUNDED PRECEDING) AS size
-     FROM (${RESULTS.text}) r(at, text, fire)) r`,
-)
-const SLOT = statement(
-  'SELECT s.value FROM workflow.workflow_slot s WHERE s.instance_id = $1::uuid AND s.key = $2::text',
 )
 const INSTANCE_EVENTS = statement(
   eventPageText(
@@ -143,7 +122,6 @@ const CHECKPOINT = statement(
 )
 
 const netFrom = column.decoder(column.NET)
-const slotFrom = column.decoder(column.SLOT)
 const countFrom = (fields: Fields): [string, number] => [fields[0] as string, Number(fields[1])]
 
 export class PostgresReads implements ExecutionQueries {
@@ -153,12 +131,14 @@ export class PostgresReads implements ExecutionQueries {
   readonly #views: Lanes
   readonly #lists: Lanes
   readonly #feed: Feed
+  readonly #marking: MarkingReads
 
   constructor({ reads, views, lists }: ReadLanes) {
     this.#lanes = reads
     this.#views = views
     this.#lists = lists
     this.#feed = new Feed({ reads, lists })
+    this.#marking = new MarkingReads({ reads, views })
     this.trees = new PostgresTrees({ reads, views, lists })
     this.steps = new PostgresSteps(views)
   }
@@ -259,38 +239,20 @@ export class PostgresReads implements ExecutionQueries {
     return ask(this.#views, { statement: CHILDREN, values, row: column.instanceFrom })
   }
 
-  async slots(params: Parameters<ExecutionQueries['slots']>[0]): Promise<readonly SlotRow[]> {
-    if (params.maxBytes !== undefined) {
-      const values = [params.instanceId, params.prefix, String(params.maxBytes)]
-      return ask(this.#views, { statement: SHOWN_SLOTS, values, row: slotFrom })
-    }
-    return ask(this.#lanes, { statement: SLOTS, values: [params.instanceId, params.prefix], row: slotFrom })
+  slots(params: Parameters<ExecutionQueries['slots']>[0]): Promise<readonly SlotRow[]> {
+    return this.#marking.slots(params)
   }
 
-  async slot(params: { readonly instanceId: string; readonly key: string }): Promise<string | null> {
-    const values = [params.instanceId, params.key]
-    return askOne(this.#lanes, { statement: SLOT, values, row: (fields) => fields[0] as string })
+  slot(params: { readonly instanceId: string; readonly key: string }): Promise<string | null> {
+    return this.#marking.slot(params)
   }
 
-  async results(params: {
-    readonly instanceId: string
-    readonly nodes: readonly string[]
-    readonly maxBytes?: number
-  }): Promise<ReadonlyMap<string, string | null>> {
-    const { instanceId, nodes, maxBytes } = params
-    if (nodes.length === 0) return new Map()
-    const row = (fields: Fields): [string, string | null] => [
-      `${instanceId}/${nodes[Number(fields[0]) - 1]}`,
-      fields[1] as string | null,
-    ]
-    const values = [uuidArray(nodes.map(() => instanceId)), textArray(nodes)]
-    if (maxBytes === undefined) return new Map(await ask(this.#lanes, { statement: RESULTS, values, row }))
-    values.push(String(maxBytes))
-    return new Map(await ask(this.#views, { statement: SHOWN_RESULTS, values, row }))
+  results(params: Parameters<ExecutionQueries['results']>[0]): Promise<ReadonlyMap<string, string | null>> {
+    return this.#marking.results(params)
   }
 
-  async resultAt(wanted: ResultAt): Promise<ResultText> {
-    return askOne(this.#lanes, { statement: RESULTS_AT, values: resultValues([wanted]), row: resultFrom })
+  resultAt(wanted: ResultAt): Promise<ResultText> {
+    return this.#marking.resultAt(wanted)
   }
 
   async instanceEvents(params: {

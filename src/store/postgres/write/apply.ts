@@ -89,9 +89,22 @@ function byText<R>(of: (row: R) => string): (a: R, b: R) => number {
   }
 }
 
-const byId = byText<{ readonly id: string }>((row) => row.id)
-const byKey = byText<{ readonly key: string }>((row) => row.key)
-const byName = byText<{ readonly name: string }>((row) => row.name)
+type WithId = { readonly id: string }
+
+const idOf = (row: WithId): string => row.id
+const keyOf = (row: { readonly key: string }): string => row.key
+const nameOf = (row: { readonly name: string }): string => row.name
+const hashOf = (row: { readonly hash: string }): string => row.hash
+const runIdOf = (row: { readonly runId: string }): string => row.runId
+const slotOf = (row: SlotRow): string => `${row.instanceId}/${row.key}`
+
+const byId = byText(idOf)
+const byKey = byText(keyOf)
+const byName = byText(nameOf)
+const byHash = byText(hashOf)
+const byRunId = byText(runIdOf)
+const bySlot = byText(slotOf)
+const byValue = byText<string>((text) => text)
 
 /** Rows without the key come last; two batches that insert the same keys then meet them in the same order. */
 function byOptionalKey<R extends { readonly id: string }>(of: (row: R) => string | null): (a: R, b: R) => number {
@@ -107,19 +120,18 @@ function byOptionalKey<R extends { readonly id: string }>(of: (row: R) => string
 
 const byStartKey = byOptionalKey<InstanceRow>((row) => row.startKey)
 const byIdempotencyKey = byOptionalKey<RunRow>((row) => row.idempotencyKey)
-const bySlot = byText<SlotRow>((row) => `${row.instanceId}/${row.key}`)
 
 /** An array sorted for writing, unless it is too short to matter. */
 function sorted<R>(rows: readonly R[], order: (a: R, b: R) => number): readonly R[] {
   return rows.length < 2 ? rows : [...rows].sort(order)
 }
 
-/** The last of several writes of one key in a delta; one statement may not touch a row twice. */
-function lastOf<R>(rows: readonly R[], key: (row: R) => string): readonly R[] {
+/** The last of several writes of one key in a delta, sorted: one statement may not write a row twice. */
+function latest<R>(rows: readonly R[], key: (row: R) => string, order: (a: R, b: R) => number): readonly R[] {
   if (rows.length < 2) return rows
   const last = new Map<string, R>()
   for (const row of rows) last.set(key(row), row)
-  return last.size === rows.length ? rows : [...last.values()]
+  return sorted(last.size === rows.length ? rows : [...last.values()], order)
 }
 
 function given<R>(rows: readonly R[] | undefined): rows is readonly R[] {
@@ -129,156 +141,90 @@ function given<R>(rows: readonly R[] | undefined): rows is readonly R[] {
 /** `versions`: for rows that are only remembered, not locked; their updates apply only if they still have these. */
 export function writeCalls(delta: Delta, loaded: Loading, versions: Versions | null = null): Call[] {
   const calls: Call[] = []
-  if (given(delta.nets))
-    calls.push(
-      insertNets(
-        sorted(
-          lastOf(delta.nets, (net) => net.hash),
-          byText((net) => net.hash),
-        ),
-      ),
-    )
-  const { instances, runs, slots, gates, uniques, schedules } = delta
-  if (given(instances?.insert)) calls.push(insertInstances(sorted(instances.insert, byStartKey)))
-  let updated = false
-  if (given(instances?.update)) {
-    const call = updateInstances(
-      sorted(
-        lastOf(instances.update, (row) => row.id),
-        byId,
-      ),
-      loaded.instances,
-      versions?.instances ?? null,
-    )
-    updated = call !== null
-    if (call !== null) {
-      calls.push(call)
-      if (versions !== null) for (const { id } of instances.update) versions.checked.add(id)
-    }
-  }
-  const untouched = untouchedInstances(delta, updated)
-  if (untouched.length > 0) calls.push({ statement: TOUCH_INSTANCES, values: [uuidArray(untouched)] })
-  if (given(runs?.remove)) {
-    const values = [
-      uuidArray(
-        sorted(
-          runs.remove,
-          byText((id) => id),
-        ),
-      ),
-    ]
-    for (const known of [DETACH_REMOVED, ...REMOVE_RUNS]) calls.push({ statement: known, values })
-  }
+  if (given(delta.nets)) calls.push(insertNets(latest(delta.nets, hashOf, byHash)))
+  pushInstances(delta, loaded, versions, calls)
+  const { runs, slots, gates } = delta
+  if (given(runs?.remove)) pushRemovedRuns(runs.remove, calls)
   if (given(runs?.update)) {
-    const call = updateRuns(
-      sorted(
-        lastOf(runs.update, (row) => row.id),
-        byId,
-      ),
-      loaded.heldRuns,
-      versions?.runs ?? null,
-    )
-    if (call !== null) {
-      calls.push(call)
-      if (versions !== null) for (const { id } of runs.update) versions.checked.add(id)
-    }
+    const call = updateRuns(latest(runs.update, idOf, byId), loaded.heldRuns, versions?.runs ?? null)
+    if (call !== null) pushUpdate(call, runs.update, versions, calls)
   }
   // Before the inserts: an undo or a final that follows from the stop must not be stopped with it.
   if (given(delta.signal)) calls.push({ statement: SIGNAL, values: [uuidArray(delta.signal)] })
   if (given(runs?.insert)) pushRuns(runs.insert, calls)
   if (given(slots?.remove)) {
-    const values = [uuidArray(slots.remove.map((s) => s.instanceId)), textArray(slots.remove.map((s) => s.key))]
+    const values = [uuidArray(slots.remove.map((s) => s.instanceId)), textArray(slots.remove.map(keyOf))]
     calls.push({ statement: REMOVE_SLOTS, values })
   }
-  if (given(slots?.put)) pushSlots(slots.put, instances?.insert ?? [], calls)
+  if (given(slots?.put)) pushSlots(slots.put, delta.instances?.insert ?? [], calls)
   if (given(delta.items)) calls.push(insertItems(delta.items))
   if (given(gates?.insert)) calls.push(insertGates(sorted(gates.insert, byId)))
   if (given(gates?.update)) {
-    const call = updateGates(
-      sorted(
-        lastOf(gates.update, (row) => row.id),
-        byId,
-      ),
-      loaded.gates,
-      null,
-    )
+    const call = updateGates(latest(gates.update, idOf, byId), loaded.gates, null)
     if (call !== null) calls.push(call)
   }
-  if (given(delta.names)) calls.push(insertNames(sorted(delta.names, byName)))
-  if (given(delta.queues))
-    calls.push(
-      putQueues(
-        sorted(
-          lastOf(delta.queues, (row) => row.name),
-          byName,
-        ),
-      ),
-    )
-  if (given(delta.limits))
-    calls.push(
-      putLimits(
-        sorted(
-          lastOf(delta.limits, (row) => row.key),
-          byKey,
-        ),
-      ),
-    )
-  if (given(uniques?.remove))
-    calls.push({
-      statement: REMOVE_UNIQUES,
-      values: [
-        textArray(
-          sorted(
-            uniques.remove,
-            byText((key) => key),
-          ),
-        ),
-      ],
-    })
-  if (given(uniques?.put)) pushUniques(uniques.put, loaded, calls)
-  if (given(delta.workers?.put))
-    calls.push(
-      putWorkers(
-        sorted(
-          lastOf(delta.workers.put, (row) => row.id),
-          byId,
-        ),
-      ),
-    )
-  const { put, retire, restore } = delta.definitions ?? {}
-  if (given(put)) calls.push(putDefinitions(put))
-  if (given(retire)) calls.push({ statement: RETIRE_DEFINITIONS, values: [uuidArray(retire)] })
-  if (given(restore)) calls.push({ statement: RESTORE_DEFINITIONS, values: [uuidArray(restore)] })
-  if (given(delta.commands?.put)) calls.push(putCommands(newCommands(delta.commands.put)))
-  if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
-  if (given(schedules?.put))
-    calls.push(
-      putSchedules(
-        sorted(
-          lastOf(schedules.put, (row) => row.name),
-          byName,
-        ),
-      ),
-    )
+  pushRules(delta, loaded, calls)
+  pushRecords(delta, calls)
   if (given(delta.events)) calls.push(insertEvents(delta.events as readonly EventRow[]))
   return calls
 }
 
+function pushInstances(delta: Delta, loaded: Loading, versions: Versions | null, calls: Call[]): void {
+  const { instances } = delta
+  if (given(instances?.insert)) calls.push(insertInstances(sorted(instances.insert, byStartKey)))
+  let updated = false
+  if (given(instances?.update)) {
+    const rows = latest(instances.update, idOf, byId)
+    const call = updateInstances(rows, loaded.instances, versions?.instances ?? null)
+    updated = call !== null
+    if (call !== null) pushUpdate(call, instances.update, versions, calls)
+  }
+  const untouched = untouchedInstances(delta, updated)
+  if (untouched.length > 0) calls.push({ statement: TOUCH_INSTANCES, values: [uuidArray(untouched)] })
+}
+
+function pushUpdate(call: Call, rows: readonly WithId[], versions: Versions | null, calls: Call[]): void {
+  calls.push(call)
+  if (versions !== null) for (const { id } of rows) versions.checked.add(id)
+}
+
+function pushRemovedRuns(ids: readonly string[], calls: Call[]): void {
+  const values = [uuidArray(sorted(ids, byValue))]
+  for (const known of [DETACH_REMOVED, ...REMOVE_RUNS]) calls.push({ statement: known, values })
+}
+
+/** What admission consults: names in use, queues, limits and unique keys. */
+function pushRules({ names, queues, limits, uniques }: Delta, loaded: Loading, calls: Call[]): void {
+  if (given(names)) calls.push(insertNames(sorted(names, byName)))
+  if (given(queues)) calls.push(putQueues(latest(queues, nameOf, byName)))
+  if (given(limits)) calls.push(putLimits(latest(limits, keyOf, byKey)))
+  if (given(uniques?.remove)) {
+    calls.push({ statement: REMOVE_UNIQUES, values: [textArray(sorted(uniques.remove, byValue))] })
+  }
+  if (given(uniques?.put)) pushUniques(uniques.put, loaded, calls)
+}
+
+/** Sessions, definitions, commands and schedules. */
+function pushRecords({ workers, definitions, commands, schedules }: Delta, calls: Call[]): void {
+  if (given(workers?.put)) calls.push(putWorkers(latest(workers.put, idOf, byId)))
+  const { put, retire, restore } = definitions ?? {}
+  if (given(put)) calls.push(putDefinitions(put))
+  if (given(retire)) calls.push({ statement: RETIRE_DEFINITIONS, values: [uuidArray(retire)] })
+  if (given(restore)) calls.push({ statement: RESTORE_DEFINITIONS, values: [uuidArray(restore)] })
+  if (given(commands?.put)) calls.push(putCommands(newCommands(commands.put)))
+  if (given(schedules?.remove)) calls.push({ statement: REMOVE_SCHEDULES, values: [textArray(schedules.remove)] })
+  if (given(schedules?.put)) calls.push(putSchedules(latest(schedules.put, nameOf, byName)))
+}
+
 /** Due at once; a command for a run is new even if the run had one before. */
 function newCommands(put: readonly NewCommand[]): Parameters<typeof putCommands>[0] {
-  const last = sorted(
-    lastOf(put, (row) => row.runId),
-    byText((row) => row.runId),
-  )
+  const last = latest(put, runIdOf, byRunId)
   return last.map((row) => ({ ...row, publishedAt: null, publishes: 0, dueAt: row.createdAt }))
 }
 
 /** A key that was free when it was looked up must still be: if it was taken meanwhile, this insert fails. */
 function pushUniques(rows: readonly UniqueRow[], loaded: Loading, calls: Call[]): void {
-  const last = sorted(
-    lastOf(rows, (row) => row.key),
-    byKey,
-  )
+  const last = latest(rows, keyOf, byKey)
   const fresh = last.filter((row) => !loaded.uniques.has(row.key))
   const known = last.filter((row) => loaded.uniques.has(row.key))
   if (fresh.length > 0) calls.push(insertUniques(fresh))
@@ -298,10 +244,7 @@ function untouchedInstances({ instances, slots }: Delta, updated: boolean): read
 
 /** A new instance has none yet; looking for them first takes twice as long. */
 function pushSlots(rows: readonly SlotRow[], born: readonly InstanceRow[], calls: Call[]): void {
-  const last = sorted(
-    lastOf(rows, (s) => `${s.instanceId}/${s.key}`),
-    bySlot,
-  )
+  const last = latest(rows, slotOf, bySlot)
   const ids = new Set(born.map((row) => row.id))
   const fresh = last.filter((s) => ids.has(s.instanceId))
   const known = last.filter((s) => !ids.has(s.instanceId))

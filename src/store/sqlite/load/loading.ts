@@ -28,9 +28,7 @@ import {
   QUEUE_CELLS,
   queueOf,
   SCHEDULE_CELLS,
-  SLOT_CELLS,
   scheduleOf,
-  slotOf,
   UNIQUE_CELLS,
   uniqueOf,
   WORKER_CELLS,
@@ -40,7 +38,9 @@ import { RUN_CELLS, runOf } from '../row/run.ts'
 import { loadVersions } from '../tables/definitions.ts'
 import { candidates, urgency } from './claimable.ts'
 import { nextFire, ranOf } from './firings.ts'
+import { childAt, latestChild, latestRun, runAt } from './places.ts'
 import { resultAt, resultOf } from './results.ts'
+import { loadItems, slotsWith, slotValue, topSlot } from './slots.ts'
 
 const RUN = `SELECT ${RUN_CELLS} FROM workflow_run WHERE id = ?`
 const INSTANCE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance WHERE id = ?`
@@ -49,11 +49,6 @@ const LIMIT = `SELECT ${LIMIT_CELLS} FROM workflow_limit WHERE key = ?`
 const QUEUED_UNDER = `SELECT 1 FROM workflow_instance INDEXED BY idx_workflow_instance_slot
   WHERE slot_key IS NOT NULL AND ended_at IS NULL AND slot_key = ? AND state = 'queued' LIMIT 1`
 const LISTING = 'SELECT runtime, is_enabled FROM workflow_registry WHERE workflow_name = ? AND deleted_at IS NULL'
-const SLOT = 'SELECT value FROM workflow_slot WHERE instance_id = ? AND key = ?'
-export const SLOTS_WITH = `SELECT ${SLOT_CELLS} FROM workflow_slot
-  WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key`
-const TOP_SLOT = `SELECT ${SLOT_CELLS} FROM workflow_slot
-  WHERE instance_id = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT 1`
 /** `LIMIT ? + 0`: see claimable.ts. */
 const WAITING = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_waiting
   WHERE status = 'pending' AND instance_id IS NOT NULL AND instance_id = ? ORDER BY id LIMIT ? + 0`
@@ -64,27 +59,11 @@ const LEASED = `SELECT ${RUN_CELLS} FROM workflow_run WHERE status = 'leased' AN
 const OPEN_CHILDREN = `SELECT ${INSTANCE_CELLS} FROM workflow_instance INDEXED BY idx_workflow_instance_open_child
   WHERE parent_id IS NOT NULL AND ended_at IS NULL AND parent_id = ? AND parent_node IS NOT NULL
     AND (phase = 'forward' OR phase = 'final') ORDER BY id LIMIT ? + 0`
-/** The place index orders runs by fire before item: go back fire by fire, not through a fire's 100,000 items. */
-const FIRE_BEFORE = `SELECT max(fire) FROM workflow_run WHERE instance_id = ? AND node = ? AND fire < ?`
-const AT_PLACE = `SELECT ${RUN_CELLS} FROM workflow_run
-  WHERE instance_id = ? AND node = ? AND fire = ? AND item = ? AND role = 'work'`
-const CHILD_AT_PLACE = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
-  WHERE parent_id = ? AND parent_node = ? AND parent_item = ? ORDER BY parent_fire DESC, id DESC LIMIT 1`
-const CHILD_AT = `SELECT ${INSTANCE_CELLS} FROM workflow_instance
-  WHERE parent_id = ? AND parent_node = ? AND parent_item = ? AND parent_fire = ? ORDER BY id DESC LIMIT 1`
 const GATE = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE id = ?`
 const OPEN_GATES = `SELECT ${GATE_CELLS} FROM workflow_gate WHERE state = 'open' AND instance_id = ? ORDER BY id LIMIT ? + 0`
-/** The chunk that holds the first wanted item, and those after it. */
-const CHUNKS = `SELECT first, "values" FROM workflow_item
-  WHERE instance_id = ?1 AND node = ?2 AND fire = ?3 AND first < ?5 AND first >= coalesce((
-    SELECT max(first) FROM workflow_item WHERE instance_id = ?1 AND node = ?2 AND fire = ?3 AND first <= ?4), 0)
-  ORDER BY first`
 const HANDED = `SELECT ${RUN_CELLS} FROM workflow_run INDEXED BY idx_workflow_run_leased
   WHERE status = 'leased' AND session_id = ? AND report_id = ? ORDER BY id`
 const KEPT = 'SELECT run_id FROM workflow_kept_key WHERE idempotency_key = ?'
-
-/** Sorts after every key that begins with the prefix. */
-export const LAST = '\u{10FFFF}'
 
 type Loader<Wanted> = (to: Loading, wanted: Wanted) => void
 
@@ -174,8 +153,16 @@ export class Loading implements Loaded {
     slots: (to, wanted) => {
       for (const { instanceId, keys } of wanted) for (const key of keys) to.#slot(instanceId, key)
     },
-    slotsWith: (to, wanted) => to.#slotsWith(wanted),
-    topSlot: (to, wanted) => to.#topSlots(wanted),
+    slotsWith: (to, wanted) => {
+      for (const { instanceId, prefix } of wanted) {
+        to.slotsWith.set(`${instanceId}/${prefix}`, slotsWith(to.#connection, instanceId, prefix))
+      }
+    },
+    topSlot: (to, wanted) => {
+      for (const { instanceId, prefix } of wanted) {
+        to.topSlot.set(`${instanceId}/${prefix}`, topSlot(to.#connection, instanceId, prefix))
+      }
+    },
     queues: (to, names) => {
       for (const name of names) to.#rule(`queue ${name}`, name, to.queues, QUEUE, queueOf)
     },
@@ -215,16 +202,28 @@ export class Loading implements Loaded {
       }
     },
     placesAt: (to, wanted) => {
-      for (const one of wanted) to.#placeAt(one)
+      for (const one of wanted) {
+        const { instanceId, node, fire, item } = one
+        to.placesAt.set(`${instanceId}/${node}/${fire}/${item}`, to.#seenRun(runAt(to.#connection, one)))
+      }
     },
     childPlacesAt: (to, wanted) => {
-      for (const one of wanted) to.#childPlaceAt(one)
+      for (const one of wanted) {
+        const { instanceId, node, fire, item } = one
+        to.childPlacesAt.set(`${instanceId}/${node}/${fire}/${item}`, to.#seenChild(childAt(to.#connection, one)))
+      }
     },
     places: (to, wanted) => {
-      for (const one of wanted) to.#place(one)
+      for (const one of wanted) {
+        const { instanceId, node, item } = one
+        to.places.set(`${instanceId}/${node}/${item}`, to.#seenRun(latestRun(to.#connection, one)))
+      }
     },
     childPlaces: (to, wanted) => {
-      for (const one of wanted) to.#childPlace(one)
+      for (const one of wanted) {
+        const { instanceId, node, item } = one
+        to.childPlaces.set(`${instanceId}/${node}/${item}`, to.#seenChild(latestChild(to.#connection, one)))
+      }
     },
     unstarted: (to, wanted) => {
       for (const { instanceId, limit } of wanted) to.#unstarted(instanceId, limit)
@@ -243,7 +242,7 @@ export class Loading implements Loaded {
       }
     },
     items: (to, wanted) => {
-      for (const one of wanted) to.#items(one)
+      for (const one of wanted) loadItems(to.#connection, one, to.items)
     },
     idempotencyKeys: (to, keys) => {
       for (const key of keys) to.#idempotencyKey(key)
@@ -265,20 +264,6 @@ export class Loading implements Loaded {
 
   #limitRows(keys: readonly string[]): void {
     for (const key of keys) this.#rule(`limit ${key}`, key, this.limits, LIMIT, limitOf)
-  }
-
-  #placeAt({ instanceId, node, fire, item }: NonNullable<Need['placesAt']>[number]): void {
-    const cells = this.#connection.statement(AT_PLACE).get(instanceId, node, fire, item)
-    const run = cells === undefined ? null : runOf(cells)
-    if (run !== null) this.knownRuns.set(run.id, run)
-    this.placesAt.set(`${instanceId}/${node}/${fire}/${item}`, run)
-  }
-
-  #childPlaceAt({ instanceId, node, fire, item }: NonNullable<Need['childPlacesAt']>[number]): void {
-    const cells = this.#connection.statement(CHILD_AT).get(instanceId, node, item, fire)
-    const child = cells === undefined ? null : instanceOf(cells)
-    if (child !== null) this.knownInstances.set(child.id, child)
-    this.childPlacesAt.set(`${instanceId}/${node}/${fire}/${item}`, child)
   }
 
   #run(id: string): void {
@@ -339,23 +324,7 @@ export class Loading implements Loaded {
       this.slots.set(name, recent)
       return
     }
-    const cells = this.#connection.statement(SLOT).get(instanceId, key)
-    this.slots.set(name, cells === undefined ? null : (cells[0] as string))
-  }
-
-  #slotsWith(wanted: NonNullable<Need['slotsWith']>): void {
-    const statement = this.#connection.statement(SLOTS_WITH)
-    for (const { instanceId, prefix } of wanted) {
-      this.slotsWith.set(`${instanceId}/${prefix}`, statement.all(instanceId, prefix, prefix + LAST).map(slotOf))
-    }
-  }
-
-  #topSlots(wanted: NonNullable<Need['topSlot']>): void {
-    const statement = this.#connection.statement(TOP_SLOT)
-    for (const { instanceId, prefix } of wanted) {
-      const cells = statement.get(instanceId, prefix, prefix + LAST)
-      this.topSlot.set(`${instanceId}/${prefix}`, cells === undefined ? null : slotOf(cells))
-    }
+    this.slots.set(name, slotValue(this.#connection, instanceId, key))
   }
 
   #unstarted(instanceId: string, limit: number): void {
@@ -369,36 +338,6 @@ export class Loading implements Loaded {
       for (const child of children) this.knownInstances.set(child.id, child)
       this.openChildren.set(instanceId, children)
     }
-  }
-
-  #items({ instanceId, node, fire, from, count }: NonNullable<Need['items']>[number]): void {
-    const end = from + count
-    for (const [first, values] of this.#connection.statement(CHUNKS).all(instanceId, node, fire, from, end)) {
-      const items = JSON.parse(values as string) as unknown[]
-      items.forEach((item, offset) => {
-        const index = (first as number) + offset
-        if (index >= from && index < end) this.items.set(`${instanceId}/${node}/${fire}/${index}`, JSON.stringify(item))
-      })
-    }
-  }
-
-  #place({ instanceId, node, item }: NonNullable<Need['places']>[number]): void {
-    const before = this.#connection.statement(FIRE_BEFORE)
-    let found: RunRow | null = null
-    let fire = before.get(instanceId, node, Number.MAX_SAFE_INTEGER)?.[0] as number | null
-    for (; found === null && fire !== null; fire = before.get(instanceId, node, fire)?.[0] as number | null) {
-      const cells = this.#connection.statement(AT_PLACE).get(instanceId, node, fire, item)
-      if (cells !== undefined) found = runOf(cells)
-    }
-    if (found !== null) this.knownRuns.set(found.id, found)
-    this.places.set(`${instanceId}/${node}/${item}`, found)
-  }
-
-  #childPlace({ instanceId, node, item }: NonNullable<Need['childPlaces']>[number]): void {
-    const cells = this.#connection.statement(CHILD_AT_PLACE).get(instanceId, node, item)
-    const child = cells === undefined ? null : instanceOf(cells)
-    if (child !== null) this.knownInstances.set(child.id, child)
-    this.childPlaces.set(`${instanceId}/${node}/${item}`, child)
   }
 
   #idempotencyKey(key: string): void {
@@ -430,6 +369,16 @@ export class Loading implements Loaded {
     for (const { sessionId, reportId } of wanted) {
       this.handedBy.set(`${sessionId}/${reportId}`, this.#seen(statement.all(sessionId, reportId).map(runOf)))
     }
+  }
+
+  #seenRun(run: RunRow | null): RunRow | null {
+    if (run !== null) this.knownRuns.set(run.id, run)
+    return run
+  }
+
+  #seenChild(child: InstanceRow | null): InstanceRow | null {
+    if (child !== null) this.knownInstances.set(child.id, child)
+    return child
   }
 
   #seen(runs: readonly RunRow[]): readonly RunRow[] {

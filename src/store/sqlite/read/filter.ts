@@ -2,6 +2,7 @@
 import type { GateQuery, InstanceQuery, RunQuery, RunWait } from '../../../model/queries/queries.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import type { Value } from '../driver.ts'
+import type { Reading } from '../long-reads.ts'
 
 export interface Where {
   readonly where: string
@@ -25,6 +26,12 @@ export function instanceFilter(query: InstanceQuery): Where {
     given(query.createdBefore, 'created_at < ?'),
     [query.before === null ? null : 'id < ?', query.before],
   ])
+}
+
+/** Counts no further than `atMost`. */
+export function countWhere(on: Reading, table: string, { where, values }: Where, atMost: number): number {
+  const sql = `SELECT count(*) FROM (SELECT 1 FROM ${table} ${where} LIMIT ?)`
+  return on.statement(sql).get(...values, atMost)?.[0] as number
 }
 
 export function gateFilter(query: GateQuery): Where {

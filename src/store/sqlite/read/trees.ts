@@ -12,7 +12,7 @@ import {
 import { readClock } from '../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Cells, Value } from '../driver.ts'
-import { LAST } from '../load/loading.ts'
+import { LAST } from '../load/slots.ts'
 import { INSTANCE_CELLS, instanceOf } from '../row/instance.ts'
 import { NET_CELLS, netOf, slotOf } from '../row/others.ts'
 import { namesOf } from '../row/reader.ts'
