@@ -13,7 +13,11 @@ export async function correct<T>(command: string, work: () => T | Promise<T>): P
     if (error instanceof RequestError) {
       throw new CliError(codeOf(error), error.message, error.hint ?? help, error.details)
     }
-    if (error instanceof CliError || !(error instanceof PetrelError) || error.code !== 'invalid_request') throw error
+    if (error instanceof CliError || !(error instanceof PetrelError)) throw error
+    // A full queue is nothing that the command line could have avoided.
+    if (error.code === 'QUEUE_FULL')
+      throw new CliError('unavailable', error.message, ERRORS.QUEUE_FULL.hint, error.details)
+    if (error.code !== 'invalid_request') throw error
     throw new CliError(error.code, error.message, help, error.details)
   }
 }

@@ -7,6 +7,7 @@ import { StoreDataError, StoreUnavailableError, StoreUnusableError } from '../ke
 import { DefinitionError } from '../notations/source/mistakes.ts'
 import { errorDetailsWire } from '../wire/error-details.ts'
 import { OJS_WORDS } from './ojs-words.ts'
+import { fullHeaders } from './queue-pressure.ts'
 import { RequestError } from './request-error.ts'
 
 export interface ErrorBody {
@@ -71,7 +72,7 @@ function classify(error: unknown): Failed {
   if (error instanceof PetrelError) {
     const hint = hintOf(error.details)
     const details = errorDetailsWire(error.code, error.details)
-    const headers = headersOf(error)
+    const headers = error.code === 'QUEUE_FULL' ? fullHeaders(error.details) : {}
     const known = failed(error.code, error.message, { details, headers, ...(hint === null ? {} : { hint }) })
     return error.details['out_of_range'] === true ? { ...known, status: 422, type: 'validation_error' } : known
   }
@@ -82,17 +83,6 @@ function classify(error: unknown): Failed {
     return failed('unusable_store', error.message, { details: { reason: error.code } })
   if (error instanceof StoreDataError) return failed('unstorable', error.message)
   return fromFramework(error as Partial<FastifyError>)
-}
-
-/** Clients of a full queue read the headers, and wait. */
-function headersOf({ code, details: { depth, bound } }: PetrelError): Failed['headers'] {
-  if (code !== 'QUEUE_FULL') return {}
-  return {
-    'retry-after': '1',
-    'x-ojs-queue-depth': String(depth),
-    'x-ojs-queue-bound': String(bound),
-    'x-ojs-queue-pressure': '1',
-  }
 }
 
 /** The first mistake in the message, all of them in the details, in the shape the CLI prints with --json. */

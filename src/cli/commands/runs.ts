@@ -4,13 +4,14 @@ import type { EngineApi } from '../../engine/api.ts'
 import { isId } from '../../http/query.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
 import type { RunRow } from '../../model/rows.ts'
+import { listRuns } from '../../operations/runs/look.ts'
 import { readInboxQuery } from '../../server/inbox/list.ts'
 import { runEventWire } from '../../wire/event.ts'
 import { inboxRunWire } from '../../wire/inbox-run.ts'
 import { RUN_STATUSES } from '../../wire/run.ts'
 import { noSuchRun } from '../inbox.ts'
 import { actor } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { withEngine, withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions, wholeNumber } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -53,19 +54,16 @@ function defineLs(runs: Command): void {
   jsonOption(storeOptions(ls)).action(
     act<LsOptions>(async (terminal, options) => {
       const { type, status, key, queue, deleted, limit, before } = options
-      const query = readInboxQuery(
-        {
-          type,
-          status,
-          idempotency_key: key,
-          queue,
-          deleted: deleted === true ? 'true' : 'false',
-          limit: String(limit),
-          before,
-        },
-        null,
-      )
-      const page = await withEngine(options, (engine) => engine.queries.listInbox(query))
+      const query = readInboxQuery({
+        type,
+        status,
+        idempotency_key: key,
+        queue,
+        deleted: deleted === true ? 'true' : 'false',
+        limit: String(limit),
+        before,
+      })
+      const page = await withOperations(options, (perform) => perform(listRuns, query))
       if (terminal.json) terminal.data({ runs: page.runs.map(inboxRunWire), next_before: page.next })
       else if (page.runs.length === 0) terminal.print('no runs')
       else {

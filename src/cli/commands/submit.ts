@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { correct, number } from '../inbox.ts'
-import { actor } from '../lookup.ts'
-import { withEngine } from '../process/connect.ts'
+import { withOperations } from '../process/connect.ts'
 import { act, jsonOption, type Shared, storeOptions } from '../terminal/act.ts'
 import { EXIT } from '../terminal/failure.ts'
 import { jsonArgument } from '../terminal/json-argument.ts'
@@ -27,9 +26,10 @@ export function defineSubmit(program: Command): void {
     .option('--queue <name>', 'its queue (default: default)')
   jsonOption(storeOptions(command)).action(
     act<SubmitOptions, readonly [string, string]>(async (terminal, options, type, payload) => {
-      const { readSubmit, submit } = await import('../../server/inbox/submit.ts')
+      const { submitRun } = await import('../../operations/runs/enqueue.ts')
+      const { readSubmit } = await import('../../wire/requests/submit.ts')
       const { submitWire } = await import('../../wire/inbox-run.ts')
-      const made = await correct('submit', () => {
+      const { made } = await correct('submit', () => {
         const params = readSubmit({
           type,
           payload: jsonArgument(payload, 'the payload', `for example '{"order": 7}', @order.json or -`),
@@ -39,7 +39,7 @@ export function defineSubmit(program: Command): void {
           ...(options.maxAttempts === undefined ? {} : { max_attempts: options.maxAttempts }),
           ...(options.queue === undefined ? {} : { queue: options.queue }),
         })
-        return withEngine(options, (engine) => submit(engine, { tenant: null, actor: actor() }, params, () => {}))
+        return withOperations(options, (perform) => perform(submitRun, params))
       })
       if (terminal.json) terminal.data(submitWire(made))
       else if (made.created) terminal.print(`run ${made.id} (${type}) is ${made.run?.status ?? 'pending'}`)

@@ -22,6 +22,17 @@ interface Lane {
   countedAt: number
 }
 
+/** How full a queue is that has passed its warning threshold. */
+export interface QueuePressure {
+  readonly depth: number
+  readonly bound: number
+}
+
+export interface Admitted<T> {
+  readonly done: T
+  readonly pressure: QueuePressure | null
+}
+
 export class Bounds {
   readonly #engine: EngineApi
   readonly #lanes = new Map<string, Lane>()
@@ -44,38 +55,28 @@ export class Bounds {
     return this.#configs.get(queue) ?? {}
   }
 
-  /** Lets `enqueue` put so many runs into these queues, all or none. `tell` takes headers about queues under pressure. */
-  async admit<T>(
-    counts: ReadonlyMap<string, number>,
-    enqueue: () => Promise<T>,
-    tell: (headers: Readonly<Record<string, string>>) => void,
-  ): Promise<T> {
+  /** Lets `enqueue` put so many runs into these queues, all or none. */
+  async admit<T>(counts: ReadonlyMap<string, number>, enqueue: () => Promise<T>): Promise<Admitted<T>> {
     await this.#fresh()
     const bounded = [...counts].flatMap(([queue, count]) => {
       const bound = this.#configs.get(queue)?.backpressure
       return bound === undefined ? [] : [{ queue, count, bound }]
     })
-    if (bounded.length === 0) return enqueue()
+    if (bounded.length === 0) return { done: await enqueue(), pressure: null }
     // Always in the same order: two requests for the same queues must not wait for each other.
     const [first, ...rest] = bounded.sort((a, b) => (a.queue < b.queue ? -1 : 1))
-    return this.#inTurn(first as Bounded, rest, enqueue, tell)
+    return this.#inTurn(first as Bounded, rest, enqueue)
   }
 
-  #inTurn<T>(
-    one: Bounded,
-    rest: readonly Bounded[],
-    enqueue: () => Promise<T>,
-    tell: (headers: Readonly<Record<string, string>>) => void,
-  ): Promise<T> {
+  #inTurn<T>(one: Bounded, rest: readonly Bounded[], enqueue: () => Promise<T>): Promise<Admitted<T>> {
     const lane = this.#laneOf(one.queue)
     const mine = lane.turn.then(async () => {
       await this.#refuseIfFull(one, lane)
       const [next, ...others] = rest
-      const done = next === undefined ? await enqueue() : await this.#inTurn(next, others, enqueue, tell)
+      const { done, pressure } =
+        next === undefined ? { done: await enqueue(), pressure: null } : await this.#inTurn(next, others, enqueue)
       lane.depth += one.count
-      const headers = pressureOf(lane.depth, one.bound)
-      if (headers !== null) tell(headers)
-      return done
+      return { done, pressure: pressureOf(lane.depth, one.bound) ?? pressure }
     })
     lane.turn = mine.catch(() => undefined)
     return mine
@@ -129,17 +130,8 @@ interface Bounded {
   readonly bound: Backpressure
 }
 
-function pressureOf(
-  depth: number,
-  { maxDepth, warningThreshold }: Backpressure,
-): Readonly<Record<string, string>> | null {
-  const pressure = depth / maxDepth
-  if (pressure < warningThreshold) return null
-  return {
-    'x-ojs-queue-depth': String(depth),
-    'x-ojs-queue-bound': String(maxDepth),
-    'x-ojs-queue-pressure': String(Math.round(pressure * 1000) / 1000),
-  }
+function pressureOf(depth: number, { maxDepth, warningThreshold }: Backpressure): QueuePressure | null {
+  return depth / maxDepth < warningThreshold ? null : { depth, bound: maxDepth }
 }
 
 const BY_ENGINE = new WeakMap<EngineApi, Bounds>()

@@ -1,8 +1,23 @@
 /** What can be read of runs. */
+import { scopedName } from '../../kernel/scoped-names.ts'
+import type { InboxPage, InboxQuery } from '../../model/inbox.ts'
 import type { RunRow, StoredEvent } from '../../model/rows.ts'
 import { operation } from '../operation.ts'
 import { type Page, pageOf } from '../page.ts'
 import { findRun } from './find.ts'
+
+/** Without the tenant, which is the caller's. */
+export type InboxAsked = Omit<InboxQuery, 'tenant'>
+
+/** Runs of the inbox, newest first. */
+export const listRuns = operation(
+  { scope: 'read' },
+  ({ engine, caller: { tenant } }, asked: InboxAsked): Promise<InboxPage> => {
+    const { idempotencyKey: key } = asked
+    const idempotencyKey = key === null || tenant === null ? key : scopedName(key, tenant)
+    return engine.queries.listInbox({ ...asked, idempotencyKey, tenant })
+  },
+)
 
 export const showRun = operation(
   { scope: 'read' },

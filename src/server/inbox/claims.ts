@@ -4,22 +4,21 @@
  * is answered twice.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { EngineApi } from '../../engine/api.ts'
-import { delivered, written } from '../../http/delivered.ts'
 import { PetrelError } from '../../kernel/errors.ts'
 import { readStored } from '../../kernel/json-limits.ts'
-import { unscopedName } from '../../kernel/scoped-names.ts'
 import { isStoreAway } from '../../kernel/store-errors.ts'
 import type { LeaseOutcome, LeaseReport, LeaseSettled } from '../../model/leases.ts'
-import { inputPlace } from '../../model/retried-runs.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Failure } from '../../net/marking.ts'
 import type { Json } from '../../net/net.ts'
 import { type Caller, holderOf } from '../../operations/caller.ts'
+import type { Perform } from '../../operations/operation.ts'
+import { deliverRuns, runInputs } from '../../operations/runs/deliver.ts'
+import { fetchRuns, renewLease, returnRuns, settleRuns } from '../../operations/runs/leases.ts'
 import { InboxRunReply, inboxRunWire } from '../../wire/inbox-run.ts'
 import type { Value } from '../../wire/schema.ts'
 import { time } from '../../wire/value.ts'
-import { type CoreContext, route } from '../context.ts'
+import { route } from '../context.ts'
 import {
   type ClaimedRun,
   ClaimReply,
@@ -36,7 +35,7 @@ import {
   StopReply,
   StopRequest,
 } from './claim-wire.ts'
-import { conflict, findRun, knownId, runProblem } from './run-problem.ts'
+import { aboutRun, runProblem } from './run-problem.ts'
 
 const LEASE_SECONDS = 30
 
@@ -52,6 +51,7 @@ export const CLAIM_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Claim runs',
+      does: fetchRuns,
       description:
         'By priority, then age. Paused queues, limits, the registry and the tenant of the key are minded. Arguments that a ' +
         'workflow keeps aside (`{ "$ref": "x:7" }` in the table) come whole. Fewer than `limit` if more would be beyond 8 MiB.',
@@ -61,32 +61,32 @@ export const CLAIM_ROUTES = [
       },
       answers: { '200': { description: 'Leased to the worker; none: nothing is due.', schema: ClaimReply } },
     },
-    async ({ body, caller, request, reply }, { engine, longPolls }) => {
-      const holder = holderOf(caller, body.worker_id)
+    async ({ body, caller, perform, request, reply }, { longPolls }) => {
       const leaseMs = Math.round((body.lease_seconds ?? LEASE_SECONDS) * 1000)
       const waitMs = Math.round((body.wait_seconds ?? 0) * 1000)
       const fetch = (signal?: AbortSignal): Promise<readonly RunRow[]> =>
-        engine.leases.fetch({
-          holder,
+        perform(fetchRuns, {
+          holder: body.worker_id,
           types: body.types,
           queues: body.queues ?? null,
           runtime: body.runtime ?? null,
           limit: body.limit ?? 1,
           waitMs,
-          tenant: caller.tenant,
           leaseMs: () => leaseMs,
           ...(signal === undefined ? {} : { signal }),
         })
-      const runs = waitMs === 0 ? await fetch() : await longPolls.during({ request, reply }, fetch, holder)
+      const poll = { request, reply }
+      const runs = waitMs === 0 ? await fetch() : await longPolls.during(poll, fetch, holderOf(caller, body.worker_id))
       if (runs.length === 0) return { runs: [] }
-      // A caller who hung up while we claimed is known to be gone one turn later. Nobody is there to do them: they go back
-      // now instead of when their leases run out.
+      // A caller that hung up while we claimed is known to be gone one turn later. The runs go back now instead of when
+      // their leases run out.
       await nextTurn()
       if (reply.raw.destroyed) {
-        await engine.leases.settle(runs.map((run) => ({ ...heldAs(run), outcome: { kind: 'released' } })))
+        await perform(returnRuns, { runs, how: 'released' })
         return { runs: [] }
       }
-      const texts = await delivered(engine, runs, (some) => Promise.all(some.map((run) => claimedText(engine, run))))
+      const write = (some: readonly RunRow[]) => Promise.all(some.map((run) => claimedText(perform, run)))
+      const texts = await perform(deliverRuns, { runs, write })
       return reply.type('application/json; charset=utf-8').send(`{"runs":[${texts.join(',')}]}`)
     },
   ),
@@ -97,6 +97,7 @@ export const CLAIM_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'End the waiting claims of a worker',
+      does: 'work',
       description:
         'For a worker that goes down: its claims that wait on this server are answered at once, with nothing. Hanging up ' +
         'instead may lose a run that is just being answered until its lease ends.',
@@ -111,21 +112,18 @@ export const CLAIM_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Renew a lease',
+      does: renewLease,
       body: { schema: HeartbeatRequest },
       answers: { '200': { description: 'It lasts from now on for lease_seconds.', schema: HeartbeatReply } },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, body, caller }, { engine }) => {
-      const { epoch, lease_seconds: seconds } = body
-      const id = await knownId(engine, params.id, caller)
-      const holder = holderOf(caller, body.worker_id)
+    async ({ params: { id }, body, perform }) => {
+      const { worker_id: worker, epoch, lease_seconds: seconds } = body
       // Left out: as long as before.
       const leaseMs = seconds == null ? null : Math.round(seconds * 1000)
-      const renewed = await engine.leases.extend({ holder, runIds: [id], epochs: [epoch], leaseMs })
-      const run = await findRun(engine, id, caller)
-      if (renewed.length === 0 || run.status !== 'leased' || run.epoch !== epoch) throw lost(run, holder, epoch)
+      const run = await aboutRun('report', perform(renewLease, { id, worker, epoch, leaseMs }))
       return {
-        status: run.status,
+        status: 'leased' as const,
         lease_until: time(run.leaseUntil) as string,
         cancel_requested: run.cancelRequestedAt !== null,
       }
@@ -137,14 +135,15 @@ export const CLAIM_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Report a success',
+      does: settleRuns,
       description: REPORTS,
       body: { schema: CompleteRequest },
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },
-    async (asked, context) => {
+    async (asked) => {
       const { result = null } = asked.body
-      return runReply(await settle('complete', asked, context, { kind: 'succeeded', result: result as Json }))
+      return runReply(await settle('complete', asked, { kind: 'succeeded', result: result as Json }))
     },
   ),
 
@@ -153,13 +152,14 @@ export const CLAIM_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Report a failure',
+      does: settleRuns,
       description: REPORTS,
       body: { schema: FailRequest },
       answers: { '200': { description: 'Failed, or to be tried again.', schema: FailReply } },
       errors: ['not_found', 'conflict'],
     },
-    async (asked, context) => {
-      const settled = await settle('fail', asked, context, failed(asked.body))
+    async (asked) => {
+      const settled = await settle('fail', asked, failed(asked.body))
       const { retryDelayMs } = settled
       return { ...runReply(settled), retry_in_seconds: retryDelayMs === null ? null : retryDelayMs / 1000 }
     },
@@ -170,6 +170,7 @@ export const CLAIM_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Go on with a run at another time',
+      does: settleRuns,
       description:
         'Claimable again after delay_seconds, on the same attempt: nothing counts as failed, and what it holds under limits ' +
         `is free meanwhile. In a workflow that is ending it is cancelled. ${REPORTS}`,
@@ -177,9 +178,9 @@ export const CLAIM_ROUTES = [
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },
-    async (asked, context) => {
+    async (asked) => {
       const delayMs = Math.ceil(asked.body.delay_seconds * 1000)
-      return runReply(await settle('later', asked, context, { kind: 'later', delayMs }))
+      return runReply(await settle('later', asked, { kind: 'later', delayMs }))
     },
   ),
 
@@ -188,12 +189,13 @@ export const CLAIM_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Give a run back',
+      does: settleRuns,
       description: `Claimable again at once; no attempt is spent. ${REPORTS}`,
       body: { schema: ReleaseRequest },
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },
-    async (asked, context) => runReply(await settle('release', asked, context, { kind: 'released' })),
+    async (asked) => runReply(await settle('release', asked, { kind: 'released' })),
   ),
 ]
 
@@ -201,30 +203,28 @@ interface Reported {
   readonly params: { readonly id: string }
   readonly body: Hold & Said
   readonly caller: Caller
+  readonly perform: Perform
 }
 
 async function settle(
   verb: string,
-  { params, body, caller }: Reported,
-  { engine }: CoreContext,
+  { params, body, caller, perform }: Reported,
   outcome: LeaseOutcome,
 ): Promise<LeaseSettled> {
-  const id = await knownId(engine, params.id, caller)
-  const holder = holderOf(caller, body.worker_id)
-  const { epoch, set, notes } = body
+  const { worker_id: holder, epoch, set, notes } = body
   const report: LeaseReport = {
-    runId: id,
+    runId: params.id,
     attempt: null,
     // Sent again after its answer was lost, it is known by this name.
-    reportId: `${verb}:${epoch}:${holder}`,
+    reportId: `${verb}:${epoch}:${holderOf(caller, holder)}`,
     holder,
     epoch,
     outcome,
     ...(set == null ? {} : { set: set as { readonly [name: string]: Json } }),
     ...(notes == null ? {} : { notes: notes as readonly Json[] }),
   }
-  const [settled] = await engine.leases.settle([report])
-  if (settled === undefined || settled instanceof Error) throw reportProblem(settled, id)
+  const [settled] = await perform(settleRuns, { reports: [report] })
+  if (settled === undefined || settled instanceof Error) throw reportProblem(settled)
   return settled
 }
 
@@ -252,11 +252,8 @@ function failed({ error, retryable = null }: Value<typeof FailRequest>): LeaseOu
  * What its handler needs: the run with all of its arguments, its fencing number, what its step says is to be done, and
  * the results of what came before it in its workflow.
  */
-async function claimedWire(engine: EngineApi, run: RunRow): Promise<ClaimedRun> {
-  const [before, program] =
-    inputPlace(run).instanceId === null
-      ? [null, null]
-      : await Promise.all([engine.resultsBefore(run), engine.program(run)])
+async function claimedWire(perform: Perform, run: RunRow): Promise<ClaimedRun> {
+  const { before, program } = await perform(runInputs, run)
   return {
     ...inboxRunWire(run),
     epoch: run.epoch,
@@ -269,36 +266,20 @@ async function claimedWire(engine: EngineApi, run: RunRow): Promise<ClaimedRun> 
 }
 
 /** JSON text, or why it cannot be given to a worker. */
-async function claimedText(engine: EngineApi, run: RunRow): Promise<unknown> {
+async function claimedText(perform: Perform, run: RunRow): Promise<unknown> {
   try {
     readStored(run.payload)
-    return written(await claimedWire(engine, run))
+    return JSON.stringify(await claimedWire(perform, run))
   } catch (error) {
     if (isStoreAway(error)) throw error
     return error
   }
 }
 
-function heldAs(run: RunRow) {
-  return { runId: run.id, holder: run.leasedBy, epoch: run.epoch, attempt: null }
-}
-
-function lost(run: RunRow, holder: string, epoch: number): Error {
-  const why =
-    run.status !== 'leased'
-      ? `is ${run.status}`
-      : run.leasedBy !== holder
-        ? `is held by worker ${unscopedName(run.leasedBy) ?? '?'}, not by ${unscopedName(holder)}`
-        : run.epoch !== epoch
-          ? `is at epoch ${run.epoch}, not ${epoch}`
-          : 'has a lease that ran out'
-  return conflict(run.id, run.status, `run ${run.id} ${why}; only the holder of its lease renews it`, 'report')
-}
-
-/** What the engine says cannot be stored is named as the body calls it. */
-function reportProblem(error: PetrelError | undefined, id: string): unknown {
+/** What cannot be stored is named as the body calls it. */
+function reportProblem(error: PetrelError | undefined): unknown {
   if (error === undefined) return new Error('one report in, none out')
   const field = error.details['field']
-  if (field === undefined || error.code === 'conflict') return runProblem(error, id, 'report')
+  if (field === undefined || error.code === 'conflict') return runProblem(error, 'report')
   return new PetrelError(error.code, `${String(field)}: ${error.message}`, error.details)
 }

@@ -12,9 +12,9 @@ import {
 } from '../../http/describe/params.ts'
 import type { Query } from '../../http/query.ts'
 import { PetrelError } from '../../kernel/errors.ts'
-import { scopedName } from '../../kernel/scoped-names.ts'
 import { parseTypeFilter, TypeFilterError } from '../../kernel/type-filters.ts'
 import { type InboxQuery, parseInboxCursor } from '../../model/inbox.ts'
+import type { InboxAsked } from '../../operations/runs/look.ts'
 import { RUN_STATUSES } from '../../wire/run.ts'
 import { text } from '../../wire/schema.ts'
 
@@ -28,14 +28,13 @@ export const INBOX_PARAMS = {
   before: parsed('`next_before` of the page before.', text(), parseInboxCursor, 'is what a page gave as next_before'),
 }
 
-export function inboxQuery(given: Given<typeof INBOX_PARAMS>, tenant: string | null): InboxQuery {
+export function inboxAsked(given: Given<typeof INBOX_PARAMS>): InboxAsked {
   const { idempotency_key: idempotencyKey, deleted, ...rest } = given
-  const key = idempotencyKey === null || tenant === null ? idempotencyKey : scopedName(idempotencyKey, tenant)
-  return { ...rest, idempotencyKey: key, deleted: deleted === 'all' ? null : deleted === 'true', tenant }
+  return { ...rest, idempotencyKey, deleted: deleted === 'all' ? null : deleted === 'true' }
 }
 
-export function readInboxQuery(query: Query, tenant: string | null): InboxQuery {
-  return inboxQuery(readQuery(INBOX_PARAMS, query), tenant)
+export function readInboxQuery(query: Query): InboxAsked {
+  return inboxAsked(readQuery(INBOX_PARAMS, query))
 }
 
 function typeFilter(description: string): Param<InboxQuery['type']> {

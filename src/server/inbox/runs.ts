@@ -1,15 +1,18 @@
 /** /v1/runs: submit, look, list, history, cancel, delete. */
 
 import { wholeOf } from '../../http/describe/params.ts'
-import { actorOf } from '../../operations/caller.ts'
+import { pressureHeaders } from '../../http/queue-pressure.ts'
+import { cancelRun, deleteRun } from '../../operations/runs/change.ts'
+import { submitRun } from '../../operations/runs/enqueue.ts'
+import { listRuns, runHistory, showRun } from '../../operations/runs/look.ts'
 import { RunEvent, runEventWire } from '../../wire/event.ts'
 import { InboxRunList, InboxRunReply, inboxRunWire, SubmitReply, submitWire } from '../../wire/inbox-run.ts'
+import { SubmitRequest, submitAsked } from '../../wire/requests/submit.ts'
 import { list, named, nullable, object, whole } from '../../wire/schema.ts'
 import { wireEach } from '../../wire/value.ts'
 import { route } from '../context.ts'
-import { INBOX_PARAMS, inboxQuery } from './list.ts'
-import { findRun, knownId, runProblem } from './run-problem.ts'
-import { SubmitRequest, submit, submitParams } from './submit.ts'
+import { INBOX_PARAMS, inboxAsked } from './list.ts'
+import { aboutRun } from './run-problem.ts'
 
 const MOST_EVENTS = 10_000
 
@@ -29,6 +32,7 @@ export const RUN_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Submit a run',
+      does: submitRun,
       description: 'Written when this is answered. A key that is taken answers with the run that has it, and 200.',
       body: {
         schema: SubmitRequest,
@@ -40,10 +44,9 @@ export const RUN_ROUTES = [
       },
       errors: ['QUEUE_FULL'],
     },
-    async ({ body, caller, reply }, { engine }) => {
-      const by = { tenant: caller.tenant, actor: actorOf(caller) }
-      const made = await submit(engine, by, submitParams(body), (headers) => reply.headers(headers))
-      reply.code(made.created ? 201 : 200)
+    async ({ body, perform, reply }) => {
+      const { made, pressure } = await perform(submitRun, submitAsked(body))
+      reply.code(made.created ? 201 : 200).headers(pressureHeaders(pressure))
       if (made.created) reply.header('location', `/v1/runs/${made.id}`)
       return submitWire(made)
     },
@@ -54,15 +57,16 @@ export const RUN_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'List runs of the inbox',
+      does: listRuns,
       description:
         'Those submitted here, by a client of the table or by plain SQL. Jobs and steps are listed elsewhere.',
       query: INBOX_PARAMS,
       answers: { '200': { description: 'Newest first.', schema: InboxRunList } },
       errors: ['invalid_request'],
     },
-    async ({ query, caller: { tenant } }, { engine }) => {
-      const page = await engine.queries.listInbox(inboxQuery(query, tenant))
-      return { runs: wireEach(engine.faults, page.runs, inboxRunWire), next_before: page.next }
+    async ({ query, perform }, { faults }) => {
+      const page = await perform(listRuns, inboxAsked(query))
+      return { runs: wireEach(faults, page.runs, inboxRunWire), next_before: page.next }
     },
   ),
 
@@ -71,11 +75,12 @@ export const RUN_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Look at a run',
+      does: showRun,
       description: 'Any run: of the inbox, a job, a step of a workflow.',
       answers: { '200': AS_IT_IS },
       errors: ['not_found'],
     },
-    async ({ params, caller }, { engine }) => ({ run: inboxRunWire(await findRun(engine, params.id, caller)) }),
+    async ({ params, perform }) => ({ run: inboxRunWire(await aboutRun('change', perform(showRun, params))) }),
   ),
 
   route(
@@ -83,6 +88,7 @@ export const RUN_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'The history of a run',
+      does: runHistory,
       query: {
         after: wholeOf({ least: 0, most: 2 ** 31 - 1, fallback: 0 }, 'How many to pass over.'),
         limit: wholeOf({ least: 1, most: MOST_EVENTS, fallback: MOST_EVENTS }, 'At most so many.'),
@@ -90,13 +96,9 @@ export const RUN_ROUTES = [
       answers: { '200': { description: 'Oldest first. Data beyond 1 MiB in all is left out.', schema: RunEvents } },
       errors: ['not_found'],
     },
-    async ({ params, query: { after, limit }, caller }, { engine }) => {
-      const { id: runId } = await findRun(engine, params.id, caller)
-      const events = await engine.queries.runHistoryPage({ runId, after, limit: limit + 1 })
-      return {
-        events: events.slice(0, limit).map(runEventWire),
-        next_after: events.length > limit ? after + limit : null,
-      }
+    async ({ params: { id }, query, perform }) => {
+      const { rows, more } = await aboutRun('change', perform(runHistory, { id, ...query }))
+      return { events: rows.map(runEventWire), next_after: more ? query.after + query.limit : null }
     },
   ),
 
@@ -105,18 +107,13 @@ export const RUN_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Cancel a run',
+      does: cancelRun,
       description: 'At once, also while a worker holds it: its next heartbeat or report is answered with 409.',
       nothing: 'a cancel',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, caller }, { engine }) => {
-      const id = await knownId(engine, params.id, caller)
-      const cancelled = await engine
-        .cancelRun({ id, actor: actorOf(caller) })
-        .catch((error: unknown) => Promise.reject(runProblem(error, id, 'change')))
-      return { run: inboxRunWire(cancelled) }
-    },
+    async ({ params, perform }) => ({ run: inboxRunWire(await aboutRun('change', perform(cancelRun, params))) }),
   ),
 
   route(
@@ -124,18 +121,13 @@ export const RUN_ROUTES = [
     {
       tag: 'Inbox',
       summary: 'Delete a run',
+      does: deleteRun,
       description:
         'It stays in the table, marked: nobody takes it any more, lists leave it out, its key stays taken. A step of a ' +
         'workflow is cancelled. What a worker holds is cancelled first, then deleted.',
       answers: { '200': AS_IT_IS },
       errors: ['not_found', 'conflict'],
     },
-    async ({ params, caller }, { engine }) => {
-      const id = await knownId(engine, params.id, caller)
-      const deleted = await engine
-        .deleteRun({ id, actor: actorOf(caller) })
-        .catch((error: unknown) => Promise.reject(runProblem(error, id, 'change')))
-      return { run: inboxRunWire(deleted) }
-    },
+    async ({ params, perform }) => ({ run: inboxRunWire(await aboutRun('change', perform(deleteRun, params))) }),
   ),
 ]

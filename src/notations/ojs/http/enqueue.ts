@@ -1,6 +1,7 @@
 /** Jobs come in, one or many: read, checked and written together or not at all. */
 
 import type { EngineApi } from '../../../engine/api.ts'
+import { pressureHeaders } from '../../../http/queue-pressure.ts'
 import { RequestError } from '../../../http/request-error.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { RunRow } from '../../../model/rows.ts'
@@ -40,9 +41,10 @@ export async function enqueueJobs(
   await refuseMisfits(perform, jobs, paths)
   tell(limitHeaders(limits))
   const by = { tenant: caller.tenant, initiator: actorOf(caller) }
-  const made = await boundsOf(engine)
-    .admit(perQueue(jobs), () => engine.enqueue(jobs.map((job) => enqueueParams(job, by))), tell)
+  const { done: made, pressure } = await boundsOf(engine)
+    .admit(perQueue(jobs), () => engine.enqueue(jobs.map((job) => enqueueParams(job, by))))
     .catch((error: unknown) => Promise.reject(duplicateOf(error, jobs)))
+  tell(pressureHeaders(pressure))
   const runs = await rowsOf(engine, made)
   // A new row was written at its own now; one that was there before has gone on since.
   const at = made.every((one) => one.created) ? (runs[0] as RunRow).createdAt : await engine.queries.now()

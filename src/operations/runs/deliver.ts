@@ -1,0 +1,79 @@
+/**
+ * What was leased to a worker over HTTP, as the text it is sent. A run that cannot be written fails, so that it is not
+ * handed out again and again; its neighbours are delivered. Those beyond the bytes of one answer go back, for the next
+ * fetch; if nothing can be delivered now, all do.
+ */
+import type { EngineApi } from '../../engine/api.ts'
+import { MAX_BATCH_BYTES } from '../../kernel/limits.ts'
+import { inputPlace } from '../../model/retried-runs.ts'
+import type { RunRow } from '../../model/rows.ts'
+import type { Json } from '../../net/net.ts'
+import { operation } from '../operation.ts'
+import { returnRuns } from './leases.ts'
+
+/** Texts made at the same time are at most so many times as many as before: how long they are is known from those. */
+const GROWTH = 4
+
+export interface Delivery {
+  /** As they were fetched. */
+  readonly runs: readonly RunRow[]
+  /** In the order of the runs: the text of each, or the error that prevents it. */
+  readonly write: (some: readonly RunRow[]) => Promise<readonly unknown[]>
+}
+
+export const deliverRuns = operation({ scope: 'work' }, async (use, delivery: Delivery): Promise<readonly string[]> => {
+  try {
+    return await texts(use.engine, delivery)
+  } catch (error) {
+    await returnRuns.run(use, { runs: delivery.runs, how: 'released' }).catch(() => undefined)
+    throw error
+  }
+})
+
+async function texts({ leases }: EngineApi, { runs, write }: Delivery): Promise<readonly string[]> {
+  const written: string[] = []
+  const refused: { readonly run: RunRow; readonly error: unknown }[] = []
+  let bytes = 0
+  let done = 0
+  for (
+    let count = 1, full = false;
+    done < runs.length && !full;
+    count = Math.min(count * GROWTH, fitting(bytes, done))
+  ) {
+    const some = runs.slice(done, done + count)
+    for (const [i, text] of (await write(some)).entries()) {
+      if (typeof text === 'string') {
+        const size = Buffer.byteLength(text)
+        full = written.length > 0 && bytes + size > MAX_BATCH_BYTES
+        if (full) break
+        bytes += size
+        written.push(text)
+      } else refused.push({ run: some[i] as RunRow, error: text })
+      done++
+    }
+  }
+  if (refused.length > 0) await leases.refuse(refused)
+  if (done < runs.length) await leases.giveBack(runs.slice(done))
+  return written
+}
+
+/** How many more will probably fit, if they are like those before. */
+function fitting(bytes: number, done: number): number {
+  return Math.max(1, Math.floor(((MAX_BATCH_BYTES - bytes) * done) / Math.max(1, bytes)))
+}
+
+/** What the handler of a run needs besides its arguments. */
+export interface RunInputs {
+  /** Results of the steps before it, by step (JSON text); null: the run is of no workflow. */
+  readonly before: ReadonlyMap<string, string | null> | null
+  /** What its step says is to be done, where the type alone does not; null: nothing. */
+  readonly program: Json | null
+}
+
+const NO_INPUTS: RunInputs = { before: null, program: null }
+
+export const runInputs = operation({ scope: 'work' }, async ({ engine }, run: RunRow): Promise<RunInputs> => {
+  if (inputPlace(run).instanceId === null) return NO_INPUTS
+  const [before, program] = await Promise.all([engine.resultsBefore(run), engine.program(run)])
+  return { before, program }
+})

@@ -1,0 +1,37 @@
+/** What a run of the inbox is submitted with. */
+import type { EnqueueParams } from '../../model/enqueue.ts'
+import type { Json } from '../../net/net.ts'
+import { type Body, checked } from '../mistaken.ts'
+import { anything, asked, named, optional, type Value } from '../schema.ts'
+import { key, MAX_ATTEMPTS, moment, momentAt, PRIORITY, QUEUE, TYPE } from './fields.ts'
+
+export const SubmitRequest = named(
+  'SubmitRequest',
+  asked('a run', {
+    type: TYPE,
+    payload: anything({ description: 'Any JSON value.', hint: 'any JSON value, such as {}' }),
+    idempotency_key: optional(key('A second submit under it answers with the first run.')),
+    priority: optional(PRIORITY),
+    run_at: optional(moment('Not before then; RFC 3339 with a time zone.')),
+    max_attempts: optional(MAX_ATTEMPTS),
+    queue: optional(QUEUE),
+  }),
+)
+
+/** Of a body that has not been checked. */
+export function readSubmit(body: Body): EnqueueParams {
+  return submitAsked(checked(SubmitRequest, body))
+}
+
+export function submitAsked(body: Value<typeof SubmitRequest>): EnqueueParams {
+  const { idempotency_key: taken, priority, run_at: runAt, max_attempts: maxAttempts, queue } = body
+  return {
+    type: body.type,
+    payload: body.payload as Json,
+    ...(taken == null ? {} : { idempotencyKey: taken }),
+    ...(priority == null ? {} : { priority }),
+    ...(runAt == null ? {} : { runAt: momentAt(runAt) }),
+    ...(maxAttempts == null ? {} : { maxAttempts }),
+    ...(queue == null ? {} : { queue }),
+  }
+}
