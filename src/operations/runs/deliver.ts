@@ -9,7 +9,7 @@ import { inputPlace } from '../../model/retried-runs.ts'
 import type { RunRow } from '../../model/rows.ts'
 import type { Json } from '../../net/net.ts'
 import { operation } from '../operation.ts'
-import { returnRuns } from './leases.ts'
+import { giveBack } from './leases.ts'
 
 /** Texts made at the same time are at most so many times as many as before: how long they are is known from those. */
 const GROWTH = 4
@@ -21,14 +21,19 @@ export interface Delivery {
   readonly write: (some: readonly RunRow[]) => Promise<readonly unknown[]>
 }
 
-export const deliverRuns = operation({ scope: 'work' }, async (use, delivery: Delivery): Promise<readonly string[]> => {
+export const deliverRuns = operation(
+  { scope: 'work' },
+  ({ engine }, delivery: Delivery): Promise<readonly string[]> => delivered(engine, delivery),
+)
+
+export async function delivered(engine: EngineApi, delivery: Delivery): Promise<readonly string[]> {
   try {
-    return await texts(use.engine, delivery)
+    return await texts(engine, delivery)
   } catch (error) {
-    await returnRuns.run(use, { runs: delivery.runs, how: 'released' }).catch(() => undefined)
+    await giveBack(engine, delivery.runs, 'released').catch(() => undefined)
     throw error
   }
-})
+}
 
 async function texts({ leases }: EngineApi, { runs, write }: Delivery): Promise<readonly string[]> {
   const written: string[] = []

@@ -2,6 +2,7 @@
  * Work for workers that hold a lease of their own: fetch, renew, beat, and the reports that end a lease. Operations take
  * the name by which a worker calls itself; within a tenant it is another worker than one of the same name elsewhere.
  */
+import type { EngineApi } from '../../engine/api.ts'
 import { missing, type PetrelError, runError } from '../../kernel/errors.ts'
 import { readId } from '../../kernel/ids.ts'
 import { unscopedName } from '../../kernel/scoped-names.ts'
@@ -27,13 +28,23 @@ export const fetchRuns = operation(
  */
 export const returnRuns = operation(
   { scope: 'work' },
-  async (
-    { engine },
-    { runs, how }: { readonly runs: readonly RunRow[]; readonly how: 'released' | 'requeue' },
-  ): Promise<void> => {
-    await engine.leases.settle(runs.map((run) => ({ ...heldAs(run), outcome: { kind: how } })))
-  },
+  ({ engine }, { runs, how }: { readonly runs: readonly RunRow[]; readonly how: Returned }): Promise<void> =>
+    giveBack(engine, runs, how),
 )
+
+type Returned = 'released' | 'requeue'
+
+export async function giveBack(engine: EngineApi, runs: readonly RunRow[], how: Returned): Promise<void> {
+  await engine.leases.settle(
+    runs.map(({ id, leasedBy, epoch }) => ({
+      runId: id,
+      holder: leasedBy,
+      epoch,
+      attempt: null,
+      outcome: { kind: how },
+    })),
+  )
+}
 
 /**
  * Ends leases. Each report is decided by itself, and the answers are in their order: a refused one changes nothing for
@@ -133,10 +144,6 @@ async function visibleTo(
 function asStored(report: LeaseReport, runId: string, caller: Caller): LeaseReport {
   const holder = report.holder === null ? null : holderOf(caller, report.holder)
   return holder === report.holder && runId === report.runId ? report : { ...report, runId, holder }
-}
-
-function heldAs({ id, leasedBy, epoch }: RunRow) {
-  return { runId: id, holder: leasedBy, epoch, attempt: null }
 }
 
 function lost(run: RunRow, holder: string, epoch: number): PetrelError {

@@ -1,7 +1,6 @@
 /** Runs as jobs for a reply, with what of them lies elsewhere: their failures, their places in workflows. */
 
 import type { EngineApi } from '../../../../engine/api.ts'
-import { delivered, written } from '../../../../http/delivered.ts'
 import { notFound } from '../../../../http/request-error.ts'
 import { isolated } from '../../../../kernel/isolated.ts'
 import { readStored } from '../../../../kernel/json-limits.ts'
@@ -9,6 +8,7 @@ import { inputPlace, retriedRun } from '../../../../model/retried-runs.ts'
 import type { RunError, RunRow } from '../../../../model/rows.ts'
 import type { Failure } from '../../../../net/marking.ts'
 import type { Caller } from '../../../../operations/caller.ts'
+import { delivered } from '../../../../operations/runs/deliver.ts'
 import { placeholder } from '../../../../wire/json-text.ts'
 import { workflowParts, workflowPlaces } from '../../project/results.ts'
 import { checkpointWire } from '../checkpoint-wire.ts'
@@ -47,10 +47,20 @@ export function jobDeliveries(
   runs: readonly RunRow[],
   how: JobReplyHow,
 ): Promise<readonly string[]> {
-  return delivered(engine, runs, async (some) => {
+  const write = async (some: readonly RunRow[]): Promise<readonly unknown[]> => {
     const shown = await jobsOf(engine, some, how)
     return shown.map((one) => ('job' in one ? written(one.job) : one.error))
-  })
+  }
+  return delivered(engine, { runs, write })
+}
+
+/** JSON text, or the error that it throws. */
+function written(job: JobWire): unknown {
+  try {
+    return JSON.stringify(job)
+  } catch (error) {
+    return error
+  }
 }
 
 function jobsOf(engine: EngineApi, runs: readonly RunRow[], how: JobReplyHow): Promise<readonly Shown[]> {
