@@ -197,6 +197,7 @@ export type Subject =
   | 'step'
   | 'reference'
   | 'limit'
+  | 'tenant'
 
 /**
  * Facts about an error, in the engine's terms. Adapters word the text for their callers:

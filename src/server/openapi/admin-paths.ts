@@ -15,7 +15,7 @@ const SORT: readonly Parameter[] = [
   { name: 'order', description: '`asc` or `desc`.' },
 ]
 
-const OFFSETS = PAGE.filter(({ name }) => name !== 'cursor')
+const _OFFSETS = PAGE.filter(({ name }) => name !== 'cursor')
 const CONFIRM = flag('Must be true: this changes many jobs.')
 const FILTER = object({ queue: text(), state: text(), type: text(), since: time(), until: time() })
 
@@ -165,49 +165,9 @@ const WORKER_PATHS: Paths = {
       },
     ),
   },
-  '/ojs/v1/workers/{id}/health': {
-    get: admin(
-      'Workers',
-      'Ask how a worker is',
-      {
-        ...ok('It lives: running, draining or shutting_down.', object({ worker_id: text(), state: text() })),
-        '503': { description: 'It has not beaten for too long.' },
-      },
-      NOT_FOUND,
-    ),
-  },
-  '/ojs/v1/admin/workers': {
-    get: adminJobs(
-      'List workers',
-      ok(
-        'By id.',
-        object({ items: list(ref('Worker')), summary: object({ total: whole() }), pagination: ref('Pagination') }),
-      ),
-      { query: PAGE },
-    ),
-  },
-  '/ojs/v1/admin/workers/{id}': {
-    get: adminJobs('Look at a worker and its jobs', ok('The worker.', ref('Worker')), NOT_FOUND),
-    delete: adminJobs(
-      'Remove a worker',
-      { '204': { description: 'A worker over HTTP is over, and its leases with it; one of a Petrel process stops.' } },
-      NOT_FOUND,
-    ),
-  },
-  '/ojs/v1/admin/workers/{id}/quiet': {
-    post: adminJobs(
-      'Tell a worker to take no more jobs',
-      ok('It hears of it with its next beat.', ref('Worker')),
-      NOT_FOUND,
-    ),
-  },
-  '/ojs/v1/admin/workers/{id}/terminate': {
-    post: adminJobs('Tell a worker to stop', ok('It hears of it with its next beat.', ref('Worker')), NOT_FOUND),
-  },
 }
 
 const STATS_PATHS: Paths = {
-  '/ojs/v1/admin/stats': { get: adminJobs('Numbers of the whole server', ok('As of now.', ref('Stats'))) },
   '/ojs/v1/admin/stats/stream': {
     get: adminJobs('Numbers of the server, and jobs, as they happen', {
       '200': {
@@ -219,75 +179,9 @@ const STATS_PATHS: Paths = {
       },
     }),
   },
-  '/ojs/v1/admin/stats/history': {
-    get: adminJobs(
-      'Ended jobs over time',
-      ok(
-        'Oldest first; up to three days back.',
-        object({ period: text(), data: list(object({ timestamp: time(), processed: whole(), failed: whole() })) }),
-      ),
-      {
-        query: [
-          { name: 'period', description: 'Length of one point: 1m, 5m, 1h or 1d.' },
-          { name: 'since', description: 'Default: an hour ago.', schema: time() },
-          { name: 'until', description: 'Default: now.', schema: time() },
-          { name: 'queue', description: 'Only of this queue.' },
-        ],
-      },
-    ),
-  },
-  '/ojs/v1/unique-jobs': {
-    get: admin(
-      'Jobs',
-      'List held unique keys',
-      ok('By key.', items(object({ key: text(), job_id: text(), state: text() }))),
-      { query: OFFSETS },
-    ),
-  },
-  '/ojs/v1/admin/tenants': {
-    get: adminJobs('List tenants', ok('By name.', items(object({ id: text(), total_jobs: whole() }))), {
-      query: OFFSETS,
-    }),
-  },
-  '/ojs/v1/admin/tenants/{id}': {
-    get: adminJobs('Look at a tenant', ok('With counts.', object({ id: text() })), NOT_FOUND),
-  },
-  '/ojs/v1/admin/tenants/{id}/stats': {
-    get: adminJobs(
-      'Count the jobs of a tenant',
-      ok('By state.', object({ tenant_id: text(), total_jobs: whole(), jobs: object({}) })),
-    ),
-  },
   '/ojs/v1/admin/tenants/{id}/jobs': {
     get: adminJobs('Search jobs of a tenant', ok('Newest first.', items(ref('Job'))), {
       query: [...FILTERS, ...PAGE],
-    }),
-  },
-  '/ojs/v1/middleware': {
-    get: admin(
-      'Administration',
-      'Middleware: there is none',
-      ok('Empty lists.', object({ enqueue: list(object({})) })),
-    ),
-  },
-  '/ojs/v1/admin/pools': {
-    get: adminJobs('Pools of workers: there are none', ok('An empty list.', object({ pools: list(object({})) }))),
-  },
-  '/ojs/v1/admin/scheduling/stats': {
-    get: adminJobs(
-      'How queues are served',
-      ok(
-        'By priority. Starved: work waits, and none was done in the last minutes.',
-        object({ strategy: text(), queues: list(object({ name: text(), dispatched: whole(), starved: flag() })) }),
-      ),
-    ),
-  },
-  '/ojs/v1/admin/system/maintenance': {
-    get: adminJobs('Maintenance mode: there is none', ok('Not enabled.', object({ enabled: flag() }))),
-    post: adminJobs('Leave maintenance mode', ok('Not enabled.', object({ enabled: flag() })), {
-      description: 'Enabling it is 422: pause the queues instead.',
-      body: { schema: object({ enabled: flag(), reason: text() }, { required: ['enabled'] }) },
-      errors: ['unsupported'],
     }),
   },
   '/ojs/v1/crons': {

@@ -1,9 +1,6 @@
 /** What goes beyond the core of OJS, in one place. */
 import type { FastifyInstance } from 'fastify'
-import { adminJobRoutes } from './admin/admin-jobs.ts'
-import { adminStatsRoutes } from './admin/admin-stats.ts'
-import { adminSystemRoutes } from './admin/admin-system.ts'
-import { adminWorkerRoutes } from './admin/admin-workers.ts'
+import { adminJobRoutes, tenantJobRoute } from './admin/admin-jobs.ts'
 import { checkpointRoutes } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
 import { cronAliasRoutes } from './crons.ts'
@@ -14,9 +11,7 @@ export function extensionRoutes(app: FastifyInstance, context: OjsContext): void
   checkpointRoutes(app, context)
   progressRoutes(app, context)
   webhookRoutes(app, context)
-  adminStatsRoutes(app, context)
   adminJobRoutes(app, context)
-  adminWorkerRoutes(app, context)
-  adminSystemRoutes(app, context)
+  tenantJobRoute(app, context)
   cronAliasRoutes(app, context)
 }

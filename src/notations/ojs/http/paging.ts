@@ -5,7 +5,7 @@
 import { type Given, readQuery, textOf, wholeOrNone } from '../../../http/describe/params.ts'
 import type { Query } from '../../../http/query.ts'
 import { RequestError } from '../../../http/request-error.ts'
-import { flag, named, nullable, object, text, type Value, whole } from '../../../wire/schema.ts'
+import { flag, named, nullable, object, optional, text, type Value, whole } from '../../../wire/schema.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 200
@@ -81,6 +81,28 @@ export function pageWire(params: {
     page: Math.floor(page.offset / page.limit) + 1,
     per_page: page.limit,
   }
+}
+
+const OFFSET_PAGINATION = {
+  total: whole(),
+  has_more: flag(),
+  limit: whole(),
+  offset: whole(),
+  page: whole(),
+  per_page: whole(),
+  total_is_at_least: optional(flag('There are more than were counted.')),
+}
+
+/** Of lists that have no cursor. */
+export const OffsetPagination = named('OffsetPagination', object(OFFSET_PAGINATION))
+
+export function offsetPageWire(params: {
+  readonly page: Page
+  readonly total: number
+  readonly hasMore: boolean
+}): Value<typeof OffsetPagination> {
+  const { next_cursor: _, ...wire } = pageWire({ ...params, last: null })
+  return wire
 }
 
 /** A page of what has been read whole, by name. */

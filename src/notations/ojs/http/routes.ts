@@ -2,9 +2,13 @@
 import type { FastifyInstance } from 'fastify'
 import { mount, type Route } from '../../../http/describe/route.ts'
 import { ADMIN_QUEUE_ROUTES } from './admin/admin-queues.ts'
+import { ADMIN_STATS_ROUTES } from './admin/admin-stats.ts'
+import { ADMIN_SYSTEM_ROUTES } from './admin/admin-system.ts'
+import { ADMIN_WORKER_ROUTES } from './admin/admin-workers.ts'
 import { deadLetterRoutes } from './admin/dead-letter.ts'
 import { QUEUE_ROUTES } from './admin/queues.ts'
 import { RATE_LIMIT_ROUTES } from './admin/rate-limits.ts'
+import { TENANT_ROUTES } from './admin/tenants.ts'
 import type { OjsContext } from './context.ts'
 import { cronRoutes } from './cron.ts'
 import { eventRoutes } from './events/events.ts'
@@ -23,6 +27,10 @@ export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...QUEUE_ROUTES,
   ...ADMIN_QUEUE_ROUTES,
   ...RATE_LIMIT_ROUTES,
+  ...ADMIN_WORKER_ROUTES,
+  ...ADMIN_STATS_ROUTES,
+  ...TENANT_ROUTES,
+  ...ADMIN_SYSTEM_ROUTES,
 ]
 
 type RouteGroup = (app: FastifyInstance, context: OjsContext) => void

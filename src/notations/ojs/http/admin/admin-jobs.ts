@@ -10,6 +10,7 @@ import type { RunRow } from '../../../../model/rows.ts'
 import { PAGE_BYTES } from '../../../../model/shown.ts'
 import type { Failure } from '../../../../net/marking.ts'
 import { actorOf } from '../../../../operations/caller.ts'
+import { countTenant } from '../../../../operations/statistics/tenants.ts'
 import type { Body } from '../../../../wire/mistaken.ts'
 import { stateBeforeCancel } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
@@ -149,6 +150,16 @@ export function adminJobRoutes(app: FastifyInstance, context: OjsContext): void 
   })
 }
 
+export function tenantJobRoute(app: FastifyInstance, context: OjsContext): void {
+  app.get<ById>('/ojs/v1/admin/tenants/:id/jobs', async (request) => {
+    const query = request.query as Query
+    onlyKnown(query, [...JOB_FILTERS, ...PAGE_PARAMS])
+    const { id: tenant } = request.params
+    await context.operations.perform(request.caller, countTenant, { tenant })
+    return list(context, request, readJobFilter(query, { tenant }).filter)
+  })
+}
+
 function filterOf(request: FastifyRequest): ReturnType<typeof readJobFilter> {
   const query = request.query as Query
   onlyKnown(query, [...JOB_FILTERS, 'sort', 'order', ...PAGE_PARAMS])
@@ -208,8 +219,7 @@ function sees(request: FastifyRequest, operation: Operation): boolean {
   return request.caller.tenant === null || request.caller.tenant === operation.tenant
 }
 
-/** Also for /admin/tenants. */
-export async function list({ engine }: OjsContext, request: FastifyRequest, filter: JobFilter): Promise<object> {
+async function list({ engine }: OjsContext, request: FastifyRequest, filter: JobFilter): Promise<object> {
   const { jobs, total, pagination } = await jobPage(engine, request.query as Query, filter)
   const many = total >= MAX_COUNTED ? { total_is_at_least: true } : {}
   return { items: jobs, jobs, pagination: { ...pagination, ...many } }

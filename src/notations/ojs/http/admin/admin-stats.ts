@@ -1,151 +1,129 @@
-/** Numbers of the whole server: /ojs/v1/admin/stats and its history, /unique-jobs, /admin/tenants. */
-import type { FastifyInstance } from 'fastify'
-import { listParam, onlyKnown, type Query, textParam } from '../../../../http/query.ts'
-import { notFound, RequestError } from '../../../../http/request-error.ts'
+/** Numbers of the whole server: /ojs/v1/admin/stats and its history, /unique-jobs. */
+import { textOf, wordOf } from '../../../../http/describe/params.ts'
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
-import { jobState } from '../../project/state.ts'
+import type { UniqueHolder } from '../../../../model/queries/overview.ts'
+import { endedOverTime, listUniqueKeys, serverStats } from '../../../../operations/statistics/statistics.ts'
+import { list, named, object, optional, text, time, type Value, whole, word } from '../../../../wire/schema.ts'
+import { JOB_STATES, jobState } from '../../project/state.ts'
 import { timeText } from '../../project/time.ts'
-import type { OjsContext } from '../context.ts'
-import { JOB_FILTERS, readJobFilter, readTime } from '../jobs/job-query.ts'
-import { PAGE_PARAMS, readPage } from '../paging.ts'
-import { list } from './admin-jobs.ts'
-import { countsOf, RECENT_MINUTES, throughputOf } from './queue-wire.ts'
-
-type ById = { Params: { readonly id: string } }
+import { route } from '../context.ts'
+import { timeOf } from '../jobs/time-param.ts'
+import { OFFSET_PAGE, OffsetPagination, offsetPageWire, pageAsked } from '../paging.ts'
+import { countsOf, JobCounts, RECENT_MINUTES, Throughput, throughputOf } from './queue-wire.ts'
 
 const MINUTE = 60_000
 const PERIODS = { '1m': MINUTE, '5m': 5 * MINUTE, '1h': 60 * MINUTE, '1d': 24 * 60 * MINUTE } as const
-const MOST_POINTS = 1_500
-/** How long the store keeps single minutes. */
-const KEPT_MS = 3 * 24 * 60 * MINUTE
-const MOST_COUNTED = 100_000
+type Period = keyof typeof PERIODS
 
-export function adminStatsRoutes(app: FastifyInstance, context: OjsContext): void {
-  const { engine } = context
+const Stats = named(
+  'Stats',
+  object({
+    queues: whole(),
+    workers: whole('That live.'),
+    jobs: JobCounts,
+    throughput: Throughput,
+    uptime_seconds: whole('Of this process.'),
+    computed_at: time(),
+  }),
+)
 
-  app.get('/ojs/v1/admin/stats', async () => {
-    const [queues, workers, now] = await Promise.all([
-      engine.queueStats({ queue: null, minutes: RECENT_MINUTES }),
-      engine.queries.workers(),
-      engine.queries.now(),
-    ])
-    return {
-      queues: queues.length,
-      workers: workers.filter(({ state }) => state !== 'dead').length,
-      jobs: countsOf(queues),
-      throughput: throughputOf(queues, now),
-      uptime_seconds: Math.floor(process.uptime()),
-      computed_at: timeText(now),
-    }
-  })
+const Ended = object({ timestamp: time(), processed: whole(), failed: whole(), cancelled: whole(), retried: whole() })
 
-  app.get('/ojs/v1/admin/stats/history', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['period', 'since', 'until', 'queue'])
-    const period = (listParam(query, 'period', Object.keys(PERIODS))?.[0] ?? '5m') as keyof typeof PERIODS
-    const size = PERIODS[period]
-    const now = await engine.queries.now()
-    const until = readTime(query['until'], 'until') ?? now
-    const since = readTime(query['since'], 'since') ?? until - Math.max(60 * MINUTE, size)
-    // Older minutes are kept as one sum only: of them there is nothing to tell.
-    const first = Math.max(Math.floor(since / size) * size, Math.ceil((now - KEPT_MS) / size) * size)
-    const points = Math.max(0, Math.ceil((until - first) / size))
-    if (points > MOST_POINTS) {
-      throw new RequestError('invalid_request', `that is ${points} points; at most ${MOST_POINTS} are told`, {
-        details: { parameter: 'since' },
-        hint: 'Ask for a longer period, or for less time.',
-      })
-    }
-    // What ended in the last second may not be written yet.
-    await engine.queueStats({ queue: 'default', minutes: 0 })
-    const rows = await engine.queries.totals({ queue: textParam(query, 'queue'), since: first })
-    const data = Array.from({ length: points }, (_, i) => ({
-      at: first + i * size,
-      processed: 0,
-      failed: 0,
-      cancelled: 0,
-      retried: 0,
-    }))
-    for (const row of rows) {
-      const point = row.minute < first ? undefined : data[Math.floor((row.minute - first) / size)]
-      if (point === undefined) continue
-      point.processed += row.succeeded
-      point.failed += row.failed
-      point.cancelled += row.cancelled
-      point.retried += row.retried
-    }
-    return { period, data: data.map(({ at, ...counts }) => ({ timestamp: timeText(at), ...counts })) }
-  })
+const UniqueKey = named(
+  'UniqueKey',
+  object({
+    key: text(),
+    job_id: text('The job that holds it.'),
+    type: text(),
+    queue: text(),
+    state: word(JOB_STATES),
+    locked_until: optional(time('Left out: as long as the state of its holder counts.')),
+  }),
+)
 
-  app.get('/ojs/v1/unique-jobs', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['limit', 'offset', 'page', 'per_page'])
-    const { limit, offset } = readPage(query)
-    const [rows, now] = await Promise.all([
-      engine.queries.overview.uniques({ tenant: request.caller.tenant, limit: limit + 1, offset }),
-      engine.queries.now(),
-    ])
-    const items = rows.slice(0, limit).map((row) => ({
-      key: unscopedName(row.key).replace(/^ojs:[^:]*:/, ''),
-      job_id: row.runId,
-      type: row.type,
-      queue: row.queue,
-      state: jobState(row, now),
-      ...(row.expiresAt === null ? {} : { locked_until: timeText(row.expiresAt) }),
-    }))
-    return {
-      items,
-      pagination: {
-        limit,
-        offset,
-        page: Math.floor(offset / limit) + 1,
-        per_page: limit,
-        has_more: rows.length > limit,
-        total: offset + rows.length,
-        ...(rows.length > limit ? { total_is_at_least: true } : {}),
+export const ADMIN_STATS_ROUTES = [
+  route(
+    'GET /ojs/v1/admin/stats',
+    {
+      tag: 'Administration',
+      summary: 'Numbers of the whole server',
+      does: serverStats,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'As of now.', schema: Stats } },
+    },
+    async ({ perform }) => {
+      const { queues, workers, now } = await perform(serverStats, { minutes: RECENT_MINUTES })
+      return {
+        queues: queues.length,
+        workers: workers.filter(({ state }) => state !== 'dead').length,
+        jobs: countsOf(queues),
+        throughput: throughputOf(queues, now),
+        uptime_seconds: Math.floor(process.uptime()),
+        computed_at: timeText(now),
+      }
+    },
+  ),
+
+  route(
+    'GET /ojs/v1/admin/stats/history',
+    {
+      tag: 'Administration',
+      summary: 'Ended jobs over time',
+      does: endedOverTime,
+      query: {
+        period: wordOf(Object.keys(PERIODS) as Period[], '5m', 'Length of one point.'),
+        since: timeOf('Default: an hour ago.'),
+        until: timeOf('Default: now.'),
+        queue: textOf('Only of this queue.'),
       },
-    }
-  })
+      answers: {
+        '200': {
+          description: 'Oldest first; up to three days back.',
+          schema: object({ period: text(), data: list(Ended) }),
+        },
+      },
+    },
+    async ({ query: { period, ...asked }, perform }) => {
+      const points = await perform(endedOverTime, { sizeMs: PERIODS[period], ...asked })
+      const data = points.map(({ at, succeeded: processed, ...others }) => ({
+        timestamp: timeText(at),
+        processed,
+        ...others,
+      }))
+      return { period, data }
+    },
+  ),
 
-  app.get('/ojs/v1/admin/tenants', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['limit', 'offset', 'page', 'per_page'])
-    const { limit, offset } = readPage(query)
-    const all = await engine.queries.overview.tenants()
-    const items = all
-      .slice(offset, offset + limit)
-      .map(({ tenant, runs }) => ({ id: tenant, name: tenant, total_jobs: runs }))
-    const page = { total: all.length, limit, offset, page: Math.floor(offset / limit) + 1, per_page: limit }
-    return { items, pagination: { ...page, has_more: offset + items.length < all.length } }
-  })
+  route(
+    'GET /ojs/v1/unique-jobs',
+    {
+      tag: 'Jobs',
+      summary: 'List held unique keys',
+      does: listUniqueKeys,
+      query: OFFSET_PAGE,
+      answers: {
+        '200': { description: 'By key.', schema: object({ items: list(UniqueKey), pagination: OffsetPagination }) },
+      },
+    },
+    async ({ query, perform }) => {
+      const page = pageAsked(query)
+      const { rows, more, now } = await perform(listUniqueKeys, page)
+      const total = page.offset + rows.length + (more ? 1 : 0)
+      return {
+        items: rows.map((row) => uniqueKeyWire(row, now)),
+        pagination: { ...offsetPageWire({ page, total, hasMore: more }), ...(more ? { total_is_at_least: true } : {}) },
+      }
+    },
+  ),
+]
 
-  const stats = async (tenant: string): Promise<object> => {
-    const { queries } = engine
-    const count = (states: readonly string[]): Promise<number> => {
-      const { filter } = readJobFilter({ states }, { tenant })
-      return queries.countListedRuns({ ...filter, limit: 0, before: null }, MOST_COUNTED)
-    }
-    const states = ['available', 'scheduled', 'retryable', 'pending', 'active', 'completed', 'discarded', 'cancelled']
-    const counts = await Promise.all(states.map((state) => count([state])))
-    const total = counts.reduce((sum, n) => sum + n, 0)
-    if (total === 0) throw notFound('tenant', tenant, 'A tenant is known by its jobs, and there are none of this one.')
-    return {
-      tenant_id: tenant,
-      total_jobs: total,
-      jobs: Object.fromEntries(states.map((state, i) => [state, counts[i]])),
-      ...(counts.some((n) => n >= MOST_COUNTED) ? { counts_are_at_least: true } : {}),
-    }
+function uniqueKeyWire(row: UniqueHolder, now: number): Value<typeof UniqueKey> {
+  return {
+    key: unscopedName(row.key).replace(/^ojs:[^:]*:/, ''),
+    job_id: row.runId,
+    type: row.type,
+    queue: row.queue,
+    state: jobState(row, now),
+    ...(row.expiresAt === null ? {} : { locked_until: timeText(row.expiresAt) }),
   }
-
-  app.get<ById>('/ojs/v1/admin/tenants/:id', async (request) => {
-    const { id } = request.params
-    return { id, name: id, stats: await stats(id) }
-  })
-  app.get<ById>('/ojs/v1/admin/tenants/:id/stats', (request) => stats(request.params.id))
-  app.get<ById>('/ojs/v1/admin/tenants/:id/jobs', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, [...JOB_FILTERS, ...PAGE_PARAMS])
-    await stats(request.params.id)
-    return list(context, request, readJobFilter(query, { tenant: request.params.id }).filter)
-  })
 }

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import type { WorkerRow } from '../../../../model/rows.ts'
 import type { Caller } from '../../../../operations/caller.ts'
+import { activeRuns, heldBy } from '../../../../operations/workers/workers.ts'
 import { timeText } from '../../project/time.ts'
 import type { OjsContext } from '../context.ts'
 import type { EventHub, HubEvent } from '../events/event-hub.ts'
@@ -13,8 +14,8 @@ import { pump } from '../events/event-listener.ts'
 import { WHOLE } from '../events/event-place.ts'
 import { frame, goodbyeTo, overSse, type SseReply } from '../events/sse.ts'
 import { maySee } from '../jobs/job-reply.ts'
-import { activeRuns, heldBy, STATES } from './admin-workers.ts'
 import { throughputOf } from './queue-wire.ts'
+import { STATES } from './worker-wire.ts'
 
 const EVERY_MS = 3_000
 const MINUTES = 6
@@ -147,7 +148,7 @@ class Sampler {
     const [stats, rows, runs, now] = await Promise.all([
       engine.queueStats({ queue: null, minutes: MINUTES }),
       engine.queries.workers(),
-      activeRuns(this.#context),
+      activeRuns(engine),
       engine.queries.now(),
     ])
     const { processed_per_minute: processed = 0, failed_per_minute: failed = 0 } = throughputOf(stats, now)
