@@ -184,19 +184,6 @@ const STATS_PATHS: Paths = {
       query: [...FILTERS, ...PAGE],
     }),
   },
-  '/ojs/v1/crons': {
-    get: admin('Cron', 'List cron jobs (admin page)', ok('By name.', items(object({ id: text(), schedule: text() }))), {
-      query: PAGE,
-    }),
-  },
-  '/ojs/v1/crons/{id}': {
-    get: admin('Cron', 'Look at a cron job (admin page)', ok('The cron job.', object({ id: text() })), NOT_FOUND),
-    patch: admin('Cron', 'Turn a cron job on or off (admin page)', ok('The cron job.', object({ id: text() })), {
-      body: { schema: object({ enabled: flag() }, { required: ['enabled'] }) },
-      ...NOT_FOUND,
-    }),
-    delete: admin('Cron', 'Delete a cron job (admin page)', ok('Gone.', object({ deleted: flag() })), NOT_FOUND),
-  },
 }
 
 export const ADMIN_PATHS: Paths = { ...QUEUE_PATHS, ...JOB_PATHS, ...WORKER_PATHS, ...STATS_PATHS }

@@ -1,7 +1,7 @@
 /** Jobs, workers, queues, dead letters and cron. */
 import type { Operation, Paths } from './operation.ts'
 import { PAGE } from './parameters.ts'
-import { flag, list, object, ref, text, uuid, whole } from './schema.ts'
+import { flag, list, object, ref, uuid, whole } from './schema.ts'
 
 const JOB_EXAMPLE = {
   type: 'email.send',
@@ -150,49 +150,4 @@ const DEAD_LETTERS: Paths = {
   },
 }
 
-const CRON: Paths = {
-  '/ojs/v1/cron': {
-    get: {
-      tag: 'Cron',
-      summary: 'List jobs that come back by the clock',
-      query: [{ name: 'enabled', description: 'true or false: only these.' }, ...PAGE],
-      answers: { '200': { description: 'By name.', schema: ref('CronList') } },
-    },
-    post: {
-      tag: 'Cron',
-      summary: 'Register one, or replace the one of this name',
-      body: {
-        schema: ref('CronRequest'),
-        example: { name: 'nightly', expression: '0 3 * * *', job_template: { type: 'report.build', args: [] } },
-      },
-      answers: {
-        '201': { description: 'It is registered.', schema: ref('CronReply') },
-        '200': { description: 'It has replaced one.', schema: ref('CronReply') },
-      },
-      errors: ['duplicate', 'validation_error'],
-    },
-  },
-  '/ojs/v1/cron/{name}': {
-    get: {
-      tag: 'Cron',
-      summary: 'Look at one',
-      answers: { '200': { description: 'When it ran and will run.', schema: ref('CronReply') } },
-      errors: ['not_found'],
-    },
-    patch: {
-      tag: 'Cron',
-      summary: 'Switch one on or off',
-      body: { schema: object({ enabled: flag() }, { required: ['enabled'] }) },
-      answers: { '200': { description: 'As it is now.', schema: ref('CronReply') } },
-      errors: ['not_found'],
-    },
-    delete: {
-      tag: 'Cron',
-      summary: 'Unregister one; what it has enqueued stays',
-      answers: { '200': { description: 'It is gone.', schema: object({ deleted: flag(), name: text() }) } },
-      errors: ['not_found'],
-    },
-  },
-}
-
-export const JOB_PATHS: Paths = { ...JOB, ...WORKERS, ...DEAD_LETTERS, ...CRON }
+export const JOB_PATHS: Paths = { ...JOB, ...WORKERS, ...DEAD_LETTERS }

@@ -1,5 +1,5 @@
 /** Jobs, queues and cron entries as they go over the wire. */
-import { anything, flag, list, nullable, object, ref, text, time, uuid, whole, word } from './schema.ts'
+import { anything, flag, list, object, ref, text, time, uuid, whole, word } from './schema.ts'
 
 const STATES = ['scheduled', 'available', 'pending', 'active', 'completed', 'retryable', 'cancelled', 'discarded']
 
@@ -198,35 +198,4 @@ export const JOB_SCHEMAS = {
     jobs_extended: list(uuid(), 'Jobs it still holds.'),
     server_time: time(),
   }),
-  CronRequest: object(
-    {
-      name: text('Registering it again replaces it.'),
-      expression: text('Five fields, six with seconds, or @daily, @every 30m … `cron` is another word for it.'),
-      timezone: text('IANA name.', { default: 'UTC' }),
-      overlap_policy: word(['skip', 'allow', 'cancel_previous', 'enqueue']),
-      enabled: { type: 'boolean', default: true },
-      description: text(),
-      job_template: ref('JobRequest'),
-    },
-    {
-      required: ['name'],
-      description: 'Instead of job_template, type, args, meta and options may stand beside the name.',
-    },
-  ),
-  Cron: object(
-    {
-      name: text(),
-      expression: text(),
-      timezone: text(),
-      overlap_policy: text(),
-      enabled: flag(),
-      next_run_at: nullable(time()),
-      last_run_at: nullable(time()),
-      run_count: whole(),
-      created_at: time(),
-    },
-    { required: ['name', 'expression', 'timezone', 'enabled'] },
-  ),
-  CronReply: object({ cron: ref('Cron'), cron_job: ref('Cron') }, { required: ['cron'] }),
-  CronList: object({ crons: list(ref('Cron')), pagination: ref('Pagination') }, { required: ['crons'] }),
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ScheduleRow } from '../../../model/rows.ts'
 import { pathText } from '../../source/mistakes.ts'
 import { BodyNotes } from '../../source/reader.ts'
-import { cronWire, readCron } from './cron.ts'
+import { readCron } from './cron.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 
@@ -115,51 +114,5 @@ describe('a cron job of the wire', () => {
     ],
   ])('refuses %j', (body, paths) => {
     expect(read(body).mistakes).toEqual(paths)
-  })
-})
-
-describe('a cron job on the wire', () => {
-  const row = (p: Partial<ScheduleRow>): ScheduleRow => ({
-    name: 'daily',
-    expression: '@daily',
-    timezone: 'UTC',
-    overlap: 'skip',
-    enabled: true,
-    template: '{}',
-    nextAt: NOW,
-    lastAt: null,
-    lastId: null,
-    fireCount: 0,
-    tenant: null,
-    createdAt: NOW,
-    ...p,
-  })
-
-  it('supports both forms, in the client’s own fields', () => {
-    const { schedule } = read({ ...OLDER, description: 'Every morning.' })
-    const template = JSON.stringify({ run: schedule.run, about: schedule.about })
-    expect(cronWire(row({ template }), 'daily')).toMatchObject({
-      name: 'daily',
-      expression: '@daily',
-      cron: '@daily',
-      description: 'Every morning.',
-      status: 'active',
-      enabled: true,
-      ...TEMPLATE,
-      job_template: TEMPLATE,
-      next_run_at: '2030-01-01T00:00:00.000Z',
-      last_run_at: null,
-      run_count: 0,
-    })
-  })
-
-  it('shows one that the SDK made', () => {
-    const template = JSON.stringify({ run: { type: 'a', payload: { x: 1 } } })
-    expect(cronWire(row({ template, enabled: false, nextAt: null }), 'daily')).toMatchObject({
-      type: 'a',
-      args: [{ x: 1 }],
-      status: 'paused',
-      next_run_at: null,
-    })
   })
 })

@@ -1,29 +1,26 @@
 /**
- * Cron jobs: read from either form of the body, shown in both. The older form has `expression` and a `job_template`,
+ * Cron jobs, read from either form of the body; http/wire/cron.ts shows them in both. The older form has `expression` and a `job_template`,
  * the newer `cron` and the job's fields beside it.
  */
 
 import { nextAfter } from '../../../kernel/cron.ts'
 import { PetrelError } from '../../../kernel/errors.ts'
 import type { EnqueueParams } from '../../../model/enqueue.ts'
-import type { ScheduleRow } from '../../../model/rows.ts'
 import { HELD_AT } from '../../../model/rows.ts'
 import type { ScheduleParams } from '../../../model/schedules.ts'
-import { ALWAYS_BYTES, TEMPLATE_BYTES } from '../../../model/shown.ts'
 import type { Json } from '../../../net/net.ts'
 import { kindOf, Part } from '../../source/reader.ts'
 import type { JsonObject } from '../project/envelope.ts'
-import { timeText } from '../project/time.ts'
 import { enqueueParams, type JobAsked, readJob } from './job.ts'
 import { readCronName } from './names.ts'
 
-/** What the client said of its cron job, word for word. */
-interface About {
+/** A cron job as its client described it, word for word. */
+export interface CronAbout {
   readonly description?: string
   readonly job: JsonObject
 }
 
-const OVERLAPS = ['skip', 'allow', 'cancel_previous', 'enqueue'] as const
+export const OVERLAPS = ['skip', 'allow', 'cancel_previous', 'enqueue'] as const
 const WORDS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 const JOB_FIELDS = ['type', 'args', 'meta', 'options']
 
@@ -41,7 +38,7 @@ export function readCron(
   const template = jobPart(part)
   // Read at moment 0: what is counted from now stays the time from each firing on.
   const job = readJob(template, 0)
-  const about: About = { ...(description === null ? {} : { description }), job: template.value as JsonObject }
+  const about: CronAbout = { ...(description === null ? {} : { description }), job: template.value as JsonObject }
   return {
     name,
     expression,
@@ -127,45 +124,4 @@ function problemOf(expression: string, timezone: string, now: number): string | 
     if (!(error instanceof PetrelError)) throw error
     return `'${expression}' is no cron expression: ${error.details.problem}`
   }
-}
-
-/** `name`: what its reader calls it. `href` given: long values of the job are left out, and it says where they are. */
-export function cronWire(row: ScheduleRow, name: string, href: string | null = null): JsonObject {
-  const { about, run } = JSON.parse(row.template) as { readonly about?: About; readonly run?: EnqueueParams }
-  // Made by the SDK: what it starts may be a workflow, which has no words here.
-  const whole: JsonObject = about?.job ?? { type: run?.type ?? 'workflow', args: payloadOf(run) }
-  const job = href === null ? whole : withoutLong(whole, href)
-  return {
-    name,
-    expression: row.expression,
-    cron: row.expression,
-    timezone: row.timezone,
-    overlap_policy: row.overlap,
-    enabled: row.enabled,
-    status: row.enabled ? 'active' : 'paused',
-    ...(about?.description === undefined ? {} : { description: about.description }),
-    ...job,
-    options: job['options'] ?? {},
-    job_template: job,
-    last_run_at: row.lastAt === null ? null : timeText(row.lastAt),
-    next_run_at: row.nextAt === null ? null : timeText(row.nextAt),
-    last_job_id: row.lastId,
-    run_count: row.fireCount,
-    created_at: timeText(row.createdAt),
-    ...(row.tenant === null ? {} : { tenant: row.tenant }),
-  }
-}
-
-function withoutLong(job: JsonObject, href: string): JsonObject {
-  const entries = Object.entries(job).map(([name, value]): [string, Json] => {
-    const bytes = Buffer.byteLength(JSON.stringify(value))
-    const most = name === 'options' ? TEMPLATE_BYTES : ALWAYS_BYTES
-    return bytes <= most ? [name, value] : [name, { $omitted: { bytes, href } }]
-  })
-  return Object.fromEntries(entries)
-}
-
-function payloadOf(run: EnqueueParams | undefined): Json {
-  const payload = run?.payload ?? []
-  return Array.isArray(payload) ? payload : [payload]
 }

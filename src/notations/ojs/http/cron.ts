@@ -1,92 +1,200 @@
 /**
  * /ojs/v1/cron: jobs that come back by the clock. Registering a name again puts the new one in its place. Each tenant has
  * its own names; a caller without a tenant sees whose they are, and addresses them that way: `@acme/nightly`.
+ * /ojs/v1/crons has the same under the names that the admin page looks for.
  */
-import type { FastifyInstance } from 'fastify'
-import type { EngineApi } from '../../../engine/api.ts'
-import { bodyObject } from '../../../http/body.ts'
-import { listParam, onlyKnown, type Query } from '../../../http/query.ts'
-import { notFound, RequestError } from '../../../http/request-error.ts'
-import { PetrelError } from '../../../kernel/errors.ts'
-import { scopedName, unscopedName } from '../../../kernel/scoped-names.ts'
+import { type Given, wordOf } from '../../../http/describe/params.ts'
+import { notFound } from '../../../http/request-error.ts'
+import { unscopedName } from '../../../kernel/scoped-names.ts'
 import type { ScheduleRow } from '../../../model/rows.ts'
 import { ALWAYS_BYTES, isOmitted, PAGE_BYTES } from '../../../model/shown.ts'
 import { actorOf, type Caller } from '../../../operations/caller.ts'
-import { refuseQueueLimits } from '../../../operations/queues/limits.ts'
-import { refuseMistakes } from '../../../wire/mistaken.ts'
-import { BodyNotes } from '../../source/reader.ts'
-import { cronWire, readCron } from '../compile/cron.ts'
-import type { JsonObject } from '../project/envelope.ts'
-import type { OjsContext } from './context.ts'
-import { maySee } from './jobs/job-reply.ts'
-import { PAGE_PARAMS, pageWire, readPage } from './paging.ts'
+import { storeTime } from '../../../operations/clock.ts'
+import type { Perform } from '../../../operations/operation.ts'
+import {
+  listSchedules,
+  putSchedule,
+  removeSchedule,
+  showSchedule,
+  switchSchedule,
+} from '../../../operations/schedules/schedules.ts'
+import type { Value } from '../../../wire/schema.ts'
+import { readCron } from '../compile/cron.ts'
+import { bodyRead } from './body-read.ts'
+import { route } from './context.ts'
+import { PAGE, pageAsked, pageByName } from './paging.ts'
+import {
+  CronItem,
+  CronItemList,
+  CronItemRemoved,
+  CronList,
+  CronRemoved,
+  CronReply,
+  CronRequest,
+  CronSwitch,
+  type CronWire,
+  cronItemWire,
+  cronWire,
+} from './wire/cron.ts'
 
-type ByName = { Params: { readonly name: string } }
+const CRON_ROUTES_OF_JOBS = [
+  route(
+    'GET /ojs/v1/cron',
+    {
+      tag: 'Cron',
+      summary: 'List jobs that come back by the clock',
+      does: listSchedules,
+      query: { enabled: wordOf(['true', 'false'], null, 'true or false: only these.'), ...PAGE },
+      answers: { '200': { description: 'By name.', schema: CronList } },
+    },
+    async ({ query: { enabled, ...page }, perform, caller }) => {
+      const all = await perform(listSchedules, { enabled: enabled === null ? null : enabled === 'true' })
+      const { crons, pagination } = await pageOfCrons(all, page, perform, caller)
+      return { crons, cron_jobs: crons, pagination }
+    },
+  ),
 
-export function cronRoutes(app: FastifyInstance, { engine }: OjsContext): void {
-  app.get('/ojs/v1/cron', async (request) => {
-    const query = request.query as Query
-    onlyKnown(query, ['enabled', ...PAGE_PARAMS])
-    const page = readPage(query)
-    const enabled = listParam(query, 'enabled', ['true', 'false'])
-    const all = (await engine.queries.schedules())
-      .filter((row) => maySee(request.caller, row) && (enabled === null || enabled.includes(String(row.enabled))))
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
-    const { after } = page
-    const rest = (after === null ? all : all.filter((row) => row.name > after)).slice(page.offset)
-    const shown = rest.slice(0, page.limit)
-    const crons = await shownCrons(engine, shown, request.caller)
-    const last = shown.at(-1)?.name ?? null
-    return {
-      crons,
-      cron_jobs: crons,
-      pagination: pageWire({ page, total: all.length, hasMore: rest.length > shown.length, last }),
-    }
-  })
+  route(
+    'POST /ojs/v1/cron',
+    {
+      tag: 'Cron',
+      summary: 'Register one, or replace the one of this name',
+      does: putSchedule,
+      body: {
+        schema: CronRequest,
+        readByRoute: true,
+        example: { name: 'nightly', expression: '0 3 * * *', job_template: { type: 'report.build', args: [] } },
+      },
+      answers: {
+        '201': { description: 'It is registered.', schema: CronReply, headers: ['Location'] },
+        '200': { description: 'It has replaced one.', schema: CronReply },
+      },
+      errors: ['duplicate', 'validation_error'],
+    },
+    async ({ caller, perform, request, reply }) => {
+      const by = { tenant: caller.tenant, initiator: actorOf(caller), now: await perform(storeTime, null) }
+      const schedule = bodyRead(request, (part) => readCron(part, by))
+      const { row, created } = await perform(putSchedule, schedule)
+      reply.code(created ? 201 : 200)
+      if (created) reply.header('location', `/ojs/v1/cron/${schedule.name}`)
+      return both(shown(row, caller))
+    },
+  ),
 
-  app.post('/ojs/v1/cron', async (request, reply) => {
-    const body = bodyObject(request, { empty: 'refused' })
-    const { caller } = request
-    const notes = new BodyNotes()
-    const by = { tenant: caller.tenant, initiator: actorOf(caller), now: await engine.queries.now() }
-    const schedule = readCron(notes.root(body), by)
-    refuseMistakes(notes)
-    refuseQueueLimits(caller, schedule.run?.limits)
-    const before = await lookUp(engine, schedule.name, caller)
-    const row = await engine.putSchedule({ ...schedule, name: before?.name ?? storedName(schedule.name, caller) })
-    reply.code(before === null ? 201 : 200)
-    if (before === null) reply.header('location', `/ojs/v1/cron/${schedule.name}`)
-    return both(row, caller)
-  })
+  route(
+    'GET /ojs/v1/cron/:name',
+    {
+      tag: 'Cron',
+      summary: 'Look at one',
+      does: showSchedule,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'When it ran and will run.', schema: CronReply } },
+      errors: ['not_found'],
+    },
+    async ({ params, perform, caller }) => both(shown(found(await perform(showSchedule, params), params.name), caller)),
+  ),
 
-  app.get<ByName>('/ojs/v1/cron/:name', async (request) =>
-    both(await findCron(engine, request.params.name, request.caller), request.caller),
-  )
+  route(
+    'PATCH /ojs/v1/cron/:name',
+    {
+      tag: 'Cron',
+      summary: 'Switch one on or off',
+      does: switchSchedule,
+      body: { schema: CronSwitch },
+      answers: { '200': { description: 'As it is now.', schema: CronReply } },
+      errors: ['not_found'],
+    },
+    async ({ params: { name }, body: { enabled }, perform, caller }) =>
+      both(shown(found(await perform(switchSchedule, { name, enabled }), name), caller)),
+  ),
 
-  app.patch<ByName>('/ojs/v1/cron/:name', async (request) => {
-    const { name } = await findCron(engine, request.params.name, request.caller)
-    const { enabled } = bodyObject(request, { empty: 'refused' })
-    if (typeof enabled !== 'boolean') {
-      throw new RequestError('invalid_request', 'enabled is true or false', {
-        details: { field: 'enabled' },
-        hint: 'To change anything else, register the cron job again under its name.',
-      })
-    }
-    return both(await setEnabled(engine, name, enabled), request.caller)
-  })
+  route(
+    'DELETE /ojs/v1/cron/:name',
+    {
+      tag: 'Cron',
+      summary: 'Unregister one; what it has enqueued stays',
+      does: removeSchedule,
+      answers: { '200': { description: 'It is gone.', schema: CronRemoved } },
+      errors: ['not_found'],
+    },
+    async ({ params, perform, caller }) => {
+      const cron = shown(found(await perform(removeSchedule, params), params.name), caller)
+      return { ...both(cron), deleted: true, name: cron.name }
+    },
+  ),
+]
 
-  app.delete<ByName>('/ojs/v1/cron/:name', async (request) => {
-    const { caller, params } = request
-    const row = await findCron(engine, params.name, caller)
-    if (!(await engine.removeSchedule(row.name))) throw notFound('cron', params.name)
-    return { ...both(row, caller), deleted: true, name: cronName(row, caller) }
-  })
-}
+const CRON_ROUTES_OF_ADMIN_PAGE = [
+  route(
+    'GET /ojs/v1/crons',
+    {
+      tag: 'Cron',
+      summary: 'List jobs that come back by the clock (admin page)',
+      does: listSchedules,
+      query: PAGE,
+      answers: { '200': { description: 'By name.', schema: CronItemList } },
+    },
+    async ({ query, perform, caller }) => {
+      const all = await perform(listSchedules, { enabled: null })
+      const { crons, pagination } = await pageOfCrons(all, query, perform, caller)
+      return { items: crons.map(cronItemWire), pagination }
+    },
+  ),
 
-export async function findCron(engine: EngineApi, name: string, caller: Caller): Promise<ScheduleRow> {
-  const row = await lookUp(engine, name, caller)
-  if (row === null) throw notFound('cron', name)
-  return row
+  route(
+    'GET /ojs/v1/crons/:id',
+    {
+      tag: 'Cron',
+      summary: 'Look at one (admin page)',
+      does: showSchedule,
+      otherQuery: 'ignored',
+      answers: { '200': { description: 'When it ran and will run.', schema: CronItem } },
+      errors: ['not_found'],
+    },
+    async ({ params: { id: name }, perform, caller }) =>
+      cronItemWire(shown(found(await perform(showSchedule, { name }), name), caller)),
+  ),
+
+  route(
+    'PATCH /ojs/v1/crons/:id',
+    {
+      tag: 'Cron',
+      summary: 'Switch one on or off (admin page)',
+      does: switchSchedule,
+      body: { schema: CronSwitch },
+      answers: { '200': { description: 'As it is now.', schema: CronItem } },
+      errors: ['not_found'],
+    },
+    async ({ params: { id: name }, body: { enabled }, perform, caller }) =>
+      cronItemWire(shown(found(await perform(switchSchedule, { name, enabled }), name), caller)),
+  ),
+
+  route(
+    'DELETE /ojs/v1/crons/:id',
+    {
+      tag: 'Cron',
+      summary: 'Unregister one (admin page)',
+      does: removeSchedule,
+      answers: { '200': { description: 'It is gone.', schema: CronItemRemoved } },
+      errors: ['not_found'],
+    },
+    async ({ params: { id }, perform, caller }) => {
+      const name = cronName(found(await perform(removeSchedule, { name: id }), id), caller)
+      return { deleted: true, id: name, name }
+    },
+  ),
+]
+
+export const CRON_ROUTES = [...CRON_ROUTES_OF_JOBS, ...CRON_ROUTES_OF_ADMIN_PAGE]
+
+async function pageOfCrons(
+  all: readonly ScheduleRow[],
+  query: Given<typeof PAGE>,
+  perform: Perform,
+  caller: Caller,
+): Promise<{ readonly crons: readonly CronWire[]; readonly pagination: Value<typeof CronList>['pagination'] }> {
+  const { shown, pagination } = pageByName(all, pageAsked(query), ({ name }) => name)
+  return { crons: await shownCrons(shown, perform, caller), pagination }
 }
 
 /**
@@ -94,15 +202,15 @@ export async function findCron(engine: EngineApi, name: string, caller: Caller):
  * values are left out.
  * Templates are read one at a time, so that a page never holds all of them.
  */
-export async function shownCrons(
-  engine: EngineApi,
+async function shownCrons(
   rows: readonly ScheduleRow[],
+  perform: Perform,
   caller: Caller,
-): Promise<readonly JsonObject[]> {
-  const crons: JsonObject[] = []
+): Promise<readonly CronWire[]> {
+  const crons: CronWire[] = []
   let bytes = 0
   for (const row of rows) {
-    const whole = isOmitted(row.template) ? await engine.queries.schedule(row.name) : row
+    const whole = isOmitted(row.template) ? await perform(showSchedule, { name: row.name }) : row
     // Removed since.
     if (whole === null) continue
     bytes += whole.template.length
@@ -113,31 +221,21 @@ export async function shownCrons(
   return crons
 }
 
-/** What the caller calls it. */
-export function cronName(row: ScheduleRow, { tenant }: Caller): string {
+function shown(row: ScheduleRow, caller: Caller): CronWire {
+  return cronWire(row, cronName(row, caller))
+}
+
+/** As the caller knows it. */
+function cronName(row: ScheduleRow, { tenant }: Caller): string {
   return tenant === null ? row.name : unscopedName(row.name)
 }
 
-function storedName(name: string, { tenant }: Caller): string {
-  return tenant === null ? name : scopedName(name, tenant)
-}
-
-/** Removed since it was found: there is no such cron job. */
-export function setEnabled(engine: EngineApi, name: string, enabled: boolean): Promise<ScheduleRow> {
-  return engine.setSchedule({ name, enabled }).catch((error: unknown) => {
-    throw error instanceof PetrelError && error.code === 'not_found' ? notFound('cron', name) : error
-  })
-}
-
-/** One from before tenants had their own names, or of a deployed definition, has the plain name. */
-async function lookUp(engine: EngineApi, name: string, caller: Caller): Promise<ScheduleRow | null> {
-  const { queries } = engine
-  const row = (await queries.schedule(storedName(name, caller))) ?? (await queries.schedule(name))
-  return row !== null && maySee(caller, row) ? row : null
+function found(row: ScheduleRow | null, name: string): ScheduleRow {
+  if (row !== null) return row
+  throw notFound('cron', name)
 }
 
 /** Under the names of either form of the API. */
-function both(row: ScheduleRow, caller: Caller): { readonly cron: object; readonly cron_job: object } {
-  const cron = cronWire(row, cronName(row, caller))
+function both(cron: CronWire): Value<typeof CronReply> {
   return { cron, cron_job: cron }
 }

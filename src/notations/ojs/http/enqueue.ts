@@ -9,11 +9,11 @@ import { actorOf, type Caller } from '../../../operations/caller.ts'
 import type { Perform } from '../../../operations/operation.ts'
 import { boundsOf } from '../../../operations/queues/bounds.ts'
 import { refuseQueueLimits } from '../../../operations/queues/limits.ts'
-import { refuseMistakes } from '../../../wire/mistaken.ts'
 import { BodyNotes, Part } from '../../source/reader.ts'
 import { enqueueParams, type JobAsked, readJob } from '../compile/job.ts'
 import { needsClock } from '../compile/options.ts'
 import { limitHeaders } from './admin/rate-limits.ts'
+import { refuseNoted } from './body-read.ts'
 import { jobReplies } from './jobs/job-reply.ts'
 import { refuseMisfits } from './schema-check.ts'
 
@@ -35,7 +35,7 @@ export async function enqueueJobs(
   const notes = new BodyNotes()
   const now = bodies.some(needsClock) ? await engine.queries.now() : 0
   const jobs = bodies.map((body, i) => readJob(new Part(notes, body, paths(i)), now))
-  refuseMistakes(notes)
+  refuseNoted(notes)
   const limits = jobs.flatMap((job) => job.options.limits)
   refuseQueueLimits(caller, limits)
   await refuseMisfits(perform, jobs, paths)

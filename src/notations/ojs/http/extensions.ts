@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { adminJobRoutes, tenantJobRoute } from './admin/admin-jobs.ts'
 import { checkpointRoutes } from './checkpoints.ts'
 import type { OjsContext } from './context.ts'
-import { cronAliasRoutes } from './crons.ts'
 import { progressRoutes } from './events/progress.ts'
 import { webhookRoutes } from './events/webhooks.ts'
 
@@ -13,5 +12,4 @@ export function extensionRoutes(app: FastifyInstance, context: OjsContext): void
   webhookRoutes(app, context)
   adminJobRoutes(app, context)
   tenantJobRoute(app, context)
-  cronAliasRoutes(app, context)
 }

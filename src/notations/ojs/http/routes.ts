@@ -10,7 +10,7 @@ import { QUEUE_ROUTES } from './admin/queues.ts'
 import { RATE_LIMIT_ROUTES } from './admin/rate-limits.ts'
 import { TENANT_ROUTES } from './admin/tenants.ts'
 import type { OjsContext } from './context.ts'
-import { cronRoutes } from './cron.ts'
+import { CRON_ROUTES } from './cron.ts'
 import { eventRoutes } from './events/events.ts'
 import { extensionRoutes } from './extensions.ts'
 import { jobRoutes } from './jobs.ts'
@@ -24,6 +24,7 @@ import { workflowRoutes } from './workflows.ts'
 export const OJS_ROUTES: readonly Route<OjsContext>[] = [
   ...MANIFEST_ROUTES,
   ...SCHEMA_ROUTES,
+  ...CRON_ROUTES,
   ...QUEUE_ROUTES,
   ...ADMIN_QUEUE_ROUTES,
   ...RATE_LIMIT_ROUTES,
@@ -40,7 +41,6 @@ const GROUPS: readonly RouteGroup[] = [
   workerRoutes,
   workflowRoutes,
   deadLetterRoutes,
-  cronRoutes,
   eventRoutes,
   extensionRoutes,
   resetRoutes,

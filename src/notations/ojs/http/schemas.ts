@@ -3,6 +3,7 @@
  * and never changed. Jobs that name one in `schema` are checked when they are enqueued.
  */
 import type { FastifyReply } from 'fastify'
+import { bodyObject } from '../../../http/body.ts'
 import type { Given } from '../../../http/describe/params.ts'
 import { notFound, RequestError } from '../../../http/request-error.ts'
 import { compileSchema } from '../../../kernel/json-schema.ts'
@@ -91,18 +92,20 @@ export const SCHEMA_ROUTES = [
       summary: 'Register a schema',
       does: registerSchema,
       description: 'Once: a version is never changed.',
-      body: { schema: SchemaOfVersion },
+      // Other methods of /versions are refused before any body is read.
+      body: { schema: SchemaOfVersion, readByRoute: true },
       answers: { '201': { description: 'Registered.', schema: JobSchema } },
       errors: ['conflict'],
     },
-    async ({ params: { type, version }, body, perform, reply }) => {
+    async ({ params: { type, version }, perform, request, reply }) => {
       if (version === 'versions') {
         throw new RequestError('method_not_allowed', 'versions is a list, and no version', {
           headers: { allow: 'GET' },
         })
       }
       checked(NAME_OF_TYPE, { type })
-      const row = await register(perform, { type, version, uri: uriOf(type, version), schema: body.schema })
+      const { schema } = checked(SchemaOfVersion, bodyObject(request, { empty: 'refused' }))
+      const row = await register(perform, { type, version, uri: uriOf(type, version), schema })
       reply.code(201)
       return schemaWire(row)
     },

@@ -9,7 +9,7 @@ export const JOB_TYPE = nameOf(TYPE_NAME, {
 
 export const QUEUE = nameOf(QUEUE_NAME, { description: 'Lower case, digits, dots and hyphens.', default: 'default' })
 
-export const CRON = nameOf(CRON_NAME, { description: 'Registering it again replaces it.' })
+export const CRON_FIELD = nameOf(CRON_NAME, { description: 'Registering it again replaces it.' })
 
 export const WORKER_ID = nameOf(WORKER_NAME, { description: 'Any name that the worker keeps while it runs.' })
 

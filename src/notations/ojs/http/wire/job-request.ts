@@ -13,6 +13,7 @@ import {
   word,
 } from '../../../../wire/schema.ts'
 import { JOB_STATES } from '../../project/state.ts'
+import { JOB_TYPE, QUEUE } from './fields.ts'
 
 const MOMENT = 'RFC 3339 with a zone, or relative to now: `+PT30S`.'
 
@@ -49,7 +50,7 @@ export const UniquePolicy = named(
 const JobOptions = named(
   'JobOptions',
   object({
-    queue: optional(text({ description: 'Lower case, digits, dots and hyphens.', default: 'default', maxLength: 128 })),
+    queue: optional(QUEUE),
     priority: optional(
       whole({ description: 'Greater is handed out earlier.', minimum: -100, maximum: 100, default: 0 }),
     ),
@@ -70,19 +71,20 @@ const JobOptions = named(
   }),
 )
 
+/** What is to be done; a cron job has the same. */
+export const WORK_FIELDS = {
+  type: JOB_TYPE,
+  args: list(anything('Any JSON.'), 'Arguments of the handler.'),
+  meta: optional(anything({ type: 'object', description: 'Yours; kept and handed to the worker as it is.' })),
+  options: optional(JobOptions),
+}
+
 export const JobRequest = named(
   'JobRequest',
   object(
     {
-      type: text({
-        description: 'What kind of work it is; decides which handler runs.',
-        pattern: '^[a-z][a-z0-9_-]*(\\.[a-z][a-z0-9_-]*)*$',
-        examples: ['email.send'],
-      }),
-      args: list(anything('Any JSON.'), 'Arguments of the handler.'),
+      ...WORK_FIELDS,
       id: optional(uuid('A UUIDv7 of your own; made by the server otherwise. One that exists already is refused.')),
-      meta: optional(anything({ type: 'object', description: 'Yours; kept and handed to the worker as it is.' })),
-      options: optional(JobOptions),
     },
     'Fields that are not named here are kept and shown again with the job.',
   ),
