@@ -1,5 +1,6 @@
 import type { EngineKey } from '../kernel/scoped-names.ts'
-import type { Json, Retry } from '../net/net.ts'
+import type { Json } from '../net/net.ts'
+import type { Retry } from '../net/retry/retry.ts'
 import type { LimitParams } from './limits.ts'
 import type { RunWait } from './queries/queries.ts'
 import type { RunRow, RunStatus } from './rows.ts'

@@ -1,5 +1,6 @@
 import type { EngineKey } from '../kernel/scoped-names.ts'
-import type { Json, Net, Retry } from '../net/net.ts'
+import type { Json, Net } from '../net/net.ts'
+import type { Retry } from '../net/retry/retry.ts'
 import type { LimitParams } from './limits.ts'
 export interface StartParams {
   readonly id?: string

@@ -3,6 +3,8 @@
  * compiled, shared by hash, and frozen for the instances that use it. docs/net.md describes its behaviour.
  */
 
+import type { Retry } from './retry/retry.ts'
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** An expression or template in source form; compiled and evaluated by the injected evaluator, never here. */
@@ -161,24 +163,6 @@ export interface Admission {
   /** The first rule whose guard holds decides; a rule without `when` always holds; if none holds, deny. */
   readonly rules: readonly { readonly when: Expr | null; readonly allow: boolean }[]
   readonly onDeny: 'hold' | 'discard'
-}
-
-export interface Retry {
-  /** All executions together, not retries. */
-  readonly maxAttempts: number
-  readonly backoff: 'constant' | 'linear' | 'exponential' | 'polynomial'
-  readonly initialMs: number
-  /** Base of exponential, power of polynomial. */
-  readonly coefficient: number
-  readonly maxMs: number
-  /** Each delay is drawn from delay × [1 − jitter, 1 + jitter). 0: exact. */
-  readonly jitter: number
-  /** Error codes never retried; `prefix.*` matches a prefix. */
-  readonly nonRetryable: readonly string[]
-  /** When given, only these error categories are retried. */
-  readonly retryOn: readonly string[] | null
-  /** true: an exhausted run is kept in the dead-letter list. */
-  readonly deadLetter: boolean
 }
 
 export interface Timeout {

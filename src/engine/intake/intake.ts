@@ -10,13 +10,14 @@ import { checkLimit, limitKeys, slotKey, tenantLimit, tenantLimitKey } from '../
 import type { InstanceRow, RunRow } from '../../model/rows.ts'
 import type { Started, StartParams } from '../../model/start.ts'
 import type { Need } from '../../model/transaction.ts'
-import type { Json, Retry } from '../../net/net.ts'
+import type { Json } from '../../net/net.ts'
+import { problemsOfRetry, type Retry } from '../../net/retry/retry.ts'
 import type { Store } from '../../store/store.ts'
 import { foldPending } from '../fold/happenings.ts'
 import { createInstance } from '../fold/instance/instance-creation.ts'
 import { quotaNeed } from '../fold/quotas.ts'
-import { INBOX_RETRY } from '../fold/run/backoff.ts'
 import { addRun, findRun } from '../fold/run/changed-runs.ts'
+import { INBOX_RETRY } from '../fold/run/retry-policy.ts'
 import { newRun } from '../fold/run/runs.ts'
 import { claimUnique, uniqueKeyOf } from '../fold/run/unique-keys.ts'
 import type { WorkingSet } from '../fold/working-set.ts'
@@ -108,6 +109,8 @@ export class Intake {
     if (!(Number.isInteger(retry.maxAttempts) && retry.maxAttempts >= 1)) {
       throw inputError('invalid_request', `${place}.maxAttempts`, 'a whole number of at least 1')
     }
+    const [problem] = params.retry === undefined ? [] : problemsOfRetry(retry)
+    if (problem !== undefined) throw inputError('invalid_request', `${place}.retry.${problem.field}`, problem.rule)
     if (params.id !== undefined && !isId(params.id)) {
       throw inputError('invalid_request', `${place}.id`, `a UUID in lower case, e.g. ${this.#deps.newId()}`)
     }

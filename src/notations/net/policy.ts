@@ -1,5 +1,7 @@
 /** Retries and timeouts in a net file. */
-import type { Retry, Timeout } from '../../net/net.ts'
+import type { Timeout } from '../../net/net.ts'
+import type { Retry } from '../../net/retry/retry.ts'
+import { BACKOFFS } from '../../net/retry/strategies.ts'
 import type { Part } from '../source/reader.ts'
 
 const RETRY_KEYS = [
@@ -28,8 +30,7 @@ export function readRetry(part: Part): Retry | null {
   const initialMs = part.get('initial').duration('initial') ?? 1000
   return {
     maxAttempts: attempts.number('maxAttempts (executions in all)', 1) ?? 3,
-    backoff:
-      part.get('backoff').choice('backoff', ['constant', 'linear', 'exponential', 'polynomial']) ?? 'exponential',
+    backoff: part.get('backoff').choice('backoff', BACKOFFS) ?? 'exponential',
     initialMs,
     coefficient: part.get('coefficient').number('coefficient', 1) ?? 2,
     maxMs: part.get('max').duration('max') ?? Math.max(initialMs, 300_000),

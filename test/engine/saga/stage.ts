@@ -1,7 +1,8 @@
 /** A saga by hand: the test dispatches steps, replies as the services, and moves the clock. */
 import type { Completion } from '../../../src/model/commands.ts'
 import type { InstanceRow, RunRow } from '../../../src/model/rows.ts'
-import type { Json, Net, Node, Retry } from '../../../src/net/net.ts'
+import type { Json, Net, Node } from '../../../src/net/net.ts'
+import type { Retry } from '../../../src/net/retry/retry.ts'
 import type { Command, Delivery, Reply } from '../../../src/worker/port.ts'
 import { Drive, net, node, ONCE, type Place, run } from '../drive.ts'
 

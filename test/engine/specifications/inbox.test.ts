@@ -1,7 +1,8 @@
 /** Runs without a workflow, foreign workers, and the tables they use. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { backoffMs, INBOX_RETRY } from '../../../src/engine/fold/run/backoff.ts'
+import { INBOX_RETRY } from '../../../src/engine/fold/run/retry-policy.ts'
 import type { RunRow } from '../../../src/model/rows.ts'
+import { backoffMs } from '../../../src/net/retry/retry.ts'
 import { postgresUrl } from '../../services.ts'
 import { type PostgresSubject, postgresSubject } from '../../store/postgres-subject.ts'
 import { aRun, T0 } from '../../store/rows.ts'

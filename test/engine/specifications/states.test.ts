@@ -1,6 +1,7 @@
 /** Dependencies, failure actions, timeouts, gates and compensation. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { backoffMs, INBOX_RETRY } from '../../../src/engine/fold/run/backoff.ts'
+import { INBOX_RETRY } from '../../../src/engine/fold/run/retry-policy.ts'
+import { backoffMs } from '../../../src/net/retry/retry.ts'
 import type { Delivery } from '../../../src/worker/port.ts'
 import { type Drive, net, node, ONCE, PLACES, run, undoBy } from '../drive.ts'
 import { begin, byType, events, open, row, runRow, TWICE, types } from './stage.ts'

@@ -3,9 +3,8 @@ import { net, node, run } from '../../../../test/engine/drive.ts'
 import { FoldStage } from '../../../../test/fold/stage.ts'
 import { aRun } from '../../../../test/store/rows.ts'
 import type { RunRow } from '../../../model/rows.ts'
-import type { Retry } from '../../../net/net.ts'
-import { INBOX_RETRY } from './backoff.ts'
-import { policyOf } from './retry-policy.ts'
+import type { Retry } from '../../../net/retry/retry.ts'
+import { INBOX_RETRY, policyOf } from './retry-policy.ts'
 
 const retry = (initialMs: number): Retry => ({ ...INBOX_RETRY, initialMs })
 const NET = net([

@@ -1,10 +1,25 @@
 /** Which retry policy a run has: its own, its node's, or that of the inbox. */
 
 import type { RunRow } from '../../../model/rows.ts'
-import type { Retry } from '../../../net/net.ts'
+import type { Retry } from '../../../net/retry/retry.ts'
 import { memberOf } from '../members.ts'
 import type { Members } from '../working-set.ts'
-import { INBOX_RETRY } from './backoff.ts'
+
+/**
+ * The inbox's own model, for rows that bring no policy: attempt² minutes and up to 10 % on top.
+ * 63 s ± 1/21 is the same interval, [60 s, 66 s), in the words of a symmetric jitter.
+ */
+export const INBOX_RETRY: Retry = {
+  maxAttempts: 3,
+  backoff: 'polynomial',
+  initialMs: 63_000,
+  coefficient: 2,
+  maxMs: 7 * 24 * 3_600_000,
+  jitter: 1 / 21,
+  nonRetryable: [],
+  retryOn: null,
+  deadLetter: false,
+}
 
 /** How often is for the row to say (maxAttempts), how long to wait in between for the policy. */
 export function policyOf(change: Members, run: RunRow): Retry {

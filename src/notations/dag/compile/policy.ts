@@ -1,7 +1,8 @@
 /** retryPolicy: how many attempts, the delays between them, and which errors are retried. */
 
 import { parseDuration } from '../../../kernel/duration.ts'
-import type { Retry } from '../../../net/net.ts'
+import type { Retry } from '../../../net/retry/retry.ts'
+import type { Backoff } from '../../../net/retry/strategies.ts'
 import type { Part } from '../../source/reader.ts'
 import type { Reading } from './reading.ts'
 import { CATEGORIES, RETRYABLE } from './workflow.ts'
@@ -19,7 +20,7 @@ export const DEFAULT_RETRY: Retry = {
   deadLetter: false,
 }
 
-const STRATEGIES = ['constant', 'linear', 'exponential'] as const
+const STRATEGIES = ['constant', 'linear', 'exponential'] as const satisfies readonly Backoff[]
 const FIELDS = ['maxRetries', 'backoff', 'initialDelay', 'maxDelay', 'retryOn']
 
 export function readRetry(part: Part, reading: Reading): Retry {
@@ -45,10 +46,7 @@ export function readRetry(part: Part, reading: Reading): Retry {
 }
 
 /** A strategy, or, as in many files, the delay itself. */
-function readBackoff(
-  part: Part,
-  reading: Reading,
-): { readonly backoff: Retry['backoff']; readonly delayMs: number | null } {
+function readBackoff(part: Part, reading: Reading): { readonly backoff: Backoff; readonly delayMs: number | null } {
   const delayMs = parseDuration(part.value)
   if (delayMs === null) return { backoff: part.choice('backoff', STRATEGIES) ?? DEFAULT_RETRY.backoff, delayMs }
   const text = String(part.value)

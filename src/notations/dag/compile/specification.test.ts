@@ -1,7 +1,6 @@
 /** Rules of the specification that are settled when a file is read: §3.2 retry policy, §5.1 parallel, §5.2 validation. */
 import { describe, expect, it } from 'vitest'
-import { backoffMs } from '../../../engine/fold/run/backoff.ts'
-import type { Retry } from '../../../net/net.ts'
+import { backoffMs, type Retry } from '../../../net/retry/retry.ts'
 import { readInPlace } from '../../read.ts'
 import type { Definition } from '../../source/definition.ts'
 import type { DefinitionError } from '../../source/mistakes.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Retry } from '../../../net/net.ts'
+import type { Retry } from '../../../net/retry/retry.ts'
 import { pathText } from '../../source/mistakes.ts'
 import { BodyNotes, Part } from '../../source/reader.ts'
 import { isRetryMistake, readRetry, retryWire, type Writing } from './retry.ts'

@@ -1,7 +1,9 @@
 /** Retry policies: read from definition files and from the wire, and shown. */
 
 import { isoDuration, LONGEST_MS } from '../../../kernel/duration.ts'
-import type { Json, Retry } from '../../../net/net.ts'
+import type { Json } from '../../../net/net.ts'
+import type { Retry } from '../../../net/retry/retry.ts'
+import { BACKOFFS, type Backoff } from '../../../net/retry/strategies.ts'
 import type { Mistake } from '../../source/mistakes.ts'
 import type { Part } from '../../source/reader.ts'
 import { DEFAULT_RETRY } from './tree.ts'
@@ -20,13 +22,14 @@ const NAMES = {
   exhausted: ['on_exhaustion', 'onExhaustion'],
 } as const
 
+/** By the names of the notation; the first of each strategy is the one that is shown. */
 const STRATEGIES = {
   none: 'constant',
   constant: 'constant',
   linear: 'linear',
   exponential: 'exponential',
   polynomial: 'polynomial',
-} as const
+} as const satisfies Readonly<Record<string, Backoff>>
 
 const MOST_ATTEMPTS = 1_000_000
 
@@ -35,6 +38,9 @@ const MOST_ATTEMPTS = 1_000_000
  * wire: unknown keys are someone's extension, durations are ISO 8601 and longer than nothing.
  */
 export type Writing = 'file' | 'wire'
+
+/** The names of the strategies as they are shown. */
+export const SHOWN_STRATEGIES = BACKOFFS.map(nameOf)
 
 /** Only what was given; the rest comes from DEFAULT_RETRY. */
 export function readRetry(part: Part, writing: Writing): Partial<Retry> {
@@ -78,12 +84,16 @@ export function retryWire(retry: Retry): { readonly [key: string]: Json } {
     max_attempts: retry.maxAttempts,
     initial_interval: isoDuration(retry.initialMs),
     backoff_coefficient: retry.coefficient,
-    backoff_strategy: retry.backoff === 'constant' ? 'none' : retry.backoff,
+    backoff_strategy: nameOf(retry.backoff),
     max_interval: isoDuration(retry.maxMs),
     jitter: retry.jitter > 0,
     non_retryable_errors: [...retry.nonRetryable],
     on_exhaustion: retry.deadLetter ? 'dead_letter' : 'discard',
   }
+}
+
+function nameOf(backoff: Backoff): string {
+  return Object.entries(STRATEGIES).find(([, strategy]) => strategy === backoff)?.[0] ?? backoff
 }
 
 function isPolicy(part: Part): boolean {

@@ -1,6 +1,7 @@
 /** A workflow as OJS thinks of it: jobs, composed by chain, group and batch, one inside the other. */
 import { PetrelError } from '../../../kernel/errors.ts'
-import type { Json, Retry } from '../../../net/net.ts'
+import type { Json } from '../../../net/net.ts'
+import { problemsOfRetry, type Retry } from '../../../net/retry/retry.ts'
 
 export const KINDS = ['chain', 'group', 'batch'] as const
 export type Kind = (typeof KINDS)[number]
@@ -81,8 +82,6 @@ export function retryOf(retry: Partial<Retry> | undefined): Retry {
   return retry === undefined ? DEFAULT_RETRY : { ...DEFAULT_RETRY, ...retry }
 }
 
-const BACKOFFS: readonly string[] = ['constant', 'linear', 'exponential', 'polynomial']
-
 /** Refuses what no run can have; `path` says where in the workflow the job stands. */
 export function checkJob(job: Pick<JobTree, 'type' | 'options'>, path: string): void {
   const problem = problemOf(job)
@@ -107,14 +106,6 @@ function problemOf({ type, options }: Pick<JobTree, 'type' | 'options'>): string
 }
 
 function problemOfRetry(retry: Partial<Retry>): string | null {
-  const { maxAttempts, backoff, initialMs, coefficient, maxMs, jitter } = retryOf(retry)
-  if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1)) {
-    return 'retry.maxAttempts must be a whole number of at least 1 (executions in all)'
-  }
-  if (!BACKOFFS.includes(backoff)) return `retry.backoff must be one of ${BACKOFFS.join(', ')}`
-  if (!(initialMs >= 0)) return 'retry.initialMs must be 0 or more'
-  if (!(maxMs >= 0)) return 'retry.maxMs must be 0 or more'
-  if (!(coefficient >= 1)) return 'retry.coefficient must be at least 1'
-  if (!(jitter >= 0 && jitter <= 1)) return 'retry.jitter must be between 0 and 1'
-  return null
+  const [first] = problemsOfRetry(retryOf(retry))
+  return first === undefined ? null : `retry.${first.field} ${first.rule}`
 }

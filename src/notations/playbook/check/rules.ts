@@ -4,6 +4,7 @@ import { readWhen } from '../read/guard.ts'
 import { ACTIONS, type Rule } from '../read/playbook.ts'
 import type { Reading } from '../read/reading.ts'
 import { readSets, SET_FIELDS } from '../read/sets.ts'
+import { BACKOFFS } from '../runtime/program.ts'
 
 const POLICY_FIELDS = ['rules', 'mode', 'on_unmatched', 'before', 'after', 'finally']
 const THEN_FIELDS = ['do', 'attempts', 'backoff', 'delay', 'to', ...SET_FIELDS]
@@ -143,7 +144,7 @@ function readBackoff(part: Part, reading: Reading): Rule['backoff'] {
     reading.lenient(part.path, "there is no backoff 'fixed'", 'backoff: none waits the same time after each failure')
     return 'none'
   }
-  return part.choice('backoff', ['none', 'linear', 'exponential']) ?? 'none'
+  return part.choice('backoff', Object.keys(BACKOFFS) as (keyof typeof BACKOFFS)[]) ?? 'none'
 }
 
 /** Seconds, or a template that gives them. */

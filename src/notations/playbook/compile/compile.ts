@@ -7,11 +7,11 @@ import type {
   Arc as NetArc,
   Next,
   Node,
-  Retry,
   RunWork,
   Timeout,
   Work,
 } from '../../../net/net.ts'
+import type { Retry } from '../../../net/retry/retry.ts'
 import { type Graph, ringsOf } from '../check/graph.ts'
 import type { Mention } from '../check/mentions.ts'
 import type { Joins } from '../read/joins.ts'

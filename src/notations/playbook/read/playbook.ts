@@ -4,6 +4,7 @@
  */
 import type { Json } from '../../../net/net.ts'
 import type { Path } from '../../source/mistakes.ts'
+import type { BACKOFFS } from '../runtime/program.ts'
 
 export type Templates = { readonly [name: string]: Json }
 
@@ -97,7 +98,7 @@ export interface Rule {
   readonly when: string | null
   readonly do: (typeof ACTIONS)[number]
   readonly attempts: number
-  readonly backoff: 'none' | 'linear' | 'exponential'
+  readonly backoff: keyof typeof BACKOFFS
   readonly delayS: number | string
   readonly to: string | null
   readonly set: Templates | null

@@ -6,6 +6,7 @@
 
 import { filterOfTools, typeOfTools, typeWithTools } from '../../../kernel/type-filters.ts'
 import type { Json } from '../../../net/net.ts'
+import type { Backoff } from '../../../net/retry/strategies.ts'
 
 /** The type of runs that execute programs; the tools that a program needs follow it (kernel/type-filters.ts). */
 export const STEP_TYPE = 'playbook.step'
@@ -56,13 +57,20 @@ export interface Task {
   readonly line: number
 }
 
+/** The backoff strategies by their names in a playbook. */
+export const BACKOFFS = {
+  none: 'constant',
+  linear: 'linear',
+  exponential: 'exponential',
+} as const satisfies Readonly<Record<string, Backoff>>
+
 export interface Rule {
   /** null: always (`else`). */
   readonly when: string | null
   readonly do: 'continue' | 'retry' | 'jump' | 'break' | 'fail'
   /** Tries in all, the first included. */
   readonly attempts: number
-  readonly backoff: 'none' | 'linear' | 'exponential'
+  readonly backoff: keyof typeof BACKOFFS
   /** Seconds after the first failure; a text is a template. */
   readonly delayS: number | string
   /** A label, or `previous`. */

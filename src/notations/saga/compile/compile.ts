@@ -3,7 +3,8 @@
  * is another such run. An answered failure is not retried unless the step is configured to; the death of a process
  * that builds a command is.
  */
-import type { Arc, Json, Net, Node, Retry, RunWork, Timeout, Undo } from '../../../net/net.ts'
+import type { Arc, Json, Net, Node, RunWork, Timeout, Undo } from '../../../net/net.ts'
+import type { Retry } from '../../../net/retry/retry.ts'
 import { codeType, SAGA_QUEUE, type SagaProgram, TEMPLATE_TYPE } from '../runtime/program.ts'
 import { orderOf } from './order.ts'
 import type { Message, Saga, Step } from './saga.ts'

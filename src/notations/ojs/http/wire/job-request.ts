@@ -12,6 +12,7 @@ import {
   whole,
   word,
 } from '../../../../wire/schema.ts'
+import { SHOWN_STRATEGIES } from '../../compile/retry.ts'
 import { JOB_STATES } from '../../project/state.ts'
 import { JOB_TYPE, QUEUE } from './fields.ts'
 
@@ -23,7 +24,7 @@ export const RetryPolicy = named(
     max_attempts: optional(whole({ description: 'Attempts in all; 0 and 1: no retry.', minimum: 0, default: 3 })),
     initial_interval: optional(text({ description: 'ISO 8601 duration.', default: 'PT1S' })),
     backoff_coefficient: optional(number({ minimum: 1, default: 2 })),
-    backoff_strategy: optional(word(['none', 'linear', 'exponential', 'polynomial'])),
+    backoff_strategy: optional(word(SHOWN_STRATEGIES)),
     max_interval: optional(text({ description: 'ISO 8601 duration.', default: 'PT5M' })),
     jitter: optional(flag({ default: true })),
     non_retryable_errors: optional(list(text('An error type, or the beginning of one with `.*`.'))),

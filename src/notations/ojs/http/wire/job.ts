@@ -5,7 +5,8 @@ import { unscopedName } from '../../../../kernel/scoped-names.ts'
 import { retriedRun } from '../../../../model/retried-runs.ts'
 import type { RunRow } from '../../../../model/rows.ts'
 import type { Failure } from '../../../../net/marking.ts'
-import type { Json, Retry } from '../../../../net/net.ts'
+import type { Json } from '../../../../net/net.ts'
+import type { Retry } from '../../../../net/retry/retry.ts'
 import {
   anything,
   flag,
