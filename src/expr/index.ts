@@ -8,7 +8,7 @@ import type { Template } from './template.ts'
 
 export { NOW } from './builtins/functions.ts'
 export { ExprError } from './errors.ts'
-export { Alias, type Face } from './evaluate/alias.ts'
+export { Alias, type Face, ownKey, plainOf } from './evaluate/alias.ts'
 export { type Evaluator, newEvaluator } from './evaluator.ts'
 export { compileExpression, type Expression, evaluate, truthy } from './expression.ts'
 export type { Name } from './names.ts'

@@ -77,7 +77,7 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
   // What every notation provides, and the defaults. Handlers of a dry run, and the shape of a result, are the worker's.
   'notations/interface': {
     values: ['net', 'views'],
-    types: ['kernel', 'model', 'worker', 'notations/source'],
+    types: ['kernel', 'expr', 'model', 'worker', 'notations/source'],
   },
   'notations/net': {
     values: ['kernel', 'net', 'expr', 'model', 'notations/source', 'notations/interface'],
@@ -140,7 +140,6 @@ export const ALLOWED: Readonly<Record<string, Allowed>> = {
       'notations/dag',
       'notations/ojs',
       'notations/playbook',
-      'notations/playbook/vocabulary',
       'notations/saga',
     ],
     types: ['expr', 'tools'],

@@ -1,4 +1,5 @@
 /** What a notation provides: a way in, from a text to a net, and a way out, from an instance to its own words. */
+import type { Vocabulary } from '../../expr/index.ts'
 import type { Json, Net } from '../../net/net.ts'
 import type { Handler } from '../../worker/handlers.ts'
 import type { Definition } from '../source/definition.ts'
@@ -37,6 +38,8 @@ export interface Notation {
   detect(value: { readonly [key: string]: unknown }): boolean
   /** Loads the compiler when a file of this notation is met. */
   readonly read: () => Promise<Read>
+  /** What the names in its expressions mean; left out: they are the names of the net. Loaded when an engine is opened. */
+  readonly vocabulary?: () => Promise<Vocabulary>
   readonly project: Projection
   readonly programs?: Programs
   readonly services?: Services

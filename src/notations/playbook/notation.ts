@@ -12,6 +12,7 @@ export const playbook: Notation = {
   detect: ({ kind, apiVersion }) =>
     kind === 'Playbook' || (kind === undefined && typeof apiVersion === 'string' && apiVersion.startsWith('noetl.io/')),
   read: async () => (await import('./read/parse.ts')).parsePlaybook,
+  vocabulary: async () => (await import('./vocabulary/index.ts')).playbookVocabulary,
   programs: {
     owns: isStepType,
     /** What its author gave the step: its item, or its args. */

@@ -1,6 +1,6 @@
 /** The event at the end of a step, which its arcs read, with the step's result. */
 
-import { type Face, ownKey } from '../../../expr/evaluate/alias.ts'
+import { type Face, ownKey } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
 import { eventName } from './event-name.ts'
 import { group } from './group.ts'

@@ -1,6 +1,5 @@
 /** The name of a boundary event. The notation has had several for each: they all compare equal to it. */
-import type { Face } from '../../../expr/evaluate/alias.ts'
-import { Alias } from '../../../expr/evaluate/alias.ts'
+import { Alias, type Face } from '../../../expr/index.ts'
 
 const ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
   ['step.done', ['step.done', 'call.done', 'step.exit']],

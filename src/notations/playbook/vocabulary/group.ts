@@ -1,6 +1,6 @@
 /** Values by name, some of which know more than they show: results by label, the fields of an event. */
 
-import { Alias, type Face, ownKey } from '../../../expr/evaluate/alias.ts'
+import { Alias, type Face, ownKey } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
 
 /** `plain` is what it prints as; `known` what reading one of its keys gives. */

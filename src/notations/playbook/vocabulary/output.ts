@@ -3,7 +3,7 @@
  * Keys that are not its own are looked up in the result, so that `output.rows` is `output.data.rows`.
  */
 
-import { Alias, type Face, ownKey, plainOf } from '../../../expr/evaluate/alias.ts'
+import { Alias, type Face, ownKey, plainOf } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
 import { stepResult } from './result.ts'
 

@@ -3,7 +3,7 @@
  * key, and keys that an HTTP result does not have are looked up in the body of the answer.
  */
 
-import { Alias, type Face, ownKey } from '../../../expr/evaluate/alias.ts'
+import { Alias, type Face, ownKey } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
 
 export function stepResult(value: Json): Face {

@@ -4,10 +4,7 @@
  * A bare name is, in this order: the loop's item, the result of a step, an entry of the context, a key of the workload.
  */
 
-import { ExprError } from '../../../expr/errors.ts'
-import { Alias, type Face, ownKey } from '../../../expr/evaluate/alias.ts'
-import type { Name } from '../../../expr/names.ts'
-import type { Vocabulary } from '../../../expr/vocabulary.ts'
+import { Alias, ExprError, type Face, type Name, ownKey, type Vocabulary } from '../../../expr/index.ts'
 import type { Json } from '../../../net/net.ts'
 import { type BoundaryEvent, boundaryEvent } from './boundary-event.ts'
 import { group, layers } from './group.ts'
