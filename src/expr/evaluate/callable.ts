@@ -5,8 +5,6 @@
 
 import type { Meter } from '../budget.ts'
 import { ExprError } from '../errors.ts'
-import { nearest } from '../parse/nearest.ts'
-import { whyRefused } from '../parse/refused.ts'
 import type { Face } from './alias.ts'
 import type { Dict, Value } from './value.ts'
 
@@ -62,19 +60,6 @@ export interface Run {
   scopeValue(name: string): Value
   filter(name: Value, value: Value, args: Args, named?: Dict): Value
   test(name: Value, value: Value, args: Args): boolean
-}
-
-export type Kind = 'filter' | 'test' | 'function' | 'method'
-
-export function find<T>(table: Table<T>, kind: Kind, name: string): T {
-  const found = Object.hasOwn(table, name) ? table[name] : undefined
-  if (found !== undefined) return found
-  const why = whyRefused(kind, name)
-  if (why !== null) throw new ExprError(`expr_unknown_${kind}`, `there is no ${kind} \`${name}\`: ${why}`)
-  const known = Object.keys(table).sort()
-  const near = nearest(name, known)
-  const advice = near === null ? `use one of ${known.join(', ')}` : `did you mean \`${near}\`?`
-  throw new ExprError(`expr_unknown_${kind}`, `there is no ${kind} \`${name.slice(0, 40)}\`: ${advice}`)
 }
 
 export interface Given<T> {

@@ -1,17 +1,26 @@
 /**
- * Runs that go back to work under their own id and key, because an operator resumed their instance, people overruled
- * governance, or the net's policy gives them a second time.
+ * Runs that are executed again. Most go back to work under their own id and key, because an operator resumed their instance,
+ * an appeal was approved, or the net's policy retries them. A run of an ended instance is part of that instance's record,
+ * which never changes: retrying it creates a run of its own, outside of the instance, with the same arguments, program and
+ * results. `meta.petrel.retries` of the new run names the old one and its place; a slot of the instance names the new one.
  */
 
+import { runError } from '../../../kernel/errors.ts'
 import type { Command } from '../../../model/commands.ts'
 import type { RunEventData } from '../../../model/events/run-events.ts'
+import type { RetriedRun } from '../../../model/retried-runs.ts'
 import type { RunRow } from '../../../model/rows.ts'
 import { transitionOf } from '../../../model/run-transitions.ts'
 import type { Effect, Place } from '../../../net/marking.ts'
+import { SLOT } from '../../../net/slots.ts'
+import { dereferenced } from '../dereference.ts'
 import { recordRunEvent } from '../events.ts'
+import { memberOf } from '../members.ts'
+import { putSlot, slotOf } from '../slots.ts'
 import type { ChangedRuns, Events, Member, WorkingSet } from '../working-set.ts'
-import { replaceRun } from './changed-runs.ts'
-import { placeOf, redriven } from './runs.ts'
+import { addRun, replaceRun } from './changed-runs.ts'
+import { policyOf } from './retry-policy.ts'
+import { newRun, placeOf, redriven } from './runs.ts'
 
 type Redriving = Events & ChangedRuns & Pick<WorkingSet, 'redrives' | 'commands'>
 
@@ -75,4 +84,42 @@ export function endedAt(change: Pick<WorkingSet, 'runs'>, member: Member, place:
 
 function keyOf(instanceId: string | null, { node, fire, item, role }: Place): string {
   return `${instanceId}/${node}/${fire}/${item}/${role}`
+}
+
+/** Creates the run outside; a run is retried at most once. */
+export function retryOutside(change: WorkingSet, run: RunRow, actor: string | null): RunRow {
+  const { instanceId, node, item, role } = run
+  const member = memberOf(change, instanceId as string)
+  const slot = SLOT.retriedRun.key(run.id)
+  const before = slotOf(change, member.row.id, slot)
+  if (before !== null) {
+    const facts = { status: run.status, expected: 'failed' }
+    throw runError('conflict', run.id, `was retried before, as run ${before}`, facts)
+  }
+  const id = change.deps.newId()
+  const payload = dereferenced(change, member, run.payload)
+  const again = newRun(
+    { id, type: run.type, payload, now: change.now },
+    {
+      priority: run.priority,
+      maxAttempts: run.maxAttempts,
+      queue: run.queue,
+      tenant: run.tenant,
+      timeoutMs: run.timeoutMs,
+      timeoutPer: run.timeoutPer,
+      retry: JSON.stringify(policyOf(change, run)),
+      limitKey: run.limitKey,
+      meta: marked(run.meta, { run: run.id, instanceId, node, item, role }),
+    },
+  )
+  if (run.deadLetter) replaceRun(change, { ...run, deadLetter: false })
+  putSlot(member, slot, id)
+  member.dirty = true
+  addRun(change, again, actor)
+  return again
+}
+
+function marked(meta: string | null, retries: RetriedRun): string {
+  const kept = (meta === null ? {} : JSON.parse(meta)) as { readonly petrel?: object }
+  return JSON.stringify({ ...kept, petrel: { ...kept.petrel, retries } })
 }
